@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+// Written in old syntax on purpose: an old Node must be able to read this far and say what it needs.
+var major = Number(process.versions.node.split('.')[0])
+if (major < 24) {
+  process.stderr.write(
+    'pcc needs Node 24 or newer; this is Node ' +
+      process.versions.node +
+      '. Install Node 24 (https://nodejs.org), or run pcc by its path with a newer node.\n',
+  )
+  process.exit(1)
+}
+import('node:module').then(m => {
+  m.enableCompileCache()
+  var fs = process.getBuiltinModule('node:fs')
+  // The published package has no src; a checkout runs its source even when a build lies beside it.
+  var source = new URL('../src/cli/main.ts', import.meta.url)
+  return import(fs.existsSync(source) ? source.href : new URL('../dist/cli/main.js', import.meta.url).href)
+})

@@ -1,0 +1,206 @@
+/**
+ * Every error a person can meet, in one table. `says` is what happened to which thing, `next` is what to do about it,
+ * `exit` is the exit code of the command that meets it, `http` the status of the route. docs/errors.md lists the same rows.
+ */
+export const ERRORS = {
+  // input
+  usage: { exit: 2, http: 400, says: '{problem}', next: 'See: pcc {command} --help' },
+  bad_request: {
+    exit: 2,
+    http: 400,
+    says: 'The request to {route} is not valid: {problem}',
+    next: 'Correct the named field and send it again.',
+  },
+  project_missing: {
+    exit: 2,
+    http: 400,
+    says: 'The project path {path} does not exist.',
+    next: 'Give the path of an existing directory.',
+  },
+  project_not_directory: {
+    exit: 2,
+    http: 400,
+    says: 'The project path {path} is not a directory.',
+    next: 'Give the directory that holds the project.',
+  },
+  task_empty: {
+    exit: 2,
+    http: 400,
+    says: 'The task is empty.',
+    next: 'Say what to do: --task "…" or --requirements FILE.',
+  },
+  requirements_unreadable: {
+    exit: 2,
+    http: 400,
+    says: 'The requirements file {path} cannot be read: {problem}',
+    next: 'Check the path and its permissions.',
+  },
+  requirements_binary: {
+    exit: 2,
+    http: 400,
+    says: 'The requirements file {path} is not text.',
+    next: 'Give a Markdown, YAML or plain text file in UTF-8.',
+  },
+  session_unknown: { exit: 2, http: 404, says: 'There is no session "{ref}".', next: 'See them with: pcc list' },
+  session_ambiguous: { exit: 2, http: 409, says: '"{ref}" could be any of {matches}.', next: 'Type more of the id.' },
+  session_over: {
+    exit: 2,
+    http: 409,
+    says: 'Session {id} is over ({status}).',
+    next: 'Go on from it with: pcc start {project} --resume {vendor_id} --task "…"',
+  },
+  ask_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'Session {id} has no open question {ask}: it was answered or withdrawn.',
+    next: 'Nothing to do.',
+  },
+  // config and trust
+  config_invalid: {
+    exit: 2,
+    http: 400,
+    says: '{file}:{line}: {key}: {problem}',
+    next: 'Correct that line; nothing was changed.',
+  },
+  config_unknown_key: {
+    exit: 2,
+    http: 400,
+    says: 'There is no setting "{key}".',
+    next: 'See them with: pcc config show',
+  },
+  config_newer: {
+    exit: 5,
+    http: 500,
+    says: '{file} was written for a newer pcc (version {found}, this program knows {known}).',
+    next: 'Update pcc: npm i -g perpetualcc',
+  },
+  // store
+  store_newer: {
+    exit: 5,
+    http: 500,
+    says: 'The database {file} was written by a newer pcc (schema {found}, this program knows {known}). It was left untouched.',
+    next: 'Update pcc: npm i -g perpetualcc',
+  },
+  store_unusable: {
+    exit: 1,
+    http: 500,
+    says: 'The database {file} cannot be used: {problem}',
+    next: 'Free disk space or correct the permissions, then try again.',
+  },
+  // daemon
+  daemon_unreachable: {
+    exit: 1,
+    http: 503,
+    says: 'The daemon for {home} did not come up: {problem}',
+    next: 'See: pcc daemon logs',
+  },
+  daemon_running: {
+    exit: 1,
+    http: 409,
+    says: 'A daemon for {home} is already running (pid {pid}).',
+    next: 'Nothing to do; stop it with: pcc daemon stop',
+  },
+  socket_occupied: {
+    exit: 1,
+    http: 500,
+    says: 'The socket path {path} is occupied by something that is not our socket.',
+    next: 'Look at it, move it away and try again.',
+  },
+  daemon_stopping: { exit: 1, http: 503, says: 'The daemon is shutting down.', next: 'Try again in a moment.' },
+  unauthorized: {
+    exit: 1,
+    http: 401,
+    says: 'The token is missing or wrong.',
+    next: 'Use the same PCC_HOME and --data-dir as the daemon.',
+  },
+  wrong_host: {
+    exit: 1,
+    http: 421,
+    says: 'The Host header {host} is not this daemon.',
+    next: 'Talk to the socket with Host: pcc',
+  },
+  not_found: {
+    exit: 2,
+    http: 404,
+    says: 'There is no route {route}.',
+    next: 'Client and daemon may differ in version: pcc daemon restart',
+  },
+  internal: { exit: 1, http: 500, says: 'Something went wrong inside pcc: {problem}', next: 'See: pcc daemon logs' },
+  // agents
+  agent_missing: {
+    exit: 1,
+    http: 500,
+    says: 'Claude Code cannot be started: {problem}',
+    next: 'Reinstall pcc with its optional dependencies: npm i -g perpetualcc --include=optional',
+  },
+  agent_not_logged_in: {
+    exit: 1,
+    http: 400,
+    says: 'Claude Code is not logged in.',
+    next: 'Run "claude" once and log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN before pcc start.',
+  },
+  // simulator
+  scenario_invalid: {
+    exit: 2,
+    http: 400,
+    says: '{file}:{line}: {key}: {problem}',
+    next: 'Correct the scenario; docs/simulator.md lists every key.',
+  },
+  scenario_unreadable: {
+    exit: 2,
+    http: 400,
+    says: 'The scenario {file} cannot be read: {problem}',
+    next: 'Check the path.',
+  },
+  port_taken: {
+    exit: 1,
+    http: 500,
+    says: 'Port {port} on 127.0.0.1 is taken.',
+    next: 'Give another one, or --port 0 for a free one.',
+  },
+} as const satisfies Record<string, { exit: number; http: number; says: string; next: string }>
+
+export type ErrorCode = keyof typeof ERRORS
+
+type Holes<Text extends string> = Text extends `${string}{${infer Hole}}${infer Rest}` ? Hole | Holes<Rest> : never
+type Detail<Code extends ErrorCode> = Record<
+  Holes<(typeof ERRORS)[Code]['says'] | (typeof ERRORS)[Code]['next']>,
+  string | number
+>
+
+/** The one error class: branch on `code`, never on the text. */
+export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code
+  readonly detail: Record<string, string | number>
+  readonly next: string
+
+  constructor(code: Code, detail: Detail<Code>, cause?: unknown) {
+    super(fill(ERRORS[code].says, detail), cause === undefined ? undefined : { cause })
+    this.name = 'AppError'
+    this.code = code
+    this.detail = detail
+    this.next = fill(ERRORS[code].next, detail)
+  }
+
+  get exit(): number {
+    return ERRORS[this.code].exit
+  }
+
+  get http(): number {
+    return ERRORS[this.code].http
+  }
+}
+
+/** The words of anything thrown, on one line. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
+/** For the end of a switch over a union: the compiler proves that nothing reaches it. */
+export function unreachable(value: never): never {
+  throw new Error(`unreachable: ${JSON.stringify(value)}`)
+}
+
+function fill(template: string, detail: Record<string, string | number>): string {
+  return template.replace(/\{(\w+)\}/g, (hole, name: string) => (name in detail ? String(detail[name]) : hole))
+}

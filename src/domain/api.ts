@@ -1,0 +1,105 @@
+import * as z from 'zod'
+import { PlanItem, QuestionItem, Risk } from './session.ts'
+
+/** What a session shows. Derived from its row, never stored (domain/session-status.ts). */
+export const SessionStatus = z.enum([
+  'idle',
+  'processing',
+  'waiting_input',
+  'rate_limited',
+  'paused',
+  'stopped',
+  'completed',
+  'error',
+])
+export type SessionStatus = z.infer<typeof SessionStatus>
+
+/** POST /sessions */
+export const StartSession = z.strictObject({
+  project: z.string().min(1),
+  task: z.string().trim().min(1).max(1_000_000),
+  name: z.string().min(1).max(80).optional(),
+  model: z.string().min(1).optional(),
+  max_turns: z.number().int().positive().optional(),
+  allowed_tools: z.array(z.string().min(1)).optional(),
+  disallowed_tools: z.array(z.string().min(1)).optional(),
+  resume: z.strictObject({ vendor_id: z.string().min(1), fork: z.boolean() }).optional(),
+  record: z.string().min(1).optional(),
+  /** The caller's environment, already cut down to the allow-list; cut down again by the daemon. Never stored, never logged. */
+  env: z.record(z.string(), z.string()),
+})
+export type StartSession = z.infer<typeof StartSession>
+
+/** Something a session asks a person right now. */
+export const OpenAsk = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('permission'),
+    ask_id: z.string(),
+    tool: z.string(),
+    target: z.string(),
+    risk: Risk,
+    reason: z.string(),
+  }),
+  z.object({ kind: z.literal('question'), ask_id: z.string(), questions: z.array(QuestionItem) }),
+])
+export type OpenAsk = z.infer<typeof OpenAsk>
+
+/** GET /sessions/:ref */
+export const SessionView = z.object({
+  id: z.string(),
+  name: z.string(),
+  project: z.string(),
+  task: z.string(),
+  agent: z.string(),
+  model: z.string().nullable(),
+  status: SessionStatus,
+  /** Why it has that status, where there is something to say. */
+  reason: z.string().nullable(),
+  vendor_id: z.string().nullable(),
+  created_at: z.number(),
+  ended_at: z.number().nullable(),
+  /** What it is doing: the active plan item, or the last tool. */
+  activity: z.string().nullable(),
+  resumes_at: z.number().nullable(),
+  plan: z.array(PlanItem),
+  tokens: z.object({ context: z.number(), window: z.number(), input: z.number(), output: z.number() }),
+  cost_usd: z.number(),
+  turns: z.number(),
+  tools: z.object({ auto: z.number(), human: z.number(), denied: z.number() }),
+  questions: z.object({ auto: z.number(), human: z.number() }),
+  asks: z.array(OpenAsk),
+})
+export type SessionView = z.infer<typeof SessionView>
+
+/** POST /sessions/:ref/answers */
+export const AnswerAsk = z.strictObject({
+  ask_id: z.string(),
+  /** For a permission. */
+  verdict: z.enum(['allow', 'deny']).optional(),
+  /** For a question: text of each question → label(s) or free text. */
+  answers: z.record(z.string(), z.union([z.string(), z.array(z.string())])).optional(),
+  /** Why not, told to the agent. */
+  reason: z.string().max(10_000).optional(),
+  /** Who answers: `human` unless a scripted person of the demo says so. */
+  by: z.string().min(1).max(40).default('human'),
+  /** Needed when the session is parked and must be started again. */
+  env: z.record(z.string(), z.string()).optional(),
+})
+export type AnswerAsk = z.infer<typeof AnswerAsk>
+
+/** Every error of the API. */
+export interface ErrorReply {
+  error: { code: string; message: string; next: string }
+}
+
+/** GET /health with the token. Without it only `status`. */
+export interface Health {
+  status: 'ok' | 'stopping'
+  version: string
+  pid: number
+  started_at: number
+  home: string
+  data: string
+  sessions: { live: number; total: number }
+  schema: number
+}

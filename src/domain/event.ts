@@ -1,0 +1,137 @@
+import * as z from 'zod'
+import { Failure, LimitWindow, PlanItem, QuestionItem, Risk, TurnOutcome } from './session.ts'
+
+/** Every kind of stored event and its body. Logs, the terminal and later the dashboard are drawn from these and nothing else. */
+export const EVENT_BODIES = {
+  'session.created': z.object({
+    name: z.string(),
+    project: z.string(),
+    task: z.string(),
+    agent: z.string(),
+    resumed: z.string().optional(),
+  }),
+  /** Something the person should know about how the session runs (untrusted project settings left out, for example). */
+  'session.noted': z.object({ text: z.string() }),
+  'agent.started': z.object({
+    vendor_id: z.string(),
+    model: z.string(),
+    version: z.string().optional(),
+    resumed: z.boolean(),
+  }),
+  'agent.said': z.object({ text: z.string(), agent_id: z.string().optional() }),
+  'agent.thought': z.object({ text: z.string(), agent_id: z.string().optional() }),
+  'agent.retried': z.object({ attempt: z.number(), max_retries: z.number(), delay_ms: z.number(), failure: Failure }),
+  'agent.compacted': z.object({ state: z.enum(['started', 'ended']) }),
+  'tool.requested': z.object({
+    call_id: z.string(),
+    tool: z.string(),
+    target: z.string(),
+    input: z.record(z.string(), z.unknown()),
+    agent_id: z.string().optional(),
+  }),
+  /** A person at an attached terminal is asked; `ask_id` is what the answer names. */
+  'permission.asked': z.object({
+    ask_id: z.string(),
+    call_id: z.string(),
+    tool: z.string(),
+    target: z.string(),
+    risk: Risk,
+    reason: z.string(),
+    agent_id: z.string().optional(),
+  }),
+  'permission.decided': z.object({
+    call_id: z.string(),
+    tool: z.string(),
+    target: z.string(),
+    verdict: z.enum(['allow', 'deny']),
+    risk: Risk,
+    reason: z.string(),
+    confidence: z.number(),
+    by: z.string(),
+    latency_ms: z.number(),
+    agent_id: z.string().optional(),
+  }),
+  'tool.finished': z.object({
+    call_id: z.string(),
+    tool: z.string(),
+    target: z.string(),
+    ok: z.boolean(),
+    output: z.string(),
+    agent_id: z.string().optional(),
+  }),
+  'question.asked': z.object({
+    ask_id: z.string(),
+    call_id: z.string(),
+    questions: z.array(QuestionItem),
+    agent_id: z.string().optional(),
+  }),
+  'question.answered': z.object({
+    call_id: z.string(),
+    answers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+    declined: z.string().optional(),
+    by: z.string(),
+    agent_id: z.string().optional(),
+  }),
+  /** Nobody could answer: the call waits, no process runs. */
+  'question.parked': z.object({
+    ask_id: z.string(),
+    call_id: z.string(),
+    questions: z.array(QuestionItem),
+    reason: z.string(),
+  }),
+  'plan.changed': z.object({ items: z.array(PlanItem) }),
+  'usage.reported': z.object({
+    input_tokens: z.number(),
+    output_tokens: z.number(),
+    cache_read_tokens: z.number(),
+    cache_write_tokens: z.number(),
+    cost_usd: z.number(),
+    context_tokens: z.number().optional(),
+    context_window: z.number().optional(),
+  }),
+  'limit.warned': z.object({
+    window: z.string().optional(),
+    utilization: z.number().optional(),
+    resets_at: z.number().optional(),
+    windows: z.record(z.string(), LimitWindow).optional(),
+  }),
+  'limit.hit': z.object({ window: z.string().optional(), resets_at: z.number().optional(), message: z.string() }),
+  'turn.ended': z.object({
+    outcome: TurnOutcome,
+    text: z.string(),
+    turns: z.number(),
+    duration_ms: z.number(),
+    denials: z.number(),
+    failure: Failure.optional(),
+  }),
+  'session.ended': z.object({
+    status: z.enum(['completed', 'stopped', 'paused', 'rate_limited', 'waiting_input', 'error']),
+    reason: z.string(),
+  }),
+  'daemon.started': z.object({ pid: z.number(), version: z.string() }),
+  'daemon.stopped': z.object({ reason: z.string() }),
+} as const satisfies Record<string, z.ZodType>
+
+export type EventKind = keyof typeof EVENT_BODIES
+export type EventBody<Kind extends EventKind> = z.infer<(typeof EVENT_BODIES)[Kind]>
+
+/** A stored event. `id` rises with every append; `subject` is the session (or other thing) it is about. */
+export type StoredEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind]
+export interface EventOf<Kind extends EventKind> {
+  id: number
+  /** Milliseconds since the epoch. */
+  time: number
+  /** Who caused it: `daemon`, `agent`, `human`, `cli`. */
+  actor: string
+  schema_version: number
+  subject: string
+  kind: Kind
+  body: EventBody<Kind>
+}
+
+/** An event before it is stored. */
+export type NewEvent = {
+  [Kind in EventKind]: Omit<EventOf<Kind>, 'id' | 'time' | 'schema_version'> & { time?: number }
+}[EventKind]
+
+export const EVENT_SCHEMA_VERSION = 1

@@ -1,0 +1,216 @@
+import * as z from 'zod'
+
+/**
+ * The contract between the supervisor and every driver.
+ *
+ * A driver turns one vendor's program into a `Session`. Its `events` never throw: whatever goes wrong is an `ended` event,
+ * and `ended` is always the last one. Before an agent may act the driver awaits `Asks`; a thrown, late or malformed answer
+ * is a refusal.
+ */
+export interface Session extends AsyncDisposable {
+  readonly id: string
+  /** The vendor's own conversation id, for resume. Known once `started` was seen. */
+  readonly vendorId: string | undefined
+  readonly events: AsyncIterable<SessionEvent>
+  /** The next user turn, in the same process. */
+  prompt(text: string): Promise<void>
+  /** Stops after the tool in flight; the conversation can be resumed, or go on with `prompt`. */
+  pause(): Promise<void>
+  /** Stops now: the running tool is killed. */
+  interrupt(): Promise<void>
+}
+
+export interface Asks {
+  permission(request: Request, signal: AbortSignal): Promise<Verdict | Park>
+  question(question: Question, signal: AbortSignal): Promise<Answer | Park>
+}
+
+/** A tool call that asks to happen. */
+export const Request = z.object({
+  callId: z.string(),
+  tool: z.string(),
+  input: z.record(z.string(), z.unknown()),
+  cwd: z.string(),
+  /** Set when a subagent asks. */
+  agentId: z.string().optional(),
+})
+export type Request = z.infer<typeof Request>
+
+export const Risk = z.enum(['LOW', 'MEDIUM', 'HIGH'])
+export type Risk = z.infer<typeof Risk>
+
+export const Verdict = z.object({
+  verdict: z.enum(['allow', 'deny', 'ask']),
+  risk: Risk,
+  /** For the person and, on a denial, for the agent: why, and the way round. */
+  reason: z.string(),
+  confidence: z.number().min(0).max(1),
+  /** `policy`, `human`, `nobody` (there was no one to ask), later `rule`, `brain`, `precedent`. */
+  by: z.string(),
+})
+export type Verdict = z.infer<typeof Verdict>
+
+/** Nobody can answer now: the call is deferred, the process closed, and on resume the same call is answered. */
+export interface Park {
+  park: true
+  reason: string
+}
+
+export const QuestionItem = z.object({
+  question: z.string(),
+  header: z.string().default(''),
+  multiSelect: z.boolean().default(false),
+  options: z.array(z.object({ label: z.string(), description: z.string().default('') })).default([]),
+})
+export type QuestionItem = z.infer<typeof QuestionItem>
+
+export const Question = z.object({
+  callId: z.string(),
+  questions: z.array(QuestionItem).min(1),
+  agentId: z.string().optional(),
+})
+export type Question = z.infer<typeof Question>
+
+/** `answers` maps the question's text to the chosen label, or labels, or free text. `declined` tells the agent why there is none. */
+export const Answer = z.union([
+  z.object({ answers: z.record(z.string(), z.union([z.string(), z.array(z.string())])), by: z.string() }),
+  z.object({ declined: z.string(), by: z.string() }),
+])
+export type Answer = z.infer<typeof Answer>
+
+export const PlanItem = z.object({ text: z.string(), state: z.enum(['pending', 'active', 'done']) })
+export type PlanItem = z.infer<typeof PlanItem>
+
+const byAgent = { agentId: z.string().optional() }
+
+export const LimitWindow = z.object({
+  utilization: z.number().optional(),
+  resetsAt: z.number().optional(),
+  status: z.string().optional(),
+})
+
+/** Why a turn failed, so that callers branch on `kind` and never on text. */
+export const FailureKind = z.enum([
+  'limit', // the vendor refuses until a time
+  'overloaded', // 529
+  'server', // 5xx
+  'network', // reset, cut, timeout
+  'auth', // not logged in, wrong key
+  'billing',
+  'model_not_found',
+  'prompt_too_long',
+  'refusal',
+  'resume_unknown', // no conversation with that id
+  'agent_missing', // the program cannot be started
+  'agent_crashed', // the program died under the turn
+  'other',
+])
+export type FailureKind = z.infer<typeof FailureKind>
+
+export const Failure = z.object({ kind: FailureKind, message: z.string(), status: z.number().optional() })
+export type Failure = z.infer<typeof Failure>
+
+/** How a turn ended. Only `completed` is a claim of success. */
+export const TurnOutcome = z.enum([
+  'completed',
+  'paused', // by pause()
+  'parked', // a call was deferred
+  'interrupted', // by interrupt()
+  'capped', // max turns or budget
+  'failed',
+])
+export type TurnOutcome = z.infer<typeof TurnOutcome>
+
+/** Times are milliseconds since the epoch. Token counts and cost are cumulative over the conversation: take the latest, never sum. */
+export const SessionEvent = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('started'),
+    vendorId: z.string(),
+    model: z.string(),
+    cwd: z.string(),
+    tools: z.array(z.string()),
+    version: z.string().optional(),
+    resumed: z.boolean(),
+  }),
+  z.object({ kind: z.literal('text'), text: z.string(), ...byAgent }),
+  z.object({ kind: z.literal('thinking'), text: z.string(), ...byAgent }),
+  z.object({
+    kind: z.literal('tool_request'),
+    callId: z.string(),
+    tool: z.string(),
+    input: z.record(z.string(), z.unknown()),
+    ...byAgent,
+  }),
+  z.object({ kind: z.literal('tool_result'), callId: z.string(), ok: z.boolean(), output: z.string(), ...byAgent }),
+  z.object({ kind: z.literal('question'), callId: z.string(), questions: z.array(QuestionItem), ...byAgent }),
+  z.object({ kind: z.literal('plan'), items: z.array(PlanItem) }),
+  z.object({
+    kind: z.literal('usage'),
+    inputTokens: z.number(),
+    outputTokens: z.number(),
+    cacheReadTokens: z.number(),
+    cacheWriteTokens: z.number(),
+    costUsd: z.number(),
+    contextTokens: z.number().optional(),
+    contextWindow: z.number().optional(),
+  }),
+  z.object({
+    kind: z.literal('limit'),
+    status: z.enum(['allowed', 'warning', 'rejected']),
+    window: z.string().optional(),
+    resetsAt: z.number().optional(),
+    utilization: z.number().optional(),
+    windows: z.record(z.string(), LimitWindow).optional(),
+  }),
+  z.object({
+    kind: z.literal('retry'),
+    attempt: z.number(),
+    maxRetries: z.number(),
+    delayMs: z.number(),
+    failure: Failure,
+  }),
+  z.object({ kind: z.literal('compacting'), state: z.enum(['started', 'ended']) }),
+  z.object({
+    kind: z.literal('turn_ended'),
+    outcome: TurnOutcome,
+    text: z.string(),
+    turns: z.number(),
+    durationMs: z.number(),
+    denials: z.number(),
+    failure: Failure.optional(),
+    parked: z.object({ callId: z.string(), tool: z.string() }).optional(),
+  }),
+  z.object({ kind: z.literal('ended'), reason: z.enum(['closed', 'crashed', 'failed']), failure: Failure.optional() }),
+])
+export type SessionEvent = z.infer<typeof SessionEvent>
+
+/** What a driver needs to open one conversation. */
+export interface OpenSession {
+  id: string
+  cwd: string
+  /** Absent when a parked call is to be answered: the conversation goes on by itself. */
+  prompt?: string | undefined
+  asks: Asks
+  /** The whole environment of the agent: an allow-list made by the caller; the driver adds its own few and the marker. */
+  env: Record<string, string>
+  resume?: { vendorId: string; fork: boolean } | undefined
+  model?: string | undefined
+  maxTurns?: number | undefined
+  allowedTools?: string[] | undefined
+  disallowedTools?: string[] | undefined
+  /** Which of the person's own settings apply: `user`, `project`, `local`. */
+  settingSources: ('user' | 'project' | 'local')[]
+  /** Keeps the vendor's raw messages, one JSON object a line. */
+  record?: string | undefined
+  /** `auto` uses a PID namespace where the system allows one. */
+  isolation: 'auto' | 'namespace' | 'marker'
+}
+
+/** One kind of agent. `warm` starts a process ahead of time for an `open` with the same environment, folder and options. */
+export interface Driver {
+  readonly agent: string
+  open(options: OpenSession): Promise<Session>
+  warm(options: OpenSession): Promise<void>
+  /** Ends warm processes; open sessions are their openers' to close. */
+  close(): Promise<void>
+}

@@ -1,0 +1,51 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { TestContext } from 'node:test'
+
+/** A directory of the test's own, gone when the test ends. */
+export function tempDir(t: TestContext, name = 'pcc-test-'): string {
+  const dir = mkdtempSync(join(tmpdir(), name))
+  t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
+  return dir
+}
+
+/** A git project with one commit. */
+export function gitProject(t: TestContext, files: Record<string, string> = { 'README.md': '# sample\n' }): string {
+  const dir = tempDir(t, 'pcc-project-')
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true })
+    writeFileSync(join(dir, path), text)
+  }
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: dir, env: bareEnv(dir), stdio: 'pipe' })
+  git('init', '-q', '-b', 'main')
+  git('add', '-A')
+  git('-c', 'user.name=Test', '-c', 'user.email=test@example.invalid', 'commit', '-q', '-m', 'first')
+  return dir
+}
+
+/** The smallest environment a program needs: nothing of this machine's own settings, logins or keys. */
+export function bareEnv(home: string): Record<string, string> {
+  return {
+    HOME: home,
+    PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
+    LANG: 'C.UTF-8',
+    TERM: 'xterm-256color',
+    GIT_CONFIG_NOSYSTEM: '1',
+  }
+}
+
+/** What an agent under test sees: its own home, a fake key, the simulator on loopback and nothing else. */
+export function agentEnv(home: string, baseUrl: string, auth: 'key' | 'oauth' = 'key'): Record<string, string> {
+  return {
+    ...bareEnv(home),
+    CLAUDE_CONFIG_DIR: join(home, '.claude'),
+    ANTHROPIC_BASE_URL: baseUrl,
+    ...(auth === 'key' ? { ANTHROPIC_API_KEY: 'sk-ant-fake-0000' } : { CLAUDE_CODE_OAUTH_TOKEN: 'fake-oauth-token' }),
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_TELEMETRY: '1',
+    DISABLE_AUTOUPDATER: '1',
+    CLAUDE_CODE_MAX_RETRIES: '1',
+  }
+}
