@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { styleText } from 'node:util'
+import { ROOT, tool } from './places.ts'
+
+// Everything that can be said without running the program. The full tests are `npm test`, and .ci/run runs both.
+const steps = [
+  { name: 'types', command: tool('tsc'), args: ['-p', '.'] },
+  { name: 'lint and format', command: tool('biome'), args: ['check', '--error-on-warnings', '.'] },
+  { name: 'dead code', command: tool('knip'), args: ['--no-progress'] },
+  { name: 'layers, length, docs', command: process.execPath, args: ['--test', ...houseTests()] },
+]
+
+let failed = 0
+for (const step of steps) {
+  const { ok, output, seconds } = await run(step)
+  const mark = ok ? styleText('green', '✓') : styleText('red', '✗')
+  process.stdout.write(`${mark} ${step.name.padEnd(22)} ${seconds.toFixed(1)} s\n`)
+  if (ok) continue
+  failed += 1
+  process.stdout.write(`${output.trimEnd()}\n\n`)
+}
+if (failed > 0) {
+  process.stdout.write(
+    styleText('red', `${failed} of ${steps.length} checks failed; what each found is printed below its line.\n`),
+  )
+}
+process.exitCode = failed > 0 ? 1 : 0
+
+/** The package test installs the tarball, which takes minutes and no static fact needs: it belongs to `npm test`. */
+function houseTests(): string[] {
+  return globSync('test/house/*.test.ts', { cwd: ROOT })
+    .filter(file => !file.endsWith('package.test.ts'))
+    .sort()
+}
+
+function run({
+  command,
+  args,
+}: {
+  command: string
+  args: string[]
+}): Promise<{ ok: boolean; output: string; seconds: number }> {
+  const started = performance.now()
+  const { promise, resolve } = Promise.withResolvers<{ ok: boolean; output: string; seconds: number }>()
+  // The tools' own first lines say `env node`: that must be this Node, also when npm did not start us.
+  const env = { ...process.env, PATH: `${dirname(tool('node'))}:${process.env['PATH']}` }
+  const child = spawn(command, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  child.stdout.on('data', chunk => {
+    output += chunk
+  })
+  child.stderr.on('data', chunk => {
+    output += chunk
+  })
+  const seconds = () => (performance.now() - started) / 1000
+  child.on('error', error => resolve({ ok: false, output: error.message, seconds: seconds() }))
+  child.on('close', code => resolve({ ok: code === 0, output, seconds: seconds() }))
+  return promise
+}

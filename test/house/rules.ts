@@ -1,0 +1,113 @@
+import { basename, dirname } from 'node:path'
+import { readTree, type SourceFile } from './source-tree.ts'
+
+/** What stands on one level; a folder may import itself and any level below its own. */
+const LEVELS = [
+  ['base'],
+  ['domain'],
+  ['store', 'simulator'],
+  ['tasks', 'workspace', 'agents', 'brain', 'policy', 'knowledge', 'memory', 'human'],
+  ['supervisor'],
+  ['daemon'],
+  ['cli'],
+]
+
+/** The simulator stands aside: it knows the nouns, and only the command line knows it. */
+const MAY_NOT: Record<string, string[]> = {
+  tasks: ['simulator'],
+  workspace: ['simulator'],
+  agents: ['simulator'],
+  brain: ['simulator'],
+  policy: ['simulator'],
+  knowledge: ['simulator'],
+  memory: ['simulator'],
+  human: ['simulator'],
+  supervisor: ['simulator'],
+  daemon: ['simulator'],
+}
+
+const MAX_LINES = 400
+/** Every orchestrator in this field drowned in its loop file. */
+const MAX_LOOP_LINES = 200
+const LOOP_FILES = /^src\/supervisor\/run-(task|session)\.ts$/
+const MAX_FILES_IN_FOLDER = 12
+const FORBIDDEN_NAME = /^(index|utils?|helpers?|.*-?(utils?|helpers?|manager|service)|.*-?v\d+)\.(ts|js|tsx)$/i
+/** kebab-case, with dots for what a test is of or what a tool asks for. */
+const GOOD_NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*\.(ts|js|tsx)$/
+
+/** Every way in which a tree breaks the rules of the house, one sentence each; none when it keeps them. */
+export function brokenRules(root: string): string[] {
+  const src = readTree(root, ['src'])
+  const all = [...src, ...readTree(root, ['test', 'bench', 'scripts', 'bin', 'web'])]
+  return [...src.flatMap(wrongImports), ...cycles(src), ...all.flatMap(wrongShape), ...crowdedFolders(all)]
+}
+
+function wrongImports(file: SourceFile): string[] {
+  const from = folderOf(file.path)
+  const level = levelOf(from)
+  if (level === undefined) return [`${file.path} is in no known folder of src: add its level to test/house/rules.ts`]
+  return file.imports.flatMap(({ specifier, target, line }) => {
+    const where = `${file.path}:${line}`
+    if (specifier === '<computed>') return [`${where} imports a computed path, which no rule can follow`]
+    if (target === undefined) return []
+    if (!target.startsWith('src/')) return target === 'package.json' ? [] : [`${where} imports ${target}, outside src`]
+    const to = folderOf(target)
+    if (to === from) return []
+    const below = levelOf(to)
+    if (below === undefined) return [`${where} imports ${target}, which is in no known folder of src`]
+    if (below === level) return [`${where} imports ${target}: ${from} and ${to} are strangers`]
+    if (below > level) return [`${where} imports ${target}: ${to} stands above ${from}`]
+    if (MAY_NOT[from]?.includes(to)) return [`${where} imports ${target}: ${from} does not know ${to}`]
+    return []
+  })
+}
+
+/** Cycles between files, type imports included: each is told once, from its first file. */
+function cycles(files: SourceFile[]): string[] {
+  const edges = new Map(files.map(file => [file.path, file.imports.flatMap(({ target }) => (target ? [target] : []))]))
+  const done = new Set<string>()
+  const found: string[] = []
+  const walk = (path: string, trail: string[]): void => {
+    const seenAt = trail.indexOf(path)
+    if (seenAt >= 0) {
+      found.push(`import cycle: ${[...trail.slice(seenAt), path].join(' → ')}`)
+      return
+    }
+    if (done.has(path)) return
+    for (const next of edges.get(path) ?? []) walk(next, [...trail, path])
+    done.add(path)
+  }
+  for (const path of edges.keys()) walk(path, [])
+  return found
+}
+
+function wrongShape(file: SourceFile): string[] {
+  const name = basename(file.path)
+  const problems: string[] = []
+  if (file.lines > MAX_LINES) problems.push(`${file.path} has ${file.lines} lines (at most ${MAX_LINES})`)
+  if (LOOP_FILES.test(file.path) && file.lines >= MAX_LOOP_LINES) {
+    problems.push(`${file.path} has ${file.lines} lines (the loop stays under ${MAX_LOOP_LINES})`)
+  }
+  if (FORBIDDEN_NAME.test(name)) problems.push(`${file.path} has a name that says nothing: name it for what it exports`)
+  if (!GOOD_NAME.test(name)) problems.push(`${file.path} is not kebab-case`)
+  return problems
+}
+
+function crowdedFolders(files: SourceFile[]): string[] {
+  const counts = Map.groupBy(files, file => dirname(file.path))
+  return [...counts]
+    .filter(([, inside]) => inside.length > MAX_FILES_IN_FOLDER)
+    .map(
+      ([folder, inside]) =>
+        `${folder} holds ${inside.length} files (at most ${MAX_FILES_IN_FOLDER}): give it a subfolder`,
+    )
+}
+
+function folderOf(path: string): string {
+  return path.split('/')[1] ?? ''
+}
+
+function levelOf(folder: string): number | undefined {
+  const level = LEVELS.findIndex(names => names.includes(folder))
+  return level < 0 ? undefined : level
+}
