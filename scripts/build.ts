@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, rmSync, statSync } from 'node:fs'
+import { cpSync, globSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT, tool } from './places.ts'
 
 // dist/ is what npm publishes: src/ compiled by tsc, plus the files that are not TypeScript, as they are.
+const src = join(ROOT, 'src')
 const dist = join(ROOT, 'dist')
 rmSync(dist, { recursive: true, force: true })
 const compiled = spawnSync(tool('tsc'), ['-p', 'tsconfig.build.json'], { cwd: ROOT, stdio: 'inherit' })
 if (compiled.status !== 0) process.exit(1)
-cpSync(join(ROOT, 'src'), dist, {
-  recursive: true,
-  filter: source => statSync(source).isDirectory() || !source.endsWith('.ts'),
-})
+for (const path of globSync('**/*', { cwd: src })) {
+  if (!path.endsWith('.ts') && statSync(join(src, path)).isFile()) cpSync(join(src, path), join(dist, path))
+}

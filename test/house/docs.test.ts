@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { bareEnv, tempDir } from '../support/world.ts'
+import { ROOT } from './source-tree.ts'
+
+const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT, encoding: 'utf8' })
+  .split('\0')
+  .filter(path => path !== '' && existsSync(join(ROOT, path)))
+const pages = tracked.filter(path => path.endsWith('.md'))
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+test('every command and flag that the README and the docs show exists', t => {
+  const home = tempDir(t)
+  const help = (words: string[]) =>
+    spawnSync(process.execPath, ['bin/pcc.js', ...words, '--help'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      env: { ...bareEnv(home), PCC_HOME: home },
+    })
+  assert.notEqual(help(['frobnicate']).status, 0, 'a command that does not exist is refused')
+  const seen = new Map<string, string>()
+  for (const page of ['README.md', ...pages.filter(path => /^docs\/[^/]+\.md$/.test(path))]) {
+    for (const { words, flags } of commandsIn(read(page))) {
+      const known = seen.get(words.join(' '))
+      const text = known ?? helpOf(help(words), `${page} shows "pcc ${words.join(' ')}"`)
+      seen.set(words.join(' '), text)
+      for (const flag of flags) {
+        assert.ok(GLOBAL_FLAGS.includes(flag) || text.includes(flag), `${page}: pcc ${words.join(' ')} has no ${flag}`)
+      }
+    }
+  }
+  assert.ok(seen.size > 5, 'the pages show commands')
+})
+
+test('a page with a command or flag that does not exist would be told', () => {
+  const text =
+    'Use `pcc start . --task "x" --detach` or\n```bash\nnpm ci\npcc daemon status\nPCC_HOME=x pcc list --json\n```\npcc does it.'
+  assert.deepEqual(commandsIn(text), [
+    { words: ['start'], flags: ['--task', '--detach'] },
+    { words: ['daemon', 'status'], flags: [] },
+    { words: ['list'], flags: ['--json'] },
+  ])
+})
+
+test('every relative link and anchor in the docs leads somewhere', () => {
+  const broken = pages.flatMap(page =>
+    linksIn(read(page))
+      .filter(link => !/^[a-z]+:/i.test(link))
+      .filter(link => {
+        const [path = '', anchor] = link.split('#')
+        const file = path === '' ? page : join(dirname(page), path)
+        if (!existsSync(join(ROOT, file))) return true
+        return anchor !== undefined && file.endsWith('.md') && !anchorsOf(read(file)).includes(anchor)
+      })
+      .map(link => `${page}: ${link}`),
+  )
+  assert.deepEqual(broken, [])
+  assert.ok(linksIn(read('README.md')).length > 3)
+})
+
+test('no tracked file names a place of one machine or a package registry', () => {
+  // Put together here, so that this file does not find itself.
+  const patterns = [`/ro${'ot'}/`, `/wo${'rk'}/`, `regi${'stry'}\\.[a-z]`].map(
+    text => new RegExp(`(?<![\\w.*-])${text}`),
+  )
+  const found = tracked
+    .filter(path => /\.(ts|js|json|md|ya?ml|toml|svg|sh)$|^\.ci\/|^LICENSE$|^\.git/.test(path))
+    .flatMap(path => patterns.filter(pattern => pattern.test(read(path))).map(pattern => `${path}: ${pattern}`))
+  assert.deepEqual(found, [])
+})
+
+test('the lock file pins no host: it installs from whatever registry the machine uses', () => {
+  const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, { resolved?: string }> }
+  const hosts = Object.entries(lock.packages).filter(([, { resolved }]) => resolved !== undefined)
+  assert.deepEqual(hosts, [])
+  assert.ok(!existsSync(join(ROOT, '.npmrc')), 'no registry is set for everyone')
+})
+
+const GLOBAL_FLAGS = ['--config', '--data-dir', '--verbose', '--quiet', '--version', '--help']
+
+function helpOf(result: { status: number | null; stdout: string; stderr: string }, what: string): string {
+  assert.equal(result.status, 0, `${what}, which does not exist: ${result.stderr.trim()}`)
+  return result.stdout
+}
+
+/** Commands as pages show them: at the start of a line of a code block, or of inline code. */
+function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
+  const blocks = [...markdown.matchAll(/^ *```[a-z]*\n([\s\S]*?)^ *```/gm)].flatMap(match =>
+    (match[1] ?? '').split('\n'),
+  )
+  const inline = [...markdown.replace(/^ *```[\s\S]*?^ *```/gm, '').matchAll(/`([^`\n]+)`/g)].map(
+    match => match[1] ?? '',
+  )
+  return [...inline, ...blocks].flatMap(line => {
+    const call = /^\s*(?:\$ )?(?:[A-Z_]+=\S+ )*pcc ((?:[a-z]+ ?)*)(.*)$/.exec(line)
+    const [first, second] = (call?.[1] ?? '').trim().split(' ')
+    if (!call || !first) return []
+    const words = second && ['daemon', 'config', 'trust', 'agents'].includes(first) ? [first, second] : [first]
+    return [
+      {
+        words,
+        flags: [...(call[2] ?? '').replace(/ #.*/, '').matchAll(/(?<=\s|^|\[)--[a-z-]+/g)].map(match => match[0]),
+      },
+    ]
+  })
+}
+
+function linksIn(markdown: string): string[] {
+  const prose = markdown.replace(/^ *```[\s\S]*?^ *```/gm, '').replace(/`[^`\n]*`/g, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g)].map(match => match[1] ?? match[2] ?? '')
+}
+
+function anchorsOf(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(match =>
+    (match[1] ?? '')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
