@@ -1,0 +1,37 @@
+import type { ColumnDataType, Kysely, Transaction } from 'kysely'
+import type { EventRow, Tables } from '../tables.ts'
+
+/**
+ * One database behind the store. Everything in which databases differ is named here; the queries above it are written
+ * once, in Kysely, and ask for a difference by its name, never for a database by its own.
+ */
+export interface Database {
+  readonly differences: Differences
+  /** Reads committed rows only and never waits for a writer. */
+  readonly read: Kysely<Tables>
+  /** Runs `work` in a transaction that is alone in writing; a throw rolls it back. */
+  transaction<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
+  /** The hot path: stores the rows, all or none, in a transaction of their own. */
+  appendAlone(rows: NewEventRow[]): number | Promise<number>
+  /** The same inside the open `transaction`. */
+  appendWithin(tx: Transaction<Tables>, rows: NewEventRow[]): number | Promise<number>
+  /** Number of the newest migration the data went through; 0 for a new database. */
+  readSchema(tx: Kysely<Tables>): Promise<number>
+  writeSchema(tx: Transaction<Tables>, schema: number): Promise<void>
+  /** Turns what the database threw into what a person can act on; anything else comes back as it was. */
+  explain(thrown: unknown): unknown
+  close(): Promise<void>
+}
+
+/** Both appends return the id of the first row; the others follow by one. Ids rise in the order of commits, without a gap. */
+export type NewEventRow = Omit<EventRow, 'id'>
+
+export interface Differences {
+  readonly columns: {
+    /** A whole number that holds milliseconds since the epoch. */
+    readonly integer: ColumnDataType
+    readonly real: ColumnDataType
+  }
+  /** Statements that make the database itself refuse to change or delete rows of a table. */
+  appendOnly(table: string): string[]
+}

@@ -1,0 +1,21 @@
+import { AppError } from '../base/errors.ts'
+import type { Database } from './database/database.ts'
+import type { Migration } from './migrations/migration.ts'
+
+/**
+ * Brings the database to the newest schema and returns its number.
+ *
+ * Several processes may start at once: all steps happen in one transaction that is alone in writing, and the number is
+ * read again inside it, so the first does the work and the others find it done. A crash leaves the old schema whole.
+ */
+export async function migrate(database: Database, file: string, migrations: readonly Migration[]): Promise<number> {
+  const known = migrations.length
+  if ((await database.readSchema(database.read)) === known) return known
+  return database.transaction(async tx => {
+    const found = await database.readSchema(tx)
+    if (found > known) throw new AppError('store_newer', { file, found, known })
+    for (const migration of migrations.slice(found)) await migration.up(tx, database.differences)
+    if (found < known) await database.writeSchema(tx, known)
+    return known
+  })
+}

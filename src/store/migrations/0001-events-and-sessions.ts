@@ -1,0 +1,60 @@
+import { sql } from 'kysely'
+import type { Migration } from './migration.ts'
+
+export const eventsAndSessions: Migration = {
+  name: 'events and sessions',
+  async up(db, { columns, appendOnly }) {
+    await db.schema
+      .createTable('events')
+      .addColumn('id', columns.integer, column => column.primaryKey())
+      .addColumn('time', columns.integer, column => column.notNull())
+      .addColumn('actor', 'text', column => column.notNull())
+      .addColumn('schema_version', columns.integer, column => column.notNull())
+      .addColumn('subject', 'text', column => column.notNull())
+      .addColumn('kind', 'text', column => column.notNull())
+      .addColumn('body', 'text', column => column.notNull())
+      .execute()
+    await db.schema.createIndex('events_subject').on('events').columns(['subject', 'id']).execute()
+    for (const statement of appendOnly('events')) await sql.raw(statement).execute(db)
+
+    await db.schema
+      .createTable('sessions')
+      .addColumn('id', 'text', column => column.primaryKey().notNull())
+      .addColumn('name', 'text', column => column.notNull())
+      .addColumn('project', 'text', column => column.notNull())
+      .addColumn('task', 'text', column => column.notNull())
+      .addColumn('agent', 'text', column => column.notNull())
+      .addColumn('model', 'text')
+      .addColumn('vendor_id', 'text')
+      .addColumn('options', 'text', column => column.notNull())
+      .addColumn('owner', 'text')
+      .addColumn('state', 'text', column => column.notNull())
+      .addColumn('status_reason', 'text')
+      .addColumn('ended_as', 'text')
+      .addColumn('created_at', columns.integer, column => column.notNull())
+      .addColumn('started_at', columns.integer)
+      .addColumn('ended_at', columns.integer)
+      .addColumn('resumes_at', columns.integer)
+      .addColumn('activity', 'text')
+      .addColumn('plan', 'text', column => column.notNull())
+      .addColumn('input_tokens', columns.integer, column => column.notNull())
+      .addColumn('output_tokens', columns.integer, column => column.notNull())
+      .addColumn('context_tokens', columns.integer, column => column.notNull())
+      .addColumn('context_window', columns.integer, column => column.notNull())
+      .addColumn('cost_usd', columns.real, column => column.notNull())
+      .addColumn('turns', columns.integer, column => column.notNull())
+      .addColumn('tools_auto', columns.integer, column => column.notNull())
+      .addColumn('tools_human', columns.integer, column => column.notNull())
+      .addColumn('tools_denied', columns.integer, column => column.notNull())
+      .addColumn('questions_auto', columns.integer, column => column.notNull())
+      .addColumn('questions_human', columns.integer, column => column.notNull())
+      .addColumn('parked', 'text')
+      .addColumn('account', 'text')
+      .addColumn('marker', 'text')
+      .addColumn('agent_pid', columns.integer)
+      .addColumn('agent_started', 'text')
+      .execute()
+    await db.schema.createIndex('sessions_project').on('sessions').columns(['project', 'created_at']).execute()
+    await db.schema.createIndex('sessions_name').on('sessions').column('name').execute()
+  },
+}

@@ -1,0 +1,113 @@
+import { type Kysely, type SqlBool, sql } from 'kysely'
+import type { Clock } from '../base/clock.ts'
+import { AppError } from '../base/errors.ts'
+import { fromSessionRow, toSessionColumns } from './session-row.ts'
+import type { Sessions, Tx } from './store.ts'
+import type { NewSessionRow, SessionRow, Tables } from './tables.ts'
+
+/** Matches shown when a reference fits several sessions. */
+const MATCHES_SHOWN = 8
+
+export interface SessionsParts {
+  read: Kysely<Tables>
+  clock: Clock
+  /** Runs in the given transaction, or in one of its own. */
+  write<T>(tx: Tx | undefined, work: (db: Kysely<Tables>) => Promise<T>): Promise<T>
+}
+
+/** The table of sessions. */
+export function openSessions({ read, clock, write }: SessionsParts): Sessions {
+  return {
+    insert: (row, tx) => write(tx, db => insertSession(db, row, clock.now())),
+    update: (id, patch, tx) => write(tx, db => updateSession(db, id, patch)),
+    get: (id, tx) => getSession(tx?.db ?? read, id),
+    list: filter => listSessions(read, filter?.project),
+    resolve: ref => resolveSession(read, ref),
+  }
+}
+
+async function insertSession(db: Kysely<Tables>, row: NewSessionRow, now: number): Promise<SessionRow> {
+  const whole = { ...emptySession(row, now), ...row }
+  await db.insertInto('sessions').values(toSessionColumns(whole)).execute()
+  return whole
+}
+
+async function updateSession(db: Kysely<Tables>, id: string, patch: Partial<SessionRow>): Promise<void> {
+  const columns = toSessionColumns(patch)
+  if (Object.keys(columns).length === 0) return
+  const { numUpdatedRows } = await db.updateTable('sessions').set(columns).where('id', '=', id).executeTakeFirst()
+  if (numUpdatedRows === 0n) throw new AppError('session_unknown', { ref: id })
+}
+
+async function getSession(db: Kysely<Tables>, id: string): Promise<SessionRow | undefined> {
+  const row = await db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && fromSessionRow(row)
+}
+
+async function listSessions(db: Kysely<Tables>, project: string | undefined): Promise<SessionRow[]> {
+  let select = db.selectFrom('sessions').selectAll()
+  if (project !== undefined) select = select.where('project', '=', project)
+  const rows = await select.orderBy('created_at', 'desc').orderBy('id').execute()
+  return rows.map(fromSessionRow)
+}
+
+/** A whole id or name wins over the beginning of others. */
+async function resolveSession(db: Kysely<Tables>, ref: string): Promise<SessionRow> {
+  if (ref === '') throw new AppError('session_unknown', { ref })
+  const sessions = db.selectFrom('sessions').selectAll().orderBy('created_at', 'desc').limit(MATCHES_SHOWN)
+  const whole = [
+    sessions.where('id', 'in', [ref, `s-${ref}`]),
+    sessions.where('name', '=', ref),
+    sessions.where(({ or }) => or([startsWith('id', ref), startsWith('id', `s-${ref}`), startsWith('name', ref)])),
+  ]
+  for (const select of whole) {
+    const [found, ...others] = await select.execute()
+    if (!found) continue
+    if (others.length === 0) return fromSessionRow(found)
+    const matches = [found, ...others].map(row => `${row.id} (${row.name})`).join(', ')
+    throw new AppError('session_ambiguous', { ref, matches })
+  }
+  throw new AppError('session_unknown', { ref })
+}
+
+/** Not LIKE: databases disagree on whether it minds upper and lower case. */
+function startsWith(column: 'id' | 'name', text: string) {
+  return sql<SqlBool>`substr(${sql.ref(column)}, 1, ${sql.val([...text].length)}) = ${sql.val(text)}`
+}
+
+function emptySession(
+  { project, task }: NewSessionRow,
+  now: number,
+): Omit<SessionRow, 'id' | 'name' | 'project' | 'task' | 'agent'> {
+  return {
+    model: null,
+    vendor_id: null,
+    options: { project, task },
+    owner: null,
+    state: 'starting',
+    status_reason: null,
+    ended_as: null,
+    created_at: now,
+    started_at: null,
+    ended_at: null,
+    resumes_at: null,
+    activity: null,
+    plan: [],
+    input_tokens: 0,
+    output_tokens: 0,
+    context_tokens: 0,
+    context_window: 0,
+    cost_usd: 0,
+    turns: 0,
+    tools_auto: 0,
+    tools_human: 0,
+    tools_denied: 0,
+    questions_auto: 0,
+    questions_human: 0,
+    parked: null,
+    account: null,
+    marker: null,
+    agent_pid: null,
+    agent_started: null,
+  }
+}

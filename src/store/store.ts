@@ -1,0 +1,52 @@
+import type { Transaction } from 'kysely'
+import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
+import type { NewSessionRow, SessionRow, Tables } from './tables.ts'
+
+/** Rows and nothing else. Every method may throw `store_unusable` (disk full, file gone); the store stays usable. */
+export interface Store extends AsyncDisposable {
+  /** Number of the newest migration. */
+  readonly schema: number
+  /**
+   * Everything `work` does through `tx` happens, or nothing does. Await nothing but the store inside: all other writers
+   * wait meanwhile. What must be in the transaction is given `tx`; a write without it is refused, it would wait for ever.
+   */
+  transaction<T>(work: (tx: Tx) => T | Promise<T>): Promise<T>
+  /** Stores events in order; resolves once they are committed (with `tx`: once they are part of its transaction). */
+  append(events: NewEvent[], tx?: Tx): Promise<StoredEvent[]>
+  /** Every event after the given id, past ones first, then live, until the signal or `close` ends it. */
+  follow(after: number, options?: FollowOptions): AsyncIterable<StoredEvent>
+  /** Stored events in order. `tail` gives the last so many, `limit` the first. */
+  events(query: EventQuery): Promise<StoredEvent[]>
+  readonly sessions: Sessions
+  close(): Promise<void>
+}
+
+/** An open transaction. */
+export interface Tx {
+  readonly db: Transaction<Tables>
+  append(events: NewEvent[]): Promise<StoredEvent[]>
+}
+
+export interface FollowOptions {
+  subject?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+export interface EventQuery {
+  subject?: string | undefined
+  after?: number | undefined
+  kinds?: EventKind[] | undefined
+  limit?: number | undefined
+  tail?: number | undefined
+}
+
+export interface Sessions {
+  insert(row: NewSessionRow, tx?: Tx): Promise<SessionRow>
+  /** Throws `session_unknown` where there is no such row. */
+  update(id: string, patch: Partial<SessionRow>, tx?: Tx): Promise<void>
+  get(id: string, tx?: Tx): Promise<SessionRow | undefined>
+  /** Newest first. */
+  list(filter?: { project?: string | undefined }): Promise<SessionRow[]>
+  /** An id, a name, or the beginning of either (the id with or without `s-`) that fits only one session. */
+  resolve(ref: string): Promise<SessionRow>
+}
