@@ -65,8 +65,62 @@ export const ERRORS = {
   config_unknown_key: {
     exit: 2,
     http: 400,
-    says: 'There is no setting "{key}".',
+    says: 'There is no setting "{key}"{suggestion}',
     next: 'See them with: pcc config show',
+  },
+  config_ambiguous_key: {
+    exit: 2,
+    http: 400,
+    says: '"{key}" could be any of {matches}.',
+    next: 'Give the full name.',
+  },
+  config_unreadable: {
+    exit: 2,
+    http: 400,
+    says: 'The config file {file} cannot be read: {problem}',
+    next: 'Correct the path or its permissions; nothing was changed.',
+  },
+  config_not_edited: {
+    exit: 2,
+    http: 400,
+    says: '{file} is written in a way that cannot be edited safely for {key}.',
+    next: 'Edit the file by hand; nothing was changed.',
+  },
+  setting_invalid: {
+    exit: 2,
+    http: 400,
+    says: '{origin}: {key}: {problem}',
+    next: 'Give a value of that kind; nothing was changed.',
+  },
+  confirmation_needed: {
+    exit: 3,
+    http: 400,
+    says: '{action} needs your yes, and nobody can be asked here.',
+    next: 'Run it in a terminal, or add --yes. Nothing was changed.',
+  },
+  not_confirmed: {
+    exit: 3,
+    http: 400,
+    says: '{action} was not confirmed. Nothing was changed.',
+    next: 'Nothing to do.',
+  },
+  trust_link_outside: {
+    exit: 3,
+    http: 400,
+    says: '{path} is a link to {target}, outside the project {project}: what it holds cannot be agreed to here.',
+    next: 'Replace the link by a file of the project. Nothing was changed.',
+  },
+  trust_changed: {
+    exit: 3,
+    http: 409,
+    says: 'The files of {project} changed while they were shown: {files}.',
+    next: 'Look again with: pcc trust {project}',
+  },
+  trust_file_invalid: {
+    exit: 2,
+    http: 500,
+    says: 'The trust file {file} is not valid: {problem}',
+    next: 'Move it away and agree again with: pcc trust PATH. Nothing was changed.',
   },
   config_newer: {
     exit: 5,

@@ -1,0 +1,226 @@
+import * as z from 'zod'
+import { STANDARD_AGENT_ENV } from './agent-env.ts'
+import { address, count, flag, oneOf, path, type Setting, share, someOf, text, texts, word } from './setting.ts'
+
+const both = (held: boolean, proposed: boolean) => held && proposed
+const lower = (held: number, proposed: number) => Math.min(held, proposed)
+const higher = (held: number, proposed: number) => Math.max(held, proposed)
+const shared = (held: string[], proposed: string[]) => held.filter(each => proposed.includes(each))
+const joined = (held: string[], proposed: string[]) => [...new Set([...held, ...proposed])]
+const onlyTo =
+  <T>(strict: T) =>
+  (held: T, proposed: T) =>
+    proposed === strict ? strict : held
+
+/** Strictness of `agents.isolation`, loosest first. */
+const ISOLATION = ['marker', 'auto', 'namespace'] as const
+const stricterIsolation = (held: Isolation, proposed: Isolation) =>
+  ISOLATION.indexOf(proposed) > ISOLATION.indexOf(held) ? proposed : held
+type Isolation = (typeof ISOLATION)[number]
+
+const notify = (about: string, also?: string[]) =>
+  flag({ standard: true, about, project: 'trusted', inForce: false, ...(also ? { also } : {}) })
+
+const environmentName = z.string().regex(/^([A-Za-z_]\w*\*?|\*)( if [A-Za-z_]\w*)?$/)
+
+/** Every setting there is, by its full key: the one table that files, environment, flags and `pcc config` go by. */
+export const SETTINGS = {
+  'brain.type': oneOf(['none', 'gemini', 'ollama'], {
+    standard: 'none',
+    about: 'What forms opinions: rules only, Gemini, or a local model',
+    project: 'tighten',
+    tighten: onlyTo('none'),
+    inForce: false,
+  }),
+  'brain.confidence_threshold': share({
+    standard: 0.7,
+    about: 'Least confidence for an answer without a person',
+    project: 'tighten',
+    tighten: higher,
+    inForce: false,
+  }),
+  'brain.auto_answer': flag({
+    standard: true,
+    about: 'Answer questions without a person',
+    project: 'tighten',
+    tighten: both,
+    inForce: false,
+  }),
+  'brain.gemini.api_key': text({
+    standard: undefined,
+    about: 'API key, or "env:NAME" to take it from the environment',
+    project: 'trusted',
+    inForce: false,
+    secret: true,
+  }),
+  'brain.gemini.model': word({
+    standard: 'gemini-2.0-flash',
+    about: 'Model name',
+    project: 'trusted',
+    inForce: false,
+  }),
+  'brain.ollama.host': address({
+    standard: 'http://localhost:11434',
+    about: 'Address of the Ollama server',
+    project: 'trusted',
+    inForce: false,
+  }),
+  'brain.ollama.model': text({
+    standard: undefined,
+    about: 'Model name, such as deepseek-coder:33b',
+    project: 'trusted',
+    inForce: false,
+  }),
+  'sessions.max_concurrent': count(1, {
+    standard: 5,
+    about: 'Most sessions at once',
+    project: 'tighten',
+    tighten: lower,
+    inForce: false,
+  }),
+  'sessions.auto_resume': flag({
+    standard: true,
+    about: 'Go on by itself after a limit',
+    project: 'tighten',
+    tighten: both,
+    inForce: false,
+  }),
+  'sessions.persist_history': flag({
+    standard: true,
+    about: 'Keep the history of sessions',
+    project: 'trusted',
+    inForce: false,
+  }),
+  'permissions.auto_approve_low_risk': flag({
+    standard: true,
+    about: 'Allow LOW risk requests without a person',
+    project: 'tighten',
+    tighten: both,
+    inForce: false,
+    also: ['auto_approve'],
+  }),
+  'permissions.safe_directories': texts({
+    standard: ['src/', 'tests/', 'lib/', 'app/', 'packages/'],
+    about: 'Directories in which a write is LOW risk',
+    project: 'tighten',
+    tighten: shared,
+    inForce: false,
+  }),
+  'permissions.blocked_commands': texts({
+    standard: ['rm -rf /', 'sudo', 'curl | sh'],
+    about: 'Commands that are always refused',
+    project: 'tighten',
+    tighten: joined,
+    inForce: false,
+  }),
+  'notifications.enabled': notify('Show notifications'),
+  'notifications.sound': notify('Play a sound with them', ['notification_sound']),
+  'notifications.on_question': notify('When a question waits for a person'),
+  'notifications.on_complete': notify('When a task is complete'),
+  'notifications.on_rate_limit': notify('When a limit is hit'),
+  'notifications.on_error': notify('When something fails'),
+  'knowledge.embedding_provider': oneOf(['local', 'gemini', 'hybrid'], {
+    standard: 'local',
+    about: 'Who computes embeddings',
+    project: 'tighten',
+    tighten: onlyTo('local'),
+    inForce: false,
+  }),
+  'knowledge.local_model': word({
+    standard: 'nomic-embed-text',
+    about: 'Embedding model of Ollama',
+    project: 'trusted',
+    inForce: false,
+  }),
+  'knowledge.auto_index': flag({
+    standard: true,
+    about: 'Index again when a session starts',
+    project: 'free',
+    inForce: false,
+  }),
+  'data.directory': path<string>({
+    standard: '~/.perpetualcc/data',
+    about: 'Where the data lies; another directory is another daemon',
+    project: 'never',
+    inForce: true,
+  }),
+  'data.checkpoint_retention_days': count(1, {
+    standard: 30,
+    about: 'Days a checkpoint is kept',
+    project: 'never',
+    inForce: false,
+  }),
+  'data.episode_retention_days': count(1, {
+    standard: 90,
+    about: 'Days an episode is kept',
+    project: 'never',
+    inForce: false,
+  }),
+  'agents.env': texts(
+    {
+      standard: [...STANDARD_AGENT_ENV],
+      about: 'Variables of your environment that travel to the agent: NAME, PREFIX_*, "NAME if FLAG"',
+      project: 'trusted',
+      inForce: true,
+    },
+    environmentName,
+    'names such as "FOO", "FOO_*" or "FOO_* if BAR"',
+  ),
+  'agents.setting_sources': someOf(['user', 'project', 'local'], {
+    standard: ['user', 'project', 'local'],
+    about: "Which of Claude Code's own settings apply",
+    project: 'tighten',
+    // Without `user` a person's own deny rules would be gone, so a repository may only give up its own.
+    tighten: (held, proposed) => held.filter(each => each === 'user' || proposed.includes(each)),
+    inForce: true,
+  }),
+  'agents.isolation': oneOf(ISOLATION, {
+    standard: 'auto',
+    about: 'How an agent is fenced in: a PID namespace, a marker, or the best there is',
+    project: 'tighten',
+    tighten: stricterIsolation,
+    inForce: true,
+  }),
+  'agents.path': path<string | undefined>({
+    standard: undefined,
+    about: 'The claude program, in place of the one that came with pcc',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'agents.append_prompt': text({
+    standard: undefined,
+    about: "Text after the agent's own system prompt, in place of ours",
+    project: 'trusted',
+    inForce: true,
+  }),
+  'logs.level': oneOf(['debug', 'info', 'warn', 'error'], {
+    standard: 'info',
+    about: "Least level in the daemon's log",
+    project: 'never',
+    inForce: true,
+  }),
+  'logs.max_bytes': count(10_000, {
+    standard: 10_000_000,
+    about: 'Size at which the log is rotated',
+    project: 'never',
+    inForce: true,
+  }),
+  'logs.keep': count(1, {
+    standard: 5,
+    about: 'Rotated log files that are kept',
+    project: 'never',
+    inForce: true,
+  }),
+} as const satisfies Record<string, Setting>
+
+export type SettingKey = keyof typeof SETTINGS
+export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[]
+
+/** The row of one setting, for code that goes over all of them. */
+export function settingOf(key: SettingKey): Setting {
+  return SETTINGS[key]
+}
+
+export function isSettingKey(key: string): key is SettingKey {
+  return Object.hasOwn(SETTINGS, key)
+}
