@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import { closeSync, openSync, writeSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
+import { AppError, messageOf } from '../base/errors.ts'
+import type { MessagesRequest } from './wire/request.ts'
+
+/** One request as it was understood, and what it got. */
+export interface LoggedRequest {
+  /** The `request-id` of the answer. */
+  id: string
+  /** Milliseconds since the epoch. */
+  time: number
+  method: string
+  path: string
+  /** Without secrets: credentials are replaced by the start of their hash. */
+  headers: Record<string, string>
+  session: string
+  model: string
+  stream: boolean
+  /** The first and the latest prompt of the conversation. */
+  first_prompt: string
+  prompt: string
+  /** What tools gave back since the last answer. */
+  tool_results: { text: string; failed: boolean }[]
+  conversation: string | null
+  /** The turn's place in the scenario, such as `greeting.turns[1]`. */
+  turn: string | null
+  /** `answer`, the fault's kind, `unmatched`, `tokens`, `hello` or `refused`. */
+  response: string
+  status: number
+  /** The keys of the turn's `expect` that did not hold. */
+  unexpected: string[]
+  body: Pick<MessagesRequest, 'system' | 'messages'> & { tools: string[] }
+}
+
+export interface RequestLog {
+  requests: LoggedRequest[]
+  add(request: LoggedRequest): void
+  waitFor(match: (request: LoggedRequest) => boolean, signal?: AbortSignal): Promise<LoggedRequest>
+  close(): void
+}
+
+interface LogOptions {
+  file: string | undefined
+  keep: number
+  onRequest: ((request: LoggedRequest) => void) | undefined
+}
+
+/** Keeps the latest requests in memory and, with a file, all of them as JSON lines. */
+export function openRequestLog({ file, keep, onRequest }: LogOptions): RequestLog {
+  const descriptor = file === undefined ? undefined : openForAppend(file)
+  const requests: LoggedRequest[] = []
+  const waiting = new Set<(request: LoggedRequest) => void>()
+  return {
+    requests,
+    add(request) {
+      requests.push(request)
+      if (requests.length > keep) requests.shift()
+      if (descriptor !== undefined) writeSync(descriptor, `${JSON.stringify(request)}\n`)
+      onRequest?.(request)
+      for (const look of [...waiting]) look(request)
+    },
+    waitFor(match, signal) {
+      const known = requests.find(match)
+      if (known) return Promise.resolve(known)
+      const { promise, resolve, reject } = Promise.withResolvers<LoggedRequest>()
+      const look = (request: LoggedRequest) => match(request) && resolve(request)
+      const abort = () => reject(signal?.reason)
+      if (signal?.aborted) abort()
+      signal?.addEventListener('abort', abort, { once: true })
+      waiting.add(look)
+      return promise.finally(() => {
+        waiting.delete(look)
+        signal?.removeEventListener('abort', abort)
+      })
+    },
+    close() {
+      if (descriptor !== undefined) closeSync(descriptor)
+    },
+  }
+}
+
+const SECRET = /^(authorization|proxy-authorization|x-api-key|cookie)$/
+
+/** Headers fit for a log. */
+export function withoutSecrets(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      const text = Array.isArray(value) ? value.join(', ') : (value ?? '')
+      return [name, SECRET.test(name) ? `sha256:${createHash('sha256').update(text).digest('hex').slice(0, 12)}` : text]
+    }),
+  )
+}
+
+function openForAppend(file: string): number {
+  try {
+    return openSync(file, 'a', 0o600)
+  } catch (error) {
+    const problem = `The log file ${file} cannot be written: ${messageOf(error)}`
+    throw new AppError('usage', { problem, command: 'simulate' }, error)
+  }
+}

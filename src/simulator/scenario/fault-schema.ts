@@ -1,0 +1,60 @@
+import * as z from 'zod'
+import { Moment } from './moment-schema.ts'
+
+/** When a fault stops: after a moment, once a file exists, or after so many times (the one thing that memory counts). */
+const ending = {
+  until: Moment.optional(),
+  until_file: z.string().min(1).optional(),
+  times: z.number().int().min(1).optional(),
+}
+const message = z.string().min(1).max(10_000).optional()
+const retry_after = z.number().int().min(0).optional()
+const after = z.number().int().min(0).max(10_000).default(2)
+
+const plain = <Kind extends string>(kind: Kind) => z.strictObject({ kind: z.literal(kind), message, ...ending })
+const retried = <Kind extends string>(kind: Kind) =>
+  z.strictObject({ kind: z.literal(kind), message, retry_after, ...ending })
+/** `after` counts the events that still arrive whole. */
+const broken = <Kind extends string>(kind: Kind) => z.strictObject({ kind: z.literal(kind), after, ...ending })
+
+/** What goes wrong instead of an answer. A bare word is a fault with nothing else to say: `fault: overloaded`. */
+export const Fault = z.preprocess(
+  given => (typeof given === 'string' ? { kind: given } : given),
+  z.discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('limit'),
+      window: z.string().min(1).default('five_hour'),
+      resets: Moment.optional(),
+      message,
+      ...ending,
+    }),
+    retried('rate_limit'),
+    retried('overloaded'),
+    retried('server_error'),
+    plain('unauthorized'),
+    plain('forbidden'),
+    plain('model_not_found'),
+    plain('credit_too_low'),
+    plain('prompt_too_long'),
+    z.strictObject({
+      kind: z.literal('http'),
+      status: z.number().int().min(400).max(599),
+      type: z.string().min(1).default('api_error'),
+      message,
+      headers: z.record(z.string(), z.string()).default({}),
+      ...ending,
+    }),
+    z.strictObject({ kind: z.literal('reset'), ...ending }),
+    z.strictObject({ kind: z.literal('stall'), after: after.optional(), ...ending }),
+    broken('cut_stream'),
+    broken('malformed_event'),
+    z.strictObject({
+      kind: z.literal('error_event'),
+      after,
+      type: z.string().default('overloaded_error'),
+      message,
+      ...ending,
+    }),
+  ]),
+)
+export type Fault = z.infer<typeof Fault>
