@@ -25,6 +25,8 @@ export const StartSession = z.strictObject({
   disallowed_tools: z.array(z.string().min(1)).optional(),
   resume: z.strictObject({ vendor_id: z.string().min(1), fork: z.boolean() }).optional(),
   record: z.string().min(1).optional(),
+  /** The caller is about to open `/events?attach=1`: until then, and for 10 s at most, it counts as a person at a terminal. */
+  attach: z.boolean().optional(),
   /** The caller's environment, already cut down to the allow-list; cut down again by the daemon. Never stored, never logged. */
   env: z.record(z.string(), z.string()),
 })

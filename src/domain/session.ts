@@ -11,6 +11,8 @@ export interface Session extends AsyncDisposable {
   readonly id: string
   /** The vendor's own conversation id, for resume. Known once `started` was seen. */
   readonly vendorId: string | undefined
+  /** The agent's process, where there is one. */
+  readonly pid?: number | undefined
   readonly events: AsyncIterable<SessionEvent>
   /** The next user turn, in the same process. */
   prompt(text: string): Promise<void>
@@ -204,6 +206,8 @@ export interface OpenSession {
   record?: string | undefined
   /** `auto` uses a PID namespace where the system allows one. */
   isolation: 'auto' | 'namespace' | 'marker'
+  /** Value of PCC_SESSION_MARK in everything the agent starts: the caller keeps it, to sweep after a crash. Made up when absent. */
+  marker?: string | undefined
 }
 
 /** One kind of agent. `warm` starts a process ahead of time for an `open` with the same environment, folder and options. */
