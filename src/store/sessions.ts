@@ -4,19 +4,21 @@ import { AppError } from '../base/errors.ts'
 import { fromSessionRow, toSessionColumns } from './session-row.ts'
 import type { Sessions, Tx } from './store.ts'
 import type { NewSessionRow, SessionRow, Tables } from './tables.ts'
+import type { Writer } from './writer.ts'
 
 /** Matches shown when a reference fits several sessions. */
 const MATCHES_SHOWN = 8
 
 export interface SessionsParts {
   read: Kysely<Tables>
+  writer: Writer
   clock: Clock
-  /** Runs in the given transaction, or in one of its own. */
-  write<T>(tx: Tx | undefined, work: (db: Kysely<Tables>) => Promise<T>): Promise<T>
 }
 
 /** The table of sessions. */
-export function openSessions({ read, clock, write }: SessionsParts): Sessions {
+export function openSessions({ read, writer, clock }: SessionsParts): Sessions {
+  const write = <T>(tx: Tx | undefined, work: (db: Kysely<Tables>) => Promise<T>) =>
+    tx ? work(tx.db) : writer.transaction(own => work(own.db))
   return {
     insert: (row, tx) => write(tx, db => insertSession(db, row, clock.now())),
     update: (id, patch, tx) => write(tx, db => updateSession(db, id, patch)),

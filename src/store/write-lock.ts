@@ -24,11 +24,6 @@ export class WriteLock {
     return result
   }
 
-  /** Whether `work` would have to wait. */
-  get taken(): boolean {
-    return this.#tail !== undefined
-  }
-
   /** Throws when the caller stands inside a turn of its own. */
   refuseInside(): void {
     if (!this.#turn.getStore()?.open) return

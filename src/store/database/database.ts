@@ -3,7 +3,8 @@ import type { EventRow, Tables } from '../tables.ts'
 
 /**
  * One database behind the store. Everything in which databases differ is named here; the queries above it are written
- * once, in Kysely, and ask for a difference by its name, never for a database by its own.
+ * once, in Kysely, and ask for a difference by its name, never for a database by its own. What it throws is already
+ * explained: `store_unusable` where a person can do something about it, the database's own error for a mistake of ours.
  */
 export interface Database {
   readonly differences: Differences
@@ -18,8 +19,8 @@ export interface Database {
   /** Number of the newest migration the data went through; 0 for a new database. */
   readSchema(tx: Kysely<Tables>): Promise<number>
   writeSchema(tx: Transaction<Tables>, schema: number): Promise<void>
-  /** Turns what the database threw into what a person can act on; anything else comes back as it was. */
-  explain(thrown: unknown): unknown
+  /** Whether a read failed because a part of the data is damaged, so that another part may still be readable. */
+  isDamage(thrown: unknown): boolean
   close(): Promise<void>
 }
 

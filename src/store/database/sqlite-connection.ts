@@ -8,41 +8,103 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import { explainSqlite } from './sqlite-errors.ts'
 
 /** Statements kept compiled. Our queries come in a few dozen shapes; the bound is there for lists of varying length. */
 const STATEMENTS_KEPT = 200
 
-/** One connection to a SQLite file: compiled statements are kept, and Kysely can speak through it. */
+/** How long a writer waits for another process. Transactions take milliseconds, so this is far beyond any honest wait. */
+export const BUSY_TIMEOUT_MS = 5000
+
+/** One connection to a SQLite file: compiled statements are kept, errors leave it explained, and Kysely speaks through it. */
 export class SqliteConnection {
-  readonly raw: DatabaseSync
+  readonly #file: string
+  readonly #raw: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
 
-  constructor(file: string, options: { readOnly: boolean; busyTimeoutMs: number }) {
-    this.raw = new DatabaseSync(file, { readOnly: options.readOnly, timeout: options.busyTimeoutMs })
+  constructor(file: string, { readOnly }: { readOnly: boolean }) {
+    this.#file = file
+    this.#raw = new DatabaseSync(file, { readOnly, timeout: BUSY_TIMEOUT_MS })
   }
 
-  /** The compiled statement of this text, compiled at most once while it stays among the most recent. */
-  statement(text: string): StatementSync {
+  /** Runs a statement that gives no rows, and returns the id of the row it inserted. */
+  run(text: string, ...parameters: SQLInputValue[]): number | bigint {
+    return this.attempt(() => this.#statement(text).run(...parameters).lastInsertRowid)
+  }
+
+  /** Compiles the text once, then runs it for every row; returns the id of the last. */
+  runEach(text: string, rows: SQLInputValue[][]): number | bigint {
+    return this.attempt(() => {
+      const statement = this.#statement(text)
+      let last: number | bigint = 0
+      for (const row of rows) last = statement.run(...row).lastInsertRowid
+      return last
+    })
+  }
+
+  /** Runs `work` in a transaction that takes the write lock at once; a throw undoes it. */
+  alone<T>(work: () => T): T {
+    this.run('begin immediate')
+    try {
+      const result = work()
+      this.run('commit')
+      return result
+    } catch (error) {
+      this.rollback()
+      throw error
+    }
+  }
+
+  /** Undoes the open transaction. On a full disk SQLite may already have done so, and a second rollback would be an error. */
+  rollback(): void {
+    if (this.#raw.isTransaction) this.run('rollback')
+  }
+
+  attempt<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw explainSqlite(this.#file, error)
+    }
+  }
+
+  close(): void {
+    this.#statements.clear()
+    if (this.#raw.isOpen) this.#raw.close()
+  }
+
+  get dialect(): Dialect {
+    return {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new ConnectionDriver(this, this.#asKyselyDatabase()),
+      createIntrospector: db => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    }
+  }
+
+  #statement(text: string): StatementSync {
     const known = this.#statements.get(text)
     if (known) return known
-    const statement = this.raw.prepare(text)
+    const statement = this.#raw.prepare(text)
     const oldest = this.#statements.keys().next()
     if (this.#statements.size >= STATEMENTS_KEPT && !oldest.done) this.#statements.delete(oldest.value)
     this.#statements.set(text, statement)
     return statement
   }
 
-  /** Undoes the open transaction. On a full disk SQLite may already have done so, and a second rollback would be an error. */
-  rollback(): void {
-    if (this.raw.isTransaction) this.raw.exec('rollback')
-  }
-
-  get dialect(): Dialect {
+  #asKyselyDatabase(): SqliteDatabase {
     return {
-      createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new ConnectionDriver(this),
-      createIntrospector: db => new SqliteIntrospector(db),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
+      close: () => this.close(),
+      prepare: text => {
+        const statement = this.attempt(() => this.#statement(text))
+        return {
+          reader: statement.columns().length > 0,
+          all: parameters => this.attempt(() => statement.all(...(parameters as SQLInputValue[]))),
+          run: parameters => this.attempt(() => statement.run(...(parameters as SQLInputValue[]))),
+          // A statement that is being walked through cannot be shared with another walk.
+          iterate: parameters => this.#raw.prepare(text).iterate(...(parameters as SQLInputValue[])),
+        }
+      },
     }
   }
 }
@@ -51,33 +113,17 @@ export class SqliteConnection {
 class ConnectionDriver extends SqliteDriver {
   readonly #connection: SqliteConnection
 
-  constructor(connection: SqliteConnection) {
-    super({ database: asKyselyDatabase(connection) })
+  constructor(connection: SqliteConnection, database: SqliteDatabase) {
+    super({ database })
     this.#connection = connection
   }
 
   /** `begin` alone takes the write lock at the first write, too late to wait for it: a read before would make it fail. */
   override async beginTransaction(_connection: DatabaseConnection): Promise<void> {
-    this.#connection.raw.exec('begin immediate')
+    this.#connection.run('begin immediate')
   }
 
   override async rollbackTransaction(_connection: DatabaseConnection): Promise<void> {
     this.#connection.rollback()
-  }
-}
-
-function asKyselyDatabase(connection: SqliteConnection): SqliteDatabase {
-  return {
-    close: () => connection.raw.close(),
-    prepare: text => {
-      const statement = connection.statement(text)
-      return {
-        reader: statement.columns().length > 0,
-        all: parameters => statement.all(...(parameters as SQLInputValue[])),
-        run: parameters => statement.run(...(parameters as SQLInputValue[])),
-        // A statement that is being walked through cannot be shared with another walk.
-        iterate: parameters => connection.raw.prepare(text).iterate(...(parameters as SQLInputValue[])),
-      }
-    },
   }
 }

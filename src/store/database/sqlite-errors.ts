@@ -1,12 +1,16 @@
 import { AppError, messageOf } from '../../base/errors.ts'
 
-/** SQLite's primary result codes that a person can do something about. The low byte is the primary code. */
+/** SQLite's primary result codes that we branch on: https://www.sqlite.org/rescode.html */
+export const SQLITE_BUSY = 5
+export const SQLITE_CORRUPT = 11
+
+/** The codes that a person can do something about. */
 const PROBLEMS: Record<number, string> = {
-  5: 'another process kept it locked for too long',
+  [SQLITE_BUSY]: 'another process kept it locked for too long',
   6: 'another process kept it locked for too long',
   8: 'it is read-only',
   10: 'reading or writing failed',
-  11: 'it is damaged',
+  [SQLITE_CORRUPT]: 'it is damaged',
   13: 'the disk is full',
   14: 'the file cannot be opened',
   23: 'access was refused',
@@ -20,13 +24,15 @@ export function explainSqlite(file: string, thrown: unknown): unknown {
   return problem ? new AppError('store_unusable', { file, problem }, thrown) : thrown
 }
 
-/** The primary result code of an error that SQLite threw. */
+/** The primary result code of what SQLite threw, explained or not; the extended codes share its low byte. */
 export function sqliteCode(thrown: unknown): number | undefined {
-  if (!(thrown instanceof Error) || !('errcode' in thrown) || typeof thrown.errcode !== 'number') return undefined
-  return thrown.errcode & 0xff
+  const error = thrown instanceof AppError ? thrown.cause : thrown
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined
+  return error.errcode & 0xff
 }
 
 function sqliteProblem(thrown: Error): string | undefined {
+  if ('code' in thrown && thrown.code === 'ERR_INVALID_STATE') return 'it was closed'
   const code = sqliteCode(thrown)
   const problem = code === undefined ? undefined : PROBLEMS[code]
   return problem && `${problem} (${messageOf(thrown)})`

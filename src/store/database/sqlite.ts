@@ -2,23 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, sql } from 'kysely'
 import type { Tables } from '../tables.ts'
 import type { Database, Differences, NewEventRow } from './database.ts'
-import { SqliteConnection } from './sqlite-connection.ts'
-import { explainSqlite, sqliteCode } from './sqlite-errors.ts'
+import { BUSY_TIMEOUT_MS, SqliteConnection } from './sqlite-connection.ts'
+import { explainSqlite, SQLITE_BUSY, SQLITE_CORRUPT, sqliteCode } from './sqlite-errors.ts'
 import { APPLICATION_ID, createFile, inspectFile } from './sqlite-file.ts'
-
-/** How long a writer waits for another process. Transactions take milliseconds, so this is far beyond any honest wait. */
-const BUSY_TIMEOUT_MS = 5000
 
 /** Opens one SQLite file with two connections: one that writes and one that reads what is committed meanwhile. */
 export async function openSqlite(file: string, knownSchema: number): Promise<Database> {
+  const opened: SqliteConnection[] = []
   try {
     await inspectFile(file, knownSchema)
     await createFile(file)
-    const writer = new SqliteConnection(file, { readOnly: false, busyTimeoutMs: BUSY_TIMEOUT_MS })
+    const writer = new SqliteConnection(file, { readOnly: false })
+    opened.push(writer)
     await useWriteAheadLog(writer)
-    const reader = new SqliteConnection(file, { readOnly: true, busyTimeoutMs: BUSY_TIMEOUT_MS })
-    return sqliteDatabase(file, writer, reader)
+    const reader = new SqliteConnection(file, { readOnly: true })
+    opened.push(reader)
+    return sqliteDatabase(writer, reader)
   } catch (error) {
+    for (const connection of opened) connection.close()
     throw explainSqlite(file, error)
   }
 }
@@ -32,16 +33,19 @@ const differences: Differences = {
     ),
 }
 
-function sqliteDatabase(file: string, writer: SqliteConnection, reader: SqliteConnection): Database {
+function sqliteDatabase(writer: SqliteConnection, reader: SqliteConnection): Database {
   const write = new Kysely<Tables>({ dialect: writer.dialect })
   const read = new Kysely<Tables>({ dialect: reader.dialect })
   const insertEvent = compileInsert(write)
+  const insertRows = (rows: NewEventRow[]) =>
+    Number(writer.runEach(insertEvent, rows.map(inColumnOrder))) - rows.length + 1
   return {
     differences,
     read,
     transaction: work => write.transaction().execute(work),
-    appendAlone: rows => appendAlone(writer, insertEvent, rows),
-    appendWithin: (_tx, rows) => insertRows(writer, insertEvent, rows),
+    // One row is its own transaction; `begin` and `commit` would only cost.
+    appendAlone: rows => (rows.length === 1 ? insertRows(rows) : writer.alone(() => insertRows(rows))),
+    appendWithin: (_tx, rows) => insertRows(rows),
     readSchema: async tx => {
       const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(tx)
       return rows[0]?.user_version ?? 0
@@ -50,41 +54,22 @@ function sqliteDatabase(file: string, writer: SqliteConnection, reader: SqliteCo
       await sql.raw(`pragma user_version = ${schema}`).execute(tx)
       await sql.raw(`pragma application_id = ${APPLICATION_ID}`).execute(tx)
     },
-    explain: thrown => explainSqlite(file, thrown),
+    isDamage: thrown => sqliteCode(thrown) === SQLITE_CORRUPT,
     close: async () => {
-      reader.raw.close()
-      writer.raw.close()
+      reader.close()
+      writer.close()
     },
   }
 }
 
-/** The order of the columns is the order in which `insertRows` binds them. */
 function compileInsert(db: Kysely<Tables>): string {
   const row = { time: 0, actor: '', schema_version: 0, subject: '', kind: '', body: '' } satisfies NewEventRow
   return db.insertInto('events').values(row).compile().sql
 }
 
-function appendAlone(writer: SqliteConnection, insertEvent: string, rows: NewEventRow[]): number {
-  if (rows.length === 1) return insertRows(writer, insertEvent, rows)
-  writer.statement('begin immediate').run()
-  try {
-    const first = insertRows(writer, insertEvent, rows)
-    writer.statement('commit').run()
-    return first
-  } catch (error) {
-    writer.rollback()
-    throw error
-  }
-}
-
-function insertRows(writer: SqliteConnection, insertEvent: string, rows: NewEventRow[]): number {
-  const statement = writer.statement(insertEvent)
-  let last = 0
-  for (const row of rows) {
-    const { time, actor, schema_version, subject, kind, body } = row
-    last = Number(statement.run(time, actor, schema_version, subject, kind, body).lastInsertRowid)
-  }
-  return last - rows.length + 1
+/** The order of `compileInsert`. */
+function inColumnOrder({ time, actor, schema_version, subject, kind, body }: NewEventRow) {
+  return [time, actor, schema_version, subject, kind, body]
 }
 
 /**
@@ -97,10 +82,11 @@ async function useWriteAheadLog(writer: SqliteConnection): Promise<void> {
   const deadline = Date.now() + BUSY_TIMEOUT_MS
   for (;;) {
     try {
-      writer.raw.exec('pragma journal_mode = wal; pragma synchronous = normal')
+      writer.run('pragma journal_mode = wal')
+      writer.run('pragma synchronous = normal')
       return
     } catch (error) {
-      if (sqliteCode(error) !== 5 || Date.now() > deadline) throw error
+      if (sqliteCode(error) !== SQLITE_BUSY || Date.now() > deadline) throw error
     }
     await sleep(5 + Math.random() * 20)
   }

@@ -1,7 +1,8 @@
-import type { Kysely } from 'kysely'
 import type { StoredEvent } from '../../domain/event.ts'
+import type { Database } from '../database/database.ts'
 import type { FollowOptions } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { EventRow } from '../tables.ts'
+import { readPastDamage } from './damage.ts'
 import { fromRow } from './event-row.ts'
 import type { Wake } from './wake.ts'
 
@@ -12,10 +13,10 @@ const PAGE = 500
  * Every event after an id, then each new one as it is committed.
  *
  * Ids rise in the order of commits, so "everything above the last one seen" has neither gaps nor repetitions. The ring is
- * counted before the read: an append between the read and the wait makes the wait return at once.
+ * noted before the read: an append between the read and the wait makes the wait return at once.
  */
 export async function* followEvents(
-  db: Kysely<Tables>,
+  database: Database,
   wake: Wake,
   after: number,
   options: FollowOptions = {},
@@ -24,19 +25,37 @@ export async function* followEvents(
   const over = () => wake.closed || options.signal?.aborted === true
   while (!over()) {
     const rings = wake.count
-    const rows = await readPage(db, last, options.subject)
+    const rows = await readPage(database, last, options.subject).catch(error => {
+      if (wake.closed) return []
+      throw error
+    })
     for (const row of rows) {
+      if (over()) return
       last = row.id
       const event = fromRow(row)
       if (event) yield event
-      if (over()) return
     }
-    if (rows.length < PAGE) await wake.wait(rings, options.signal)
+    if (rows.length === 0) await wake.wait(rings, options.signal)
   }
 }
 
-function readPage(db: Kysely<Tables>, after: number, subject: string | undefined) {
-  let select = db.selectFrom('events').selectAll().where('id', '>', after)
-  if (subject !== undefined) select = select.where('subject', '=', subject)
-  return select.orderBy('id').limit(PAGE).execute()
+async function readPage(database: Database, after: number, subject: string | undefined): Promise<EventRow[]> {
+  const read = (from: number, count: number) => {
+    let select = database.read.selectFrom('events').selectAll().where('id', '>', from)
+    if (subject !== undefined) select = select.where('subject', '=', subject)
+    return select.orderBy('id').limit(count).execute()
+  }
+  try {
+    return await read(after, PAGE)
+  } catch (error) {
+    if (!database.isDamage(error)) throw error
+    return readPastDamage(after, async from => {
+      try {
+        return await read(from, 1)
+      } catch (again) {
+        if (database.isDamage(again)) return 'damaged'
+        throw again
+      }
+    })
+  }
 }

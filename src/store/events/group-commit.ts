@@ -1,3 +1,4 @@
+import { AppError } from '../../base/errors.ts'
 import type { NewEventRow } from '../database/database.ts'
 import type { WriteLock } from '../write-lock.ts'
 
@@ -20,6 +21,10 @@ export class GroupCommit {
   constructor(lock: WriteLock, write: (rows: NewEventRow[]) => number | Promise<number>) {
     this.#lock = lock
     this.#write = write
+  }
+
+  get waits(): boolean {
+    return this.#waiting.length > 0
   }
 
   /** Stores the rows and gives the id of the first. */
@@ -51,7 +56,9 @@ export class GroupCommit {
         first += one.rows.length
       }
     } catch (error) {
-      for (const one of group) one.reject(error)
+      // What the database cannot take now fails for all; a row that is wrong in itself must not take its neighbours along.
+      if (group.length > 1 && !(error instanceof AppError)) for (const one of group) await this.#commit([one])
+      else for (const one of group) one.reject(error)
     }
   }
 }

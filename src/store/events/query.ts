@@ -21,3 +21,12 @@ export async function queryEvents(db: Kysely<Tables>, query: EventQuery): Promis
     .map(fromRow)
     .filter(event => event !== undefined)
 }
+
+/** 0 where there is none. */
+export async function newestEventId(db: Kysely<Tables>): Promise<number> {
+  const row = await db
+    .selectFrom('events')
+    .select(({ fn }) => fn.max('id').as('id'))
+    .executeTakeFirst()
+  return row?.id ?? 0
+}

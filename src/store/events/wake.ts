@@ -1,6 +1,6 @@
 /**
  * Tells waiting followers that there may be new events: at once for appends of this process, and by one slow look for
- * all followers together for those of other processes. Nobody waits: no timer runs.
+ * all followers together for those of other processes. While nobody waits, no timer runs.
  */
 export class Wake {
   readonly #newestId: () => Promise<number>
@@ -9,16 +9,20 @@ export class Wake {
   #timer: NodeJS.Timeout | undefined
   #count = 0
   #newest = 0
-  closed = false
+  #closed = false
 
   constructor(newestId: () => Promise<number>, pollMs: number) {
     this.#newestId = newestId
     this.#pollMs = pollMs
   }
 
-  /** Rises with every ring: a follower compares it before it waits, so that no ring is missed. */
+  /** Rises with every ring: a follower notes it before it reads, and a ring since then ends its wait at once. */
   get count(): number {
     return this.#count
+  }
+
+  get closed(): boolean {
+    return this.#closed
   }
 
   ring(): void {
@@ -26,38 +30,34 @@ export class Wake {
     for (const wake of this.#waiting) wake()
   }
 
-  /** Waits for a ring after `count`, or the signal. */
+  /** Waits for a ring after `count`, for the signal or for the end. */
   async wait(count: number, signal: AbortSignal | undefined): Promise<void> {
-    if (this.#count !== count || this.closed || signal?.aborted) return
+    if (this.#count !== count || this.#closed || signal?.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#waiting.add(resolve)
-    signal?.addEventListener('abort', () => resolve(), { once: true })
-    this.#plan()
+    const wake = () => resolve()
+    this.#waiting.add(wake)
+    signal?.addEventListener('abort', wake)
+    this.#timer ??= setInterval(() => this.#look(), this.#pollMs)
     await promise
-    this.#waiting.delete(resolve)
+    signal?.removeEventListener('abort', wake)
+    this.#waiting.delete(wake)
     if (this.#waiting.size === 0) this.#stop()
   }
 
   close(): void {
-    this.closed = true
-    this.#stop()
+    this.#closed = true
     this.ring()
   }
 
-  #plan(): void {
-    this.#timer ??= setTimeout(() => this.#look(), this.#pollMs).unref()
-  }
-
   #stop(): void {
-    clearTimeout(this.#timer)
+    clearInterval(this.#timer)
     this.#timer = undefined
   }
 
   async #look(): Promise<void> {
-    this.#timer = undefined
-    const newest = await this.#newestId().catch(() => this.#newest) // the follower's own read meets the same error and tells it
+    // An error is told by the read of each follower, which a ring brings about.
+    const newest = await this.#newestId().catch(() => -1)
     if (newest !== this.#newest) this.ring()
     this.#newest = newest
-    if (this.#waiting.size > 0 && !this.closed) this.#plan()
   }
 }

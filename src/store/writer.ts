@@ -1,0 +1,71 @@
+import type { Clock } from '../base/clock.ts'
+import type { NewEvent, StoredEvent } from '../domain/event.ts'
+import type { Database, NewEventRow } from './database/database.ts'
+import { stored, toRow } from './events/event-row.ts'
+import { GroupCommit } from './events/group-commit.ts'
+import type { Tx } from './store.ts'
+import { WriteLock } from './write-lock.ts'
+
+export interface WriterParts {
+  database: Database
+  clock: Clock
+  /** Called after every commit. */
+  committed(): void
+}
+
+/** The one way to write: transactions and appends of this process take turns here, in the order they were asked for. */
+export class Writer {
+  readonly #parts: WriterParts
+  readonly #lock = new WriteLock()
+  readonly #group: GroupCommit
+
+  constructor(parts: WriterParts) {
+    this.#parts = parts
+    this.#group = new GroupCommit(this.#lock, rows => parts.database.appendAlone(rows))
+  }
+
+  async transaction<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
+    this.#lock.refuseInside()
+    if (this.#group.waits) void this.#group.flush() // they were asked for before this transaction
+    const result = await this.#lock.run(() => this.#transact(work))
+    this.#parts.committed()
+    return result
+  }
+
+  async append(events: NewEvent[], tx?: Tx): Promise<StoredEvent[]> {
+    if (tx) return tx.append(events)
+    const result = await this.#store(events, rows => this.#group.append(rows))
+    this.#parts.committed()
+    return result
+  }
+
+  /** Resolves when everything asked for so far is written or has failed. */
+  drain(): Promise<void> {
+    return this.#group.flush()
+  }
+
+  #transact<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
+    const { database } = this.#parts
+    let open = true
+    return database
+      .transaction(async db => {
+        const append = (events: NewEvent[]) => {
+          // The connection is shared: a late append would slip into somebody else's transaction.
+          if (!open) throw new Error('This transaction is over; append in a new one.')
+          return this.#store(events, rows => database.appendWithin(db, rows))
+        }
+        return await work({ db, append: async events => append(events) })
+      })
+      .finally(() => {
+        open = false
+      })
+  }
+
+  async #store(events: NewEvent[], write: (rows: NewEventRow[]) => number | Promise<number>): Promise<StoredEvent[]> {
+    if (events.length === 0) return []
+    const now = this.#parts.clock.now()
+    const rows = events.map(event => toRow(event, now))
+    const first = await write(rows)
+    return events.map((event, index) => stored(event, event.time ?? now, first + index))
+  }
+}
