@@ -1,0 +1,64 @@
+import { writeFileSync } from 'node:fs'
+import { availableParallelism, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs, styleText } from 'node:util'
+import { ROOT } from './program.ts'
+import type { BenchRow } from './row.ts'
+
+// npm run bench [-- --only list,start]: what was measured beside its budget. Over budget is said, and is no failure:
+// a number depends on the machine, and the reader must see it.
+const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
+  list: async () => (await import('./commands.ts')).benchCommands(),
+  start: async () => (await import('./task.ts')).benchTask(),
+  daemon: async () => (await import('./idle.ts')).benchIdle(),
+  store: async () => (await import('./store.ts')).benchStore(),
+}
+
+const { values } = parseArgs({ options: { only: { type: 'string' } } })
+const chosen = values.only?.split(',') ?? Object.keys(BENCHES)
+const unknown = chosen.filter(name => !(name in BENCHES))
+if (unknown.length > 0) {
+  process.stderr.write(`There is no bench ${unknown.join(', ')}: choose from ${Object.keys(BENCHES).join(', ')}.\n`)
+  process.exit(2)
+}
+
+const rows: BenchRow[] = []
+for (const name of chosen) {
+  process.stderr.write(`measuring ${name} …\n`)
+  rows.push(...((await BENCHES[name]?.()) ?? []))
+}
+process.stdout.write(table(rows))
+if (!values.only) writeFileSync(join(ROOT, 'bench/results.json'), `${JSON.stringify(report(rows), null, 2)}\n`)
+
+function report(measured: BenchRow[]): object {
+  const machine = {
+    cores: availableParallelism(),
+    memory_gb: Math.round(totalmem() / 2 ** 30),
+    platform: `${process.platform} ${process.arch}`,
+    node: process.version,
+  }
+  const rounded = measured.map(row => (row.ratio === undefined ? row : { ...row, ratio: Number(row.ratio.toFixed(2)) }))
+  return { date: new Date().toISOString().slice(0, 10), machine, rows: rounded }
+}
+
+function table(measured: BenchRow[]): string {
+  const cells = measured.map(({ what, measured, ratio, budget, ok }) => [
+    what,
+    measured,
+    ratio === undefined ? '' : `${ratio.toFixed(2)}×`,
+    budget,
+    ok ? 'ok' : 'over',
+  ])
+  const lines = [['what', 'measured', 'ratio', 'budget', ''], ...cells]
+  const widths = [0, 1, 2, 3, 4].map(column => Math.max(...lines.map(line => line[column]?.length ?? 0)))
+  return lines
+    .map(line =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .map(line => (line.endsWith('over') ? styleText('red', line) : line))
+    .map(line => `${line}\n`)
+    .join('')
+}

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+export interface Ran {
+  stdout: string
+  stderr: string
+}
+
+/** Runs a program to its end with nothing to read; anything but exit 0 is a failure of the measurement. */
+export function run(
+  command: string,
+  args: string[],
+  { env, cwd }: { env: Record<string, string>; cwd: string },
+): Promise<Ran> {
+  const { promise, resolve, reject } = Promise.withResolvers<Ran>()
+  const child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ran: Ran = { stdout: '', stderr: '' }
+  child.stdout.on('data', chunk => {
+    ran.stdout += chunk
+  })
+  child.stderr.on('data', chunk => {
+    ran.stderr += chunk
+  })
+  child.on('error', reject)
+  child.on('close', code => {
+    if (code === 0) resolve(ran)
+    else reject(new Error(`${args.join(' ')} ended with ${code}:\n${ran.stdout}\n${ran.stderr}`))
+  })
+  return promise
+}
+
+export interface Installation extends AsyncDisposable {
+  dir: string
+  env: Record<string, string>
+  /** The program's file as built for npm. */
+  dist: string
+  /** The program's file in this checkout. */
+  source: string
+  pcc(program: string, ...args: string[]): Promise<Ran>
+}
+
+/** An empty home with a build beside it. Closing it stops the daemon and removes everything. */
+export async function openInstallation(extra: Record<string, string> = {}): Promise<Installation> {
+  const dir = mkdtempSync(join(tmpdir(), 'pcc-bench-'))
+  const home = join(dir, 'home')
+  mkdirSync(home)
+  const env = {
+    HOME: home,
+    PATH: `${join(ROOT, 'node_modules/.bin')}:/usr/local/bin:/usr/bin:/bin`,
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    ...extra,
+  }
+  const pcc = (program: string, ...args: string[]) => run(process.execPath, [program, ...args], { env, cwd: dir })
+  const source = join(ROOT, 'bin/pcc.js')
+  return {
+    dir,
+    env,
+    dist: await build(join(dir, 'package')),
+    source,
+    pcc,
+    async [Symbol.asyncDispose]() {
+      await pcc(source, 'daemon', 'stop')
+      rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+    },
+  }
+}
+
+/** What npm would install: bin and dist without src, because bin/pcc.js prefers src where there is one. */
+async function build(target: string): Promise<string> {
+  for (const path of ['bin', 'package.json']) cpSync(join(ROOT, path), join(target, path), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(target, 'node_modules'))
+  const tsc = join(ROOT, 'node_modules/.bin/tsc')
+  const env = { PATH: `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin` }
+  await run(tsc, ['-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(target, 'dist')], { env, cwd: ROOT })
+  return join(target, 'bin/pcc.js')
+}
