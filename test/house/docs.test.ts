@@ -20,12 +20,12 @@ test('every command and flag that the README and the docs show exists', t => {
       encoding: 'utf8',
       env: { ...bareEnv(home), PCC_HOME: home },
     })
-  assert.notEqual(help(['frobnicate']).status, 0, 'a command that does not exist is refused')
+  assert.throws(() => helpOf(help(['frobnicate']), ['frobnicate'], 'a made-up page'), /does not exist/)
   const seen = new Map<string, string>()
   for (const page of ['README.md', ...pages.filter(path => /^docs\/[^/]+\.md$/.test(path))]) {
     for (const { words, flags } of commandsIn(read(page))) {
       const known = seen.get(words.join(' '))
-      const text = known ?? helpOf(help(words), `${page} shows "pcc ${words.join(' ')}"`)
+      const text = known ?? helpOf(help(words), words, page)
       seen.set(words.join(' '), text)
       for (const flag of flags) {
         assert.ok(GLOBAL_FLAGS.includes(flag) || text.includes(flag), `${page}: pcc ${words.join(' ')} has no ${flag}`)
@@ -61,6 +61,20 @@ test('every relative link and anchor in the docs leads somewhere', () => {
   assert.ok(linksIn(read('README.md')).length > 3)
 })
 
+test('every file of this repository that the docs name exists', () => {
+  const named = pages.flatMap(page =>
+    [...read(page).matchAll(/`((?:src|test|scripts|bench|bin|docs|\.ci)\/[\w./-]+)`/g)].map(match => ({
+      page,
+      path: match[1] ?? '',
+    })),
+  )
+  assert.ok(named.length > 20)
+  assert.deepEqual(
+    named.filter(({ path }) => !tracked.some(file => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`))),
+    [],
+  )
+})
+
 test('no tracked file names a place of one machine or a package registry', () => {
   // Put together here, so that this file does not find itself.
   const patterns = [`/ro${'ot'}/`, `/wo${'rk'}/`, `regi${'stry'}\\.[a-z]`].map(
@@ -81,9 +95,11 @@ test('the lock file pins no host: it installs from whatever registry the machine
 
 const GLOBAL_FLAGS = ['--config', '--data-dir', '--verbose', '--quiet', '--version', '--help']
 
-function helpOf(result: { status: number | null; stdout: string; stderr: string }, what: string): string {
-  assert.equal(result.status, 0, `${what}, which does not exist: ${result.stderr.trim()}`)
-  return result.stdout
+/** The help of a command. A word that is no command gets the help of what stands before it, which has another first line. */
+function helpOf({ stdout, stderr }: { stdout: string; stderr: string }, words: string[], page: string): string {
+  const name = `pcc ${words.join(' ')}`
+  assert.ok(stdout.startsWith(`Usage: ${name}`), `${page} shows "${name}", which does not exist: ${stderr.trim()}`)
+  return stdout
 }
 
 /** Commands as pages show them: at the start of a line of a code block, or of inline code. */
