@@ -6,7 +6,7 @@ import { type Located, locate, type Step } from './locate.ts'
 import { type LoggedRequest, type RequestLog, withoutSecrets } from './request-log.ts'
 import type { Scenario, Turn } from './scenario/schema.ts'
 import { fillTemplate } from './template.ts'
-import { faultReply } from './wire/fault.ts'
+import { type FaultReply, faultReply } from './wire/fault.ts'
 import { rateLimitHeaders } from './wire/limit-headers.ts'
 import { messageFor, newId, tokensIn } from './wire/message.ts'
 import { type Dialogue, firstPrompt, type MessagesRequest, readDialogue } from './wire/request.ts'
@@ -32,10 +32,12 @@ export async function answerMessages(exchange: Exchange, desk: Desk): Promise<vo
   const { incoming, request } = exchange
   const dialogue = readDialogue(request)
   const session = sessionOf(incoming, request)
-  const located = locate(desk.scenario, dialogue, step => desk.endings.isOver(step, session))
+  const located = locate(desk.scenario, dialogue, ({ turn, ...step }) =>
+    desk.endings.isOver({ ...step, turn: fillTemplate(turn, dialogue) }, session),
+  )
   const entry = describe(exchange, { dialogue, session, located, now: desk.clock.now() })
-  if (located.found === 'nothing')
-    return refuse(exchange, desk, { ...entry, response: 'unmatched', status: 400 }, located)
+  if (located.found !== 'step')
+    return refuse(exchange, desk, { ...entry, response: located.found, status: 400 }, located)
   return serve(exchange, desk, entry, { dialogue, step: located.step })
 }
 
@@ -43,7 +45,7 @@ export async function answerMessages(exchange: Exchange, desk: Desk): Promise<vo
 export function answerCount(exchange: Exchange, desk: Desk): void {
   const dialogue = readDialogue(exchange.request)
   const session = sessionOf(exchange.incoming, exchange.request)
-  const located: Located = { found: 'nothing', problem: '' }
+  const located: Located = { found: 'unmatched', problem: '' }
   const entry = describe(exchange, { dialogue, session, located, now: desk.clock.now() })
   desk.log.add({ ...entry, response: 'tokens' })
   sendJson(exchange.response, {
@@ -64,24 +66,25 @@ function serve(
   const fault = turn.fault && faultReply(turn.fault, request.model, entry.time)
   const unexpected = turn.expect ? unmet(turn.expect, dialogue, dialogue.entries) : []
   if (turn.fault) desk.endings.shown(step, entry.session)
-  const status = fault?.shows === 'refusal' ? fault.status : 200
+  const status = fault?.shows === 'error' ? fault.status : 200
   desk.log.add({ ...entry, response: turn.fault?.kind ?? 'answer', status, unexpected })
   const headers = { 'request-id': entry.id, ...limitsOf(turn, entry.time), ...turn.headers }
-  if (fault?.shows === 'refusal') {
+  if (fault?.shows === 'error') {
     return sendJson(response, {
       status,
       headers: { ...headers, ...fault.headers },
       body: errorBody(fault.type, fault.message),
     })
   }
-  const message = messageFor(turn.fault ? spoiled(turn) : turn, request.model, bytes)
+  const message = messageFor(fault ? spoiled(turn, fault) : turn, request.model, bytes)
   const latency = turn.latency ?? { first_ms: 0, delta_ms: 0 }
   const send = request.stream ? sendStream : sendWhole
-  return send(message, { response, headers, latency, signal, flaw: fault })
+  return send(message, { response, headers, latency, signal, flaw: fault?.shows === 'flaw' ? fault : undefined })
 }
 
 /** A fault in mid-answer needs an answer to break off; without one of its own it gets this. */
-function spoiled(turn: Turn): Turn {
+function spoiled(turn: Turn, fault: FaultReply): Turn {
+  if (fault.shows === 'nothing') return { usage: turn.usage, stop_reason: fault.stop_reason }
   return turn.text || turn.tools || turn.thinking ? turn : { ...turn, text: 'This answer does not come to its end.' }
 }
 
@@ -117,13 +120,18 @@ function describe(
     first_prompt: firstPrompt(dialogue),
     prompt: entries.findLast(entry => entry.kind === 'prompt')?.text ?? '',
     tool_results: results.map(({ text, failed }) => ({ text, failed })),
-    conversation: located.found === 'step' ? located.step.conversation : (located.conversation ?? null),
+    conversation: conversationOf(located),
     turn: located.found === 'step' ? located.step.place : null,
     response: 'answer',
     status: 200,
     unexpected: [],
     body: { system: request.system, messages: request.messages, tools: dialogue.tools },
   }
+}
+
+function conversationOf(located: Located): string | null {
+  if (located.found === 'step') return located.step.conversation
+  return located.found === 'exhausted' ? located.conversation : null
 }
 
 /** Claude Code names its session in a header; other clients name a user. */

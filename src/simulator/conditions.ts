@@ -1,4 +1,4 @@
-import type { Condition, Match } from './scenario/schema.ts'
+import type { Condition, Match } from './scenario/condition-schema.ts'
 import type { Dialogue, Entry } from './wire/request.ts'
 
 /** Whether a prompt is the one that a `match` means; no `match` means every prompt. */

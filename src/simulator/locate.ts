@@ -1,5 +1,6 @@
 import { matches, unmet } from './conditions.ts'
-import { type Condition, type Conversation, type Scenario, saysSomething, type Turn } from './scenario/schema.ts'
+import type { Condition } from './scenario/condition-schema.ts'
+import { type Conversation, type Scenario, saysSomething, type Turn } from './scenario/schema.ts'
 import { type Dialogue, type Entry, firstPrompt } from './wire/request.ts'
 
 /** The place of a scenario that a request has come to. `place` names it in logs and errors: `greeting.turns[2]`. */
@@ -9,7 +10,10 @@ export interface Step {
   turn: Turn
 }
 
-export type Located = { found: 'step'; step: Step } | { found: 'nothing'; conversation?: string; problem: string }
+export type Located =
+  | { found: 'step'; step: Step }
+  | { found: 'unmatched'; problem: string }
+  | { found: 'exhausted'; conversation: string; problem: string }
 
 /**
  * Finds the turn that a request asks for, from the request alone.
@@ -22,13 +26,13 @@ export function locate(scenario: Scenario, dialogue: Dialogue, isOver: (step: St
   const prompt = firstPrompt(dialogue)
   const at = scenario.conversations.findIndex(({ match }) => matches(match, prompt, dialogue))
   const conversation = scenario.conversations[at]
-  if (!conversation) return { found: 'nothing', problem: unmatched(scenario, prompt) }
+  if (!conversation) return { found: 'unmatched', problem: unmatched(scenario, prompt) }
   const name = conversation.name ?? `conversations[${at}]`
   const script = scriptFor(conversation, dialogue)
   const step = replay(script, { name, dialogue, isOver }) ?? fallback(conversation, name)
   if (step) return { found: 'step', step }
   const problem = `The turns of conversation "${name}" have run out after ${script.replies.length} replies. Add turns or "otherwise".`
-  return { found: 'nothing', conversation: name, problem }
+  return { found: 'exhausted', conversation: name, problem }
 }
 
 interface Script {

@@ -44,6 +44,8 @@ export async function openSimulator(options: SimulatorOptions): Promise<Simulato
   const server = createServer(
     (incoming, response) => void handle({ incoming, response, closing: closing.signal }, desk),
   )
+  // An agent that thinks about a tool for minutes keeps its connection; closing it under the agent would look like a fault.
+  server.keepAliveTimeout = 600_000
   try {
     await listen(server, port)
   } catch (error) {

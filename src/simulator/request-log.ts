@@ -25,7 +25,7 @@ export interface LoggedRequest {
   conversation: string | null
   /** The turn's place in the scenario, such as `greeting.turns[1]`. */
   turn: string | null
-  /** `answer`, the fault's kind, `unmatched`, `tokens`, `hello` or `refused`. */
+  /** `answer`, the fault's kind, `unmatched`, `exhausted`, `tokens`, `hello` or `refused`. */
   response: string
   status: number
   /** The keys of the turn's `expect` that did not hold. */

@@ -44,6 +44,7 @@ export const Fault = z.preprocess(
       headers: z.record(z.string(), z.string()).default({}),
       ...ending,
     }),
+    z.strictObject({ kind: z.literal('refusal'), ...ending }),
     z.strictObject({ kind: z.literal('reset'), ...ending }),
     z.strictObject({ kind: z.literal('stall'), after: after.optional(), ...ending }),
     broken('cut_stream'),

@@ -12,8 +12,3 @@ export function momentMs(moment: Moment, now: number): number | undefined {
   const absolute = /^\d{4}-\d\d-\d\d/.test(moment) ? Date.parse(moment) : Number.NaN
   return Number.isNaN(absolute) ? undefined : absolute
 }
-
-/** Whether a moment counts from `now`, so that it means something else at every look. */
-export function isRelative(moment: Moment): boolean {
-  return typeof moment === 'string' && moment.startsWith('+')
-}

@@ -1,57 +1,10 @@
 import * as z from 'zod'
+import { Condition, Match } from './condition-schema.ts'
 import { Fault } from './fault-schema.ts'
 import { Moment } from './moment-schema.ts'
 import { ToolCall } from './tool-call-schema.ts'
 
-const Text = z.string().max(1_000_000)
-
-const Pattern = z.string().superRefine((source, ctx) => {
-  try {
-    new RegExp(source)
-  } catch (error) {
-    ctx.addIssue({ code: 'custom', message: `is not a regular expression: ${(error as Error).message}` })
-  }
-})
-
-/** Which conversation is meant: every key given must hold. A bare string means `contains`. */
-export const Match = z.preprocess(
-  given => (typeof given === 'string' ? { contains: given } : given),
-  z.strictObject({
-    contains: z.string().min(1).optional(),
-    regex: Pattern.optional(),
-    system_contains: z.string().min(1).optional(),
-    model: z.string().min(1).optional(),
-  }),
-)
-export type Match = z.infer<typeof Match>
-
-/** What must hold in the request for a turn to be taken; every key given must hold. Also the shape of `expect`. */
-export interface Condition {
-  prompt_contains?: string | undefined
-  prompt_regex?: string | undefined
-  tool_result_contains?: string | undefined
-  tool_result_regex?: string | undefined
-  tool_failed?: boolean | undefined
-  note_contains?: string | undefined
-  system_contains?: string | undefined
-  offers_tool?: string | undefined
-  history_contains?: string | undefined
-  not?: Condition | undefined
-}
-export const Condition: z.ZodType<Condition> = z.strictObject({
-  prompt_contains: z.string().min(1).optional(),
-  prompt_regex: Pattern.optional(),
-  tool_result_contains: z.string().min(1).optional(),
-  tool_result_regex: Pattern.optional(),
-  tool_failed: z.boolean().optional(),
-  note_contains: z.string().min(1).optional(),
-  system_contains: z.string().min(1).optional(),
-  offers_tool: z.string().min(1).optional(),
-  history_contains: z.string().min(1).optional(),
-  get not() {
-    return Condition.optional()
-  },
-})
+const Text = z.string().min(1).max(1_000_000)
 
 const tokens = z.number().int().min(0).optional()
 export const Usage = z.strictObject({
@@ -132,29 +85,44 @@ export const Turn: z.ZodType<Turn> = z
       return z.array(Turn).min(1).optional()
     },
     get turns() {
-      return z.array(Turn).min(1).optional()
+      return Turns.optional()
     },
   })
   .superRefine((turn, ctx) => {
     const nested = [turn.either && 'either', turn.turns && 'turns'].filter(Boolean)
     const own = saysSomething(turn) || turn.fault !== undefined
-    if (nested.length === 0 && !own) {
-      ctx.addIssue({
-        code: 'custom',
-        message: 'is empty: give text, thinking, tools, stop_reason, fault, either or turns',
-      })
+    if (turn.thinking !== undefined && !saysSomething(turn)) {
+      // The agent drops an answer that only thinks, so the next request would not show that it was given.
+      ctx.addIssue({ code: 'custom', path: ['thinking'], message: 'stands alone: add text or tools' })
+    } else if (nested.length === 0 && !own) {
+      ctx.addIssue({ code: 'custom', message: 'is empty: give text, tools, fault, either or turns' })
     }
     if (nested.length > 1 || (nested.length === 1 && own)) {
       ctx.addIssue({ code: 'custom', message: `holds ${nested.join(' and ')} beside an answer: choose one` })
     }
+    if (saysSomething(turn) && isForEver({ fault: turn.fault }))
+      ctx.addIssue({ code: 'custom', path: ['fault'], message: FOR_EVER })
   })
 
-/** Whether a turn has an answer of its own, as opposed to a bare fault or a choice. */
+/** Whether a turn gives an answer that the next request will show, as opposed to a bare fault or a choice. */
 export function saysSomething(turn: Turn): boolean {
-  return [turn.text, turn.thinking, turn.tools, turn.stop_reason].some(part => part !== undefined)
+  return turn.text !== undefined || turn.tools !== undefined
 }
 
-const Turns = z.array(Turn).min(1)
+const FOR_EVER = 'never ends, so what follows is never reached: give it until, until_file, times or a when'
+
+function isForEver({ fault, when }: Pick<Turn, 'fault' | 'when'>): boolean {
+  if (!fault || when) return false
+  return fault.until === undefined && fault.until_file === undefined && fault.times === undefined
+}
+
+const Turns = z
+  .array(Turn)
+  .min(1)
+  .superRefine((turns, ctx) => {
+    const at = turns.slice(0, -1).findIndex(isForEver)
+    if (at >= 0) ctx.addIssue({ code: 'custom', path: [at, 'fault'], message: FOR_EVER })
+  })
 
 export const Conversation = z.strictObject({
   name: z.string().min(1).optional(),

@@ -3,9 +3,10 @@ import type { Fault } from '../scenario/fault-schema.ts'
 import { momentMs } from '../scenario/moment.ts'
 import { limitHeaders } from './limit-headers.ts'
 
-/** How a fault shows: a refusal before the answer starts, or a flaw in the middle of it. */
+/** How a fault shows: an error instead of the answer, a flaw in the middle of it, or an answer with nothing in it. */
 export type FaultReply =
-  | { shows: 'refusal'; status: number; type: string; message: string; headers: Record<string, string> }
+  | { shows: 'error'; status: number; type: string; message: string; headers: Record<string, string> }
+  | { shows: 'nothing'; stop_reason: string }
   | {
       shows: 'flaw'
       flaw: 'reset' | 'stall' | 'cut' | 'malformed' | 'error'
@@ -20,39 +21,41 @@ export function faultReply(fault: Fault, model: string, now: number): FaultReply
     case 'limit': {
       const resetMs = momentMs(fault.resets ?? fault.until ?? '+5h', now) ?? now
       const message = fault.message ?? "This request would exceed your account's rate limit. Please try again later."
-      return refusal(429, 'rate_limit_error', message, limitHeaders(fault.window, resetMs, now))
+      return failure(429, 'rate_limit_error', message, limitHeaders(fault.window, resetMs, now))
     }
     case 'rate_limit':
-      return refusal(429, 'rate_limit_error', fault.message ?? 'Number of requests has exceeded your rate limit.', {
+      return failure(429, 'rate_limit_error', fault.message ?? 'Number of requests has exceeded your rate limit.', {
         'anthropic-ratelimit-requests-limit': '50',
         'anthropic-ratelimit-requests-remaining': '0',
         'anthropic-ratelimit-requests-reset': new Date(now + (fault.retry_after ?? 1) * 1000).toISOString(),
         ...retryAfter(fault.retry_after ?? 1),
       })
     case 'overloaded':
-      return refusal(529, 'overloaded_error', fault.message ?? 'Overloaded', retryAfter(fault.retry_after))
+      return failure(529, 'overloaded_error', fault.message ?? 'Overloaded', retryAfter(fault.retry_after))
     case 'server_error':
-      return refusal(500, 'api_error', fault.message ?? 'Internal server error', retryAfter(fault.retry_after))
+      return failure(500, 'api_error', fault.message ?? 'Internal server error', retryAfter(fault.retry_after))
     case 'unauthorized':
-      return refusal(401, 'authentication_error', fault.message ?? 'invalid x-api-key')
+      return failure(401, 'authentication_error', fault.message ?? 'invalid x-api-key')
     case 'forbidden':
-      return refusal(
+      return failure(
         403,
         'permission_error',
         fault.message ?? 'Your API key does not have permission to use this resource.',
       )
     case 'model_not_found':
-      return refusal(404, 'not_found_error', fault.message ?? `model: ${model}`)
+      return failure(404, 'not_found_error', fault.message ?? `model: ${model}`)
     case 'credit_too_low':
-      return refusal(400, 'invalid_request_error', fault.message ?? CREDIT)
+      return failure(400, 'invalid_request_error', fault.message ?? CREDIT)
     case 'prompt_too_long':
-      return refusal(
+      return failure(
         400,
         'invalid_request_error',
         fault.message ?? 'prompt is too long: 250000 tokens > 200000 maximum',
       )
     case 'http':
-      return refusal(fault.status, fault.type, fault.message ?? `Error ${fault.status}`, fault.headers)
+      return failure(fault.status, fault.type, fault.message ?? `Error ${fault.status}`, fault.headers)
+    case 'refusal':
+      return { shows: 'nothing', stop_reason: 'refusal' }
     case 'reset':
       return { shows: 'flaw', flaw: 'reset', after: 0 }
     case 'stall':
@@ -77,8 +80,8 @@ export function faultReply(fault: Fault, model: string, now: number): FaultReply
 const CREDIT =
   'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.'
 
-function refusal(status: number, type: string, message: string, headers: Record<string, string> = {}): FaultReply {
-  return { shows: 'refusal', status, type, message, headers }
+function failure(status: number, type: string, message: string, headers: Record<string, string> = {}): FaultReply {
+  return { shows: 'error', status, type, message, headers }
 }
 
 function retryAfter(seconds: number | undefined): Record<string, string> {

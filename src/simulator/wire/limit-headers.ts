@@ -42,7 +42,6 @@ export function limitHeaders(claim: string, resetMs: number, now: number): Recor
     [`${PREFIX}-overage-status`]: 'rejected',
     [`${PREFIX}-overage-disabled-reason`]: 'org_level_disabled',
     'retry-after': String(Math.max(0, reset - Math.floor(now / 1000))),
-    'x-should-retry': 'true',
   }
 }
 

@@ -45,16 +45,16 @@ export async function sendWhole(
   { response, headers, latency, signal, flaw }: Sending,
 ): Promise<void> {
   await pause(latency.first_ms, signal)
-  const body = JSON.stringify(message)
   if (!flaw) return sendJson(response, { status: 200, headers, body: message })
   if (flaw.flaw === 'reset') return reset(response)
   if (flaw.flaw === 'stall') return until(signal)
   if (flaw.flaw === 'error')
     return sendJson(response, { status: 529, headers, body: errorBody(flaw.type, flaw.message) })
-  response.writeHead(200, { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+  const body = JSON.stringify(message)
   const half = body.slice(0, body.length / 2)
-  if (flaw.flaw === 'malformed') return void response.end(half.padEnd(Buffer.byteLength(body), '}'))
-  response.write(half, () => response.destroy())
+  response.writeHead(200, { ...headers, 'content-type': 'application/json' })
+  if (flaw.flaw === 'malformed') response.end(half)
+  else response.write(half, () => response.destroy())
 }
 
 /** Sends a JSON body with a status. */

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { LoggedRequest } from '../../simulator/request-log.ts'
+import { contextOf, ExitCode } from '../context.ts'
+
+/** `pcc simulate <scenario.yaml>`: the model's API on loopback, answered from a file. */
+export function addSimulateCommand(program: Command): void {
+  program
+    .command('simulate')
+    .summary('Serve a scripted model API on loopback')
+    .description(
+      'Serve a scripted model API on loopback, so that a real agent runs without an account and without a network.',
+    )
+    .argument('<scenario>', 'the scenario file (docs/simulator.md)')
+    .option('--port <number>', 'port on 127.0.0.1; 0 takes a free one', portOf, 0)
+    .option('--log <file>', 'append every request as a JSON line')
+    .option('--json', 'print the address and the environment as JSON')
+    .action((scenario: string, options: SimulateOptions, command: Command) => simulate(scenario, options, command))
+}
+
+interface SimulateOptions {
+  port: number
+  log?: string
+}
+
+/** How many requests stay in memory: a run of days must not grow, and only the log file is read afterwards. */
+const KEEP = 10
+
+async function simulate(scenario: string, { port, log }: SimulateOptions, command: Command): Promise<void> {
+  const { openSimulator } = await import('../../simulator/open.ts')
+  const context = await contextOf(command)
+  const seen = { requests: 0, failed: 0 }
+  const onRequest = (request: LoggedRequest) => {
+    seen.requests++
+    if (isFailure(request)) seen.failed++
+    context.note(lineFor(request))
+  }
+  const stopped = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+  await using simulator = await openSimulator({ file: scenario, port, log, keep: KEEP, onRequest })
+  const { url } = simulator
+  const env = environmentFor(url)
+  if (context.json) context.out(JSON.stringify({ url, port: simulator.port, env }))
+  else for (const line of greeting(scenario, url, env)) context.out(line)
+  await stopped
+  context.note(`\n${seen.requests} requests, ${seen.failed} not as the scenario expects`)
+  if (seen.failed > 0) throw new ExitCode(1)
+}
+
+/** What an agent needs to talk to the simulator and to nothing else. */
+function environmentFor(url: string): Record<string, string> {
+  return {
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: 'sk-ant-simulated',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_TELEMETRY: '1',
+    DISABLE_AUTOUPDATER: '1',
+  }
+}
+
+function greeting(scenario: string, url: string, env: Record<string, string>): string[] {
+  return [
+    `Serving ${scenario} at ${url}`,
+    '',
+    'In another terminal:',
+    ...Object.entries(env).map(([name, value]) => `  export ${name}=${value}`),
+    '',
+    'For subscription limits give a token in place of the key:',
+    '  unset ANTHROPIC_API_KEY',
+    '  export CLAUDE_CODE_OAUTH_TOKEN=simulated',
+    '',
+    'Ctrl+C stops it.',
+  ]
+}
+
+function isFailure(request: LoggedRequest): boolean {
+  return request.unexpected.length > 0 || ['unmatched', 'exhausted', 'refused'].includes(request.response)
+}
+
+function lineFor(request: LoggedRequest): string {
+  const time = new Date(request.time).toISOString().slice(11, 19)
+  const what =
+    request.turn ?? (request.prompt ? `"${request.prompt.slice(0, 60)}"` : `${request.method} ${request.path}`)
+  const unexpected = request.unexpected.length > 0 ? ` · expected but not so: ${request.unexpected.join(', ')}` : ''
+  return `${time}  ${request.status} ${request.response}  ${what.replaceAll('\n', ' ')}${unexpected}`
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('a port is a number from 0 to 65535')
+  return port
+}
