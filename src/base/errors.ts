@@ -41,6 +41,12 @@ export const ERRORS = {
     says: 'The requirements file {path} is not text.',
     next: 'Give a Markdown, YAML or plain text file in UTF-8.',
   },
+  requirements_empty: {
+    exit: 2,
+    http: 400,
+    says: 'The requirements file {path} is empty.',
+    next: 'Write into it what is to be done.',
+  },
   session_unknown: { exit: 2, http: 404, says: 'There is no session "{ref}".', next: 'See them with: pcc list' },
   session_ambiguous: { exit: 2, http: 409, says: '"{ref}" could be any of {matches}.', next: 'Type more of the id.' },
   session_over: {
@@ -104,11 +110,11 @@ export const ERRORS = {
     says: '{action} was not confirmed. Nothing was changed.',
     next: 'Nothing to do.',
   },
-  trust_link_outside: {
+  trust_refused: {
     exit: 3,
     http: 400,
-    says: '{path} is a link to {target}, outside the project {project}: what it holds cannot be agreed to here.',
-    next: 'Replace the link by a file of the project. Nothing was changed.',
+    says: '{path} of {project} cannot be agreed to: {problem} ({target}).',
+    next: 'Replace it by a plain file of the project. Nothing was changed.',
   },
   trust_changed: {
     exit: 3,
@@ -161,6 +167,12 @@ export const ERRORS = {
     next: 'Look at it, move it away and try again.',
   },
   daemon_stopping: { exit: 1, http: 503, says: 'The daemon is shutting down.', next: 'Try again in a moment.' },
+  daemon_gone: {
+    exit: 1,
+    http: 503,
+    says: 'The daemon went away while session {id} was watched.',
+    next: 'Why: pcc daemon logs. What became of the session: pcc status {id}',
+  },
   unauthorized: {
     exit: 1,
     http: 401,

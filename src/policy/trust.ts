@@ -1,0 +1,60 @@
+import { realpath, stat } from 'node:fs/promises'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { AppError } from '../base/errors.ts'
+import type { Places } from '../base/places.ts'
+import { filesToTrust } from './trust/files.ts'
+import { differences, hashesOf, hashOver, sha256 } from './trust/hash.ts'
+import { agreementFor, keepAgreement } from './trust/record.ts'
+import type { TrustStatus } from './trust/status.ts'
+
+export { type LoadableSources, settingSourcesFor } from './trust/setting-sources.ts'
+export type { TrustStatus }
+
+/** What a project brings in and whether a person has agreed to it as it is now. */
+export async function trustStatus(places: Places, directory: string): Promise<TrustStatus> {
+  const project = await projectAt(directory)
+  const files = await filesToTrust(places, project)
+  if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
+  const agreed = agreementFor(places, project)
+  if (!agreed) return { project, state: 'untrusted', files, changed: [] }
+  const changed = differences(agreed.files, hashesOf(files))
+  const holds = agreed.hash === hashOver(files) && files.every(file => !file.refused)
+  return { project, state: holds ? 'trusted' : 'changed', files, changed, since: agreed.since }
+}
+
+/** Whether whatever the project brings in may take effect. */
+export async function isTrusted(places: Places, directory: string): Promise<boolean> {
+  const { state } = await trustStatus(places, directory)
+  return state === 'trusted' || state === 'nothing-to-trust'
+}
+
+/** Keeps a person's yes to what `shown` listed; refused when the files are no longer those. */
+export async function grantTrust(places: Places, shown: TrustStatus, clock: Clock = systemClock): Promise<void> {
+  const refused = shown.files.find(file => file.refused)
+  if (refused?.refused) {
+    throw new AppError('trust_refused', { path: refused.path, project: shown.project, ...refused.refused })
+  }
+  const now = await filesToTrust(places, shown.project)
+  const moved = differences(hashesOf(shown.files), hashesOf(now))
+  if (moved.length > 0) throw new AppError('trust_changed', { project: shown.project, files: moved.join(', ') })
+  const agreement = { hash: hashOver(now), since: clock.now(), files: hashesOf(now) }
+  keepAgreement(places, shown.project, agreement)
+}
+
+/** Takes a yes back; false when there was none. */
+export async function revokeTrust(places: Places, directory: string): Promise<boolean> {
+  return keepAgreement(places, await projectAt(directory), undefined)
+}
+
+/** For `loadConfig`: yes to a project file only with the very content that was agreed to. */
+export function trustedFile(status: TrustStatus): (file: { path: string; content: string }) => boolean {
+  const agreed = new Set(status.files.filter(file => file.kind === 'pcc').map(file => file.sha256))
+  return ({ content }) => status.state === 'trusted' && agreed.has(sha256(content))
+}
+
+async function projectAt(directory: string): Promise<string> {
+  const here = await stat(directory).catch(() => undefined)
+  if (!here) throw new AppError('project_missing', { path: directory })
+  if (!here.isDirectory()) throw new AppError('project_not_directory', { path: directory })
+  return realpath(directory)
+}

@@ -1,0 +1,94 @@
+import { homedir } from 'node:os'
+import { dirname, relative } from 'node:path'
+import type { Places } from '../../base/places.ts'
+import { readConfigFile } from '../../domain/config/file-layer.ts'
+import { loadConfig } from '../../domain/config/load.ts'
+import { findProjectFile } from '../../domain/config/project-layer.ts'
+import { settingOf } from '../../domain/config/settings.ts'
+import { type Finding, findingsInMcp, findingsInPrompt, findingsInSettings, shown } from './findings.ts'
+import { readSurface } from './read.ts'
+import { scriptsNamedIn } from './scripts.ts'
+import { type SurfaceFile, type SurfaceKind, surfaceOf } from './surface.ts'
+
+export interface TrustedFile {
+  /** Relative to the project. */
+  path: string
+  kind: SurfaceKind
+  contains: Finding[]
+  sha256: string
+  /** Set where it cannot be agreed to at all. */
+  refused?: { problem: string; target: string }
+}
+
+/** Every file of a project that somebody must agree to, sorted by path; empty when nothing runs code or widens rights. */
+export async function filesToTrust(places: Places, project: string): Promise<TrustedFile[]> {
+  const surface = [...(await projectFileOf(project)), ...(await surfaceOf(project))]
+  const found = new Map<string, TrustedFile>()
+  const named: SurfaceFile[] = []
+  for (const file of surface.filter(each => each.kind !== 'scripts')) {
+    const judged = await judge(places, project, file)
+    if (!judged) continue
+    found.set(file.path, judged.file)
+    const scripts = await scriptsNamedIn(judged.text, project, file.within)
+    named.push(...scripts.map(path => ({ path, kind: 'scripts' as const, within: file.within })))
+  }
+  if (found.size === 0) return []
+  for (const script of [...surface.filter(each => each.kind === 'scripts'), ...named]) {
+    if (found.has(script.path)) continue
+    const judged = await judge(places, project, script)
+    if (judged) found.set(script.path, judged.file)
+  }
+  return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/** A surface file with what it contains; undefined when there is nothing in it to agree to. */
+async function judge(
+  places: Places,
+  project: string,
+  file: SurfaceFile,
+): Promise<{ file: TrustedFile; text: string } | undefined> {
+  const read = await readSurface(file)
+  if (read.is === 'absent') return undefined
+  const path = relative(project, file.path)
+  if (read.is === 'unreadable') {
+    const { problem, target } = read
+    const contains = [{ kind: problem, text: `${problem}: ${shown(target)}` }]
+    return { file: { path, kind: file.kind, contains, sha256: '', refused: { problem, target } }, text: '' }
+  }
+  const contains = await findingsIn(places, file, read.text)
+  if (contains.length === 0 && file.kind !== 'scripts') return undefined
+  const refused = read.outside ? { refused: { problem: 'a link out of the project', target: read.outside } } : {}
+  return { file: { path, kind: file.kind, contains, sha256: read.sha256, ...refused }, text: read.text }
+}
+
+async function findingsIn(places: Places, file: SurfaceFile, text: string): Promise<Finding[]> {
+  switch (file.kind) {
+    case 'pcc':
+      return settingsThatWait(places, file.path)
+    case 'settings':
+    case 'local':
+      return findingsInSettings(text)
+    case 'mcp':
+      return findingsInMcp(text)
+    case 'prompts':
+      return file.path.endsWith('.md')
+        ? findingsInPrompt(text)
+        : [{ kind: 'a workflow', text: 'a script for the agent' }]
+    case 'scripts':
+      return []
+  }
+}
+
+async function settingsThatWait(places: Places, path: string): Promise<Finding[]> {
+  const { untrusted } = await loadConfig({ places, env: {}, project: dirname(path) })
+  const file = await readConfigFile(path, homedir())
+  return untrusted.map(key => {
+    const value = settingOf(key).secret ? '(secret)' : shown(file?.values[key])
+    return { kind: key, text: `${key} = ${value}` }
+  })
+}
+
+async function projectFileOf(project: string): Promise<SurfaceFile[]> {
+  const path = await findProjectFile(project, homedir())
+  return path === undefined ? [] : [{ path, kind: 'pcc', within: dirname(path) }]
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import * as z from 'zod'
+import { AppError, messageOf } from '../../base/errors.ts'
+import { exclusively } from '../../base/exclusively.ts'
+import type { Places } from '../../base/places.ts'
+import { replaceFile } from '../../base/replace-file.ts'
+
+const Agreement = z.object({
+  /** Over the sorted paths and contents of all files. */
+  hash: z.string(),
+  since: z.number(),
+  /** Path in the project → hash of its content, to say which one changed. */
+  files: z.record(z.string(), z.string()),
+})
+export type Agreement = z.infer<typeof Agreement>
+
+const TrustFile = z.object({ version: z.literal(1), projects: z.record(z.string(), Agreement) })
+
+/** What a person agreed to for one project, by its real path. */
+export function agreementFor(places: Places, project: string): Agreement | undefined {
+  const { projects } = readTrustFile(places.trustFile)
+  return Object.hasOwn(projects, project) ? projects[project] : undefined
+}
+
+/** Writes, or with `undefined` removes, the agreement for one project; says whether there was one before. */
+export function keepAgreement(places: Places, project: string, agreement: Agreement | undefined): boolean {
+  return exclusively(`${places.trustFile}.lock`, () => {
+    const file = readTrustFile(places.trustFile)
+    const { [project]: before, ...others } = file.projects
+    if (!before && !agreement) return false
+    const projects = agreement ? { ...others, [project]: agreement } : others
+    replaceFile(places.trustFile, `${JSON.stringify({ ...file, projects }, null, 2)}\n`)
+    return before !== undefined
+  })
+}
+
+function readTrustFile(file: string): z.infer<typeof TrustFile> {
+  try {
+    return TrustFile.parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, projects: {} }
+    const problem = thrown instanceof z.ZodError ? z.prettifyError(thrown).replaceAll('\n', ' ') : messageOf(thrown)
+    throw new AppError('trust_file_invalid', { file, problem }, thrown)
+  }
+}

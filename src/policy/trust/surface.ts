@@ -1,0 +1,121 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+
+/** `settings` and `prompts` come with Claude Code's source `project`, `local` with `local`, `mcp` with `project`. */
+export type SurfaceKind = 'pcc' | 'settings' | 'local' | 'mcp' | 'prompts' | 'scripts'
+
+export interface SurfaceFile {
+  path: string
+  kind: SurfaceKind
+  /** The directory whose owner vouches for it: a link that leads out of it is refused. */
+  within: string
+}
+
+/**
+ * Every file of a project that Claude Code would load and that can run code or widen rights. Observed with 2.1.325:
+ * `.mcp.json` counts in the directory and every one above it; `settings.json` only in the directory itself;
+ * `settings.local.json` also at the top of the git checkout and, in a worktree, at the top of the main one; agents,
+ * commands, skills and workflows in every directory up to the top of the checkout, or to the root where there is no git.
+ */
+export async function surfaceOf(project: string): Promise<SurfaceFile[]> {
+  const above = directoriesAbove(project)
+  const checkout = await checkoutOf(above)
+  const top = checkout?.top
+  const inside = top === undefined ? above : above.slice(0, above.indexOf(top) + 1)
+  const withinOf = (directory: string) => (top !== undefined && inside.includes(directory) ? top : directory)
+
+  const files: SurfaceFile[] = above.map(directory => mcpIn(directory, withinOf(directory)))
+  for (const directory of inside.filter(each => !isHome(each))) {
+    const within = withinOf(directory)
+    files.push(...(await promptsIn(directory, within)), ...(await scriptsIn(directory, within)))
+  }
+  if (!isHome(project)) files.push(settingsIn(project, withinOf(project)))
+  for (const directory of new Set([project, ...(checkout ? [checkout.top, checkout.main] : [])])) {
+    if (!isHome(directory)) files.push(localIn(directory, withinOf(directory)))
+  }
+  return files
+}
+
+const mcpIn = (directory: string, within: string): SurfaceFile => ({
+  path: join(directory, '.mcp.json'),
+  kind: 'mcp',
+  within,
+})
+const settingsIn = (directory: string, within: string): SurfaceFile => ({
+  path: join(directory, '.claude/settings.json'),
+  kind: 'settings',
+  within,
+})
+const localIn = (directory: string, within: string): SurfaceFile => ({
+  path: join(directory, '.claude/settings.local.json'),
+  kind: 'local',
+  within,
+})
+
+async function promptsIn(directory: string, within: string): Promise<SurfaceFile[]> {
+  const folder = (name: string) => filesUnder(join(directory, '.claude', name))
+  const [agents, commands, skills, workflows] = await Promise.all(
+    ['agents', 'commands', 'skills', 'workflows'].map(folder),
+  )
+  const texts = [...(agents ?? []), ...(commands ?? [])].filter(path => path.endsWith('.md'))
+  const heads = (skills ?? []).filter(path => path.endsWith('/SKILL.md'))
+  return [...texts, ...heads, ...(workflows ?? [])].map(path => ({ path, kind: 'prompts', within }))
+}
+
+async function scriptsIn(directory: string, within: string): Promise<SurfaceFile[]> {
+  const scripts = await filesUnder(join(directory, '.claude/hooks'))
+  return scripts.map(path => ({ path, kind: 'scripts', within }))
+}
+
+/** All files below a folder, through links, each real folder once. What may not be entered is not there for the agent either. */
+async function filesUnder(folder: string, seen = new Set<string>()): Promise<string[]> {
+  const here = await stat(folder).catch(() => undefined)
+  const id = here && `${here.dev}:${here.ino}`
+  if (!here?.isDirectory() || id === undefined || seen.has(id)) return []
+  seen.add(id)
+  const found: string[] = []
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    const path = join(folder, entry.name)
+    const isFolder = entry.isDirectory() || (entry.isSymbolicLink() && (await isDirectory(path)))
+    if (isFolder) found.push(...(await filesUnder(path, seen)))
+    else found.push(path)
+  }
+  return found
+}
+
+/** The top of the git checkout a directory is in, and of the main checkout when it is a worktree. */
+async function checkoutOf(above: string[]): Promise<{ top: string; main: string } | undefined> {
+  for (const directory of above) {
+    const entry = await stat(join(directory, '.git')).catch(() => undefined)
+    if (entry?.isDirectory()) return { top: directory, main: directory }
+    if (entry?.isFile()) return { top: directory, main: await mainCheckout(directory) }
+  }
+  return undefined
+}
+
+async function mainCheckout(worktree: string): Promise<string> {
+  const read = (path: string) => readFile(path, 'utf8').catch(() => '')
+  const gitDir = /^gitdir: (.+)$/m.exec(await read(join(worktree, '.git')))?.[1]
+  if (gitDir === undefined) return worktree
+  const private_ = resolve(worktree, gitDir.trim())
+  const common = (await read(join(private_, 'commondir'))).trim()
+  return common === '' ? worktree : dirname(resolve(private_, common))
+}
+
+function directoriesAbove(directory: string): string[] {
+  const parent = dirname(directory)
+  return parent === directory ? [directory] : [directory, ...directoriesAbove(parent)]
+}
+
+/** What lies in the home directory's `.claude` is the person's own, not a project's. */
+function isHome(directory: string): boolean {
+  return directory === resolve(homedir())
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    found => found.isDirectory(),
+    () => false,
+  )
+}
