@@ -26,8 +26,9 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000 }: Op
   const wake = new Wake(() => newestEventId(database.read), pollMs)
   const writer = new Writer({ database, clock, committed: () => wake.ring() })
   const close = async () => {
+    const drained = writer.drain() // refuses inside a transaction, before anything is closed
     wake.close()
-    await writer.drain()
+    await drained
     await database.close()
   }
   return {

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type EndedAs, type SessionState, type StatusFacts, statusOf } from '../../src/domain/session-status.ts'
+
+const BOOT = 'boot-now'
+
+function row(facts: Partial<StatusFacts>): StatusFacts {
+  return {
+    state: 'running',
+    ended_as: null,
+    status_reason: null,
+    owner: BOOT,
+    project: '/home/me/app',
+    vendor_id: 'v-1',
+    ...facts,
+  }
+}
+
+test('a live session of this boot shows what it is doing, with its reason', () => {
+  const shown = (['starting', 'running', 'asking'] as const).map(state => statusOf(row({ state }), BOOT).status)
+  assert.deepEqual(shown, ['idle', 'processing', 'waiting_input'])
+  assert.deepEqual(statusOf(row({ state: 'asking', status_reason: 'asks about the port' }), BOOT), {
+    status: 'waiting_input',
+    reason: 'asks about the port',
+  })
+})
+
+test('an ended session shows how it ended, whoever ran it', () => {
+  const endings: EndedAs[] = ['completed', 'stopped', 'paused', 'rate_limited', 'waiting_input', 'error']
+  for (const ended_as of endings) {
+    for (const owner of [BOOT, 'boot-before', null]) {
+      assert.deepEqual(statusOf(row({ state: 'ended', ended_as, owner, status_reason: 'why' }), BOOT), {
+        status: ended_as,
+        reason: 'why',
+      })
+    }
+  }
+})
+
+test('an ended session that does not say how is never shown as a success', () => {
+  assert.equal(statusOf(row({ state: 'ended' }), BOOT).status, 'error')
+})
+
+test('a live session of another boot was interrupted and says how to go on', () => {
+  const states: SessionState[] = ['starting', 'running', 'asking']
+  for (const state of states) {
+    for (const owner of ['boot-before', null]) {
+      assert.deepEqual(statusOf(row({ state, owner, status_reason: 'stale' }), BOOT), {
+        status: 'error',
+        reason: 'interrupted; resume with: pcc start /home/me/app --resume v-1 --task "…"',
+      })
+    }
+  }
+})
+
+test('a session interrupted before its agent had started is to be started again', () => {
+  assert.deepEqual(statusOf(row({ owner: 'boot-before', vendor_id: null }), BOOT), {
+    status: 'error',
+    reason: 'interrupted before the agent had started; start it again',
+  })
+})
+
+test('the command to go on can be pasted into a shell whatever the path holds', () => {
+  const { reason } = statusOf(row({ owner: null, project: "/home/me/it's $HOME" }), BOOT)
+  assert.ok(reason?.includes(`pcc start '/home/me/it'\\''s $HOME' --resume`), reason ?? '')
+})

@@ -1,0 +1,32 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { TestContext } from 'node:test'
+import { bareEnv } from '../support/world.ts'
+
+export interface Child {
+  process: ChildProcess
+  lines: AsyncIterableIterator<string>
+  /** Resolves to `0`, or to the signal or code it ended with and what it complained about. */
+  ended: Promise<string>
+}
+
+/** Starts a script beside the tests with Node; it is gone when the test ends. */
+export function startChild(t: TestContext, script: URL, ...args: string[]): Child {
+  const child = spawn(process.execPath, [script.pathname, ...args], { env: bareEnv('/nonexistent') })
+  let complaints = ''
+  child.stderr.on('data', (bytes: Buffer) => {
+    complaints += bytes
+  })
+  const exit = once(child, 'exit')
+  const closed = once(child, 'close')
+  t.after(async () => {
+    child.kill('SIGKILL')
+    await exit
+  })
+  return {
+    process: child,
+    lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](),
+    ended: closed.then(([code, signal]) => `${signal ?? code}${complaints && `: ${complaints}`}`),
+  }
+}
