@@ -202,6 +202,8 @@ export interface OpenSession {
   disallowedTools?: string[] | undefined
   /** Which of the person's own settings apply: `user`, `project`, `local`. */
   settingSources: ('user' | 'project' | 'local')[]
+  /** No MCP servers from files: the project's are not trusted. */
+  strictMcp?: boolean | undefined
   /** Keeps the vendor's raw messages, one JSON object a line. */
   record?: string | undefined
   /** `auto` uses a PID namespace where the system allows one. */
