@@ -1,0 +1,47 @@
+import { closeSync, fstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+
+export interface RotatingFile {
+  write(line: string): void
+  close(): void
+}
+
+/**
+ * A file that is put aside as `.1`, `.2` … when it passes `maxBytes`; the last `keep` of them stay. Writes are synchronous:
+ * the lines before a crash are the ones that matter, and a daemon writes few.
+ */
+export function openRotatingFile(options: { file: string; maxBytes: number; keep: number }): RotatingFile {
+  const { file, maxBytes, keep } = options
+  let fd = openSync(file, 'a', 0o600)
+  let size = fstatSync(fd).size
+
+  return {
+    write(line) {
+      const bytes = Buffer.byteLength(line)
+      if (size > 0 && size + bytes > maxBytes) rotate()
+      writeSync(fd, line)
+      size += bytes
+    },
+    close() {
+      if (fd >= 0) closeSync(fd)
+      fd = -1
+    },
+  }
+
+  function rotate(): void {
+    closeSync(fd)
+    rmSync(`${file}.${keep}`, { force: true })
+    for (let n = keep - 1; n >= 1; n -= 1) moveIfThere(`${file}.${n}`, `${file}.${n + 1}`)
+    if (keep > 0) moveIfThere(file, `${file}.1`)
+    else rmSync(file, { force: true })
+    fd = openSync(file, 'a', 0o600)
+    size = 0
+  }
+}
+
+function moveIfThere(from: string, to: string): void {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}

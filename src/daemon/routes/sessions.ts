@@ -1,0 +1,87 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import * as z from 'zod'
+import { AppError } from '../../base/errors.ts'
+import { SessionStatus, type SessionView, StartSession } from '../../domain/api.ts'
+import { EVENT_BODIES, type EventKind } from '../../domain/event.ts'
+import type { SessionRow } from '../../store/tables.ts'
+import { checked } from '../errors.ts'
+import { viewOf } from '../view-of.ts'
+import type { World } from '../world.ts'
+
+const Ref = z.object({ ref: z.string().min(1) })
+
+const ListQuery = z.strictObject({
+  status: z.string().optional(),
+  project: z.string().min(1).optional(),
+})
+
+const EventsQuery = z.strictObject({
+  after: z.coerce.number().int().min(0).optional(),
+  tail: z.coerce.number().int().min(1).max(100_000).optional(),
+  kinds: z.string().optional(),
+})
+
+/** Starting sessions and looking at them. */
+export function sessionRoutes(app: FastifyInstance, world: World): void {
+  app.post('/sessions', async (request, reply) => {
+    if (isBlankTask(request.body)) throw new AppError('task_empty', {})
+    const start = checked(StartSession, request.body, 'POST /sessions')
+    const row = await world.supervisor.start(start)
+    return reply.code(201).send(view(row, world))
+  })
+
+  app.get('/sessions', async request => {
+    const query = checked(ListQuery, request.query, 'GET /sessions')
+    const wanted = query.status === undefined ? undefined : statusesOf(query.status)
+    const project = query.project === undefined ? undefined : await realOrSpelled(query.project)
+    const rows = await world.store.sessions.list({ project })
+    const sessions = rows.map(row => view(row, world)).filter(({ status }) => wanted?.has(status) ?? true)
+    return { sessions }
+  })
+
+  app.get('/sessions/:ref', async request => view(await sessionOf(request.params, world), world))
+
+  app.get('/sessions/:ref/events', async request => {
+    const { id } = await sessionOf(request.params, world)
+    const query = checked(EventsQuery, request.query, 'GET /sessions/:ref/events')
+    const kinds = query.kinds === undefined ? undefined : kindsOf(query.kinds)
+    return { events: await world.store.events({ subject: id, after: query.after, tail: query.tail, kinds }) }
+  })
+}
+
+/** The session a route's `:ref` means. */
+export function sessionOf(params: unknown, world: World): Promise<SessionRow> {
+  return world.store.sessions.resolve(checked(Ref, params, 'a session route').ref)
+}
+
+/** A row with what is open at its terminals. */
+export function view(row: SessionRow, world: World): SessionView {
+  return viewOf(row, world.bootId, world.terminals.open(row.id))
+}
+
+function isBlankTask(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null || !('task' in body)) return false
+  return typeof body.task === 'string' && body.task.trim() === ''
+}
+
+/** `running` is what people call `processing`. */
+function statusesOf(text: string): Set<string> {
+  const names = listOf(text).map(name => (name === 'running' ? 'processing' : name))
+  return new Set(names.map(name => checked(SessionStatus, name, 'GET /sessions?status=')))
+}
+
+function kindsOf(text: string): EventKind[] {
+  const Kind = z.enum(Object.keys(EVENT_BODIES) as [EventKind, ...EventKind[]])
+  return listOf(text).map(name => checked(Kind, name, 'GET /sessions/:ref/events?kinds='))
+}
+
+function listOf(text: string): string[] {
+  return text.split(',').map(name => name.trim())
+}
+
+/** Projects are stored by their real path; one that is gone is looked up as it is spelled. */
+function realOrSpelled(path: string): Promise<string> {
+  return realpath(path).catch(() => resolve(path))
+}

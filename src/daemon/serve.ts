@@ -1,0 +1,98 @@
+import { chmodSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '../base/clock.ts'
+import { openLog } from '../base/log.ts'
+import type { Places } from '../base/places.ts'
+import { programVersion } from '../base/version.ts'
+import { loadConfig } from '../domain/config/load.ts'
+import { Terminals } from '../human/terminals.ts'
+import { openStore } from '../store/open.ts'
+import { Supervisor } from '../supervisor/supervisor.ts'
+import { drain } from './drain.ts'
+import { driverShelf } from './driver-shelf.ts'
+import type { Readiness } from './readiness.ts'
+import { buildServer } from './server.ts'
+import { catchSignals } from './signals.ts'
+import { clearSocketPath } from './socket.ts'
+import { sweepLeftovers } from './sweep-leftovers.ts'
+import { tokenIn } from './token.ts'
+import type { World } from './world.ts'
+
+export interface Serve {
+  places: Places
+  env: Record<string, string | undefined>
+  foreground: boolean
+  bootId: string
+  ready(readiness: Readiness, words: string): void
+}
+
+/** Builds everything in order, serves until told to stop, and takes it down in reverse. Returns the exit code. */
+export async function serve({ places, env, foreground, bootId, ready }: Serve): Promise<number> {
+  const { config } = await loadConfig({ places, env })
+  const version = programVersion()
+  const token = tokenIn(places.tokenFile)
+  const log = openLog({
+    file: join(places.logs, 'daemon.log'),
+    level: config.logs.level,
+    maxBytes: config.logs.max_bytes,
+    keep: config.logs.keep,
+    copyTo: foreground ? line => process.stderr.write(line) : undefined,
+  })
+  log.hide([token])
+  await using store = await openStore({ file: places.database })
+  await using drivers = driverShelf(log)
+  const terminals = new Terminals()
+  const supervisor = new Supervisor({
+    store,
+    terminals,
+    clock: systemClock,
+    places,
+    env,
+    driverFor: drivers.get,
+    bootId,
+    log,
+  })
+  const stopping = new AbortController()
+  const settled = new AbortController()
+  const world: World = {
+    places,
+    version,
+    bootId,
+    startedAt: Date.now(),
+    token,
+    log,
+    store,
+    terminals,
+    supervisor,
+    stopping: stopping.signal,
+    settled: settled.signal,
+    streams: new Set(),
+    stop: reason => stopping.abort(reason),
+  }
+  using signals = catchSignals(world)
+
+  await sweepLeftovers(world)
+  await clearSocketPath(places.socket)
+  const app = buildServer(world)
+  await app.listen({ path: places.socket })
+  chmodSync(places.socket, 0o600)
+  await store.append([
+    { actor: 'daemon', subject: 'daemon', kind: 'daemon.started', body: { pid: process.pid, version } },
+  ])
+  log.info({ version, socket: places.socket, boot: bootId }, 'daemon started')
+  ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
+
+  await aborted(stopping.signal)
+  await drain(world, { app, settle: () => settled.abort() })
+  rmSync(places.socket, { force: true })
+  log.info({ reason: stopping.signal.reason }, 'daemon stopped')
+  log.close()
+  return signals.failed ? 1 : 0
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

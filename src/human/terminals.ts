@@ -1,0 +1,101 @@
+import { AppError } from '../base/errors.ts'
+import type { AnswerAsk, OpenAsk } from '../domain/api.ts'
+
+/** What came back: a person's answer, or why there is none. */
+export type Reply = { answered: AnswerAsk } | { unanswered: 'nobody' | 'withdrawn' }
+
+interface Waiting {
+  ask: OpenAsk
+  settle(reply: Reply): void
+}
+
+interface Desk {
+  /** Open connections that count as a person, and promises to be one soon. */
+  people: Set<symbol>
+  waiting: Map<string, Waiting>
+}
+
+/**
+ * People at terminals, by session. An ask lives here only while somebody is attached who could answer it: when the last one
+ * leaves, every open ask comes back as `nobody` and the supervisor denies or parks it.
+ */
+export class Terminals {
+  readonly #desks = new Map<string, Desk>()
+
+  /** Counts a person in; the returned function counts them out, once. */
+  attach(session: string): () => void {
+    const person = Symbol(session)
+    this.#desk(session).people.add(person)
+    return () => this.#leave(session, person)
+  }
+
+  isAttached(session: string): boolean {
+    return (this.#desks.get(session)?.people.size ?? 0) > 0
+  }
+
+  /** What a session asks right now, oldest first. */
+  open(session: string): OpenAsk[] {
+    return [...(this.#desks.get(session)?.waiting.values() ?? [])].map(({ ask }) => ask)
+  }
+
+  /** Puts an ask before whoever is attached and waits for the first answer. */
+  ask(session: string, ask: OpenAsk, signal: AbortSignal): Promise<Reply> {
+    if (signal.aborted) return Promise.resolve({ unanswered: 'withdrawn' })
+    if (!this.isAttached(session)) return Promise.resolve({ unanswered: 'nobody' })
+    const { waiting } = this.#desk(session)
+    return new Promise(resolve => {
+      const withdraw = () => settle({ unanswered: 'withdrawn' })
+      const settle = (reply: Reply) => {
+        waiting.delete(ask.ask_id)
+        signal.removeEventListener('abort', withdraw)
+        this.#tidy(session)
+        resolve(reply)
+      }
+      signal.addEventListener('abort', withdraw)
+      waiting.set(ask.ask_id, { ask, settle })
+    })
+  }
+
+  /** The first answer wins; a later one, or one that does not fit the ask, is refused. */
+  answer(session: string, answer: AnswerAsk): void {
+    const found = this.#desks.get(session)?.waiting.get(answer.ask_id)
+    if (!found) throw new AppError('ask_unknown', { id: session, ask: answer.ask_id })
+    const problem = misfit(found.ask, answer)
+    if (problem) throw new AppError('bad_request', { route: `/sessions/${session}/answers`, problem })
+    found.settle({ answered: answer })
+  }
+
+  #desk(session: string): Desk {
+    const desk = this.#desks.get(session) ?? { people: new Set(), waiting: new Map() }
+    this.#desks.set(session, desk)
+    return desk
+  }
+
+  #leave(session: string, person: symbol): void {
+    const desk = this.#desks.get(session)
+    if (!desk?.people.delete(person)) return
+    if (desk.people.size === 0) for (const { settle } of [...desk.waiting.values()]) settle({ unanswered: 'nobody' })
+    this.#tidy(session)
+  }
+
+  #tidy(session: string): void {
+    const desk = this.#desks.get(session)
+    if (desk && desk.people.size === 0 && desk.waiting.size === 0) this.#desks.delete(session)
+  }
+}
+
+/** What is wrong with an answer to this ask, in words for whoever sent it. */
+export function misfit(ask: OpenAsk, answer: AnswerAsk): string | undefined {
+  if (ask.kind === 'permission') {
+    return answer.verdict ? undefined : 'verdict: this is a permission, answer allow or deny'
+  }
+  if (!answer.answers) {
+    return answer.verdict === 'deny' ? undefined : 'answers: this is a question, give an answer for each part'
+  }
+  const open = ask.questions.filter(({ question }) => isBlank(answer.answers?.[question]))
+  return open.length === 0 ? undefined : `answers: nothing is said to ${JSON.stringify(open[0]?.question)}`
+}
+
+function isBlank(value: string | string[] | undefined): boolean {
+  return value === undefined || (typeof value === 'string' ? value.trim() === '' : value.length === 0)
+}

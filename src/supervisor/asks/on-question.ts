@@ -1,0 +1,73 @@
+import { shortId } from '../../base/ids.ts'
+import type { Answer, Park, Question } from '../../domain/session.ts'
+import type { Reply } from '../../human/terminals.ts'
+import { byAgent, eventOf } from '../events/agent-event.ts'
+import { record } from '../record.ts'
+import type { Parts, Run } from '../run.ts'
+import { askingPatch } from './asking-patch.ts'
+
+interface Desk {
+  run: Run
+  parts: Parts
+}
+
+const NOBODY_TO_ASK = 'nobody is attached to answer; the question waits'
+
+/** The agent asks. Somebody at an attached terminal answers; with nobody there the question is parked and no process waits. */
+export async function onQuestion(question: Question, signal: AbortSignal, desk: Desk): Promise<Answer | Park> {
+  const { run, parts } = desk
+  const given = run.answer
+  if (given?.callId === question.callId) {
+    run.answer = undefined
+    return deliver(question, given.answer, desk)
+  }
+  const askId = shortId('q')
+  if (!parts.terminals.isAttached(run.id)) return park(question, askId, run)
+  const reply = parts.terminals.ask(run.id, { kind: 'question', ask_id: askId, questions: question.questions }, signal)
+  const asked = { ask_id: askId, call_id: question.callId, questions: question.questions, ...byAgent(question) }
+  await record(run, parts, {
+    events: [eventOf(run, 'question.asked', asked)],
+    patch: askingPatch(run, parts),
+  })
+  return answered(question, await reply, { ...desk, askId })
+}
+
+function answered(question: Question, reply: Reply, desk: Desk & { askId: string }): Promise<Answer> | Park {
+  if ('answered' in reply) {
+    const { answers, reason, by } = reply.answered
+    const declined = { declined: reason ?? 'the person at the terminal does not want to answer; decide yourself', by }
+    return deliver(question, answers ? { answers, by } : declined, desk)
+  }
+  if (reply.unanswered === 'nobody') return park(question, desk.askId, desk.run)
+  return deliver(question, { declined: 'the session was stopped before anybody answered', by: 'nobody' }, desk)
+}
+
+/** Stores the answer on its way to the agent. */
+async function deliver(question: Question, answer: Answer, { run, parts }: Desk): Promise<Answer> {
+  const body = {
+    call_id: question.callId,
+    answers: 'answers' in answer ? answer.answers : {},
+    ...('declined' in answer ? { declined: answer.declined } : {}),
+    by: answer.by,
+    ...byAgent(question),
+  }
+  const counted = 'answers' in answer ? { questions_human: run.row.questions_human + 1 } : {}
+  await record(run, parts, {
+    events: [eventOf(run, 'question.answered', body, answer.by === 'nobody' ? 'daemon' : 'human')],
+    patch: { ...counted, parked: null, ...askingPatch(run, parts) },
+  })
+  run.log.info({ by: answer.by, declined: 'declined' in answer }, 'question answered')
+  return answer
+}
+
+/** Remembered until the turn ends, which it does at once; `settle` writes it into the row. */
+function park(question: Question, askId: string, run: Run): Park {
+  run.parking.set(question.callId, {
+    ask_id: askId,
+    call_id: question.callId,
+    questions: question.questions,
+    reason: NOBODY_TO_ASK,
+  })
+  run.log.info({ parts: question.questions.length }, 'question parked')
+  return { park: true, reason: NOBODY_TO_ASK }
+}

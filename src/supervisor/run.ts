@@ -1,0 +1,59 @@
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { NewEvent } from '../domain/event.ts'
+import type { Answer, Driver, OpenSession, Session } from '../domain/session.ts'
+import type { Terminals } from '../human/terminals.ts'
+import type { PolicyContext } from '../policy/decide.ts'
+import type { Store } from '../store/store.ts'
+import type { SessionRow } from '../store/tables.ts'
+
+/** One live session: its row as last written, and what is known of it only while it runs. */
+export interface Run {
+  readonly id: string
+  /** Kept in step with the database by `record`. */
+  row: SessionRow
+  readonly driver: Driver
+  readonly open: Omit<OpenSession, 'asks'>
+  readonly policy: PolicyContext
+  readonly log: Log
+  /** Tool calls that are stored already, by call id: name and target for what comes later about them. */
+  readonly calls: Map<string, { tool: string; target: string }>
+  /** Those who wait for a call to be stored. */
+  readonly callWaiters: Map<string, () => void>
+  /** Questions that nobody could answer, by call id. */
+  readonly parking: Map<string, NonNullable<SessionRow['parked']>>
+  /** The answer with which a parked session is started again; taken by the call it belongs to. */
+  answer: { callId: string; answer: Answer } | undefined
+  /** The last refusal of the vendor, until the turn it ended is settled. */
+  limit: { window?: string | undefined; resetsAt?: number | undefined } | undefined
+  session: Session | undefined
+  /** Resolves when the agent is open, or will never be. */
+  readonly opened: PromiseWithResolvers<void>
+  /** Why it is being stopped, once somebody asked for that. */
+  stopping: string | undefined
+  /** True from the end of the turn on: nothing can be added any more. */
+  over: boolean
+}
+
+/** What every part of the supervisor works with. */
+export interface Parts {
+  store: Store
+  terminals: Terminals
+  clock: Clock
+}
+
+/** What one thing that happened comes to: events to store and changes to the row, in one transaction. */
+export interface Step {
+  events: NewEvent[]
+  patch: Partial<SessionRow>
+}
+
+/** How a session ends; `settle` applies it. */
+export interface Ending {
+  as: NonNullable<SessionRow['ended_as']>
+  reason: string
+  resumesAt?: number | undefined
+  parked?: SessionRow['parked']
+  /** Events that belong to the ending and are stored with it. */
+  events?: NewEvent[]
+}

@@ -1,0 +1,28 @@
+/** A name a person can type, made of the first words of the task. */
+export function nameFromTask(task: string): string {
+  const words = task
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(word => word !== '' && !FILLERS.has(word))
+  let name = ''
+  for (const word of words.slice(0, MAX_WORDS)) {
+    const longer = name === '' ? word.slice(0, MAX_LENGTH) : `${name}-${word}`
+    if (longer.length > MAX_LENGTH) break
+    name = longer
+  }
+  return name === '' ? 'session' : name
+}
+
+/** The name itself, or with the first number that makes it new. */
+export function uniqueName(wanted: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(wanted)) return wanted
+  let number = 2
+  while (taken.has(`${wanted}-${number}`)) number += 1
+  return `${wanted}-${number}`
+}
+
+const MAX_WORDS = 5
+const MAX_LENGTH = 32
+const FILLERS = new Set(['a', 'an', 'the', 'to', 'of', 'for', 'and', 'in', 'on', 'with', 'please', 'project'])

@@ -1,0 +1,39 @@
+import { eventOf } from './events/agent-event.ts'
+import { record } from './record.ts'
+import type { Ending, Parts, Run } from './run.ts'
+
+/** Applies an ending: the row and everything that belongs to the end, in one transaction. */
+export async function settle(run: Run, parts: Parts, ending: Ending): Promise<void> {
+  const final = keepUndelivered(run, ending)
+  await record(run, parts, {
+    events: [
+      ...(final.events ?? []),
+      eventOf(run, 'session.ended', { status: final.as, reason: final.reason }, 'daemon'),
+    ],
+    patch: {
+      state: 'ended',
+      ended_as: final.as,
+      status_reason: final.reason === '' ? null : final.reason,
+      ended_at: parts.clock.now(),
+      resumes_at: final.resumesAt ?? null,
+      parked: final.parked ?? null,
+      // The agent is gone with everything it started: there is nothing left to sweep.
+      marker: null,
+      agent_pid: null,
+      agent_started: null,
+    },
+  })
+  run.log.info({ status: final.as, turns: run.row.turns, cost_usd: run.row.cost_usd }, 'session ended')
+}
+
+/** A parked session that failed before its answer had reached the agent goes on waiting: the question is still open. */
+function keepUndelivered(run: Run, ending: Ending): Ending {
+  if (run.answer === undefined || run.row.parked === null || ending.as === 'waiting_input') return ending
+  if (ending.as !== 'error' && ending.as !== 'rate_limited') return ending
+  return {
+    ...ending,
+    as: 'waiting_input',
+    reason: `${ending.reason}\nThe answer was not given; answer again.`,
+    parked: run.row.parked,
+  }
+}
