@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AppError, messageOf } from '../base/errors.ts'
+import type { Places } from '../base/places.ts'
+import { programVersion } from '../base/version.ts'
+import type { Health } from '../domain/api.ts'
+import type { StoredEvent } from '../domain/event.ts'
+import { startDaemon } from './daemon-start.ts'
+import { remoteError, warnOfVersion } from './report.ts'
+import { serverSentEvents } from './server-sent.ts'
+
+/** The daemon as the commands see it. Errors it answers with are thrown with its own words. */
+export interface Client {
+  health: Health
+  request<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>
+  /** Follows the event stream until the daemon closes it or the signal is raised. */
+  stream(path: string, options: { after: number; signal: AbortSignal }): AsyncIterable<StoredEvent>
+}
+
+export interface ClientOptions {
+  env: Record<string, string | undefined>
+  quiet?: boolean
+}
+
+/** Connects to the daemon of these places, starting it when it is not up. */
+export async function openClient(places: Places, { env, quiet }: ClientOptions): Promise<Client> {
+  const health = await upDaemon(places, env)
+  if (health.version !== programVersion() && !quiet) warnOfVersion(health.version, programVersion())
+  return clientOf(places, health)
+}
+
+/** Connects only to a daemon that runs already. */
+export async function findClient(places: Places): Promise<Client | undefined> {
+  const health = await healthOf(places)
+  return health ? clientOf(places, health) : undefined
+}
+
+/** How long one that holds the lock but does not answer yet (starting, or draining) is waited for before looking again. */
+const PATIENCE_MS = 2_000
+const TRIES = 10
+
+async function upDaemon(places: Places, env: ClientOptions['env']): Promise<Health> {
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    const health = await healthOf(places)
+    if (health?.status === 'ok') return health
+    if (!health) await startDaemon(places, env)
+    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(40)) {
+      const now = await healthOf(places)
+      if (now?.status === 'ok') return now
+    }
+  }
+  throw new AppError('daemon_unreachable', { home: places.home, problem: 'it holds its lock but does not answer' })
+}
+
+async function healthOf(places: Places): Promise<Health | undefined> {
+  try {
+    return await clientOf(places).request<Health>('GET', '/health')
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'daemon_unreachable') return undefined
+    throw error
+  }
+}
+
+function clientOf(places: Places, health?: Health): Client {
+  const send = (method: string, path: string, extra: Extra = {}) => open(places, method, path, extra)
+  return {
+    health: health as Health,
+    async request<T>(method: string, path: string, body?: unknown) {
+      const reply = await send(method, path, { body })
+      const answer: unknown = parsed(await text(reply))
+      if ((reply.statusCode ?? 500) >= 400) throw remoteError(answer)
+      return answer as T
+    },
+    async *stream(path, { after, signal }) {
+      const reply = await send('GET', path, { signal, headers: { 'last-event-id': String(after) } })
+      if ((reply.statusCode ?? 500) >= 400) throw remoteError(parsed(await text(reply)))
+      yield* serverSentEvents(reply, signal)
+    },
+  }
+}
+
+interface Extra {
+  body?: unknown
+  signal?: AbortSignal
+  headers?: Record<string, string>
+}
+
+function open(
+  places: Places,
+  method: string,
+  path: string,
+  { body, signal, headers }: Extra,
+): Promise<IncomingMessage> {
+  const payload = body === undefined ? undefined : JSON.stringify(body)
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({
+      socketPath: places.socket,
+      method,
+      path,
+      agent: false,
+      ...(signal && { signal }),
+      headers: {
+        host: 'pcc',
+        authorization: `Bearer ${tokenIn(places.tokenFile)}`,
+        ...(payload && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+        ...headers,
+      },
+    })
+    request.once('response', resolve)
+    request.once('error', error =>
+      reject(new AppError('daemon_unreachable', { home: places.home, problem: messageOf(error) }, error)),
+    )
+    request.end(payload)
+  })
+}
+
+function tokenIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    return 'none' // no daemon has written one yet; the connection tells the rest
+  }
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return body // not ours: remoteError shows it
+  }
+}

@@ -1,0 +1,123 @@
+import { Argument, Command } from 'commander'
+import { AppError } from '../../base/errors.ts'
+import type { CommandRow } from '../command-row.ts'
+import { contextOf } from '../context.ts'
+
+const SHELLS = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof SHELLS)[number]
+
+/** What a shell needs to know of one command. */
+interface Known {
+  path: string
+  flags: string[]
+  words: string[]
+  summary: string
+  takesSession: boolean
+}
+
+/** `pcc completion bash|zsh|fish`: a script made from the table of commands. */
+export function addCompletionCommand(program: Command, rows: CommandRow[]): void {
+  program
+    .command('completion')
+    .description('Print a completion script. For bash: source <(pcc completion bash)')
+    .addArgument(new Argument('[shell]', 'bash, zsh or fish').choices(SHELLS))
+    .action(async (shell: Shell | undefined, _options: unknown, command: Command) => {
+      const { out } = await contextOf(command)
+      if (!shell) throw new AppError('usage', { problem: 'which shell? bash, zsh or fish', command: 'completion' })
+      const whole = new Command('pcc')
+      for (const option of program.options) whole.addOption(option)
+      for (const row of rows) {
+        await row.add(whole)
+        whole.commands.at(-1)?.summary(row.summary)
+      }
+      out(SCRIPTS[shell](knownOf(whole)))
+    })
+}
+
+const SCRIPTS: Record<Shell, (commands: Known[]) => string> = { bash: bashScript, zsh: zshScript, fish: fishScript }
+
+function knownOf(program: Command): Known[] {
+  const globals = program.options.flatMap(option => option.long ?? [])
+  const walk = (command: Command, path: string): Known[] => [
+    {
+      path,
+      flags: [...command.options.flatMap(option => option.long ?? []), ...globals, '--help'].filter(once),
+      words: [
+        ...command.commands.map(child => child.name()),
+        ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
+      ],
+      summary: command.summary() || command.description(),
+      takesSession: command.registeredArguments.some(argument => argument.name() === 'session'),
+    },
+    ...command.commands.flatMap(child => walk(child, path ? `${path} ${child.name()}` : child.name())),
+  ]
+  return walk(program, '')
+}
+
+function once(flag: string, index: number, flags: string[]): boolean {
+  return flags.indexOf(flag) === index
+}
+
+/** Ids and names come from the daemon, only if it runs already: a completion must not start one. */
+const SESSIONS = `_pcc_sessions() {
+  pcc daemon status >/dev/null 2>&1 || return
+  pcc list --json 2>/dev/null | sed -n -e 's/^      "id": "\\(.*\\)",$/\\1/p' -e 's/^      "name": "\\(.*\\)",$/\\1/p'
+}`
+
+function bashScript(commands: Known[]): string {
+  const cases = commands.map(
+    ({ path, flags, words, takesSession }) =>
+      `    '${path}') words='${[...words, ...flags].join(' ')}'${takesSession ? '; [[ $cur == -* ]] || words=$(_pcc_sessions)' : ''} ;;`,
+  )
+  return `# bash completion for pcc
+${SESSIONS}
+_pcc() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} path='' word words=''
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case " ${commands
+      .map(({ path }) => path.replaceAll(' ', '/'))
+      .filter(Boolean)
+      .join(' ')} " in
+      *" \${path:+$path/}$word "*) path="\${path:+$path/}$word" ;;
+    esac
+  done
+  case "\${path//\\// }" in
+${cases.join('\n')}
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+  [[ \${#COMPREPLY[@]} -gt 0 ]] || compopt -o default
+}
+complete -F _pcc pcc
+`
+}
+
+function zshScript(commands: Known[]): string {
+  return `#compdef pcc
+# zsh completion for pcc, by way of the one for bash
+autoload -U +X bashcompinit && bashcompinit
+${bashScript(commands)}`
+}
+
+function fishScript(commands: Known[]): string {
+  const lines = commands.flatMap(({ path, flags, words, takesSession }) => {
+    const seen = path
+      .split(' ')
+      .filter(Boolean)
+      .map(word => `__fish_seen_subcommand_from ${word}`)
+    const condition = seen.length ? seen.join('; and ') : '__fish_use_subcommand'
+    const childOf = (word: string) => commands.find(other => other.path === (path ? `${path} ${word}` : word))
+    return [
+      ...words.map(word => `complete -c pcc -f -n '${condition}' -a '${word}'${described(childOf(word)?.summary)}`),
+      ...flags.map(flag => `complete -c pcc -n '${condition}' -l ${flag.slice(2)}`),
+      ...(takesSession ? [`complete -c pcc -f -n '${condition}' -a '(_pcc_sessions)'`] : []),
+    ]
+  })
+  return `# fish completion for pcc
+function _pcc_sessions; pcc daemon status >/dev/null 2>&1; and pcc list --json 2>/dev/null | string match -r '^      "(?:id|name)": "(.*)",$' -g; end
+${lines.join('\n')}
+`
+}
+
+function described(summary: string | undefined): string {
+  return summary ? ` -d '${summary.replaceAll("'", '’')}'` : ''
+}

@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Command, InvalidArgumentError } from 'commander'
+import { AppError } from '../../base/errors.ts'
+import type { Health } from '../../domain/api.ts'
+import { type Client, findClient, openClient } from '../client.ts'
+import { type Context, contextOf, ExitCode } from '../context.ts'
+import { duration } from '../render/format.ts'
+import { neutral } from '../render/text.ts'
+
+/** Draining stops every agent first; a busy machine takes its time. */
+const STOP_MS = 60_000
+
+/** `pcc daemon …`: the background process. Other commands start it by themselves. */
+export function addDaemonCommand(program: Command): void {
+  const daemon = program.command('daemon').description('Start, stop and look at the background process.')
+  const add = (name: string, description: string, body: (context: Context) => Promise<number>) =>
+    daemon
+      .command(name)
+      .description(description)
+      .option('--json', 'print JSON')
+      .action(async (_options: unknown, command: Command) => {
+        throw new ExitCode(await body(await contextOf(command)))
+      })
+  add('start', 'Start it, unless it runs already.', start)
+  add('stop', 'Stop it; running sessions are stopped first.', stop)
+  add('restart', 'Stop it and start it again.', async context => {
+    await drain(await findClient(context.places), context)
+    return start(context)
+  })
+  add('status', 'Show whether it runs (exit code 1 if not).', status)
+  daemon
+    .command('logs')
+    .description('Show its log.')
+    .option('--tail <n>', 'the last n lines', count, 50)
+    .option('-f, --follow', 'go on as lines are written')
+    .action(async (options: { tail: number; follow?: boolean }, command: Command) =>
+      logs(options, await contextOf(command)),
+    )
+  daemon
+    .command('run')
+    .description('Run it in the foreground, for service managers.')
+    .action(async (_options: unknown, command: Command) => {
+      const { places, env } = await contextOf(command)
+      const { runDaemon } = await import('../../daemon/main.ts')
+      throw new ExitCode(await runDaemon({ places, env, foreground: process.stdout.isTTY === true }))
+    })
+}
+
+async function start(context: Context): Promise<number> {
+  const before = await findClient(context.places)
+  const { health } = await openClient(context.places, context)
+  return say(context, health, `The daemon ${before ? 'already runs' : 'is running'} (pid ${health.pid}).`)
+}
+
+async function stop(context: Context): Promise<number> {
+  const client = await findClient(context.places)
+  await drain(client, context)
+  return say(context, { status: 'stopped' }, client ? 'The daemon is stopped.' : 'The daemon is not running.')
+}
+
+async function status(context: Context): Promise<number> {
+  const client = await findClient(context.places)
+  if (!client) {
+    say(context, { status: 'stopped' }, 'The daemon is not running. Any command that needs it starts it.')
+    return 1
+  }
+  const { health } = client
+  const lines = [
+    `The daemon is running (pid ${health.pid}, version ${health.version}).`,
+    `  Up for:    ${duration(Date.now() - health.started_at)}`,
+    `  Sessions:  ${health.sessions.live} live, ${health.sessions.total} in all`,
+    `  Home:      ${health.home}`,
+    `  Data:      ${health.data}`,
+    `  Socket:    ${context.places.socket}`,
+  ]
+  return say(context, health, lines.join('\n'))
+}
+
+/** Returns when the process is gone, so that a restart does not meet its predecessor. */
+async function drain(client: Client | undefined, { places, note }: Context): Promise<void> {
+  if (!client) return
+  if (client.health.sessions.live > 0) note(`Stopping ${client.health.sessions.live} running session(s)...`)
+  await client.request('POST', '/daemon/stop', {})
+  for (const deadline = Date.now() + STOP_MS; Date.now() < deadline; await sleep(25)) {
+    if (!isThere(client.health.pid)) return
+  }
+  const problem = `process ${client.health.pid} is still there after ${STOP_MS / 1000} s`
+  throw new AppError('daemon_unreachable', { home: places.home, problem })
+}
+
+async function logs({ tail, follow }: { tail: number; follow?: boolean }, { places, out }: Context): Promise<void> {
+  const file = join(places.logs, 'daemon.log')
+  let shown = logText(file)
+  const lines = shown.split('\n').filter(Boolean)
+  if (lines.length === 0) out(`Nothing is logged in ${file} yet.`)
+  for (const line of tail ? lines.slice(-tail) : []) out(neutral(line))
+  const leave = new AbortController()
+  process.once('SIGINT', () => leave.abort())
+  while (follow && !leave.signal.aborted) {
+    await sleep(300, undefined, { signal: leave.signal }).catch(() => {}) // raised: the loop ends
+    const now = logText(file)
+    // A shorter file was rotated: all of it is new.
+    const fresh = now.startsWith(shown) ? now.slice(shown.length) : now
+    for (const line of fresh.split('\n').filter(Boolean)) out(neutral(line))
+    shown = now
+  }
+}
+
+function logText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+function say({ json, out }: Context, data: Health | { status: 'stopped' }, words: string): number {
+  out(json ? JSON.stringify(data, null, 2) : words)
+  return 0
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false // no such process
+  }
+}
+
+function count(value: string): number {
+  if (!/^\d{1,7}$/.test(value)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(value)
+}

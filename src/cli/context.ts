@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import { dataDirectoryHint } from '../base/data-directory-hint.ts'
+import { type Places, placesFor } from '../base/places.ts'
+import { type Terminal, terminalOf } from './render/paint.ts'
+
+/** What every command body gets: where things lie, what the person's terminal can show, how to print. */
+export interface Context {
+  places: Places
+  env: Record<string, string | undefined>
+  json: boolean
+  verbose: boolean
+  quiet: boolean
+  terminal: Terminal
+  /** A line of what was asked for. */
+  out(line: string): void
+  /** A line of progress or a remark; `--quiet` drops it. */
+  note(line: string): void
+}
+
+/** Leaves with a code that is no error: a session that was stopped, a wait for a person. */
+export class ExitCode extends Error {
+  readonly code: number
+
+  constructor(code: number) {
+    super(`exit ${code}`)
+    this.code = code
+  }
+}
+
+interface GlobalOptions {
+  config?: string
+  dataDir?: string
+  verbose?: boolean
+  quiet?: boolean
+  json?: boolean
+}
+
+/** The context of a command, from its own and the global options. */
+export async function contextOf(command: Command): Promise<Context> {
+  const options = command.optsWithGlobals<GlobalOptions>()
+  const { env } = process
+  const quiet = options.quiet === true
+  return {
+    places: await placesWith({ env, configFile: options.config, dataDir: options.dataDir }),
+    env,
+    json: options.json === true,
+    verbose: options.verbose === true,
+    quiet,
+    terminal: terminalOf(process.stdout, env),
+    out: line => process.stdout.write(`${line}\n`),
+    note: line => {
+      if (!quiet) process.stderr.write(`${line}\n`)
+    },
+  }
+}
+
+/** Reads the config file only when it can move the data directory. */
+async function placesWith(options: Parameters<typeof placesFor>[0]): Promise<Places> {
+  const places = placesFor(options)
+  if (dataDirectoryHint(places.configFile) === 'default') return places
+  const { resolvePlaces } = await import('../domain/config/resolve-places.ts')
+  return resolvePlaces(options)
+}

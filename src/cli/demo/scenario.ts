@@ -1,0 +1,87 @@
+/** What the person of the demo asks for. */
+export const DEMO_TASK = 'Write src/slug.js so that the tests pass, then tidy up.'
+
+/** What the tests of the demo's project want; nothing is there yet that passes them. */
+export const DEMO_FILES: Record<string, string> = {
+  'package.json': `{ "name": "slugs", "version": "1.0.0", "type": "module", "scripts": { "test": "node --test" } }\n`,
+  'README.md': '# slugs\n\nTurns titles into the last part of an address.\n',
+  'test/slug.test.js': `import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { slug } from '../src/slug.js'
+
+test('a title becomes the last part of an address', () => {
+  assert.equal(slug('Hello, World!'), 'hello-world')
+  assert.equal(slug('  Twice   spaced '), 'twice-spaced')
+})
+`,
+}
+
+export const DEMO_QUESTION = 'What should slug() give for a title without any letters?'
+export const DEMO_ANSWER = 'untitled'
+export const DEMO_TEST_COMMAND = 'node --test'
+export const DEMO_DANGER = 'rm -rf ../backups'
+
+/**
+ * The model's part of the demo, served on loopback. It is written against what the agent sends back: the question's answer
+ * shapes the file that is written, and the refusal is taken as one.
+ */
+export const DEMO_SCENARIO = `
+description: A small job with a question and something dangerous
+defaults:
+  latency: { first_ms: 350, delta_ms: 15 }
+conversations:
+  - name: demo
+    match: Write src/slug.js
+    turns:
+      - thinking: The tests say what is wanted, so I read them before I write anything.
+        text: I'll read the tests first.
+        tools:
+          - Read: { file_path: "{{cwd}}/test/slug.test.js" }
+        usage: { input_tokens: 2100, output_tokens: 85, cache_creation_input_tokens: 14200 }
+
+      - expect: { tool_result_contains: twice-spaced }
+        text: The tests leave one case open.
+        tools:
+          - AskUserQuestion:
+              questions:
+                - question: ${DEMO_QUESTION}
+                  header: Empty title
+                  multiSelect: false
+                  options:
+                    - { label: throw an error, description: Callers must check first }
+                    - { label: ${DEMO_ANSWER}, description: Always something that can stand in an address }
+        usage: { input_tokens: 900, output_tokens: 140, cache_read_input_tokens: 14200 }
+
+      - expect: { tool_result_contains: ${DEMO_ANSWER} }
+        text: Good, a title without letters becomes "${DEMO_ANSWER}".
+        tools:
+          - Write:
+              file_path: "{{cwd}}/src/slug.js"
+              content: |
+                /** Turns a title into the last part of an address. */
+                export function slug(title) {
+                  const words = title.toLowerCase().match(/[a-z0-9]+/g)
+                  return words ? words.join('-') : '${DEMO_ANSWER}'
+                }
+        usage: { input_tokens: 700, output_tokens: 160, cache_read_input_tokens: 15000 }
+
+      - text: Now the tests.
+        tools:
+          - Bash: { command: ${DEMO_TEST_COMMAND}, description: Run the tests }
+        usage: { input_tokens: 600, output_tokens: 60, cache_read_input_tokens: 15800 }
+
+      - expect: { tool_result_regex: "pass 1|ok 1" }
+        text: They pass. I'll remove what lies around outside the project, too.
+        tools:
+          - Bash: { command: ${DEMO_DANGER}, description: Remove old backups }
+        usage: { input_tokens: 800, output_tokens: 70, cache_read_input_tokens: 16400 }
+
+      - expect: { tool_failed: true }
+        text: |
+          Done, except for the backups: I was told to leave them alone.
+
+          - **src/slug.js** is new, and its tests pass.
+          - A title without letters becomes "${DEMO_ANSWER}", as you chose.
+          - ../backups is untouched.
+        usage: { input_tokens: 500, output_tokens: 120, cache_read_input_tokens: 17000 }
+`

@@ -1,0 +1,40 @@
+import type { OpenAsk } from '../../domain/api.ts'
+import type { Person, Reply } from '../live/person.ts'
+import { PERMISSION_KEYS, questionKeys } from '../live/prompts.ts'
+import type { Screen } from '../live/screen.ts'
+import { INDENT, type Terminal } from '../render/paint.ts'
+import { DEMO_ANSWER, DEMO_TEST_COMMAND } from './scenario.ts'
+
+/** Who the answers of the demo are by; it is stored and shown as such. */
+const WHO = 'scripted person'
+const REFUSAL = 'Leave everything outside the project alone; say what you would have removed.'
+
+/** Plays somebody at the terminal: chooses an answer, lets the tests run, and refuses all else. Shown as what it is. */
+export function scriptedPerson(screen: Screen, terminal: Terminal): Person {
+  const type = (keys: string, typed: string) =>
+    screen.print([`${' '.repeat(INDENT)}${keys}${terminal.paint('cyan', `(${WHO}) ${typed}`)}`])
+  return {
+    async answer(ask) {
+      if (ask.kind === 'question') return chosen(ask, type)
+      if (ask.tool === 'Bash' && ask.target === DEMO_TEST_COMMAND) {
+        type(PERMISSION_KEYS, 'y')
+        return { verdict: 'allow', by: WHO }
+      }
+      type(PERMISSION_KEYS, `t: ${REFUSAL}`)
+      return { verdict: 'deny', reason: REFUSAL, by: WHO }
+    },
+  }
+}
+
+function chosen(ask: Extract<OpenAsk, { kind: 'question' }>, type: (keys: string, typed: string) => void): Reply {
+  const answers: Record<string, string> = {}
+  for (const item of ask.questions) {
+    const index = Math.max(
+      0,
+      item.options.findIndex(option => option.label === DEMO_ANSWER),
+    )
+    type(questionKeys(item), String(index + 1))
+    answers[item.question] = item.options[index]?.label ?? DEMO_ANSWER
+  }
+  return { answers, by: WHO }
+}

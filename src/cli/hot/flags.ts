@@ -1,0 +1,62 @@
+/** The few commands that must start in milliseconds, and every flag they know. */
+export const HOT_FLAGS = {
+  list: { '--status': 'value', '--project': 'value', '--json': 'switch' },
+  status: { '--show-history': 'switch', '--show-decisions': 'switch', '--json': 'switch' },
+} as const satisfies Record<string, Record<string, 'value' | 'switch'>>
+
+/** Options of every command; they stand before or after its name. */
+export const GLOBAL_FLAGS = {
+  '--config': 'value',
+  '--data-dir': 'value',
+  '--verbose': 'switch',
+  '--quiet': 'switch',
+} as const
+
+const OPERANDS = { list: 0, status: 1 } as const
+
+export interface HotCall {
+  command: keyof typeof HOT_FLAGS
+  operand: string
+  flags: Record<string, string | true>
+}
+
+/** Reads the arguments of a hot command. Whatever is not plainly right is left to commander, which explains it. */
+export function readHotCall(argv: string[]): HotCall | undefined {
+  const words: string[] = []
+  const flags: Record<string, string | true> = {}
+  for (let index = 0; index < argv.length; index++) {
+    const arg = argv[index] ?? ''
+    if (!arg.startsWith('-')) {
+      words.push(arg)
+      continue
+    }
+    const [name = '', inline] = splitOnce(arg)
+    const kind = kindOf(name, words[0] ?? firstWord(argv))
+    const value = inline ?? (kind === 'value' ? argv[++index] : undefined)
+    if (kind === 'switch' ? value !== undefined : !kind || !value || value.startsWith('-')) return undefined
+    flags[name] = value ?? true
+  }
+  const [command, operand = ''] = words
+  if (!isHot(command) || words.length !== OPERANDS[command] + 1) return undefined
+  return { command, operand, flags }
+}
+
+function kindOf(name: string, command: string | undefined): 'value' | 'switch' | undefined {
+  const own: Record<string, 'value' | 'switch'> = isHot(command) ? HOT_FLAGS[command] : {}
+  const all: Record<string, 'value' | 'switch'> = { ...GLOBAL_FLAGS, ...own }
+  return Object.hasOwn(all, name) ? all[name] : undefined
+}
+
+/** `pcc --json list`: the flag belongs to a command that is named later. */
+function firstWord(argv: string[]): string | undefined {
+  return argv.find(isHot)
+}
+
+function isHot(word: string | undefined): word is keyof typeof HOT_FLAGS {
+  return word !== undefined && Object.hasOwn(HOT_FLAGS, word)
+}
+
+function splitOnce(arg: string): [string, string | undefined] {
+  const at = arg.indexOf('=')
+  return at < 0 ? [arg, undefined] : [arg.slice(0, at), arg.slice(at + 1)]
+}

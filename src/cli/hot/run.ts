@@ -1,0 +1,54 @@
+import { dataDirectoryHint } from '../../base/data-directory-hint.ts'
+import { placesFor } from '../../base/places.ts'
+import { terminalOf } from '../render/paint.ts'
+import type { HotCall } from './flags.ts'
+import { rawGet } from './raw-get.ts'
+import { showList, showStatus } from './show.ts'
+
+/** Answers a hot command from a running daemon. `false`: nobody answers, so the long way must start one. */
+export async function runHot({ command, operand, flags }: HotCall): Promise<boolean> {
+  const { env } = process
+  const [configFile, dataDir] = [text(flags['--config']), text(flags['--data-dir'])]
+  const places = placesFor({ env, configFile, dataDir })
+  if (!dataDir && !env['PCC_DATA_DIRECTORY'] && dataDirectoryHint(places.configFile) === 'look') return false
+  const lines: string[] = []
+  const shown = {
+    terminal: terminalOf(process.stdout, env),
+    out: (line: string) => lines.push(line),
+    get: async (path: string) => {
+      const reply = await rawGet({ socket: places.socket, tokenFile: places.tokenFile, path })
+      if (!reply) throw new NobodyAnswers()
+      const body: unknown = JSON.parse(reply.body)
+      if (reply.status >= 400) throw (await import('../report.ts')).remoteError(body)
+      await compareVersions(reply.headers['x-pcc-version'], flags['--quiet'] === true)
+      return body
+    },
+  }
+  const json = flags['--json'] === true
+  try {
+    if (command === 'list') {
+      await showList({ status: text(flags['--status']), project: text(flags['--project']), json }, shown)
+    } else {
+      const [showHistory, showDecisions] = [flags['--show-history'] === true, flags['--show-decisions'] === true]
+      await showStatus({ ref: operand, showHistory, showDecisions, json }, shown)
+    }
+  } catch (error) {
+    if (error instanceof NobodyAnswers) return false
+    throw error
+  }
+  process.stdout.write(`${lines.join('\n')}\n`)
+  return true
+}
+
+class NobodyAnswers extends Error {}
+
+/** After an update the old daemon still runs: it answers, but the person should know. */
+async function compareVersions(running: string | undefined, quiet: boolean): Promise<void> {
+  if (running === undefined || quiet) return
+  const { programVersion } = await import('../../base/version.ts')
+  if (running !== programVersion()) (await import('../report.ts')).warnOfVersion(running, programVersion())
+}
+
+function text(value: string | true | undefined): string | undefined {
+  return value === true ? undefined : value
+}

@@ -1,0 +1,80 @@
+import type { SessionView } from '../../domain/api.ts'
+import type { StoredEvent } from '../../domain/event.ts'
+import type { Terminal } from '../render/paint.ts'
+
+/** Fetches JSON from the daemon; errors of the API are thrown. */
+export type Get = (path: string) => Promise<unknown>
+
+export interface Shown {
+  get: Get
+  terminal: Terminal
+  out(line: string): void
+}
+
+export interface ListOptions {
+  status?: string | undefined
+  project?: string | undefined
+  json?: boolean | undefined
+}
+
+export interface StatusOptions {
+  ref: string
+  showHistory?: boolean | undefined
+  showDecisions?: boolean | undefined
+  json?: boolean | undefined
+}
+
+/** The body of `pcc list`. */
+export async function showList(options: ListOptions, { get, terminal, out }: Shown): Promise<void> {
+  const query = new URLSearchParams()
+  if (options.status) query.set('status', options.status)
+  if (options.project) query.set('project', absolute(options.project))
+  const { sessions } = (await get(`/sessions${query.size ? `?${query}` : ''}`)) as { sessions: SessionView[] }
+  if (options.json) return out(JSON.stringify({ sessions }, null, 2))
+  if (sessions.length === 0) return out(emptyList(options))
+  const { listTable } = await import('../render/list-table.ts')
+  for (const line of listTable(sessions, terminal, Date.now())) out(line)
+}
+
+/** The body of `pcc status`. */
+export async function showStatus(options: StatusOptions, { get, terminal, out }: Shown): Promise<void> {
+  const path = `/sessions/${encodeURIComponent(options.ref)}`
+  const session = (await get(path)) as SessionView
+  const history = options.showHistory ? await eventsOf(get, `${path}/events?tail=${HISTORY}`) : undefined
+  const decisions = options.showDecisions ? await eventsOf(get, `${path}/events?kinds=${DECISIONS}`) : undefined
+  if (options.json) {
+    const extra = { ...(history && { history }), ...(decisions && { decisions }) }
+    return out(JSON.stringify({ ...session, ...extra }, null, 2))
+  }
+  const { sessionPage } = await import('../render/session-page.ts')
+  const page = { terminal, now: Date.now(), cwd: process.cwd(), home: process.env['HOME'] }
+  for (const line of sessionPage(session, page)) out(line)
+  if (!history && !decisions) return
+  const { eventLines } = await import('../render/event-lines.ts')
+  for (const [title, events] of [
+    ['Decisions:', decisions],
+    ['History:', history],
+  ] as const) {
+    if (!events) continue
+    const draw = eventLines({ terminal, project: session.project, verbose: false })
+    const lines = events.flatMap(draw)
+    for (const line of ['', terminal.paint('bold', title), ...(lines.length ? lines : ['none yet'])]) out(line)
+  }
+}
+
+const HISTORY = 40
+const DECISIONS = 'permission.decided,question.answered'
+
+async function eventsOf(get: Get, path: string): Promise<StoredEvent[]> {
+  return ((await get(path)) as { events: StoredEvent[] }).events
+}
+
+function emptyList({ status, project }: ListOptions): string {
+  return status || project
+    ? 'No session matches. See all of them with: pcc list'
+    : 'No sessions yet. Start one with: pcc start . --task "…"'
+}
+
+function absolute(path: string): string {
+  return process.getBuiltinModule('node:path').resolve(path)
+}

@@ -1,0 +1,29 @@
+import type { SessionView } from '../../domain/api.ts'
+import type { StoredEvent } from '../../domain/event.ts'
+import type { Client } from '../client.ts'
+import type { Terminal } from '../render/paint.ts'
+import { SUMMARY_KINDS, summaryLines, summaryOf } from '../render/summary.ts'
+
+/** What is printed when a session is over, from all of its events. */
+export async function closingLines(client: Client, session: SessionView, terminal: Terminal): Promise<string[]> {
+  const path = `/sessions/${session.id}/events?kinds=${SUMMARY_KINDS.join(',')}`
+  const { events } = await client.request<{ events: StoredEvent[] }>('GET', path)
+  return summaryLines(session, summaryOf(events), terminal)
+}
+
+/** The exit code of a command that saw a session end: only `completed` is 0. */
+export function exitOf(session: SessionView): number {
+  switch (session.status) {
+    case 'completed':
+      return 0
+    case 'waiting_input':
+      return 3
+    case 'rate_limited':
+    case 'paused':
+      return 4
+    case 'stopped':
+      return 130
+    default:
+      return 1
+  }
+}

@@ -1,0 +1,92 @@
+import type { OpenAsk } from '../../domain/api.ts'
+import type { QuestionItem } from '../../domain/session.ts'
+import { INDENT } from '../render/paint.ts'
+import { firstLine } from '../render/text.ts'
+import type { Keyboard, KeyQueue } from './keyboard.ts'
+import { editLine } from './line-editor.ts'
+import type { Person, Reply } from './person.ts'
+import { PERMISSION_KEYS, questionKeys } from './prompts.ts'
+import type { Screen } from './screen.ts'
+
+interface Desk {
+  keys: KeyQueue
+  signal: AbortSignal
+  show(text: string): void
+}
+
+/** Somebody who sits at this terminal and answers by keys. */
+export function terminalPerson(keyboard: Keyboard, screen: Screen): Person {
+  return {
+    async answer(ask, signal) {
+      using keys = keyboard.keys()
+      const desk: Desk = { keys, signal, show: text => screen.prompt(' '.repeat(INDENT) + text) }
+      try {
+        return await (ask.kind === 'permission' ? decide(desk) : answerAll(ask, desk))
+      } finally {
+        screen.prompt(undefined)
+      }
+    },
+  }
+}
+
+async function decide(desk: Desk): Promise<Reply | undefined> {
+  for (;;) {
+    desk.show(PERMISSION_KEYS)
+    const key = await desk.keys.next(desk.signal)
+    if (!key) return undefined
+    const letter = key.text.toLowerCase()
+    if (letter === 'y') return { verdict: 'allow' }
+    if (letter === 'n') return { verdict: 'deny' }
+    if (letter !== 't') continue
+    const reason = await editLine(desk, 'Why not? > ')
+    if (reason) return { verdict: 'deny', reason }
+  }
+}
+
+async function answerAll(ask: Extract<OpenAsk, { kind: 'question' }>, desk: Desk): Promise<Reply | undefined> {
+  const answers: Record<string, string | string[]> = {}
+  for (const [index, item] of ask.questions.entries()) {
+    const place = ask.questions.length > 1 ? `(${index + 1} of ${ask.questions.length}) ` : ''
+    const answer = await answerOne(item, place + headerOf(item, place), desk)
+    if (answer === undefined) return undefined
+    answers[item.question] = answer
+  }
+  return { answers }
+}
+
+async function answerOne(item: QuestionItem, place: string, desk: Desk): Promise<string | string[] | undefined> {
+  const chosen = new Set<number>()
+  while (!desk.signal.aborted) {
+    if (item.options.length === 0 || item.options.length > 9) {
+      const typed = await editLine(desk, `${place}${questionKeys(item)}`)
+      if (typed) return item.options[Number(typed) - 1]?.label ?? typed
+      continue
+    }
+    const numbers = [...chosen].sort().map(index => index + 1)
+    desk.show(`${place}${questionKeys(item)}${numbers.join(',')}`)
+    const key = await desk.keys.next(desk.signal)
+    if (!key) return undefined
+    if (key.text.toLowerCase() === 't') {
+      const typed = await editLine(desk, `${place}> `)
+      if (typed) return item.multiSelect ? [...labels(item, chosen), typed] : typed
+    }
+    if (item.multiSelect && key.name === 'return' && chosen.size > 0) return labels(item, chosen)
+    const option = item.options[Number(key.text) - 1]
+    if (!option || key.text.trim() === '') continue
+    if (!item.multiSelect) return option.label
+    toggle(chosen, Number(key.text) - 1)
+  }
+  return undefined
+}
+
+function labels(item: QuestionItem, chosen: Set<number>): string[] {
+  return item.options.filter((_, index) => chosen.has(index)).map(option => option.label)
+}
+
+function toggle(chosen: Set<number>, index: number): void {
+  if (!chosen.delete(index)) chosen.add(index)
+}
+
+function headerOf(item: QuestionItem, place: string): string {
+  return place && item.header ? `${firstLine(item.header)} ` : ''
+}

@@ -1,0 +1,30 @@
+import type { Command } from 'commander'
+import type { SessionView } from '../domain/api.ts'
+import { findClient } from './client.ts'
+import { contextOf } from './context.ts'
+import { listTable } from './render/list-table.ts'
+
+const OPEN = new Set(['processing', 'waiting_input', 'rate_limited', 'paused', 'idle'])
+
+/** `pcc` alone: how things stand, then what can be done. It starts nothing. */
+export async function overview(program: Command): Promise<void> {
+  const { places, terminal, out } = await contextOf(program)
+  const client = await findClient(places)
+  if (!client) {
+    out('No daemon is running; the first command that needs one starts it.')
+  } else {
+    const { sessions } = await client.request<{ sessions: SessionView[] }>('GET', '/sessions')
+    const open = sessions.filter(session => OPEN.has(session.status))
+    const waiting = open.filter(session => session.asks.length > 0 || session.status === 'waiting_input')
+    out(
+      `${count(open.length, 'open session')} of ${sessions.length}; ${waiting.length === 0 ? 'nothing needs you' : `${waiting.length} need you`}.`,
+    )
+    if (open.length > 0) for (const line of listTable(open, terminal, Date.now())) out(line)
+  }
+  out('')
+  out(program.helpInformation().trimEnd())
+}
+
+function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`
+}

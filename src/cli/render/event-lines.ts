@@ -1,0 +1,121 @@
+import type { EventBody, StoredEvent } from '../../domain/event.ts'
+import { askedPermission, askedQuestions, parkedQuestions } from './ask-lines.ts'
+import { clockTime, duration, wakeTime } from './format.ts'
+import { INDENT, type LineOptions, type Terminal, type Tone } from './paint.ts'
+import { planLines } from './session-page.ts'
+import { cut, firstLine, neutral, wrap } from './text.ts'
+import { toolFailure, toolLine } from './tool-lines.ts'
+
+/** Draws stored events as the lines of the live view. Remembers what was refused, so that the refusal is not shown twice. */
+export function eventLines(options: LineOptions): (event: StoredEvent) => string[] {
+  const refused = new Set<string>()
+  return event => {
+    if (event.kind === 'permission.decided' && event.body.verdict === 'deny') refused.add(event.body.call_id)
+    if (event.kind === 'tool.finished' && refused.has(event.body.call_id)) return []
+    return stamped(event.time, bodyLines(event, options), options.terminal)
+  }
+}
+
+function bodyLines(event: StoredEvent, options: LineOptions): string[] {
+  const { terminal, verbose } = options
+  switch (event.kind) {
+    case 'session.created':
+      return [event.body.resumed ? 'Resuming a Claude Code session...' : 'Starting Claude Code session...']
+    case 'session.noted':
+      return prose('Note:', event.body.text, 'yellow', terminal)
+    case 'agent.started':
+      return [`${event.body.resumed ? 'Resumed' : 'Claude Code is ready'} (${startedWith(event.body)})`]
+    case 'agent.said':
+      return prose(speaker(event.body.agent_id), event.body.text, 'bold', terminal)
+    case 'agent.thought':
+      return prose('Thinking:', event.body.text, 'dim', terminal, 'dim')
+    case 'agent.retried':
+      return prose('↻', retryText(event.body), 'yellow', terminal)
+    case 'agent.compacted':
+      return event.body.state === 'started' ? [terminal.paint('dim', 'Compacting the conversation...')] : []
+    case 'permission.asked':
+      return askedPermission(event.body, terminal)
+    case 'permission.decided':
+      return toolLine(event.body, options)
+    case 'tool.finished':
+      return toolFailure(event.body, options)
+    case 'question.asked':
+      return askedQuestions(event.body.questions, terminal)
+    case 'question.parked':
+      return parkedQuestions(event.body, terminal)
+    case 'question.answered':
+      return answerLines(event.body, terminal)
+    case 'plan.changed':
+      return planChanged(event.body, terminal)
+    case 'usage.reported':
+      return verbose
+        ? [terminal.paint('dim', `Tokens: ${event.body.input_tokens} in, ${event.body.output_tokens} out`)]
+        : []
+    case 'limit.warned':
+      return prose('⚠ Limit:', limitText(event.body, event.time), 'yellow', terminal)
+    case 'limit.hit':
+      return prose('⏳ Limit:', hitText(event.body, event.time), 'yellow', terminal)
+    case 'turn.ended':
+      return event.body.failure ? prose('✗', event.body.failure.message, 'red', terminal, 'red') : []
+    case 'session.ended':
+      return prose(`Session ${event.body.status.replace('_', ' ')}.`, event.body.reason, 'bold', terminal)
+    case 'tool.requested':
+      return verbose
+        ? [terminal.paint('dim', `${event.body.tool} → ${cut(firstLine(event.body.target), 100)} ...`)]
+        : []
+    case 'daemon.started':
+    case 'daemon.stopped':
+      return []
+  }
+}
+
+function stamped(time: number, lines: string[], terminal: Terminal): string[] {
+  const stamp = terminal.paint('dim', `[${clockTime(time)}]`)
+  return lines.map((line, index) => (index === 0 ? `${stamp} ${line}` : `${' '.repeat(INDENT)}${line}`.trimEnd()))
+}
+
+/** A heading, then text that is wrapped under itself. */
+function prose(heading: string, text: string, tone: Tone, terminal: Terminal, body?: Tone): string[] {
+  const whole = `${heading} ${neutral(text).trim()}`
+  return wrap(whole, terminal.width - INDENT).map((line, index) => {
+    const rest = index === 0 ? line.slice(heading.length) : line
+    return (index === 0 ? terminal.paint(tone, heading) : '') + (body ? terminal.paint(body, rest) : rest)
+  })
+}
+
+function speaker(agentId: string | undefined): string {
+  return agentId ? `Claude (subagent ${firstLine(agentId).slice(0, 8)}):` : 'Claude:'
+}
+
+function startedWith({ model, version }: EventBody<'agent.started'>): string {
+  return [version && `Claude Code ${neutral(version)}`, neutral(model)].filter(Boolean).join(', ')
+}
+
+function retryText({ attempt, max_retries, delay_ms, failure }: EventBody<'agent.retried'>): string {
+  return `retry ${attempt} of ${max_retries} in ${duration(delay_ms)}: ${failure.message}`
+}
+
+function limitText(body: EventBody<'limit.warned'>, now: number): string {
+  const used = body.utilization === undefined ? 'is near' : `is ${Math.round(body.utilization * 100)}% used`
+  const reset = body.resets_at === undefined ? '' : `, resets ${wakeTime(body.resets_at, now)}`
+  return `${body.window?.replace('_', ' ') ?? 'the vendor’s limit'} ${used}${reset}`
+}
+
+function hitText(body: EventBody<'limit.hit'>, now: number): string {
+  return body.resets_at === undefined ? body.message : `${body.message} (resets ${wakeTime(body.resets_at, now)})`
+}
+
+function answerLines(body: EventBody<'question.answered'>, terminal: Terminal): string[] {
+  const heading = `Answer (${firstLine(body.by)}):`
+  if (body.declined !== undefined) return prose(heading, `none: ${body.declined}`, 'yellow', terminal)
+  const answers = Object.values(body.answers).map(answer => (Array.isArray(answer) ? answer.join(', ') : answer))
+  return prose(heading, answers.join(' · '), 'green', terminal)
+}
+
+function planChanged({ items }: EventBody<'plan.changed'>, terminal: Terminal): string[] {
+  const done = items.filter(item => item.state === 'done').length
+  return [
+    terminal.paint('cyan', `[PLAN] ${done} of ${items.length} done`),
+    ...planLines(items, terminal).map(line => `  ${line}`),
+  ]
+}

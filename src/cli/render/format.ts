@@ -1,0 +1,55 @@
+/** `45K`, `1.2M`, `830`. */
+export function shortCount(count: number): string {
+  if (count < 1000) return String(count)
+  if (count < 999_500) return `${Math.round(count / 1000)}K`
+  return `${(count / 1_000_000).toFixed(1)}M`
+}
+
+/** `45,231` */
+export function fullCount(count: number): string {
+  return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
+/** `2h 15m`, `3m 12s`, `4.2s` */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)}s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes}m ${Math.floor(seconds % 60)}s`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours}h ${minutes % 60}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`
+}
+
+/** `$0.42`; a small cost keeps what is not zero. */
+export function money(usd: number): string {
+  return `$${usd.toFixed(usd > 0 && usd < 0.1 ? 4 : 2)}`
+}
+
+/** `12:00:08`, this machine's time. */
+export function clockTime(ms: number): string {
+  const date = new Date(ms)
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')
+}
+
+/** `2026-01-13 12:00:01`, this machine's time. */
+export function dateTime(ms: number): string {
+  const date = new Date(ms)
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clockTime(ms)}`
+}
+
+/** `17:30`, with the date when that is not today. */
+export function wakeTime(ms: number, now: number): string {
+  const [day = '', time = ''] = dateTime(ms).split(' ')
+  return dateTime(now).startsWith(day) ? time.slice(0, 5) : `${day} ${time.slice(0, 5)}`
+}
+
+/** A path as a person writes it: from here, from home, or whole. */
+export function shownPath(path: string, cwd: string, home: string | undefined): string {
+  if (path === cwd) return '.'
+  if (cwd !== '/' && path.startsWith(`${cwd}/`)) return `./${path.slice(cwd.length + 1)}`
+  return home && path.startsWith(`${home}/`) ? `~/${path.slice(home.length + 1)}` : path
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, '0')
+}

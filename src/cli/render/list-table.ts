@@ -1,0 +1,78 @@
+import type { SessionView } from '../../domain/api.ts'
+import { shortCount, wakeTime } from './format.ts'
+import type { Terminal, Tone } from './paint.ts'
+import { STATUS_WORDS } from './status-words.ts'
+import { cut, firstLine, pad, widthOf } from './text.ts'
+
+interface Cell {
+  text: string
+  tone?: Tone
+}
+
+const HEADINGS = ['ID', 'Name', 'Status', 'Current Task', 'Tokens']
+const TASK = 3
+const NAME = 1
+/** Beyond this a piped table is no easier to read. */
+const PIPED_WIDTH = 120
+
+/** The table of `pcc list`, as wide as the terminal allows. */
+export function listTable(sessions: SessionView[], terminal: Terminal, now: number): string[] {
+  const rows = sessions.flatMap(session => rowsOf(session, now))
+  const widths = HEADINGS.map((heading, column) =>
+    Math.max(widthOf(heading), ...rows.map(row => widthOf(row[column]?.text ?? ''))),
+  )
+  shrink(widths, Math.min(terminal.width, PIPED_WIDTH))
+  const rule = (left: string, middle: string, right: string) =>
+    terminal.paint('dim', left + widths.map(width => '─'.repeat(width + 2)).join(middle) + right)
+  const bar = terminal.paint('dim', '│')
+  const line = (cells: Cell[]) =>
+    `${bar}${widths.map((width, column) => ` ${painted(cells[column], width, terminal)} `).join(bar)}${bar}`
+  return [
+    rule('┌', '┬', '┐'),
+    line(HEADINGS.map(text => ({ text, tone: 'bold' }))),
+    rule('├', '┼', '┤'),
+    ...rows.map(line),
+    rule('└', '┴', '┘'),
+  ]
+}
+
+function rowsOf(session: SessionView, now: number): Cell[][] {
+  const status = STATUS_WORDS[session.status]
+  const first: Cell[] = [
+    { text: session.id },
+    { text: firstLine(session.name) },
+    { text: status.text, tone: status.tone },
+    { text: firstLine(session.activity ?? session.task) },
+    { text: `${shortCount(session.tokens.context)}/${shortCount(session.tokens.window)}` },
+  ]
+  const below = belowTask(session, now)
+  return below ? [first, [{ text: '' }, { text: '' }, { text: '' }, below, { text: '' }]] : [first]
+}
+
+function belowTask(session: SessionView, now: number): Cell | undefined {
+  if (session.resumes_at !== null && session.status === 'rate_limited') {
+    return { text: `Resumes: ${wakeTime(session.resumes_at, now)}`, tone: 'yellow' }
+  }
+  if (session.asks.length > 0 || session.status === 'waiting_input') {
+    return { text: `Needs you: pcc attach ${session.id}`, tone: 'yellow' }
+  }
+  return undefined
+}
+
+/** The task gives way first, then the name; ids, states and numbers stay whole. */
+function shrink(widths: number[], total: number): void {
+  const over = () => widths.reduce((sum, width) => sum + width + 3, 1) - total
+  for (const [column, least] of [
+    [TASK, 16],
+    [NAME, 8],
+    [TASK, 6],
+  ] as const) {
+    const width = widths[column] ?? 0
+    widths[column] = Math.max(Math.min(width, least), width - Math.max(0, over()))
+  }
+}
+
+function painted(cell: Cell | undefined, width: number, terminal: Terminal): string {
+  const text = pad(cut(cell?.text ?? '', width), width)
+  return cell?.tone ? terminal.paint(cell.tone, text) : text
+}

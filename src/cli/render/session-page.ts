@@ -1,0 +1,89 @@
+import type { OpenAsk, SessionView } from '../../domain/api.ts'
+import { dateTime, duration, fullCount, money, shownPath, wakeTime } from './format.ts'
+import type { Terminal } from './paint.ts'
+import { STATUS_WORDS } from './status-words.ts'
+import { cut, firstLine, neutral, wrap } from './text.ts'
+
+export interface PageOptions {
+  terminal: Terminal
+  now: number
+  cwd: string
+  home: string | undefined
+}
+
+const PLAN_GLYPHS = { done: '✓', active: '→', pending: '○' } as const
+/** There is no brain yet: whatever the rules do not settle is put to the person. */
+export const BRAIN = 'not yet (asks you)'
+
+/** The page of `pcc status`. */
+export function sessionPage(session: SessionView, options: PageOptions): string[] {
+  const { terminal, now } = options
+  const status = STATUS_WORDS[session.status]
+  const reason = session.reason ? wrap(neutral(session.reason), terminal.width - 13) : []
+  const over = session.ended_at !== null
+  const fact = (name: string, value: string) => `${pad13(`${name}:`)}${value}`
+  return [
+    terminal.paint('bold', `Session: ${session.id} (${firstLine(session.name)})`),
+    terminal.paint('dim', '─'.repeat(Math.min(38, terminal.width))),
+    fact('Project', neutral(shownPath(session.project, options.cwd, options.home))),
+    fact('Status', terminal.paint(status.tone, status.text)),
+    ...reason.map(line => terminal.paint('dim', `${pad13('')}${line}`)),
+    ...(session.resumes_at === null ? [] : [fact('Resumes', wakeTime(session.resumes_at, now))]),
+    fact('Brain', BRAIN),
+    fact('Agent', `${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`),
+    fact('Started', dateTime(session.created_at)),
+    fact('Duration', duration((session.ended_at ?? now) - session.created_at)),
+    ...(session.vendor_id ? [fact('Resume id', neutral(session.vendor_id))] : []),
+    '',
+    `${over ? 'Task' : 'Current Task'}: ${firstLine((over ? undefined : session.activity) ?? session.task)}`,
+    ...progress(session, terminal),
+    '',
+    `Token Usage: ${usage(session)}`,
+    `Cost: ${money(session.cost_usd)} in ${session.turns} ${session.turns === 1 ? 'turn' : 'turns'}`,
+    `Questions Answered: ${split(session.questions)}`,
+    `Tools Approved: ${split(session.tools)}`,
+    ...(session.tools.denied > 0 ? [`Tools Denied: ${session.tools.denied}`] : []),
+    ...asks(session, terminal),
+  ]
+}
+
+/** A plan with the glyphs of the manual. */
+export function planLines(plan: SessionView['plan'], terminal: Terminal): string[] {
+  const tones = { done: 'green', active: 'cyan', pending: 'dim' } as const
+  return plan.map(({ state, text }) =>
+    terminal.paint(tones[state], `${PLAN_GLYPHS[state]} ${cut(firstLine(text), terminal.width - 16)}`),
+  )
+}
+
+function progress(session: SessionView, terminal: Terminal): string[] {
+  return session.plan.length === 0 ? [] : ['Progress:', ...planLines(session.plan, terminal).map(line => `  ${line}`)]
+}
+
+function asks(session: SessionView, terminal: Terminal): string[] {
+  if (session.asks.length === 0) return []
+  return [
+    '',
+    terminal.paint('yellow', 'Needs you:'),
+    ...session.asks.map(ask => `  ${cut(askLine(ask), terminal.width - 2)}`),
+    `  Answer with: pcc attach ${session.id}`,
+  ]
+}
+
+function askLine(ask: OpenAsk): string {
+  if (ask.kind === 'permission')
+    return `${ask.tool} → ${firstLine(ask.target)} (${ask.risk} risk: ${firstLine(ask.reason)})`
+  return ask.questions.map(item => `"${firstLine(item.question)}"`).join(' ')
+}
+
+function usage({ tokens }: SessionView): string {
+  const share = tokens.window > 0 ? ` (${Math.round((tokens.context / tokens.window) * 100)}%)` : ''
+  return `${fullCount(tokens.context)} / ${fullCount(tokens.window)}${share}`
+}
+
+function split({ auto, human }: { auto: number; human: number }): string {
+  return `${auto + human} (${auto} auto, ${human} human)`
+}
+
+function pad13(text: string): string {
+  return text.padEnd(13)
+}

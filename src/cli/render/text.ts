@@ -1,0 +1,105 @@
+import { stripVTControlCharacters } from 'node:util'
+
+/**
+ * Makes text of an agent, a tool or a file harmless on a terminal: escape sequences are dropped, what is left of control
+ * and direction-changing characters becomes visible, so that nothing can move the cursor or disguise a command.
+ */
+export function neutral(text: string): string {
+  if (!/[^\x20-\x7e\n]/.test(text)) return text
+  return stripVTControlCharacters(text.replace(/\r\n?|[\u2028\u2029]/g, '\n'))
+    .toWellFormed()
+    .replace(/\t/g, '  ')
+    .replace(/[\x00-\x08\x0b-\x1f]/g, char => String.fromCharCode(0x2400 + char.charCodeAt(0)))
+    .replace(/[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, '\ufffd')
+}
+
+/** The first line of a text, harmless; a cut is shown. */
+export function firstLine(text: string): string {
+  const lines = neutral(text).trim().split('\n')
+  return lines.length > 1 ? `${lines[0]} …` : (lines[0] ?? '')
+}
+
+/** How many columns a text takes: wide characters and emoji two, marks none, our own colours none. */
+export function widthOf(text: string): number {
+  if (!/[^\x20-\x7e]/.test(text)) return text.length
+  let width = 0
+  for (const grapheme of graphemes(stripVTControlCharacters(text))) width += graphemeWidth(grapheme)
+  return width
+}
+
+/** Fills up with spaces to a width. */
+export function pad(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - widthOf(text)))
+}
+
+/** Shortens plain text to a width; the cut is shown. */
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text
+  let taken = ''
+  let used = 0
+  for (const grapheme of graphemes(text)) {
+    used += graphemeWidth(grapheme)
+    if (used > width - 1) break
+    taken += grapheme
+  }
+  return `${taken.trimEnd()}…`
+}
+
+/** Breaks plain text into lines of at most a width, at spaces where there are any; its own line breaks stay. */
+export function wrap(text: string, width: number): string[] {
+  return text.split('\n').flatMap(line => wrapLine(line, Math.max(width, 8)))
+}
+
+function wrapLine(line: string, width: number): string[] {
+  if (widthOf(line) <= width) return [line]
+  const indent = /^\s*/.exec(line)?.[0] ?? ''
+  const hanging = indent.length < width / 2 ? indent : ''
+  const lines: string[] = []
+  let current = indent
+  let used = indent.length
+  for (const word of line.slice(indent.length).split(/(?<= )/)) {
+    const size = widthOf(word.trimEnd())
+    if (used + size > width && current.trim()) {
+      lines.push(current.trimEnd())
+      current = hanging
+      used = hanging.length
+    }
+    for (const piece of used + size > width ? broken(word, width - hanging.length) : [word]) {
+      if (used + widthOf(piece.trimEnd()) > width && current.trim()) {
+        lines.push(current)
+        current = hanging
+        used = hanging.length
+      }
+      current += piece
+      used += widthOf(piece)
+    }
+  }
+  return [...lines, current.trimEnd()]
+}
+
+function broken(word: string, width: number): string[] {
+  const pieces: string[] = []
+  let piece = ''
+  for (const grapheme of graphemes(word)) {
+    if (piece && widthOf(piece) + graphemeWidth(grapheme) > width) {
+      pieces.push(piece)
+      piece = ''
+    }
+    piece += grapheme
+  }
+  return piece ? [...pieces, piece] : pieces
+}
+
+function graphemes(text: string): Iterable<string> {
+  if (!/[^\x20-\x7e]/.test(text)) return text
+  return Array.from(new Intl.Segmenter().segment(text), part => part.segment)
+}
+
+/** East Asian wide and fullwidth blocks; emoji are found by their property. */
+const WIDE =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]/u
+
+function graphemeWidth(grapheme: string): number {
+  if (/^[\p{Mark}\p{Default_Ignorable_Code_Point}]+$/u.test(grapheme)) return 0
+  return WIDE.test(grapheme) || /^\p{Emoji_Presentation}|\ufe0f/u.test(grapheme) ? 2 : 1
+}

@@ -1,0 +1,48 @@
+import { resolve } from 'node:path'
+import type { EventBody } from '../../domain/event.ts'
+import type { LineOptions } from './paint.ts'
+import { cut, firstLine, neutral, widthOf, wrap } from './text.ts'
+
+/** A tool's error is cut here: the first lines say what broke, the rest is in the logs. */
+const ERROR_LINES = 5
+const FILE_TOOLS = new Set(['Read', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
+
+/** `[TOOL] Write → src/x.ts ✓ (auto-approved)`, or why not. */
+export function toolLine(body: EventBody<'permission.decided'>, options: LineOptions): string[] {
+  const { terminal } = options
+  const head = `${body.agent_id ? '↳ ' : ''}[TOOL] ${firstLine(body.tool)} → `
+  const verdict = body.verdict === 'allow' ? `✓ (${approvedBy(body.by)})` : `✗ (${deniedBy(body.by)})`
+  const room = terminal.width - 11 - widthOf(head) - widthOf(verdict) - 1
+  const target = firstLine(body.target)
+  const line = [
+    terminal.paint('cyan', head),
+    named(body.tool, cut(target, Math.max(room, 12)), body.target, options),
+    ` ${terminal.paint(body.verdict === 'allow' ? 'green' : 'red', verdict)}`,
+  ].join('')
+  if (body.verdict === 'allow') return [line]
+  return [line, ...wrap(neutral(body.reason), terminal.width - 13).map(text => `  ${terminal.paint('red', text)}`)]
+}
+
+/** What a tool that failed said, cut; a tool that worked says nothing unless asked to. */
+export function toolFailure(body: EventBody<'tool.finished'>, { terminal, verbose }: LineOptions): string[] {
+  if (body.tool === 'AskUserQuestion' || (body.ok && !verbose)) return []
+  const lines = neutral(body.output).trimEnd().split('\n')
+  const tone = body.ok ? 'dim' : 'red'
+  const heading = `${body.tool} ${body.ok ? 'said' : 'failed'}:`
+  const shown = lines.slice(0, ERROR_LINES).map(line => `  ${cut(line, terminal.width - 13)}`)
+  const more = lines.length > ERROR_LINES ? [`  … ${lines.length - ERROR_LINES} more lines`] : []
+  return [heading, ...shown, ...more].map(line => terminal.paint(tone, line))
+}
+
+function named(tool: string, shown: string, path: string, { terminal, project }: LineOptions): string {
+  return FILE_TOOLS.has(tool) ? terminal.link(resolve(project, path), shown) : shown
+}
+
+function approvedBy(by: string): string {
+  return by === 'policy' ? 'auto-approved' : `allowed by ${firstLine(by)}`
+}
+
+function deniedBy(by: string): string {
+  if (by === 'policy') return 'denied'
+  return by === 'nobody' ? 'denied: nobody to ask' : `denied by ${firstLine(by)}`
+}

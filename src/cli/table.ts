@@ -1,0 +1,89 @@
+import type { CommandRow } from './command-row.ts'
+
+const WORK = 'Work:'
+const WATCH = 'Watch:'
+const STEER = 'Steer:'
+const SET_UP = 'Set up:'
+const TRY = 'Try:'
+
+/** Every command there is, in the order of the help. */
+export const COMMANDS: CommandRow[] = [
+  {
+    name: 'start',
+    group: WORK,
+    summary: 'Start a supervised Claude Code session',
+    add: async program => (await import('./commands/start.ts')).addStartCommand(program),
+  },
+  {
+    name: 'list',
+    group: WATCH,
+    summary: 'List all sessions',
+    add: async program => (await import('./hot/slow-way.ts')).addListCommand(program),
+  },
+  {
+    name: 'status',
+    group: WATCH,
+    summary: 'Show one session in detail',
+    add: async program => (await import('./hot/slow-way.ts')).addStatusCommand(program),
+  },
+  {
+    name: 'attach',
+    group: WATCH,
+    summary: 'Watch a session live and answer what it asks',
+    add: async program => (await import('./commands/attach.ts')).addAttachCommand(program),
+  },
+  {
+    name: 'logs',
+    group: WATCH,
+    summary: 'Show what happened in a session',
+    add: async program => (await import('./commands/logs.ts')).addLogsCommand(program),
+  },
+  {
+    name: 'stop',
+    group: STEER,
+    summary: 'Stop a session',
+    add: async program => (await import('./commands/stop.ts')).addStopCommand(program),
+  },
+  {
+    name: 'config',
+    group: SET_UP,
+    summary: 'Show and change settings',
+    add: async program => (await import('./commands/config.ts')).addConfigCommand(program),
+  },
+  {
+    name: 'trust',
+    group: SET_UP,
+    summary: 'Agree to what a project’s own files set up',
+    add: async program => (await import('./commands/trust.ts')).addTrustCommand(program),
+  },
+  {
+    name: 'agents',
+    group: SET_UP,
+    summary: 'Look at agents and their own past conversations',
+    add: async program => (await import('./commands/agents.ts')).addAgentsCommand(program),
+  },
+  {
+    name: 'daemon',
+    group: SET_UP,
+    summary: 'Start, stop and look at the background process',
+    add: async program => (await import('./commands/daemon.ts')).addDaemonCommand(program),
+  },
+  {
+    name: 'completion',
+    group: SET_UP,
+    summary: 'Print a completion script for bash, zsh or fish',
+    add: async program => (await import('./commands/completion.ts')).addCompletionCommand(program, COMMANDS),
+  },
+  {
+    name: 'demo',
+    group: TRY,
+    summary: 'Watch a real supervised session, with no account and no network',
+    add: async program => (await import('./commands/demo.ts')).addDemoCommand(program),
+  },
+  {
+    name: 'simulate',
+    group: TRY,
+    summary: 'Run a scripted model API on loopback',
+    add: async program => (await import('./commands/simulate.ts')).addSimulateCommand(program),
+  },
+]
