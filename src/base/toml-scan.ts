@@ -1,5 +1,7 @@
 export interface TomlEntry {
   path: string[]
+  /** The path of the header it stands under; the rest of `path` is spelled out in the key. */
+  table: string[]
   line: number
   /** Offsets in the text: of the key, and of the value's first and one past its last character. */
   keyStart: number
@@ -52,7 +54,7 @@ export function scanToml(text: string): TomlScan {
     const path = [...inside, ...readPath()]
     at++ // the equals sign
     skipSpaces()
-    const entry = { path, line: lineAt(text, keyStart), keyStart, valueStart: at, valueEnd: at, inline }
+    const entry = { path, table, line: lineAt(text, keyStart), keyStart, valueStart: at, valueEnd: at, inline }
     scan.entries.push(entry)
     skipValue(path)
     entry.valueEnd = at

@@ -1,0 +1,91 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { grantTrust, revokeTrust, type TrustStatus, trustStatus } from '../../policy/trust.ts'
+import { confirm } from '../confirm.ts'
+import { type Context, contextOf } from '../context.ts'
+import { neutral } from '../render/text.ts'
+
+/** `pcc trust [path]`, `pcc trust status`, `pcc trust revoke`. */
+export function addTrustCommand(program: Command): void {
+  const trust = program
+    .command('trust')
+    .description('Agree to what a project brings in: hooks, MCP servers, environment, allow rules, settings.')
+    .argument('[path]', 'the project', '.')
+    .option('--yes', 'agree without being asked')
+    .option('--json', 'print JSON')
+    .action(async (path: string, options: { yes?: boolean }, command: Command) => {
+      const context = await contextOf(command)
+      const status = await trustStatus(context.places, resolve(path))
+      if (status.state === 'nothing-to-trust' || status.state === 'trusted') return report(context, status)
+      if (!context.json) for (const line of pageOf(status, context)) context.out(line)
+      await confirm({
+        action: `Trusting ${status.project}`,
+        question: 'Let this content take effect in sessions of this project?',
+        yes: options.yes === true,
+      })
+      await grantTrust(context.places, status)
+      report(context, await trustStatus(context.places, status.project))
+    })
+
+  trust
+    .command('status')
+    .description('what a project brings in and whether you agreed to it')
+    .argument('[path]', 'the project', '.')
+    .option('--json', 'print JSON')
+    .action(async (path: string, _options: object, command: Command) => {
+      const context = await contextOf(command)
+      const status = await trustStatus(context.places, resolve(path))
+      if (!context.json && status.files.length > 0) for (const line of pageOf(status, context)) context.out(line)
+      report(context, status)
+    })
+
+  trust
+    .command('revoke')
+    .description('take your agreement back')
+    .argument('[path]', 'the project', '.')
+    .option('--json', 'print JSON')
+    .action(async (path: string, _options: object, command: Command) => {
+      const context = await contextOf(command)
+      const project = resolve(path)
+      const revoked = await revokeTrust(context.places, project)
+      const said = revoked ? `No longer trusted: ${project}` : `Nothing to revoke: ${project} was not trusted.`
+      context.out(context.json ? JSON.stringify({ project, revoked }) : neutral(said))
+    })
+}
+
+function report(context: Context, status: TrustStatus): void {
+  context.out(context.json ? JSON.stringify(status, null, 2) : neutral(sentenceFor(status)))
+}
+
+function sentenceFor({ state, project, changed, since }: TrustStatus): string {
+  const on = since === undefined ? '' : ` since ${dayOf(since)}`
+  switch (state) {
+    case 'nothing-to-trust':
+      return `Nothing to trust in ${project}: none of its files runs code or widens rights.`
+    case 'trusted':
+      return `Trusted${on}: ${project}`
+    case 'untrusted':
+      return `Not trusted: ${project}. To agree: pcc trust ${project}`
+    case 'changed':
+      return `Changed${on}: ${changed.join(', ')}. To agree again: pcc trust ${project}`
+  }
+}
+
+/** Everything a person agrees to; texts of the repository are made harmless for the terminal. */
+function pageOf(status: TrustStatus, { terminal }: Context): string[] {
+  const lines = [`Project: ${neutral(status.project)}`, 'These files run code or widen what an agent may do:', '']
+  for (const file of status.files) {
+    const mark = status.changed.includes(file.path) ? terminal.paint('yellow', '  (changed)') : ''
+    lines.push(`  ${terminal.paint('bold', neutral(file.path))}${mark}`)
+    lines.push(...file.contains.map(({ text }) => `    ${neutral(text)}`))
+    if (file.kind === 'scripts') lines.push(`    script, sha256 ${file.sha256.slice(0, 16)}`)
+    if (file.refused) lines.push(terminal.paint('red', `    cannot be agreed to: ${neutral(file.refused.problem)}`))
+  }
+  const gone = status.changed.filter(path => !status.files.some(file => file.path === path))
+  lines.push(...gone.map(path => `  ${neutral(path)}  (gone)`), '')
+  return lines
+}
+
+function dayOf(time: number): string {
+  return new Date(time).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+}

@@ -1,0 +1,91 @@
+import { chmodSync, constants, copyFileSync, existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { AppError, messageOf } from '../../base/errors.ts'
+import { exclusively } from '../../base/exclusively.ts'
+import type { Places } from '../../base/places.ts'
+import { replaceFile } from '../../base/replace-file.ts'
+import { removeFromToml, setInToml, type TomlValue } from '../../base/toml-edit.ts'
+import { checkConfigText } from './file-layer.ts'
+import { checkText } from './setting-value.ts'
+import { type SettingKey, settingOf } from './settings.ts'
+
+/** Sets one key in the user's file and nothing else in it. A file that is wrong is refused, not repaired. */
+export function setSetting(places: Places, key: SettingKey, text: string): TomlValue {
+  const checked = checkText(key, text)
+  if (!checked.ok) throw new AppError('setting_invalid', { origin: 'pcc config set', key, problem: checked.problem })
+  const value = stored(key, checked.value as TomlValue)
+  editing(places, file => {
+    const before = readText(file) ?? ''
+    check(file, before)
+    const after = setInToml(before, key.split('.'), value)
+    if (after === undefined) throw new AppError('config_not_edited', { file, key })
+    check(file, after)
+    if (after !== before) replaceFile(file, after)
+  })
+  return value
+}
+
+/** Takes one key out of the user's file, the old file kept beside it; undefined when it was not in there. */
+export function resetSetting(places: Places, key: SettingKey, clock: Clock = systemClock): string | undefined {
+  return editing(places, file => {
+    const before = readText(file) ?? ''
+    check(file, before)
+    const after = removeFromToml(before, key.split('.'))
+    if (after === undefined) throw new AppError('config_not_edited', { file, key })
+    if (after === before) return undefined
+    check(file, after)
+    const backup = backUp(file, clock)
+    replaceFile(file, after)
+    return backup
+  })
+}
+
+/** Empties the user's file, whatever is in it, the old one kept beside it; undefined when there was none. */
+export function resetSettings(places: Places, clock: Clock = systemClock): string | undefined {
+  return editing(places, file => {
+    if (!existsSync(file)) return undefined
+    const backup = backUp(file, clock)
+    replaceFile(file, '')
+    return backup
+  })
+}
+
+function editing<T>(places: Places, work: (file: string) => T): T {
+  return exclusively(join(places.home, 'config.lock'), () => work(places.configFile))
+}
+
+/** A path typed at a prompt is meant from where one stands; in the file it would start at the file. */
+function stored(key: SettingKey, value: TomlValue): TomlValue {
+  const isPath = settingOf(key).kind === 'path' && typeof value === 'string'
+  return isPath && value !== '~' && !value.startsWith('~/') ? resolve(value) : value
+}
+
+function check(path: string, content: string): void {
+  checkConfigText({ path, content, home: homedir() })
+}
+
+function readText(file: string): string | undefined {
+  try {
+    const bytes = readFileSync(file)
+    const text = bytes.toString('utf8')
+    if (!isDeepStrictEqual(Buffer.from(text), bytes)) throw new Error('it is not text in UTF-8')
+    return text
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new AppError('config_unreadable', { file, problem: messageOf(thrown) }, thrown)
+  }
+}
+
+function backUp(file: string, clock: Clock): string {
+  const time = new Date(clock.now()).toISOString().replaceAll(':', '-').slice(0, 19)
+  for (let number = 1; ; number++) {
+    const backup = `${file}.${time}${number === 1 ? '' : `-${number}`}.bak`
+    if (existsSync(backup)) continue
+    copyFileSync(file, backup, constants.COPYFILE_EXCL)
+    chmodSync(backup, 0o600)
+    return backup
+  }
+}
