@@ -119,6 +119,17 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual((await store.events({})).map(textOf), ['later'])
   })
 
+  test(`${name}: a batch that fails inside a transaction leaves none of its events behind`, async t => {
+    const store = await open(t)
+    const broken = { ...note('broken'), subject: undefined } as unknown as NewEvent
+    await store.transaction(async tx => {
+      await tx.append([note('a'), note('b')])
+      await assert.rejects(tx.append([note('half'), broken, note('half')]))
+      await tx.append([note('c')])
+    })
+    assert.deepEqual((await store.events({})).map(textOf), ['a', 'b', 'c'])
+  })
+
   test(`${name}: a transaction that is over takes no more events`, async t => {
     const store = await open(t)
     const late = await store.transaction<Tx>(tx => tx)

@@ -14,7 +14,7 @@ export interface Database {
   transaction<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
   /** The hot path: stores the rows, all or none, in a transaction of their own. */
   appendAlone(rows: NewEventRow[]): number | Promise<number>
-  /** The same inside the open `transaction`. */
+  /** The same inside the open `transaction`, again all or none, should the caller go on after a failure. */
   appendWithin(tx: Transaction<Tables>, rows: NewEventRow[]): number | Promise<number>
   /** Number of the newest migration the data went through; 0 for a new database. */
   readSchema(tx: Kysely<Tables>): Promise<number>

@@ -8,6 +8,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import { AppError } from '../../base/errors.ts'
 import { explainSqlite } from './sqlite-errors.ts'
 
 /** Statements kept compiled. Our queries come in a few dozen shapes; the bound is there for lists of varying length. */
@@ -21,6 +22,7 @@ export class SqliteConnection {
   readonly #file: string
   readonly #raw: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
+  #began = false
 
   constructor(file: string, { readOnly }: { readOnly: boolean }) {
     this.#file = file
@@ -42,12 +44,12 @@ export class SqliteConnection {
     })
   }
 
-  /** Runs `work` in a transaction that takes the write lock at once; a throw undoes it. */
+  /** Runs `work` in a transaction; a throw undoes it. */
   alone<T>(work: () => T): T {
-    this.run('begin immediate')
+    this.begin()
     try {
       const result = work()
-      this.run('commit')
+      this.commit()
       return result
     } catch (error) {
       this.rollback()
@@ -55,17 +57,50 @@ export class SqliteConnection {
     }
   }
 
-  /** Undoes the open transaction. On a full disk SQLite may already have done so, and a second rollback would be an error. */
+  /** Runs `work` inside the open transaction so that a throw undoes `work`, whatever becomes of the transaction. */
+  within<T>(work: () => T): T {
+    this.run('savepoint part')
+    try {
+      return work()
+    } catch (error) {
+      if (this.#raw.isTransaction) this.run('rollback to part')
+      throw error
+    } finally {
+      if (this.#raw.isTransaction) this.run('release part')
+    }
+  }
+
+  /** Plain `begin` takes the write lock at the first write, too late to wait for it: a read before would make it fail. */
+  begin(): void {
+    this.run('begin immediate')
+    this.#began = true
+  }
+
+  commit(): void {
+    this.run('commit')
+    this.#began = false
+  }
+
   rollback(): void {
+    this.#began = false
     if (this.#raw.isTransaction) this.run('rollback')
   }
 
+  /**
+   * On a full disk SQLite may undo the whole transaction by itself. Whoever ignores that error and writes on would then
+   * write without one, so everything up to the rollback is refused.
+   */
   attempt<T>(work: () => T): T {
     try {
+      if (this.#began && !this.#raw.isTransaction) throw this.#undone()
       return work()
     } catch (error) {
       throw explainSqlite(this.#file, error)
     }
+  }
+
+  #undone(): AppError {
+    return new AppError('store_unusable', { file: this.#file, problem: 'an earlier failure undid this transaction' })
   }
 
   close(): void {
@@ -109,7 +144,7 @@ export class SqliteConnection {
   }
 }
 
-/** Kysely's own driver, with the two differences that writers of one file need. */
+/** Kysely's own driver, but for transactions. */
 class ConnectionDriver extends SqliteDriver {
   readonly #connection: SqliteConnection
 
@@ -118,9 +153,12 @@ class ConnectionDriver extends SqliteDriver {
     this.#connection = connection
   }
 
-  /** `begin` alone takes the write lock at the first write, too late to wait for it: a read before would make it fail. */
   override async beginTransaction(_connection: DatabaseConnection): Promise<void> {
-    this.#connection.run('begin immediate')
+    this.#connection.begin()
+  }
+
+  override async commitTransaction(_connection: DatabaseConnection): Promise<void> {
+    this.#connection.commit()
   }
 
   override async rollbackTransaction(_connection: DatabaseConnection): Promise<void> {

@@ -15,9 +15,12 @@ export async function inspectFile(file: string, known: number): Promise<void> {
   const header = await readHeader(file)
   if (!header) return
   if (header.text !== 'SQLite format 3\0') throw unusable(file, 'it is not a SQLite database')
-  const { application, schema } = existsSync(`${file}-wal`) ? headerBehindLog(file) : header
-  if (application !== APPLICATION_ID && application !== 0) throw unusable(file, 'it belongs to another program')
-  if (schema > known) throw new AppError('store_newer', { file, found: schema, known })
+  const { application, schema, changes } = existsSync(`${file}-wal`) ? headerBehindLog(file) : header
+  if (application === APPLICATION_ID && schema > known)
+    throw new AppError('store_newer', { file, found: schema, known })
+  if (application === APPLICATION_ID) return
+  const isNew = application === 0 && schema === 0 && changes === 0
+  if (!isNew) throw unusable(file, 'it belongs to another program')
 }
 
 /** Makes the folder and an empty file that only their owner may read; what is there already keeps its rights. */
@@ -39,6 +42,9 @@ async function readHeader(file: string) {
   await handle.read(bytes, 0, 100, 0)
   return {
     text: bytes.toString('latin1', 0, 16),
+    /** Rises with every table made. */
+    changes: bytes.readInt32BE(40),
+    /** Number of our newest migration. */
     schema: bytes.readInt32BE(60),
     application: bytes.readInt32BE(68),
   }
@@ -49,7 +55,7 @@ function headerBehindLog(file: string) {
   const database = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
   try {
     const read = (name: string) => Number(database.prepare(`pragma ${name}`).get()?.[name])
-    return { schema: read('user_version'), application: read('application_id') }
+    return { changes: read('schema_version'), schema: read('user_version'), application: read('application_id') }
   } finally {
     database.close()
   }

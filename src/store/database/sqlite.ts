@@ -43,9 +43,9 @@ function sqliteDatabase(writer: SqliteConnection, reader: SqliteConnection): Dat
     differences,
     read,
     transaction: work => write.transaction().execute(work),
-    // One row is its own transaction; `begin` and `commit` would only cost.
+    // One row is all or nothing by itself; a transaction or savepoint around it would only cost.
     appendAlone: rows => (rows.length === 1 ? insertRows(rows) : writer.alone(() => insertRows(rows))),
-    appendWithin: (_tx, rows) => insertRows(rows),
+    appendWithin: (_tx, rows) => (rows.length === 1 ? insertRows(rows) : writer.within(() => insertRows(rows))),
     readSchema: async tx => {
       const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(tx)
       return rows[0]?.user_version ?? 0

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import type { Database } from '../../src/store/database/database.ts'
+import { openSqlite } from '../../src/store/database/sqlite.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { MIGRATIONS } from '../../src/store/migrations/all.ts'
+import type { Migration } from '../../src/store/migrations/migration.ts'
+import { openStore } from '../../src/store/open.ts'
+import { tempDir } from '../support/world.ts'
+import { note, textOf } from './databases.ts'
+
+/** Every kind of database that can be migrated; each opens the file, or schema, of this name as a program that knows so many steps. */
+const OPENERS: { name: string; open(place: string, known: number): Promise<Database> }[] = [
+  { name: 'SQLite', open: openSqlite },
+]
+
+const addColour: Migration = {
+  name: 'colour',
+  async up(db) {
+    await db.schema.alterTable('sessions').addColumn('colour', 'text').execute()
+  },
+}
+
+const breaksHalfway: Migration = {
+  name: 'breaks halfway',
+  async up(db) {
+    await db.schema.createTable('half').addColumn('x', 'text').execute()
+    await sql`insert into nowhere (x) values (1)`.execute(db)
+  },
+}
+
+test('the files of the migrations are numbered from one without a gap, and each is in the list', () => {
+  const dir = new URL('../../src/store/migrations/', import.meta.url)
+  const numbers = readdirSync(dir)
+    .filter(file => /^\d/.test(file))
+    .sort()
+    .map(file => Number(file.slice(0, 4)))
+  assert.deepEqual(
+    numbers,
+    MIGRATIONS.map((_, index) => index + 1),
+  )
+})
+
+for (const { name, open } of OPENERS) {
+  test(`${name}: a database of an older program is brought up to date with its data`, async t => {
+    const file = join(tempDir(t), 'store.db')
+    await using store = await openStore({ file })
+    await store.append([note('old')])
+    await store.sessions.insert({ id: 's-1', name: 'old', project: '/p', task: 't', agent: 'claude' })
+    await store.close()
+
+    const newer = await open(file, MIGRATIONS.length + 1)
+    t.after(() => newer.close())
+    assert.equal(await migrate(newer, file, [...MIGRATIONS, addColour]), MIGRATIONS.length + 1)
+    assert.equal(
+      await migrate(newer, file, [...MIGRATIONS, addColour]),
+      MIGRATIONS.length + 1,
+      'a second time is a no-op',
+    )
+    const rows = await newer.read.selectFrom('sessions').selectAll().execute()
+    assert.deepEqual(
+      rows.map(row => ({ name: row.name, ...('colour' in row && { colour: row.colour }) })),
+      [{ name: 'old', colour: null }],
+    )
+  })
+
+  test(`${name}: a migration that fails leaves the old schema whole and usable`, async t => {
+    const file = join(tempDir(t), 'store.db')
+    const database = await open(file, MIGRATIONS.length + 1)
+    t.after(() => database.close())
+    await migrate(database, file, MIGRATIONS)
+    await assert.rejects(migrate(database, file, [...MIGRATIONS, breaksHalfway]))
+    await database.close()
+
+    await using store = await openStore({ file })
+    await assert.rejects(store.transaction(tx => sql`select * from half`.execute(tx.db)))
+    await store.append([note('goes on')])
+    assert.deepEqual((await store.events({})).map(textOf), ['goes on'])
+  })
+
+  test(`${name}: a program that finds a newer schema only once it has the lock changes nothing`, async t => {
+    const file = join(tempDir(t), 'store.db')
+    const [older, newer] = await Promise.all([open(file, MIGRATIONS.length), open(file, MIGRATIONS.length + 1)])
+    t.after(() => Promise.all([older.close(), newer.close()]))
+    await migrate(newer, file, [...MIGRATIONS, addColour])
+    await assert.rejects(migrate(older, file, MIGRATIONS), { code: 'store_newer', exit: 5 })
+    assert.equal(await newer.readSchema(newer.read), MIGRATIONS.length + 1)
+  })
+}
