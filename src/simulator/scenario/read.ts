@@ -31,7 +31,7 @@ type Refuse = (offset: number, key: string, problem: string) => AppError
 
 function parseYaml(text: string, lineCounter: LineCounter, refuse: Refuse): { document: Document; value: unknown } {
   try {
-    const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'silent' })
+    const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'error' })
     const wrong = document.errors[0]
     if (wrong) throw refuse(wrong.pos[0], 'YAML', wrong.message)
     return { document, value: document.toJS({ maxAliasCount: MAX_ALIASES }) }

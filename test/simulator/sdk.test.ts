@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { query } from '@anthropic-ai/claude-agent-sdk'
+import { openSimulator } from '../../src/simulator/open.ts'
+import { agentEnv, gitProject, tempDir } from '../support/world.ts'
+
+const SCENARIO = `
+conversations:
+  - name: choice
+    match: choose a colour
+    turns:
+      - tools:
+          - TodoWrite: { todos: [{ content: Ask, status: in_progress, activeForm: Asking }] }
+      - tools:
+          - AskUserQuestion:
+              questions:
+                - question: Which colour?
+                  header: Colour
+                  multiSelect: false
+                  options: [{ label: Red, description: warm }, { label: Blue, description: cold }]
+      - either:
+          - when: { tool_result_contains: Blue }
+            text: Blue it is.
+          - text: Red then.
+`
+
+test('a question of the real agent reaches the person, and the answer decides the branch', async t => {
+  await using simulator = await openSimulator({ text: SCENARIO })
+  const asked: string[] = []
+  const run = query({
+    prompt: 'choose a colour',
+    options: {
+      cwd: gitProject(t),
+      // Todo tools are offered only when named, and without the variable it is the newer task tools.
+      env: { ...agentEnv(tempDir(t), simulator.url), CLAUDE_CODE_ENABLE_TASKS: '0' },
+      permissionMode: 'default',
+      tools: ['TodoWrite', 'AskUserQuestion'],
+      settingSources: [],
+      canUseTool: async (tool, input) => {
+        asked.push(tool)
+        return { behavior: 'allow', updatedInput: { ...input, answers: { 'Which colour?': 'Blue' } } }
+      },
+    },
+  })
+  let text = ''
+  for await (const message of run) if (message.type === 'result' && message.subtype === 'success') text = message.result
+  assert.equal(text, 'Blue it is.')
+  assert.deepEqual(asked, ['AskUserQuestion'])
+  assert.match(simulator.requests[1]?.tool_results[0]?.text ?? '', /Todos have been modified/)
+})
