@@ -5,6 +5,7 @@
 export const ERRORS = {
   // input
   usage: { exit: 2, http: 400, says: '{problem}', next: 'See: pcc {command} --help' },
+  command_unknown: { exit: 2, http: 400, says: '{problem}', next: 'See all commands with: pcc --help' },
   bad_request: {
     exit: 2,
     http: 400,

@@ -14,7 +14,9 @@ export async function runProgram(argv: string[]): Promise<number> {
     if (error instanceof ExitCode) return error.code
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return 0
-    throw new AppError('usage', { problem: wordsOf(error), command: nameIn(argv) ?? '' })
+    const command = nameIn(argv)
+    if (!COMMANDS.some(row => row.name === command)) throw new AppError('command_unknown', { problem: wordsOf(error) })
+    throw new AppError('usage', { problem: wordsOf(error), command: command ?? '' })
   }
 }
 

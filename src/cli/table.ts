@@ -78,7 +78,7 @@ export const COMMANDS: CommandRow[] = [
     name: 'demo',
     group: TRY,
     summary: 'Watch a real supervised session, with no account and no network',
-    add: async program => (await import('./commands/demo.ts')).addDemoCommand(program),
+    add: async program => (await import('./demo/command.ts')).addDemoCommand(program),
   },
   {
     name: 'simulate',

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { OpenAsk, SessionView } from '../../domain/api.ts'
+import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { type Client, openClient } from '../client.ts'
 import { type Context, contextOf, ExitCode } from '../context.ts'
@@ -36,8 +36,9 @@ async function attach(ref: string, context: Context): Promise<number> {
     : [...attachHeader(session, terminal), ...events.flatMap(draw)]
   for (const line of lines) out(line)
   const open = await openAsksOf(client, session)
+  const unseen = open.flatMap(({ asked }) => asked).filter(event => !events.some(({ id }) => id === event.id))
   const parked = session.ended_at !== null && session.asks.length > 0
-  if (!json) for (const { event } of open) if (!events.some(({ id }) => id === event.id)) draw(event).forEach(out)
+  if (!json) unseen.flatMap(draw).forEach(out)
   if (session.ended_at !== null && !(parked && isInteractive(context))) {
     if (!json) (await closingLines(client, session, terminal)).forEach(out)
     return exitOf(session)
@@ -47,17 +48,19 @@ async function attach(ref: string, context: Context): Promise<number> {
 }
 
 type Asked = Extract<StoredEvent, { kind: 'permission.asked' | 'question.asked' | 'question.parked' }>
+type Wanted = Extract<StoredEvent, { kind: 'tool.requested' }>
 
-/** What is open, with the event that asked it: the event knows the call by which we learn that it is settled. */
-async function openAsksOf(
-  client: Client,
-  session: SessionView,
-): Promise<{ ask: OpenAsk; callId: string; event: Asked }[]> {
+/** What is open, with the events that asked it: they know the call by which we learn that it is settled, and its input. */
+async function openAsksOf(client: Client, session: SessionView) {
   if (session.asks.length === 0) return []
-  const kinds = 'permission.asked,question.asked,question.parked'
-  const { events } = await client.request<{ events: Asked[] }>('GET', `/sessions/${session.id}/events?kinds=${kinds}`)
+  const kinds = 'tool.requested,permission.asked,question.asked,question.parked'
+  const path = `/sessions/${session.id}/events?kinds=${kinds}`
+  const { events } = await client.request<{ events: (Asked | Wanted)[] }>('GET', path)
   return session.asks.flatMap(ask => {
-    const event = events.findLast(({ body }) => body.ask_id === ask.ask_id)
-    return event ? [{ ask, callId: event.body.call_id, event }] : []
+    const event = events.findLast((one): one is Asked => 'ask_id' in one.body && one.body.ask_id === ask.ask_id)
+    if (!event) return []
+    const { call_id } = event.body
+    const wanted = events.filter(one => one.kind === 'tool.requested' && one.body.call_id === call_id)
+    return [{ ask, callId: call_id, asked: [...wanted, event] }]
   })
 }

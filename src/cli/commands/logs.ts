@@ -39,7 +39,7 @@ async function logs(ref: string, { tail, follow, level }: LogsOptions, context: 
   }
   const { events, last } = await lastEvents(client, session.id, { tail, level })
   events.forEach(show)
-  if (!follow) return
+  if (!follow || session.ended_at !== null) return
   const leave = new AbortController()
   process.once('SIGINT', () => leave.abort())
   for await (const event of followSession(client, {
@@ -53,14 +53,19 @@ async function logs(ref: string, { tail, follow, level }: LogsOptions, context: 
   }
 }
 
+/** What the daemon gives at once. */
+const MOST = 100_000
+
 /** Asks for more until there are enough of the level: how important an event is, only its body says. */
 async function lastEvents(client: Client, id: string, { tail, level }: { tail: number; level: Level }) {
   for (let asked = Math.max(tail, 1) * 4; ; asked *= 4) {
+    asked = Math.min(asked, MOST)
     const path = `/sessions/${id}/events?tail=${asked}`
     const { events } = await client.request<{ events: StoredEvent[] }>('GET', path)
     const matching = events.filter(event => isAtLeast(event, level))
     const last = events.at(-1)?.id ?? 0
-    if (matching.length >= tail || events.length < asked) return { events: tail ? matching.slice(-tail) : [], last }
+    if (matching.length >= tail || events.length < asked || asked === MOST)
+      return { events: tail ? matching.slice(-tail) : [], last }
   }
 }
 

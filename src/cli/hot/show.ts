@@ -26,6 +26,7 @@ export interface StatusOptions {
 
 /** The body of `pcc list`. */
 export async function showList(options: ListOptions, { get, terminal, out }: Shown): Promise<void> {
+  if (options.status) await checkStatuses(options.status)
   const query = new URLSearchParams()
   if (options.status) query.set('status', options.status)
   if (options.project) query.set('project', absolute(options.project))
@@ -67,6 +68,15 @@ const DECISIONS = 'permission.decided,question.answered'
 
 async function eventsOf(get: Get, path: string): Promise<StoredEvent[]> {
   return ((await get(path)) as { events: StoredEvent[] }).events
+}
+
+async function checkStatuses(given: string): Promise<void> {
+  const { STATUS_WORDS } = await import('../render/status-words.ts')
+  const known = ['running', ...Object.keys(STATUS_WORDS)]
+  const wrong = given.split(',').find(name => !known.includes(name.trim()))
+  if (wrong === undefined) return
+  const { AppError } = await import('../../base/errors.ts')
+  throw new AppError('usage', { problem: `there is no status "${wrong}": ${known.join(', ')}`, command: 'list' })
 }
 
 function emptyList({ status, project }: ListOptions): string {

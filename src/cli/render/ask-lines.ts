@@ -6,15 +6,29 @@ import { firstLine, neutral, wrap } from './text.ts'
 
 type Permission = Pick<Extract<OpenAsk, { kind: 'permission' }>, 'tool' | 'target' | 'risk' | 'reason'>
 
-/** What the agent wants to do, whole: a person must see all of what they allow. */
-export function askedPermission(ask: Permission, terminal: Terminal): string[] {
+/** A field of a request other than a command is shown up to here; its size says what is left out. */
+const FIELD_LINES = 8
+
+/** What the agent wants to do. A command is shown whole: nobody should allow what they have not seen. */
+export function askedPermission(ask: Permission, terminal: Terminal, input?: Record<string, unknown>): string[] {
+  const width = terminal.width - 13
   return [
     `${terminal.paint('yellow', '⚠️  PERMISSION')} wanted: ${terminal.paint('bold', firstLine(ask.tool))}`,
-    ...wrap(neutral(ask.target), terminal.width - 13).map(line => `  ${line}`),
-    ...wrap(`${ask.risk} risk: ${neutral(ask.reason)}`, terminal.width - 13).map(
-      line => `  ${terminal.paint('dim', line)}`,
-    ),
+    ...wanted(ask.target, input, width).map(line => `  ${line}`),
+    ...wrap(`${ask.risk} risk: ${neutral(ask.reason)}`, width).map(line => `  ${terminal.paint('dim', line)}`),
   ]
+}
+
+function wanted(target: string, input: Record<string, unknown> | undefined, width: number): string[] {
+  const command = input?.['command']
+  if (typeof command === 'string') return wrap(neutral(command), width)
+  if (!input || Object.keys(input).length === 0) return wrap(neutral(target), width)
+  return Object.entries(input).flatMap(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    const lines = wrap(`${neutral(name)}: ${neutral(text)}`, width)
+    if (lines.length <= FIELD_LINES) return lines
+    return [...lines.slice(0, FIELD_LINES), `… ${lines.length - FIELD_LINES} more lines`]
+  })
 }
 
 /** The questions of an agent with their numbered options. */

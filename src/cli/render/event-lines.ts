@@ -6,17 +6,24 @@ import { planLines } from './session-page.ts'
 import { cut, firstLine, neutral, wrap } from './text.ts'
 import { toolFailure, toolLine } from './tool-lines.ts'
 
-/** Draws stored events as the lines of the live view. Remembers what was refused, so that the refusal is not shown twice. */
+/**
+ * Draws stored events as the lines of the live view. Remembers what was wanted,
+ * so that a person sees all of it when asked, and what was refused, so that it is not shown twice.
+ */
 export function eventLines(options: LineOptions): (event: StoredEvent) => string[] {
   const refused = new Set<string>()
-  return event => {
+  const inputs = new Map<string, Record<string, unknown>>()
+  return stored => {
+    const event = { ...stored, body: harmless(stored.body) } as StoredEvent
+    if (event.kind === 'tool.requested') inputs.set(event.body.call_id, event.body.input)
+    if (event.kind === 'tool.finished') inputs.delete(event.body.call_id)
     if (event.kind === 'permission.decided' && event.body.verdict === 'deny') refused.add(event.body.call_id)
     if (event.kind === 'tool.finished' && refused.has(event.body.call_id)) return []
-    return stamped(event.time, bodyLines(event, options), options.terminal)
+    return stamped(event.time, bodyLines(event, options, inputs), options.terminal)
   }
 }
 
-function bodyLines(event: StoredEvent, options: LineOptions): string[] {
+function bodyLines(event: StoredEvent, options: LineOptions, inputs: Map<string, Record<string, unknown>>): string[] {
   const { terminal, verbose } = options
   switch (event.kind) {
     case 'session.created':
@@ -34,7 +41,7 @@ function bodyLines(event: StoredEvent, options: LineOptions): string[] {
     case 'agent.compacted':
       return event.body.state === 'started' ? [terminal.paint('dim', 'Compacting the conversation...')] : []
     case 'permission.asked':
-      return askedPermission(event.body, terminal)
+      return askedPermission(event.body, terminal, inputs.get(event.body.call_id))
     case 'permission.decided':
       return toolLine(event.body, options)
     case 'tool.finished':
@@ -67,6 +74,14 @@ function bodyLines(event: StoredEvent, options: LineOptions): string[] {
     case 'daemon.stopped':
       return []
   }
+}
+
+/** Every text of an event, however deep, before anything is drawn from it: one place to forget nothing in. */
+function harmless(value: unknown): unknown {
+  if (typeof value === 'string') return neutral(value)
+  if (Array.isArray(value)) return value.map(harmless)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [neutral(name), harmless(inner)]))
 }
 
 function stamped(time: number, lines: string[], terminal: Terminal): string[] {

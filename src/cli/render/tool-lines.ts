@@ -1,10 +1,12 @@
 import { resolve } from 'node:path'
 import type { EventBody } from '../../domain/event.ts'
-import type { LineOptions } from './paint.ts'
+import { INDENT, type LineOptions } from './paint.ts'
 import { cut, firstLine, neutral, widthOf, wrap } from './text.ts'
 
 /** A tool's error is cut here: the first lines say what broke, the rest is in the logs. */
 const ERROR_LINES = 5
+/** A target cut shorter than this says nothing; the verdict then stands on a line of its own. */
+const SHORTEST = 16
 const FILE_TOOLS = new Set(['Read', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 
 /** `[TOOL] Write → src/x.ts ✓ (auto-approved)`, or why not. */
@@ -12,15 +14,17 @@ export function toolLine(body: EventBody<'permission.decided'>, options: LineOpt
   const { terminal } = options
   const head = `${body.agent_id ? '↳ ' : ''}[TOOL] ${firstLine(body.tool)} → `
   const verdict = body.verdict === 'allow' ? `✓ (${approvedBy(body.by)})` : `✗ (${deniedBy(body.by)})`
-  const room = terminal.width - 11 - widthOf(head) - widthOf(verdict) - 1
+  const painted = terminal.paint(body.verdict === 'allow' ? 'green' : 'red', verdict)
   const target = firstLine(body.target)
-  const line = [
-    terminal.paint('cyan', head),
-    named(body.tool, cut(target, Math.max(room, 12)), body.target, options),
-    ` ${terminal.paint(body.verdict === 'allow' ? 'green' : 'red', verdict)}`,
-  ].join('')
-  if (body.verdict === 'allow') return [line]
-  return [line, ...wrap(neutral(body.reason), terminal.width - 13).map(text => `  ${terminal.paint('red', text)}`)]
+  const whole = terminal.width - INDENT - widthOf(head)
+  const beside = whole - widthOf(verdict) - 1
+  const what = (room: number) =>
+    terminal.paint('cyan', head) + named(body.tool, cut(target, room), body.target, options)
+  const why = body.verdict === 'allow' ? [] : wrap(neutral(body.reason), terminal.width - INDENT - 2)
+  return [
+    ...(beside < Math.min(widthOf(target), SHORTEST) ? [what(whole), `  ${painted}`] : [`${what(beside)} ${painted}`]),
+    ...why.map(text => `  ${terminal.paint('red', text)}`),
+  ]
 }
 
 /** What a tool that failed said, cut; a tool that worked says nothing unless asked to. */

@@ -10,7 +10,7 @@ export function addDemoCommand(program: Command): void {
     )
     .option('--json', 'print events as JSON lines')
     .action(async (_options: unknown, command: Command) => {
-      const { runDemo } = await import('../demo/run.ts')
+      const { runDemo } = await import('./run.ts')
       throw new ExitCode(await runDemo(await contextOf(command)))
     })
 }

@@ -1,0 +1,70 @@
+import { type Terminal, terminalOf } from '../../../src/cli/render/paint.ts'
+import type { SessionView } from '../../../src/domain/api.ts'
+import type { EventBody, EventKind, StoredEvent } from '../../../src/domain/event.ts'
+
+/** Twelve o'clock, wherever the test runs. */
+export const NOON = new Date(2026, 0, 13, 12, 0, 0).getTime()
+
+/** A terminal without colours and links. */
+export function plain(width = 80): Terminal {
+  return { ...terminalOf({ isTTY: true, columns: width }, { TERM: 'dumb' }), width }
+}
+
+let lastId = 0
+
+/** A stored event of a kind, some seconds after noon. */
+export function event<Kind extends EventKind>(kind: Kind, body: EventBody<Kind>, seconds = 1): StoredEvent {
+  const stored = {
+    id: ++lastId,
+    time: NOON + seconds * 1000,
+    actor: 'agent',
+    schema_version: 1,
+    subject: 's-1',
+    kind,
+    body,
+  }
+  return stored as unknown as StoredEvent
+}
+
+/** A decision on a tool call. */
+export function decided(change: Partial<EventBody<'permission.decided'>>): StoredEvent {
+  const body = {
+    call_id: 'c1',
+    tool: 'Write',
+    target: 'src/x.ts',
+    verdict: 'allow' as const,
+    risk: 'LOW' as const,
+    reason: 'writes inside the project',
+    confidence: 1,
+    by: 'policy',
+    latency_ms: 1,
+  }
+  return event('permission.decided', { ...body, ...change }, 8)
+}
+
+/** A session as the daemon shows it. */
+export function session(change: Partial<SessionView> = {}): SessionView {
+  return {
+    id: 's-abc123',
+    name: 'auth-feature',
+    project: '/work/api',
+    task: 'Build user authentication',
+    agent: 'claude',
+    model: null,
+    status: 'processing',
+    reason: null,
+    vendor_id: null,
+    created_at: NOON,
+    ended_at: null,
+    activity: null,
+    resumes_at: null,
+    plan: [],
+    tokens: { context: 45_231, window: 200_000, input: 1000, output: 200 },
+    cost_usd: 0.42,
+    turns: 3,
+    tools: { auto: 45, human: 2, denied: 0 },
+    questions: { auto: 2, human: 1 },
+    asks: [],
+    ...change,
+  }
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { cut, firstLine, neutral, pad, widthOf, wrap } from '../../../src/cli/render/text.ts'
+
+test('escape sequences of an agent are dropped, so it can neither colour nor move the cursor', () => {
+  assert.equal(neutral('\x1b[31mred\x1b[0m \x1b[2J\x1b[Hgone'), 'red gone')
+  assert.equal(neutral('\x1b]0;title\x07text'), 'text')
+  assert.equal(neutral('\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\'), 'link')
+})
+
+test('what is left of control characters becomes visible', () => {
+  assert.equal(neutral('a\x07b\x08c\x00'), 'a␇b␈c␀')
+  assert.equal(neutral('\x1b\x1b[31m[31mx'), '␛[31mx')
+  assert.equal(neutral('one\r\ntwo\rthree\u2028four'), 'one\ntwo\nthree\nfour')
+})
+
+test('characters that turn the direction of text cannot disguise a command', () => {
+  assert.equal(neutral('rm \u202Egnp.exe\u2066'), 'rm \ufffdgnp.exe\ufffd')
+  assert.equal(neutral('half \ud83d emoji'), 'half \ufffd emoji')
+})
+
+test('no text whatever leaves a control character behind', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.integer({ min: 0, max: 0x2100 }).map(code => String.fromCharCode(code)) }),
+      text => {
+        assert.doesNotMatch(neutral(text), /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/)
+      },
+    ),
+  )
+})
+
+test('wide characters and emoji take two columns, marks and our own colours none', () => {
+  assert.equal(widthOf('abc'), 3)
+  assert.equal(widthOf('日本語'), 6)
+  assert.equal(widthOf('한국'), 4)
+  assert.equal(widthOf('e\u0301'), 1)
+  assert.equal(widthOf('⏳'), 2)
+  assert.equal(widthOf('⏸ ● ✓'), 5)
+  assert.equal(widthOf('👩‍👩‍👧'), 2)
+  assert.equal(widthOf('\x1b[31mred\x1b[39m'), 3)
+})
+
+test('a cut text fits and says that it was cut', () => {
+  assert.equal(cut('short', 10), 'short')
+  assert.equal(cut('a longer text', 8), 'a longe…')
+  assert.equal(cut('日本語テキスト', 7), '日本語…')
+  assert.equal(pad('日本', 6), '日本  ')
+})
+
+test('long lines break at spaces, keep their indentation, and over-long words are broken', () => {
+  assert.deepEqual(wrap('one two three', 8), ['one two', 'three'])
+  assert.deepEqual(wrap('  - item one two three', 12), ['  - item one', '  two three'])
+  assert.deepEqual(wrap('abcdefghijklmnop', 8), ['abcdefgh', 'ijklmnop'])
+  assert.deepEqual(wrap('a\n\nb', 8), ['a', '', 'b'])
+})
+
+test('no wrapped line is wider than asked for, and no character is lost', () => {
+  const unit = fc.constantFrom('a', 'bc', ' ', '  ', '日', '⏳', 'e\u0301', '\n')
+  fc.assert(
+    fc.property(fc.string({ unit }), fc.integer({ min: 8, max: 40 }), (text, width) => {
+      const lines = wrap(text, width)
+      for (const line of lines) assert.ok(widthOf(line) <= width, JSON.stringify({ text, width, line }))
+      assert.equal(lines.join('').replace(/\s/g, ''), text.replace(/\s/g, ''))
+    }),
+  )
+})
+
+test('the first line of a text says when more follows', () => {
+  assert.equal(firstLine('  one\ntwo'), 'one …')
+  assert.equal(firstLine('one'), 'one')
+})
