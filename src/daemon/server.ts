@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { installErrors } from './errors.ts'
-import { installGuard } from './guard.ts'
+import { hasToken, installGuard } from './guard.ts'
 import { answerRoutes } from './routes/answers.ts'
 import { daemonRoutes } from './routes/daemon.ts'
 import { eventRoutes } from './routes/events.ts'
@@ -23,6 +23,7 @@ export function buildServer(world: World): FastifyInstance {
   })
   installErrors(app, world.log)
   installGuard(app, world.token)
+  tellVersion(app, world)
   jsonOnly(app)
   daemonRoutes(app, world)
   sessionRoutes(app, world)
@@ -30,6 +31,13 @@ export function buildServer(world: World): FastifyInstance {
   answerRoutes(app, world)
   eventRoutes(app, world)
   return app
+}
+
+/** After an update the daemon is older than its clients: each answer says what it is, so that they can tell the person. */
+function tellVersion(app: FastifyInstance, { token, version }: World): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (hasToken(request, token)) reply.header('x-pcc-version', version)
+  })
 }
 
 /** Bodies are JSON or absent. */
