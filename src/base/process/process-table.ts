@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { brandOf, type Marker } from './marker.ts'
+
+export interface ProcessRow {
+  pid: number
+  parent: number
+}
+
+/** Every process this user can see. */
+export function processTable(): ProcessRow[] {
+  if (process.platform !== 'linux') return rowsOf(ps('-axo', 'pid=,ppid='))
+  return linuxPids().flatMap(pid => {
+    const parent = /^PPid:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]
+    return parent === undefined ? [] : [{ pid, parent: Number(parent) }]
+  })
+}
+
+/** The numbers of those that carry exactly this marker: in their environment at their start, or as a brand. */
+export function markedPids(marker: Marker): number[] {
+  const entry = `${marker.name}=${marker.value}`
+  if (process.platform === 'linux') {
+    const brand = new RegExp(`^Max file locks +${brandOf(marker)} `, 'm')
+    const carries = (pid: number) => `\0${read(`/proc/${pid}/environ`)}`.includes(`\0${entry}\0`)
+    return linuxPids().filter(pid => carries(pid) || brand.test(read(`/proc/${pid}/limits`)))
+  }
+  // Best effort: ps shows the environment after the command, separated by spaces, and hides that of protected programs.
+  return ps('-axEww', '-o', 'pid=,command=')
+    .split('\n')
+    .filter(line => ` ${line} `.includes(` ${entry} `))
+    .map(line => Number.parseInt(line, 10))
+}
+
+/** These and everything that descends from them. */
+export function withDescendants(roots: number[], table: ProcessRow[]): number[] {
+  const children = Map.groupBy(table, row => row.parent)
+  const found = new Set(roots)
+  for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid)
+  return [...found]
+}
+
+/** The command line, for people. */
+export function commandOf(pid: number): string {
+  if (process.platform !== 'linux') return ps('-o', 'command=', '-p', String(pid)).trim()
+  return read(`/proc/${pid}/cmdline`).split('\0').join(' ').trim()
+}
+
+function linuxPids(): number[] {
+  return readdirSync('/proc').map(Number).filter(Number.isInteger)
+}
+
+function rowsOf(lines: string): ProcessRow[] {
+  return lines.split('\n').flatMap(line => {
+    const [pid, parent] = line.trim().split(/\s+/).map(Number)
+    return pid && parent !== undefined ? [{ pid, parent }] : []
+  })
+}
+
+/** Empty when the process is gone or belongs to somebody else. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+function ps(...args: string[]): string {
+  try {
+    return execFileSync('ps', args, {
+      encoding: 'utf8',
+      maxBuffer: 64 * 1024 * 1024,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+  } catch {
+    return '' // ps exits with 1 when nothing matches
+  }
+}

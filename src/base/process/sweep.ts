@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Marker } from './marker.ts'
+import { commandOf, markedPids, processTable, withDescendants } from './process-table.ts'
+import { isAlive, type ProcessIdentity, startTimeOf } from './start-time.ts'
+
+export interface FoundProcess extends ProcessIdentity {
+  command: string
+}
+
+export interface Swept {
+  killed: FoundProcess[]
+  /** Still there at the deadline: in uninterruptible sleep, or not ours to kill. */
+  left: FoundProcess[]
+}
+
+/** Every living process that carries the marker or descends from one that does; never ourselves. */
+export async function findMarked(marker: Marker): Promise<FoundProcess[]> {
+  return identify(familyOf(markedPids(marker)))
+}
+
+/** Kills all that `findMarked` finds, again and again until nothing is found. */
+export async function sweepMarked(
+  marker: Marker,
+  { deadlineMs = 10_000, signal }: { deadlineMs?: number; signal?: AbortSignal } = {},
+): Promise<Swept> {
+  const killed = new Map<string, FoundProcess>()
+  const end = Date.now() + deadlineMs
+  for (;;) {
+    const found = await findMarked(marker)
+    if (found.length === 0) return { killed: [...killed.values()], left: [] }
+    if (Date.now() > end) return { killed: [...killed.values()], left: found }
+    for (const victim of await stopUntilStable(marker, found)) {
+      if (await isAlive(victim)) send(victim.pid, 'SIGKILL')
+      killed.set(`${victim.pid} ${victim.startTime}`, victim)
+    }
+    await sleep(20, undefined, signal ? { signal } : {})
+  }
+}
+
+/**
+ * A running process can start another between our look and our kill, and a child without the marker is lost once its parent
+ * is dead. So all are stopped first, and looked for again, until a look finds nobody new. Bounded: whoever forks faster than
+ * we look is met again in the next round.
+ */
+async function stopUntilStable(marker: Marker, first: FoundProcess[]): Promise<FoundProcess[]> {
+  let known = first
+  for (let round = 0; round < 20; round++) {
+    for (const one of known) if (await isAlive(one)) send(one.pid, 'SIGSTOP')
+    const now = await findMarked(marker)
+    const before = new Set(known.map(one => `${one.pid} ${one.startTime}`))
+    known = now
+    if (now.every(one => before.has(`${one.pid} ${one.startTime}`))) break
+  }
+  return known
+}
+
+function familyOf(roots: number[]): number[] {
+  const others = processTable().filter(row => row.pid !== process.pid)
+  return withDescendants(
+    roots.filter(pid => pid !== process.pid),
+    others,
+  )
+}
+
+async function identify(pids: number[]): Promise<FoundProcess[]> {
+  const found: FoundProcess[] = []
+  for (const pid of pids) {
+    const startTime = await startTimeOf(pid)
+    if (startTime !== undefined) found.push({ pid, startTime, command: commandOf(pid) })
+  }
+  return found
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // Gone in this instant, or another user's: the next look says which.
+  }
+}
