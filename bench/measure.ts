@@ -1,11 +1,3 @@
-/** The middle value; of an even count the mean of the two in the middle. */
-export function median(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const half = Math.floor(sorted.length / 2)
-  const upper = sorted[half] ?? Number.NaN
-  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? upper) + upper) / 2
-}
-
 /**
  * Milliseconds of each contender, the median of its rounds. They take turns, so that a busy moment of the machine hits
  * all of them, and one round before the counting fills caches.
@@ -24,4 +16,12 @@ export async function race<Name extends string>(
     }
   }
   return Object.fromEntries(names.map(name => [name, median(times.get(name) ?? [])])) as Record<Name, number>
+}
+
+/** The middle value; of an even count the mean of the two in the middle. */
+function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const half = Math.floor(sorted.length / 2)
+  const upper = sorted[half] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? upper) + upper) / 2
 }

@@ -45,7 +45,7 @@ function put(cells: Cell[], column: number, cell: Cell): number {
 }
 
 /** Terminals draw characters that are pictures by default two columns wide, and others when a selector asks for it. */
-export function widthOf(character: string): number {
+function widthOf(character: string): number {
   return /\p{Emoji_Presentation}|\uFE0F/u.test(character) ? 2 : 1
 }
 
