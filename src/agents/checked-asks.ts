@@ -1,0 +1,63 @@
+import * as z from 'zod'
+import { messageOf } from '../base/errors.ts'
+import { Answer, type Asks, type Park, type Question, type Request, Verdict } from '../domain/session.ts'
+
+const ParkReply = z.object({ park: z.literal(true), reason: z.string() })
+const PermissionReply = z.union([ParkReply, Verdict])
+const QuestionReply = z.union([ParkReply, Answer])
+
+export interface CheckedAsks {
+  permission(request: Request, signal: AbortSignal): Promise<Verdict | Park>
+  question(question: Question, signal: AbortSignal): Promise<Answer | Park>
+}
+
+/** Asks that always answer, and in time: whatever is thrown, late or malformed becomes a refusal. */
+export function checkedAsks(asks: Asks, deadlineMs: number): CheckedAsks {
+  return {
+    async permission(request, signal) {
+      const reply = await answered(inner => asks.permission(request, inner), { deadlineMs, signal })
+      if ('problem' in reply) return refusal(reply.problem)
+      const parsed = PermissionReply.safeParse(reply.value)
+      return parsed.success ? parsed.data : refusal('the answer was not understood')
+    },
+    async question(question, signal) {
+      const reply = await answered(inner => asks.question(question, inner), { deadlineMs, signal })
+      if ('problem' in reply) return unanswered(reply.problem)
+      const parsed = QuestionReply.safeParse(reply.value)
+      return parsed.success ? parsed.data : unanswered('the answer was not understood')
+    },
+  }
+}
+
+function refusal(problem: string): Verdict {
+  const reason = `Not allowed: the permission could not be decided (${problem}). Go on another way, or leave it and say so.`
+  return { verdict: 'deny', risk: 'HIGH', reason, confidence: 1, by: 'driver' }
+}
+
+function unanswered(problem: string): Answer {
+  return { declined: `No answer came (${problem}). Decide by yourself and say what you assumed.`, by: 'driver' }
+}
+
+type Reply = { value: unknown } | { problem: string }
+
+/** The one who is asked is told by the signal when nobody waits for the answer any more. */
+async function answered(
+  ask: (signal: AbortSignal) => Promise<unknown>,
+  { deadlineMs, signal }: { deadlineMs: number; signal: AbortSignal },
+): Promise<Reply> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), deadlineMs)
+  const given = AbortSignal.any([signal, late.signal])
+  const { promise: stopped, resolve } = Promise.withResolvers<Reply>()
+  const stop = () => resolve({ problem: late.signal.aborted ? 'nobody decided in time' : 'it was called off' })
+  if (given.aborted) stop()
+  given.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([stopped, ask(given).then(value => ({ value }))])
+  } catch (error) {
+    return { problem: messageOf(error) }
+  } finally {
+    clearTimeout(timer)
+    given.removeEventListener('abort', stop)
+  }
+}

@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import type { SpawnedProcess, SpawnOptions } from '@anthropic-ai/claude-agent-sdk'
+import type { Guard, GuardedChild } from '../../base/process/guardian.ts'
+import type { Isolation } from '../../base/process/isolation.ts'
+import { type Marker, sessionMarker } from '../../base/process/marker.ts'
+
+const STDERR_CHARS = 4000
+
+/** The process of one agent, started when the vendor's library asks for it, with all that it starts under the guardian. */
+export class AgentProcess {
+  readonly marker: Marker
+  readonly #guard: Guard
+  readonly #isolation: Isolation
+  #child: GuardedChild | undefined
+  #stderr = ''
+  #problem: Error | undefined
+
+  constructor({ guard, isolation, marker }: { guard: Guard; isolation: Isolation; marker: string }) {
+    this.#guard = guard
+    this.#isolation = isolation
+    this.marker = sessionMarker(marker)
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  get alive(): boolean {
+    return this.#child?.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** It never ran: the program is not there, or cannot be started. */
+  get missing(): boolean {
+    return this.#child?.pid === undefined
+  }
+
+  /** The last that is known of it, for a message. */
+  get lastWords(): string {
+    const { exitCode, signalCode } = this.#child ?? {}
+    const how =
+      this.#problem?.message ?? (signalCode ? `killed by ${signalCode}` : `exit code ${exitCode ?? 'unknown'}`)
+    const words = this.#stderr.trim()
+    return words ? `${how}: ${words.slice(-500)}` : how
+  }
+
+  readonly spawn = ({ command, args, cwd, env, signal }: SpawnOptions): SpawnedProcess => {
+    const child = this.#guard.spawn({ command, args, cwd, env, marker: this.marker }, this.#isolation)
+    this.#child = child
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-STDERR_CHARS)
+    })
+    child.once('error', error => {
+      this.#problem = error
+    })
+    // An agent that died leaves a broken pipe; its exit is what counts.
+    child.stdin.on('error', () => undefined)
+    signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true })
+    return child
+  }
+
+  /** Resolves when the agent itself is gone. */
+  async exited(): Promise<void> {
+    if (this.alive && this.#child) await once(this.#child, 'exit')
+  }
+
+  /** Resolves when nothing that it started is left. */
+  async end(): Promise<void> {
+    await this.#child?.end()
+  }
+}

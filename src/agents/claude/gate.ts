@@ -1,0 +1,149 @@
+import type {
+  CanUseTool,
+  HookCallback,
+  HookInput,
+  HookJSONOutput,
+  Options,
+  PermissionResult,
+} from '@anthropic-ai/claude-agent-sdk'
+import * as z from 'zod'
+import { type Answer, type Park, Question, type Request, type Verdict } from '../../domain/session.ts'
+import type { CheckedAsks } from '../checked-asks.ts'
+
+const ToolCall = z.object({
+  tool_name: z.string().min(1),
+  tool_use_id: z.string().min(1),
+  tool_input: z.record(z.string(), z.unknown()),
+  cwd: z.string(),
+  agent_id: z.string().optional(),
+})
+type ToolCall = z.infer<typeof ToolCall>
+
+/** Who is asked, and who hears of it. Bound when a session takes the process: a warm one has nobody yet. */
+export interface GateKeeper {
+  asks: CheckedAsks
+  called(request: Request): void
+  asked(ask: { kind: 'permission'; request: Request; reply: Verdict | Park }): void
+  asked(ask: { kind: 'question'; request: Question; reply: Answer | Park }): void
+}
+
+type Decision =
+  | { decision: 'deny' | 'defer'; reason: string }
+  | { decision: 'ask'; reason: string; judged: PermissionResult }
+
+/** Longer than the ask's own deadline, so that our reason reaches the agent and not the vendor's. */
+const MARGIN_S = 30
+
+/**
+ * The one way by which a tool call gets to run. A hook without a matcher sees every call in every permission mode, those of
+ * subagents included, and always decides: it refuses, puts off, or says `ask`. `ask` makes Claude Code call `canUseTool`,
+ * which hands out the *judged* input. The input that Claude Code would use by itself is not trusted, because whatever else
+ * listens there may have replaced it after we looked. Every failure blocks the call.
+ */
+export class Gate {
+  readonly #judged = new Map<string, PermissionResult>()
+  readonly #closed = new AbortController()
+  readonly #deadlineMs: number
+  #keeper: GateKeeper | undefined
+  #pausing = false
+
+  constructor(deadlineMs: number) {
+    this.#deadlineMs = deadlineMs
+  }
+
+  bind(keeper: GateKeeper): void {
+    this.#keeper = keeper
+  }
+
+  /** The turn stops when the tools in flight are done. */
+  pause(): void {
+    this.#pausing = true
+  }
+
+  /** The next turn runs. */
+  open(): void {
+    this.#pausing = false
+  }
+
+  /** Whoever is still asked is told that nobody waits any more. */
+  close(): void {
+    this.#closed.abort()
+  }
+
+  hooks(): NonNullable<Options['hooks']> {
+    const timeout = Math.ceil(this.#deadlineMs / 1000) + MARGIN_S
+    return {
+      PreToolUse: [{ onFailure: 'block', timeout, hooks: [this.#before] }],
+      PostToolBatch: [{ hooks: [this.#after] }],
+    }
+  }
+
+  readonly canUseTool: CanUseTool = async (_tool, _input, { toolUseID }) => {
+    const judged = this.#judged.get(toolUseID)
+    this.#judged.delete(toolUseID)
+    return judged ?? { behavior: 'deny', message: 'This call was never judged, so it may not run.' }
+  }
+
+  readonly #before: HookCallback = async (input, _id, { signal }) => {
+    const decided = await this.#decide(input, AbortSignal.any([signal, this.#closed.signal]))
+    if (decided.decision === 'ask') this.#judged.set(callIdOf(input), decided.judged)
+    return preToolUse(decided)
+  }
+
+  readonly #after: HookCallback = async () =>
+    this.#pausing ? { continue: false, stopReason: 'Paused by the supervisor.' } : { continue: true }
+
+  async #decide(input: HookInput, signal: AbortSignal): Promise<Decision> {
+    const call = ToolCall.safeParse(input).data
+    if (!call || !this.#keeper) return { decision: 'deny', reason: 'Not allowed: the call could not be judged.' }
+    const keeper = this.#keeper
+    const request = requestOf(call)
+    keeper.called(request)
+    if (call.tool_name === 'AskUserQuestion') return this.#question(request, keeper, signal)
+    const reply = await keeper.asks.permission(structuredClone(request), signal)
+    keeper.asked({ kind: 'permission', request, reply })
+    if ('park' in reply) return parking(reply, request)
+    // A verdict of `ask` means that nobody decided.
+    if (reply.verdict !== 'allow') return { decision: 'deny', reason: reply.reason }
+    return { decision: 'ask', reason: reply.reason, judged: { behavior: 'allow', updatedInput: request.input } }
+  }
+
+  async #question(request: Request, keeper: GateKeeper, signal: AbortSignal): Promise<Decision> {
+    const { callId, agentId, input } = request
+    const question = Question.safeParse({ callId, ...(agentId && { agentId }), questions: input['questions'] }).data
+    if (!question) return { decision: 'deny', reason: 'The question could not be read. Ask it in another form.' }
+    const reply = await keeper.asks.question(structuredClone(question), signal)
+    keeper.asked({ kind: 'question', request: question, reply })
+    if ('park' in reply) return parking(reply, request)
+    const judged: PermissionResult =
+      'declined' in reply
+        ? { behavior: 'deny', message: reply.declined }
+        : { behavior: 'allow', updatedInput: { ...input, answers: answersOf(reply.answers) } }
+    return { decision: 'ask', reason: 'answered', judged }
+  }
+}
+
+/** Claude Code can put off a call of the main agent only; a subagent is told no and goes on. */
+function parking({ reason }: Park, { agentId }: Request): Decision {
+  if (agentId === undefined) return { decision: 'defer', reason }
+  return { decision: 'deny', reason: `Nobody can answer now (${reason}). Go on without, and tell who called you.` }
+}
+
+function preToolUse({ decision, reason }: Decision): HookJSONOutput {
+  return {
+    hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: decision, permissionDecisionReason: reason },
+  }
+}
+
+function requestOf({ tool_name, tool_use_id, tool_input, cwd, agent_id }: ToolCall): Request {
+  const input = structuredClone(tool_input)
+  return { callId: tool_use_id, tool: tool_name, input, cwd, ...(agent_id !== undefined && { agentId: agent_id }) }
+}
+
+function callIdOf(input: HookInput): string {
+  return 'tool_use_id' in input ? String(input.tool_use_id) : ''
+}
+
+function answersOf(answers: Record<string, string | string[]>): Record<string, string> {
+  return Object.fromEntries(Object.entries(answers).map(([text, chosen]) => [text, [chosen].flat().join(', ')]))
+}

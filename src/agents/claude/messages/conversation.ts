@@ -1,0 +1,157 @@
+import type { Failure, Request, SessionEvent } from '../../../domain/session.ts'
+import { type TurnEnded, turnEnded } from './outcome.ts'
+import { Translator, toolName } from './translate.ts'
+import { type Result, readMessage, type System, type VendorMessage } from './wire.ts'
+
+/**
+ * Where one conversation stands, told by the vendor's messages and by what we did to it. Live sessions and replays both go
+ * through here, so a recording gives the events of the day it was made.
+ *
+ * A turn is owed from the prompt on and ends once. Its end is held back until the agent says that it is idle: two results
+ * may come for one turn, and a prompt that was queued meanwhile starts the next turn without an idle in between.
+ */
+export class Conversation {
+  vendorId: string | undefined
+  /** A call was put off: the process is of no more use. */
+  parked = false
+  readonly #resumed: boolean
+  readonly #translator = new Translator()
+  #turnOwed = false
+  #started = false
+  #pausing = false
+  #interrupting = false
+  #apiError: string | undefined
+  #held: TurnEnded | undefined
+  #failedStart: Failure | undefined
+
+  constructor({ resumed, vendorId }: { resumed: boolean; vendorId?: string | undefined }) {
+    this.#resumed = resumed
+    this.vendorId = vendorId
+  }
+
+  get running(): boolean {
+    return this.#turnOwed && this.#held === undefined
+  }
+
+  prompted(): void {
+    this.#turnOwed = true
+  }
+
+  pausing(): void {
+    this.#pausing = true
+  }
+
+  interrupting(): void {
+    this.#interrupting = true
+  }
+
+  /** A call wants to happen. */
+  called({ callId, tool, input, agentId }: Request): SessionEvent[] {
+    return this.#translator.call(callId, { tool: toolName(tool), input }, agentId === undefined ? {} : { agentId })
+  }
+
+  read(raw: unknown): SessionEvent[] {
+    const message = readMessage(raw)
+    return message ? this.#take(message) : []
+  }
+
+  /** The last events: what a turn still owes, then `ended`. `failure` says why the agent went by itself. */
+  end({ by, failure }: { by: 'owner' | 'agent'; failure?: Failure | undefined }): SessionEvent[] {
+    const events: SessionEvent[] = this.#flush()
+    const cause = this.#failedStart ?? failure
+    const isClosed = by === 'owner' || this.parked
+    if (this.#turnOwed && this.#started) events.push(cutShort(isClosed ? undefined : cause))
+    this.#turnOwed = false
+    if (isClosed) return [...events, { kind: 'ended', reason: 'closed' }]
+    return [
+      ...events,
+      { kind: 'ended', reason: this.#started ? 'crashed' : 'failed', ...(cause && { failure: cause }) },
+    ]
+  }
+
+  #take(message: VendorMessage): SessionEvent[] {
+    switch (message.type) {
+      case 'assistant':
+        if (message.error !== undefined) this.#apiError = message.error
+        return [...this.#flush(), ...this.#translator.assistant(message)]
+      case 'user':
+        return this.#translator.user(message)
+      case 'rate_limit_event':
+        return this.#translator.limit(message)
+      case 'result':
+        return this.#result(message)
+      default:
+        return this.#system(message)
+    }
+  }
+
+  #system(message: System): SessionEvent[] {
+    if (message.subtype === 'session_state_changed') {
+      if (message.state === 'running') this.#turnOwed = true
+      return message.state === 'idle' ? this.#flush() : []
+    }
+    if (message.subtype !== 'init') return this.#translator.system(message)
+    const events: SessionEvent[] = this.#flush()
+    this.#turnOwed = true
+    if (this.#started && this.vendorId === message.session_id) return events
+    this.#started = true
+    this.vendorId = message.session_id
+    const { model, cwd, tools, claude_code_version: version } = message
+    return [
+      ...events,
+      {
+        kind: 'started',
+        vendorId: message.session_id,
+        model,
+        cwd,
+        tools,
+        resumed: this.#resumed,
+        ...(version && { version }),
+      },
+    ]
+  }
+
+  #result(result: Result): SessionEvent[] {
+    if (!this.#started && result.is_error) {
+      this.#failedStart = startFailure(result, this.#resumed)
+      return []
+    }
+    const ended = turnEnded(result, {
+      pausing: this.#pausing,
+      interrupting: this.#interrupting,
+      error: this.#apiError,
+    })
+    const events = [...(this.#held && !belongTogether(this.#held, ended) ? this.#flush() : [])]
+    this.#held = this.#held?.outcome === 'parked' ? this.#held : ended
+    return [...events, ...this.#translator.result(result)]
+  }
+
+  #flush(): SessionEvent[] {
+    const ended = this.#held
+    if (!ended) return []
+    this.#held = undefined
+    this.#turnOwed = false
+    this.#pausing = false
+    this.#interrupting = false
+    this.#apiError = undefined
+    this.parked = ended.outcome === 'parked'
+    return [ended]
+  }
+}
+
+/** A call put off in a batch can give a second result for the same turn. */
+function belongTogether(first: TurnEnded, second: TurnEnded): boolean {
+  return first.outcome === 'parked' || second.outcome === 'parked'
+}
+
+/** An error before the agent has introduced itself. Of a resume it means that there is no such conversation, unless it says another cause. */
+function startFailure(result: Result, resumed: boolean): Failure {
+  const message = result.errors?.join('; ') || result.result || 'the agent did not start'
+  const isUnknown = resumed && result.startup_failure_reason === undefined
+  return { kind: isUnknown ? 'resume_unknown' : 'other', message }
+}
+
+function cutShort(failure: Failure | undefined): TurnEnded {
+  const outcome = failure ? 'failed' : 'interrupted'
+  return { kind: 'turn_ended', outcome, text: '', turns: 0, durationMs: 0, denials: 0, ...(failure && { failure }) }
+}

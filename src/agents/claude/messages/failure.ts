@@ -1,0 +1,53 @@
+import { AppError } from '../../../base/errors.ts'
+import type { Failure, FailureKind } from '../../../domain/session.ts'
+
+/** The vendor's own words for what went wrong (`error` of an assistant message or a retry). */
+const BY_ERROR: Record<string, FailureKind> = {
+  authentication_failed: 'auth',
+  oauth_org_not_allowed: 'auth',
+  account_on_hold: 'auth',
+  verification_required: 'auth',
+  cloud_credential_error: 'auth',
+  billing_error: 'billing',
+  rate_limit: 'limit',
+  overloaded: 'overloaded',
+  model_not_found: 'model_not_found',
+  server_error: 'server',
+}
+
+const BY_STATUS: Record<number, FailureKind> = {
+  401: 'auth',
+  402: 'billing',
+  403: 'auth',
+  404: 'model_not_found',
+  429: 'limit',
+  529: 'overloaded',
+}
+
+export interface ApiError {
+  error?: string | undefined
+  status?: number | null | undefined
+  message?: string | undefined
+}
+
+/** A failure of the vendor's API as a kind. Without a status the request never got an answer: the network. */
+export function apiFailure({ error = 'unknown', status, message }: ApiError): Failure {
+  const kind = BY_ERROR[error] ?? kindOfStatus(status ?? undefined)
+  const told = message || `the vendor's API failed (${error})`
+  return {
+    kind,
+    message: kind === 'auth' ? howToLogIn(told) : told,
+    ...(typeof status === 'number' && { status }),
+  }
+}
+
+function kindOfStatus(status: number | undefined): FailureKind {
+  if (status === undefined) return 'network'
+  return BY_STATUS[status] ?? (status >= 500 ? 'server' : 'other')
+}
+
+/** The vendor says "Please run /login", which nobody can do here: one message says what helps. */
+function howToLogIn(told: string): string {
+  const { message, next } = new AppError('agent_not_logged_in', {})
+  return `${message} ${next} (It said: ${told})`
+}

@@ -1,0 +1,62 @@
+import type { Failure, SessionEvent, TurnOutcome } from '../../../domain/session.ts'
+import { apiFailure } from './failure.ts'
+import type { Result } from './wire.ts'
+
+export type TurnEnded = Extract<SessionEvent, { kind: 'turn_ended' }>
+
+/** What we know beside the result itself. */
+export interface TurnContext {
+  pausing: boolean
+  interrupting: boolean
+  /** The vendor's word for the last API error of the turn. */
+  error: string | undefined
+}
+
+/**
+ * How a turn ended. `subtype: "success"` means nothing by itself: API failures carry it too, and so do turns that were
+ * stopped or put off. Done is `terminal_reason: "completed"` without `is_error`, and nothing else.
+ */
+export function turnEnded(result: Result, context: TurnContext): TurnEnded {
+  const outcome = outcomeOf(result, context)
+  const failure = outcome === 'failed' ? failureOf(result, context) : undefined
+  const parked = result.deferred_tool_use
+  return {
+    kind: 'turn_ended',
+    outcome,
+    text: outcome === 'failed' ? '' : (result.result ?? ''),
+    turns: result.num_turns,
+    durationMs: result.duration_ms,
+    denials: result.permission_denials.length,
+    ...(failure && { failure }),
+    ...(outcome === 'parked' && parked && { parked: { callId: parked.id, tool: parked.name } }),
+  }
+}
+
+function outcomeOf({ is_error, terminal_reason }: Result, { pausing, interrupting }: TurnContext): TurnOutcome {
+  switch (terminal_reason) {
+    case 'completed':
+      return is_error ? 'failed' : 'completed'
+    case 'tool_deferred':
+      return is_error ? 'failed' : 'parked'
+    case 'hook_stopped':
+    case 'stop_hook_prevented':
+      return pausing && !is_error ? 'paused' : 'failed'
+    case 'aborted_streaming':
+    case 'aborted_tools':
+      return interrupting ? 'interrupted' : 'failed'
+    case 'max_turns':
+    case 'budget_exhausted':
+      return 'capped'
+    default:
+      return 'failed'
+  }
+}
+
+function failureOf(result: Result, { error }: TurnContext): Failure {
+  const message =
+    result.result || result.errors?.join('; ') || `the turn ended with ${result.terminal_reason ?? 'no reason'}`
+  if (result.terminal_reason === 'prompt_too_long') return { kind: 'prompt_too_long', message }
+  if (result.stop_reason === 'refusal') return { kind: 'refusal', message }
+  if (result.terminal_reason !== 'api_error') return { kind: 'other', message }
+  return apiFailure({ error, status: result.api_error_status, message })
+}

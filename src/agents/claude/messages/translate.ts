@@ -1,0 +1,150 @@
+import { Question, type SessionEvent } from '../../../domain/session.ts'
+import { apiFailure } from './failure.ts'
+import { Plan } from './plan.ts'
+import { Spending } from './spending.ts'
+import type { Assistant, Block, RateLimit, Result, System, User } from './wire.ts'
+
+interface Call {
+  tool: string
+  input: Record<string, unknown>
+}
+
+/** Longer than anything a person reads; a log dumped by a tool must not be stored whole. */
+const OUTPUT_CHARS = 20_000
+/** Calls are remembered until their result comes; one that was interrupted may never get one. */
+const OPEN_CALLS = 1000
+
+/** Turns the vendor's messages into events, one at a time and without any effect. Turns and their ends are `Conversation`'s. */
+export class Translator {
+  readonly #plan = new Plan()
+  readonly #spending = new Spending()
+  readonly #calls = new Map<string, Call>()
+  #compacting = false
+
+  assistant(message: Assistant): SessionEvent[] {
+    // Claude Code itself speaks here, to tell of an API error: the turn's end will say it.
+    if (message.message.model === '<synthetic>') return []
+    const by = agentOf(message)
+    const usage = this.#spending.onAnswer(message)
+    return [...message.message.content.flatMap(block => this.#said(block, by)), ...(usage ? [usage] : [])]
+  }
+
+  user(message: User): SessionEvent[] {
+    const { content } = message.message
+    if (typeof content === 'string') return []
+    return content.filter(isToolResult).flatMap(block => this.#result(block, message))
+  }
+
+  result(message: Result): SessionEvent[] {
+    const usage = this.#spending.onResult(message)
+    return usage ? [usage] : []
+  }
+
+  system(message: System): SessionEvent[] {
+    switch (message.subtype) {
+      case 'api_retry':
+        return [retryOf(message)]
+      case 'status':
+        if (message.status === 'compacting') return this.#compacted('started')
+        return message.compact_result === undefined ? [] : this.#compacted('ended')
+      case 'compact_boundary':
+        return this.#compacted('ended')
+      default:
+        return []
+    }
+  }
+
+  limit({ rate_limit_info: info }: RateLimit): SessionEvent[] {
+    const { status, rateLimitType, resetsAt, utilization, unifiedWindows } = info
+    return [
+      {
+        kind: 'limit',
+        status: status === 'allowed_warning' ? 'warning' : status,
+        ...(rateLimitType !== undefined && { window: rateLimitType }),
+        ...(resetsAt !== undefined && { resetsAt: resetsAt * 1000 }),
+        ...(utilization !== undefined && { utilization }),
+        ...(unifiedWindows && { windows: windowsOf(unifiedWindows) }),
+      },
+    ]
+  }
+
+  /** A call is told of by the agent's stream and by its own wish to happen, in either order: the first one counts. */
+  call(callId: string, call: Call, by: { agentId?: string }): SessionEvent[] {
+    if (this.#calls.has(callId)) return []
+    this.#calls.set(callId, call)
+    if (this.#calls.size > OPEN_CALLS) this.#calls.delete([...this.#calls.keys()][0] ?? '')
+    const question = call.tool === 'AskUserQuestion' ? Question.safeParse({ callId, ...call.input }).data : undefined
+    if (question) return [{ kind: 'question', callId, questions: question.questions, ...by }]
+    return [{ kind: 'tool_request', callId, ...call, ...by }]
+  }
+
+  #said(block: Block, by: { agentId?: string }): SessionEvent[] {
+    if (block.type === 'text' && block.text) return [{ kind: 'text', text: block.text, ...by }]
+    if (block.type === 'thinking' && block.thinking) return [{ kind: 'thinking', text: block.thinking, ...by }]
+    if (block.type !== 'tool_use' || !block.id || !block.name) return []
+    return this.call(block.id, { tool: toolName(block.name), input: block.input ?? {} }, by)
+  }
+
+  #result(block: Block & { tool_use_id: string }, message: User): SessionEvent[] {
+    const by = agentOf(message)
+    const callId = block.tool_use_id
+    const ok = block.is_error !== true
+    const call = this.#calls.get(callId)
+    const done = ok && call && by.agentId === undefined
+    const items = done ? this.#plan.after({ ...call, output: message.tool_use_result }) : undefined
+    return [
+      { kind: 'tool_result', callId, ok, output: cap(textOf(block.content)), ...by },
+      ...(items ? [{ kind: 'plan' as const, items }] : []),
+    ]
+  }
+
+  #compacted(state: 'started' | 'ended'): SessionEvent[] {
+    const isCompacting = state === 'started'
+    if (this.#compacting === isCompacting) return []
+    this.#compacting = isCompacting
+    return [{ kind: 'compacting', state }]
+  }
+}
+
+/** The tool that starts a subagent is offered under an old name and called by its new one. */
+export function toolName(name: string): string {
+  return name === 'Task' ? 'Agent' : name
+}
+
+function agentOf(message: Assistant | User): { agentId?: string } {
+  const agentId = message.agent_id ?? message.parent_tool_use_id ?? undefined
+  return agentId === undefined ? {} : { agentId }
+}
+
+function isToolResult(block: Block): block is Block & { tool_use_id: string } {
+  return block.type === 'tool_result' && block.tool_use_id !== undefined
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.map(part => (part?.type === 'text' ? String(part.text) : `[${String(part?.type)}]`)).join('\n')
+}
+
+function cap(text: string): string {
+  if (text.length <= OUTPUT_CHARS) return text
+  return `${text.slice(0, OUTPUT_CHARS)}\n… (${text.length - OUTPUT_CHARS} more characters)`
+}
+
+function retryOf(message: Extract<System, { subtype: 'api_retry' }>): SessionEvent {
+  const { attempt, max_retries: maxRetries, retry_delay_ms: delayMs, error, error_status: status } = message
+  return { kind: 'retry', attempt, maxRetries, delayMs, failure: apiFailure({ error, status }) }
+}
+
+function windowsOf(windows: NonNullable<RateLimit['rate_limit_info']['unifiedWindows']>) {
+  return Object.fromEntries(
+    Object.entries(windows).map(([name, { utilization, resetsAt, status }]) => [
+      name,
+      {
+        ...(utilization !== undefined && { utilization }),
+        ...(resetsAt !== undefined && { resetsAt: resetsAt * 1000 }),
+        ...(status !== undefined && { status }),
+      },
+    ]),
+  )
+}

@@ -1,0 +1,137 @@
+import * as z from 'zod'
+
+/**
+ * The vendor's messages, as much of them as we read. Fields that only describe fall back to something harmless, because a
+ * message that is thrown away for a detail could be the one that ends the turn.
+ */
+const Block = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  thinking: z.string().optional(),
+  id: z.string().optional(),
+  name: z.string().optional(),
+  input: z.record(z.string(), z.unknown()).optional().catch(undefined),
+  tool_use_id: z.string().optional(),
+  content: z.unknown().optional(),
+  is_error: z.boolean().nullish(),
+})
+export type Block = z.infer<typeof Block>
+
+const count = z.number().nullish().catch(0)
+const Usage = z.looseObject({
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count,
+  cache_creation_input_tokens: count,
+})
+export type Usage = z.infer<typeof Usage>
+
+const byAgent = {
+  parent_tool_use_id: z.string().nullish(),
+  agent_id: z.string().optional(),
+}
+
+const Assistant = z.looseObject({
+  type: z.literal('assistant'),
+  message: z.looseObject({
+    id: z.string().catch(''),
+    model: z.string().catch(''),
+    content: z.array(Block),
+    usage: Usage.optional().catch(undefined),
+  }),
+  error: z.string().optional(),
+  ...byAgent,
+})
+export type Assistant = z.infer<typeof Assistant>
+
+const User = z.looseObject({
+  type: z.literal('user'),
+  message: z.looseObject({ content: z.union([z.string(), z.array(Block)]) }),
+  tool_use_result: z.unknown().optional(),
+  ...byAgent,
+})
+export type User = z.infer<typeof User>
+
+const ModelUsage = z.looseObject({
+  inputTokens: z.number().catch(0),
+  outputTokens: z.number().catch(0),
+  cacheReadInputTokens: z.number().catch(0),
+  cacheCreationInputTokens: z.number().catch(0),
+  contextWindow: z.number().optional().catch(undefined),
+})
+
+const Result = z.looseObject({
+  type: z.literal('result'),
+  subtype: z.string(),
+  is_error: z.boolean(),
+  terminal_reason: z.string().nullish(),
+  stop_reason: z.string().nullish(),
+  result: z.string().optional().catch(undefined),
+  errors: z.array(z.string()).optional().catch(undefined),
+  num_turns: z.number().catch(0),
+  duration_ms: z.number().catch(0),
+  total_cost_usd: z.number().catch(0),
+  modelUsage: z.record(z.string(), ModelUsage).catch({}),
+  permission_denials: z.array(z.unknown()).catch([]),
+  api_error_status: z.number().nullish().catch(undefined),
+  startup_failure_reason: z.string().optional(),
+  deferred_tool_use: z.looseObject({ id: z.string(), name: z.string() }).optional().catch(undefined),
+})
+export type Result = z.infer<typeof Result>
+
+const Init = z.looseObject({
+  type: z.literal('system'),
+  subtype: z.literal('init'),
+  session_id: z.string(),
+  model: z.string().catch(''),
+  cwd: z.string().catch(''),
+  tools: z.array(z.string()).catch([]),
+  claude_code_version: z.string().optional().catch(undefined),
+})
+
+const System = z.discriminatedUnion('subtype', [
+  Init,
+  z.looseObject({
+    type: z.literal('system'),
+    subtype: z.literal('api_retry'),
+    attempt: z.number().catch(0),
+    max_retries: z.number().catch(0),
+    retry_delay_ms: z.number().catch(0),
+    error_status: z.number().nullish().catch(undefined),
+    error: z.string().catch('unknown'),
+  }),
+  z.looseObject({
+    type: z.literal('system'),
+    subtype: z.literal('status'),
+    status: z.string().nullish(),
+    compact_result: z.string().optional(),
+  }),
+  z.looseObject({ type: z.literal('system'), subtype: z.literal('compact_boundary') }),
+  z.looseObject({ type: z.literal('system'), subtype: z.literal('session_state_changed'), state: z.string() }),
+])
+export type System = z.infer<typeof System>
+
+const window = z.looseObject({
+  utilization: z.number().optional(),
+  resetsAt: z.number().optional(),
+  status: z.string().optional(),
+})
+const RateLimit = z.looseObject({
+  type: z.literal('rate_limit_event'),
+  rate_limit_info: z.looseObject({
+    status: z.enum(['allowed', 'allowed_warning', 'rejected']),
+    rateLimitType: z.string().optional().catch(undefined),
+    resetsAt: z.number().optional().catch(undefined),
+    utilization: z.number().optional().catch(undefined),
+    unifiedWindows: z.record(z.string(), window).optional().catch(undefined),
+  }),
+})
+export type RateLimit = z.infer<typeof RateLimit>
+
+const VendorMessage = z.union([Assistant, User, Result, System, RateLimit])
+export type VendorMessage = z.infer<typeof VendorMessage>
+
+/** A message that we know, or undefined: the vendor adds kinds with every version. */
+export function readMessage(raw: unknown): VendorMessage | undefined {
+  return VendorMessage.safeParse(raw).data
+}

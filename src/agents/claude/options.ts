@@ -1,0 +1,87 @@
+import type { Options, Settings } from '@anthropic-ai/claude-agent-sdk'
+import type { OpenSession } from '../../domain/session.ts'
+import type { AgentProcess } from './agent-process.ts'
+import type { Gate } from './gate.ts'
+import { appendedPrompt } from './system-prompt.ts'
+
+export interface OptionParts {
+  gate: Gate
+  agent: AgentProcess
+  executable: string | undefined
+  appendPrompt: string | undefined
+}
+
+/** What Claude Code is started with. Prompt, asks and id are not in it: they come when a session takes the process. */
+export function optionsFor(open: OpenSession, { gate, agent, executable, appendPrompt }: OptionParts): Options {
+  return {
+    cwd: open.cwd,
+    env: { ...open.env, ...OURS, ...plannerOf(open.env) },
+    // Said outright: left out, it may become `auto`, where a model decides.
+    permissionMode: 'default',
+    settingSources: open.settingSources,
+    settings: settingsFor(open, agent.marker),
+    systemPrompt: { type: 'preset', preset: 'claude_code', append: appendedPrompt(appendPrompt) },
+    forwardSubagentText: true,
+    hooks: gate.hooks(),
+    canUseTool: gate.canUseTool,
+    spawnClaudeCodeProcess: agent.spawn,
+    ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
+    ...(open.model !== undefined && { model: open.model }),
+    ...(open.maxTurns !== undefined && { maxTurns: open.maxTurns }),
+    ...(open.allowedTools && { allowedTools: open.allowedTools }),
+    ...(open.disallowedTools && { disallowedTools: open.disallowedTools }),
+    ...(open.resume && { resume: open.resume.vendorId, forkSession: open.resume.fork }),
+  }
+}
+
+const OURS = {
+  /** The reliable sign that a turn is over. */
+  CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
+  /** Subagents run to their end before the turn does, so a turn has one result and leaves nothing running. */
+  CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
+  /** A start that fails says so as a message and not only on stderr. */
+  CLAUDE_CODE_STARTUP_FAILURE_RESULTS: '1',
+  /** The version is pinned by ours. */
+  DISABLE_AUTOUPDATER: '1',
+}
+
+/** The todo list is off by default in this version. `TodoWrite` is chosen over the task tools: one call tells the whole plan. */
+function plannerOf(env: Record<string, string>): Record<string, string> {
+  return {
+    CLAUDE_CODE_ENABLE_TODO_TOOLS: env['CLAUDE_CODE_ENABLE_TODO_TOOLS'] ?? '1',
+    CLAUDE_CODE_ENABLE_TASKS: env['CLAUDE_CODE_ENABLE_TASKS'] ?? '0',
+  }
+}
+
+/** Variables that make a shell or a program run something else than the command that was judged. */
+const HIJACKING = [
+  'BASH_ENV',
+  'ENV',
+  'PROMPT_COMMAND',
+  'LD_PRELOAD',
+  'LD_AUDIT',
+  'LD_LIBRARY_PATH',
+  'DYLD_INSERT_LIBRARIES',
+  'DYLD_LIBRARY_PATH',
+  'NODE_OPTIONS',
+  'PERL5OPT',
+  'RUBYOPT',
+  'PYTHONSTARTUP',
+  'CLAUDE_CODE_SHELL_PREFIX',
+  'CLAUDE_ENV_FILE',
+]
+/** These cannot be empty: they are what the caller has. */
+const KEPT = ['PATH', 'SHELL', 'CLAUDE_CODE_SHELL']
+
+/**
+ * The settings of the command line win over those of every file. Where files of the project are read, no settings hook
+ * runs: one may replace the input of a call that was judged already (`PermissionRequest` races `canUseTool`, and the first
+ * answer wins). And variables that such a file could use to slip code into a judged command are pinned to the caller's.
+ */
+function settingsFor({ settingSources, env }: OpenSession, marker: AgentProcess['marker']): Settings {
+  const ours = { ...OURS, [marker.name]: marker.value }
+  if (settingSources.every(source => source === 'user')) return { env: ours }
+  const emptied = HIJACKING.map(name => [name, env[name] ?? ''])
+  const kept = KEPT.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]]))
+  return { disableAllHooks: true, env: { ...Object.fromEntries([...emptied, ...kept]), ...ours } }
+}

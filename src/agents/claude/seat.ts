@@ -1,0 +1,11 @@
+import type { Query, SDKUserMessage } from '@anthropic-ai/claude-agent-sdk'
+import type { AgentProcess } from './agent-process.ts'
+import type { Gate } from './gate.ts'
+
+/** A place for one session: its process, its gate, and how to begin. */
+export interface Seat {
+  readonly gate: Gate
+  readonly agent: AgentProcess
+  readonly askDeadlineMs: number
+  query(prompts: AsyncIterable<SDKUserMessage>): Query
+}

@@ -1,0 +1,38 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
+import type { Answer, Failure, Park, Question, Request, Verdict } from '../domain/session.ts'
+
+/** What we put between the vendor's messages, so that a replay can ask the same things and compare the answers. */
+export type Note =
+  | { pcc: 'open'; agent: string; resumed: boolean }
+  | { pcc: 'prompt'; text: string }
+  | { pcc: 'pause' }
+  | { pcc: 'interrupt' }
+  | { pcc: 'ask'; kind: 'permission'; request: Request; reply: Verdict | Park }
+  | { pcc: 'ask'; kind: 'question'; request: Question; reply: Answer | Park }
+  /** `closed` by its owner, or by itself because a call was parked. */
+  | { pcc: 'ended'; by: 'owner' | 'agent'; failure?: Failure | undefined }
+
+export interface Recorder {
+  message(message: unknown): void
+  note(note: Note): void
+  close(): void
+}
+
+/** Appends one JSON object a line. Written at once, so that a crash loses nothing; a full disk ends the recording, not the session. */
+export function openRecorder(file: string | undefined): Recorder {
+  if (file === undefined) return { message: () => undefined, note: () => undefined, close: () => undefined }
+  let descriptor: number | undefined = openSync(file, 'a', 0o600)
+  const close = () => {
+    if (descriptor !== undefined) closeSync(descriptor)
+    descriptor = undefined
+  }
+  const line = (value: unknown) => {
+    if (descriptor === undefined) return
+    try {
+      writeSync(descriptor, `${JSON.stringify(value)}\n`)
+    } catch {
+      close()
+    }
+  }
+  return { message: line, note: line, close }
+}
