@@ -89,6 +89,10 @@ test('a later prompt may start a script of its own, and the latest one counts', 
   )
 })
 
+test('the first prompt never starts a later script', () => {
+  assert.equal(textAt([user('do the work and explain it')]), 'start')
+})
+
 test('a fault that has not ended is met at the current point and never counts as a reply', () => {
   const stop = [...start, replied('start'), user('stop now')]
   const met = find(stop, {}, () => false)
@@ -137,6 +141,14 @@ test('an unknown prompt is told with its start and the known ones; run-out turns
   const out = find([user('anything'), replied('helped'), user('more')], { system: 'You are a helper', model: 'haiku' })
   assert.ok(out.found === 'exhausted')
   assert.match(out.problem, /"rest" have run out after 1 repl/)
+})
+
+test('repeats of what uses up no reply are not gone through one by one', () => {
+  let turn: object = { fault: { kind: 'overloaded', times: 1 } }
+  for (let depth = 0; depth < 4; depth++) turn = { repeat: 100_000, turns: [turn] }
+  const scenario = parseScenario(JSON.stringify({ conversations: [{ turns: [turn] }] }), 'x.yaml')
+  const dialogue = readDialogue({ model: 'm', messages: [user('go')] } as unknown as Parameters<typeof readDialogue>[0])
+  assert.equal(locate(scenario, dialogue, () => true).found, 'exhausted')
 })
 
 test('whatever the script, replaying the history of its own replies visits the turns in order', () => {

@@ -48,7 +48,7 @@ test('whatever an answer holds, its events put together give it back', () => {
 })
 
 test('a long text comes in a bounded number of pieces and no piece cuts a character', () => {
-  const message = messageFor({ text: '🙂'.repeat(100_000) }, 'claude-test', 1)
+  const message = messageFor({ text: `a${'🙂'.repeat(100_000)}` }, 'claude-test', 1)
   const pieces = [...streamEvents(message)].flatMap(
     event => (event['delta'] as { text?: string } | undefined)?.text ?? [],
   )
