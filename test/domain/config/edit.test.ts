@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { AppError } from '../../../src/base/errors.ts'
+import { resetSetting, resetSettings, setSetting } from '../../../src/domain/config/edit.ts'
+import { loadConfig } from '../../../src/domain/config/load.ts'
+import { configWorld, writeText } from './world.ts'
+
+const MINE = `# my settings, please keep
+version = 1
+
+[sessions]   # how many
+max_concurrent = 2   # my laptop is small
+# more later
+
+[brain]
+type = "none"
+`
+
+test('setting a key keeps every comment, the order and all other values', async t => {
+  const { places, env } = configWorld(t, { user: MINE })
+  setSetting(places, 'sessions.max_concurrent', '3')
+  setSetting(places, 'sessions.auto_resume', 'false')
+  setSetting(places, 'brain.gemini.api_key', 'env:GEMINI_API_KEY')
+  assert.equal(
+    readFileSync(places.configFile, 'utf8'),
+    MINE.replace('= 2 ', '= 3 ').replace('small\n', 'small\nauto_resume = false\n') +
+      '\n[brain.gemini]\napi_key = "env:GEMINI_API_KEY"\n',
+  )
+  const { config } = await loadConfig({ places, env })
+  assert.deepEqual([config.sessions.max_concurrent, config.sessions.auto_resume], [3, false])
+})
+
+test('the first set makes the file, readable by its owner only', t => {
+  const { places } = configWorld(t)
+  setSetting(places, 'logs.level', 'debug')
+  assert.equal(readFileSync(places.configFile, 'utf8'), '[logs]\nlevel = "debug"\n')
+  assert.equal(statSync(places.configFile).mode & 0o777, 0o600)
+})
+
+test('a wrong value changes nothing', t => {
+  const { places } = configWorld(t, { user: MINE })
+  assert.throws(() => setSetting(places, 'sessions.max_concurrent', '0'), { code: 'setting_invalid' })
+  assert.equal(readFileSync(places.configFile, 'utf8'), MINE)
+})
+
+test('a wrong file is refused with its line and not touched', t => {
+  const broken = '[sessions]\nmax_concurrent = "two"\n'
+  const { places } = configWorld(t, { user: broken })
+  assert.throws(
+    () => setSetting(places, 'logs.keep', '3'),
+    (thrown: AppError) => thrown.code === 'config_invalid' && thrown.message.includes(':2: sessions.max_concurrent'),
+  )
+  assert.equal(readFileSync(places.configFile, 'utf8'), broken)
+})
+
+test('a config file that is a link stays a link, and what it leads to is changed', t => {
+  const { places, home } = configWorld(t)
+  const dotfile = join(home, 'dotfiles', 'pcc.toml')
+  writeText(dotfile, '# dot\n')
+  writeText(join(places.home, 'x'), '')
+  symlinkSync(dotfile, places.configFile)
+  setSetting(places, 'logs.keep', '3')
+  assert.ok(lstatSync(places.configFile).isSymbolicLink())
+  assert.equal(readFileSync(dotfile, 'utf8'), '# dot\n\n[logs]\nkeep = 3\n')
+  assert.deepEqual(readdirSync(join(home, 'dotfiles')), ['pcc.toml'])
+})
+
+test('a path is stored from where it was typed', t => {
+  const { places } = configWorld(t)
+  assert.equal(setSetting(places, 'agents.path', 'bin/claude'), join(process.cwd(), 'bin/claude'))
+  assert.equal(setSetting(places, 'agents.path', '~/bin/claude'), '~/bin/claude')
+})
+
+test('resetting a key takes only it out and keeps the old file', t => {
+  const { places } = configWorld(t, { user: MINE })
+  const backup = resetSetting(places, 'sessions.max_concurrent', { now: () => 0 })
+  assert.equal(backup, `${places.configFile}.1970-01-01T00-00-00.bak`)
+  assert.equal(readFileSync(backup, 'utf8'), MINE)
+  assert.equal(statSync(backup).mode & 0o777, 0o600)
+  assert.equal(readFileSync(places.configFile, 'utf8'), MINE.replace(/max_concurrent.*\n/, ''))
+  assert.equal(resetSetting(places, 'sessions.max_concurrent'), undefined)
+})
+
+test('resetting everything works on a broken file too, and never overwrites an older backup', t => {
+  const { places } = configWorld(t, { user: 'broken = = =' })
+  const clock = { now: () => 0 }
+  const first = resetSettings(places, clock)
+  const second = resetSettings(places, clock)
+  assert.equal(readFileSync(first ?? '', 'utf8'), 'broken = = =')
+  assert.equal(readFileSync(second ?? '', 'utf8'), '')
+  assert.equal(readFileSync(places.configFile, 'utf8'), '')
+  assert.equal(resetSettings(configWorld(t).places), undefined)
+})
+
+test('processes that set different keys at once lose none of them', async t => {
+  const { places, env } = configWorld(t, { user: MINE })
+  const module = new URL('../../../src/domain/config/edit.ts', import.meta.url).href
+  const changes = {
+    'logs.keep': '7',
+    'logs.level': 'warn',
+    'brain.auto_answer': 'false',
+    'data.episode_retention_days': '9',
+    'agents.isolation': 'marker',
+    'notifications.sound': 'false',
+  }
+  const children = Object.entries(changes).map(([key, value]) => {
+    const code = `const { setSetting } = await import(${JSON.stringify(module)}); setSetting(${JSON.stringify(places)}, ${JSON.stringify(key)}, ${JSON.stringify(value)})`
+    return once(spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'inherit' }), 'exit')
+  })
+  assert.deepEqual(
+    await Promise.all(children),
+    children.map(() => [0, null]),
+  )
+  const { config } = await loadConfig({ places, env })
+  assert.deepEqual(
+    [
+      config.logs.keep,
+      config.logs.level,
+      config.brain.auto_answer,
+      config.data.episode_retention_days,
+      config.agents.isolation,
+      config.notifications.sound,
+      config.sessions.max_concurrent,
+    ],
+    [7, 'warn', false, 9, 'marker', false, 2],
+  )
+})

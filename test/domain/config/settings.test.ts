@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import type { AppError } from '../../../src/base/errors.ts'
+import { standardValues } from '../../../src/domain/config/config.ts'
+import { variableOf } from '../../../src/domain/config/environment-layer.ts'
+import { settingNamed, suggestionFor } from '../../../src/domain/config/setting-names.ts'
+import { checkValue } from '../../../src/domain/config/setting-value.ts'
+import { SETTING_KEYS, settingOf } from '../../../src/domain/config/settings.ts'
+
+/** The tables of the manual, word for word. */
+const MANUAL: Record<string, unknown> = {
+  'brain.type': 'none',
+  'brain.confidence_threshold': 0.7,
+  'brain.auto_answer': true,
+  'brain.gemini.api_key': undefined,
+  'brain.gemini.model': 'gemini-2.0-flash',
+  'brain.ollama.host': 'http://localhost:11434',
+  'brain.ollama.model': undefined,
+  'sessions.max_concurrent': 5,
+  'sessions.auto_resume': true,
+  'sessions.persist_history': true,
+  'permissions.auto_approve_low_risk': true,
+  'permissions.safe_directories': ['src/', 'tests/', 'lib/', 'app/', 'packages/'],
+  'permissions.blocked_commands': ['rm -rf /', 'sudo', 'curl | sh'],
+  'notifications.enabled': true,
+  'notifications.sound': true,
+  'notifications.on_question': true,
+  'notifications.on_complete': true,
+  'notifications.on_rate_limit': true,
+  'notifications.on_error': true,
+  'knowledge.embedding_provider': 'local',
+  'knowledge.local_model': 'nomic-embed-text',
+  'knowledge.auto_index': true,
+  'data.directory': '~/.perpetualcc/data',
+  'data.checkpoint_retention_days': 30,
+  'data.episode_retention_days': 90,
+}
+
+test('every key of the manual is there with its default', () => {
+  const standard: Record<string, unknown> = standardValues()
+  for (const [key, value] of Object.entries(MANUAL)) {
+    assert.ok(key in standard, key)
+    assert.deepEqual(standard[key], value, key)
+  }
+})
+
+test('every default is a value that the setting itself accepts', () => {
+  for (const [key, value] of Object.entries(standardValues())) {
+    if (value !== undefined) assert.deepEqual(checkValue(settingNamed(key), value), { ok: true, value })
+  }
+})
+
+test('each key has a variable of its own', () => {
+  assert.equal(variableOf('sessions.max_concurrent'), 'PCC_SESSIONS_MAX_CONCURRENT')
+  assert.equal(new Set(SETTING_KEYS.map(variableOf)).size, SETTING_KEYS.length)
+})
+
+test('the short names of the manual, and any ending that only one key has, stand for the full key', () => {
+  assert.equal(settingNamed('confidence_threshold'), 'brain.confidence_threshold')
+  assert.equal(settingNamed('auto_approve'), 'permissions.auto_approve_low_risk')
+  assert.equal(settingNamed('notification_sound'), 'notifications.sound')
+  assert.equal(settingNamed('gemini.model'), 'brain.gemini.model')
+  assert.equal(settingNamed('data.directory'), 'data.directory')
+})
+
+test('a short name that several keys share is refused with all of them', () => {
+  assert.throws(
+    () => settingNamed('model'),
+    (thrown: AppError) =>
+      thrown.code === 'config_ambiguous_key' && /brain\.gemini\.model, brain\.ollama\.model/.test(thrown.message),
+  )
+})
+
+test('an unknown name is refused, with the nearest one when there is one', () => {
+  assert.throws(() => settingNamed('brain.tpye'), /There is no setting "brain\.tpye"; did you mean "brain\.type"\?/)
+  assert.throws(
+    () => settingNamed('toString'),
+    (thrown: AppError) => thrown.code === 'config_unknown_key',
+  )
+  assert.equal(suggestionFor('max-concurrent'), '; did you mean "sessions.max_concurrent"?')
+  assert.equal(suggestionFor('zzz'), '.')
+})
+
+test('the page about settings lists every key with its default, its project rule and whether it is in force', () => {
+  const page = readFileSync(new URL('../../../docs/config.md', import.meta.url), 'utf8')
+  for (const key of SETTING_KEYS) {
+    const row = page.split('\n').find(line => line.startsWith(`| \`${key}\` |`))
+    assert.ok(row, `docs/config.md has no row for ${key}`)
+    const cells = row.split(/(?<!\\)\|/).map(cell => cell.trim())
+    const { standard, project, inForce } = settingOf(key)
+    const expected =
+      key === 'agents.env' ? 'see below' : standard === undefined ? '–' : `\`${JSON.stringify(standard)}\``
+    assert.deepEqual(
+      [cells[2]?.replaceAll('\\|', '|'), cells[4], cells[5]],
+      [expected, project, inForce ? 'yes' : 'not yet'],
+      key,
+    )
+  }
+})
