@@ -3,7 +3,7 @@ import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { type Client, openClient } from '../client.ts'
 import { type Context, contextOf, ExitCode } from '../context.ts'
-import { closingLines, exitOf } from '../live/closing.ts'
+import { closingLines, exitOf, isOver } from '../live/closing.ts'
 import { isInteractive, runView } from '../live/run-view.ts'
 import { eventLines } from '../render/event-lines.ts'
 import { attachHeader } from '../render/header.ts'
@@ -37,9 +37,9 @@ async function attach(ref: string, context: Context): Promise<number> {
   for (const line of lines) out(line)
   const open = await openAsksOf(client, session)
   const unseen = open.flatMap(({ asked }) => asked).filter(event => !events.some(({ id }) => id === event.id))
-  const parked = session.ended_at !== null && session.asks.length > 0
+  const parked = isOver(session) && session.asks.length > 0
   if (!json) unseen.flatMap(draw).forEach(out)
-  if (session.ended_at !== null && !(parked && isInteractive(context))) {
+  if (isOver(session) && !(parked && isInteractive(context))) {
     if (!json) (await closingLines(client, session, terminal)).forEach(out)
     return exitOf(session)
   }

@@ -3,6 +3,7 @@ import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { type Client, openClient } from '../client.ts'
 import { type Context, contextOf } from '../context.ts'
+import { isOver } from '../live/closing.ts'
 import { followSession } from '../live/follow.ts'
 import { eventLines } from '../render/event-lines.ts'
 import { isAtLeast, LEVELS, type Level } from '../render/levels.ts'
@@ -39,7 +40,7 @@ async function logs(ref: string, { tail, follow, level }: LogsOptions, context: 
   }
   const { events, last } = await lastEvents(client, session.id, { tail, level })
   events.forEach(show)
-  if (!follow || session.ended_at !== null) return
+  if (!follow || isOver(session)) return
   const leave = new AbortController()
   process.once('SIGINT', () => leave.abort())
   for await (const event of followSession(client, {

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import { openClient } from '../client.ts'
 import { contextOf } from '../context.ts'
+import { resumeCommand } from '../render/summary.ts'
 import { firstLine } from '../render/text.ts'
 
 /** `pcc stop`: ends a session and everything its agent started. */
@@ -17,6 +18,6 @@ export function addStopCommand(program: Command): void {
       const session = await client.request<SessionView>('POST', `/sessions/${encodeURIComponent(ref)}/stop`, {})
       if (json) return out(JSON.stringify(session, null, 2))
       out(`Session stopped: ${session.id} (${firstLine(session.name)})`)
-      if (session.vendor_id) out(`Go on with: pcc start ${session.project} --resume ${session.vendor_id} --task "…"`)
+      if (session.vendor_id) out(`Go on with: ${resumeCommand(session.project, session.vendor_id)}`)
     })
 }

@@ -11,6 +11,11 @@ export async function closingLines(client: Client, session: SessionView, termina
   return summaryLines(session, summaryOf(events), terminal)
 }
 
+/** Whether nothing more will happen in a session by itself. One that a dead daemon left has no end, but it is over. */
+export function isOver(session: SessionView): boolean {
+  return session.ended_at !== null || session.status === 'error'
+}
+
 /** The exit code of a command that saw a session end: only `completed` is 0. */
 export function exitOf(session: SessionView): number {
   switch (session.status) {

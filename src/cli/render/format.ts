@@ -50,6 +50,11 @@ export function shownPath(path: string, cwd: string, home: string | undefined): 
   return home && path.startsWith(`${home}/`) ? `~/${path.slice(home.length + 1)}` : path
 }
 
+/** A word as a shell takes it: printed commands are there to be copied. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
 function two(value: number): string {
   return String(value).padStart(2, '0')
 }

@@ -16,7 +16,7 @@ export function startHeader(session: SessionView, { terminal, cwd, home }: Omit<
     `Project: ${neutral(shownPath(session.project, cwd, home))}`,
     `Brain: ${BRAIN}`,
     `Agent: ${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`,
-    `Status: ${STATUS_WORDS[session.status].text.replace(/^\S+ /, '')}`,
+    `Status: ${session.status === 'idle' ? 'Starting' : STATUS_WORDS[session.status].text.replace(/^\S+ /, '')}`,
   ]
   const side = terminal.paint('dim', '│')
   return [

@@ -1,6 +1,6 @@
 import type { SessionView } from '../../domain/api.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
-import { duration, fullCount, money, wakeTime } from './format.ts'
+import { duration, fullCount, money, shellWord, wakeTime } from './format.ts'
 import type { Terminal } from './paint.ts'
 import { STATUS_WORDS } from './status-words.ts'
 import { cut, firstLine, neutral, wrap } from './text.ts'
@@ -103,7 +103,13 @@ function refusals({ refused }: Summary, terminal: Terminal): string[] {
 function goOn(session: SessionView): string[] {
   if (session.status === 'waiting_input') return [`pcc attach ${session.id}`]
   if (session.status === 'completed' || !session.vendor_id) return []
-  return [`pcc start ${neutral(session.project)} --resume ${neutral(session.vendor_id)} --task "…"`]
+  if (session.reason?.includes('--resume')) return []
+  return [resumeCommand(session.project, session.vendor_id)]
+}
+
+/** How to go on from a session in a new one. */
+export function resumeCommand(project: string, vendorId: string): string {
+  return `pcc start ${shellWord(neutral(project))} --resume ${shellWord(neutral(vendorId))} --task "…"`
 }
 
 function indented(name: string, text: string, terminal: Terminal): string[] {

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { placesFor } from '../../src/base/places.ts'
+import { type Pcc, pccFor } from './pcc.ts'
+
+/** What a command refuses, without having started anything. */
+async function refusal(pcc: Pcc, args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await pcc.run(args)
+  assert.equal(code, 2, `${args.join(' ')}: ${stderr}`)
+  assert.equal(stdout, '', args.join(' '))
+  assert.ok(!existsSync(placesFor({ env: pcc.env }).socket), 'no daemon was started')
+  return stderr
+}
+
+test('mistyped commands and flags are refused with a suggestion', async t => {
+  const pcc = pccFor(t)
+  assert.equal(
+    await refusal(pcc, ['lst']),
+    "error: unknown command 'lst' (did you mean list?)\n  next: See all commands with: pcc --help\n",
+  )
+  assert.match(
+    await refusal(pcc, ['start', '.', '--tsk', 'x']),
+    /unknown option '--tsk' \(did you mean --task\?\)\n {2}next: See: pcc start --help/,
+  )
+  assert.match(await refusal(pcc, ['list', '--jsn']), /unknown option '--jsn' \(did you mean --json\?\)/)
+  assert.match(await refusal(pcc, ['--vebose', 'list']), /unknown option '--vebose' \(did you mean --verbose\?\)/)
+  assert.match(await refusal(pcc, ['--vrsion']), /unknown option '--vrsion' \(did you mean --version\?\)/)
+  assert.match(await refusal(pcc, ['status']), /missing required argument 'session'/)
+  assert.match(await refusal(pcc, ['list', 'extra']), /too many arguments/)
+  assert.match(await refusal(pcc, ['daemon', 'strt']), /unknown command 'strt' \(did you mean start\?\)/)
+  assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--max-turns', '0']), /must be a whole number above 0/)
+  assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--fork']), /--fork needs --resume/)
+  assert.match(await refusal(pcc, ['completion', 'tcsh']), /Allowed choices are bash, zsh, fish/)
+})
+
+test('a project that is missing or a file, and a task that is empty, are refused before anything starts', async t => {
+  const pcc = pccFor(t)
+  const file = join(pcc.home, 'file.txt')
+  writeFileSync(file, 'x')
+  assert.match(
+    await refusal(pcc, ['start', './nowhere', '--task', 'x']),
+    /The project path \.\/nowhere does not exist\./,
+  )
+  assert.match(await refusal(pcc, ['start', file, '--task', 'x']), /file\.txt is not a directory\./)
+  assert.match(await refusal(pcc, ['start', '.']), /The task is empty\./)
+  assert.match(
+    await refusal(pcc, ['start', '.', '--task', '  ']),
+    /The task is empty\.\n {2}next: Say what to do: --task/,
+  )
+})
+
+test('a requirements file that cannot be read, is not text or is empty is refused', async t => {
+  const pcc = pccFor(t)
+  const put = (name: string, content: string | Buffer) => {
+    writeFileSync(join(pcc.home, name), content)
+    return name
+  }
+  const start = (file: string) => refusal(pcc, ['start', '.', '--requirements', file])
+  assert.match(await start('none.md'), /none\.md cannot be read: it does not exist\./)
+  assert.match(await start('.'), /cannot be read: it is a directory\./)
+  assert.match(await start(put('picture.md', Buffer.from([0x89, 0x50, 0xff, 0x00]))), /picture\.md is not text\./)
+  assert.match(await start(put('zeros.md', 'a\0b')), /zeros\.md is not text\./)
+  assert.match(await start(put('empty.md', ' \n')), /empty\.md is empty\./)
+})
+
+test('a wrong config file is refused with its line and key, and is left as it was', async t => {
+  const pcc = pccFor(t)
+  const { configFile } = placesFor({ env: pcc.env })
+  const wrong = '[sessions]\nmax_concurrent = "many"\n'
+  mkdirSync(dirname(configFile), { recursive: true })
+  writeFileSync(configFile, wrong)
+  assert.match(await refusal(pcc, ['start', '.', '--task', 'x']), /config\.toml:2: sessions\.max_concurrent: /)
+  const listed = await pcc.run(['list'])
+  assert.equal(listed.code, 2, 'the daemon refuses it too, and its words arrive')
+  assert.match(listed.stderr, /config\.toml:2: sessions\.max_concurrent: /)
+  assert.equal(readFileSync(configFile, 'utf8'), wrong)
+})
+
+test('something else in the place of the socket is left alone and named', async t => {
+  const pcc = pccFor(t)
+  const { socket } = placesFor({ env: pcc.env })
+  mkdirSync(dirname(socket), { recursive: true })
+  writeFileSync(socket, 'mine')
+  const { code, stderr } = await pcc.run(['list'])
+  assert.equal(code, 1)
+  assert.match(stderr, /The socket path .*pcc\.sock is occupied by something that is not our socket/)
+  assert.equal(readFileSync(socket, 'utf8'), 'mine')
+})
+
+test('with --json an error is one object on stderr', async t => {
+  const pcc = pccFor(t)
+  const { code, stdout, stderr } = await pcc.run(['start', './nowhere', '--task', 'x', '--json'])
+  assert.equal(code, 2)
+  assert.equal(stdout, '')
+  assert.deepEqual(JSON.parse(stderr), {
+    error: {
+      code: 'project_missing',
+      message: 'The project path ./nowhere does not exist.',
+      next: 'Give the path of an existing directory.',
+    },
+  })
+})

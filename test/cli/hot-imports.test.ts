@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type Pcc, pccFor } from './pcc.ts'
+
+const ROOT = new URL('../../', import.meta.url).href
+const PRELOAD = fileURLToPath(new URL('./list-modules.ts', import.meta.url))
+
+async function modulesOf(pcc: Pcc, args: string[]): Promise<{ ours: string[]; builtins: string[] }> {
+  const file = join(pcc.home, `modules-${args.join('-')}.json`)
+  const { code, stderr } = await pcc.run(args, { nodeArgs: ['--import', PRELOAD], env: { PCC_LISTED_MODULES: file } })
+  assert.equal(code, 0, stderr)
+  const { loaded, builtins } = JSON.parse(readFileSync(file, 'utf8')) as { loaded: string[]; builtins: string[] }
+  return { ours: loaded.filter(url => url.startsWith(ROOT)).map(url => url.slice(ROOT.length)), builtins }
+}
+
+test('a hot command imports exactly these few files, and neither commander, zod nor an HTTP library', async t => {
+  const pcc = pccFor(t)
+  assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
+  const { ours, builtins } = await modulesOf(pcc, ['list'])
+  assert.deepEqual(ours.filter(path => path !== 'test/cli/list-modules.ts').sort(), [
+    'bin/pcc.js',
+    'src/base/data-directory-hint.ts',
+    'src/base/places.ts',
+    'src/base/version.ts',
+    'src/cli/hot/flags.ts',
+    'src/cli/hot/raw-get.ts',
+    'src/cli/hot/run.ts',
+    'src/cli/hot/show.ts',
+    'src/cli/main.ts',
+    'src/cli/render/paint.ts',
+  ])
+  assert.ok(builtins.includes('NativeModule net'), 'the list of built-in modules is real')
+  const heavy = builtins.filter(name => /NativeModule (_?http|https|tls|_tls|http2|child_process|readline)/.test(name))
+  assert.deepEqual(heavy, [])
+
+  const slow = await modulesOf(pcc, ['daemon', 'status'])
+  assert.ok(
+    slow.ours.some(path => path.includes('node_modules/commander')) && slow.builtins.includes('NativeModule http'),
+    'a command that is not hot shows that the check can see them',
+  )
+})

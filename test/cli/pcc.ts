@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { bareEnv } from '../support/world.ts'
+
+export const BIN = fileURLToPath(new URL('../../bin/pcc.js', import.meta.url))
+
+export interface Outcome {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface Pcc {
+  home: string
+  env: Record<string, string>
+  /** Runs `pcc` with these arguments to its end. */
+  run(args: string[], options?: RunOptions): Promise<Outcome>
+  /** Starts it and leaves it running; ended with the test. */
+  spawn(args: string[], options?: RunOptions): ChildProcess
+}
+
+export interface RunOptions {
+  env?: Record<string, string> | undefined
+  cwd?: string | undefined
+  nodeArgs?: string[]
+}
+
+/** A `pcc` with a home of its own; its daemon is stopped when the test ends. */
+export function pccFor(t: TestContext, extra: Record<string, string> = {}): Pcc {
+  const home = mkdtempSync(join(tmpdir(), 'pcc-cli-'))
+  const marked = process.env['PCC_TEST_RUN'] ? { PCC_TEST_RUN: process.env['PCC_TEST_RUN'] } : {}
+  const env = { ...bareEnv(home), PCC_HOME: join(home, 'pcc'), ...marked, ...extra }
+  const start = (args: string[], options: RunOptions = {}) =>
+    spawn(process.execPath, [...(options.nodeArgs ?? []), BIN, ...args], {
+      cwd: options.cwd ?? home,
+      env: { ...env, ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+  const run = async (args: string[], options: RunOptions = {}) => {
+    const child = start(args, options)
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    return { code: child.exitCode, stdout, stderr }
+  }
+  t.after(async () => {
+    await run(['daemon', 'stop'])
+    rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  })
+  return {
+    home,
+    env,
+    run,
+    spawn(args, options) {
+      const child = start(args, options)
+      t.after(() => child.kill('SIGKILL'))
+      return child
+    },
+  }
+}
