@@ -33,6 +33,8 @@ export function bareEnv(home: string): Record<string, string> {
     LANG: 'C.UTF-8',
     TERM: 'xterm-256color',
     GIT_CONFIG_NOSYSTEM: '1',
+    // By this the test runner finds what a test left running.
+    ...(process.env['PCC_TEST_RUN'] ? { PCC_TEST_RUN: process.env['PCC_TEST_RUN'] } : {}),
   }
 }
 

@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Marker } from '../../src/base/process/marker.ts'
+import { commandOf } from '../../src/base/process/process-table.ts'
+import { isAlive, startTimeOf } from '../../src/base/process/start-time.ts'
+import { type FoundProcess, findMarked } from '../../src/base/process/sweep.ts'
+
+/** A guardian whose owner just ended needs a moment for its sweep; what is there after this long was forgotten. */
+const GRACE_MS = 5_000
+
+interface Run {
+  marker: Marker
+  /** The run's temporary folder: agents get an environment of their own without the marker, but their home is in it. */
+  folder: string
+}
+
+/** Ends, by their numbers, the processes of a finished run that did not go by themselves, and tells which they were. */
+export async function endLeftovers(run: Run): Promise<FoundProcess[]> {
+  const deadline = Date.now() + GRACE_MS
+  let left = await findLeftovers(run)
+  while (left.length > 0 && Date.now() < deadline) {
+    await sleep(100)
+    left = await findLeftovers(run)
+  }
+  for (const one of left) if (await isAlive(one)) end(one.pid)
+  return left
+}
+
+async function findLeftovers({ marker, folder }: Run): Promise<FoundProcess[]> {
+  const found = new Map((await findMarked(marker)).map(one => [one.pid, one]))
+  for (const pid of pidsIn(folder)) {
+    const startTime = await startTimeOf(pid)
+    if (startTime !== undefined && !found.has(pid)) found.set(pid, { pid, startTime, command: commandOf(pid) })
+  }
+  return [...found.values()]
+}
+
+/** Linux only; elsewhere the marker alone has to do. */
+function pidsIn(folder: string): number[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc')
+    .map(Number)
+    .filter(pid => Number.isInteger(pid) && pid !== process.pid && touches(pid, folder))
+}
+
+function touches(pid: number, folder: string): boolean {
+  try {
+    const places = `${readFileSync(`/proc/${pid}/environ`, 'utf8')}\0${readlinkSync(`/proc/${pid}/cwd`)}/\0`
+    return places.includes(`=${folder}/`) || places.includes(`\0${folder}/`)
+  } catch {
+    return false // gone, or another user's
+  }
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // it went by itself in this instant
+  }
+}

@@ -1,0 +1,21 @@
+import { globSync, statSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+
+/** The test files that the words of the command line mean, and the flags among them; all files when there is no word. */
+export function selectTests(root: string, words: string[]): { files: string[]; flags: string[] } {
+  const all = globSync('test/**/*.test.ts', { cwd: root }).sort()
+  const flags = words.filter(word => word.startsWith('-'))
+  const wanted = words.filter(word => !word.startsWith('-'))
+  const files = wanted.length === 0 ? all : all.filter(file => wanted.some(word => means(root, word, file)))
+  return { files, flags }
+}
+
+function means(root: string, word: string, file: string): boolean {
+  const path = relative(root, resolve(root, word))
+  if (isDirectory(join(root, path))) return file.startsWith(`${path}/`)
+  return file === path || file.includes(word)
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
