@@ -21,6 +21,16 @@ export const DEMO_ANSWER = 'untitled'
 export const DEMO_TEST_COMMAND = 'node --test'
 export const DEMO_DANGER = 'rm -rf ../backups'
 
+/** The agent's list of steps with so many of them done. */
+function todos(done: number): string {
+  const steps = ['Read the tests', 'Write src/slug.js', 'Run the tests'].map((content, index) => ({
+    content,
+    activeForm: content,
+    status: index < done ? 'completed' : index === done ? 'in_progress' : 'pending',
+  }))
+  return `          - TodoWrite: ${JSON.stringify({ todos: steps })}`
+}
+
 /**
  * The model's part of the demo, served on loopback. It is written against what the agent sends back: the question's answer
  * shapes the file that is written, and the refusal is taken as one.
@@ -36,6 +46,7 @@ conversations:
       - thinking: The tests say what is wanted, so I read them before I write anything.
         text: I'll read the tests first.
         tools:
+${todos(0)}
           - Read: { file_path: "{{cwd}}/test/slug.test.js" }
         usage: { input_tokens: 2100, output_tokens: 85, cache_creation_input_tokens: 14200 }
 
@@ -55,6 +66,7 @@ conversations:
       - expect: { tool_result_contains: ${DEMO_ANSWER} }
         text: Good, a title without letters becomes "${DEMO_ANSWER}".
         tools:
+${todos(1)}
           - Write:
               file_path: "{{cwd}}/src/slug.js"
               content: |
@@ -73,6 +85,7 @@ conversations:
       - expect: { tool_result_regex: "pass 1|ok 1" }
         text: They pass. I'll remove what lies around outside the project, too.
         tools:
+${todos(3)}
           - Bash: { command: ${DEMO_DANGER}, description: Remove old backups }
         usage: { input_tokens: 800, output_tokens: 70, cache_read_input_tokens: 16400 }
 

@@ -1,13 +1,13 @@
 import type { OpenAsk } from '../../domain/api.ts'
 import type { Person, Reply } from '../live/person.ts'
-import { PERMISSION_KEYS, questionKeys } from '../live/prompts.ts'
+import { PERMISSION_KEYS, questionKeys, REASON_PROMPT } from '../live/prompts.ts'
 import type { Screen } from '../live/screen.ts'
 import { INDENT, type Terminal } from '../render/paint.ts'
 import { DEMO_ANSWER, DEMO_TEST_COMMAND } from './scenario.ts'
 
 /** Who the answers of the demo are by; it is stored and shown as such. */
 const WHO = 'scripted person'
-const REFUSAL = 'Leave everything outside the project alone; say what you would have removed.'
+const REFUSAL = 'Leave what is outside the project alone.'
 
 /** Plays somebody at the terminal: chooses an answer, lets the tests run, and refuses all else. Shown as what it is. */
 export function scriptedPerson(screen: Screen, terminal: Terminal): Person {
@@ -20,7 +20,8 @@ export function scriptedPerson(screen: Screen, terminal: Terminal): Person {
         type(PERMISSION_KEYS, 'y')
         return { verdict: 'allow', by: WHO }
       }
-      type(PERMISSION_KEYS, `t: ${REFUSAL}`)
+      type(PERMISSION_KEYS, 't')
+      type(REASON_PROMPT, REFUSAL)
       return { verdict: 'deny', reason: REFUSAL, by: WHO }
     },
   }

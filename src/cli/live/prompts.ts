@@ -3,6 +3,9 @@ import type { QuestionItem } from '../../domain/session.ts'
 /** The keys that answer a permission. */
 export const PERMISSION_KEYS = '[y] allow once  [n] deny  [t] deny and say why  > '
 
+/** Asked after `t`. */
+export const REASON_PROMPT = 'Why not? > '
+
 /** The keys that answer a question. */
 export function questionKeys({ options, multiSelect }: QuestionItem): string {
   if (options.length === 0) return '[Enter] Send  > '

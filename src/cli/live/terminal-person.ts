@@ -5,7 +5,7 @@ import { firstLine } from '../render/text.ts'
 import type { Keyboard, KeyQueue } from './keyboard.ts'
 import { editLine } from './line-editor.ts'
 import type { Person, Reply } from './person.ts'
-import { PERMISSION_KEYS, questionKeys } from './prompts.ts'
+import { PERMISSION_KEYS, questionKeys, REASON_PROMPT } from './prompts.ts'
 import type { Screen } from './screen.ts'
 
 interface Desk {
@@ -38,7 +38,7 @@ async function decide(desk: Desk): Promise<Reply | undefined> {
     if (letter === 'y') return { verdict: 'allow' }
     if (letter === 'n') return { verdict: 'deny' }
     if (letter !== 't') continue
-    const reason = await editLine(desk, 'Why not? > ')
+    const reason = await editLine(desk, REASON_PROMPT)
     if (reason) return { verdict: 'deny', reason }
   }
 }

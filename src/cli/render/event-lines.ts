@@ -31,7 +31,7 @@ function bodyLines(event: StoredEvent, options: LineOptions, inputs: Map<string,
     case 'session.noted':
       return prose('Note:', event.body.text, 'yellow', terminal)
     case 'agent.started':
-      return [`${event.body.resumed ? 'Resumed' : 'Claude Code is ready'} (${startedWith(event.body)})`]
+      return [startedLine(event.body)]
     case 'agent.said':
       return prose(speaker(event.body.agent_id), event.body.text, 'bold', terminal)
     case 'agent.thought':
@@ -91,7 +91,7 @@ function stamped(time: number, lines: string[], terminal: Terminal): string[] {
 
 /** A heading, then text that is wrapped under itself. */
 function prose(heading: string, text: string, tone: Tone, terminal: Terminal, body?: Tone): string[] {
-  const whole = `${heading} ${neutral(text).trim()}`
+  const whole = `${heading} ${neutral(text).trim()}`.trimEnd()
   return wrap(whole, terminal.width - INDENT).map((line, index) => {
     const rest = index === 0 ? line.slice(heading.length) : line
     return (index === 0 ? terminal.paint(tone, heading) : '') + (body ? terminal.paint(body, rest) : rest)
@@ -102,8 +102,8 @@ function speaker(agentId: string | undefined): string {
   return agentId ? `Claude (subagent ${firstLine(agentId).slice(0, 8)}):` : 'Claude:'
 }
 
-function startedWith({ model, version }: EventBody<'agent.started'>): string {
-  return [version && `Claude Code ${neutral(version)}`, neutral(model)].filter(Boolean).join(', ')
+function startedLine({ model, version, resumed }: EventBody<'agent.started'>): string {
+  return `Claude Code ${version ? `${version} ` : ''}${resumed ? 'goes on' : 'is ready'} (${model})`
 }
 
 function retryText({ attempt, max_retries, delay_ms, failure }: EventBody<'agent.retried'>): string {

@@ -7,11 +7,14 @@ import { cut, firstLine, neutral, widthOf, wrap } from './text.ts'
 const ERROR_LINES = 5
 /** A target cut shorter than this says nothing; the verdict then stands on a line of its own. */
 const SHORTEST = 16
+/** The agent's own list of steps: `[PLAN]` shows what came of it. */
+const PLAN_TOOLS = new Set(['TodoWrite', 'TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet'])
 const FILE_TOOLS = new Set(['Read', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 
 /** `[TOOL] Write → src/x.ts ✓ (auto-approved)`, or why not. */
 export function toolLine(body: EventBody<'permission.decided'>, options: LineOptions): string[] {
   const { terminal } = options
+  if (PLAN_TOOLS.has(body.tool) && body.by === 'policy' && !options.verbose) return []
   const head = `${body.agent_id ? '↳ ' : ''}[TOOL] ${firstLine(body.tool)} → `
   const verdict = body.verdict === 'allow' ? `✓ (${approvedBy(body.by)})` : `✗ (${deniedBy(body.by)})`
   const painted = terminal.paint(body.verdict === 'allow' ? 'green' : 'red', verdict)
