@@ -98,7 +98,8 @@ function guard(child: ChildProcessWithoutNullStreams, guardian: Guardian, facts:
     guardian.ref()
     guardian.stdin.end()
     await gone
-    return (await sweepMarked(facts.marker)).left // finds nothing, unless the guardian itself was killed
+    if (guardian.exitCode === 0) return []
+    return (await sweepMarked(facts.marker)).left // the guardian itself was killed, or met something that would not die
   }
   let ended: Promise<FoundProcess[]> | undefined
   const end = () => {

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { secretId } from '../../../src/base/ids.ts'
+import { branded, type Marker, sessionMarker } from '../../../src/base/process/marker.ts'
+import { startTimeOf } from '../../../src/base/process/start-time.ts'
+import { findMarked, sweepMarked } from '../../../src/base/process/sweep.ts'
+import { allStarted, messyTool } from './messy-tool.ts'
+
+const PATH = '/usr/bin:/bin'
+
+test('marked processes are found with number, start time and command line', async t => {
+  const marker = sessionMarker(secretId())
+  const child = await sleeper(t, environment(marker))
+  const [found, ...more] = await findMarked(marker)
+  assert.deepEqual(found, { pid: child.pid, startTime: await startTimeOf(child.pid ?? 0), command: 'sleep 600' })
+  assert.deepEqual(more, [])
+})
+
+test('a double fork that keeps its environment is found by the marker', async t => {
+  const marker = sessionMarker(secretId())
+  const tool = messyTool('exit')
+  await once(spawn('/bin/sh', ['-c', tool.script], { env: environment(marker), stdio: 'ignore' }), 'exit')
+  t.after(() => endAll(tool.survivors()))
+  await allStarted(tool)
+  await sweepMarked(marker)
+  // The two that dropped their environment and lost their parent were never branded here.
+  assert.equal(tool.survivors().length, 2)
+})
+
+test('a double fork that drops its environment is found by the brand', async t => {
+  const marker = sessionMarker(secretId())
+  const tool = messyTool('exit')
+  const { command, args } = branded(marker, '/bin/sh', ['-c', tool.script])
+  await once(spawn(command, args, { env: { PATH }, stdio: 'ignore' }), 'exit')
+  t.after(() => endAll(tool.survivors()))
+  await allStarted(tool)
+  const { killed, left } = await sweepMarked(marker)
+  assert.deepEqual([killed.length, left, tool.survivors()], [5, [], []])
+})
+
+test('a tool that keeps starting new processes without the marker is ended with all of them', async t => {
+  const marker = sessionMarker(secretId())
+  const tool = messyTool('while :; do env -i sleep 600 & sleep 0.01; done')
+  const busy = spawn('/bin/sh', ['-c', tool.script], { env: environment(marker), stdio: 'ignore' })
+  t.after(() => endAll(tool.survivors()))
+  await allStarted(tool)
+  const exit = once(busy, 'exit')
+  const { killed, left } = await sweepMarked(marker)
+  assert.deepEqual(left, [])
+  assert.deepEqual(await exit, [null, 'SIGKILL'])
+  for (const victim of killed) assert.equal(await startTimeOf(victim.pid), undefined)
+})
+
+test('a sweep never ends the process that sweeps, even if it carries the marker', async () => {
+  const program = `
+    import { sweepMarked } from ${JSON.stringify(new URL('../../../src/base/process/sweep.ts', import.meta.url).href)}
+    const { killed } = await sweepMarked({ name: 'PCC_SESSION_MARK', value: process.env.PCC_SESSION_MARK })
+    console.log(killed.length)`
+  const env = environment(sessionMarker(secretId()))
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program], { env })
+  const [[output], exit] = await Promise.all([once(child.stdout, 'data'), once(child, 'exit')])
+  assert.deepEqual([String(output).trim(), exit], ['0', [0, null]])
+})
+
+test('a sweep with nothing to find ends nothing', async () => {
+  assert.deepEqual(await sweepMarked(sessionMarker(secretId())), { killed: [], left: [] })
+})
+
+test('a sweep ends exactly those that carry its marker, whatever the others carry', async t => {
+  const value = fc.stringMatching(/^[a-z0-9]{1,8}$/)
+  const neighbours = fc.record({
+    ours: value,
+    longer: value,
+    others: fc.array(value, { maxLength: 3 }),
+    run: fc.uuid(),
+  })
+  await fc.assert(
+    fc.asyncProperty(neighbours, async ({ ours, longer, others, run }) => {
+      const marker = sessionMarker(run + ours)
+      const strangers = [
+        { PATH },
+        environment(sessionMarker(run + ours + longer)),
+        environment(sessionMarker(longer + run + ours)),
+        environment({ name: `X${marker.name}`, value: marker.value }),
+        { PATH, NOTE: `${marker.name}=${marker.value}` },
+        ...others.filter(other => other !== ours).map(other => environment(sessionMarker(run + other))),
+      ]
+      const bystanders = await Promise.all(strangers.map(env => sleeper(t, env)))
+      const victims = await Promise.all([sleeper(t, environment(marker)), sleeper(t, environment(marker))])
+      const { killed } = await sweepMarked(marker)
+      assert.deepEqual(pids(killed), pids(victims))
+      for (const one of bystanders) assert.ok(await startTimeOf(one.pid ?? 0), 'a bystander was killed')
+      endAll(pids(bystanders))
+    }),
+    { numRuns: 15 },
+  )
+})
+
+function environment({ name, value }: Marker): Record<string, string> {
+  return { PATH, [name]: value }
+}
+
+async function sleeper(t: TestContext, env: Record<string, string>): Promise<ChildProcess> {
+  const child = spawn('sleep', ['600'], { env, stdio: 'ignore' })
+  t.after(() => child.kill('SIGKILL'))
+  await once(child, 'spawn')
+  return child
+}
+
+function pids(list: { pid?: number | undefined }[]): number[] {
+  return list.map(one => one.pid ?? 0).sort((a, b) => a - b)
+}
+
+function endAll(numbers: number[]): void {
+  for (const pid of numbers) process.kill(pid, 'SIGKILL')
+}
