@@ -96,7 +96,7 @@ export const SETTINGS = {
     about: 'Allow LOW risk requests without a person',
     project: 'tighten',
     tighten: both,
-    inForce: false,
+    inForce: true,
     also: ['auto_approve'],
   }),
   'permissions.safe_directories': texts({
@@ -189,7 +189,7 @@ export const SETTINGS = {
   }),
   'agents.append_prompt': text({
     standard: undefined,
-    about: "Text after the agent's own system prompt, in place of ours",
+    about: "Text behind pcc's own lines at the end of the agent's system prompt",
     project: 'trusted',
     inForce: true,
   }),

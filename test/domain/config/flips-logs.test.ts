@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { launch } from '../../daemon/daemon-process.ts'
+import { tempDir } from '../../support/world.ts'
+
+/** Starts and ends a daemon once over what its log already holds, and tells what the log is then. */
+async function logAfter(t: TestContext, settings: string, { before = '', old = [] as string[] } = {}) {
+  const home = tempDir(t)
+  const logs = join(home, 'pcc', 'logs')
+  mkdirSync(logs, { recursive: true })
+  writeFileSync(join(home, 'pcc', 'config.toml'), settings)
+  if (before) writeFileSync(join(logs, 'daemon.log'), before)
+  for (const name of old) writeFileSync(join(logs, name), 'old\n')
+  const { child, ended } = await launch(t, { home })
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0)
+  return { files: readdirSync(logs).sort(), text: readFileSync(join(logs, 'daemon.log'), 'utf8'), logs }
+}
+
+test('logs.level leaves out what is below it', async t => {
+  assert.match((await logAfter(t, '')).text, /daemon started/)
+  assert.doesNotMatch((await logAfter(t, 'logs.level = "error"\n')).text, /daemon started/)
+})
+
+test('logs.max_bytes puts the log aside when it would grow beyond it', async t => {
+  const before = 'x'.repeat(19_990)
+  assert.deepEqual((await logAfter(t, '', { before })).files, ['daemon.log'])
+  const small = await logAfter(t, 'logs.max_bytes = 20_000\n', { before })
+  assert.deepEqual(small.files, ['daemon.log', 'daemon.log.1'])
+  assert.equal(statSync(join(small.logs, 'daemon.log.1')).size, 19_990)
+})
+
+test('logs.keep is how many old ones stay', async t => {
+  const before = 'x'.repeat(19_990)
+  const old = ['daemon.log.1', 'daemon.log.2']
+  const all = await logAfter(t, 'logs.max_bytes = 20_000\n', { before, old })
+  assert.deepEqual(all.files, ['daemon.log', 'daemon.log.1', 'daemon.log.2', 'daemon.log.3'])
+  const two = await logAfter(t, 'logs.max_bytes = 20_000\nlogs.keep = 2\n', { before, old })
+  assert.deepEqual(two.files, ['daemon.log', 'daemon.log.1', 'daemon.log.2'])
+})

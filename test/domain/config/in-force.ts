@@ -1,0 +1,15 @@
+import type { SettingKey } from '../../../src/domain/config/settings.ts'
+
+/** For each setting in force, the test file that flips it and sees behaviour change. */
+export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
+  'permissions.auto_approve_low_risk': 'test/domain/config/flips-permissions.test.ts',
+  'data.directory': 'test/domain/config/data-directory.test.ts',
+  'agents.env': 'test/domain/config/flips-agent.test.ts',
+  'agents.setting_sources': 'test/domain/config/flips-agent.test.ts',
+  'agents.isolation': 'test/domain/config/flips-agent.test.ts',
+  'agents.path': 'test/domain/config/flips-agent.test.ts',
+  'agents.append_prompt': 'test/domain/config/flips-agent.test.ts',
+  'logs.level': 'test/domain/config/flips-logs.test.ts',
+  'logs.max_bytes': 'test/domain/config/flips-logs.test.ts',
+  'logs.keep': 'test/domain/config/flips-logs.test.ts',
+}
