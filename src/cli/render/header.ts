@@ -37,7 +37,7 @@ export function attachHeader(session: SessionView, terminal: Terminal): string[]
 
 /** Which keys end the watching, and which end the session. */
 export function keysHint(terminal: Terminal): string[] {
-  return ['', 'Ctrl+C to detach (session continues in background)', 'Ctrl+D to stop session', ''].map(line =>
+  return ['Ctrl+C to detach (session continues in background)', 'Ctrl+D to stop session', ''].map(line =>
     terminal.paint('dim', line),
   )
 }
