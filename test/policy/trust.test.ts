@@ -174,6 +174,10 @@ test('a yes can be taken back, and belongs to one project, by its real path', as
   assert.equal(await revokeTrust(one.places, link), true)
   assert.equal(await stateOf(one), 'untrusted')
   assert.equal(await revokeTrust(one.places, one.project), false)
+  await agree(other)
+  rmSync(other.project, { recursive: true })
+  assert.equal(await revokeTrust(one.places, other.project), true, 'also when the project is gone')
+  await assert.rejects(revokeTrust(one.places, other.project), { code: 'project_missing' })
 })
 
 test('a link inside the project is read through, one that leads out cannot be agreed to', async t => {
