@@ -7,9 +7,9 @@ import type { Places } from '../base/places.ts'
 import { programVersion } from '../base/version.ts'
 import type { Health } from '../domain/api.ts'
 import type { StoredEvent } from '../domain/event.ts'
-import { startDaemon } from './daemon-start.ts'
+import { serverSentEvents } from './connection/server-sent.ts'
+import { startDaemon } from './connection/start-daemon.ts'
 import { remoteError, warnOfVersion } from './report.ts'
-import { serverSentEvents } from './server-sent.ts'
 
 /** The daemon as the commands see it. Errors it answers with are thrown with its own words. */
 export interface Client {

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../domain/event.ts'
+import type { StoredEvent } from '../../domain/event.ts'
 
 /** Reads stored events from a server-sent stream; comments (heartbeats) are skipped. Ends quietly when aborted or cut. */
 export async function* serverSentEvents(

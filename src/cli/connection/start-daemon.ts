@@ -3,10 +3,10 @@ import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { AppError } from '../base/errors.ts'
-import type { Places } from '../base/places.ts'
-import type { ErrorReply } from '../domain/api.ts'
-import { RemoteError } from './report.ts'
+import { AppError } from '../../base/errors.ts'
+import type { Places } from '../../base/places.ts'
+import type { ErrorReply } from '../../domain/api.ts'
+import { RemoteError } from '../report.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -41,8 +41,8 @@ export async function startDaemon(places: Places, env: Env): Promise<'ready' | '
   throw new RemoteError(message)
 }
 
-/** Works from src/cli and from dist/cli alike. */
-const BIN = fileURLToPath(new URL('../../bin/pcc.js', import.meta.url))
+/** Works from src and from dist alike. */
+const BIN = fileURLToPath(new URL('../../../bin/pcc.js', import.meta.url))
 
 /** What the daemon inherits. The variables of an agent travel with each session instead, so none of them is here. */
 function daemonEnvironment(env: Env, places: Places): Record<string, string> {
