@@ -200,7 +200,7 @@ test('a link inside the project is read through, one that leads out cannot be ag
 
 test('a pipe in place of a file does not hang anybody', async t => {
   const it = world(t)
-  execFileSync('mkfifo', [join(it.project, '.mcp.json')])
+  execFileSync('sh', ['-c', 'mkfifo "$0"', join(it.project, '.mcp.json')])
   const { state, files } = await trustStatus(it.places, it.project)
   assert.deepEqual([state, files[0]?.refused?.problem], ['untrusted', 'not a regular file'])
 })

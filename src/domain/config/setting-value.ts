@@ -1,5 +1,5 @@
 import { isAbsolute, join, resolve } from 'node:path'
-import { parseToml } from '../../base/toml.ts'
+import { parseToml } from '../../base/toml/parse.ts'
 import { type SettingKey, settingOf } from './settings.ts'
 
 export type Checked = { ok: true; value: unknown } | { ok: false; problem: string }

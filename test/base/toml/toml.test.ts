@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { stringify } from 'smol-toml'
-import { parseToml, tomlLines } from '../../src/base/toml.ts'
-import { removeFromToml, setInToml } from '../../src/base/toml-edit.ts'
+import { removeFromToml, setInToml } from '../../../src/base/toml/edit.ts'
+import { parseToml, tomlLines } from '../../../src/base/toml/parse.ts'
 
 const set = (text: string, key: string, value: Parameters<typeof setInToml>[2]) =>
   setInToml(text, key.split('.'), value)

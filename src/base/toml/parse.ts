@@ -1,6 +1,6 @@
 import { parse, TomlError } from 'smol-toml'
-import { messageOf } from './errors.ts'
-import { scanToml } from './toml-scan.ts'
+import { messageOf } from '../errors.ts'
+import { scanToml } from './scan.ts'
 
 export type TomlTable = Record<string, unknown>
 export type ParsedToml = { ok: true; table: TomlTable } | { ok: false; line: number; problem: string }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { stringify } from 'smol-toml'
-import { parseToml, type TomlTable } from './toml.ts'
-import { scanToml, type TomlEntry, type TomlScan } from './toml-scan.ts'
+import { parseToml, type TomlTable } from './parse.ts'
+import { scanToml, type TomlEntry, type TomlScan } from './scan.ts'
 
 export type TomlValue = string | number | boolean | string[]
 

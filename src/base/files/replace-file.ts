@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { secretId } from './ids.ts'
+import { secretId } from '../ids.ts'
 
 /**
  * Puts a new content in place of a file at once: whoever reads it sees the old or the new, also after a power cut. A link
