@@ -44,7 +44,6 @@ function turnOf({ say, think, calls, fault, delayMs }: Step) {
     ...(calls && { tools: calls.map(toolOf) }),
     ...(fault && { fault: faultOf(fault) }),
     ...(delayMs !== undefined && { latency: delayMs }),
-    ...(fault?.kind === 'limit' && { rate_limits: undefined }),
   }
 }
 
@@ -52,7 +51,7 @@ function toolOf(call: Call) {
   if ('run' in call) return { Bash: { command: call.run, description: 'runs a command' } }
   if ('write' in call) return { Write: { file_path: `{{cwd}}/${call.write}`, content: call.content } }
   if ('delegate' in call) {
-    return { Agent: { description: 'helps', prompt: call.delegate, subagent_type: 'general-purpose' } }
+    return { Agent: { description: 'helps', prompt: call.delegate, subagent_type: call.to ?? 'general-purpose' } }
   }
   if ('plan' in call) {
     const status = { pending: 'pending', active: 'in_progress', done: 'completed' }

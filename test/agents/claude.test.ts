@@ -1,15 +1,4 @@
-import { openDriver } from '../../src/agents/open.ts'
-import { agentEnv } from '../support/world.ts'
-import { claudeModel } from './claude-model.ts'
+import { claude } from './claude-adapter.ts'
 import { conformance } from './conformance.ts'
 
-conformance('Claude Code', {
-  openDriver: options => openDriver('claude', options),
-  openModel: claudeModel,
-  env(home, url, login) {
-    const { ANTHROPIC_API_KEY: _key, ...loggedOut } = agentEnv(home, url)
-    if (login === 'none') return loggedOut
-    return agentEnv(home, url, login === 'key' ? 'key' : 'oauth')
-  },
-  tools: { run: 'Bash', write: 'Write', delegate: 'Agent' },
-})
+conformance('Claude Code', claude)

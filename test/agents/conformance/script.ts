@@ -22,7 +22,7 @@ export type Call =
   | { write: string; content: string }
   | { plan: { text: string; state: 'pending' | 'active' | 'done' }[] }
   | { ask: { question: string; options: string[]; several?: boolean } }
-  | { delegate: string }
+  | { delegate: string; to?: string }
 
 export type Fault =
   | { kind: 'limit'; resets: string }
