@@ -28,7 +28,7 @@ export interface Preparation {
 }
 
 /** Reads the settings for this project and cuts the caller's environment down to what the agent may see. */
-export async function prepare({ request }: { request: StartSession }, parts: PrepareParts): Promise<Preparation> {
+export async function prepare(request: StartSession, parts: PrepareParts): Promise<Preparation> {
   const { project } = request
   const trust = await trustStatus(parts.places, project)
   const loaded = await loadConfig({ places: parts.places, env: parts.env, project, trusted: trustedFile(trust) })

@@ -8,7 +8,7 @@ import type { Answer } from '../domain/session.ts'
 import type { Tx } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
 import { checkProject } from './check-project.ts'
-import { type Preparation, type PrepareParts, prepare } from './prepare.ts'
+import type { Preparation, PrepareParts } from './prepare.ts'
 import type { Parts, Run } from './run.ts'
 import { runSession } from './run-session.ts'
 import { nameFromTask, uniqueName } from './session-name.ts'
@@ -50,7 +50,7 @@ export class Supervisor {
     this.#refuseWhenClosed()
     const { store } = this.#options
     const project = await checkProject(request.project)
-    const ready = await prepare({ request: { ...request, project } }, this.#options)
+    const ready = await this.#prepare({ ...request, project })
     const { env: _, ...options } = request
     this.#refuseWhenClosed()
     const row = await store.transaction(async tx => {
@@ -85,7 +85,7 @@ export class Supervisor {
     const { parked, vendor_id: vendorId } = row
     if (!parked || vendorId === null) throw new AppError('ask_unknown', { id: row.id, ask: parked?.ask_id ?? '' })
     await checkProject(row.project)
-    const ready = await prepare({ request: { ...row.options, project: row.project, env } }, this.#options)
+    const ready = await this.#prepare({ ...row.options, project: row.project, env })
     this.#refuseWhenClosed()
     // From here to `#launch` nothing is awaited before the session counts as live: of two answers the first one wins.
     if (this.#live.has(row.id)) throw new AppError('ask_unknown', { id: row.id, ask: parked.ask_id })
@@ -126,6 +126,12 @@ export class Supervisor {
   /** Settles what would not end; their processes are the caller's to sweep. */
   async abandon(reason: string): Promise<void> {
     for (const { run } of this.#live.values()) await settle(run, this.#options, { as: 'stopped', reason })
+  }
+
+  /** Imported on use: what reads settings and trust is memory that a daemon without sessions need not hold. */
+  async #prepare(request: StartSession): Promise<Preparation> {
+    const { prepare } = await import('./prepare.ts')
+    return prepare(request, this.#options)
   }
 
   #refuseWhenClosed(): void {
