@@ -7,14 +7,14 @@ export interface Finding {
 }
 
 /**
- * Settings of Claude Code that neither run code nor widen rights. A list of what is harmless, not of what is not, so that
- * a setting we have never heard of is asked about.
+ * Settings of Claude Code that neither run code nor widen rights nor touch a person's own data (`cleanupPeriodDays` would
+ * delete past conversations). A list of what is harmless, not of what is not, so that a setting we have never heard of is
+ * asked about.
  */
 const HARMLESS_SETTINGS = new Set([
   '$schema',
   'alwaysThinkingEnabled',
   'attribution',
-  'cleanupPeriodDays',
   'deniedMcpServers',
   'disabledMcpjsonServers',
   'disableAutoMode',
@@ -132,6 +132,7 @@ function permissionsIn(value: unknown): Finding[] {
 }
 
 function objectFrom(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === '') return {}
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
     return isObject(value) ? value : undefined
