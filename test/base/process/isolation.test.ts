@@ -8,7 +8,7 @@ test('"marker" never makes a namespace', () => {
 })
 
 test('"auto" never hides who owns a file: it makes no user namespace', () => {
-  assert.ok(!probeNamespace('auto')?.flags.includes('--user'))
+  assert.ok(!probeNamespace('auto')?.enter.includes('--user'))
 })
 
 test('without the right to make namespaces, "auto" is the marker', () => {
@@ -16,17 +16,17 @@ test('without the right to make namespaces, "auto" is the marker', () => {
 })
 
 test('without that right, "namespace" goes through a user namespace, or says that it is only the marker', () => {
-  const flags = unprivileged('namespace')
-  assert.ok(flags === undefined || flags.includes('--user'), String(flags))
+  const words = unprivileged('namespace')
+  assert.ok(words === undefined || words.includes('--user'), String(words))
 })
 
-/** The flags that a process finds which may not mount or unshare: this user, or root without that capability. */
+/** The command that a process finds which may not mount or unshare: this user, or root without that capability. */
 function unprivileged(isolation: Isolation): string[] | undefined {
   const program = `
     import { probeNamespace } from ${JSON.stringify(new URL('../../../src/base/process/isolation.ts', import.meta.url).href)}
-    console.log(JSON.stringify(probeNamespace('${isolation}')?.flags ?? null))`
+    console.log(JSON.stringify(probeNamespace('${isolation}')?.enter ?? null))`
   const drop = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-sys_admin'] : ['env']
   const [command = '', ...args] = [...drop, process.execPath, '--input-type=module-typescript', '-e', program]
-  const flags: string[] | null = JSON.parse(execFileSync(command, args, { encoding: 'utf8' }))
-  return flags ?? undefined
+  const enter: string[] | null = JSON.parse(execFileSync(command, args, { encoding: 'utf8' }))
+  return enter ?? undefined
 }
