@@ -1,4 +1,5 @@
 import { readHotCall } from './hot/flags.ts'
+import { runHot } from './hot/run.ts'
 
 /**
  * Everything starts here. A hot command (`list`, `status`) goes the short way: no commander, no zod, no HTTP library
@@ -14,7 +15,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 try {
   const hot = readHotCall(argv)
-  const answered = hot !== undefined && (await (await import('./hot/run.ts')).runHot(hot))
+  const answered = hot !== undefined && (await runHot(hot))
   if (!answered) process.exitCode = await (await import('./program.ts')).runProgram(argv)
 } catch (error) {
   const { reportError } = await import('./report.ts')

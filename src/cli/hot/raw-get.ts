@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { connect } from 'node:net'
+// An ESM import of a built-in module costs more than this: it reads every export, lazy ones too.
+const { readFileSync } = process.getBuiltinModule('node:fs')
+const { connect } = process.getBuiltinModule('node:net')
 
 export interface RawReply {
   status: number

@@ -30,26 +30,29 @@ export async function showList(options: ListOptions, { get, terminal, out }: Sho
   const query = new URLSearchParams()
   if (options.status) query.set('status', options.status)
   if (options.project) query.set('project', absolute(options.project))
+  // Loaded while the daemon answers.
+  const table = options.json ? undefined : import('../render/list-table.ts')
   const { sessions } = (await get(`/sessions${query.size ? `?${query}` : ''}`)) as { sessions: SessionView[] }
-  if (options.json) return out(JSON.stringify({ sessions }, null, 2))
+  if (!table) return out(JSON.stringify({ sessions }, null, 2))
   if (sessions.length === 0) return out(emptyList(options))
-  const { listTable } = await import('../render/list-table.ts')
+  const { listTable } = await table
   for (const line of listTable(sessions, terminal, Date.now())) out(line)
 }
 
 /** The body of `pcc status`. */
 export async function showStatus(options: StatusOptions, { get, terminal, out }: Shown): Promise<void> {
   const path = `/sessions/${encodeURIComponent(options.ref)}`
+  const page = options.json ? undefined : import('../render/session-page.ts')
   const session = (await get(path)) as SessionView
   const history = options.showHistory ? await eventsOf(get, `${path}/events?tail=${HISTORY}`) : undefined
   const decisions = options.showDecisions ? await eventsOf(get, `${path}/events?kinds=${DECISIONS}`) : undefined
-  if (options.json) {
+  if (!page) {
     const extra = { ...(history && { history }), ...(decisions && { decisions }) }
     return out(JSON.stringify({ ...session, ...extra }, null, 2))
   }
-  const { sessionPage } = await import('../render/session-page.ts')
-  const page = { terminal, now: Date.now(), cwd: process.cwd(), home: process.env['HOME'] }
-  for (const line of sessionPage(session, page)) out(line)
+  const { sessionPage } = await page
+  const here = { terminal, now: Date.now(), cwd: process.cwd(), home: process.env['HOME'] }
+  for (const line of sessionPage(session, here)) out(line)
   if (!history && !decisions) return
   const { eventLines } = await import('../render/event-lines.ts')
   for (const [title, events] of [
