@@ -10,6 +10,8 @@ export interface DriverOptions {
   log?: ((line: string) => void) | undefined
   /** How long an ask may take before it counts as refused. */
   askDeadlineMs?: number | undefined
+  /** How long a resumed session without a prompt waits for the call that was parked. */
+  reofferMs?: number | undefined
   /** How long a warm process waits for its session. */
   warmForMs?: number | undefined
 }

@@ -12,18 +12,20 @@ import { WarmPool } from './warm-pool.ts'
 /** A person at a terminal may be away for a while; whoever asks decides sooner when to park. */
 const ASK_DEADLINE_MS = 60 * 60_000
 const WARM_FOR_MS = 5 * 60_000
+/** A parked call is offered again within a second of the start, on a crowded machine in some. */
+const REOFFER_MS = 30_000
 
 /** Drives Claude Code through the vendor's library. */
 export function claudeDriver(driver: DriverOptions = {}): Driver {
   const { executable, appendPrompt, log = () => undefined } = driver
-  const { askDeadlineMs = ASK_DEADLINE_MS, warmForMs = WARM_FOR_MS } = driver
+  const { askDeadlineMs = ASK_DEADLINE_MS, warmForMs = WARM_FOR_MS, reofferMs = REOFFER_MS } = driver
   const guard = openGuard()
   const pool = new WarmPool(warmForMs)
   const prepare = (open: OpenSession) => {
     const gate = new Gate(askDeadlineMs)
     const agent = new AgentProcess({ guard, isolation: open.isolation, marker: open.marker ?? secretId(16) })
     const options = optionsFor(open, { gate, agent, executable, appendPrompt })
-    return { seat: { gate, agent, askDeadlineMs }, options }
+    return { seat: { gate, agent, askDeadlineMs, reofferMs }, options }
   }
   const cold = (open: OpenSession) => {
     const { seat, options } = prepare(open)

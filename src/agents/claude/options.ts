@@ -25,11 +25,14 @@ export function optionsFor(open: OpenSession, { gate, agent, executable, appendP
     hooks: gate.hooks(),
     canUseTool: gate.canUseTool,
     spawnClaudeCodeProcess: agent.spawn,
+    // Without it a call that was put off is offered again, on resume, before our hook is there to judge it.
+    extraArgs: { 'await-initialize': null },
     ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
     ...(open.model !== undefined && { model: open.model }),
     ...(open.maxTurns !== undefined && { maxTurns: open.maxTurns }),
     ...(open.allowedTools && { allowedTools: open.allowedTools }),
     ...(open.disallowedTools && { disallowedTools: open.disallowedTools }),
+    ...(open.strictMcp && { strictMcpConfig: true }),
     ...(open.resume && { resume: open.resume.vendorId, forkSession: open.resume.fork }),
   }
 }

@@ -1,9 +1,10 @@
+import type { DriverOptions } from '../../../src/agents/open.ts'
 import type { Driver, SessionEvent } from '../../../src/domain/session.ts'
 import type { Model, Script } from './script.ts'
 
 /** What a driver brings to be held against the contract. */
 export interface Adapter {
-  openDriver(options?: { askDeadlineMs?: number; warmForMs?: number; executable?: string }): Promise<Driver>
+  openDriver(options?: DriverOptions): Promise<Driver>
   openModel(scripts: Script[]): Promise<Model>
   /** The whole environment of an agent that talks to the model at `url`. */
   env(home: string, url: string, login: Login): Record<string, string>
