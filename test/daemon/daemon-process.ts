@@ -117,7 +117,9 @@ async function openStream(places: Places, path: string, headers: Record<string, 
   const asked = request({ socketPath: places.socket, path, headers: headersFor(places, headers), agent: false })
   asked.end()
   const [response] = (await once(asked, 'response')) as [IncomingMessage]
+  // Closing a stream on our side is an error to both of its ends.
   asked.on('error', () => {})
+  response.on('error', () => {})
   const lines = createInterface({ input: response })
   async function* events(): AsyncGenerator<StoredEvent> {
     for await (const line of lines) if (line.startsWith('data: ')) yield JSON.parse(line.slice(6)) as StoredEvent
@@ -134,6 +136,9 @@ async function openStream(places: Places, path: string, headers: Record<string, 
         if (match(value)) return seen
       }
     },
-    close: () => asked.destroy(),
+    close: () => {
+      lines.close()
+      asked.destroy()
+    },
   }
 }
