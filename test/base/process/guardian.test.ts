@@ -72,7 +72,7 @@ for (const level of levels) {
   })
 
   test(`${level}: what an agent leaves behind when it exits is ended`, async t => {
-    const tool = messyTool('read go; exit 3')
+    const tool = messyTool(t, 'read go; exit 3')
     const child = shell(t, tool.script)
     await allStarted(tool)
     child.stdin.end('go\n')
@@ -82,7 +82,7 @@ for (const level of levels) {
   })
 
   test(`${level}: what an agent leaves behind when it is killed is ended, without anybody asking`, async t => {
-    const tool = messyTool('cat /proc/self/stat; exec sleep 600')
+    const tool = messyTool(t, 'cat /proc/self/stat; exec sleep 600')
     const child = shell(t, tool.script)
     await allStarted(tool)
     const { pid: agent } = await agentOf(child)
@@ -92,7 +92,7 @@ for (const level of levels) {
   })
 
   test(`${level}: end() kills the agent and its tools, and may be called again`, async t => {
-    const tool = messyTool('trap "" TERM; cat')
+    const tool = messyTool(t, 'trap "" TERM; cat')
     const child = shell(t, tool.script)
     await allStarted(tool)
     const exit = once(child, 'exit')

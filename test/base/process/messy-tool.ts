@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
@@ -14,13 +15,16 @@ export interface MessyTool {
   untilNone(): Promise<void>
 }
 
-/** A shell script that starts its five children, says `ready`, and goes on with `then`. */
-export function messyTool(then: string): MessyTool {
+/** A shell script that starts its five children, says `ready`, and goes on with `then`. Whatever survives ends with the test. */
+export function messyTool(t: TestContext, then: string): MessyTool {
   const length = `600.${randomInt(1e9, 1e10)}`
   const survivors = () =>
     readdirSync('/proc')
       .map(Number)
       .filter(pid => Number.isInteger(pid) && sleeps(pid, length))
+  t.after(() => {
+    for (const pid of survivors()) process.kill(pid, 'SIGKILL')
+  })
   return {
     script: [
       `sleep ${length} &`,

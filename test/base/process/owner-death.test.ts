@@ -68,7 +68,7 @@ interface Owned {
 }
 
 async function startOwner(t: TestContext, level: string, then = 'cat'): Promise<Owned> {
-  const tool = messyTool(then)
+  const tool = messyTool(t, then)
   const marker = secretId()
   const program = fileURLToPath(new URL('owner.ts', import.meta.url))
   const owner = spawn(process.execPath, [program, level, marker, tool.script], {
