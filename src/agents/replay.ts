@@ -112,6 +112,9 @@ class ReplaySession implements Session {
       case 'interrupt':
         this.#conversation.interrupting()
         return false
+      case 'call':
+        this.#tell(this.#conversation.called(note.request))
+        return false
       case 'ask':
         await this.#ask(note)
         return false
@@ -128,8 +131,6 @@ class ReplaySession implements Session {
     const asks = checkedAsks(this.#open.asks, ASK_DEADLINE_MS)
     const { kind, request, reply: recorded } = line
     const { callId } = request
-    if (kind === 'permission') this.#tell(this.#conversation.called(request))
-    else this.#tell(this.#conversation.called(questionCall(line)))
     const given =
       kind === 'permission'
         ? await asks.permission(request, this.#closed.signal)
@@ -163,9 +164,4 @@ function decisive(reply: Verdict | Answer | Park): unknown {
   if ('park' in reply) return 'park'
   if ('verdict' in reply) return reply.verdict === 'allow' ? 'allow' : 'deny'
   return 'declined' in reply ? 'declined' : reply.answers
-}
-
-function questionCall({ request }: Extract<AskLine, { kind: 'question' }>) {
-  const { callId, questions, agentId } = request
-  return { callId, tool: 'AskUserQuestion', input: { questions }, cwd: '', ...(agentId && { agentId }) }
 }

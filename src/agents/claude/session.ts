@@ -152,7 +152,10 @@ export class ClaudeSession implements Session {
   #bind(): void {
     this.#seat.gate.bind({
       asks: checkedAsks(this.#open.asks, this.#seat.askDeadlineMs),
-      called: request => this.#tell(this.#conversation.called(request)),
+      called: request => {
+        this.#recorder?.note({ pcc: 'call', request })
+        this.#tell(this.#conversation.called(request))
+      },
       asked: ask => this.#recorder?.note({ pcc: 'ask', ...ask }),
     })
   }
