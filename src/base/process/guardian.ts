@@ -86,6 +86,7 @@ function startGuardian(marker: Marker): Guardian {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })
+  guardian.on('error', () => undefined) // it could not start: then it is gone, and so is its agent
   guardian.unref()
   if (guardian.stdin instanceof Socket) guardian.stdin.unref()
   guardian.stdin.on('error', () => undefined) // it was killed: its 'exit' is dealt with

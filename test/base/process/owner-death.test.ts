@@ -33,8 +33,9 @@ for (const level of levels) {
     await untilNothingCarries(marker)
   })
 
-  test(`${level}: SIGTERM to the guardian's group ends what it guards`, async t => {
-    const { tool, marker } = await startOwner(t, level)
+  test(`${level}: SIGTERM to the guardian's group ends what it guards, even if the owner hangs`, async t => {
+    const { owner, tool, marker } = await startOwner(t, level)
+    owner.kill('SIGSTOP')
     process.kill(-guardianOf(marker), 'SIGTERM')
     await tool.untilNone()
     await untilNothingCarries(marker)
