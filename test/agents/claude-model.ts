@@ -9,9 +9,7 @@ export async function claudeModel(scripts: Script[]): Promise<Model> {
     url,
     told: () => toldTo(simulator),
     async hears(text) {
-      await simulator.waitForRequest(
-        request => request.prompt.includes(text) || request.tool_results.some(result => result.text.includes(text)),
-      )
+      await simulator.waitForRequest(request => JSON.stringify(request.body.messages).includes(text))
     },
     async restart(next = scripts) {
       await simulator.close()

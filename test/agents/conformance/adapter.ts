@@ -1,4 +1,4 @@
-import type { DriverOptions } from '../../../src/agents/open.ts'
+import type { DriverOptions } from '../../../src/agents/driver-options.ts'
 import type { Driver, SessionEvent } from '../../../src/domain/session.ts'
 import type { Model, Script } from './script.ts'
 

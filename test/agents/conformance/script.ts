@@ -33,7 +33,7 @@ export interface Model extends AsyncDisposable {
   readonly url: string
   /** Everything that tools gave back to it, over all requests of its present life. */
   told(): string
-  /** Resolves with the next request whose tool results or prompt hold this text. */
+  /** Resolves with the first request, past or to come, that holds this text. */
   hears(text: string): Promise<void>
   /** Ends it and starts another on the same port: whatever it remembered is gone. */
   restart(scripts?: Script[]): Promise<void>

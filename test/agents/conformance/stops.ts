@@ -51,6 +51,44 @@ export function stopCases(adapter: Adapter): void {
     assert.equal(world.has('two.txt'), false)
   })
 
+  test("a pause while a subagent works lets the subagent's tool finish and stops all of it", async t => {
+    const world = await World.open(t, adapter, [
+      {
+        prompt: 'send a helper',
+        steps: [{ calls: [{ delegate: 'Work long.' }] }, { calls: [{ run: 'touch main.txt' }] }, { say: 'End.' }],
+      },
+      {
+        prompt: 'Work long',
+        steps: [
+          { calls: [{ run: 'touch begun; sleep 0.7; touch first.txt' }] },
+          { calls: [{ run: 'touch second.txt' }] },
+          { say: 'Made.' },
+        ],
+      },
+    ])
+    const talk = await world.talk('send a helper')
+    await until(() => world.has('begun'))
+    await talk.session.pause()
+    assert.equal((await talk.turn()).outcome, 'paused')
+    assert.deepEqual(
+      ['first.txt', 'second.txt', 'main.txt'].map(name => world.has(name)),
+      [true, false, false],
+    )
+  })
+
+  test('a prompt in the middle of a turn is heard by the model, and no end of a turn is lost', async t => {
+    const world = await World.open(t, adapter, [
+      { prompt: 'work', steps: [{ calls: [{ run: 'touch begun; sleep 0.7' }] }, { say: 'I heard you.' }] },
+    ])
+    const talk = await world.talk('work')
+    await until(() => world.has('begun'))
+    await talk.session.prompt('mind the gap')
+    const ended = await talk.turn()
+    assert.equal(ended.outcome, 'completed')
+    assert.equal(ended.text, 'I heard you.')
+    await world.model.hears('mind the gap')
+  })
+
   test('an interrupt kills the running tool at once, and the next prompt goes on', async t => {
     const world = await World.open(t, adapter, [
       {

@@ -30,7 +30,7 @@ export function apiFailure({ error = 'unknown', status, message }: ApiError): Fa
   const told = message || `the vendor's API failed (${error})`
   return {
     kind,
-    message: kind === 'auth' ? howToLogIn(told) : told,
+    message: kind === 'auth' ? howToLogIn(told, status ?? undefined) : told,
     ...(typeof status === 'number' && { status }),
   }
 }
@@ -42,7 +42,8 @@ function kindOf(error: string, status: number | undefined): FailureKind {
 }
 
 /** The vendor says "Please run /login", which nobody can do here: one message says what helps. */
-function howToLogIn(told: string): string {
+function howToLogIn(told: string, status: number | undefined): string {
   const { message, next } = new AppError('agent_not_logged_in', {})
-  return `${message} ${next} (It said: ${told})`
+  const what = status === undefined ? message : `The login was refused (${told}).`
+  return `${what} ${next}`
 }
