@@ -30,7 +30,10 @@ test('a hot command imports exactly these few files, and neither commander, zod 
     'src/cli/hot/run.ts',
     'src/cli/hot/show.ts',
     'src/cli/main.ts',
+    'src/cli/render/format.ts',
+    'src/cli/render/list-table.ts',
     'src/cli/render/paint.ts',
+    'src/cli/render/text.ts',
   ])
   assert.ok(builtins.includes('NativeModule net'), 'the list of built-in modules is real')
   const heavy = builtins.filter(name => /NativeModule (_?http|https|tls|_tls|http2|child_process|readline)/.test(name))

@@ -1,5 +1,6 @@
 import { dataDirectoryHint } from '../../base/data-directory-hint.ts'
 import { placesFor } from '../../base/places.ts'
+import { programVersion } from '../../base/version.ts'
 import { terminalOf } from '../render/paint.ts'
 import type { HotCall } from './flags.ts'
 import { rawGet } from './raw-get.ts'
@@ -45,8 +46,8 @@ class NobodyAnswers extends Error {}
 /** After an update the old daemon still runs: it answers, but the person should know. */
 async function compareVersions(running: string | undefined, quiet: boolean): Promise<void> {
   if (running === undefined || quiet) return
-  const { programVersion } = await import('../../base/version.ts')
-  if (running !== programVersion()) (await import('../report.ts')).warnOfVersion(running, programVersion())
+  const own = programVersion()
+  if (running !== own) (await import('../report.ts')).warnOfVersion(running, own)
 }
 
 function text(value: string | true | undefined): string | undefined {
