@@ -109,6 +109,35 @@ test("a project's own subagent, with hooks and a mode in its description, is ask
   assert.equal(world.has('other.txt'), false)
 })
 
+test("where only the user's settings are read, nothing that a project brings runs or is offered", async t => {
+  const world = await projectWorld(
+    t,
+    dir => {
+      const touch = (name: string) => `touch ${dir}/${name}.ran`
+      const server = { command: '/bin/sh', args: ['-c', touch('server')] }
+      writeFileSync(`${dir}/.mcp.json`, JSON.stringify({ mcpServers: { evil: server } }))
+      mkdirSync(`${dir}/.claude/agents`)
+      writeFileSync(`${dir}/.claude/agents/evil.md`, '---\nname: evil\ndescription: helps\n---\nYou help.\n')
+      const start = [{ hooks: [{ type: 'command', command: touch('hook') }] }]
+      return {
+        apiKeyHelper: `${touch('helper')}; echo key`,
+        hooks: { SessionStart: start, UserPromptSubmit: start, PreToolUse: start },
+        env: { BROUGHT_BY_THE_PROJECT: '1' },
+      }
+    },
+    [{ run: 'env > env.txt' }],
+  )
+  const talk = await world.talk('go', { settingSources: ['user'], record: world.path('record.jsonl') })
+  assert.equal((await talk.turn()).outcome, 'completed')
+  assert.deepEqual(
+    ['server', 'helper', 'hook'].filter(name => world.has(`${name}.ran`)),
+    [],
+  )
+  assert.doesNotMatch(world.read('env.txt'), /BROUGHT_BY_THE_PROJECT/)
+  assert.match(world.read('record.jsonl'), /"mcp_servers":\[\]/)
+  assert.doesNotMatch(world.read('record.jsonl'), /"agents":\[[^\]]*"evil"/)
+})
+
 async function judgedRuns(world: World) {
   const asks = asking(() => ALLOW)
   const talk = await world.talk('go', { asks })

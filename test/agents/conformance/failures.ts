@@ -122,6 +122,15 @@ export function failureCases(adapter: Adapter): void {
     assert.match(ended.failure?.message ?? '', /gone/)
   })
 
+  test('a recording that cannot be written fails the session before the agent starts', async t => {
+    const world = await World.open(t, adapter, [{ prompt: 'x', steps: [{ say: 'x' }] }])
+    const talk = await world.talk('x', { record: world.path('gone/recording.jsonl') })
+    const ended = await talk.until('ended')
+    assert.equal(ended.reason, 'failed')
+    assert.match(ended.failure?.message ?? '', /recording\.jsonl/)
+    assert.equal(talk.session.pid, undefined)
+  })
+
   const impostors = {
     'talks garbage and leaves': 'echo "not json at all"; echo "{\\"type\\":\\"result\\"}"; exit 3',
     'ends at once': 'exit 0',
