@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { AppError } from '../../base/errors.ts'
+import { AppError, messageOf } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import type { ErrorReply } from '../../domain/api.ts'
 import { RemoteError } from '../report.ts'
@@ -15,9 +15,9 @@ const READY_MS = 30_000
 
 /** Starts the daemon in the background and waits until it is ready. `running`: another one was first. */
 export async function startDaemon(places: Places, env: Env): Promise<'ready' | 'running'> {
-  mkdirSync(places.run, { recursive: true, mode: 0o700 })
-  const errFile = join(places.run, 'daemon.err')
-  const errors = openSync(errFile, 'w', 0o600)
+  const failed = (problem: string) => new AppError('daemon_unreachable', { home: places.home, problem })
+  const errFile = join(places.run, `daemon-${process.pid}.err`)
+  const errors = openErrorFile(errFile, failed)
   const child = spawn(
     process.execPath,
     [BIN, '--config', places.configFile, '--data-dir', places.data, 'daemon', 'run'],
@@ -31,9 +31,10 @@ export async function startDaemon(places: Places, env: Env): Promise<'ready' | '
   closeSync(errors)
   child.unref()
   const line = await firstLineOf({ child, stdout: child.stdout as Readable })
-  const failed = (problem: string) => new AppError('daemon_unreachable', { home: places.home, problem })
+  const words = lastWords(errFile)
+  rmSync(errFile, { force: true })
   if (line === 'late') throw failed(`it was not ready within ${READY_MS / 1000} s`)
-  if (line === undefined) throw failed(lastWords(errFile))
+  if (line === undefined) throw failed(words)
   const message = parsed(line)
   if (message === undefined) throw failed(`it said ${JSON.stringify(line.slice(0, 200))}`)
   if (!('error' in message)) return 'ready'
@@ -71,6 +72,16 @@ function firstLineOf({ child, stdout }: { child: ChildProcess; stdout: Readable 
     stdout.on('end', () => finish(text || undefined))
     child.once('error', () => finish(undefined))
   })
+}
+
+/** Where the daemon's last words go if it dies before it has a log. */
+function openErrorFile(file: string, failed: (problem: string) => AppError): number {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    return openSync(file, 'w', 0o600)
+  } catch (error) {
+    throw failed(messageOf(error))
+  }
 }
 
 function parsed(line: string): { ready: true } | ErrorReply | undefined {

@@ -5,7 +5,7 @@ export const HOT_FLAGS = {
 } as const satisfies Record<string, Record<string, 'value' | 'switch'>>
 
 /** Options of every command; they stand before or after its name. */
-export const GLOBAL_FLAGS = {
+const GLOBAL_FLAGS = {
   '--config': 'value',
   '--data-dir': 'value',
   '--verbose': 'switch',
