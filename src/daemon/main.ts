@@ -2,9 +2,9 @@ import { setFlagsFromString } from 'node:v8'
 import { AppError, messageOf } from '../base/errors.ts'
 import { shortId } from '../base/ids.ts'
 import type { Places } from '../base/places.ts'
-import { makeDirectories } from './directories.ts'
-import { takeLock } from './lock.ts'
-import { announce } from './readiness.ts'
+import { makeDirectories } from './start/directories.ts'
+import { takeLock } from './start/lock.ts'
+import { announce } from './start/readiness.ts'
 
 export interface RunDaemon {
   places: Places

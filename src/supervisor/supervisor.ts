@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../base/errors.ts'
 import { secretId, shortId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
@@ -7,12 +6,14 @@ import type { NewEvent } from '../domain/event.ts'
 import type { Answer } from '../domain/session.ts'
 import type { Tx } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
-import { checkProject } from './check-project.ts'
-import type { Preparation, PrepareParts } from './prepare.ts'
+import { endAgent } from './end-agent.ts'
 import type { Parts, Run } from './run.ts'
 import { runSession } from './run-session.ts'
-import { nameFromTask, uniqueName } from './session-name.ts'
 import { settle } from './settle.ts'
+import { checkProject } from './start/check-project.ts'
+import { newRun, type Start } from './start/new-run.ts'
+import type { Preparation, PrepareParts } from './start/prepare.ts'
+import { nameFromTask, uniqueName } from './start/session-name.ts'
 
 export interface SupervisorOptions extends Parts, PrepareParts {
   /** This boot of the daemon: the owner of every session it runs. */
@@ -108,7 +109,7 @@ export class Supervisor {
     const live = this.#live.get(id)
     if (!live) return
     live.run.stopping ??= reason
-    await endAgent(live)
+    await endAgent(live.run, live.done)
     await live.done
   }
 
@@ -130,7 +131,7 @@ export class Supervisor {
 
   /** Imported on use: what reads settings and trust is memory that a daemon without sessions need not hold. */
   async #prepare(request: StartSession): Promise<Preparation> {
-    const { prepare } = await import('./prepare.ts')
+    const { prepare } = await import('./start/prepare.ts')
     return prepare(request, this.#options)
   }
 
@@ -175,59 +176,8 @@ export class Supervisor {
   }
 }
 
-/** Interrupts; an agent that does not end its turn for that is closed under it. */
-async function endAgent({ run, done }: Live): Promise<void> {
-  const session = run.session
-  if (!session) return
-  const patience = new AbortController()
-  const interrupted = session.interrupt().then(
-    () => done,
-    () => undefined, // an agent that cannot be interrupted is closed
-  )
-  await Promise.race([interrupted, sleep(INTERRUPT_MS, undefined, { signal: patience.signal }).catch(() => {})])
-  patience.abort()
-  if (run.session === session) await session[Symbol.asyncDispose]()
-}
-
-/** An interrupt takes about 10 ms; this is for an agent that hangs. */
-const INTERRUPT_MS = 3_000
-
 /** Longer than any client needs to open its stream, short enough that a lost one does not hold an agent up. */
 const ATTACH_GRACE_MS = 10_000
-
-interface Start {
-  prompt?: string
-  resume?: { vendorId: string; fork: boolean } | undefined
-  answer?: Run['answer']
-  /** Written to the row before the agent starts. */
-  first?: Partial<SessionRow>
-}
-
-function newRun(row: SessionRow, ready: Preparation, start: Start & { log: Log }): Run {
-  return {
-    id: row.id,
-    row,
-    driver: ready.driver,
-    open: {
-      ...ready.open,
-      id: row.id,
-      prompt: start.prompt,
-      resume: start.resume,
-      marker: row.marker ?? undefined,
-    },
-    policy: ready.policy,
-    log: start.log,
-    calls: new Map(),
-    callWaiters: new Map(),
-    parking: new Map(),
-    answer: start.answer,
-    limit: undefined,
-    session: undefined,
-    opened: Promise.withResolvers(),
-    stopping: undefined,
-    over: false,
-  }
-}
 
 function resumeOf({ resume }: StartSession): { vendorId: string; fork: boolean } | undefined {
   return resume && { vendorId: resume.vendor_id, fork: resume.fork }

@@ -174,7 +174,7 @@ test('a long home gets a short socket in a closed directory of its owner', async
 })
 
 test('a shared socket directory that is a link or open to others is not used', async t => {
-  const { makeDirectories } = await import('../../src/daemon/directories.ts')
+  const { makeDirectories } = await import('../../src/daemon/start/directories.ts')
   const base = tempDir(t)
   const places = { ...placesFor({ env: { PCC_HOME: join(base, 'h') } }), socket: join(base, 'shared', 'x.sock') }
   makeDirectories(places)

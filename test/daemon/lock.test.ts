@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { AppError } from '../../src/base/errors.ts'
 import { placesFor } from '../../src/base/places.ts'
 import { startTimeOf } from '../../src/base/process/start-time.ts'
-import { takeLock } from '../../src/daemon/lock.ts'
+import { takeLock } from '../../src/daemon/start/lock.ts'
 import { tempDir } from '../support/world.ts'
 import { launch, startDaemon } from './daemon-process.ts'
 

@@ -16,7 +16,7 @@ interface Desk {
 }
 
 /** Told to the agent when nobody can be asked, so that it goes on with what it can do. */
-export const NOBODY_ATTACHED =
+const NOBODY_ATTACHED =
   'nobody is attached to approve this; go on without it, use the file tools inside the project, and say in your report that it was skipped'
 
 /** May this call happen? The policy decides, or a person at an attached terminal, or nobody: then it is denied at once. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { AppError, messageOf } from '../base/errors.ts'
-import type { Places } from '../base/places.ts'
-import { isAlive, startTimeOf } from '../base/process/start-time.ts'
+import { AppError, messageOf } from '../../base/errors.ts'
+import type { Places } from '../../base/places.ts'
+import { isAlive, startTimeOf } from '../../base/process/start-time.ts'
 
 export interface Holder {
   pid: number

@@ -1,6 +1,6 @@
-import type { OpenAsk, SessionView } from '../domain/api.ts'
-import { statusOf } from '../domain/session-status.ts'
-import type { SessionRow } from '../store/tables.ts'
+import type { OpenAsk, SessionView } from '../../domain/api.ts'
+import { statusOf } from '../../domain/session-status.ts'
+import type { SessionRow } from '../../store/tables.ts'
 
 /** A session as the API shows it. A parked question is an open ask too: it can be answered. */
 export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): SessionView {

@@ -1,6 +1,6 @@
-import { sessionMarker } from '../base/process/marker.ts'
-import { sweepMarked } from '../base/process/sweep.ts'
-import type { World } from './world.ts'
+import { sessionMarker } from '../../base/process/marker.ts'
+import { sweepMarked } from '../../base/process/sweep.ts'
+import type { World } from '../world.ts'
 
 /**
  * An earlier daemon that died should have taken its agents along (their guardians see to it). Whatever is left all the same

@@ -1,12 +1,12 @@
 import fastify, { type FastifyInstance } from 'fastify'
+import { answerRoutes } from '../routes/answers.ts'
+import { daemonRoutes } from '../routes/daemon.ts'
+import { eventRoutes } from '../routes/events.ts'
+import { sessionRoutes } from '../routes/sessions.ts'
+import { steerRoutes } from '../routes/steer.ts'
+import type { World } from '../world.ts'
 import { installErrors } from './errors.ts'
 import { hasToken, installGuard } from './guard.ts'
-import { answerRoutes } from './routes/answers.ts'
-import { daemonRoutes } from './routes/daemon.ts'
-import { eventRoutes } from './routes/events.ts'
-import { sessionRoutes } from './routes/sessions.ts'
-import { steerRoutes } from './routes/steer.ts'
-import type { World } from './world.ts'
 
 /** A task may be a million characters, and JSON writes some of them in six. */
 const MAX_BODY_BYTES = 8_000_000

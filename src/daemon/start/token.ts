@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { secretId } from '../base/ids.ts'
+import { secretId } from '../../base/ids.ts'
 
 /** The bearer token of this installation: made once, kept in a file that only its owner can read. */
 export function tokenIn(file: string): string {

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
-import type { AppError } from '../base/errors.ts'
-import { errorReply } from './error-reply.ts'
+import type { AppError } from '../../base/errors.ts'
+import { errorReply } from '../http/error-reply.ts'
 
 export type Readiness = { ready: true } | { error: AppError }
 

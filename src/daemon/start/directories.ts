@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { AppError } from '../base/errors.ts'
-import type { Places } from '../base/places.ts'
+import { AppError } from '../../base/errors.ts'
+import type { Places } from '../../base/places.ts'
 
 /** Makes the daemon's directories, readable by their owner alone. */
 export function makeDirectories(places: Places): void {

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
 import type * as z from 'zod'
-import { AppError, messageOf } from '../base/errors.ts'
-import type { Log } from '../base/log.ts'
+import { AppError, messageOf } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
 import { errorReply } from './error-reply.ts'
 
 /** Every error leaves as an `ErrorReply` with the status of its code; what is not expected is logged and told in one line. */

@@ -1,6 +1,6 @@
 import { lstatSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
-import { AppError } from '../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 
 /**
  * Makes the socket's path free. What a dead daemon left is removed; anything else in its place is left alone and refused.

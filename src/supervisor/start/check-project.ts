@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
-import { AppError } from '../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 
 /** The real path of a project; refused when it is not an existing directory. */
 export async function checkProject(path: string): Promise<string> {

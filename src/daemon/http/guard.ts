@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { AppError } from '../base/errors.ts'
-import { tokenMatches } from './token.ts'
+import { AppError } from '../../base/errors.ts'
+import { tokenMatches } from '../start/token.ts'
 
 /**
  * The closed door: the Host must be ours (a web page that was tricked into talking to us would bring its own), and every

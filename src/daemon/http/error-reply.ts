@@ -1,5 +1,5 @@
-import type { AppError } from '../base/errors.ts'
-import type { ErrorReply } from '../domain/api.ts'
+import type { AppError } from '../../base/errors.ts'
+import type { ErrorReply } from '../../domain/api.ts'
 
 /** An error as the API tells it. */
 export function errorReply(error: AppError): ErrorReply {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { StoredEvent } from '../domain/event.ts'
-import type { Store } from '../store/store.ts'
+import type { StoredEvent } from '../../domain/event.ts'
+import type { Store } from '../../store/store.ts'
 
 export interface StreamOptions {
   /** Id of the last event the client has. */
@@ -11,6 +11,9 @@ export interface StreamOptions {
   /** Aborted when the daemon ends: what is stored by then is still told. */
   closing: AbortSignal
 }
+
+/** Events read at once for a client that is behind when the daemon ends. */
+const PAGE = 200
 
 /** Slow enough to cost nothing, fast enough that a dead connection is noticed within a minute. */
 const HEARTBEAT_MS = 20_000
@@ -43,7 +46,11 @@ export async function streamEvents(response: ServerResponse, options: StreamOpti
   try {
     const signal = AbortSignal.any([left.signal, closing])
     for await (const event of store.follow(last, { subject, signal })) await tell(event)
-    if (!left.signal.aborted) for (const event of await store.events({ subject, after: last })) await tell(event)
+    while (!left.signal.aborted) {
+      const rest = await store.events({ subject, after: last, limit: PAGE })
+      for (const event of rest) await tell(event)
+      if (rest.length < PAGE) break
+    }
   } finally {
     clearInterval(heartbeat)
     response.end()
