@@ -102,6 +102,15 @@ for (const level of levels) {
     assert.deepEqual(await child.end(), [])
   })
 
+  test(`${level}: a child that dropped environment and brand is found below its parent`, async t => {
+    const bare = '{ ulimit -S -w unlimited || ulimit -S -x unlimited; } 2>/dev/null; exec env -i setsid sleep $length'
+    const tool = messyTool(t, `(${bare}) & cat`)
+    const child = shell(t, tool.script)
+    await allStarted(tool, 6)
+    assert.deepEqual(await child.end(), [])
+    assert.deepEqual(tool.survivors(), [])
+  })
+
   test(`${level}: leaving the scope ends it`, async () => {
     const marker = sessionMarker(secretId())
     {

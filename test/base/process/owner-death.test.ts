@@ -68,7 +68,7 @@ interface Owned {
   marker: string
 }
 
-async function startOwner(t: TestContext, level: string, then = 'cat'): Promise<Owned> {
+async function startOwner(t: TestContext, level: string, then = 'exec sleep 600'): Promise<Owned> {
   const tool = messyTool(t, then)
   const marker = secretId()
   const program = fileURLToPath(new URL('owner.ts', import.meta.url))
