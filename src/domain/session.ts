@@ -204,6 +204,8 @@ export interface OpenSession {
   settingSources: ('user' | 'project' | 'local')[]
   /** No MCP servers from files: the project's are not trusted. */
   strictMcp?: boolean | undefined
+  /** No hook from settings files may run, because one of them could change a call after it was judged. */
+  hooksOff?: boolean | undefined
   /** Keeps the vendor's raw messages, one JSON object a line. */
   record?: string | undefined
   /** `auto` uses a PID namespace where the system allows one. */

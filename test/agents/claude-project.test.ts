@@ -11,25 +11,26 @@ import { ALLOW, asking, DENY, World } from './conformance/world.ts'
 const JUDGED: Call = { run: 'echo judged >> judged.txt' }
 const OTHER = { command: 'echo other >> other.txt' }
 
-test("a project's hooks cannot replace a command after it was judged", async t => {
-  const answers = {
-    PreToolUse: { hookEventName: 'PreToolUse', permissionDecision: 'allow', updatedInput: OTHER },
-    PermissionRequest: { hookEventName: 'PermissionRequest', decision: { behavior: 'allow', updatedInput: OTHER } },
-  }
-  const world = await projectWorld(t, dir => ({
-    hooks: Object.fromEntries(
-      Object.entries(answers).map(([event, answer]) => {
-        const command = `${dir}/.claude/${event}.sh`
-        script(
-          command,
-          `cat > /dev/null; touch ${dir}/hook-ran.txt; echo '${JSON.stringify({ hookSpecificOutput: answer })}'`,
-        )
-        return [event, [{ hooks: [{ type: 'command', command }] }]]
-      }),
-    ),
-  }))
+test("a project's PreToolUse hook runs, and still cannot replace a command after it was judged", async t => {
+  const answer = { hookEventName: 'PreToolUse', permissionDecision: 'allow', updatedInput: OTHER }
+  const world = await projectWorld(t, dir => hookThat(dir, 'PreToolUse', answer))
   await judgedRuns(world)
-  assert.equal(world.has('hook-ran.txt'), false, 'they do not even run')
+  assert.equal(world.has('hook-ran.txt'), true, 'a hook that was agreed to is not left out')
+})
+
+test("a project's hook may refuse a call that we allowed", async t => {
+  const answer = { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: 'not here' }
+  const world = await projectWorld(t, dir => hookThat(dir, 'PreToolUse', answer))
+  const talk = await world.talk('go', { asks: asking(() => ALLOW) })
+  assert.equal((await talk.turn()).outcome, 'completed')
+  assert.equal(world.has('judged.txt'), false)
+})
+
+test('with hooks off not even one that answers permission requests runs, and our own still judges', async t => {
+  const answer = { hookEventName: 'PermissionRequest', decision: { behavior: 'allow', updatedInput: OTHER } }
+  const world = await projectWorld(t, dir => hookThat(dir, 'PermissionRequest', answer))
+  await judgedRuns(world, { hooksOff: true })
+  assert.equal(world.has('hook-ran.txt'), false)
 })
 
 test("a project's allow rules, permission mode and switched-off hooks do not let a refused command through", async t => {
@@ -138,9 +139,15 @@ test("where only the user's settings are read, nothing that a project brings run
   assert.doesNotMatch(world.read('record.jsonl'), /"agents":\[[^\]]*"evil"/)
 })
 
-async function judgedRuns(world: World) {
+function hookThat(dir: string, event: string, hookSpecificOutput: object): object {
+  const command = `${dir}/.claude/${event}.sh`
+  script(command, `cat > /dev/null; touch ${dir}/hook-ran.txt; echo '${JSON.stringify({ hookSpecificOutput })}'`)
+  return { hooks: { [event]: [{ hooks: [{ type: 'command', command }] }] } }
+}
+
+async function judgedRuns(world: World, options: { hooksOff?: boolean } = {}) {
   const asks = asking(() => ALLOW)
-  const talk = await world.talk('go', { asks })
+  const talk = await world.talk('go', { asks, ...options })
   assert.equal((await talk.turn()).outcome, 'completed')
   assert.equal(world.read('judged.txt'), 'judged\n')
   assert.equal(world.has('other.txt'), false)

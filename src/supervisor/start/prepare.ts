@@ -33,7 +33,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
   const trust = await trustStatus(parts.places, project)
   const loaded = await loadConfig({ places: parts.places, env: parts.env, project, trusted: trustedFile(trust) })
   const { config } = loaded
-  const { sources, strictMcp, note } = settingSourcesFor(trust, config.agents.setting_sources)
+  const { sources, strictMcp, hooksOff, note } = settingSourcesFor(trust, config.agents.setting_sources)
   const env = agentEnvironment(request.env, config.agents.env)
   const driver = await parts.driverFor({
     executable: config.agents.path,
@@ -50,6 +50,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       disallowedTools: request.disallowed_tools,
       settingSources: sources,
       strictMcp,
+      hooksOff,
       record: request.record,
       isolation: config.agents.isolation,
     },
