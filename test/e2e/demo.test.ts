@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
@@ -41,11 +41,12 @@ test('the demo does its job, shows it, proves it and leaves nothing behind', asy
   const pcc = pccFor(t)
   const { dir, env } = withTemp(pcc)
   // A caller's own settings would break it: they must not be seen.
+  const foreign = join(pcc.home, 'foreign')
   const hostile = {
     ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
-    ANTHROPIC_API_KEY: 'sk-ant-callers-own',
-    PCC_DATA_DIRECTORY: '/nowhere',
-    CLAUDE_CONFIG_DIR: '/nowhere',
+    ANTHROPIC_MODEL: 'callers-own-model',
+    PCC_DATA_DIRECTORY: foreign,
+    CLAUDE_CONFIG_DIR: foreign,
   }
   const { code, stdout, stderr } = await pcc.run(['demo'], { env: { ...env, ...hostile } })
   assert.equal(code, 0, stdout + stderr)
@@ -66,15 +67,17 @@ test('the demo does its job, shows it, proves it and leaves nothing behind', asy
   ]) {
     assert.match(stdout, line)
   }
-  assert.doesNotMatch(stdout, /✗ (the|src|its)/)
+  assert.doesNotMatch(stdout, /✗ (the|src|its)|callers-own/)
+  assert.equal(existsSync(foreign), false)
   assert.deepEqual(leftIn(dir), [])
   assert.deepEqual(processesIn(dir), [])
 })
 
-test('a demo that is interrupted stops its agent and its daemon and cleans up', async t => {
+test('a demo that is interrupted stops its agent and its daemon, which saw nothing of the caller, and cleans up', async t => {
   const pcc = pccFor(t)
   const { dir, env } = withTemp(pcc)
-  const demo = pcc.spawn(['demo', '--json'], { env })
+  const own = { ANTHROPIC_AUTH_TOKEN: 'callers-own', SOME_SECRET: 'callers-own' }
+  const demo = pcc.spawn(['demo', '--json'], { env: { ...env, ...own } })
   let seen = ''
   await new Promise<void>(resolve => {
     demo.stdout?.on('data', chunk => {
@@ -82,7 +85,9 @@ test('a demo that is interrupted stops its agent and its daemon and cleans up', 
       if (seen.includes('agent.said')) resolve()
     })
   })
-  assert.notDeepEqual(processesIn(dir), [])
+  const running = processesIn(dir)
+  assert.ok(running.length >= 2, 'the daemon and the agent were found')
+  assert.ok(running.every(pid => !read(`/proc/${pid}/environ`).includes('callers-own')))
   const errors = demo.stderr ? text(demo.stderr) : ''
   demo.kill('SIGINT')
   const [code] = await once(demo, 'close')
