@@ -73,6 +73,23 @@ test('a stopped session is stopped, its command and what that started included',
   assert.equal(late.body.error.code, 'session_over')
 })
 
+test('a session that is stopped while it asks stays stopped, and its ask is closed', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  const { id } = await world.start('sleep long', { attach: true })
+  const stream = await world.daemon.stream(`/events?session=${id}&attach=1`)
+  const [asked] = bodiesOf(await stream.until(({ kind }) => kind === 'permission.asked'), 'permission.asked')
+  await world.daemon.call('POST', `/sessions/${id}/stop`)
+  const answer = { ask_id: asked?.ask_id, verdict: 'allow' }
+  const late = await world.daemon.call('POST', `/sessions/${id}/answers`, { body: answer })
+  assert.equal(late.body.error.code, 'ask_unknown')
+  const { body } = await world.daemon.call<SessionView>('GET', `/sessions/${id}`)
+  assert.deepEqual([body.status, body.asks], ['stopped', []])
+  const events = await world.log(id)
+  assert.equal(events.at(-1)?.kind, 'session.ended')
+  assert.equal(existsSync(join(world.project, 'asleep')), false)
+  stream.close()
+})
+
 test('SIGTERM drains: agents gone, rows settled, streams told, lock and socket released, exit 0', async t => {
   const world = await agentSessions(t, SCENARIO)
   const { id, marker } = await sleeping(world)

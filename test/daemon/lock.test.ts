@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -47,6 +47,20 @@ test('a holder whose pid was given to another process since is not alive', async
   second.release()
 })
 
+test('of many that find the same dead holder one takes its place', async t => {
+  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  mkdirSync(places.run, { recursive: true })
+  const first = await takeLock(places, 'boot-1')
+  const db = new DatabaseSync(join(places.run, 'lock.db'))
+  db.exec(`update holder set start_time = 'long ago'`)
+  db.close()
+  const tries = await Promise.allSettled(Array.from({ length: 30 }, (_, n) => takeLock(places, `boot-${n + 2}`)))
+  const won = tries.flatMap(one => (one.status === 'fulfilled' ? [one.value] : []))
+  assert.equal(won.length, 1)
+  for (const one of tries) if (one.status === 'rejected') assert.equal(one.reason.code, 'daemon_running')
+  for (const lock of [first, ...won]) lock.release()
+})
+
 test('a lock that is held is refused, and free again once released', async t => {
   const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
   mkdirSync(places.run, { recursive: true })
@@ -63,4 +77,17 @@ test('a lock that is held is refused, and free again once released', async t => 
     error => error instanceof AppError && error.code === 'daemon_running',
   )
   second.release()
+})
+
+test('a lock file that is no lock is left alone and named', async t => {
+  const home = tempDir(t)
+  const { run } = placesFor({ env: { PCC_HOME: `${home}/pcc` } })
+  mkdirSync(run, { recursive: true })
+  writeFileSync(join(run, 'lock.db'), 'this is not a database, it is a note')
+  const { line, ended } = await launch(t, { home })
+  assert.ok('error' in line)
+  assert.equal(line.error.code, 'daemon_unreachable')
+  assert.match(line.error.message, /lock\.db/)
+  assert.equal(await ended, 1)
+  assert.match(readFileSync(join(run, 'lock.db'), 'utf8'), /it is a note/)
 })

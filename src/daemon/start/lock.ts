@@ -40,24 +40,39 @@ export async function takeLock(places: Places, bootId: string): Promise<Lock> {
   }
 }
 
-/** Other starters wait on `begin immediate` while this one looks whether the holder lives: a few milliseconds. */
+/**
+ * Whether the holder lives is looked up outside of any transaction; the place is then taken only if the row is still the one
+ * that was looked at. Whoever comes second finds another row and looks again.
+ */
 async function take(db: DatabaseSync, holder: Holder, places: Places): Promise<void> {
-  db.exec('begin immediate')
-  try {
-    const found = db.prepare('select pid, start_time, boot_id from holder').get() as unknown as Holder | undefined
+  for (;;) {
+    const found = readHolder(db)
     if (found && (await isAlive({ pid: found.pid, startTime: found.start_time }))) {
       throw new AppError('daemon_running', { home: places.home, pid: found.pid })
     }
-    db.prepare('insert or replace into holder (one, pid, start_time, boot_id) values (1, ?, ?, ?)').run(
-      holder.pid,
-      holder.start_time,
-      holder.boot_id,
-    )
+    if (replace(db, found, holder)) return
+  }
+}
+
+/** False when the row is no longer `expected`: somebody else was faster. */
+function replace(db: DatabaseSync, expected: Holder | undefined, holder: Holder): boolean {
+  db.exec('begin immediate')
+  try {
+    const same = readHolder(db)?.boot_id === expected?.boot_id
+    if (same) {
+      const put = db.prepare('insert or replace into holder (one, pid, start_time, boot_id) values (1, ?, ?, ?)')
+      put.run(holder.pid, holder.start_time, holder.boot_id)
+    }
     db.exec('commit')
+    return same
   } catch (error) {
     db.exec('rollback')
     throw error
   }
+}
+
+function readHolder(db: DatabaseSync): Holder | undefined {
+  return db.prepare('select pid, start_time, boot_id from holder').get() as unknown as Holder | undefined
 }
 
 function openLockFile(file: string): DatabaseSync {
