@@ -7,10 +7,10 @@ import { runHot } from './hot/run.ts'
  */
 const argv = process.argv.slice(2)
 
-// `pcc list | head`: the reader has had enough, which is no error.
+// `pcc list | head`: the reader has had enough, which is no error. Whoever must clean up first listens as well.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit()
-  throw error
+  if (error.code !== 'EPIPE') throw error
+  if (process.stdout.listenerCount('error') === 1) process.exit()
 })
 
 try {

@@ -3,13 +3,16 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type Pcc, pccFor } from '../cli/pcc.ts'
 
 /** A temporary directory of the test's own, so that whatever the demo leaves can be seen. */
-function withTemp(pcc: Pcc): { dir: string; env: Record<string, string> } {
+function withTemp(t: TestContext, pcc: Pcc): { dir: string; env: Record<string, string> } {
   const dir = join(pcc.home, 'tmp')
   mkdirSync(dir)
+  t.after(() => {
+    for (const pid of processesIn(dir)) process.kill(Number(pid), 'SIGKILL')
+  })
   return { dir, env: { TMPDIR: dir } }
 }
 
@@ -39,7 +42,7 @@ function leftIn(dir: string): string[] {
 
 test('the demo does its job, shows it, proves it and leaves nothing behind', async t => {
   const pcc = pccFor(t)
-  const { dir, env } = withTemp(pcc)
+  const { dir, env } = withTemp(t, pcc)
   // A caller's own settings would break it: they must not be seen.
   const foreign = join(pcc.home, 'foreign')
   const hostile = {
@@ -75,7 +78,7 @@ test('the demo does its job, shows it, proves it and leaves nothing behind', asy
 
 test('a demo that is interrupted stops its agent and its daemon, which saw nothing of the caller, and cleans up', async t => {
   const pcc = pccFor(t)
-  const { dir, env } = withTemp(pcc)
+  const { dir, env } = withTemp(t, pcc)
   const own = { ANTHROPIC_AUTH_TOKEN: 'callers-own', SOME_SECRET: 'callers-own' }
   const demo = pcc.spawn(['demo', '--json'], { env: { ...env, ...own } })
   let seen = ''
@@ -92,6 +95,17 @@ test('a demo that is interrupted stops its agent and its daemon, which saw nothi
   demo.kill('SIGINT')
   const [code] = await once(demo, 'close')
   assert.equal(code, 130, await errors)
+  assert.deepEqual(leftIn(dir), [])
+  assert.deepEqual(processesIn(dir), [])
+})
+
+test('a demo whose reader leaves cleans up too', async t => {
+  const pcc = pccFor(t)
+  const { dir, env } = withTemp(t, pcc)
+  const demo = pcc.spawn(['demo'], { env })
+  if (demo.stdout) await once(demo.stdout, 'data')
+  demo.stdout?.destroy()
+  await once(demo, 'exit')
   assert.deepEqual(leftIn(dir), [])
   assert.deepEqual(processesIn(dir), [])
 })

@@ -26,6 +26,7 @@ export async function runDemo(context: Context): Promise<number> {
   const interrupted = new AbortController()
   const onSignal = () => interrupted.abort()
   for (const signal of SIGNALS) process.once(signal, onSignal)
+  process.stdout.on('error', onSignal)
   try {
     using world = makeWorld(context.env)
     await using simulator = await openSimulator({ text: DEMO_SCENARIO })
@@ -37,6 +38,7 @@ export async function runDemo(context: Context): Promise<number> {
     return report(checkWorld(world, session), context)
   } finally {
     for (const signal of SIGNALS) process.off(signal, onSignal)
+    process.stdout.off('error', onSignal)
   }
 }
 
