@@ -34,6 +34,7 @@ export function replayDriver(file: string): ReplayDriver {
     differences,
     open: async open => new ReplaySession(open, () => nthSession(file, played++), differences),
     warm: async () => undefined,
+    cool: async () => undefined,
     close: async () => undefined,
   }
 }

@@ -219,6 +219,8 @@ export interface Driver {
   readonly agent: string
   open(options: OpenSession): Promise<Session>
   warm(options: OpenSession): Promise<void>
+  /** Ends the process that waits for these options, if one does: they are not needed any more. */
+  cool(options: OpenSession): Promise<void>
   /** Ends warm processes; open sessions are their openers' to close. */
   close(): Promise<void>
 }

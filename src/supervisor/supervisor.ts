@@ -6,10 +6,12 @@ import type { NewEvent } from '../domain/event.ts'
 import type { Answer } from '../domain/session.ts'
 import type { Tx } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
+import { Admission } from './admission.ts'
 import { endAgent } from './end-agent.ts'
-import type { Parts, Run } from './run.ts'
+import type { Ending, Parts, Run } from './run.ts'
 import { runSession } from './run-session.ts'
 import { settle } from './settle.ts'
+import { admit } from './start/admit.ts'
 import { checkProject } from './start/check-project.ts'
 import { newRun, type Start } from './start/new-run.ts'
 import type { Preparation, PrepareParts } from './start/prepare.ts'
@@ -31,6 +33,7 @@ interface Live {
 export class Supervisor {
   readonly #options: SupervisorOptions
   readonly #live = new Map<string, Live>()
+  readonly #admission = new Admission()
   #closed = false
 
   constructor(options: SupervisorOptions) {
@@ -109,6 +112,7 @@ export class Supervisor {
     const live = this.#live.get(id)
     if (!live) return
     live.run.stopping ??= reason
+    this.#admission.withdraw(id)
     await endAgent(live.run, live.done)
     await live.done
   }
@@ -166,7 +170,9 @@ export class Supervisor {
     const forget = this.#options.log.hide(ready.secrets)
     run.log.info({ agent: ready.driver.agent, project: run.row.project }, 'session started')
     try {
-      await settle(run, this.#options, await runSession(run, this.#options))
+      using place = await admit(run, { admission: this.#admission, max: ready.maxConcurrent, parts: this.#options })
+      const ending = place ? await runSession(run, this.#options) : stoppedWhileWaiting(run)
+      await settle(run, this.#options, ending)
     } catch (error) {
       // The store failed; the row stays as it was and shows as interrupted after the next start.
       run.log.error({ error }, 'session could not be settled')
@@ -174,6 +180,10 @@ export class Supervisor {
       forget()
     }
   }
+}
+
+function stoppedWhileWaiting({ stopping }: Run): Ending {
+  return { as: 'stopped', reason: stopping ?? 'stopped before it had a place' }
 }
 
 /** Longer than any client needs to open its stream, short enough that a lost one does not hold an agent up. */

@@ -9,6 +9,7 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     agent: 'none',
     open: () => Promise.reject(new Error('no agent')),
     warm: async () => {},
+    cool: async () => {},
     close: async () => {},
   }
   return {

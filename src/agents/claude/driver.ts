@@ -39,6 +39,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
       return new ClaudeSession(open, warm ?? cold(open))
     },
     warm: open => pool.add(open, () => prepare(open)),
+    cool: open => pool.remove(open),
     close: () => pool.close(),
   }
 }

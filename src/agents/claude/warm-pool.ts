@@ -54,6 +54,11 @@ export class WarmPool {
     return undefined
   }
 
+  /** Ends the one that waits for these options. */
+  async remove(open: OpenSession): Promise<void> {
+    await this.#discard(keyOf(open))
+  }
+
   /** Ends all that wait; resolves when they are gone. */
   async close(): Promise<void> {
     this.#closed = true

@@ -73,10 +73,10 @@ export const SETTINGS = {
   }),
   'sessions.max_concurrent': count(1, {
     standard: 5,
-    about: 'Most sessions at once',
+    about: 'Most sessions at once; the rest wait as `idle` in the order they came',
     project: 'tighten',
     tighten: lower,
-    inForce: false,
+    inForce: true,
   }),
   'sessions.auto_resume': flag({
     standard: true,

@@ -21,6 +21,8 @@ export interface Preparation {
   open: Omit<OpenSession, 'asks' | 'id' | 'prompt' | 'resume' | 'marker'>
   policy: PolicyContext
   account: string
+  /** How many sessions may run at once. */
+  maxConcurrent: number
   /** What the person should know: settings of the project that are left out until it is trusted. */
   notes: string[]
   /** Values that must never reach a log. */
@@ -61,6 +63,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       autoApproveLow: config.permissions.auto_approve_low_risk,
     },
     account: accountOf(driver.agent, env),
+    maxConcurrent: config.sessions.max_concurrent,
     notes: [...untrustedNote(loaded), ...(note === undefined ? [] : [note])],
     secrets: secretsIn(env),
   }
