@@ -100,9 +100,13 @@ function verdictOf(reply: Reply, { risk, reason }: Verdict): Verdict {
 function counted(run: Run, { verdict, by }: Verdict): Partial<Run['row']> {
   const { tools_auto, tools_human, tools_denied } = run.row
   if (verdict !== 'allow') return { tools_denied: tools_denied + 1 }
-  return by === 'policy' ? { tools_auto: tools_auto + 1 } : { tools_human: tools_human + 1 }
+  return isMachine(by) ? { tools_auto: tools_auto + 1 } : { tools_human: tools_human + 1 }
 }
 
 function actorOf({ by }: Verdict): string {
-  return by === 'policy' || by === 'nobody' ? 'daemon' : 'human'
+  return isMachine(by) || by === 'nobody' ? 'daemon' : 'human'
+}
+
+function isMachine(by: string): boolean {
+  return by === 'policy' || by === 'rule'
 }

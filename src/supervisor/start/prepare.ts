@@ -3,6 +3,7 @@ import type { StartSession } from '../../domain/api.ts'
 import { agentEnvironment } from '../../domain/config/agent-env.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
+import { idleRules } from '../../policy/allowed-tools.ts'
 import type { PolicyContext } from '../../policy/decide.ts'
 import { realPathOf } from '../../policy/real-path.ts'
 import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.ts'
@@ -61,10 +62,11 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       home: env['HOME'] ?? parts.places.home,
       realPath: realPathOf,
       autoApproveLow: config.permissions.auto_approve_low_risk,
+      allowedTools: request.allowed_tools,
     },
     account: accountOf(driver.agent, env),
     maxConcurrent: config.sessions.max_concurrent,
-    notes: [...untrustedNote(loaded), ...(note === undefined ? [] : [note])],
+    notes: [...untrustedNote(loaded), ...(note === undefined ? [] : [note]), ...idleNote(request.allowed_tools ?? [])],
     secrets: secretsIn(env),
   }
 }
@@ -72,6 +74,14 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
 function untrustedNote({ projectFile, untrusted }: LoadedConfig): string[] {
   if (untrusted.length === 0) return []
   return [`${projectFile}: left out until you agree to it with pcc trust: ${untrusted.join(', ')}`]
+}
+
+function idleNote(rules: string[]): string[] {
+  const idle = idleRules(rules)
+  if (idle.length === 0) return []
+  return [
+    `--allowed-tools ${idle.join(', ')} lets nothing through: name the commands, as in Bash(npm test) or Bash(npm run:*).`,
+  ]
 }
 
 /** Values of variables that are named like secrets. */
