@@ -3,7 +3,7 @@ import { AppError, messageOf } from '../base/errors.ts'
 import type { Places } from '../base/places.ts'
 import { programVersion } from '../base/version.ts'
 import type { Health } from '../domain/api.ts'
-import type { StoredEvent } from '../domain/event.ts'
+import type { Connection } from './connection/connection.ts'
 import { serverSentEvents } from './connection/server-sent.ts'
 import { remoteError, warnOfVersion } from './report.ts'
 
@@ -12,12 +12,9 @@ const { readFileSync } = process.getBuiltinModule('node:fs')
 const { request: httpRequest } = process.getBuiltinModule('node:http')
 const { setTimeout: sleep } = process.getBuiltinModule('node:timers/promises')
 
-/** The daemon as the commands see it. Errors it answers with are thrown with its own words. */
-export interface Client {
+/** The daemon as the commands see it. */
+export interface Client extends Connection {
   health: Health
-  request<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>
-  /** Follows the event stream until the daemon closes it or the signal is raised. */
-  stream(path: string, options: { after: number; signal: AbortSignal }): AsyncIterable<StoredEvent>
 }
 
 export interface ClientOptions {

@@ -2,7 +2,7 @@ import { readHotCall } from './hot/flags.ts'
 import { runHot } from './hot/run.ts'
 
 /**
- * Everything starts here. A hot command (`list`, `status`) goes the short way: no commander, no zod, no HTTP library
+ * Everything starts here. A hot command (`list`, `status`, `start`) goes the short way: no commander, no zod, no HTTP library
  * (each of them doubles the start-up). All else, and whatever the short way cannot answer, goes through `program.ts`.
  */
 const argv = process.argv.slice(2)
@@ -15,8 +15,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 try {
   const hot = readHotCall(argv)
-  const answered = hot !== undefined && (await runHot(hot))
-  if (!answered) process.exitCode = await (await import('./program.ts')).runProgram(argv)
+  process.exitCode = (hot && (await runHot(hot))) ?? (await (await import('./program.ts')).runProgram(argv))
 } catch (error) {
   const { reportError } = await import('./report.ts')
   process.exitCode = reportError(error, { json: argv.includes('--json'), verbose: argv.includes('--verbose') })

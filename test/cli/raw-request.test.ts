@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { parseReply, rawGet } from '../../src/cli/hot/raw-get.ts'
+import { parseReply, rawRequest } from '../../src/cli/hot/raw-request.ts'
 import { tempDir } from '../support/world.ts'
 
 const bytes = (text: string) => Buffer.from(text)
@@ -36,11 +36,11 @@ test('a reply without a length ends with the connection', () => {
 test('nobody listening is no error: no token, no socket, or a file in its place', async t => {
   const dir = tempDir(t)
   const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
-  assert.equal(await rawGet({ socket, tokenFile, path: '/' }), undefined)
+  assert.equal(await rawRequest({ socket, tokenFile, path: '/' }), undefined)
   writeFileSync(tokenFile, 'secret\n')
-  assert.equal(await rawGet({ socket, tokenFile, path: '/' }), undefined)
+  assert.equal(await rawRequest({ socket, tokenFile, path: '/' }), undefined)
   writeFileSync(socket, 'not a socket')
-  assert.equal(await rawGet({ socket, tokenFile, path: '/' }), undefined)
+  assert.equal(await rawRequest({ socket, tokenFile, path: '/' }), undefined)
 })
 
 test('the request carries the token and the host, and an answer that comes in pieces is read', async t => {
@@ -58,7 +58,7 @@ test('the request carries the token and the host, and an answer that comes in pi
   })
   await new Promise<void>(resolve => server.listen(socket, resolve))
   t.after(() => server.close())
-  const reply = await rawGet({ socket, tokenFile, path: '/sessions?a=b' })
+  const reply = await rawRequest({ socket, tokenFile, path: '/sessions?a=b' })
   assert.equal(reply?.body, '{}')
   assert.match(asked, /^GET \/sessions\?a=b HTTP\/1\.1\r\n/)
   assert.match(asked, /\r\nHost: pcc\r\nAuthorization: Bearer secret\r\n/)
@@ -71,5 +71,5 @@ test('an answer that never comes is an error that says so', async t => {
   const server = createServer(() => {})
   await new Promise<void>(resolve => server.listen(socket, resolve))
   t.after(() => server.close())
-  await assert.rejects(rawGet({ socket, tokenFile, path: '/', timeoutMs: 50 }), /no answer within 0.05 s/)
+  await assert.rejects(rawRequest({ socket, tokenFile, path: '/', timeoutMs: 50 }), /no answer within 0.05 s/)
 })

@@ -12,57 +12,60 @@ export interface RawRequest {
   socket: string
   tokenFile: string
   path: string
+  method?: 'GET' | 'POST'
+  /** Sent as JSON. */
+  body?: unknown
+  /** 0 waits for ever. */
   timeoutMs?: number
 }
 
 /**
- * One GET over the daemon's socket, written by hand: `node:http` alone doubles the start-up of a hot command.
- * Nobody listening (no socket, no token, a dead one) is `undefined`; the caller then starts the daemon.
+ * One request over the daemon's socket, written by hand: `node:http` alone doubles the start-up of a hot command.
+ * Nobody listening (no socket, no token, a dead one) is `undefined`; the caller then starts the daemon. A POST that was
+ * cut off is an error instead: it may have been obeyed, so it must not be sent again.
  */
-export async function rawGet({
-  socket,
-  tokenFile,
-  path,
-  timeoutMs = 15_000,
-}: RawRequest): Promise<RawReply | undefined> {
-  const token = readToken(tokenFile)
+export async function rawRequest(request: RawRequest): Promise<RawReply | undefined> {
+  const { socket, tokenFile, method = 'GET', timeoutMs = 15_000 } = request
+  const token = tokenIn(tokenFile)
   if (token === undefined) return undefined
   return new Promise((resolve, reject) => {
     const connection = connect(socket)
     const chunks: Buffer[] = []
+    let sent = false
+    const nobody = (error: Error) => (sent && method === 'POST' ? reject(error) : resolve(undefined))
     const finish = (closed: boolean) => {
       const reply = parseReply(Buffer.concat(chunks), closed)
       if (!reply && !closed) return
       connection.destroy()
-      resolve(reply)
+      if (reply) resolve(reply)
+      else nobody(new Error('it closed the connection without an answer'))
     }
     connection.setTimeout(timeoutMs, () => connection.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)))
-    connection.on('connect', () =>
-      connection.write(
-        `GET ${path} HTTP/1.1\r\nHost: pcc\r\nAuthorization: Bearer ${token}\r\nAccept: application/json\r\nConnection: close\r\n\r\n`,
-      ),
-    )
+    connection.on('connect', () => {
+      sent = true
+      connection.write(`${method} ${request.path} HTTP/1.1\r\n${headersFor(token, request.body)}`)
+    })
     connection.on('data', chunk => {
       chunks.push(chunk)
       finish(false)
     })
     connection.on('end', () => finish(true))
-    connection.on('error', (error: NodeJS.ErrnoException) => (isAbsent(error) ? resolve(undefined) : reject(error)))
+    connection.on('error', (error: NodeJS.ErrnoException) => (isAbsent(error) ? nobody(error) : reject(error)))
   })
+}
+
+function headersFor(token: string, body: unknown): string {
+  const head = `Host: pcc\r\nAuthorization: Bearer ${token}\r\nAccept: application/json\r\nConnection: close\r\n`
+  if (body === undefined) return `${head}\r\n`
+  const text = JSON.stringify(body)
+  return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
 }
 
 /** Parses a whole reply; an unfinished one is `undefined` until the other side has closed. */
 export function parseReply(bytes: Buffer, closed: boolean): RawReply | undefined {
-  const split = bytes.indexOf('\r\n\r\n')
-  if (split < 0) return undefined
-  const [statusLine = '', ...lines] = bytes.subarray(0, split).toString('latin1').split('\r\n')
-  const headers: Record<string, string> = {}
-  for (const line of lines) {
-    const colon = line.indexOf(':')
-    headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim()
-  }
-  const status = Number(statusLine.split(' ')[1])
-  const rest = bytes.subarray(split + 4)
+  const head = parseHead(bytes)
+  if (!head) return undefined
+  const { status, headers, rest } = head
   if (headers['transfer-encoding'] === 'chunked') {
     const body = joinChunks(rest)
     return body === undefined ? undefined : { status, headers, body }
@@ -71,6 +74,19 @@ export function parseReply(bytes: Buffer, closed: boolean): RawReply | undefined
   if (length === undefined) return closed ? { status, headers, body: rest.toString('utf8') } : undefined
   if (rest.length < Number(length)) return undefined
   return { status, headers, body: rest.subarray(0, Number(length)).toString('utf8') }
+}
+
+/** Status and headers, and the bytes behind them; undefined while they are not all there. */
+export function parseHead(bytes: Buffer): (Omit<RawReply, 'body'> & { rest: Buffer }) | undefined {
+  const split = bytes.indexOf('\r\n\r\n')
+  if (split < 0) return undefined
+  const [statusLine = '', ...lines] = bytes.subarray(0, split).toString('latin1').split('\r\n')
+  const headers: Record<string, string> = {}
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim()
+  }
+  return { status: Number(statusLine.split(' ')[1]), headers, rest: bytes.subarray(split + 4) }
 }
 
 function joinChunks(bytes: Buffer): string | undefined {
@@ -87,7 +103,8 @@ function joinChunks(bytes: Buffer): string | undefined {
   }
 }
 
-function readToken(file: string): string | undefined {
+/** The daemon's token, if one has ever run here. */
+export function tokenIn(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {
