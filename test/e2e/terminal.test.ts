@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { SessionView } from '../../src/domain/api.ts'
+import type { EventOf } from '../../src/domain/event.ts'
 import type { Pcc } from '../cli/pcc.ts'
 import { agentWorld } from './agent-world.ts'
 import { onTerminal } from './pty.ts'
@@ -16,6 +17,14 @@ conversations:
       - tools: [{ Bash: { command: "touch two", description: Two } }]
       - tools: [{ Bash: { command: "touch three", description: Three } }]
       - text: "The last one said: {{last_tool_result}}"
+  - name: together
+    match: read two secrets
+    turns:
+      - tools:
+          - Read: { file_path: "{{cwd}}/.env" }
+          - Read: { file_path: "{{cwd}}/.env.production" }
+          - Bash: { command: "touch third", description: Third }
+      - text: Both were tried.
   - name: questions
     match: ask me
     turns:
@@ -63,12 +72,45 @@ test('a person at the terminal allows, denies, and denies with a reason that rea
   )
 })
 
+test('of several things asked at once one is shown, whole and named at its prompt, and a key answers that one', async t => {
+  const { pcc, project } = await agentWorld(t, SCENARIO)
+  writeFileSync(join(project, '.env'), 'A=1\n')
+  writeFileSync(join(project, '.env.production'), 'B=2\n')
+  const terminal = onTerminal(t, pcc, ['start', project, '--task', 'read two secrets', '--session-name', 'both'])
+  // Which of the two comes first is the agent's affair.
+  const keys: Record<string, string> = { '.env': 'n', '.env.production': 'y' }
+  const [, file = '', other = '', name = ''] = await terminal.see(
+    /PERMISSION wanted: Read\n +file_path: \S*\/(\S+)\n +.* risk: .*\n +\(1 more waits: Read → (\S+)\)\n +Read → (\S+) {2}\[y\] allow once .*> /,
+  )
+  assert.equal(name, file)
+  assert.deepEqual([name, other].sort(), Object.keys(keys).sort())
+  assert.ok(!terminal.raw().includes(`/${other}\r\n`), 'the other one is not shown yet')
+  terminal.type(keys[name] ?? '')
+  await terminal.see(
+    new RegExp(`PERMISSION wanted: Read\n +file_path: \\S*/${other}\n +.* risk: .*\n +Read → ${other}  \\[y\\]`),
+  )
+  terminal.type(keys[other] ?? '')
+  await terminal.see(/PERMISSION wanted: Bash\n +touch third\n(.|\n)*Bash → touch third {2}\[y\]/)
+  terminal.type('n')
+  await terminal.see(/Both were tried/)
+  assert.equal(await terminal.exit, 0)
+  const { decisions } = JSON.parse((await pcc.run(['status', 'both', '--json', '--show-decisions'])).stdout) as {
+    decisions: EventOf<'permission.decided'>[]
+  }
+  assert.deepEqual(decisions.map(({ body }) => [body.target, body.verdict]).sort(), [
+    ['.env', 'deny'],
+    ['.env.production', 'allow'],
+    ['touch third', 'deny'],
+  ])
+})
+
 test('questions are answered by key, by several keys and by typing', async t => {
   const { pcc, project } = await agentWorld(t, SCENARIO)
   const terminal = onTerminal(t, pcc, ['start', project, '--task', 'ask me'])
   await terminal.see(/QUESTIONS from Claude:\n +"Which colour\?"\n +Options: \[1\] red {2}\[2\] blue\n/)
   await terminal.see(/\(1 of 3\) Colour \[1-2\] Select {2}\[T\]ype custom {2}> /)
   terminal.type('9x2')
+  await terminal.see(/\(1 of 3\) Colour > blue\n/)
   await terminal.see(/\(2 of 3\) Extras \[1-3\] Toggle {2}\[Enter\] Done {2}\[T\]ype custom {2}> /)
   terminal.type('1321\r')
   await terminal.see(/\(3 of 3\) Name /)

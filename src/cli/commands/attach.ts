@@ -27,20 +27,30 @@ export function addAttachCommand(program: Command): void {
 async function attach(ref: string, context: Context): Promise<number> {
   const { terminal, out, json, verbose } = context
   const client = await openClient(context.places, context)
-  const session = await client.request<SessionView>('GET', `/sessions/${encodeURIComponent(ref)}`)
-  const path = `/sessions/${session.id}/events`
+  const { id } = await client.request<SessionView>('GET', `/sessions/${encodeURIComponent(ref)}`)
+  const path = `/sessions/${id}/events`
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', `${path}?tail=${BEFORE}`)
+  // Looked at after its events: what is asked in between is then either open here or still to come.
+  const session = await client.request<SessionView>('GET', `/sessions/${id}`)
   const draw = eventLines({ terminal, project: session.project, verbose })
+  const asked = await openAsksOf(client, session)
+  // What is to be answered here is shown when its turn comes; otherwise where it happened, or at the end if that is long ago.
+  const answers = isInteractive(context)
+  const isOpen = ({ body }: StoredEvent) => 'ask_id' in body && asked.some(({ ask }) => ask.ask_id === body.ask_id)
+  const before = events.filter(event => !answers || !isOpen(event))
   const lines = json
     ? events.map(event => JSON.stringify(event))
-    : [...attachHeader(session, terminal), ...events.flatMap(draw)]
+    : [...attachHeader(session, terminal), ...before.flatMap(draw)]
   for (const line of lines) out(line)
-  const open = await openAsksOf(client, session)
-  const unseen = open.flatMap(({ asked }) => asked).filter(event => !events.some(({ id }) => id === event.id))
+  const open = asked.map(({ ask, callId, wanted, event }) => {
+    wanted.forEach(draw)
+    return { ask, callId, event, lines: draw(event) }
+  })
+  const unseen = open.filter(({ event }) => !events.some(({ id }) => id === event.id))
   const parked = isOver(session) && session.asks.length > 0
-  if (!json) unseen.flatMap(draw).forEach(out)
+  if (!json && !answers) unseen.flatMap(one => one.lines).forEach(out)
   if (isOver(session) && !(parked && isInteractive(context))) {
-    if (!json) (await closingLines(client, session, terminal)).forEach(out)
+    if (!json) (await closingLines(client, session, { id: session.id, terminal })).forEach(out)
     return exitOf(session)
   }
   if (!json) out('')
@@ -62,6 +72,6 @@ async function openAsksOf(client: Client, session: SessionView) {
     if (!event) return []
     const { call_id } = event.body
     const wanted = events.filter(one => one.kind === 'tool.requested' && one.body.call_id === call_id)
-    return [{ ask, callId: call_id, asked: [...wanted, event] }]
+    return [{ ask, callId: call_id, wanted, event }]
   })
 }

@@ -62,17 +62,17 @@ async function showSession({ world, client, env, context, signal }: Show): Promi
     client,
     session,
     terminal,
-    screen: json ? { print: () => {}, prompt: () => {} } : screen,
+    screen: json ? { print: () => {}, pin: () => {}, prompt: () => {} } : screen,
     verbose,
     after: 0,
     env,
     signal,
     raw: json ? (event: unknown) => out(JSON.stringify(event)) : undefined,
   }
-  const ended = await watchSession({ ...watch, person: scriptedPerson(watch.screen, terminal) })
+  const ended = await watchSession({ ...watch, person: scriptedPerson(terminal) })
   if (!ended) return undefined
   const over = await client.request<SessionView>('GET', `/sessions/${session.id}`)
-  if (!json) screen.print(await closingLines(client, over, terminal))
+  if (!json) screen.print(await closingLines(client, over, { id: over.id, terminal }))
   return over
 }
 

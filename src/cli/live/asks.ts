@@ -1,66 +1,95 @@
 import type { OpenAsk } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
+import { nameOfAsk } from '../render/ask-lines.ts'
+import { INDENT } from '../render/paint.ts'
 import { RemoteError } from '../report.ts'
 import type { Person, Reply } from './person.ts'
 
-interface Open {
+/** Something to answer, and how it is shown. */
+export interface Asked {
   ask: OpenAsk
+  /** The call by which we learn that it is settled. */
   callId: string
+  lines: string[]
+}
+
+interface Open extends Asked {
   gone: AbortController
 }
 
 export interface AskDesk extends AsyncDisposable {
-  /** Takes note of an event: something is asked, or what was asked is settled. */
-  see(event: StoredEvent): void
+  /** Takes note of an event: what was asked is settled, or something is asked, which is then shown as these lines when its turn comes. */
+  see(event: StoredEvent, lines: string[]): void
   /** Something that was asked before we came. */
-  put(ask: OpenAsk, callId: string): void
+  put(asked: Asked): void
 }
 
 export interface DeskOptions {
   person: Person
+  /** Shows what is asked right above the prompt; without lines it is let go. */
+  pin(lines: string[] | undefined): void
   post(askId: string, reply: Reply): Promise<void>
   /** An answer could not be delivered. */
   tell(error: unknown): void
 }
 
 /**
- * Puts what a session asks to a person, one thing at a time. What is settled elsewhere (another terminal, the end of the
+ * Puts what a session asks to a person: one thing at a time, shown whole above its prompt, the rest only counted, so that
+ * a key can never answer another thing than the one in sight. What is settled elsewhere (another terminal, the end of the
  * session) is taken away from the person, also in the middle of typing.
  */
-export function openAsks({ person, post, tell }: DeskOptions): AskDesk {
+export function openAsks({ person, pin, post, tell }: DeskOptions): AskDesk {
   const open: Open[] = []
   let work: Promise<void> | undefined
+  let showCurrent = () => {}
 
   const withdraw = (matches: (entry: Open) => boolean) => {
+    const shown = open[0]
     for (const entry of open.filter(matches)) {
       open.splice(open.indexOf(entry), 1)
       entry.gone.abort()
     }
+    if (open[0] === shown) showCurrent()
+    else pin(undefined)
+  }
+  const answer = async (current: Open) => {
+    const echoed: string[] = []
+    showCurrent = () => {
+      if (open[0] === current) pin([...current.lines, ...echoed, ...waitingLine(open.slice(1))])
+    }
+    const echo = (line: string) => {
+      echoed.push(line)
+      showCurrent()
+    }
+    showCurrent()
+    try {
+      const reply = await person.answer(current.ask, { signal: current.gone.signal, echo })
+      showCurrent = () => {} // answered: it scrolls away, while the answer is on its way
+      pin(undefined)
+      if (reply) await post(current.ask.ask_id, reply)
+    } catch (error) {
+      if (!isSettledElsewhere(error)) tell(error)
+    }
+    withdraw(other => other === current)
   }
   const answerOpen = async () => {
-    for (let entry = open[0]; entry; entry = open[0]) {
-      const current = entry
-      try {
-        const reply = await person.answer(current.ask, current.gone.signal)
-        if (reply) await post(current.ask.ask_id, reply)
-      } catch (error) {
-        if (!isSettledElsewhere(error)) tell(error)
-      }
-      withdraw(other => other === current)
-    }
+    for (let entry = open[0]; entry; entry = open[0]) await answer(entry)
     work = undefined
   }
-  const put = (ask: OpenAsk, callId: string) => {
-    if (open.some(entry => entry.ask.ask_id === ask.ask_id)) return
-    open.push({ ask, callId, gone: new AbortController() })
-    work ??= answerOpen()
+  const put = (asked: Asked) => {
+    if (open.some(entry => entry.ask.ask_id === asked.ask.ask_id)) return
+    open.push({ ...asked, gone: new AbortController() })
+    if (work) showCurrent()
+    else work = answerOpen()
   }
 
   return {
     put,
-    see(event) {
-      if (event.kind === 'permission.asked') put({ ...event.body, kind: 'permission' }, event.body.call_id)
-      if (event.kind === 'question.asked') put({ ...event.body, kind: 'question' }, event.body.call_id)
+    see(event, lines) {
+      if (event.kind === 'permission.asked')
+        put({ ask: { ...event.body, kind: 'permission' }, callId: event.body.call_id, lines })
+      if (event.kind === 'question.asked')
+        put({ ask: { ...event.body, kind: 'question' }, callId: event.body.call_id, lines })
       if (
         event.kind === 'permission.decided' ||
         event.kind === 'question.answered' ||
@@ -75,6 +104,13 @@ export function openAsks({ person, post, tell }: DeskOptions): AskDesk {
       await work
     },
   }
+}
+
+function waitingLine(behind: Open[]): string[] {
+  const [next] = behind
+  if (!next) return []
+  const count = behind.length === 1 ? '1 more waits' : `${behind.length} more wait`
+  return [`${' '.repeat(INDENT)}(${count}: ${nameOfAsk(next.ask)}${behind.length > 1 ? ', …' : ''})`]
 }
 
 /** Of two people who answer at once one is late: that is no error. */

@@ -5,9 +5,14 @@ import type { Terminal } from '../render/paint.ts'
 import { SUMMARY_KINDS, summaryLines, summaryOf } from '../render/summary.ts'
 
 /** What is printed when a session is over, from all of its events. */
-export async function closingLines(client: Connection, session: SessionView, terminal: Terminal): Promise<string[]> {
-  const path = `/sessions/${session.id}/events?kinds=${SUMMARY_KINDS.join(',')}`
-  const { events } = await client.request<{ events: StoredEvent[] }>('GET', path)
+export async function closingLines(
+  client: Connection,
+  over: SessionView | Promise<SessionView>,
+  { id, terminal }: { id: string; terminal: Terminal },
+): Promise<string[]> {
+  const path = `/sessions/${id}/events?kinds=${SUMMARY_KINDS.join(',')}`
+  const asked = client.request<{ events: StoredEvent[] }>('GET', path)
+  const [session, { events }] = await Promise.all([over, asked])
   return summaryLines(session, summaryOf(events), terminal)
 }
 

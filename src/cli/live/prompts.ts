@@ -1,7 +1,17 @@
+import type { OpenAsk } from '../../domain/api.ts'
 import type { QuestionItem } from '../../domain/session.ts'
+import { nameOfAsk } from '../render/ask-lines.ts'
+import { cut } from '../render/text.ts'
 
-/** The keys that answer a permission. */
-export const PERMISSION_KEYS = '[y] allow once  [n] deny  [t] deny and say why  > '
+const PERMISSION_KEYS = '[y] allow once  [n] deny  [t] deny and say why  > '
+/** A name cut shorter than this says nothing. */
+const SHORTEST_NAME = 12
+
+/** What a permission is for and the keys that answer it, in so many columns. */
+export function permissionPrompt(ask: OpenAsk, width: number): string {
+  const room = Math.max(SHORTEST_NAME, width - PERMISSION_KEYS.length - 2)
+  return `${cut(nameOfAsk(ask), room)}  ${PERMISSION_KEYS}`
+}
 
 /** Asked after `t`. */
 export const REASON_PROMPT = 'Why not? > '

@@ -1,7 +1,8 @@
-import type { OpenAsk, SessionView } from '../../domain/api.ts'
+import type { SessionView } from '../../domain/api.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Context } from '../context.ts'
 import { keysHint } from '../render/header.ts'
+import type { Asked } from './asks.ts'
 import { closingLines, exitOf } from './closing.ts'
 import { openKeyboard } from './keyboard.ts'
 import { openScreen } from './screen.ts'
@@ -13,7 +14,7 @@ export interface View {
   session: SessionView
   context: Context
   after: number
-  open?: { ask: OpenAsk; callId: string }[]
+  open?: Asked[]
   env: Record<string, string>
 }
 
@@ -53,7 +54,7 @@ export async function runView({ client, session, context, after, open, env }: Vi
     after,
     env,
     ...(open && { open }),
-    person: keyboard && terminalPerson(keyboard, screen),
+    person: keyboard && terminalPerson(keyboard, screen, terminal),
     raw: json ? event => out(JSON.stringify(event)) : undefined,
     signal: leave.signal,
   })
@@ -64,9 +65,9 @@ export async function runView({ client, session, context, after, open, env }: Vi
     else out(words)
     return DETACHED
   }
-  const now = await client.request<SessionView>('GET', `/sessions/${session.id}`)
-  if (!json) screen.print(await closingLines(client, now, terminal))
-  return exitOf(now)
+  const asked = client.request<SessionView>('GET', `/sessions/${session.id}`)
+  if (!json) screen.print(await closingLines(client, asked, { id: session.id, terminal }))
+  return exitOf(await asked)
 }
 
 /** Whether somebody sits at this terminal who can be asked. */

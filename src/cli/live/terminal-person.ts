@@ -1,27 +1,31 @@
 import type { OpenAsk } from '../../domain/api.ts'
 import type { QuestionItem } from '../../domain/session.ts'
-import { INDENT } from '../render/paint.ts'
+import { INDENT, type Terminal } from '../render/paint.ts'
 import { firstLine } from '../render/text.ts'
 import type { Keyboard, KeyQueue } from './keyboard.ts'
 import { editLine } from './line-editor.ts'
 import type { Person, Reply } from './person.ts'
-import { PERMISSION_KEYS, questionKeys, REASON_PROMPT } from './prompts.ts'
+import { permissionPrompt, questionKeys, REASON_PROMPT } from './prompts.ts'
 import type { Screen } from './screen.ts'
 
 interface Desk {
   keys: KeyQueue
   signal: AbortSignal
   show(text: string): void
+  echo(text: string): void
 }
 
 /** Somebody who sits at this terminal and answers by keys. */
-export function terminalPerson(keyboard: Keyboard, screen: Screen): Person {
+export function terminalPerson(keyboard: Keyboard, screen: Screen, terminal: Terminal): Person {
   return {
-    async answer(ask, signal) {
+    async answer(ask, { signal, echo }) {
       using keys = keyboard.keys()
-      const desk: Desk = { keys, signal, show: text => screen.prompt(' '.repeat(INDENT) + text) }
+      const indent = ' '.repeat(INDENT)
+      const desk: Desk = { keys, signal, show: text => screen.prompt(indent + text), echo: text => echo(indent + text) }
       try {
-        return await (ask.kind === 'permission' ? decide(desk) : answerAll(ask, desk))
+        return await (ask.kind === 'permission'
+          ? decide(permissionPrompt(ask, terminal.width - 1), desk)
+          : answerAll(ask, desk))
       } finally {
         screen.prompt(undefined)
       }
@@ -29,9 +33,9 @@ export function terminalPerson(keyboard: Keyboard, screen: Screen): Person {
   }
 }
 
-async function decide(desk: Desk): Promise<Reply | undefined> {
+async function decide(prompt: string, desk: Desk): Promise<Reply | undefined> {
   for (;;) {
-    desk.show(PERMISSION_KEYS)
+    desk.show(prompt)
     const key = await desk.keys.next(desk.signal)
     if (!key) return undefined
     const letter = key.text.toLowerCase()
@@ -47,9 +51,11 @@ async function answerAll(ask: Extract<OpenAsk, { kind: 'question' }>, desk: Desk
   const answers: Record<string, string | string[]> = {}
   for (const [index, item] of ask.questions.entries()) {
     const place = ask.questions.length > 1 ? `(${index + 1} of ${ask.questions.length}) ` : ''
-    const answer = await answerOne(item, place + headerOf(item, place), desk)
+    const name = item.header ? `${firstLine(item.header)} ` : ''
+    const answer = await answerOne(item, place + name, desk)
     if (answer === undefined) return undefined
     answers[item.question] = answer
+    if (place) desk.echo(`${place}${name}> ${firstLine([answer].flat().join(', '))}`)
   }
   return { answers }
 }
@@ -85,8 +91,4 @@ function labels(item: QuestionItem, chosen: Set<number>): string[] {
 
 function toggle(chosen: Set<number>, index: number): void {
   if (!chosen.delete(index)) chosen.add(index)
-}
-
-function headerOf(item: QuestionItem, place: string): string {
-  return place && item.header ? `${firstLine(item.header)} ` : ''
 }

@@ -1,10 +1,10 @@
-import type { OpenAsk, SessionView } from '../../domain/api.ts'
+import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { Connection } from '../connection/connection.ts'
 import { eventLines } from '../render/event-lines.ts'
 import type { Terminal } from '../render/paint.ts'
 import { neutral } from '../render/text.ts'
-import { openAsks } from './asks.ts'
+import { type Asked, openAsks } from './asks.ts'
 import { followSession } from './follow.ts'
 import type { Person } from './person.ts'
 import type { Screen } from './screen.ts'
@@ -20,7 +20,7 @@ export interface Watch {
   /** Who answers; without one nobody counts as attached, and nothing is asked here. */
   person?: Person | undefined
   /** Asked before we came. */
-  open?: { ask: OpenAsk; callId: string }[]
+  open?: Asked[]
   /** The caller's environment: a parked session is started again with it. */
   env: Record<string, string>
   /** Instead of lines: what to do with each event. */
@@ -36,18 +36,26 @@ export async function watchSession(watch: Watch): Promise<Extract<StoredEvent, {
   const draw = eventLines({ terminal, project: session.project, verbose: watch.verbose })
   await using desk = openAsks({
     person: person ?? { answer: async () => undefined },
+    pin: lines => screen.pin(lines),
     post: async (ask_id, reply) => {
       await client.request('POST', path, { ask_id, by: 'human', ...reply, env: watch.env })
     },
     tell: error => screen.print([terminal.paint('red', `The answer was not taken: ${neutral(String(error))}`)]),
   })
-  for (const { ask, callId } of watch.open ?? []) desk.put(ask, callId)
+  if (person) for (const asked of watch.open ?? []) desk.put(asked)
   const follow = { session: session.id, after: watch.after, attach: person !== undefined, signal }
   for await (const event of followSession(client, follow)) {
+    const lines = raw ? [] : draw(event)
+    // Before it is printed: what is settled by it is let go first and so stands above.
+    if (person) desk.see(event, lines)
     if (raw) raw(event)
-    else screen.print(draw(event))
-    if (person) desk.see(event)
+    else if (!person || !isAsk(event)) screen.print(lines)
     if (event.kind === 'session.ended') return event
   }
   return undefined
+}
+
+/** Shown by the desk, when its turn comes. */
+function isAsk({ kind }: StoredEvent): boolean {
+  return kind === 'permission.asked' || kind === 'question.asked'
 }

@@ -19,6 +19,13 @@ export function askedPermission(ask: Permission, terminal: Terminal, input?: Rec
   ]
 }
 
+/** What is asked about, in a few words: the tool and what it is aimed at, or the question's own heading. */
+export function nameOfAsk(ask: OpenAsk): string {
+  if (ask.kind === 'permission') return `${firstLine(ask.tool)}${ask.target ? ` → ${firstLine(ask.target)}` : ''}`
+  const [first] = ask.questions
+  return first?.header ? firstLine(first.header) : `"${firstLine(first?.question ?? '')}"`
+}
+
 function wanted(target: string, input: Record<string, unknown> | undefined, width: number): string[] {
   const command = input?.['command']
   if (typeof command === 'string') return wrap(neutral(command), width)

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { screenOf } from '../../../scripts/picture/screen.ts'
+import { openScreen } from '../../../src/cli/live/screen.ts'
+
+function onTerminal({ rows = 24, columns = 40 } = {}) {
+  let sent = ''
+  const stream = {
+    isTTY: true,
+    columns,
+    rows,
+    write: (text: string) => {
+      sent += text.replaceAll('\n', '\r\n')
+    },
+  }
+  const seen = () =>
+    screenOf(sent, columns)
+      .map(cells => cells.map(cell => cell.text).join(''))
+      .filter(Boolean)
+  return { screen: openScreen(stream), seen, sent: () => sent }
+}
+
+test('what is asked stays right above its prompt, whatever is printed meanwhile', () => {
+  const { screen, seen } = onTerminal()
+  screen.print(['one'])
+  screen.pin(['wanted: Bash', '  npm test'])
+  screen.prompt('Bash [y] [n] > ')
+  screen.print(['two', 'three'])
+  assert.deepEqual(seen(), ['one', 'two', 'three', 'wanted: Bash', '  npm test', 'Bash [y] [n] >'])
+  screen.pin(['wanted: Bash', '  npm test', '(1 more waits)'])
+  assert.deepEqual(seen().slice(-2), ['(1 more waits)', 'Bash [y] [n] >'])
+  assert.equal(seen().filter(line => line.startsWith('wanted')).length, 1)
+  screen.prompt(undefined)
+  screen.pin(undefined)
+  screen.print(['four'])
+  assert.deepEqual(seen().slice(-3), ['  npm test', '(1 more waits)', 'four'])
+})
+
+test('what is asked and taller than the terminal is shown anew below what was printed', () => {
+  const { screen, seen } = onTerminal({ rows: 3 })
+  const tall = ['wanted', 'a', 'b', 'c']
+  screen.pin(tall)
+  screen.prompt('> ')
+  screen.print(['said'])
+  assert.deepEqual(seen(), [...tall, 'said', ...tall, '>'])
+})
+
+test('where nobody can type, what is asked is printed once and grows', () => {
+  let sent = ''
+  const screen = openScreen({ write: (text: string) => (sent += text) })
+  screen.pin(['wanted'])
+  screen.pin(['wanted', '> y'])
+  screen.prompt('never drawn')
+  screen.pin(undefined)
+  screen.print(['allowed'])
+  assert.equal(sent, 'wanted\n> y\nallowed\n')
+})
