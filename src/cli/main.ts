@@ -1,5 +1,4 @@
-import { readHotCall } from './hot/flags.ts'
-import { runHot } from './hot/run.ts'
+import { type HotCall, readHotCall } from './hot/flags.ts'
 
 /**
  * Everything starts here. A hot command (`list`, `status`, `start`) goes the short way: no commander, no zod, no HTTP library
@@ -15,8 +14,13 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 try {
   const hot = readHotCall(argv)
-  process.exitCode = (hot && (await runHot(hot))) ?? (await (await import('./program.ts')).runProgram(argv))
+  process.exitCode = (hot && (await runShort(hot))) ?? (await (await import('./program.ts')).runProgram(argv))
 } catch (error) {
   const { reportError } = await import('./report.ts')
   process.exitCode = reportError(error, { json: argv.includes('--json'), verbose: argv.includes('--verbose') })
+}
+
+async function runShort(call: HotCall): Promise<number | undefined> {
+  if (call.command === 'start') return (await import('./hot/start.ts')).runStart(call)
+  return (await import('./hot/run.ts')).runHot(call)
 }

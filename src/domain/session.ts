@@ -13,6 +13,8 @@ export interface Session extends AsyncDisposable {
   readonly vendorId: string | undefined
   /** The agent's process, where there is one. */
   readonly pid?: number | undefined
+  /** True where it is certain that nothing but the agent itself runs: none of its tools has left anything behind. */
+  readonly alone?: boolean | undefined
   readonly events: AsyncIterable<SessionEvent>
   /** The next user turn, in the same process. */
   prompt(text: string): Promise<void>

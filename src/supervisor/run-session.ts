@@ -6,10 +6,11 @@ import { endingOf, endingOfClosed, failedEnding } from './ending-of.ts'
 import { stepFor } from './events/step-for.ts'
 import { record } from './record.ts'
 import type { Ending, Parts, Run, Step } from './run.ts'
+import { settle } from './settle.ts'
 
 /**
  * The loop of one session: opens the agent, stores what it does, and returns how it ended. It never throws; the agent's
- * process is gone when it returns.
+ * process is gone when it returns, even where the ending was told before.
  */
 export async function runSession(run: Run, parts: Parts): Promise<Ending> {
   try {
@@ -17,7 +18,9 @@ export async function runSession(run: Run, parts: Parts): Promise<Ending> {
     run.session = session
     run.opened.resolve()
     run.log.info({ resumed: run.open.resume !== undefined }, 'agent opened')
-    return await follow(session, run, parts)
+    const ending = await follow(session, run, parts)
+    if (mayLeaveByItself(session, run, ending)) await settle(run, parts, ending)
+    return ending
   } catch (error) {
     run.log.error({ error }, 'session failed')
     return failedEnding(failureOf(error), run)
@@ -40,6 +43,14 @@ async function follow(session: Session, run: Run, parts: Parts): Promise<Ending>
     if (event.kind === 'ended') return endingOfClosed(event, run)
   }
   return endingOfClosed({ kind: 'ended', reason: 'closed' }, run)
+}
+
+/**
+ * Whether the session may be told to be over while its agent is still leaving, which takes 40 ms: the turn is complete,
+ * nothing else runs, and nobody has asked for a recording, whose last line is written when the agent is gone.
+ */
+function mayLeaveByItself(session: Session, run: Run, ending: Ending): boolean {
+  return ending.as === 'completed' && run.open.record === undefined && session.alone === true
 }
 
 /** The agent's process, told apart from a later one of the same number by its start. */

@@ -2,8 +2,16 @@ import { eventOf } from './events/agent-event.ts'
 import { record } from './record.ts'
 import type { Ending, Parts, Run } from './run.ts'
 
-/** Applies an ending: the row and everything that belongs to the end, in one transaction. */
+/**
+ * Applies an ending: the row and everything that belongs to the end, in one transaction. While the agent is still there its
+ * marker stays in the row, for a sweep after an accident; the ending is then applied once more when it is gone.
+ */
 export async function settle(run: Run, parts: Parts, ending: Ending): Promise<void> {
+  const gone = run.session === undefined
+  if (run.row.state === 'ended') {
+    if (gone) await parts.store.sessions.update(run.id, NO_PROCESS)
+    return
+  }
   const final = keepUndelivered(run, ending)
   await record(run, parts, {
     events: [
@@ -17,14 +25,14 @@ export async function settle(run: Run, parts: Parts, ending: Ending): Promise<vo
       ended_at: parts.clock.now(),
       resumes_at: final.resumesAt ?? null,
       parked: final.parked ?? null,
-      // The agent is gone with everything it started: there is nothing left to sweep.
-      marker: null,
-      agent_pid: null,
-      agent_started: null,
+      ...(gone && NO_PROCESS),
     },
   })
   run.log.info({ status: final.as, turns: run.row.turns, cost_usd: run.row.cost_usd }, 'session ended')
 }
+
+/** The agent is gone with everything it started: there is nothing left to sweep. */
+const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
 
 /** A parked session that failed before its answer had reached the agent goes on waiting: the question is still open. */
 function keepUndelivered(run: Run, ending: Ending): Ending {

@@ -41,7 +41,7 @@ export class Supervisor {
   }
 
   get liveCount(): number {
-    return this.#live.size
+    return [...this.#live.values()].filter(({ run }) => run.row.state !== 'ended').length
   }
 
   /** The live session with this id, if it is one. */
@@ -54,7 +54,7 @@ export class Supervisor {
     this.#refuseWhenClosed()
     const { store } = this.#options
     const project = await checkProject(request.project)
-    const ready = await this.#prepare({ ...request, project })
+    const [ready] = await Promise.all([this.#prepare({ ...request, project }), this.#left(request.resume?.vendor_id)])
     const { env: _, ...options } = request
     this.#refuseWhenClosed()
     const row = await store.transaction(async tx => {
@@ -148,6 +148,14 @@ export class Supervisor {
       const id = shortId('s')
       if (!(await this.#options.store.sessions.get(id, tx))) return id
     }
+  }
+
+  /** Resolves when no agent is still leaving that conversation: two must not write to it. */
+  async #left(vendorId: string | undefined): Promise<void> {
+    const leaving = [...this.#live.values()].filter(
+      ({ run: { row } }) => vendorId !== undefined && row.vendor_id === vendorId && row.state === 'ended',
+    )
+    await Promise.all(leaving.map(({ done }) => done))
   }
 
   /** A terminal that has announced itself counts as attached while it connects. */

@@ -3,6 +3,7 @@ import type { SpawnedProcess, SpawnOptions } from '@anthropic-ai/claude-agent-sd
 import type { Guard, GuardedChild } from '../../base/process/guardian.ts'
 import type { Isolation } from '../../base/process/isolation.ts'
 import { type Marker, sessionMarker } from '../../base/process/marker.ts'
+import { isAlone } from '../../base/process/namespace.ts'
 import { bornAt } from '../../base/process/start-time.ts'
 
 const STDERR_CHARS = 4000
@@ -30,6 +31,12 @@ export class AgentProcess {
     const { pid, exitCode, signalCode } = this.#child ?? {}
     // Its exit is told some time after the fact; the system knows at once.
     return pid !== undefined && exitCode === null && signalCode === null && bornAt(pid) !== undefined
+  }
+
+  /** Nothing that it started runs any more. Only a namespace knows: elsewhere an orphan is nobody's child. */
+  get alone(): boolean {
+    const { level, pid } = this.#child ?? {}
+    return level === 'namespace' && pid !== undefined && isAlone(pid)
   }
 
   /** It never ran: the program is not there, or cannot be started. */

@@ -48,6 +48,10 @@ export class ClaudeSession implements Session {
     return this.#seat.agent.pid
   }
 
+  get alone(): boolean {
+    return this.#seat.agent.alone
+  }
+
   async prompt(text: string): Promise<void> {
     if (this.#closing) {
       const { id, cwd } = this.#open

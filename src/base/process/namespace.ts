@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
 /** How a namespace is made: `unshare` with its flags, and what stands before the command inside. */
 export interface Namespace {
   enter: readonly string[]
@@ -22,6 +24,31 @@ export function inNamespace(
 ): { command: string; args: string[] } {
   const words = ['pcc-leader', namespace.enter.join(' '), INIT, ...namespace.prefix, command, ...args]
   return { command: '/bin/sh', args: ['-c', LEADER, ...words] }
+}
+
+/**
+ * Whether nothing lives in a leader's namespace but the agent: everything else in it is a child of the agent, or an orphan
+ * that its init has got. False where the system does not tell.
+ */
+export function isAlone(leader: number): boolean {
+  const agent = onlyChildOf(onlyChildOf(onlyChildOf(leader)))
+  return agent !== undefined && childrenOf(agent)?.length === 0
+}
+
+function onlyChildOf(pid: number | undefined): number | undefined {
+  const children = pid === undefined ? undefined : childrenOf(pid)
+  return children?.length === 1 ? children[0] : undefined
+}
+
+/** The children of each of its threads. */
+function childrenOf(pid: number): number[] | undefined {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap(thread =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
+    )
+  } catch {
+    return undefined // gone, or a system without that list
+  }
 }
 
 const LEADER = `enter=$1 init=$2; shift 2

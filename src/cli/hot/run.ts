@@ -7,9 +7,7 @@ import { rawRequest } from './raw-request.ts'
 import { showList, showStatus } from './show.ts'
 
 /** Answers a hot command from a running daemon with an exit code. Nobody answers: nothing, and the long way must start one. */
-export async function runHot(call: HotCall): Promise<number | undefined> {
-  if (call.command === 'start') return (await import('./start.ts')).runStart(call)
-  const { command, operand, flags } = call
+export async function runHot({ command, operand, flags }: HotCall): Promise<number | undefined> {
   const { env } = process
   const [configFile, dataDir] = [text(flags['--config']), text(flags['--data-dir'])]
   const places = placesFor({ env, configFile, dataDir })

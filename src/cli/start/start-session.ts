@@ -30,18 +30,22 @@ export async function startSession({ path, options, context, connect }: StartCal
   const connection = await connect()
   const asked = connection.request<SessionView>('POST', '/sessions', requestOf({ project, task, env, options }))
   if (options.detach) return detached(await asked, context)
-  // Loaded while the daemon works.
-  const [session, { runView }, { startHeader }] = await Promise.all([
-    asked,
-    import('../live/run-view.ts'),
-    import('../render/header.ts'),
-  ])
+  const [session, [{ runView }, { startHeader }]] = await Promise.all([asked, loadView()])
   if (!context.json) {
     const { terminal } = context
     const header = startHeader(session, { terminal, cwd: process.cwd(), home: context.env['HOME'] })
     for (const line of header) context.out(line)
   }
   return runView({ client: connection, session, context, after: 0, env })
+}
+
+/**
+ * Loads the view while the daemon works, but not before the request is out: loading leaves no room for anything else. A
+ * socket connects in one turn of the event loop and is written to in the next.
+ */
+async function loadView() {
+  for (let turn = 0; turn < 2; turn++) await new Promise(resolve => setImmediate(resolve))
+  return Promise.all([import('../live/run-view.ts'), import('../render/header.ts')])
 }
 
 interface Wanted {

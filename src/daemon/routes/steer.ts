@@ -18,7 +18,8 @@ const FINAL = new Set(['completed', 'stopped', 'error'])
 export function steerRoutes(app: FastifyInstance, world: World): void {
   app.post('/sessions/:ref/stop', async request => {
     const row = await sessionOf(request.params, world)
-    if (world.supervisor.run(row.id)) await world.supervisor.stop(row.id, 'stopped by a person')
+    if (row.state !== 'ended' && world.supervisor.run(row.id))
+      await world.supervisor.stop(row.id, 'stopped by a person')
     else if (FINAL.has(statusOf(row, world.bootId).status) && row.state === 'ended') throw overError(row, world)
     else await stopWaiting(row, world.store, Date.now())
     return fresh(row.id, world)
