@@ -9,6 +9,7 @@ import type {
 import * as z from 'zod'
 import { type Answer, type Park, Question, type Request, type Verdict } from '../../domain/session.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
+import { Tripwire } from './tripwire.ts'
 
 const ToolCall = z.object({
   tool_name: z.string().min(1),
@@ -42,6 +43,7 @@ const MARGIN_S = 30
  */
 export class Gate {
   readonly #judged = new Map<string, PermissionResult>()
+  readonly #tripwire = new Tripwire()
   readonly #closed = new AbortController()
   readonly #deadlineMs: number
   #keeper: GateKeeper | undefined
@@ -70,21 +72,30 @@ export class Gate {
     this.#closed.abort()
   }
 
+  /** What ran without having been judged, if this message of the agent tells of such a call. */
+  unjudged(message: unknown): string | undefined {
+    return this.#tripwire.read(message)
+  }
+
   hooks(): NonNullable<Options['hooks']> {
     const timeout = Math.ceil(this.#deadlineMs / 1000) + MARGIN_S
     return {
       PreToolUse: [{ onFailure: 'block', timeout, hooks: [this.#before] }],
       PostToolBatch: [{ hooks: [this.#after] }],
+      // What was looked at before the start stays in force: a settings file that appears or changes is not loaded.
+      ConfigChange: [{ onFailure: 'block', hooks: [async () => ({ decision: 'block' })] }],
     }
   }
 
   readonly canUseTool: CanUseTool = async (_tool, _input, { toolUseID }) => {
     const judged = this.#judged.get(toolUseID)
     this.#judged.delete(toolUseID)
+    if (judged?.behavior === 'allow') this.#tripwire.allowed(toolUseID)
     return judged ?? { behavior: 'deny', message: 'This call was never judged, so it may not run.' }
   }
 
   readonly #before: HookCallback = async (input, _id, { signal }) => {
+    this.#tripwire.judging(callIdOf(input))
     const decided = await this.#decide(input, AbortSignal.any([signal, this.#closed.signal]))
     if (decided.decision === 'ask') this.#judged.set(callIdOf(input), decided.judged)
     return preToolUse(decided)

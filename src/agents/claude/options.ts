@@ -11,7 +11,10 @@ export interface OptionParts {
   appendPrompt: string | undefined
 }
 
-/** What Claude Code is started with. Prompt, asks and id are not in it: they come when a session takes the process. */
+/**
+ * What Claude Code is started with. Prompt, asks and id are not in it: they come when a session takes the process. Nor are
+ * the allowed tools: in the vendor's hands they would let calls through where hooks are off, and the gate needs no help.
+ */
 export function optionsFor(open: OpenSession, { gate, agent, executable, appendPrompt }: OptionParts): Options {
   return {
     cwd: open.cwd,
@@ -30,7 +33,6 @@ export function optionsFor(open: OpenSession, { gate, agent, executable, appendP
     ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
     ...(open.model !== undefined && { model: open.model }),
     ...(open.maxTurns !== undefined && { maxTurns: open.maxTurns }),
-    ...(open.allowedTools && { allowedTools: open.allowedTools }),
     ...(open.disallowedTools && { disallowedTools: open.disallowedTools }),
     ...(open.strictMcp && { strictMcpConfig: true }),
     ...(open.resume && { resume: open.resume.vendorId, forkSession: open.resume.fork }),
@@ -38,6 +40,10 @@ export function optionsFor(open: OpenSession, { gate, agent, executable, appendP
 }
 
 const OURS = {
+  /** Minimal mode calls no hook, ours included. Said outright, because the person's own settings may switch it on. */
+  CLAUDE_CODE_SIMPLE: '0',
+  /** `@path` in a prompt would be read past the gate. Like this the model is told of the path and reads it with a call. */
+  CLAUDE_CODE_DISABLE_FILE_MENTIONS: '1',
   /** The reliable sign that a turn is over. */
   CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
   /** Subagents run to their end before the turn does, so a turn has one result and leaves nothing running. */
@@ -84,9 +90,10 @@ const KEPT = ['PATH', 'SHELL', 'CLAUDE_CODE_SHELL']
  */
 function settingsFor({ settingSources, env, hooksOff }: OpenSession, marker: AgentProcess['marker']): Settings {
   const ours = { ...OURS, [marker.name]: marker.value }
-  const hooks = hooksOff ? { disableAllHooks: true } : {}
-  if (settingSources.every(source => source === 'user')) return { ...hooks, env: ours }
+  // Shell lines in a skill's text run without a call that could be judged.
+  const held = { disableSkillShellExecution: true, ...(hooksOff && { disableAllHooks: true }) }
+  if (settingSources.every(source => source === 'user')) return { ...held, env: ours }
   const emptied = HIJACKING.map(name => [name, env[name] ?? ''])
   const kept = KEPT.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]]))
-  return { ...hooks, env: { ...Object.fromEntries([...emptied, ...kept]), ...ours } }
+  return { ...held, env: { ...Object.fromEntries([...emptied, ...kept]), ...ours } }
 }
