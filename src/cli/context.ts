@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { dataDirectoryHint } from '../base/data-directory-hint.ts'
-import { type Places, placesFor } from '../base/places.ts'
+import { dataDirectoryHint, type Places, placesFor } from '../base/places.ts'
 import { type Terminal, terminalOf } from './render/paint.ts'
 
 /** What every command body gets: where things lie, what the person's terminal can show, how to print. */

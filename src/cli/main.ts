@@ -1,4 +1,5 @@
 import { type HotCall, readHotCall } from './hot/flags.ts'
+import { runHot } from './hot/run.ts'
 
 /**
  * Everything starts here. A hot command (`list`, `status`, `start`) goes the short way: no commander, no zod, no HTTP library
@@ -22,5 +23,5 @@ try {
 
 async function runShort(call: HotCall): Promise<number | undefined> {
   if (call.command === 'start') return (await import('./hot/start.ts')).runStart(call)
-  return (await import('./hot/run.ts')).runHot(call)
+  return runHot(call)
 }

@@ -5,7 +5,6 @@ import { AppError } from '../base/errors.ts'
 import type { Places } from '../base/places.ts'
 import { filesToTrust } from './trust/files.ts'
 import { differences, hashesOf, hashOver, sha256 } from './trust/hash.ts'
-import { agreementFor, keepAgreement } from './trust/record.ts'
 import type { TrustStatus } from './trust/status.ts'
 
 export { type LoadableSources, settingSourcesFor } from './trust/setting-sources.ts'
@@ -16,6 +15,7 @@ export async function trustStatus(places: Places, directory: string): Promise<Tr
   const project = await projectAt(directory)
   const files = await filesToTrust(places, project)
   if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
+  const { agreementFor } = await record()
   const agreed = agreementFor(places, project)
   if (!agreed) return { project, state: 'untrusted', files, changed: [] }
   const changed = differences(agreed.files, hashesOf(files))
@@ -39,11 +39,13 @@ export async function grantTrust(places: Places, shown: TrustStatus, clock: Cloc
   const moved = differences(hashesOf(shown.files), hashesOf(now))
   if (moved.length > 0) throw new AppError('trust_changed', { project: shown.project, files: moved.join(', ') })
   const agreement = { hash: hashOver(now), since: clock.now(), files: hashesOf(now) }
+  const { keepAgreement } = await record()
   keepAgreement(places, shown.project, agreement)
 }
 
 /** Takes a yes back, also for a project that is gone; false when there was none. */
 export async function revokeTrust(places: Places, directory: string): Promise<boolean> {
+  const { keepAgreement } = await record()
   const gone = await realpath(directory).then(
     () => false,
     () => true,
@@ -56,6 +58,11 @@ export async function revokeTrust(places: Places, directory: string): Promise<bo
 export function trustedFile(status: TrustStatus): (file: { path: string; content: string }) => boolean {
   const agreed = new Set(status.files.filter(file => file.kind === 'pcc').map(file => file.sha256))
   return ({ content }) => status.state === 'trusted' && agreed.has(sha256(content))
+}
+
+/** Imported on use: most projects bring nothing in, and then nobody looks at what was agreed to. */
+function record() {
+  return import('./trust/record.ts')
 }
 
 async function projectAt(directory: string): Promise<string> {

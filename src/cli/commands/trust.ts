@@ -1,11 +1,10 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { grantTrust, revokeTrust, type TrustStatus, trustStatus } from '../../policy/trust.ts'
-import { confirm } from '../confirm.ts'
+import type { TrustStatus } from '../../policy/trust.ts'
 import { type Context, contextOf } from '../context.ts'
 import { neutral } from '../render/text.ts'
 
-/** `pcc trust [path]`, `pcc trust status`, `pcc trust revoke`. */
+/** `pcc trust [path]`, `pcc trust status`, `pcc trust revoke`. What they do is imported on use: completion needs only their names. */
 export function addTrustCommand(program: Command): void {
   const trust = program
     .command('trust')
@@ -15,9 +14,11 @@ export function addTrustCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (path: string, options: { yes?: boolean }, command: Command) => {
       const context = await contextOf(command)
+      const { grantTrust, trustStatus } = await import('../../policy/trust.ts')
       const status = await trustStatus(context.places, resolve(path))
       if (status.state === 'nothing-to-trust' || status.state === 'trusted') return report(context, status)
       if (!context.json) for (const line of pageOf(status, context)) context.out(line)
+      const { confirm } = await import('../confirm.ts')
       await confirm({
         action: `Trusting ${status.project}`,
         question: 'Let this content take effect in sessions of this project?',
@@ -34,6 +35,7 @@ export function addTrustCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {
       const context = await contextOf(command)
+      const { trustStatus } = await import('../../policy/trust.ts')
       const status = await trustStatus(context.places, resolve(path))
       if (!context.json && status.files.length > 0) for (const line of pageOf(status, context)) context.out(line)
       report(context, status)
@@ -47,6 +49,7 @@ export function addTrustCommand(program: Command): void {
     .action(async (path: string, _options: object, command: Command) => {
       const context = await contextOf(command)
       const project = resolve(path)
+      const { revokeTrust } = await import('../../policy/trust.ts')
       const revoked = await revokeTrust(context.places, project)
       const said = revoked ? `No longer trusted: ${project}` : `Nothing to revoke: ${project} was not trusted.`
       context.out(context.json ? JSON.stringify({ project, revoked }) : neutral(said))

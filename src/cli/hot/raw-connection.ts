@@ -4,8 +4,8 @@ import type { StoredEvent } from '../../domain/event.ts'
 import type { Connection } from '../connection/connection.ts'
 import { serverSentEvents } from '../connection/server-sent.ts'
 import { remoteError } from '../report.ts'
-import { compareVersions } from './compare-versions.ts'
 import { parseHead, rawRequest, tokenIn } from './raw-request.ts'
+import { compareVersions } from './run.ts'
 
 const { connect } = process.getBuiltinModule('node:net')
 

@@ -1,7 +1,6 @@
-import { dataDirectoryHint } from '../../base/data-directory-hint.ts'
-import { placesFor } from '../../base/places.ts'
+import { dataDirectoryHint, placesFor } from '../../base/places.ts'
+import { programVersion } from '../../base/version.ts'
 import { terminalOf } from '../render/paint.ts'
-import { compareVersions } from './compare-versions.ts'
 import type { HotCall } from './flags.ts'
 import { rawRequest } from './raw-request.ts'
 import { showList, showStatus } from './show.ts'
@@ -42,6 +41,13 @@ export async function runHot({ command, operand, flags }: HotCall): Promise<numb
 }
 
 class NobodyAnswers extends Error {}
+
+/** After an update the old daemon still runs: it answers, but the person should know. */
+export async function compareVersions(running: string | undefined, quiet: boolean): Promise<void> {
+  if (running === undefined || quiet) return
+  const own = programVersion()
+  if (running !== own) (await import('../report.ts')).warnOfVersion(running, own)
+}
 
 function text(value: string | true | undefined): string | undefined {
   return value === true ? undefined : value

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { dataDirectoryHint } from '../../../src/base/data-directory-hint.ts'
+import { dataDirectoryHint } from '../../../src/base/places.ts'
 import { placesFor } from '../../../src/base/places.ts'
 import { resolvePlaces } from '../../../src/domain/config/resolve-places.ts'
 import { bareEnv } from '../../support/world.ts'
@@ -31,7 +31,7 @@ test('the hint says default only where the file cannot move the data directory',
 })
 
 test('the hint costs neither zod nor a TOML parser', t => {
-  const module = new URL('../../../src/base/data-directory-hint.ts', import.meta.url).href
+  const module = new URL('../../../src/base/places.ts', import.meta.url).href
   const code = `import { registerHooks } from 'node:module'
     const seen = []
     registerHooks({ resolve: (name, context, next) => { seen.push(name); return next(name, context) } })
