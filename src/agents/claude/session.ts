@@ -100,12 +100,20 @@ export class ClaudeSession implements Session {
         clearTimeout(this.#reoffer)
         this.#recorder?.message(message)
         this.#tell(this.#conversation.read(message))
+        const unjudged = this.#seat.gate.unjudged(message)
+        if (unjudged !== undefined) return this.#cutOff(unjudged)
         if (this.#conversation.parked) return undefined
       }
       return this.#causeOfDeath('it ended its output')
     } catch (error) {
       return this.#causeOfDeath(messageOf(error))
     }
+  }
+
+  /** The gate is open: nothing more may run, not even the rest of the turn. */
+  #cutOff(call: string): Failure {
+    this.#query?.close()
+    return { kind: 'other', message: `A tool call ran without being judged, so the session was ended: ${call}` }
   }
 
   #causeOfDeath(problem: string): Failure {
