@@ -59,7 +59,7 @@ export async function showStatus(options: StatusOptions, { get, terminal, out }:
     ['History:', history],
   ] as const) {
     if (!events) continue
-    const draw = eventLines({ terminal, project: session.project, verbose: false, reasonElsewhere: true })
+    const draw = eventLines({ terminal, project: session.project, verbose: false })
     const lines = events.flatMap(draw)
     for (const line of ['', terminal.paint('bold', title), ...(lines.length ? lines : ['none yet'])]) out(line)
   }

@@ -19,8 +19,7 @@ export function suggestionFor(name: string): string {
   return near ? `; did you mean "${near}"?` : '.'
 }
 
-/** The setting whose name a mistyped one was probably meant to be. */
-export function nearestKey(name: string): string | undefined {
+function nearestKey(name: string): string | undefined {
   const forms = SETTING_KEYS.flatMap(key =>
     [key, key.split('.').at(-1) ?? key, ...(settingOf(key).also ?? [])].map(form => ({ form, means: key })),
   )
