@@ -7,7 +7,7 @@ import { race } from './measure.ts'
 import { openInstallation, run } from './program.ts'
 import type { BenchRow } from './row.ts'
 
-const ROUNDS = 7
+const ROUNDS = 15
 const TASK = 'Write a short note about the project'
 
 /** One scripted task through `pcc start` beside the bare agent with the same turns, tools and environment. */
