@@ -127,8 +127,8 @@ test('a cap on turns ends with exit code 4, a limit of the vendor too', async t 
   const limited = await pcc.run(['start', project, '--task', 'hit the limit'])
   assert.equal(limited.code, 4, limited.stdout + limited.stderr)
   assert.match(limited.stdout, /⏳ Limit: /)
-  assert.match(limited.stdout, /Status: +⏳ Limited(.|\n)*\nResumes: /)
-  assert.match((await pcc.run(['list'])).stdout, /Resumes: /)
+  assert.match(limited.stdout, /Status: +⏳ Limited\nLimit: +resets (.|\n)*\nGo on: +pcc start .* --resume /)
+  assert.match((await pcc.run(['list'])).stdout, /Limit resets: /)
 })
 
 test('an agent that cannot be started is one clear error', async t => {

@@ -3,9 +3,10 @@ import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { type Client, openClient } from '../client.ts'
 import { type Context, contextOf, ExitCode } from '../context.ts'
-import { closingLines, exitOf, isOver } from '../live/closing.ts'
+import { closingLines, exitOf, interruptedLines } from '../live/closing.ts'
 import { isInteractive, runView } from '../live/run-view.ts'
 import { eventLines } from '../render/event-lines.ts'
+import { isOver } from '../render/format.ts'
 import { attachHeader } from '../render/header.ts'
 import { sessionEnvironment } from '../session-env.ts'
 
@@ -32,7 +33,7 @@ async function attach(ref: string, context: Context): Promise<number> {
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', `${path}?tail=${BEFORE}`)
   // Looked at after its events: what is asked in between is then either open here or still to come.
   const session = await client.request<SessionView>('GET', `/sessions/${id}`)
-  const draw = eventLines({ terminal, project: session.project, verbose })
+  const draw = eventLines({ terminal, project: session.project, verbose, reasonElsewhere: true })
   const asked = await openAsksOf(client, session)
   // What is to be answered here is shown when its turn comes; otherwise where it happened, or at the end if that is long ago.
   const answers = isInteractive(context)
@@ -50,6 +51,7 @@ async function attach(ref: string, context: Context): Promise<number> {
   const parked = isOver(session) && session.asks.length > 0
   if (!json && !answers) unseen.flatMap(one => one.lines).forEach(out)
   if (isOver(session) && !(parked && isInteractive(context))) {
+    if (!json) interruptedLines({ ...session, reason: null }, terminal).forEach(out)
     if (!json) (await closingLines(client, session, { id: session.id, terminal })).forEach(out)
     return exitOf(session)
   }

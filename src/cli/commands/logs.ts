@@ -3,10 +3,11 @@ import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { type Client, openClient } from '../client.ts'
 import { type Context, contextOf } from '../context.ts'
-import { isOver } from '../live/closing.ts'
+import { interruptedLines } from '../live/closing.ts'
 import { followSession } from '../live/follow.ts'
 import { eventLines } from '../render/event-lines.ts'
-import { isAtLeast, LEVELS, type Level } from '../render/levels.ts'
+import { isOver } from '../render/format.ts'
+import { LEVELS, type Level, levelFilter } from '../render/levels.ts'
 
 interface LogsOptions {
   tail: number
@@ -33,23 +34,29 @@ async function logs(ref: string, { tail, follow, level }: LogsOptions, context: 
   const { terminal, json, out } = context
   const client = await openClient(context.places, context)
   const session = await client.request<SessionView>('GET', `/sessions/${encodeURIComponent(ref)}`)
-  const draw = eventLines({ terminal, project: session.project, verbose: level === 'debug' || context.verbose })
-  const show = (event: StoredEvent) => {
-    if (!isAtLeast(event, level)) return
-    for (const line of json ? [JSON.stringify(event)] : draw(event)) out(line)
+  const debug = level === 'debug'
+  const draw = eventLines({ terminal, project: session.project, verbose: debug || context.verbose, whole: debug })
+  const passes = levelFilter(level)
+  // All of them are drawn, also what is not shown: later ones are drawn by what earlier ones said.
+  const show = (event: StoredEvent, wanted: boolean) => {
+    const lines = draw(event)
+    if (wanted) for (const line of json ? [JSON.stringify(event)] : lines) out(line)
   }
-  const { events, last } = await lastEvents(client, session.id, { tail, level })
-  events.forEach(show)
+  const events = await lastEvents(client, session.id, { tail, level })
+  const matching = events.filter(passes)
+  const shown = new Set(tail ? matching.slice(-tail) : [])
+  for (const event of events) show(event, shown.has(event))
+  if (!json) interruptedLines(session, terminal).forEach(out)
   if (!follow || isOver(session)) return
   const leave = new AbortController()
   process.once('SIGINT', () => leave.abort())
   for await (const event of followSession(client, {
     session: session.id,
-    after: last,
+    after: events.at(-1)?.id ?? 0,
     attach: false,
     signal: leave.signal,
   })) {
-    show(event)
+    show(event, passes(event))
     if (event.kind === 'session.ended') return
   }
 }
@@ -63,10 +70,8 @@ async function lastEvents(client: Client, id: string, { tail, level }: { tail: n
     asked = Math.min(asked, MOST)
     const path = `/sessions/${id}/events?tail=${asked}`
     const { events } = await client.request<{ events: StoredEvent[] }>('GET', path)
-    const matching = events.filter(event => isAtLeast(event, level))
-    const last = events.at(-1)?.id ?? 0
-    if (matching.length >= tail || events.length < asked || asked === MOST)
-      return { events: tail ? matching.slice(-tail) : [], last }
+    const matching = events.filter(levelFilter(level))
+    if (matching.length >= tail || events.length < asked || asked === MOST) return events
   }
 }
 

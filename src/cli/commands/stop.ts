@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import { openClient } from '../client.ts'
 import { contextOf } from '../context.ts'
-import { resumeCommand } from '../render/summary.ts'
+import { resumeCommand } from '../render/go-on.ts'
 import { firstLine } from '../render/text.ts'
 
 /** `pcc stop`: ends a session and everything its agent started. */

@@ -1,8 +1,9 @@
 import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { Connection } from '../connection/connection.ts'
-import type { Terminal } from '../render/paint.ts'
+import { INDENT, type Terminal } from '../render/paint.ts'
 import { SUMMARY_KINDS, summaryLines, summaryOf } from '../render/summary.ts'
+import { neutral, wrap } from '../render/text.ts'
 
 /** What is printed when a session is over, from all of its events. */
 export async function closingLines(
@@ -16,9 +17,11 @@ export async function closingLines(
   return summaryLines(session, summaryOf(events), terminal)
 }
 
-/** Whether nothing more will happen in a session by itself. One that a dead daemon left has no end, but it is over. */
-export function isOver(session: SessionView): boolean {
-  return session.ended_at !== null || session.status === 'error'
+/** The end of a session that has none in its log, because the daemon that ran it died: told from what it shows now. */
+export function interruptedLines({ status, reason, ended_at }: SessionView, terminal: Terminal): string[] {
+  if (status !== 'error' || ended_at !== null) return []
+  const lines = wrap(`Session ${neutral(reason ?? 'interrupted')}`, terminal.width - INDENT)
+  return lines.map(line => `${' '.repeat(INDENT)}${terminal.paint('red', line)}`)
 }
 
 /** The exit code of a command that saw a session end: only `completed` is 0. */

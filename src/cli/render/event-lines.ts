@@ -4,26 +4,43 @@ import { clockTime, duration, wakeTime } from './format.ts'
 import { INDENT, type LineOptions, type Terminal, type Tone } from './paint.ts'
 import { planLines } from './session-page.ts'
 import { cut, firstLine, neutral, wrap } from './text.ts'
-import { toolFailure, toolLine } from './tool-lines.ts'
+import { toolLine, toolResult } from './tool-lines.ts'
 
-/**
- * Draws stored events as the lines of the live view. Remembers what was wanted,
- * so that a person sees all of it when asked, and what was refused, so that it is not shown twice.
- */
+/** What earlier events said and a later one is drawn by. */
+interface Before {
+  /** What was wanted, so that a person sees all of it when asked. */
+  inputs: Map<string, Record<string, unknown>>
+  /** When calls were allowed: what takes long is told when it is done. */
+  allowed: Map<string, number>
+  refused: Set<string>
+  /** Why things went wrong, as far as it was told: nothing is told twice. */
+  told: Set<string>
+}
+
+/** Draws stored events as the lines of the live view. */
 export function eventLines(options: LineOptions): (event: StoredEvent) => string[] {
-  const refused = new Set<string>()
-  const inputs = new Map<string, Record<string, unknown>>()
+  const before: Before = { inputs: new Map(), allowed: new Map(), refused: new Set(), told: new Set() }
   return stored => {
     const event = { ...stored, body: harmless(stored.body) } as StoredEvent
-    if (event.kind === 'tool.requested') inputs.set(event.body.call_id, event.body.input)
-    if (event.kind === 'tool.finished') inputs.delete(event.body.call_id)
-    if (event.kind === 'permission.decided' && event.body.verdict === 'deny') refused.add(event.body.call_id)
-    if (event.kind === 'tool.finished' && refused.has(event.body.call_id)) return []
-    return stamped(event.time, bodyLines(event, options, inputs), options.terminal)
+    const lines = stamped(event.time, bodyLines(event, options, before), options.terminal)
+    remember(event, before)
+    return lines
   }
 }
 
-function bodyLines(event: StoredEvent, options: LineOptions, inputs: Map<string, Record<string, unknown>>): string[] {
+function remember(event: StoredEvent, { inputs, allowed, refused, told }: Before): void {
+  if (event.kind === 'tool.requested') inputs.set(event.body.call_id, event.body.input)
+  if (event.kind === 'permission.decided' && event.body.verdict === 'deny') refused.add(event.body.call_id)
+  if (event.kind === 'permission.decided' && event.body.verdict === 'allow') allowed.set(event.body.call_id, event.time)
+  if (event.kind === 'agent.retried') told.add(event.body.failure.message)
+  if (event.kind === 'limit.hit') told.add(event.body.message)
+  if (event.kind === 'question.parked') told.add(event.body.reason)
+  if (event.kind !== 'tool.finished') return
+  inputs.delete(event.body.call_id)
+  allowed.delete(event.body.call_id)
+}
+
+function bodyLines(event: StoredEvent, options: LineOptions, before: Before): string[] {
   const { terminal, verbose } = options
   switch (event.kind) {
     case 'session.created':
@@ -37,15 +54,17 @@ function bodyLines(event: StoredEvent, options: LineOptions, inputs: Map<string,
     case 'agent.thought':
       return prose('Thinking:', event.body.text, 'dim', terminal, 'dim')
     case 'agent.retried':
-      return prose('↻', retryText(event.body), 'yellow', terminal)
+      return prose('↻', retryText(event.body, before.told), 'yellow', terminal)
     case 'agent.compacted':
       return event.body.state === 'started' ? [terminal.paint('dim', 'Compacting the conversation...')] : []
     case 'permission.asked':
-      return askedPermission(event.body, terminal, inputs.get(event.body.call_id))
+      return askedPermission(event.body, terminal, before.inputs.get(event.body.call_id))
     case 'permission.decided':
       return toolLine(event.body, options)
     case 'tool.finished':
-      return toolFailure(event.body, options)
+      // A refusal was told when it was decided.
+      if (before.refused.has(event.body.call_id)) return []
+      return toolResult(event.body, options, event.time - (before.allowed.get(event.body.call_id) ?? event.time))
     case 'question.asked':
       return askedQuestions(event.body.questions, terminal)
     case 'question.parked':
@@ -62,14 +81,13 @@ function bodyLines(event: StoredEvent, options: LineOptions, inputs: Map<string,
       return prose('⚠ Limit:', limitText(event.body, event.time), 'yellow', terminal)
     case 'limit.hit':
       return prose('⏳ Limit:', hitText(event.body, event.time), 'yellow', terminal)
-    case 'turn.ended':
-      return event.body.failure ? prose('✗', event.body.failure.message, 'red', terminal, 'red') : []
     case 'session.ended':
-      return prose(`Session ${event.body.status.replace('_', ' ')}.`, event.body.reason, 'bold', terminal)
+      return endLines(event.body, options, before.told)
     case 'tool.requested':
       return verbose
         ? [terminal.paint('dim', `${event.body.tool} → ${cut(firstLine(event.body.target), 100)} ...`)]
         : []
+    case 'turn.ended': // a failure ends the session, which tells of it
     case 'daemon.started':
     case 'daemon.stopped':
       return []
@@ -106,8 +124,25 @@ function startedLine({ model, version, resumed }: EventBody<'agent.started'>): s
   return `Claude Code ${version ? `${version} ` : ''}${resumed ? 'goes on' : 'is ready'} (${model})`
 }
 
-function retryText({ attempt, max_retries, delay_ms, failure }: EventBody<'agent.retried'>): string {
-  return `retry ${attempt} of ${max_retries} in ${duration(delay_ms)}: ${failure.message}`
+function retryText({ attempt, max_retries, delay_ms, failure }: EventBody<'agent.retried'>, told: Set<string>): string {
+  const why = told.has(failure.message) ? '' : `: ${failure.message}`
+  return `retry ${attempt} of ${max_retries} in ${duration(delay_ms)}${why}`
+}
+
+const END_WORDS: Record<EventBody<'session.ended'>['status'], string> = {
+  completed: 'Session completed.',
+  stopped: 'Session stopped.',
+  paused: 'Session paused.',
+  rate_limited: 'Session stopped by a limit.',
+  waiting_input: 'Session waits for an answer.',
+  error: 'Session ended with an error.',
+}
+
+function endLines({ status, reason }: EventBody<'session.ended'>, options: LineOptions, told: Set<string>): string[] {
+  const { terminal, reasonElsewhere } = options
+  const heading = END_WORDS[status]
+  const tone = status === 'error' ? 'red' : 'bold'
+  return prose(heading, reasonElsewhere || told.has(reason) ? '' : reason, tone, terminal)
 }
 
 function limitText(body: EventBody<'limit.warned'>, now: number): string {
@@ -117,7 +152,8 @@ function limitText(body: EventBody<'limit.warned'>, now: number): string {
 }
 
 function hitText(body: EventBody<'limit.hit'>, now: number): string {
-  return body.resets_at === undefined ? body.message : `${body.message} (resets ${wakeTime(body.resets_at, now)})`
+  if (body.resets_at === undefined || /\bresets?\b/.test(body.message)) return body.message
+  return `${body.message} (resets ${wakeTime(body.resets_at, now)})`
 }
 
 function answerLines(body: EventBody<'question.answered'>, terminal: Terminal): string[] {

@@ -13,6 +13,25 @@ export const STATUS_WORDS: Record<SessionStatus, { text: string; tone: Tone }> =
   error: { text: '✗ Error', tone: 'red' },
 }
 
+/** How the status of a session looks. One that has not begun either starts or waits for a free place. */
+export function statusWords({ status, queued }: { status: SessionStatus; queued?: boolean }): {
+  text: string
+  tone: Tone
+} {
+  if (status !== 'idle') return STATUS_WORDS[status]
+  return { text: queued ? '○ Queued' : '○ Starting', tone: 'dim' }
+}
+
+/** `1 turn`, `2 turns`. */
+export function counted(count: number, thing: string): string {
+  return `${count} ${count === 1 ? thing : `${thing}s`}`
+}
+
+/** Whether nothing more will happen in a session by itself. One that a dead daemon left has no end, but it is over. */
+export function isOver(session: { status: SessionStatus; ended_at: number | null }): boolean {
+  return session.ended_at !== null || session.status === 'error'
+}
+
 /** `45K`, `1.2M`, `830`. */
 export function shortCount(count: number): string {
   if (count < 1000) return String(count)
@@ -35,8 +54,9 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours}h ${minutes % 60}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`
 }
 
-/** `$0.42`; a small cost keeps what is not zero. */
-export function money(usd: number): string {
+/** `$0.42`; a small cost keeps what is not zero; one that nobody told is said to be so. */
+export function money(usd: number | null): string {
+  if (usd === null) return 'unknown'
   return `$${usd.toFixed(usd > 0 && usd < 0.1 ? 4 : 2)}`
 }
 
@@ -63,11 +83,6 @@ export function shownPath(path: string, cwd: string, home: string | undefined): 
   if (path === cwd) return '.'
   if (cwd !== '/' && path.startsWith(`${cwd}/`)) return `./${path.slice(cwd.length + 1)}`
   return home && path.startsWith(`${home}/`) ? `~/${path.slice(home.length + 1)}` : path
-}
-
-/** A word as a shell takes it: printed commands are there to be copied. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 function two(value: number): string {

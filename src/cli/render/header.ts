@@ -1,5 +1,5 @@
 import type { SessionView } from '../../domain/api.ts'
-import { STATUS_WORDS, shownPath } from './format.ts'
+import { shownPath, statusWords } from './format.ts'
 import type { Terminal } from './paint.ts'
 import { BRAIN, type PageOptions } from './session-page.ts'
 import { cut, firstLine, neutral, pad, widthOf } from './text.ts'
@@ -15,7 +15,7 @@ export function startHeader(session: SessionView, { terminal, cwd, home }: Omit<
     `Project: ${neutral(shownPath(session.project, cwd, home))}`,
     `Brain: ${BRAIN}`,
     `Agent: ${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`,
-    `Status: ${session.status === 'idle' ? 'Starting' : STATUS_WORDS[session.status].text.replace(/^\S+ /, '')}`,
+    `Status: ${statusWords(session).text.replace(/^\S+ /, '')}`,
   ]
   const side = terminal.paint('dim', '│')
   return [

@@ -1,5 +1,5 @@
 import type { SessionView } from '../../domain/api.ts'
-import { STATUS_WORDS, shortCount, wakeTime } from './format.ts'
+import { isOver, shortCount, statusWords, wakeTime } from './format.ts'
 import type { Terminal, Tone } from './paint.ts'
 import { cut, firstLine, pad, widthOf } from './text.ts'
 
@@ -8,9 +8,11 @@ interface Cell {
   tone?: Tone
 }
 
-const HEADINGS = ['ID', 'Name', 'Status', 'Current Task', 'Tokens']
+const HEADINGS = ['ID', 'Name', 'Status', 'Current Task', 'Context']
 const TASK = 3
 const NAME = 1
+/** One long name must not take the room of all tasks; whole names are in `pcc status` and `--json`. */
+const WIDEST_NAME = 32
 /** Beyond this a piped table is no easier to read. */
 const PIPED_WIDTH = 120
 
@@ -20,6 +22,7 @@ export function listTable(sessions: SessionView[], terminal: Terminal, now: numb
   const widths = HEADINGS.map((heading, column) =>
     Math.max(widthOf(heading), ...rows.map(row => widthOf(row[column]?.text ?? ''))),
   )
+  widths[NAME] = Math.min(widths[NAME] ?? 0, WIDEST_NAME)
   shrink(widths, Math.min(terminal.width, PIPED_WIDTH))
   const rule = (left: string, middle: string, right: string) =>
     terminal.paint('dim', left + widths.map(width => '─'.repeat(width + 2)).join(middle) + right)
@@ -36,25 +39,32 @@ export function listTable(sessions: SessionView[], terminal: Terminal, now: numb
 }
 
 function rowsOf(session: SessionView, now: number): Cell[][] {
-  const status = STATUS_WORDS[session.status]
+  const status = statusWords(session)
   const first: Cell[] = [
     { text: session.id },
     { text: firstLine(session.name) },
     { text: status.text, tone: status.tone },
-    { text: firstLine(session.activity ?? session.task) },
-    { text: `${shortCount(session.tokens.context)}/${shortCount(session.tokens.window)}` },
+    { text: firstLine((isOver(session) ? undefined : session.activity) ?? session.task) },
+    { text: contextOf(session) },
   ]
   const below = belowTask(session, now)
   return below ? [first, [{ text: '' }, { text: '' }, { text: '' }, below, { text: '' }]] : [first]
 }
 
+/** How much of the model's context is used, as far as the vendor has told. */
+function contextOf({ tokens }: SessionView): string {
+  if (tokens.context === 0) return '–'
+  return tokens.window === 0 ? shortCount(tokens.context) : `${shortCount(tokens.context)}/${shortCount(tokens.window)}`
+}
+
 function belowTask(session: SessionView, now: number): Cell | undefined {
   if (session.resumes_at !== null && session.status === 'rate_limited') {
-    return { text: `Resumes: ${wakeTime(session.resumes_at, now)}`, tone: 'yellow' }
+    return { text: `Limit resets: ${wakeTime(session.resumes_at, now)}`, tone: 'yellow' }
   }
   if (session.asks.length > 0 || session.status === 'waiting_input') {
     return { text: `Needs you: pcc attach ${session.id}`, tone: 'yellow' }
   }
+  if (session.queued) return { text: 'Waits for a free place', tone: 'dim' }
   return undefined
 }
 

@@ -21,6 +21,10 @@ export interface LineOptions {
   project: string
   /** Also thoughts, results and numbers. */
   verbose: boolean
+  /** All lines of what a tool said, not only the first. */
+  whole?: boolean
+  /** The session's status stands elsewhere on the same page: its end is then told without the reason, which is said once. */
+  reasonElsewhere?: boolean
 }
 
 /** Columns of `[12:00:08] `: what follows on the next lines stands under the text. */

@@ -1,5 +1,6 @@
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
-import { dateTime, duration, fullCount, money, STATUS_WORDS, shownPath, wakeTime } from './format.ts'
+import { counted, dateTime, duration, fullCount, isOver, money, shownPath, statusWords, wakeTime } from './format.ts'
+import { goOn } from './go-on.ts'
 import type { Terminal } from './paint.ts'
 import { cut, firstLine, neutral, wrap } from './text.ts'
 
@@ -17,9 +18,9 @@ export const BRAIN = 'not yet (asks you)'
 /** The page of `pcc status`. */
 export function sessionPage(session: SessionView, options: PageOptions): string[] {
   const { terminal, now } = options
-  const status = STATUS_WORDS[session.status]
+  const status = statusWords(session)
   const reason = session.reason ? wrap(neutral(session.reason), terminal.width - 13) : []
-  const over = session.ended_at !== null
+  const over = isOver(session)
   const fact = (name: string, value: string) => `${pad13(`${name}:`)}${value}`
   return [
     terminal.paint('bold', `Session: ${session.id} (${firstLine(session.name)})`),
@@ -27,7 +28,8 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
     fact('Project', neutral(shownPath(session.project, options.cwd, options.home))),
     fact('Status', terminal.paint(status.tone, status.text)),
     ...reason.map(line => terminal.paint('dim', `${pad13('')}${line}`)),
-    ...(session.resumes_at === null ? [] : [fact('Resumes', wakeTime(session.resumes_at, now))]),
+    ...(session.resumes_at === null ? [] : [fact('Limit', `resets ${wakeTime(session.resumes_at, now)}`)]),
+    ...(session.asks.length > 0 ? [] : goOn(session).map(command => fact('Go on', command))),
     fact('Brain', BRAIN),
     fact('Agent', `${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`),
     fact('Started', dateTime(session.created_at)),
@@ -38,7 +40,7 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
     ...progress(session, terminal),
     '',
     `Token Usage: ${usage(session)}`,
-    `Cost: ${money(session.cost_usd)} in ${session.turns} ${session.turns === 1 ? 'turn' : 'turns'}`,
+    `Cost: ${money(session.cost_usd)} in ${counted(session.turns, 'turn')}`,
     `Questions Answered: ${split(session.questions)}`,
     `Tools Approved: ${split(session.tools)}`,
     ...(session.tools.denied > 0 ? [`Tools Denied: ${session.tools.denied}`] : []),
@@ -75,8 +77,10 @@ function askLine(ask: OpenAsk): string {
 }
 
 function usage({ tokens }: SessionView): string {
-  const share = tokens.window > 0 ? ` (${Math.round((tokens.context / tokens.window) * 100)}%)` : ''
-  return `${fullCount(tokens.context)} / ${fullCount(tokens.window)}${share}`
+  if (tokens.context === 0) return '–'
+  if (tokens.window === 0) return `${fullCount(tokens.context)} in context`
+  const share = Math.round((tokens.context / tokens.window) * 100)
+  return `${fullCount(tokens.context)} / ${fullCount(tokens.window)} in context (${share}%)`
 }
 
 function split({ auto, human }: { auto: number; human: number }): string {

@@ -1,12 +1,15 @@
 import type { SessionView } from '../../domain/api.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
-import { duration, fullCount, money, STATUS_WORDS, shellWord, wakeTime } from './format.ts'
+import { counted, duration, fullCount, money, statusWords, wakeTime } from './format.ts'
+import { goOn } from './go-on.ts'
 import type { Terminal } from './paint.ts'
 import { cut, firstLine, neutral, wrap } from './text.ts'
 
 export interface Summary {
   files: { written: string[]; edited: string[] }
   commands: { command: string; ok: boolean }[]
+  /** Allowed and begun, but no result came back: the agent was ended in the middle. */
+  cutOff: { tool: string; target: string }[]
   refused: { tool: string; target: string; reason: string; by: string }[]
   answered: { auto: number; human: number }
   approved: { auto: number; human: number }
@@ -22,46 +25,53 @@ export function summaryOf(events: StoredEvent[]): Summary {
   const summary: Summary = {
     files: { written: [], edited: [] },
     commands: [],
+    cutOff: [],
     refused: [],
     answered: { auto: 0, human: 0 },
     approved: { auto: 0, human: 0 },
   }
-  const refused = new Set<string>()
+  // Only what was allowed can have happened: a call may also come back unjudged, because its input made no sense.
+  const running = new Map<string, { tool: string; target: string }>()
   for (const event of events) {
-    if (event.kind === 'permission.decided') decided(event.body, summary, refused)
-    if (event.kind === 'tool.finished' && !refused.has(event.body.call_id)) finished(event.body, summary)
+    if (event.kind === 'permission.decided') {
+      decided(event.body, summary)
+      if (event.body.verdict === 'allow') running.set(event.body.call_id, event.body)
+    }
+    if (event.kind === 'tool.finished' && running.delete(event.body.call_id)) finished(event.body, summary)
     if (event.kind === 'question.answered' && event.body.declined === undefined)
-      summary.answered[sideOf(event.body.by)]++
+      summary.answered[sideOf(event.body.by)] += Object.keys(event.body.answers).length
   }
+  summary.cutOff = [...running.values()].filter(({ tool }) => tool === 'Bash' || tool === 'Write' || EDITORS.has(tool))
   return summary
 }
 
 /** The closing lines of a session: done, decided, refused, how long, how much. */
 export function summaryLines(session: SessionView, summary: Summary, terminal: Terminal): string[] {
-  const status = STATUS_WORDS[session.status]
+  const status = statusWords(session)
+  // A limit and a parked question have told their reason in the events above.
+  const reason = ['rate_limited', 'waiting_input'].includes(session.status) ? null : session.reason
   const row = (name: string, text: string) => indented(name, text, terminal)
   return [
     '',
     terminal.paint('bold', `Summary of ${session.id} (${firstLine(session.name)})`),
     terminal.paint('dim', '─'.repeat(Math.min(38, terminal.width))),
-    ...row('Status', status.text + (session.reason ? `: ${session.reason}` : '')),
-    ...(session.resumes_at === null ? [] : row('Resumes', wakeTime(session.resumes_at, Date.now()))),
+    ...row('Status', status.text + (reason ? `: ${reason}` : '')),
+    ...(session.resumes_at === null ? [] : row('Limit', `resets ${wakeTime(session.resumes_at, Date.now())}`)),
     ...done(summary).flatMap((text, index) => row(index === 0 ? 'Done' : '', text)),
     ...row('Decided', decisions(summary)),
     ...refusals(summary, terminal),
     ...row('Took', duration((session.ended_at ?? Date.now()) - session.created_at)),
     ...row('Tokens', `${fullCount(session.tokens.input)} in, ${fullCount(session.tokens.output)} out`),
-    ...row('Cost', `${money(session.cost_usd)} in ${session.turns} ${session.turns === 1 ? 'turn' : 'turns'}`),
+    ...row('Cost', `${money(session.cost_usd)} in ${counted(session.turns, 'turn')}`),
     ...goOn(session).flatMap(text => row('Go on', text)),
   ]
 }
 
-function decided(body: EventBody<'permission.decided'>, summary: Summary, refused: Set<string>): void {
+function decided(body: EventBody<'permission.decided'>, summary: Summary): void {
   if (body.verdict === 'allow') {
     summary.approved[sideOf(body.by)]++
     return
   }
-  refused.add(body.call_id)
   summary.refused.push({ tool: body.tool, target: body.target, reason: body.reason, by: body.by })
 }
 
@@ -77,19 +87,20 @@ function sideOf(by: string): 'auto' | 'human' {
   return ['policy', 'rule', 'brain', 'precedent', 'memory'].includes(by) ? 'auto' : 'human'
 }
 
-function done({ files, commands }: Summary): string[] {
+function done({ files, commands, cutOff }: Summary): string[] {
   const lines = [
     ...(files.written.length ? [`wrote ${files.written.map(firstLine).join(', ')}`] : []),
     ...(files.edited.length ? [`edited ${files.edited.map(firstLine).join(', ')}`] : []),
     ...commands.map(({ command, ok }) => `ran ${firstLine(command)} ${ok ? '✓' : '✗'}`),
+    ...cutOff.map(({ tool, target }) => `began ${tool} → ${firstLine(target)}, cut off before its result`),
   ]
   return lines.length ? lines : ['nothing was written or run']
 }
 
 function decisions({ approved, answered }: Summary): string {
-  const tools = `${approved.auto + approved.human} tools allowed (${approved.auto} auto, ${approved.human} human)`
+  const tools = `${counted(approved.auto + approved.human, 'tool')} allowed (${approved.auto} auto, ${approved.human} human)`
   const questions = answered.auto + answered.human
-  return questions === 0 ? tools : `${tools}, ${questions} ${questions === 1 ? 'question' : 'questions'} answered`
+  return questions === 0 ? tools : `${tools}, ${counted(questions, 'question')} answered`
 }
 
 function refusals({ refused }: Summary, terminal: Terminal): string[] {
@@ -97,18 +108,6 @@ function refusals({ refused }: Summary, terminal: Terminal): string[] {
     ...indented(index === 0 ? 'Refused' : '', `${tool} → ${cut(firstLine(target), 60)} ✗ by ${by}`, terminal),
     ...wrap(neutral(reason), terminal.width - 15).map(line => `${' '.repeat(14)}${terminal.paint('dim', line)}`),
   ])
-}
-
-function goOn(session: SessionView): string[] {
-  if (session.status === 'waiting_input') return [`pcc attach ${session.id}`]
-  if (session.status === 'completed' || !session.vendor_id) return []
-  if (session.reason?.includes('--resume')) return []
-  return [resumeCommand(session.project, session.vendor_id)]
-}
-
-/** How to go on from a session in a new one. */
-export function resumeCommand(project: string, vendorId: string): string {
-  return `pcc start ${shellWord(neutral(project))} --resume ${shellWord(neutral(vendorId))} --task "…"`
 }
 
 function indented(name: string, text: string, terminal: Terminal): string[] {

@@ -11,8 +11,15 @@ export function neutral(text: string): string {
     .toWellFormed()
     .replace(/\t/g, '  ')
     .replace(/[\x00-\x08\x0b-\x1f]/g, char => String.fromCharCode(0x2400 + char.charCodeAt(0)))
-    .replace(/[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, '\ufffd')
+    .replace(UNSEEN, '\ufffd')
 }
+
+/**
+ * What turns the direction of text or takes no room: two commands that differ must not look alike. Joiners stay inside of
+ * emoji and scripts that need them, not beside plain letters.
+ */
+const UNSEEN =
+  /[\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\u{e0000}-\u{e007f}]|(?<=[\x20-\x7e])[\u200c\u200d]|[\u200c\u200d](?=[\x20-\x7e])/gu
 
 /** The first line of a text, harmless; a cut is shown. */
 export function firstLine(text: string): string {

@@ -1,10 +1,13 @@
 import { resolve } from 'node:path'
 import type { EventBody } from '../../domain/event.ts'
+import { duration } from './format.ts'
 import { INDENT, type LineOptions } from './paint.ts'
 import { cut, firstLine, neutral, widthOf, wrap } from './text.ts'
 
 /** A tool's error is cut here: the first lines say what broke, the rest is in the logs. */
 const ERROR_LINES = 5
+/** A tool that takes longer is told of when it is done: its first line stood there while it still ran. */
+const LONG_MS = 2000
 /** A target cut shorter than this says nothing; the verdict then stands on a line of its own. */
 const SHORTEST = 16
 /** The agent's own list of steps: `[PLAN]` shows what came of it. */
@@ -30,15 +33,47 @@ export function toolLine(body: EventBody<'permission.decided'>, options: LineOpt
   ]
 }
 
-/** What a tool that failed said, cut; a tool that worked says nothing unless asked to. */
-export function toolFailure(body: EventBody<'tool.finished'>, { terminal, verbose }: LineOptions): string[] {
-  if (body.tool === 'AskUserQuestion' || (body.ok && !verbose)) return []
-  const lines = neutral(body.output).trimEnd().split('\n')
-  const tone = body.ok ? 'dim' : 'red'
-  const heading = `${body.tool} ${body.ok ? 'said' : 'failed'}:`
-  const shown = lines.slice(0, ERROR_LINES).map(line => `  ${cut(line, terminal.width - 13)}`)
-  const more = lines.length > ERROR_LINES ? [`  … ${lines.length - ERROR_LINES} more lines`] : []
-  return [heading, ...shown, ...more].map(line => terminal.paint(tone, line))
+/** What a tool that failed said, cut; one that worked says nothing unless asked to, only that it is done if it took long. */
+export function toolResult(body: EventBody<'tool.finished'>, options: LineOptions, tookMs: number): string[] {
+  const { terminal, verbose, whole } = options
+  // A question is told by its answer; a call without a name was never told of.
+  if (body.tool === 'AskUserQuestion' || body.tool === '') return []
+  const after = tookMs > LONG_MS ? ` after ${duration(tookMs)}` : ''
+  if (!body.ok && wasStopped(body.output)) return [terminal.paint('dim', `${body.tool} was stopped${after}`)]
+  const lines = plainWords(body.output).split('\n')
+  const limit = whole ? lines.length : ERROR_LINES
+  const shown = lines.slice(0, limit).map(line => `  ${cut(line, terminal.width - 13)}`)
+  const more =
+    lines.length > limit ? [`  … ${lines.length - limit} more ${lines.length - limit === 1 ? 'line' : 'lines'}`] : []
+  if (!body.ok) {
+    const heading = `${body.tool} ${isHookRefusal(body.output) ? 'was refused' : 'failed'}${after}:`
+    return [heading, ...shown, ...more].map(line => terminal.paint('red', line))
+  }
+  const done = after
+    ? [`${cut(`${body.tool} → ${firstLine(body.target)}`, terminal.width - INDENT - 20)} done${after}`]
+    : []
+  const said = verbose && body.output.trim() ? [`${body.tool} said:`, ...shown, ...more] : []
+  return [...done, ...said].map(line => terminal.paint('dim', line))
+}
+
+/** Whether a hook said no to the call before it ran: ours, whose refusal was told when it was decided, or one of the project's. */
+export function isHookRefusal(output: string): boolean {
+  return HOOK_REFUSAL.test(output)
+}
+
+const HOOK_REFUSAL = /^\s*(?:<tool_use_error>)?PreToolUse:\S+ hook error: ?/
+
+/** What Claude Code tells the model about a call that was interrupted. */
+function wasStopped(output: string): boolean {
+  return /^(The user doesn't want to (proceed|take this action)|\[Request interrupted)/.test(output.trimStart())
+}
+
+/** Without the vendor's wrapping, which is meant for the model. */
+function plainWords(output: string): string {
+  return neutral(output)
+    .replace(HOOK_REFUSAL, '')
+    .replace(/<\/?tool_use_error>/g, '')
+    .trim()
 }
 
 function named(tool: string, shown: string, path: string, { terminal, project }: LineOptions): string {

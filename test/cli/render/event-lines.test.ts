@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { interruptedLines } from '../../../src/cli/live/closing.ts'
 import { eventLines } from '../../../src/cli/render/event-lines.ts'
+import { levelFilter } from '../../../src/cli/render/levels.ts'
 import { terminalOf } from '../../../src/cli/render/paint.ts'
 import { widthOf } from '../../../src/cli/render/text.ts'
 import type { StoredEvent } from '../../../src/domain/event.ts'
-import { decided, event, plain } from './sample.ts'
+import { decided, event, plain, session } from './sample.ts'
 
 function drawn(events: StoredEvent[], options: { width?: number; verbose?: boolean } = {}): string[] {
   const { width = 80, verbose = false } = options
@@ -51,6 +53,93 @@ test('a tool that failed shows five lines of its error and how many are left', (
   const worked = event('tool.finished', { call_id: 'c9', tool: 'Bash', target: 'npm test', ok: true, output })
   assert.deepEqual(drawn([worked]), [])
   assert.equal(drawn([worked], { verbose: true }).length, 7)
+})
+
+test('all of what a tool said is there for who asks for it', () => {
+  const output = Array.from({ length: 8 }, (_, line) => `line ${line + 1}`).join('\n')
+  const failed = event('tool.finished', { call_id: 'c9', tool: 'Bash', target: 'npm test', ok: false, output })
+  const lines = eventLines({ terminal: plain(), project: '/p', verbose: true, whole: true })(failed)
+  assert.equal(lines.length, 9)
+  assert.match(lines.at(-1) ?? '', /line 8$/)
+})
+
+test('a tool that took long says when it is done, one that was quick does not', () => {
+  const allowed = decided({ tool: 'Bash', target: 'sleep 20', by: 'human' })
+  const done = (seconds: number, ok = true) =>
+    event('tool.finished', { call_id: 'c1', tool: 'Bash', target: 'sleep 20', ok, output: 'x' }, seconds)
+  assert.deepEqual(drawn([allowed, done(28)]).slice(1), ['[12:00:28] Bash → sleep 20 done after 20s'])
+  assert.deepEqual(drawn([allowed, done(9)]).slice(1), [])
+  assert.deepEqual(drawn([allowed, done(28, false)]).slice(1), ['[12:00:28] Bash failed after 20s:', '             x'])
+})
+
+test('what Claude Code wraps for its model is unwrapped for a person', () => {
+  const result = (tool: string, output: string) =>
+    drawn([event('tool.finished', { call_id: 'c9', tool, target: 't', ok: false, output })])
+  assert.deepEqual(result('Edit', '<tool_use_error>File has not been read yet.</tool_use_error>'), [
+    '[12:00:01] Edit failed:',
+    '             File has not been read yet.',
+  ])
+  assert.deepEqual(result('Write', 'PreToolUse:Write hook error: [./guard.sh]: not on a Sunday'), [
+    '[12:00:01] Write was refused:',
+    '             [./guard.sh]: not on a Sunday',
+  ])
+  const interrupted = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+  assert.deepEqual(result('Bash', interrupted), ['[12:00:01] Bash was stopped'])
+  assert.deepEqual(result('', interrupted), [], 'a question that was stopped has no name')
+})
+
+test('a failure is told once: not with every retry, not by the turn and the session both, not beside a summary', () => {
+  const message = 'API Error: 529 overloaded'
+  const failure = { kind: 'overloaded' as const, message }
+  const retried = (attempt: number) => event('agent.retried', { attempt, max_retries: 10, delay_ms: 1000, failure })
+  const turn = { outcome: 'failed' as const, text: message, turns: 1, duration_ms: 1, denials: 0, failure }
+  const ended = event('session.ended', { status: 'error', reason: `${message}\nGo on with: pcc start` })
+  const events = [event('turn.ended', turn), ended]
+  assert.deepEqual(drawn([retried(1), retried(2)]), [
+    `[12:00:01] ↻ retry 1 of 10 in 1.0s: ${message}`,
+    '[12:00:01] ↻ retry 2 of 10 in 1.0s',
+  ])
+  assert.deepEqual(drawn(events), [
+    `[12:00:01] Session ended with an error. ${message}`,
+    '           Go on with: pcc start',
+  ])
+  const besideSummary = eventLines({ terminal: plain(), project: '/p', verbose: false, reasonElsewhere: true })
+  assert.deepEqual(events.flatMap(besideSummary), ['[12:00:01] Session ended with an error.'])
+})
+
+test('a limit and a parked question are not explained again by the end of the session', () => {
+  const limit = [
+    event('limit.hit', { message: 'You have hit your limit' }),
+    event('session.ended', { status: 'rate_limited', reason: 'You have hit your limit' }),
+  ]
+  assert.deepEqual(drawn(limit), [
+    '[12:00:01] ⏳ Limit: You have hit your limit',
+    '[12:00:01] Session stopped by a limit.',
+  ])
+  const parked = [
+    event('question.parked', { ask_id: 'a', call_id: 'c', questions: [], reason: 'nobody is there' }),
+    event('session.ended', { status: 'waiting_input', reason: 'nobody is there' }),
+  ]
+  assert.equal(drawn(parked).at(-1), '[12:00:01] Session waits for an answer.')
+})
+
+test('a refusal is a warning and no error, whoever reads the logs', () => {
+  const refusal = decided({ tool: 'Bash', target: 'rm -rf /', verdict: 'deny', by: 'human' })
+  const result = (output: string, call_id = 'c1') =>
+    event('tool.finished', { call_id, tool: 'Bash', target: 'rm -rf /', ok: false, output })
+  const errors = [refusal, result('not here'), result('PreToolUse:Bash hook error: no', 'c2'), result('exit 1', 'c3')]
+  assert.deepEqual(
+    errors.filter(levelFilter('error')).map(({ id }) => id),
+    [errors[3]?.id],
+  )
+  assert.deepEqual(errors.filter(levelFilter('warn')).length, 3)
+})
+
+test('a session whose daemon died ends with what became of it', () => {
+  const dead = session({ status: 'error', reason: 'interrupted; resume with: pcc start .', ended_at: null })
+  assert.deepEqual(interruptedLines(dead, plain()), ['           Session interrupted; resume with: pcc start .'])
+  assert.deepEqual(interruptedLines(session({ status: 'error', ended_at: 1 }), plain()), [])
+  assert.deepEqual(interruptedLines(session(), plain()), [])
 })
 
 test('a person who is asked sees the whole command, also what a short target leaves out', () => {
@@ -126,14 +215,6 @@ test('nothing an agent says, names or prints reaches the terminal as an escape s
     event('plan.changed', { items: [{ text: evil, state: 'active' }] }),
     event('limit.warned', { window: evil, utilization: 0.9 }),
     event('limit.hit', { message: evil }),
-    event('turn.ended', {
-      outcome: 'failed',
-      text: evil,
-      turns: 1,
-      duration_ms: 1,
-      denials: 0,
-      failure: { kind: 'other', message: evil },
-    }),
     event('session.ended', { status: 'error', reason: evil }),
   ]
   for (const one of events) {

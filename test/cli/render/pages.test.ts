@@ -7,7 +7,7 @@ import { summaryLines, summaryOf } from '../../../src/cli/render/summary.ts'
 import { widthOf } from '../../../src/cli/render/text.ts'
 import { decided, event, NOON, plain, session } from './sample.ts'
 
-test('the list looks as in the manual, with the time of waking under a limited session', () => {
+test('the list looks as in the manual, with the time of the reset under a limited session', () => {
   const sessions = [
     session({ activity: 'Implementing JWT middleware' }),
     session({ id: 's-def456', name: 'dark-mode', status: 'paused', activity: 'Adding theme toggle' }),
@@ -22,12 +22,12 @@ test('the list looks as in the manual, with the time of waking under a limited s
   ]
   assert.deepEqual(listTable(sessions, plain(100), NOON), [
     '┌──────────┬──────────────┬────────────┬─────────────────────────────┬───────────┐',
-    '│ ID       │ Name         │ Status     │ Current Task                │ Tokens    │',
+    '│ ID       │ Name         │ Status     │ Current Task                │ Context   │',
     '├──────────┼──────────────┼────────────┼─────────────────────────────┼───────────┤',
     '│ s-abc123 │ auth-feature │ ● Running  │ Implementing JWT middleware │ 45K/200K  │',
     '│ s-def456 │ dark-mode    │ ⏸ Paused   │ Adding theme toggle         │ 45K/200K  │',
     '│ s-0a1789 │ api-tests    │ ⏳ Limited │ Writing integration tests   │ 200K/200K │',
-    '│          │              │            │ Resumes: 17:30              │           │',
+    '│          │              │            │ Limit resets: 17:30         │           │',
     '└──────────┴──────────────┴────────────┴─────────────────────────────┴───────────┘',
   ])
 })
@@ -37,6 +37,55 @@ test('a narrow terminal cuts the task and the name, never the id or the state', 
   const lines = listTable([long], plain(70), NOON)
   for (const line of lines) assert.ok(widthOf(line) <= 70, line)
   assert.match(lines.join('\n'), /s-abc123 .*● Running .*…/)
+})
+
+test('one long name does not take the room of every task', () => {
+  const lines = listTable([session({ name: 'n'.repeat(80) }), session({ activity: 'y'.repeat(40) })], plain(120), NOON)
+  assert.match(lines.join('\n'), new RegExp(`│ ${'n'.repeat(31)}… │`))
+  assert.match(lines.join('\n'), /y{40}/)
+})
+
+test('a context that is not known is no zero, and a session that is over shows its task, not its last tool', () => {
+  const unknown = { context: 0, window: 0, input: 0, output: 0 }
+  const rows = (change: Parameters<typeof session>[0]) => listTable([session(change)], plain(120), NOON).join('\n')
+  assert.match(rows({ tokens: unknown }), /│ – +│/)
+  assert.match(rows({ tokens: { ...unknown, context: 13_000 } }), /│ 13K +│/)
+  const page = (change: Parameters<typeof session>[0]) =>
+    sessionPage(session(change), { terminal: plain(), now: NOON, cwd: '/', home: undefined }).join('\n')
+  assert.match(page({ tokens: unknown }), /\nToken Usage: –\n/)
+  assert.match(page({ tokens: { ...unknown, context: 13_000 } }), /\nToken Usage: 13,000 in context\n/)
+  const denied = 'Bash rm -rf ..'
+  for (const over of [
+    { status: 'completed' as const, ended_at: NOON, activity: denied },
+    { status: 'error' as const, ended_at: null, activity: denied },
+  ]) {
+    assert.match(rows(over), /│ Build user authentication │/)
+    assert.match(page(over), /\nTask: Build user authentication\n/)
+  }
+})
+
+test('a session that has not begun starts or waits for a free place', () => {
+  const rows = (queued: boolean) => listTable([session({ status: 'idle', queued })], plain(120), NOON).join('\n')
+  assert.match(rows(false), /○ Starting/)
+  assert.match(rows(true), /○ Queued(.|\n)*│ Waits for a free place/)
+})
+
+test('a limited session says when the limit resets and how to go on, for nothing does so by itself yet', () => {
+  const limited = session({
+    status: 'rate_limited',
+    reason: 'You have hit your limit',
+    vendor_id: 'v-1',
+    project: '/code/my api',
+    ended_at: NOON,
+    resumes_at: NOON + 3_600_000,
+  })
+  const command = `pcc start '/code/my api' --resume v-1 --task "…"`
+  const page = sessionPage(limited, { terminal: plain(), now: NOON, cwd: '/', home: undefined })
+  assert.ok(page.includes('Limit:       resets 13:00'), page.join('\n'))
+  assert.ok(page.includes(`Go on:       ${command}`))
+  const closing = summaryLines(limited, summaryOf([]), plain())
+  assert.match(closing.join('\n'), /\nStatus: {6}⏳ Limited\nLimit: {7}resets /)
+  assert.ok(closing.includes(`Go on:       ${command}`))
 })
 
 test('a session that needs somebody says how to answer it', () => {
@@ -74,7 +123,7 @@ test('the page of a session looks as in the manual', () => {
     '  → Implementing refresh token logic',
     '  ○ Writing tests',
     '',
-    'Token Usage: 45,231 / 200,000 (23%)',
+    'Token Usage: 45,231 / 200,000 in context (23%)',
     'Cost: $0.42 in 3 turns',
     'Questions Answered: 3 (2 auto, 1 human)',
     'Tools Approved: 47 (45 auto, 2 human)',
@@ -113,7 +162,7 @@ test('the summary says what was done, decided and refused, and by whom', () => {
     finished('3', 'Bash', 'npm test', false),
     decided({ call_id: '4', tool: 'Bash', target: 'rm -rf ..', verdict: 'deny', by: 'human', reason: 'leave it' }),
     finished('4', 'Bash', 'rm -rf ..', false),
-    event('question.answered', { call_id: '5', answers: { a: 'b' }, by: 'human' }),
+    event('question.answered', { call_id: '5', answers: { a: 'b', c: ['d', 'e'] }, by: 'human' }),
     event('question.answered', { call_id: '6', answers: {}, declined: 'nobody', by: 'nobody' }),
   ])
   const over = session({
@@ -129,11 +178,24 @@ test('the summary says what was done, decided and refused, and by whom', () => {
     'Done:        wrote src/x.ts',
     '             edited src/y.ts',
     '             ran npm test ✗',
-    'Decided:     3 tools allowed (2 auto, 1 human), 1 question answered',
+    'Decided:     3 tools allowed (2 auto, 1 human), 2 questions answered',
     'Refused:     Bash → rm -rf .. ✗ by human',
     '              leave it',
     'Took:        12s',
     'Tokens:      12,345 in, 678 out',
     'Cost:        $0.42 in 3 turns',
   ])
+})
+
+test('only what was allowed counts as done, and what was cut off is told as such', () => {
+  const finished = (call_id: string, tool: string, target: string, ok = true) =>
+    event('tool.finished', { call_id, tool, target, ok, output: '' })
+  const closing = (events: Parameters<typeof summaryOf>[0]) =>
+    summaryLines(session({ status: 'error', ended_at: NOON }), summaryOf(events), plain())
+  const unjudged = closing([finished('1', 'Bash', 'an input that was not valid', false)])
+  assert.ok(unjudged.includes('Done:        nothing was written or run'), unjudged.join('\n'))
+  assert.ok(unjudged.includes('Decided:     0 tools allowed (0 auto, 0 human)'))
+  const killed = closing([decided({ call_id: '2', tool: 'Bash', target: 'sleep 20', by: 'human' })])
+  assert.ok(killed.includes('Done:        began Bash → sleep 20, cut off before its result'), killed.join('\n'))
+  assert.ok(killed.includes('Decided:     1 tool allowed (0 auto, 1 human)'))
 })

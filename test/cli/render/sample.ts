@@ -48,6 +48,7 @@ export function session(change: Partial<SessionView> = {}): SessionView {
     id: 's-abc123',
     name: 'auth-feature',
     project: '/code/api',
+    queued: false,
     task: 'Build user authentication',
     agent: 'claude',
     model: null,

@@ -17,6 +17,9 @@ test('what is left of control characters becomes visible', () => {
 
 test('characters that turn the direction of text cannot disguise a command', () => {
   assert.equal(neutral('rm \u202Egnp.exe\u2066'), 'rm \ufffdgnp.exe\ufffd')
+  assert.equal(neutral('rm\u200b -rf\u2060 a\u00adb \u{e0041}'), 'rm\ufffd -rf\ufffd a\ufffdb \ufffd')
+  assert.equal(neutral('gi\u200dt'), 'gi\ufffdt')
+  assert.equal(neutral('👩‍👩‍👧 می‌خواهم'), '👩‍👩‍👧 می‌خواهم', 'joiners where they belong')
   assert.equal(neutral('half \ud83d emoji'), 'half \ufffd emoji')
 })
 
