@@ -4,6 +4,8 @@ import type { Answer, Failure, Park, Question, Request, Verdict } from '../domai
 /** What we put between the vendor's messages, so that a replay can ask the same things and compare the answers. */
 export type Note =
   | { pcc: 'open'; agent: string; resumed: boolean }
+  /** What a resumed conversation had spent before, as the vendor told it. */
+  | { pcc: 'past'; spent: unknown }
   | { pcc: 'prompt'; text: string }
   | { pcc: 'pause' }
   | { pcc: 'interrupt' }

@@ -7,6 +7,7 @@ const Park = z.object({ park: z.literal(true), reason: z.string() })
 /** The lines that we put between the vendor's messages, as `recorder.ts` writes them. */
 const NoteLine = z.union([
   z.object({ pcc: z.literal('open'), agent: z.string(), resumed: z.boolean() }),
+  z.object({ pcc: z.literal('past'), spent: z.unknown() }),
   z.object({ pcc: z.literal('prompt'), text: z.string() }),
   z.object({ pcc: z.literal('pause') }),
   z.object({ pcc: z.literal('interrupt') }),

@@ -107,6 +107,9 @@ class ReplaySession implements Session {
         await this.#nextPrompt()
         this.#conversation.prompted()
         return false
+      case 'past':
+        this.#conversation.spentBefore(note.spent)
+        return false
       case 'pause':
         this.#conversation.pausing()
         return false

@@ -56,6 +56,24 @@ export const ERRORS = {
     says: 'Session {id} is over ({status}).',
     next: 'Go on from it with: pcc start {project} --resume {vendor_id} --task "…"',
   },
+  resume_invalid: {
+    exit: 2,
+    http: 400,
+    says: '"{vendor_id}" is not the id of a conversation of Claude Code.',
+    next: 'See the conversations there are with: pcc agents sessions {project}',
+  },
+  record_unwritable: {
+    exit: 2,
+    http: 400,
+    says: 'The recording {path} cannot be written: {problem}',
+    next: 'Give a file in an existing directory that you may write to. Nothing was started.',
+  },
+  account_differs: {
+    exit: 2,
+    http: 409,
+    says: 'Session {id} was started with another login or another address of the API than this shell has. The question is still open.',
+    next: 'Answer from a shell with the same variables (ANTHROPIC_*, CLAUDE_CODE_*, CLAUDE_CONFIG_DIR), or go on with this login: pcc stop {id}, then pcc start {project} --resume {vendor_id} --task "…"',
+  },
   ask_unknown: {
     exit: 2,
     http: 404,
@@ -142,6 +160,24 @@ export const ERRORS = {
     says: 'The database {file} was written by a newer pcc (schema {found}, this program knows {known}). It was left untouched.',
     next: 'Update pcc: npm i -g perpetualcc',
   },
+  store_foreign: {
+    exit: 1,
+    http: 500,
+    says: 'The file {file} is not a database of pcc: {problem}. It was left untouched.',
+    next: 'Move it away, or give another --data-dir.',
+  },
+  store_damaged: {
+    exit: 1,
+    http: 500,
+    says: 'The database {file} is damaged: {problem}',
+    next: 'Keep a copy of it, then move it away or put a backup in its place.',
+  },
+  data_directory_unusable: {
+    exit: 1,
+    http: 500,
+    says: 'The data directory {dir} cannot be used: {problem}',
+    next: 'Name a directory that you may write to with --data-dir, PCC_DATA_DIRECTORY or data.directory.',
+  },
   store_unusable: {
     exit: 1,
     http: 500,
@@ -200,11 +236,17 @@ export const ERRORS = {
     says: 'Claude Code cannot be started: {problem}',
     next: 'Reinstall pcc with its optional dependencies: npm i -g perpetualcc --include=optional',
   },
+  agent_path_wrong: {
+    exit: 2,
+    http: 400,
+    says: 'The setting agents.path ({origin}) names {path}, which cannot be run: {problem}',
+    next: 'Correct it, or take it away with: pcc config reset agents.path. Nothing was started.',
+  },
   agent_not_logged_in: {
     exit: 1,
     http: 400,
     says: 'Claude Code is not logged in.',
-    next: 'Run "claude" once and log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN before pcc start.',
+    next: 'Log in with: pcc agents login. Or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN before pcc start.',
   },
   // simulator
   scenario_invalid: {

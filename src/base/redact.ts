@@ -22,6 +22,19 @@ export function redactText(text: string, hidden: Iterable<string> = []): string 
   return clean
 }
 
+/** A copy of `value` in which each of the `hidden` values is taken out of every text, and nothing else. */
+export function redactValues<T>(value: T, hidden: Iterable<string>): T {
+  const long = [...hidden].filter(each => each.length >= MIN_HIDDEN)
+  return long.length === 0 ? value : (withoutValues(value, long) as T)
+}
+
+function withoutValues(value: unknown, hidden: string[]): unknown {
+  if (typeof value === 'string') return hidden.reduce((text, secret) => text.replaceAll(secret, '[hidden]'), value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(item => withoutValues(item, hidden))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutValues(item, hidden)]))
+}
+
 /** Shorter values ("1", "true") would blacken half of the log and are no secrets. */
 const MIN_HIDDEN = 8
 

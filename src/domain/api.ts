@@ -27,6 +27,10 @@ export const StartSession = z.strictObject({
   record: z.string().min(1).optional(),
   /** The caller is about to open `/events?attach=1`: until then, and for 10 s at most, it counts as a person at a terminal. */
   attach: z.boolean().optional(),
+  /** The caller's config file, absolute. Without it the daemon's own counts. */
+  config: z.string().min(1).optional(),
+  /** The caller's variables that set something (PCC_SESSIONS_MAX_CONCURRENT …). Without them the daemon's own count. */
+  settings: z.record(z.string().regex(/^PCC_/), z.string()).optional(),
   /** The caller's environment, already cut down to the allow-list; cut down again by the daemon. Never stored, never logged. */
   env: z.record(z.string(), z.string()),
 })
@@ -55,6 +59,8 @@ export const SessionView = z.object({
   agent: z.string(),
   model: z.string().nullable(),
   status: SessionStatus,
+  /** It is `idle` because it waits for a free place (`sessions.max_concurrent`). */
+  queued: z.boolean(),
   /** Why it has that status, where there is something to say. */
   reason: z.string().nullable(),
   vendor_id: z.string().nullable(),
@@ -65,7 +71,9 @@ export const SessionView = z.object({
   resumes_at: z.number().nullable(),
   plan: z.array(PlanItem),
   tokens: z.object({ context: z.number(), window: z.number(), input: z.number(), output: z.number() }),
-  cost_usd: z.number(),
+  /** What it spent itself, without the conversation it went on from; null while the vendor has not told it. */
+  cost_usd: z.number().nullable(),
+  /** Rounds with the model, as `max_turns` counts them. */
   turns: z.number(),
   tools: z.object({ auto: z.number(), human: z.number(), denied: z.number() }),
   questions: z.object({ auto: z.number(), human: z.number() }),

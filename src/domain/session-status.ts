@@ -1,7 +1,8 @@
+import { shellWord } from '../base/shell-word.ts'
 import type { SessionStatus } from './api.ts'
 
 /** What a session is doing, as its row says it. `ended` comes with an `EndedAs`. */
-export type SessionState = 'starting' | 'running' | 'asking' | 'ended'
+export type SessionState = 'queued' | 'starting' | 'running' | 'asking' | 'ended'
 
 /** How a session ended. Only `completed` is a success; `paused`, `rate_limited` and `waiting_input` can go on later. */
 export type EndedAs = 'completed' | 'stopped' | 'paused' | 'rate_limited' | 'waiting_input' | 'error'
@@ -25,6 +26,7 @@ export function statusOf(row: StatusFacts, currentOwner: string): { status: Sess
 }
 
 const LIVE_STATUS = {
+  queued: 'idle',
   starting: 'idle',
   running: 'processing',
   asking: 'waiting_input',
@@ -33,9 +35,4 @@ const LIVE_STATUS = {
 function interruption(row: StatusFacts): string {
   if (row.vendor_id === null) return 'interrupted before the agent had started; start it again'
   return `interrupted; resume with: pcc start ${shellWord(row.project)} --resume ${shellWord(row.vendor_id)} --task "…"`
-}
-
-/** The command is there to be copied into a shell, so a path with a space must arrive as one word. */
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

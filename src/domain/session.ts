@@ -125,7 +125,7 @@ export const TurnOutcome = z.enum([
 ])
 export type TurnOutcome = z.infer<typeof TurnOutcome>
 
-/** Times are milliseconds since the epoch. Token counts and cost are cumulative over the conversation: take the latest, never sum. */
+/** Times are milliseconds since the epoch. Token counts and cost count from the opening of the session: take the latest, never sum. */
 export const SessionEvent = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('started'),
@@ -154,7 +154,10 @@ export const SessionEvent = z.discriminatedUnion('kind', [
     outputTokens: z.number(),
     cacheReadTokens: z.number(),
     cacheWriteTokens: z.number(),
+    /** Moves at the end of a turn; 0 while nothing is known. */
     costUsd: z.number(),
+    /** Rounds with the model in this turn so far. */
+    turns: z.number().optional(),
     contextTokens: z.number().optional(),
     contextWindow: z.number().optional(),
   }),
@@ -178,6 +181,7 @@ export const SessionEvent = z.discriminatedUnion('kind', [
     kind: z.literal('turn_ended'),
     outcome: TurnOutcome,
     text: z.string(),
+    /** Rounds with the model, as `maxTurns` counts them. */
     turns: z.number(),
     durationMs: z.number(),
     denials: z.number(),
@@ -219,6 +223,8 @@ export interface OpenSession {
 /** One kind of agent. `warm` starts a process ahead of time for an `open` with the same environment, folder and options. */
 export interface Driver {
   readonly agent: string
+  /** Whether this can be the id of one of its conversations; without it every text can. */
+  isVendorId?(id: string): boolean
   open(options: OpenSession): Promise<Session>
   warm(options: OpenSession): Promise<void>
   /** Ends the process that waits for these options, if one does: they are not needed any more. */

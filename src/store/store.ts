@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
 import type { NewSessionRow, SessionRow, Tables } from './tables.ts'
 
-/** Rows and nothing else. Every method may throw `store_unusable` (disk full, file gone); the store stays usable. */
+/** Rows and nothing else. Every method may throw `store_unusable` (disk full, file gone) or `store_damaged`; the store stays usable. */
 export interface Store extends AsyncDisposable {
   /** Number of the newest migration. */
   readonly schema: number

@@ -26,7 +26,7 @@ export type SessionsTable = Omit<SessionRow, JsonColumn> & { options: string; pl
 
 export type JsonColumn = 'options' | 'plan' | 'parked'
 
-/** What `pcc start` asked for, without the caller's environment: that is never stored. */
+/** What `pcc start` asked for, without the caller's environment: that is never stored, and of the settings no secret is. */
 export type SessionOptions = Omit<StartSession, 'env'>
 
 /** A session as the rest of the program sees it: its row with the JSON parsed. */
@@ -62,13 +62,16 @@ export interface SessionRow {
   questions_auto: number
   questions_human: number
   /** The question nobody could answer; it waits for the session to be resumed. */
-  parked: EventBody<'question.parked'> | null
+  parked: ParkedQuestion | null
   account: string | null
   /** Process marker of its agent, and the process itself by pid and start time. */
   marker: string | null
   agent_pid: number | null
   agent_started: string | null
 }
+
+/** `taken`: the agent took an answer to the call but went no further, so the next one is told to it in words. */
+export type ParkedQuestion = EventBody<'question.parked'> & { taken?: true }
 
 /** What a new session must say; everything else has a sensible start. */
 export type NewSessionRow = Pick<SessionRow, 'id' | 'name' | 'project' | 'task' | 'agent'> & Partial<SessionRow>

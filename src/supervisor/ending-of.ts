@@ -1,4 +1,5 @@
 import { ERRORS, unreachable } from '../base/errors.ts'
+import { shellWord } from '../base/shell-word.ts'
 import type { Failure, SessionEvent } from '../domain/session.ts'
 import { eventOf } from './events/agent-event.ts'
 import type { Ending, Run } from './run.ts'
@@ -33,7 +34,10 @@ export function endingOfClosed(event: Extract<SessionEvent, { kind: 'ended' }>, 
 
 /** A failure as an ending: a limit waits for its reset, everything else is an error that says what to do next. */
 export function failedEnding(failure: Failure, run: Run): Ending {
-  if (failure.kind !== 'limit') return { as: 'error', reason: `${failure.message}\n${adviceFor(failure, run)}`.trim() }
+  if (failure.kind !== 'limit') {
+    const reason = `${failure.message}\n${adviceFor(failure, run)}`.trim()
+    return { as: 'error', reason, failure: failure.kind }
+  }
   const { window, resetsAt } = run.limit ?? {}
   const hit = {
     message: failure.message,
@@ -74,7 +78,7 @@ function adviceFor(failure: Failure, run: Run): string {
     case 'refusal':
       return 'The model refused; say the task in other words.'
     case 'resume_unknown':
-      return `See the conversations there are with: pcc agents sessions ${run.row.project}`
+      return `See the conversations there are with: pcc agents sessions ${shellWord(run.row.project)}`
     case 'overloaded':
     case 'server':
     case 'network':
@@ -91,11 +95,6 @@ function howToGoOn(run: Run): string {
   const { project, vendor_id } = run.row
   if (vendor_id === null) return 'start it again with: pcc start'
   return `go on with: pcc start ${shellWord(project)} --resume ${vendor_id} --task "…"`
-}
-
-/** The command is there to be copied: a path with a space must stay one word. */
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 function capitalised(text: string): string {

@@ -1,3 +1,6 @@
+import { redactValues } from '../base/redact.ts'
+import type { NewEvent } from '../domain/event.ts'
+import type { SessionRow } from '../store/tables.ts'
 import type { Parts, Run, Step } from './run.ts'
 
 /**
@@ -7,10 +10,22 @@ import type { Parts, Run, Step } from './run.ts'
 export async function record(run: Run, parts: Parts, step: Step): Promise<void> {
   // An ask that is withdrawn by the session's own end may come back after it: an ended row stays as it is.
   if (run.row.state === 'ended') return
-  run.row = { ...run.row, ...step.patch }
-  if (step.events.length === 0 && Object.keys(step.patch).length === 0) return
+  const patch = patchWithoutSecrets(step.patch, run)
+  run.row = { ...run.row, ...patch }
+  if (step.events.length === 0 && Object.keys(patch).length === 0) return
   await parts.store.transaction(async tx => {
-    await tx.append(step.events)
-    if (Object.keys(step.patch).length > 0) await parts.store.sessions.update(run.id, step.patch, tx)
+    await tx.append(step.events.map(event => withoutSecrets(event, run)))
+    if (Object.keys(patch).length > 0) await parts.store.sessions.update(run.id, patch, tx)
   })
+}
+
+/** An agent may print its own key: what is stored has the session's secrets taken out, as the log has. */
+function withoutSecrets(event: NewEvent, { secrets }: Run): NewEvent {
+  return { ...event, body: redactValues(event.body, secrets) } as NewEvent
+}
+
+/** A parked question stays as it was asked: its answer is matched to it by its words. */
+function patchWithoutSecrets(patch: Partial<SessionRow>, { secrets }: Run): Partial<SessionRow> {
+  const { parked, ...plain } = patch
+  return { ...redactValues(plain, secrets), ...(parked !== undefined && { parked }) }
 }

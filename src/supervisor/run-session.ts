@@ -1,6 +1,6 @@
 import { AppError, messageOf } from '../base/errors.ts'
 import { startTimeOf } from '../base/process/start-time.ts'
-import type { Failure, Session } from '../domain/session.ts'
+import type { Failure, Session, SessionEvent } from '../domain/session.ts'
 import { asksFor } from './asks.ts'
 import { endingOf, endingOfClosed, failedEnding } from './ending-of.ts'
 import { stepFor } from './events/step-for.ts'
@@ -36,6 +36,7 @@ async function follow(session: Session, run: Run, parts: Parts): Promise<Ending>
   if (run.stopping !== undefined) return { as: 'stopped', reason: run.stopping }
   for await (const event of session.events) {
     if (event.kind === 'turn_ended') run.over = true
+    if (WENT_ON.has(event.kind)) run.taken = undefined
     await record(run, parts, stepFor(event, run))
     if (event.kind === 'started') await record(run, parts, await processOf(session))
     run.log.debug({ kind: event.kind }, 'agent event')
@@ -52,6 +53,9 @@ async function follow(session: Session, run: Run, parts: Parts): Promise<Ending>
 function mayLeaveByItself(session: Session, run: Run, ending: Ending): boolean {
   return ending.as === 'completed' && run.open.record === undefined && session.alone === true
 }
+
+/** Signs that the model has seen the answer to a parked question: from here on a failure is one of the work. */
+const WENT_ON = new Set<SessionEvent['kind']>(['text', 'thinking', 'tool_request', 'plan'])
 
 /** The agent's process, told apart from a later one of the same number by its start. */
 async function processOf({ pid }: Session): Promise<Step> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { NewEvent } from '../domain/event.ts'
-import type { Answer, Driver, OpenSession, Session } from '../domain/session.ts'
+import type { Answer, Driver, FailureKind, OpenSession, QuestionItem, Session } from '../domain/session.ts'
 import type { Terminals } from '../human/terminals.ts'
 import type { PolicyContext } from '../policy/decide.ts'
 import type { Store } from '../store/store.ts'
@@ -23,12 +23,20 @@ export interface Run {
   /** Questions that nobody could answer, by call id. */
   readonly parking: Map<string, NonNullable<SessionRow['parked']>>
   /** The answer with which a parked session is started again; taken by the call it belongs to. */
-  answer: { callId: string; answer: Answer } | undefined
+  answer: { callId: string; questions: QuestionItem[]; answer: Answer } | undefined
+  /** The parked question whose answer was taken, until the agent has gone on from it: a login may fail in between. */
+  taken: NonNullable<SessionRow['parked']> | undefined
+  /** What the session had spent before its agent was opened, in earlier lives of it. */
+  readonly before: Pick<SessionRow, 'input_tokens' | 'output_tokens' | 'cost_usd' | 'turns'>
+  /** Values that must not be stored. */
+  readonly secrets: readonly string[]
   /** The last refusal of the vendor, until the turn it ended is settled. */
   limit: { window?: string | undefined; resetsAt?: number | undefined } | undefined
   session: Session | undefined
   /** Resolves when the agent is open, or will never be. */
   readonly opened: PromiseWithResolvers<void>
+  /** Resolves when it has a place or is known to wait for one. */
+  readonly placed: PromiseWithResolvers<void>
   /** Why it is being stopped, once somebody asked for that. */
   stopping: string | undefined
   /** True from the end of the turn on: nothing can be added any more. */
@@ -52,6 +60,7 @@ export interface Step {
 export interface Ending {
   as: NonNullable<SessionRow['ended_as']>
   reason: string
+  failure?: FailureKind
   resumesAt?: number | undefined
   parked?: SessionRow['parked']
   /** Events that belong to the ending and are stored with it. */

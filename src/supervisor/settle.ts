@@ -34,14 +34,21 @@ export async function settle(run: Run, parts: Parts, ending: Ending): Promise<vo
 /** The agent is gone with everything it started: there is nothing left to sweep. */
 const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
 
-/** A parked session that failed before its answer had reached the agent goes on waiting: the question is still open. */
+/**
+ * A parked session that failed before the model had heard its answer goes on waiting: the question is still open. An answer
+ * that stands in the conversation already, where only the login failed, is given in words the next time.
+ */
 function keepUndelivered(run: Run, ending: Ending): Ending {
-  if (run.answer === undefined || run.row.parked === null || ending.as === 'waiting_input') return ending
   if (ending.as !== 'error' && ending.as !== 'rate_limited') return ending
+  const parked = run.answer ? run.row.parked : ending.failure === 'auth' ? run.taken : undefined
+  if (!parked) return ending
   return {
     ...ending,
     as: 'waiting_input',
-    reason: `${ending.reason}\nThe answer was not given; answer again.`,
-    parked: run.row.parked,
+    reason: `${ending.reason}\nThe question is still open; answer it again.`,
+    parked: run.answer ? parked : { ...parked, taken: true },
+    events: [...(ending.events ?? []), eventOf(run, 'session.noted', { text: STILL_OPEN }, 'daemon')],
   }
 }
+
+const STILL_OPEN = 'The answer did not reach the model, so the question is open again.'

@@ -1,10 +1,10 @@
 import { AppError } from '../base/errors.ts'
 import { secretId, shortId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
+import { shellWord } from '../base/shell-word.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { NewEvent } from '../domain/event.ts'
 import type { Answer } from '../domain/session.ts'
-import type { Tx } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
 import { Admission } from './admission.ts'
 import { endAgent } from './end-agent.ts'
@@ -13,6 +13,9 @@ import { runSession } from './run-session.ts'
 import { settle } from './settle.ts'
 import { admit } from './start/admit.ts'
 import { checkProject } from './start/check-project.ts'
+import { checkRecord } from './start/check-record.ts'
+import { checkResume } from './start/check-resume.ts'
+import { inWords } from './start/in-words.ts'
 import { newRun, type Start } from './start/new-run.ts'
 import type { Preparation, PrepareParts } from './start/prepare.ts'
 import { nameFromTask, uniqueName } from './start/session-name.ts'
@@ -55,19 +58,22 @@ export class Supervisor {
     const { store } = this.#options
     const project = await checkProject(request.project)
     const [ready] = await Promise.all([this.#prepare({ ...request, project }), this.#left(request.resume?.vendor_id)])
+    checkResume(request, ready.driver)
+    await checkRecord(request.record)
     const { env: _, ...options } = request
     this.#refuseWhenClosed()
     const row = await store.transaction(async tx => {
-      const names = await tx.db.selectFrom('sessions').select('name').execute()
+      const rows = await tx.db.selectFrom('sessions').select(['id', 'name']).execute()
+      const taken = new Set(rows.flatMap(({ id, name }) => [id, id.replace(/^s-/, ''), name]))
       const inserted = await store.sessions.insert(
         {
-          id: await this.#freeId(tx),
-          name: uniqueName(request.name ?? nameFromTask(request.task), new Set(names.map(({ name }) => name))),
+          id: freeId(taken),
+          name: uniqueName(request.name ?? nameFromTask(request.task), taken),
           project,
           task: request.task,
           agent: ready.driver.agent,
           model: request.model ?? null,
-          options: { ...options, project },
+          options: { ...options, ...ready.settings, project },
           owner: this.#options.bootId,
           state: 'starting',
           account: ready.account,
@@ -80,8 +86,9 @@ export class Supervisor {
       return inserted
     })
     if (request.attach) this.#expectPerson(row.id)
-    this.#launch(row, ready, { prompt: request.task, resume: resumeOf(request) })
-    return row
+    const { run } = this.#launch(row, ready, { prompt: request.task, resume: resumeOf(request) })
+    await run.placed.promise
+    return run.row
   }
 
   /** Starts a parked session again; the call that waited gets the answer. */
@@ -90,6 +97,9 @@ export class Supervisor {
     if (!parked || vendorId === null) throw new AppError('ask_unknown', { id: row.id, ask: parked?.ask_id ?? '' })
     await checkProject(row.project)
     const ready = await this.#prepare({ ...row.options, project: row.project, env })
+    if (row.account !== null && ready.account !== row.account) {
+      throw new AppError('account_differs', { id: row.id, project: shellWord(row.project), vendor_id: vendorId })
+    }
     this.#refuseWhenClosed()
     // From here to `#launch` nothing is awaited before the session counts as live: of two answers the first one wins.
     if (this.#live.has(row.id)) throw new AppError('ask_unknown', { id: row.id, ask: parked.ask_id })
@@ -103,8 +113,12 @@ export class Supervisor {
       account: ready.account,
       marker: secretId(16),
     }
-    const start = { resume: { vendorId, fork: false }, answer: { callId: parked.call_id, answer }, first: patch }
-    await this.#launch({ ...row, ...patch }, ready, start).saved
+    const given = { callId: parked.call_id, questions: parked.questions, answer }
+    // The call of a taken question is settled in the conversation; only words can follow it.
+    if (parked.taken) patch.parked = null
+    const start: Start = parked.taken ? { prompt: inWords(parked, answer), taken: parked } : { answer: given }
+    const resume = { vendorId, fork: false }
+    await this.#launch({ ...row, ...patch }, ready, { ...start, resume, first: patch }).saved
   }
 
   /** Ends a live session and waits until its agent is gone. */
@@ -143,13 +157,6 @@ export class Supervisor {
     if (this.#closed) throw new AppError('daemon_stopping', {})
   }
 
-  async #freeId(tx: Tx): Promise<string> {
-    for (;;) {
-      const id = shortId('s')
-      if (!(await this.#options.store.sessions.get(id, tx))) return id
-    }
-  }
-
   /** Resolves when no agent is still leaving that conversation: two must not write to it. */
   async #left(vendorId: string | undefined): Promise<void> {
     const leaving = [...this.#live.values()].filter(
@@ -164,14 +171,14 @@ export class Supervisor {
     setTimeout(leave, ATTACH_GRACE_MS).unref()
   }
 
-  #launch(row: SessionRow, ready: Preparation, start: Start): { saved: Promise<void> } {
+  #launch(row: SessionRow, ready: Preparation, start: Start): { run: Run; saved: Promise<void> } {
     const run = newRun(row, ready, { ...start, log: this.#options.log.child({ session: row.id }) })
     const saved = start.first ? this.#options.store.sessions.update(row.id, start.first) : Promise.resolve()
     const done = saved.then(() => this.#runToEnd(run, ready)).finally(() => this.#live.delete(row.id))
     this.#live.set(row.id, { run, done })
     // `saved` is the caller's to hear about; `done` never fails, see #runToEnd.
     done.catch(() => {})
-    return { saved }
+    return { run, saved }
   }
 
   async #runToEnd(run: Run, ready: Preparation): Promise<void> {
@@ -185,6 +192,7 @@ export class Supervisor {
       // The store failed; the row stays as it was and shows as interrupted after the next start.
       run.log.error({ error }, 'session could not be settled')
     } finally {
+      run.placed.resolve()
       forget()
     }
   }
@@ -192,6 +200,14 @@ export class Supervisor {
 
 function stoppedWhileWaiting({ stopping }: Run): Ending {
   return { as: 'stopped', reason: stopping ?? 'stopped before it had a place' }
+}
+
+/** An id that is neither another session's id nor, since either will do to name one, its name. */
+function freeId(taken: ReadonlySet<string>): string {
+  for (;;) {
+    const id = shortId('s')
+    if (!taken.has(id) && !taken.has(id.replace(/^s-/, ''))) return id
+  }
 }
 
 /** Longer than any client needs to open its stream, short enough that a lost one does not hold an agent up. */

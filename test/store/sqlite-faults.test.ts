@@ -99,7 +99,7 @@ test('a follower steps over a damaged part of the file and goes on behind it', a
   damagePageWith(file, 'event-1500-')
 
   await using damaged = await openStore({ file })
-  await assert.rejects(damaged.events({}), { code: 'store_unusable', message: /it is damaged/ })
+  await assert.rejects(damaged.events({}), { code: 'store_damaged', message: /is damaged/ })
   const following = takeUntil(damaged.follow(0), 'end')
   await damaged.append([note('end')])
   const seen = (await following).map(event => event.id)

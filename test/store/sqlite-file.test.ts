@@ -93,7 +93,7 @@ test('a file that is not a database is refused with its name and left as it was'
     writeFileSync(file, content)
     const before = bytesAround(file)
     await assert.rejects(openStore({ file }), (error: AppError) => {
-      assert.equal(error.code, 'store_unusable')
+      assert.equal(error.code, 'store_foreign')
       assert.ok(error.message.includes(file) && error.message.includes('not a SQLite database'), error.message)
       return true
     })
@@ -110,7 +110,7 @@ test('a database of another program is refused and left as it was', async t => {
     const file = join(tempDir(t), 'store.db')
     withRaw(file, statements)
     const before = bytesAround(file)
-    await assert.rejects(openStore({ file }), { code: 'store_unusable', message: /belongs to another program/ })
+    await assert.rejects(openStore({ file }), { code: 'store_foreign', message: /belongs to another program/ })
     assert.deepEqual(bytesAround(file), before)
   }
 })
@@ -136,7 +136,7 @@ test('a database whose header is sound but whose content is cut off is told, not
       await using store = await openStore({ file })
       await store.events({})
     },
-    { code: 'store_unusable' },
+    { code: 'store_damaged' },
   )
 })
 

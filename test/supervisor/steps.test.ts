@@ -33,8 +33,9 @@ test('what a session is doing is its active step, or else its last tool', () => 
   assert.equal(stepFor(call('2'), run).patch.activity, 'two')
 })
 
-test('usage replaces what was known, turns add up', () => {
-  const run = aRun({ turns: 3, context_window: 200_000 })
+test('usage replaces what was known and is added to what earlier lives of the session spent', () => {
+  const before = { input_tokens: 100, output_tokens: 50, cost_usd: 1, turns: 3 }
+  const run = aRun({ turns: 4, context_window: 200_000 }, { before })
   const usage = {
     kind: 'usage',
     inputTokens: 10,
@@ -43,7 +44,8 @@ test('usage replaces what was known, turns add up', () => {
     cacheWriteTokens: 0,
     costUsd: 0.5,
   } as const
-  assert.deepEqual(stepFor(usage, run).patch, { input_tokens: 10, output_tokens: 5, cost_usd: 0.5 })
+  assert.deepEqual(stepFor(usage, run).patch, { input_tokens: 110, output_tokens: 55, cost_usd: 1.5 })
+  assert.equal(stepFor({ ...usage, turns: 1 }, run).patch.turns, 4)
   const ended = { kind: 'turn_ended', outcome: 'completed', text: '', turns: 2, durationMs: 1, denials: 0 } as const
   assert.equal(stepFor(ended, run).patch.turns, 5)
 })

@@ -15,6 +15,8 @@ const WARM_FOR_MS = 5 * 60_000
 /** A parked call is offered again within a second of the start, on a crowded machine in some. */
 const REOFFER_MS = 30_000
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
 /** Drives Claude Code through the vendor's library. */
 export function claudeDriver(driver: DriverOptions = {}): Driver {
   const { executable, appendPrompt, log = () => undefined } = driver
@@ -33,6 +35,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
   }
   return {
     agent: 'claude',
+    isVendorId: id => UUID.test(id),
     async open(open) {
       const warm = await pool.take(open)
       log(`session ${open.id}: ${warm ? 'takes a warm process' : 'starts cold'} (${guard.level(open.isolation)})`)

@@ -12,6 +12,10 @@ import type { Seat } from './seat.ts'
 
 /** An agent that is idle exits within 50 ms of the end of its input; one that is busy gets this long to stop its tools. */
 const GRACE_MS = 2000
+/** A parked agent goes by itself within 50 ms once its input ends, but first it writes down what it put off: on a crowded machine that takes long. */
+const PARKED_GRACE_MS = 20_000
+/** What a resumed conversation had spent is told within 20 ms; without it the session only knows its tokens. */
+const PAST_MS = 5000
 
 /**
  * One conversation with Claude Code. It reads the agent's messages until there are no more, whatever the cause; then it
@@ -29,6 +33,7 @@ export class ClaudeSession implements Session {
   #query: Query | undefined
   #closing: Promise<void> | undefined
   #reoffer: NodeJS.Timeout | undefined
+  #letGo: NodeJS.Timeout | undefined
   #nothingParked: Failure | undefined
 
   constructor(open: OpenSession, seat: Seat) {
@@ -86,7 +91,8 @@ export class ClaudeSession implements Session {
       this.#bind()
       this.#query = this.#seat.query(this.#prompts)
       if (this.#open.prompt === undefined) this.#awaitReoffer()
-      else this.#say(this.#open.prompt)
+      if (this.#open.resume) await within(this.#readPast(this.#query), PAST_MS)
+      if (this.#open.prompt !== undefined) this.#say(this.#open.prompt)
       failure = await this.#read(this.#query)
     } catch (error) {
       failure = { kind: 'other', message: messageOf(error) }
@@ -99,10 +105,12 @@ export class ClaudeSession implements Session {
       for await (const message of query) {
         clearTimeout(this.#reoffer)
         this.#recorder?.message(message)
-        this.#tell(this.#conversation.read(message))
+        const events = this.#conversation.read(message)
+        this.#tell(events)
         const unjudged = this.#seat.gate.unjudged(message)
         if (unjudged !== undefined) return this.#cutOff(unjudged)
-        if (this.#conversation.parked) return undefined
+        if (events.some(event => isRefusedForGood(event, this.#open.env))) this.#stopRetrying()
+        if (this.#conversation.parked) this.#leaveParked()
       }
       return this.#causeOfDeath('it ended its output')
     } catch (error) {
@@ -123,13 +131,33 @@ export class ClaudeSession implements Session {
     return { kind: 'agent_crashed', message: `Claude Code ended unexpectedly (${agent.lastWords}).` }
   }
 
+  /** Asked before the first answer; the vendor's totals go on from there. */
+  async #readPast(query: Query): Promise<void> {
+    const { session } = await query.usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET({ skipBehaviors: true })
+    this.#recorder?.note({ pcc: 'past', spent: session })
+    this.#conversation.spentBefore(session)
+  }
+
+  /** Ten tries with growing waits would not make a wrong key right. */
+  #stopRetrying(): void {
+    void this.#query?.interrupt().catch(() => undefined)
+  }
+
+  /** Not by leaving the loop: the vendor's library would end the process before it has written down what it put off. */
+  #leaveParked(): void {
+    this.#seat.gate.close()
+    this.#prompts.end()
+    this.#letGo ??= setTimeout(() => this.#query?.close(), PARKED_GRACE_MS).unref()
+  }
+
   async #finish(failure: Failure | undefined): Promise<void> {
     const by = this.#closing ? 'owner' : 'agent'
     clearTimeout(this.#reoffer)
+    clearTimeout(this.#letGo)
     this.#seat.gate.close()
     this.#prompts.end()
     // A parked agent must write down what it put off before it goes.
-    if (this.#conversation.parked) await within(this.#seat.agent.exited(), GRACE_MS)
+    if (this.#conversation.parked) await within(this.#seat.agent.exited(), PARKED_GRACE_MS)
     this.#query?.close()
     await this.#seat.agent.end().catch(() => undefined) // nothing more can be done, and the session must end
     this.#recorder?.note({ pcc: 'ended', by, ...(by === 'agent' && failure && { failure }) })
@@ -141,7 +169,7 @@ export class ClaudeSession implements Session {
     this.#seat.gate.close()
     if (this.#conversation.running) await within(this.#cutIn(), GRACE_MS / 2)
     this.#prompts.end()
-    await within(this.#over, GRACE_MS)
+    await within(this.#over, this.#conversation.parked ? PARKED_GRACE_MS : GRACE_MS)
     this.#query?.close()
     await this.#seat.agent.end()
     await this.#over
@@ -185,6 +213,12 @@ export class ClaudeSession implements Session {
   #tell(events: SessionEvent[]): void {
     for (const event of events) this.events.push(event)
   }
+}
+
+/** A login that the vendor keeps for us may be renewed after the first refusal; a key of the environment cannot change. */
+function isRefusedForGood(event: SessionEvent, env: Record<string, string>): boolean {
+  if (event.kind !== 'retry' || event.failure.kind !== 'auth') return false
+  return event.attempt > 1 || Boolean(env['ANTHROPIC_API_KEY'] || env['ANTHROPIC_AUTH_TOKEN'])
 }
 
 /** Waits for it, but not longer; what comes of it is somebody else's. */

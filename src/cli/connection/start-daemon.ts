@@ -3,8 +3,9 @@ import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { AppError, messageOf } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
+import { unusableDirectory } from '../../daemon/start/directories.ts'
 import type { ErrorReply } from '../../domain/api.ts'
 import { RemoteError } from '../report.ts'
 
@@ -17,7 +18,7 @@ const READY_MS = 30_000
 export async function startDaemon(places: Places, env: Env): Promise<'ready' | 'running'> {
   const failed = (problem: string) => new AppError('daemon_unreachable', { home: places.home, problem })
   const errFile = join(places.run, `daemon-${process.pid}.err`)
-  const errors = openErrorFile(errFile, failed)
+  const errors = openErrorFile(errFile, places.data)
   const child = spawn(
     process.execPath,
     [BIN, '--config', places.configFile, '--data-dir', places.data, 'daemon', 'run'],
@@ -75,12 +76,12 @@ function firstLineOf({ child, stdout }: { child: ChildProcess; stdout: Readable 
 }
 
 /** Where the daemon's last words go if it dies before it has a log. */
-function openErrorFile(file: string, failed: (problem: string) => AppError): number {
+function openErrorFile(file: string, dir: string): number {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     return openSync(file, 'w', 0o600)
   } catch (error) {
-    throw failed(messageOf(error))
+    throw unusableDirectory(dir, error)
   }
 }
 

@@ -13,6 +13,7 @@ export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
     agent: row.agent,
     model: row.model,
     status,
+    queued: status === 'idle' && row.state === 'queued',
     reason,
     vendor_id: row.vendor_id,
     created_at: row.created_at,
@@ -26,7 +27,8 @@ export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
       input: row.input_tokens,
       output: row.output_tokens,
     },
-    cost_usd: row.cost_usd,
+    // The cost comes with the end of a turn: one that was cut short leaves tokens without a price.
+    cost_usd: row.cost_usd === 0 && row.output_tokens > 0 ? null : row.cost_usd,
     turns: row.turns,
     tools: { auto: row.tools_auto, human: row.tools_human, denied: row.tools_denied },
     questions: { auto: row.questions_auto, human: row.questions_human },

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import type { Values } from './config.ts'
-import { suggestionFor } from './setting-names.ts'
+import { nearestKey, suggestionFor } from './setting-names.ts'
 import { checkText } from './setting-value.ts'
 import { SETTING_KEYS, type SettingKey, settingOf } from './settings.ts'
 
@@ -10,16 +10,24 @@ export function variableOf(key: SettingKey): string {
   return `PCC_${key.toUpperCase().replaceAll('.', '_')}`
 }
 
-/** What the environment sets. An empty variable sets nothing; a mistyped one under one of our sections is refused. */
+/** Of the variables that travel with a request, those that may be stored: known settings that are no secrets. */
+export function settingsToKeep(env: Record<string, string>): Record<string, string> {
+  const kept = SETTING_KEYS.filter(key => !settingOf(key).secret).map(variableOf)
+  return Object.fromEntries(kept.flatMap(name => (env[name] ? [[name, env[name]]] : [])))
+}
+
+/** What the environment sets. An empty variable sets nothing; one that is mistyped, in its section or in its name, is refused. */
 export function environmentLayer(env: Record<string, string | undefined>): Partial<Values> {
   const keyOf = new Map(SETTING_KEYS.map(key => [variableOf(key), key]))
   const sections = [...new Set(SETTING_KEYS.map(key => `PCC_${key.split('.')[0]?.toUpperCase()}_`))]
   const values: Partial<Record<SettingKey, unknown>> = {}
   for (const [name, text] of Object.entries(env)) {
-    if (text === undefined || text === '' || !sections.some(section => name.startsWith(section))) continue
+    if (text === undefined || text === '' || !name.startsWith('PCC_')) continue
     const key = keyOf.get(name)
     if (!key) {
       const typed = name.slice('PCC_'.length).toLowerCase().replace('_', '.')
+      // Others of ours (PCC_HOME, PCC_SESSION_MARK) are near to no setting.
+      if (!sections.some(section => name.startsWith(section)) && !isMistyped(typed)) continue
       throw new AppError('setting_invalid', { origin: 'environment', key: name, problem: unknown(typed) })
     }
     const checked = checkText(key, text)
@@ -33,4 +41,9 @@ export function environmentLayer(env: Record<string, string | undefined>): Parti
 
 function unknown(typed: string): string {
   return `no setting has this variable${suggestionFor(typed)}`
+}
+
+/** One word alone is no mistyped setting: they have two at least. */
+function isMistyped(typed: string): boolean {
+  return typed.includes('.') && nearestKey(typed) !== undefined
 }

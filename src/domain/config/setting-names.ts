@@ -19,7 +19,8 @@ export function suggestionFor(name: string): string {
   return near ? `; did you mean "${near}"?` : '.'
 }
 
-function nearestKey(name: string): string | undefined {
+/** The setting whose name a mistyped one was probably meant to be. */
+export function nearestKey(name: string): string | undefined {
   const forms = SETTING_KEYS.flatMap(key =>
     [key, key.split('.').at(-1) ?? key, ...(settingOf(key).also ?? [])].map(form => ({ form, means: key })),
   )

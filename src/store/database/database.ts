@@ -4,7 +4,7 @@ import type { EventRow, Tables } from '../tables.ts'
 /**
  * One database behind the store. Everything in which databases differ is named here; the queries above it are written
  * once, in Kysely, and ask for a difference by its name, never for a database by its own. What it throws is already
- * explained: `store_unusable` where a person can do something about it, the database's own error for a mistake of ours.
+ * explained: `store_unusable` and its kin where a person can do something about it, the database's own error for a mistake of ours.
  */
 export interface Database {
   readonly differences: Differences

@@ -3,6 +3,7 @@ import { AppError, messageOf } from '../../base/errors.ts'
 /** SQLite's primary result codes that we branch on: https://www.sqlite.org/rescode.html */
 export const SQLITE_BUSY = 5
 export const SQLITE_CORRUPT = 11
+const SQLITE_NOTADB = 26
 
 /** The codes that a person can do something about. */
 const PROBLEMS: Record<number, string> = {
@@ -10,16 +11,17 @@ const PROBLEMS: Record<number, string> = {
   6: 'another process kept it locked for too long',
   8: 'it is read-only',
   10: 'reading or writing failed',
-  [SQLITE_CORRUPT]: 'it is damaged',
   13: 'the disk is full',
   14: 'the file cannot be opened',
   23: 'access was refused',
-  26: 'it is not a SQLite database',
 }
 
-/** Gives errors of the database or its file system the code `store_unusable`; mistakes in a query stay what they are. */
+/** Gives errors of the database or its file system a code that says what to do; mistakes in a query stay what they are. */
 export function explainSqlite(file: string, thrown: unknown): unknown {
   if (thrown instanceof AppError || !(thrown instanceof Error)) return thrown
+  const code = sqliteCode(thrown)
+  if (code === SQLITE_CORRUPT) return new AppError('store_damaged', { file, problem: messageOf(thrown) }, thrown)
+  if (code === SQLITE_NOTADB) return new AppError('store_foreign', { file, problem: messageOf(thrown) }, thrown)
   const problem = sqliteProblem(thrown) ?? fileProblem(thrown)
   return problem ? new AppError('store_unusable', { file, problem }, thrown) : thrown
 }

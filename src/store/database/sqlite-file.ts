@@ -14,13 +14,13 @@ export const APPLICATION_ID = 0x70636331
 export async function inspectFile(file: string, known: number): Promise<void> {
   const header = await readHeader(file)
   if (!header) return
-  if (header.text !== 'SQLite format 3\0') throw unusable(file, 'it is not a SQLite database')
+  if (header.text !== 'SQLite format 3\0') throw foreign(file, 'it is not a SQLite database')
   const { application, schema, changes } = existsSync(`${file}-wal`) ? headerBehindLog(file) : header
   if (application === APPLICATION_ID && schema > known)
     throw new AppError('store_newer', { file, found: schema, known })
   if (application === APPLICATION_ID) return
   const isNew = application === 0 && schema === 0 && changes === 0
-  if (!isNew) throw unusable(file, 'it belongs to another program')
+  if (!isNew) throw foreign(file, 'it belongs to another program')
 }
 
 /** Makes the folder and an empty file that only their owner may read; what is there already keeps its rights. */
@@ -61,6 +61,6 @@ function headerBehindLog(file: string) {
   }
 }
 
-function unusable(file: string, problem: string): AppError {
-  return new AppError('store_unusable', { file, problem: `${problem}; move it away or give another --data-dir` })
+function foreign(file: string, problem: string): AppError {
+  return new AppError('store_foreign', { file, problem })
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { shortId } from '../../base/ids.ts'
 import type { Answer, Park, Question } from '../../domain/session.ts'
 import type { Reply } from '../../human/terminals.ts'
@@ -20,8 +21,9 @@ const SUBAGENT_UNANSWERED = 'nobody is attached to answer; decide by yourself an
 export async function onQuestion(question: Question, signal: AbortSignal, desk: Desk): Promise<Answer | Park> {
   const { run, parts } = desk
   const given = run.answer
-  if (given?.callId === question.callId) {
+  if (given && isFor(given, question)) {
     run.answer = undefined
+    run.taken = run.row.parked ?? undefined
     return deliver(question, given.answer, desk)
   }
   const askId = shortId('q')
@@ -47,6 +49,11 @@ function answered(question: Question, reply: Reply, desk: Desk & { askId: string
   if (reply.unanswered === 'nobody' && question.agentId === undefined) return park(question, desk.askId, desk.run)
   if (reply.unanswered === 'nobody') return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
   return deliver(question, { declined: 'the session was stopped before anybody answered', by: 'nobody' }, desk)
+}
+
+/** A model that was resumed may ask the same once more under a new id: the answer to it is here already. */
+function isFor(given: NonNullable<Run['answer']>, question: Question): boolean {
+  return given.callId === question.callId || isDeepStrictEqual(given.questions, question.questions)
 }
 
 /** Stores the answer on its way to the agent. */

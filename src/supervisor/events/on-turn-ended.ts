@@ -13,5 +13,5 @@ export function onTurnEnded(event: Extract<SessionEvent, { kind: 'turn_ended' }>
     denials: event.denials,
     ...(event.failure === undefined ? {} : { failure: event.failure }),
   }
-  return { events: [eventOf(run, 'turn.ended', body)], patch: { turns: run.row.turns + event.turns } }
+  return { events: [eventOf(run, 'turn.ended', body)], patch: { turns: run.before.turns + event.turns } }
 }

@@ -21,16 +21,17 @@ export async function admit(run: Run, { admission, max, parts }: AdmitOptions): 
     id: run.id,
     max,
     waits: () => {
-      waited = tellWaiting(run, parts, max)
+      waited = tellWaiting(run, parts, max).finally(run.placed.resolve)
     },
     next: () => {
       run.log.info({}, 'next in line, its agent is started ahead of time')
       warming = run.driver.warm(open)
     },
   })
+  run.placed.resolve()
   await waited
   if (leave && run.stopping === undefined) {
-    if (waited) await record(run, parts, { events: [], patch: { status_reason: null } })
+    if (waited) await record(run, parts, { events: [], patch: { state: 'starting', status_reason: null } })
     return { [Symbol.dispose]: leave }
   }
   leave?.()
@@ -42,5 +43,5 @@ export async function admit(run: Run, { admission, max, parts }: AdmitOptions): 
 async function tellWaiting(run: Run, parts: Parts, max: number): Promise<void> {
   const text = `Waits for a free place: ${max} at once (sessions.max_concurrent).`
   const event = { actor: 'daemon', subject: run.id, kind: 'session.noted', body: { text } } as const
-  await record(run, parts, { events: [event], patch: { status_reason: 'waits for a free place' } })
+  await record(run, parts, { events: [event], patch: { state: 'queued', status_reason: 'waits for a free place' } })
 }

@@ -8,6 +8,8 @@ export interface Start {
   prompt?: string
   resume?: { vendorId: string; fork: boolean } | undefined
   answer?: Run['answer']
+  /** The parked question that `prompt` answers in words. */
+  taken?: Run['taken']
   /** Written to the row before the agent starts. */
   first?: Partial<SessionRow>
 }
@@ -31,9 +33,18 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
     callWaiters: new Map(),
     parking: new Map(),
     answer: start.answer,
+    taken: start.taken,
+    before: {
+      input_tokens: row.input_tokens,
+      output_tokens: row.output_tokens,
+      cost_usd: row.cost_usd,
+      turns: row.turns,
+    },
+    secrets: ready.secrets,
     limit: undefined,
     session: undefined,
     opened: Promise.withResolvers(),
+    placed: Promise.withResolvers(),
     stopping: undefined,
     over: false,
   }

@@ -1,6 +1,10 @@
+import { access, constants, stat } from 'node:fs/promises'
+import { isAbsolute } from 'node:path'
+import { AppError, messageOf } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import type { StartSession } from '../../domain/api.ts'
 import { agentEnvironment } from '../../domain/config/agent-env.ts'
+import { settingsToKeep } from '../../domain/config/environment-layer.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
 import { idleRules } from '../../policy/allowed-tools.ts'
@@ -11,7 +15,7 @@ import { accountOf } from './account.ts'
 
 export interface PrepareParts {
   places: Places
-  /** The daemon's own environment: where its PCC_* settings are. */
+  /** The daemon's own environment: its PCC_* settings count where a caller says none. */
   env: Record<string, string | undefined>
   driverFor(options: { executable: string | undefined; appendPrompt: string | undefined }): Promise<Driver>
 }
@@ -26,18 +30,22 @@ export interface Preparation {
   maxConcurrent: number
   /** What the person should know: settings of the project that are left out until it is trusted. */
   notes: string[]
-  /** Values that must never reach a log. */
+  /** Values that must never reach a log or an event. */
   secrets: string[]
+  /** What the row keeps of where its settings came from, so that a parked session goes on under the same. */
+  settings: Pick<StartSession, 'config' | 'settings'>
 }
 
 /** Reads the settings for this project and cuts the caller's environment down to what the agent may see. */
 export async function prepare(request: StartSession, parts: PrepareParts): Promise<Preparation> {
   const { project } = request
-  const trust = await trustStatus(parts.places, project)
-  const loaded = await loadConfig({ places: parts.places, env: parts.env, project, trusted: trustedFile(trust) })
+  const { places, env: variables } = callersSettings(request, parts)
+  const trust = await trustStatus(places, project)
+  const loaded = await loadConfig({ places, env: variables, project, trusted: trustedFile(trust) })
   const { config } = loaded
   const { sources, strictMcp, hooksOff, note } = settingSourcesFor(trust, config.agents.setting_sources)
   const env = agentEnvironment(request.env, config.agents.env)
+  await checkProgram(loaded)
   const driver = await parts.driverFor({
     executable: config.agents.path,
     appendPrompt: config.agents.append_prompt,
@@ -68,7 +76,35 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
     maxConcurrent: config.sessions.max_concurrent,
     notes: [...untrustedNote(loaded), ...(note === undefined ? [] : [note]), ...idleNote(request.allowed_tools ?? [])],
     secrets: secretsIn(env),
+    settings: {
+      ...(request.config !== undefined && { config: request.config }),
+      ...(request.settings && { settings: settingsToKeep(request.settings) }),
+    },
   }
+}
+
+/**
+ * The settings that hold for a session are those of the shell it was started from: that shell's config file and PCC_*
+ * variables. One who talks to the daemon without saying any gets the daemon's own.
+ */
+function callersSettings({ config, settings }: StartSession, { places, env }: PrepareParts) {
+  if (config !== undefined && !isAbsolute(config)) {
+    throw new AppError('bad_request', { route: 'POST /sessions', problem: `config: ${config} is not an absolute path` })
+  }
+  return {
+    places: config === undefined ? places : { ...places, configFile: config },
+    env: settings === undefined ? env : { HOME: env['HOME'], ...settings },
+  }
+}
+
+/** Said here, where it is known that a setting is to blame and which line has it. */
+async function checkProgram({ config, origin }: LoadedConfig): Promise<void> {
+  const { path } = config.agents
+  if (path === undefined) return
+  const problem = await access(path, constants.X_OK)
+    .then(() => stat(path))
+    .then(found => (found.isFile() ? undefined : 'it is not a file'), messageOf)
+  if (problem !== undefined) throw new AppError('agent_path_wrong', { path, origin: origin('agents.path'), problem })
 }
 
 function untrustedNote({ projectFile, untrusted }: LoadedConfig): string[] {

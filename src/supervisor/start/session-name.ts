@@ -1,6 +1,6 @@
 /** A name a person can type, made of the first words of the task. */
 export function nameFromTask(task: string): string {
-  const words = task
+  const words = withoutFileName(task)
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
@@ -13,6 +13,11 @@ export function nameFromTask(task: string): string {
     name = longer
   }
   return name === '' ? 'session' : name
+}
+
+/** A task that is only a requirements file begins with where it lies, which says nothing of the work. */
+function withoutFileName(task: string): string {
+  return task.replace(/^Requirements \(.*\):\s*/, '')
 }
 
 /** The name itself, or with the first number that makes it new. */

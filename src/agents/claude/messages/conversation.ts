@@ -1,7 +1,7 @@
 import type { Failure, Request, SessionEvent } from '../../../domain/session.ts'
 import { type TurnEnded, turnEnded } from './outcome.ts'
 import { Translator, toolName } from './translate.ts'
-import { type Result, readMessage, type System, type VendorMessage } from './wire.ts'
+import { type Result, readMessage, readPast, type System, type VendorMessage } from './wire.ts'
 
 /**
  * Where one conversation stands, told by the vendor's messages and by what we did to it. Live sessions and replays both go
@@ -21,6 +21,7 @@ export class Conversation {
   #pausing = false
   #interrupting = false
   #apiError: string | undefined
+  #refused: Failure | undefined
   #held: TurnEnded | undefined
   #failedStart: Failure | undefined
 
@@ -46,6 +47,12 @@ export class Conversation {
     this.#interrupting = true
   }
 
+  /** What the conversation had spent before this session, as the vendor tells it. */
+  spentBefore(raw: unknown): void {
+    const past = readPast(raw)
+    if (past) this.#translator.setPast(past)
+  }
+
   /** A call wants to happen. */
   called({ callId, tool, input, agentId }: Request): SessionEvent[] {
     return this.#translator.call(callId, { tool: toolName(tool), input }, agentId === undefined ? {} : { agentId })
@@ -61,7 +68,9 @@ export class Conversation {
     const events: SessionEvent[] = this.#flush()
     const cause = this.#failedStart ?? failure
     const isClosed = by === 'owner' || this.parked
-    if (this.#turnOwed && this.#started) events.push(cutShort(isClosed ? undefined : cause))
+    if (this.#turnOwed && this.#started) {
+      events.push({ ...cutShort(isClosed ? undefined : cause), turns: this.#translator.endTurn() })
+    }
     this.#turnOwed = false
     if (isClosed) return [...events, { kind: 'ended', reason: 'closed' }]
     return [
@@ -74,6 +83,7 @@ export class Conversation {
     switch (message.type) {
       case 'assistant':
         if (message.error !== undefined) this.#apiError = message.error
+        else this.#refused = undefined
         return [...this.#flush(), ...this.#translator.assistant(message)]
       case 'user':
         return this.#translator.user(message)
@@ -91,7 +101,7 @@ export class Conversation {
       if (message.state === 'running') this.#turnOwed = true
       return message.state === 'idle' ? this.#flush() : []
     }
-    if (message.subtype !== 'init') return this.#translator.system(message)
+    if (message.subtype !== 'init') return this.#trouble(this.#translator.system(message))
     const events: SessionEvent[] = this.#flush()
     this.#turnOwed = true
     if (this.#started && this.vendorId === message.session_id) return events
@@ -121,10 +131,18 @@ export class Conversation {
       pausing: this.#pausing,
       interrupting: this.#interrupting,
       error: this.#apiError,
+      refused: this.#refused,
     })
     const events = [...(this.#held && !belongTogether(this.#held, ended) ? this.#flush() : [])]
     this.#held = this.#held?.outcome === 'parked' ? this.#held : ended
     return [...events, ...this.#translator.result(result)]
+  }
+
+  /** A login that is refused stays refused, however often it is tried. */
+  #trouble(events: SessionEvent[]): SessionEvent[] {
+    for (const event of events)
+      if (event.kind === 'retry' && event.failure.kind === 'auth') this.#refused = event.failure
+    return events
   }
 
   #flush(): SessionEvent[] {
@@ -135,8 +153,9 @@ export class Conversation {
     this.#pausing = false
     this.#interrupting = false
     this.#apiError = undefined
+    this.#refused = undefined
     this.parked = ended.outcome === 'parked'
-    return [ended]
+    return [{ ...ended, turns: this.#translator.endTurn() }]
   }
 }
 
@@ -149,7 +168,8 @@ function belongTogether(first: TurnEnded, second: TurnEnded): boolean {
 function startFailure(result: Result, resumed: boolean): Failure {
   const message = result.errors?.join('; ') || result.result || 'the agent did not start'
   const isUnknown = resumed && result.startup_failure_reason === undefined
-  return { kind: isUnknown ? 'resume_unknown' : 'other', message }
+  if (isUnknown) return { kind: 'resume_unknown', message: `Claude Code does not know this conversation (${message}).` }
+  return { kind: 'other', message }
 }
 
 function cutShort(failure: Failure | undefined): TurnEnded {

@@ -30,7 +30,7 @@ export function apiFailure({ error = 'unknown', status, message }: ApiError): Fa
   const told = message || `the vendor's API failed (${error})`
   return {
     kind,
-    message: kind === 'auth' ? howToLogIn(told, status ?? undefined) : told,
+    message: kind === 'auth' ? loginProblem(told, status ?? undefined) : told,
     ...(typeof status === 'number' && { status }),
   }
 }
@@ -41,9 +41,7 @@ function kindOf(error: string, status: number | undefined): FailureKind {
   return BY_STATUS[status] ?? BY_ERROR[error] ?? (status >= 500 ? 'server' : 'other')
 }
 
-/** The vendor says "Please run /login", which nobody can do here: one message says what helps. */
-function howToLogIn(told: string, status: number | undefined): string {
-  const { message, next } = new AppError('agent_not_logged_in', {})
-  const what = status === undefined ? message : `The login was refused (${told}).`
-  return `${what} ${next}`
+/** The vendor says "Please run /login", which nobody can do here; what helps is said by whoever shows it. */
+function loginProblem(told: string, status: number | undefined): string {
+  return status === undefined ? new AppError('agent_not_logged_in', {}).message : `The login was refused (${told}).`
 }

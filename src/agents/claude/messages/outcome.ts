@@ -10,6 +10,8 @@ export interface TurnContext {
   interrupting: boolean
   /** The vendor's word for the last API error of the turn. */
   error: string | undefined
+  /** The login was refused and the agent was stopped from trying it again. */
+  refused: Failure | undefined
 }
 
 /**
@@ -32,6 +34,10 @@ export function turnEnded(result: Result, context: TurnContext): TurnEnded {
   }
 }
 
+function isAborted({ terminal_reason }: Result): boolean {
+  return terminal_reason === 'aborted_streaming' || terminal_reason === 'aborted_tools'
+}
+
 function outcomeOf({ is_error, terminal_reason }: Result, { pausing, interrupting }: TurnContext): TurnOutcome {
   switch (terminal_reason) {
     case 'completed':
@@ -52,7 +58,8 @@ function outcomeOf({ is_error, terminal_reason }: Result, { pausing, interruptin
   }
 }
 
-function failureOf(result: Result, { error }: TurnContext): Failure {
+function failureOf(result: Result, { error, refused }: TurnContext): Failure {
+  if (refused && isAborted(result)) return refused
   const message =
     result.result || result.errors?.join('; ') || `the turn ended with ${result.terminal_reason ?? 'no reason'}`
   if (result.terminal_reason === 'prompt_too_long') return { kind: 'prompt_too_long', message }

@@ -2,33 +2,50 @@ import type { SessionEvent } from '../../../domain/session.ts'
 import type { Assistant, Result, Usage } from './wire.ts'
 
 type UsageEvent = Extract<SessionEvent, { kind: 'usage' }>
-type Totals = Omit<UsageEvent, 'kind' | 'contextTokens' | 'contextWindow'>
+type Totals = Omit<UsageEvent, 'kind' | 'turns' | 'contextTokens' | 'contextWindow'>
 
 const NOTHING: Totals = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
 
 /**
- * Tokens and cost over the conversation. The exact totals come with each result and are cumulative; between two results a
- * running sum of what the answers told is added, so that a turn of an hour does not show nothing for an hour.
+ * Tokens, cost and rounds since the session was opened. The exact totals come with each result; they are cumulative and, in
+ * a resumed conversation, go on from its past, which is taken off again. Between two results a running sum of what the
+ * answers told is added, so that a turn of an hour does not show nothing for an hour.
  */
 export class Spending {
-  /** Undefined in a resumed conversation until its past is told with the first result: a sum without it would be too low. */
-  #exact: Totals | undefined
+  /** What the conversation had spent before. Undefined while that is not known: then only the running sum counts. */
+  #past: Totals | undefined
+  #exact = NOTHING
   #sinceThen = NOTHING
+  #rounds = 0
   #context: number | undefined
   #window: number | undefined
   #lastAnswer = ''
 
   constructor({ resumed }: { resumed: boolean }) {
-    this.#exact = resumed ? undefined : NOTHING
+    this.#past = resumed ? undefined : NOTHING
+  }
+
+  /** Told before the first answer of a resumed conversation. */
+  setPast({ modelUsage, total_cost_usd }: Pick<Result, 'modelUsage' | 'total_cost_usd'>): void {
+    this.#past = totalsOfModels(modelUsage, total_cost_usd)
+  }
+
+  /** The rounds with the model in this turn, as `--max-turns` counts them; the next turn counts anew. */
+  endTurn(): number {
+    const rounds = this.#rounds
+    this.#rounds = 0
+    return rounds
   }
 
   /** One answer of the model comes as several messages; the first of them counts. */
   onAnswer({ message, agent_id, parent_tool_use_id }: Assistant): UsageEvent | undefined {
     const { id, usage } = message
-    if (!usage || id === '' || id === this.#lastAnswer) return undefined
+    if (id === '' || id === this.#lastAnswer) return undefined
     this.#lastAnswer = id
-    this.#sinceThen = sum(this.#sinceThen, totalsOf(usage))
     const isMain = agent_id === undefined && !parent_tool_use_id
+    if (isMain) this.#rounds++
+    if (!usage) return undefined
+    this.#sinceThen = sum(this.#sinceThen, totalsOf(usage))
     if (isMain) this.#context = contextOf(usage)
     return this.#event()
   }
@@ -37,21 +54,29 @@ export class Spending {
     const models = Object.values(modelUsage)
     // The result of a crash or of a failed start carries zeros: the totals known before are better.
     if (models.length === 0) return undefined
-    this.#exact = models.map(totalsOfModel).reduce(sum, { ...NOTHING, costUsd: total_cost_usd })
-    this.#sinceThen = NOTHING
     this.#window = Math.max(...models.map(model => model.contextWindow ?? 0)) || undefined
+    if (this.#past) {
+      this.#exact = less(totalsOfModels(modelUsage, total_cost_usd), this.#past)
+      this.#sinceThen = NOTHING
+    }
     return this.#event()
   }
 
-  #event(): UsageEvent | undefined {
-    if (!this.#exact) return undefined
+  #event(): UsageEvent {
     return {
       kind: 'usage',
       ...sum(this.#exact, this.#sinceThen),
+      turns: this.#rounds,
       ...(this.#context !== undefined && { contextTokens: this.#context }),
       ...(this.#window !== undefined && { contextWindow: this.#window }),
     }
   }
+}
+
+function totalsOfModels(models: Result['modelUsage'], costUsd: number): Totals {
+  return Object.values(models)
+    .map(totalsOfModel)
+    .reduce(sum, { ...NOTHING, costUsd })
 }
 
 function totalsOf(usage: Usage): Totals {
@@ -86,5 +111,16 @@ function sum(a: Totals, b: Totals): Totals {
     cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
     cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
     costUsd: a.costUsd + b.costUsd,
+  }
+}
+
+/** Never below zero: totals that shrink are a new count of the vendor's. */
+function less(whole: Totals, part: Totals): Totals {
+  return {
+    inputTokens: Math.max(0, whole.inputTokens - part.inputTokens),
+    outputTokens: Math.max(0, whole.outputTokens - part.outputTokens),
+    cacheReadTokens: Math.max(0, whole.cacheReadTokens - part.cacheReadTokens),
+    cacheWriteTokens: Math.max(0, whole.cacheWriteTokens - part.cacheWriteTokens),
+    costUsd: Math.max(0, whole.costUsd - part.costUsd),
   }
 }

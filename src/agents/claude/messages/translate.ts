@@ -25,6 +25,16 @@ export class Translator {
     this.#spending = new Spending({ resumed })
   }
 
+  /** What the conversation had spent before this session. */
+  setPast(past: Parameters<Spending['setPast']>[0]): void {
+    this.#spending.setPast(past)
+  }
+
+  /** Rounds with the model in the turn that ends now. */
+  endTurn(): number {
+    return this.#spending.endTurn()
+  }
+
   assistant(message: Assistant): SessionEvent[] {
     // Claude Code itself speaks here, to tell of an API error: the turn's end will say it.
     if (message.message.model === '<synthetic>') return []

@@ -60,6 +60,17 @@ const ModelUsage = z.looseObject({
   contextWindow: z.number().optional().catch(undefined),
 })
 
+const PastSpending = z.looseObject({
+  total_cost_usd: z.number(),
+  model_usage: z.record(z.string(), ModelUsage),
+})
+
+/** What a resumed conversation had spent before; undefined when the vendor tells it in another way one day. */
+export function readPast(raw: unknown): Pick<Result, 'modelUsage' | 'total_cost_usd'> | undefined {
+  const past = PastSpending.safeParse(raw).data
+  return past && { modelUsage: past.model_usage, total_cost_usd: past.total_cost_usd }
+}
+
 const Result = z.looseObject({
   type: z.literal('result'),
   subtype: z.string(),

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { claude } from './claude-adapter.ts'
+import { World } from './conformance/world.ts'
+
+test('a resumed and a forked session tell what they spent themselves, without the past', async t => {
+  const steps = [{ calls: [{ run: 'true' }, { run: 'echo' }] }, { say: 'First.' }]
+  const later = [
+    { prompt: 'second', steps: [{ say: 'Second.' }] },
+    { prompt: 'third', steps: [{ say: 'Third.' }] },
+  ]
+  const world = await World.open(t, claude, [{ prompt: 'first', steps, later }])
+  const first = await world.talk('first')
+  assert.equal((await first.turn()).turns, 2, 'calls made at once are one round with the model')
+  const spent = first.all('usage').at(-1)
+  await first.close()
+  const vendorId = first.session.vendorId ?? ''
+  for (const [prompt, fork] of [
+    ['second', false],
+    ['third', true],
+  ] as const) {
+    const talk = await world.talk(prompt, { resume: { vendorId, fork } })
+    assert.equal((await talk.turn()).turns, 1)
+    const usage = talk.all('usage').at(-1)
+    assert.ok(spent && usage && usage.costUsd > 0 && usage.inputTokens > 0, JSON.stringify(usage))
+    // The first had two rounds of the same size, each of the others one: with the past it would be more than both.
+    assert.ok(usage.costUsd < spent.costUsd * 0.8, `${prompt}: $${usage.costUsd} of its own, $${spent.costUsd} before`)
+    assert.ok(usage.inputTokens < spent.inputTokens * 0.8, `${prompt}: ${usage.inputTokens} tokens`)
+    await talk.close()
+  }
+})
+
+test('the cap on rounds and the rounds that are told are the same count', async t => {
+  const round = (name: string) => ({ calls: [{ run: `echo ${name}` }, { run: `echo ${name} again` }] })
+  const world = await World.open(t, claude, [{ prompt: 'work', steps: ['a', 'b', 'c', 'd', 'e'].map(round) }])
+  const talk = await world.talk('work', { maxTurns: 3 })
+  const ended = await talk.turn()
+  assert.deepEqual([ended.outcome, ended.turns], ['capped', 3])
+})
+
+test('a key that is refused is tried once more at most, not ten times', async t => {
+  const world = await World.open(t, claude, [{ prompt: 'work', steps: [{ fault: { kind: 'auth' } }] }])
+  const { env } = world.options()
+  const talk = await world.talk('work', { env: { ...env, CLAUDE_CODE_MAX_RETRIES: '10' } })
+  const ended = await talk.turn()
+  assert.deepEqual([ended.outcome, ended.failure?.kind, talk.all('retry').length], ['failed', 'auth', 1])
+})
+
+test('an agent that dies keeps the rounds and tokens that are known', async t => {
+  const steps = [{ calls: [{ run: 'true' }] }, { calls: [{ run: 'touch begun; sleep 300' }] }]
+  const world = await World.open(t, claude, [{ prompt: 'work', steps }])
+  const talk = await world.talk('work')
+  await talk.until('tool_request', ({ input }) => JSON.stringify(input).includes('begun'))
+  process.kill(talk.session.pid ?? 0, 'SIGKILL')
+  assert.equal((await talk.turn()).turns, 2)
+  assert.ok((talk.all('usage').at(-1)?.inputTokens ?? 0) > 0)
+})
