@@ -42,7 +42,28 @@ const NEVER = [
   'CLAUDE_CODE_CHILD_SESSION',
   'CLAUDE_CODE_REMOTE_SESSION_*',
   'CLAUDE_CODE_BRIDGE_*',
+  // Claude Code's own switches for hooks, permissions and trust, and what puts another program before a judged command.
+  'CLAUDE_CODE_SIMPLE',
+  'CLAUDE_CODE_SAFE_MODE',
+  'CLAUDE_CODE_EVEN_MORE_DANGEROUSLY_*',
+  'CLAUDE_CODE_SHELL_PREFIX',
+  'CLAUDE_CODE_SHELL_LAUNCHER_SCRIPT',
+  'CLAUDE_CODE_PROCESS_WRAPPER',
+  'CLAUDE_CODE_MANAGED_SETTINGS_PATH',
+  'CLAUDE_CODE_REMOTE_SETTINGS_PATH',
+  'CLAUDE_CODE_PLUGIN_*',
+  'CLAUDE_CODE_SYNC_*',
+  'CLAUDE_CODE_TEST_*',
+  'CLAUDE_CODE_EVAL_*',
+  'CLAUDE_CODE_MCP_SERVE_*',
+  'CLAUDE_CODE_REMOTE_TOOLS_*',
+  'CLAUDE_ENV_FILE',
+  'CLAUDE_BG_*',
+  'CLAUDE_INTERNAL_*',
 ]
+
+/** Any variable of Claude Code whose name says that it loosens something, those of later versions included. */
+const LOOSENING = /^CLAUDE_.*(HOOK|PERMISSION|BYPASS|DANGEROUS|SANDBOX|TRUST)/
 
 /**
  * `agents.env` as it comes: what a person sets to say which Claude they use and how to reach it. A cloud's own
@@ -50,7 +71,51 @@ const NEVER = [
  */
 export const STANDARD_AGENT_ENV: readonly string[] = [
   'ANTHROPIC_*',
-  'CLAUDE_CODE_*',
+  // Named one by one: of the 900 that Claude Code reads, some change what it asks about, and nobody has looked at them all.
+  'CLAUDE_CODE_OAUTH_*',
+  'CLAUDE_CODE_API_*',
+  'CLAUDE_CODE_USE_BEDROCK',
+  'CLAUDE_CODE_USE_VERTEX',
+  'CLAUDE_CODE_USE_FOUNDRY',
+  'CLAUDE_CODE_USE_MANTLE',
+  'CLAUDE_CODE_USE_GATEWAY',
+  'CLAUDE_CODE_USE_ANTHROPIC_*',
+  'CLAUDE_CODE_SKIP_BEDROCK_AUTH',
+  'CLAUDE_CODE_SKIP_VERTEX_AUTH',
+  'CLAUDE_CODE_SKIP_FOUNDRY_AUTH',
+  'CLAUDE_CODE_SKIP_MANTLE_AUTH',
+  'CLAUDE_CODE_SKIP_ANTHROPIC_*',
+  'CLAUDE_CODE_CLIENT_CERT',
+  'CLAUDE_CODE_CLIENT_KEY*',
+  'CLAUDE_CODE_CERT_STORE',
+  'CLAUDE_CODE_HTTP_PROXY',
+  'CLAUDE_CODE_HTTPS_PROXY',
+  'CLAUDE_CODE_PROXY_*',
+  'CLAUDE_CODE_GATEWAY_*',
+  'CLAUDE_CODE_CONNECT_TIMEOUT_MS',
+  'CLAUDE_CODE_EXTRA_BODY',
+  'CLAUDE_CODE_EXTRA_METADATA',
+  'CLAUDE_CODE_MAX_*',
+  'CLAUDE_CODE_EFFORT_LEVEL',
+  'CLAUDE_CODE_SUBAGENT_MODEL',
+  'CLAUDE_CODE_AUTO_COMPACT_WINDOW',
+  'CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS',
+  'CLAUDE_CODE_ATTRIBUTION_HEADER',
+  'CLAUDE_CODE_ENABLE_TELEMETRY',
+  'CLAUDE_CODE_ENABLE_TASKS',
+  'CLAUDE_CODE_ENABLE_TODO_TOOLS',
+  'CLAUDE_CODE_OTEL_*',
+  'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC',
+  'CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS',
+  'CLAUDE_CODE_DISABLE_1M_CONTEXT',
+  'CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING',
+  'CLAUDE_CODE_DISABLE_THINKING',
+  'CLAUDE_CODE_DISABLE_FAST_MODE',
+  'CLAUDE_CODE_DISABLE_AUTO_MEMORY',
+  'CLAUDE_CODE_DISABLE_CLAUDE_MDS',
+  'CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS',
+  'CLAUDE_CODE_SHELL',
+  'CLAUDE_CODE_TMPDIR',
   'CLAUDE_CONFIG_DIR',
   'HTTP_PROXY',
   'HTTPS_PROXY',
@@ -89,7 +154,7 @@ export function agentEnvironment(
   const wanted = [...BASE, ...patterns.flatMap(pattern => whenItHolds(pattern, env))]
   const passed: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || matchesAny(name, NEVER) || !matchesAny(name, wanted)) continue
+    if (value === undefined || neverTravels(name) || !matchesAny(name, wanted)) continue
     passed[name] = value
   }
   return passed
@@ -99,6 +164,10 @@ export function agentEnvironment(
 function whenItHolds(pattern: string, env: Record<string, string | undefined>): string[] {
   const [name = '', condition] = pattern.split(' if ')
   return condition === undefined || isOn(env[condition]) ? [name] : []
+}
+
+function neverTravels(name: string): boolean {
+  return matchesAny(name, NEVER) || LOOSENING.test(name)
 }
 
 function isOn(value: string | undefined): boolean {

@@ -69,6 +69,25 @@ test('what changes how programs load, what is ours and the marks of a surroundin
   assert.deepEqual(pass(never, ['*', ...Object.keys(never)]), {})
 })
 
+test("what switches Claude Code's hooks, permissions or trust off never travels, and of its other variables only known ones", () => {
+  const never = {
+    CLAUDE_CODE_SIMPLE: '1',
+    CLAUDE_CODE_SAFE_MODE: '1',
+    CLAUDE_CODE_EVEN_MORE_DANGEROUSLY_SKIP_PERMISSIONS: '1',
+    CLAUDE_CODE_DISABLE_HOOKS_OF_TOMORROW: '1',
+    CLAUDE_CODE_BYPASS_IT: '1',
+    CLAUDE_CODE_SANDBOXED: '1',
+    CLAUDE_CODE_SHELL_PREFIX: '/evil',
+    CLAUDE_CODE_MANAGED_SETTINGS_PATH: '/evil',
+    CLAUDE_CODE_PLUGIN_DIRS: '/evil',
+    CLAUDE_BG_SESSION_PERMISSION_RULES: '[]',
+  }
+  assert.deepEqual(pass(never, ['*', 'CLAUDE_*', 'CLAUDE_CODE_*', ...Object.keys(never)]), {})
+  assert.deepEqual(pass({ CLAUDE_CODE_NEVER_HEARD_OF: '1', CLAUDE_CODE_MAX_RETRIES: '1' }), {
+    CLAUDE_CODE_MAX_RETRIES: '1',
+  })
+})
+
 test('cutting down what was already cut down changes nothing, whatever the patterns', () => {
   const name = fc.constantFrom(
     'HOME',
