@@ -1,7 +1,7 @@
 // An ESM import of a built-in reads all its exports, which the hot commands would pay for at every start.
 const { readFileSync } = process.getBuiltinModule('node:fs')
 const { homedir } = process.getBuiltinModule('node:os')
-const { join, resolve } = process.getBuiltinModule('node:path')
+const { isAbsolute, join, resolve } = process.getBuiltinModule('node:path')
 
 /** Where everything of one installation lies. Another data directory is another daemon, with its own run and logs. */
 export interface Places {
@@ -47,14 +47,17 @@ export function placesFor({ env, configFile, dataDir }: PlaceOptions): Places {
 /**
  * Whether a config file can possibly move the data directory, without reading it as TOML: the hot commands must not pay
  * for a parser. `look` means "ask resolvePlaces"; a false `look` only costs time, a false `default` would talk to
- * another daemon, so a backslash (the key may be written with escapes) and an unreadable file are `look` too.
+ * another daemon, so a backslash (the key may be written with escapes) and an unreadable file are `look` too. So is
+ * what resolvePlaces refuses: a file that was named and is not there, a home that depends on where one stands.
  */
-export function dataDirectoryHint(configFile: string): 'default' | 'look' {
+export function dataDirectoryHint({ home, configFile }: Places, env: PlaceOptions['env']): 'default' | 'look' {
+  if (env['PCC_HOME'] && !isAbsolute(env['PCC_HOME'])) return 'look'
   try {
     const text = readFileSync(configFile, 'utf8')
     return text.includes('directory') || text.includes('\\') ? 'look' : 'default'
   } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'ENOENT' ? 'default' : 'look'
+    const isAbsent = (thrown as NodeJS.ErrnoException).code === 'ENOENT'
+    return isAbsent && configFile === join(home, 'config.toml') ? 'default' : 'look'
   }
 }
 

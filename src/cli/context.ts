@@ -57,10 +57,10 @@ export async function contextFrom(options: GlobalOptions): Promise<Context> {
   }
 }
 
-/** Reads the config file only when it can move the data directory. */
+/** Reads the config file only when it can move the data directory, or must be refused. */
 async function placesWith(options: Parameters<typeof placesFor>[0]): Promise<Places> {
   const places = placesFor(options)
-  if (dataDirectoryHint(places.configFile) === 'default') return places
+  if (dataDirectoryHint(places, options.env) === 'default') return places
   const { resolvePlaces } = await import('../domain/config/resolve-places.ts')
   return resolvePlaces(options)
 }

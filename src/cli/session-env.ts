@@ -1,23 +1,47 @@
 import type { Places } from '../base/places.ts'
+import type { StartSession } from '../domain/api.ts'
 import { agentEnvironment, STANDARD_AGENT_ENV } from '../domain/config/agent-env.ts'
 
 const { statSync } = process.getBuiltinModule('node:fs')
-const { join } = process.getBuiltinModule('node:path')
+const { dirname, join } = process.getBuiltinModule('node:path')
 
 type Env = Record<string, string | undefined>
 
+export interface SessionEnvironment {
+  places: Places
+  env: Env
+  /** The project's directory: its own file may set names too, as far as it is trusted. */
+  project: string
+}
+
 /** The part of the caller's environment that travels to the agent with a request. */
-export async function sessionEnvironment(places: Places, env: Env): Promise<Record<string, string>> {
-  return agentEnvironment(env, await patternsFor(places, env))
+export async function sessionEnvironment(session: SessionEnvironment): Promise<Record<string, string>> {
+  return agentEnvironment(session.env, await patternsFor(session))
+}
+
+/** The caller's own settings, for the session that is to run under them: its config file and its variables. */
+export function callersSettings(places: Places, env: Env): Pick<StartSession, 'config' | 'settings'> {
+  const named = Object.entries(env).filter((entry): entry is [string, string] => isSettingLike(entry[0]) && !!entry[1])
+  return { config: mayHaveFile(places) ? places.configFile : null, settings: Object.fromEntries(named) }
 }
 
 /** Settings are read only where there can be any: no config file, and no variable that could be a setting, is the standard. */
-async function patternsFor(places: Places, env: Env): Promise<readonly string[]> {
-  const isStandardFile = places.configFile === join(places.home, 'config.toml')
-  const mayBeSet = !isStandardFile || !isAbsent(places.configFile) || Object.keys(env).some(isSettingLike)
+async function patternsFor({ places, env, project }: SessionEnvironment): Promise<readonly string[]> {
+  const mayBeSet = mayHaveFile(places) || hasProjectFile(project) || Object.keys(env).some(isSettingLike)
   if (!mayBeSet) return STANDARD_AGENT_ENV
-  const { loadConfig } = await import('../domain/config/load.ts')
-  return (await loadConfig({ places, env })).config.agents.env
+  const { loadSettings } = await import('./load-settings.ts')
+  return (await loadSettings({ places, env, project })).config.agents.env
+}
+
+/** One that was named and is not there is refused by whoever reads it. */
+function mayHaveFile({ home, configFile }: Places): boolean {
+  return configFile !== join(home, 'config.toml') || !isAbsent(configFile)
+}
+
+/** Looked for up to the root: finding one that does not count only costs the time to read it. */
+function hasProjectFile(directory: string): boolean {
+  const parent = dirname(directory)
+  return !isAbsent(join(directory, '.perpetualcc.toml')) || (parent !== directory && hasProjectFile(parent))
 }
 
 /** Every setting's variable has a section and a name, two words at least: PCC_HOME and PCC_CONFIG are none. */

@@ -27,8 +27,8 @@ export const StartSession = z.strictObject({
   record: z.string().min(1).optional(),
   /** The caller is about to open `/events?attach=1`: until then, and for 10 s at most, it counts as a person at a terminal. */
   attach: z.boolean().optional(),
-  /** The caller's config file, absolute. Without it the daemon's own counts. */
-  config: z.string().min(1).optional(),
+  /** The caller's config file, absolute; null where there is none. Without it the daemon's own counts. */
+  config: z.string().min(1).nullable().optional(),
   /** The caller's variables that set something (PCC_SESSIONS_MAX_CONCURRENT …). Without them the daemon's own count. */
   settings: z.record(z.string().regex(/^PCC_/), z.string()).optional(),
   /** The caller's environment, already cut down to the allow-list; cut down again by the daemon. Never stored, never logged. */

@@ -4,11 +4,13 @@ import type { StoredEvent } from '../../domain/event.ts'
 import { type Client, openClient } from '../client.ts'
 import { type Context, contextOf, ExitCode } from '../context.ts'
 import { closingLines, exitOf, interruptedLines } from '../live/closing.ts'
-import { isInteractive, runView } from '../live/run-view.ts'
+import { isInteractive } from '../live/interactive.ts'
+import { runView } from '../live/run-view.ts'
 import { eventLines } from '../render/event-lines.ts'
 import { isOver } from '../render/format.ts'
 import { attachHeader } from '../render/header.ts'
 import { sessionEnvironment } from '../session-env.ts'
+import { sessionPath } from '../session-path.ts'
 
 /** How much of what happened before is shown, so that one knows where one came in. */
 const BEFORE = 20
@@ -26,9 +28,10 @@ export function addAttachCommand(program: Command): void {
 }
 
 async function attach(ref: string, context: Context): Promise<number> {
-  const { terminal, out, json, verbose } = context
+  const { terminal, json, verbose, quiet } = context
+  const out = quiet && !json ? () => {} : context.out
   const client = await openClient(context.places, context)
-  const { id } = await client.request<SessionView>('GET', `/sessions/${encodeURIComponent(ref)}`)
+  const { id } = await client.request<SessionView>('GET', await sessionPath(ref))
   const path = `/sessions/${id}/events`
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', `${path}?tail=${BEFORE}`)
   // Looked at after its events: what is asked in between is then either open here or still to come.
@@ -56,7 +59,7 @@ async function attach(ref: string, context: Context): Promise<number> {
     return exitOf(session)
   }
   if (!json) out('')
-  const env = await sessionEnvironment(context.places, context.env)
+  const env = await sessionEnvironment({ places: context.places, env: context.env, project: session.project })
   return runView({ client, session, context, after: events.at(-1)?.id ?? 0, open, env })
 }
 

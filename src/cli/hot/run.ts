@@ -10,7 +10,7 @@ export async function runHot({ command, operand, flags }: HotCall): Promise<numb
   const { env } = process
   const [configFile, dataDir] = [text(flags['--config']), text(flags['--data-dir'])]
   const places = placesFor({ env, configFile, dataDir })
-  if (!dataDir && !env['PCC_DATA_DIRECTORY'] && dataDirectoryHint(places.configFile) === 'look') return undefined
+  if (dataDirectoryHint(places, env) === 'look') return undefined
   const lines: string[] = []
   const shown = {
     terminal: terminalOf(process.stdout, env),

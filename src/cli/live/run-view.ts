@@ -1,9 +1,11 @@
 import type { SessionView } from '../../domain/api.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Context } from '../context.ts'
+import { goOn } from '../render/go-on.ts'
 import { keysHint } from '../render/header.ts'
 import type { Asked } from './asks.ts'
 import { closingLines, exitOf } from './closing.ts'
+import { isInteractive } from './interactive.ts'
 import { openKeyboard } from './keyboard.ts'
 import { openScreen } from './screen.ts'
 import { terminalPerson } from './terminal-person.ts'
@@ -44,13 +46,14 @@ export async function runView({ client, session, context, after, open, env }: Vi
     : undefined
   const onSignal = () => leave.abort()
   process.once('SIGINT', onSignal)
-  if (interactive) screen.print(keysHint(terminal))
+  if (interactive && !context.quiet) screen.print(keysHint(terminal))
   const ended = await watchSession({
     client,
     session,
     terminal,
     screen,
     verbose: context.verbose,
+    quiet: context.quiet,
     after,
     env,
     ...(open && { open }),
@@ -66,11 +69,7 @@ export async function runView({ client, session, context, after, open, env }: Vi
     return DETACHED
   }
   const asked = client.request<SessionView>('GET', `/sessions/${session.id}`)
-  if (!json) screen.print(await closingLines(client, asked, { id: session.id, terminal }))
+  if (context.quiet) screen.print(json ? [] : goOn(await asked).map(command => `Go on with: ${command}`))
+  else if (!json) screen.print(await closingLines(client, asked, { id: session.id, terminal }))
   return exitOf(await asked)
-}
-
-/** Whether somebody sits at this terminal who can be asked. */
-export function isInteractive({ json }: Pick<Context, 'json'>): boolean {
-  return process.stdin.isTTY === true && process.stdout.isTTY === true && !json
 }

@@ -2,9 +2,10 @@ import { AppError } from '../../base/errors.ts'
 import type { SessionView, StartSession } from '../../domain/api.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Context } from '../context.ts'
+import { isInteractive } from '../live/interactive.ts'
 import { firstLine } from '../render/text.ts'
 import { taskText } from '../requirements.ts'
-import { sessionEnvironment } from '../session-env.ts'
+import { callersSettings, sessionEnvironment } from '../session-env.ts'
 import type { StartOptions } from './options.ts'
 
 // An ESM import of a built-in reads all its exports, which costs more than the rest of this file.
@@ -26,12 +27,16 @@ export async function startSession({ path, options, context, connect }: StartCal
   }
   const project = projectAt(path)
   const task = taskText(options.task, options.requirements)
-  const env = await sessionEnvironment(context.places, context.env)
+  const env = await sessionEnvironment({ places: context.places, env: context.env, project })
   const connection = await connect()
-  const asked = connection.request<SessionView>('POST', '/sessions', requestOf({ project, task, env, options }))
+  const asked = connection.request<SessionView>('POST', '/sessions', {
+    ...requestOf({ project, task, env, options }),
+    ...callersSettings(context.places, context.env),
+    ...(!options.detach && isInteractive(context) && { attach: true }),
+  })
   if (options.detach) return detached(await asked, context)
   const [session, [{ runView }, { startHeader }]] = await Promise.all([asked, loadView()])
-  if (!context.json) {
+  if (!context.json && !context.quiet) {
     const { terminal } = context
     const header = startHeader(session, { terminal, cwd: process.cwd(), home: context.env['HOME'] })
     for (const line of header) context.out(line)
@@ -73,7 +78,9 @@ function requestOf({ project, task, env, options }: Wanted): StartSession {
 function detached(session: SessionView, { json, out }: Context): number {
   if (json) out(JSON.stringify(session, null, 2))
   else {
-    out(`Session started: ${session.id} (${firstLine(session.name)})`)
+    out(
+      `Session ${session.queued ? 'queued, it waits for a free place' : 'started'}: ${session.id} (${firstLine(session.name)})`,
+    )
     out(`Attach with: pcc attach ${session.id}`)
   }
   return 0

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { AppError, messageOf } from '../../base/errors.ts'
+import type { Places } from '../../base/places.ts'
 import { parseToml, type TomlTable, tomlLines } from '../../base/toml/parse.ts'
 import type { Values } from './config.ts'
 import { suggestionFor } from './setting-names.ts'
@@ -22,6 +23,16 @@ export interface ConfigFile {
 export async function readConfigFile(path: string, home: string): Promise<ConfigFile | undefined> {
   const content = await readText(path)
   return content === undefined ? undefined : checkConfigText({ path, content, home })
+}
+
+/** The user's file. The standard one may be absent; one that a person named may not, or a mistyped --config would go unnoticed. */
+export async function readUserFile(
+  { configFile, home }: Places,
+  homeDirectory: string,
+): Promise<ConfigFile | undefined> {
+  const user = await readConfigFile(configFile, homeDirectory)
+  if (user || configFile === join(home, 'config.toml')) return user
+  throw new AppError('config_unreadable', { file: configFile, problem: 'it does not exist' })
 }
 
 /** The checks of `readConfigFile` on a text that may not be on disk yet. */

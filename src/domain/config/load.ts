@@ -4,7 +4,7 @@ import { AppError } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import { type Config, nestValues, standardValues, type Values } from './config.ts'
 import { environmentLayer, variableOf } from './environment-layer.ts'
-import { readConfigFile } from './file-layer.ts'
+import { readConfigFile, readUserFile } from './file-layer.ts'
 import { findProjectFile, projectLayer } from './project-layer.ts'
 import { checkValue } from './setting-value.ts'
 import { isSettingKey, type SettingKey } from './settings.ts'
@@ -45,8 +45,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     }
   }
 
-  const user = await readConfigFile(places.configFile, home)
-  if (!user) refuseMissing(places)
+  const user = await readUserFile(places, home)
   if (user) lay(user.values, key => `${user.path}:${user.lines.get(key) ?? 1}`)
 
   const projectPath = project === undefined ? undefined : await findProjectFile(project, home)
@@ -66,12 +65,6 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     ...(file ? { projectFile: file.path } : {}),
     untrusted: fromProject.untrusted,
   }
-}
-
-/** The standard file may be absent; one that a person named may not, or a mistyped --config would go unnoticed. */
-function refuseMissing(places: Places): void {
-  if (places.configFile === join(places.home, 'config.toml')) return
-  throw new AppError('config_unreadable', { file: places.configFile, problem: 'it does not exist' })
 }
 
 function checkedFlags(flags: Partial<Values>): Partial<Values> {

@@ -1,5 +1,5 @@
 import { access, constants, stat } from 'node:fs/promises'
-import { isAbsolute } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import type { StartSession } from '../../domain/api.ts'
@@ -88,11 +88,11 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
  * variables. One who talks to the daemon without saying any gets the daemon's own.
  */
 function callersSettings({ config, settings }: StartSession, { places, env }: PrepareParts) {
-  if (config !== undefined && !isAbsolute(config)) {
+  if (config && !isAbsolute(config)) {
     throw new AppError('bad_request', { route: 'POST /sessions', problem: `config: ${config} is not an absolute path` })
   }
   return {
-    places: config === undefined ? places : { ...places, configFile: config },
+    places: config === undefined ? places : { ...places, configFile: config ?? join(places.home, 'config.toml') },
     env: settings === undefined ? env : { HOME: env['HOME'], ...settings },
   }
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { dataDirectoryHint } from '../../../src/base/places.ts'
-import { placesFor } from '../../../src/base/places.ts'
+import { dataDirectoryHint, placesFor } from '../../../src/base/places.ts'
 import { resolvePlaces } from '../../../src/domain/config/resolve-places.ts'
 import { bareEnv } from '../../support/world.ts'
 import { configWorld } from './world.ts'
@@ -21,13 +20,16 @@ test('data.directory moves the database, the socket and the logs, below --data-d
 })
 
 test('the hint says default only where the file cannot move the data directory', async t => {
-  const hint = (user?: string) =>
-    dataDirectoryHint(configWorld(t, user === undefined ? {} : { user }).places.configFile)
+  const hint = (user?: string) => dataDirectoryHint(configWorld(t, user === undefined ? {} : { user }).places, {})
   assert.equal(hint(), 'default')
   assert.equal(hint('[permissions]\nsafe_directories = ["src/"]\n'), 'default')
   assert.equal(hint('[data]\ndirectory = "/x"\n'), 'look')
   assert.equal(hint('[data]\n"\\u0064irectory" = "/x"\n'), 'look')
-  assert.equal(dataDirectoryHint(configWorld(t).home), 'look', 'what cannot be read is for the loader to refuse')
+  const { home, places } = configWorld(t)
+  const named = (configFile: string) => dataDirectoryHint({ ...places, configFile }, {})
+  assert.equal(named(home), 'look', 'what cannot be read is for the loader to refuse')
+  assert.equal(named(join(home, 'nope.toml')), 'look', 'and so is one that was named and is not there')
+  assert.equal(dataDirectoryHint(places, { PCC_HOME: 'here' }), 'look', 'or a home that depends on where one stands')
 })
 
 test('the hint costs neither zod nor a TOML parser', t => {
