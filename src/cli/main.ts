@@ -8,9 +8,10 @@ import { runHot } from './hot/run.ts'
 const argv = process.argv.slice(2)
 
 // `pcc list | head`: the reader has had enough, which is no error. Whoever must clean up first listens as well.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  if (process.stdout.listenerCount('error') === 1) process.exit()
+process.stdout.once('error', (error: NodeJS.ErrnoException) => {
+  const alone = process.stdout.listenerCount('error') === 0
+  process.stdout.on('error', () => {}) // the first one says it all
+  if (alone) void leave(error)
 })
 
 try {
@@ -24,4 +25,10 @@ try {
 async function runShort(call: HotCall): Promise<number | undefined> {
   if (call.command === 'start') return (await import('./hot/start.ts')).runStart(call)
   return runHot(call)
+}
+
+async function leave(error: NodeJS.ErrnoException): Promise<never> {
+  if (error.code === 'EPIPE') process.exit()
+  const [{ reportError }, { AppError }] = await Promise.all([import('./report.ts'), import('../base/errors.ts')])
+  process.exit(reportError(new AppError('output_failed', { problem: error.message }), { json: false, verbose: false }))
 }

@@ -5,7 +5,8 @@ import { ExitCode } from './context.ts'
 import { COMMANDS } from './table.ts'
 
 /** Everything that is not a hot command: parsed by commander, which refuses what it does not know. */
-export async function runProgram(argv: string[]): Promise<number> {
+export async function runProgram(typed: string[]): Promise<number> {
+  const argv = withoutHelpWord(typed)
   const program = await buildProgram(argv)
   try {
     await program.parseAsync(argv, { from: 'user' })
@@ -15,6 +16,8 @@ export async function runProgram(argv: string[]): Promise<number> {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return 0
     const command = nameIn(argv)
+    if (error.code === 'commander.help')
+      throw new AppError('usage', { problem: missingWord(program, command), command: command ?? '' })
     if (!COMMANDS.some(row => row.name === command)) throw new AppError('command_unknown', { problem: wordsOf(error) })
     throw new AppError('usage', { problem: wordsOf(error), command: command ?? '' })
   }
@@ -28,8 +31,8 @@ async function buildProgram(argv: string[]): Promise<Command> {
     .option('--data-dir <path>', 'data directory; another one is another daemon (default: ~/.perpetualcc/data)')
     .option('--verbose', 'say more')
     .option('--quiet', 'say less')
-    .version(programVersion(), '--version', 'show the version')
-    .helpOption('--help', 'show help')
+    .version(programVersion(), '-V, --version', 'show the version')
+    .helpOption('-h, --help', 'show help')
     .helpCommand(false)
     .exitOverride()
     .configureOutput({ writeErr: () => {}, outputError: () => {} })
@@ -52,6 +55,21 @@ function nameIn(argv: string[]): string | undefined {
     else if (!arg.startsWith('-')) return arg
   }
   return undefined
+}
+
+/** `pcc help start` is `pcc start --help`; a command that is not there is refused as if it were called. */
+function withoutHelpWord(argv: string[]): string[] {
+  if (nameIn(argv) !== 'help') return argv
+  const rest = argv.filter((_, index) => index !== argv.indexOf('help'))
+  const about = nameIn(rest)
+  return about === undefined || COMMANDS.some(row => row.name === about) ? [...rest, '--help'] : rest
+}
+
+/** A command that is only a heading was called alone. */
+function missingWord(program: Command, name: string | undefined): string {
+  const words = program.commands.find(command => command.name() === name)?.commands.map(child => child.name()) ?? []
+  const list = words.length > 1 ? `${words.slice(0, -1).join(', ')} or ${words.at(-1)}` : words.join()
+  return `pcc ${name} needs to know what: ${list}`
 }
 
 /** Commander's words without its heading: `unknown option '--tsk' (did you mean --task?)`. */

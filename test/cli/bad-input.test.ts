@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { placesFor } from '../../src/base/places.ts'
-import { type Pcc, pccFor } from './pcc.ts'
+import { BIN, type Pcc, pccFor } from './pcc.ts'
 
 /** What a command refuses, without having started anything. */
 async function refusal(pcc: Pcc, args: string[]): Promise<string> {
@@ -32,7 +36,39 @@ test('mistyped commands and flags are refused with a suggestion', async t => {
   assert.match(await refusal(pcc, ['daemon', 'strt']), /unknown command 'strt' \(did you mean start\?\)/)
   assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--max-turns', '0']), /must be a whole number above 0/)
   assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--fork']), /--fork needs --resume/)
+  assert.match(await refusal(pcc, ['help', 'lst']), /unknown command 'lst' \(did you mean list\?\)/)
   assert.match(await refusal(pcc, ['completion', 'tcsh']), /Allowed choices are bash, zsh, fish/)
+})
+
+test('a command that is only a heading says what can stand behind it', async t => {
+  const pcc = pccFor(t)
+  assert.equal(
+    await refusal(pcc, ['config']),
+    'error: pcc config needs to know what: show, get, set, reset or path\n  next: See: pcc config --help\n',
+  )
+  assert.match(await refusal(pcc, ['daemon']), /needs to know what: start, stop, .* or run\n/)
+  assert.match(await refusal(pcc, ['agents']), /needs to know what: /)
+})
+
+test('a session that cannot be one is refused in words', async t => {
+  const pcc = pccFor(t)
+  await pcc.run(['daemon', 'start'])
+  for (const command of ['status', 'attach', 'logs', 'stop']) {
+    for (const ref of ['', '..', ' ']) {
+      const { code, stderr } = await pcc.run([command, ref])
+      assert.equal(code, 2, command)
+      assert.equal(stderr, `error: There is no session "${ref}".\n  next: See them with: pcc list\n`)
+    }
+  }
+})
+
+test('a full disk under the output is told in words', async t => {
+  const pcc = pccFor(t)
+  await using full = await open('/dev/full', 'w')
+  const child = spawn(process.execPath, [BIN, '--help'], { env: pcc.env, stdio: ['ignore', full.fd, 'pipe'] })
+  const [stderr] = await Promise.all([child.stderr ? text(child.stderr) : '', once(child, 'close')])
+  assert.equal(child.exitCode, 1)
+  assert.match(stderr, /^error: What was to be printed cannot be written: ENOSPC: [^\n]*\n {2}next: [^\n]*\n$/)
 })
 
 test('a project that is missing or a file, and a task that is empty, are refused before anything starts', async t => {

@@ -31,11 +31,18 @@ test('pcc alone says how things stand and what can be done, and starts nothing',
 
 test('the version and the help of a command go to stdout, also behind the command', async t => {
   const pcc = pccFor(t)
-  for (const args of [['--version'], ['list', '--version']]) {
+  for (const args of [['--version'], ['-V'], ['list', '--version']]) {
     assert.deepEqual(await pcc.run(args), { code: 0, stdout: `${manifest.version}\n`, stderr: '' })
   }
   const help = await pcc.run(['start', '--help'])
   assert.equal(help.code, 0)
+  for (const same of [
+    ['start', '-h'],
+    ['help', 'start'],
+  ]) {
+    assert.deepEqual(await pcc.run(same), help)
+  }
+  assert.deepEqual(await pcc.run(['help']), await pcc.run(['--help']))
   assert.match(help.stdout, /^Usage: pcc start \[options\] <project-path>\n/)
   for (const flag of [
     '--task',

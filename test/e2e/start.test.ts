@@ -73,6 +73,20 @@ test('without a terminal a session runs to its end: writes are allowed, commands
   assert.match((await pcc.run(['agents', 'sessions'])).stdout, new RegExp(`^${vendor_id} `))
 })
 
+test('--quiet prints how it ended and what stands in the way, and nothing of the way there', async t => {
+  const { pcc, project } = await agentWorld(t, SCENARIO)
+  const done = await pcc.run(['start', project, '--task', 'write a note', '--quiet'])
+  assert.equal(done.code, 0, done.stderr)
+  assert.match(done.stdout, /^\[\d\d:\d\d:\d\d\] Session completed\.\n$/)
+  const parked = await pcc.run(['--quiet', 'start', project, '--task', 'ask me'])
+  assert.equal(parked.code, 3, parked.stderr)
+  assert.match(
+    parked.stdout,
+    /^\[.*\] ⚠️ {2}QUESTION from Claude:\n(.|\n)*\] Session waits for an answer\.\nGo on with: pcc attach s-\w+\n$/,
+  )
+  assert.doesNotMatch(parked.stdout, /Summary|╭|Starting/)
+})
+
 test('--json streams every event as a line, and a question that nobody can answer parks the session with exit code 3', async t => {
   const { pcc, project } = await agentWorld(t, SCENARIO)
   const { code, stdout, stderr } = await pcc.run(['start', project, '--task', 'ask me', '--json'])
@@ -135,6 +149,6 @@ test('an agent that cannot be started is one clear error', async t => {
   const { pcc, project } = await agentWorld(t, SCENARIO)
   await pcc.run(['config', 'set', 'agents.path', '/nowhere/claude'])
   const { code, stdout, stderr } = await pcc.run(['start', project, '--task', 'write a note'])
-  assert.equal(code, 1, stdout + stderr)
-  assert.match(stdout + stderr, /Claude Code cannot be started|\/nowhere\/claude/)
+  assert.equal(code, 2, stdout + stderr)
+  assert.match(stderr, /^error: .*agents\.path .*\/nowhere\/claude/)
 })

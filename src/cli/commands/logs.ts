@@ -8,6 +8,7 @@ import { followSession } from '../live/follow.ts'
 import { eventLines } from '../render/event-lines.ts'
 import { isOver } from '../render/format.ts'
 import { LEVELS, type Level, levelFilter } from '../render/levels.ts'
+import { sessionPath } from '../session-path.ts'
 
 interface LogsOptions {
   tail: number
@@ -33,7 +34,7 @@ export function addLogsCommand(program: Command): void {
 async function logs(ref: string, { tail, follow, level }: LogsOptions, context: Context): Promise<void> {
   const { terminal, json, out } = context
   const client = await openClient(context.places, context)
-  const session = await client.request<SessionView>('GET', `/sessions/${encodeURIComponent(ref)}`)
+  const session = await client.request<SessionView>('GET', await sessionPath(ref))
   const debug = level === 'debug'
   const draw = eventLines({ terminal, project: session.project, verbose: debug || context.verbose, whole: debug })
   const passes = levelFilter(level)

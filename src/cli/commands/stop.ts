@@ -4,6 +4,7 @@ import { openClient } from '../client.ts'
 import { contextOf } from '../context.ts'
 import { resumeCommand } from '../render/go-on.ts'
 import { firstLine } from '../render/text.ts'
+import { sessionPath } from '../session-path.ts'
 
 /** `pcc stop`: ends a session and everything its agent started. */
 export function addStopCommand(program: Command): void {
@@ -15,7 +16,7 @@ export function addStopCommand(program: Command): void {
     .action(async (ref: string, _options: unknown, command: Command) => {
       const { places, json, out, ...context } = await contextOf(command)
       const client = await openClient(places, context)
-      const session = await client.request<SessionView>('POST', `/sessions/${encodeURIComponent(ref)}/stop`, {})
+      const session = await client.request<SessionView>('POST', `${await sessionPath(ref)}/stop`, {})
       if (json) return out(JSON.stringify(session, null, 2))
       out(`Session stopped: ${session.id} (${firstLine(session.name)})`)
       if (session.vendor_id) out(`Go on with: ${resumeCommand(session.project, session.vendor_id)}`)

@@ -15,6 +15,8 @@ export interface Watch {
   terminal: Terminal
   screen: Screen
   verbose: boolean
+  /** Only what is asked, what stands in the way, and how it ended. */
+  quiet?: boolean
   /** The last event that was already shown. */
   after: number
   /** Who answers; without one nobody counts as attached, and nothing is asked here. */
@@ -33,7 +35,7 @@ export interface Watch {
 export async function watchSession(watch: Watch): Promise<Extract<StoredEvent, { kind: 'session.ended' }> | undefined> {
   const { client, session, terminal, screen, person, signal, raw } = watch
   const path = `/sessions/${session.id}/answers`
-  const draw = eventLines({ terminal, project: session.project, verbose: watch.verbose, reasonElsewhere: true })
+  const draw = eventLines({ terminal, project: session.project, verbose: watch.verbose, reasonElsewhere: !watch.quiet })
   await using desk = openAsks({
     person: person ?? { answer: async () => undefined },
     pin: lines => screen.pin(lines),
@@ -49,7 +51,7 @@ export async function watchSession(watch: Watch): Promise<Extract<StoredEvent, {
     // Before it is printed: what is settled by it is let go first and so stands above.
     if (person) desk.see(event, lines)
     if (raw) raw(event)
-    else if (!person || !isAsk(event)) screen.print(lines)
+    else if (watch.quiet ? isEssential(event) : !person || !isAsk(event)) screen.print(lines)
     if (event.kind === 'session.ended') return event
   }
   return undefined
@@ -58,4 +60,8 @@ export async function watchSession(watch: Watch): Promise<Extract<StoredEvent, {
 /** Shown by the desk, when its turn comes. */
 function isAsk({ kind }: StoredEvent): boolean {
   return kind === 'permission.asked' || kind === 'question.asked'
+}
+
+function isEssential({ kind }: StoredEvent): boolean {
+  return kind === 'question.parked' || kind === 'limit.hit' || kind === 'session.ended'
 }
