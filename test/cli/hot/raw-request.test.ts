@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { parseReply, rawRequest } from '../../src/cli/hot/raw-request.ts'
-import { tempDir } from '../support/world.ts'
+import { parseReply, rawRequest } from '../../../src/cli/hot/raw-request.ts'
+import { tempDir } from '../../support/world.ts'
 
 const bytes = (text: string) => Buffer.from(text)
 

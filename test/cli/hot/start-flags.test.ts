@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Command } from 'commander'
 import fc from 'fast-check'
-import { addStartCommand } from '../../src/cli/commands/start.ts'
-import { ExitCode } from '../../src/cli/context.ts'
-import { HOT_FLAGS, readHotCall } from '../../src/cli/hot/flags.ts'
-import { startOptionsOf } from '../../src/cli/start/options.ts'
+import { addStartCommand } from '../../../src/cli/commands/start.ts'
+import { ExitCode } from '../../../src/cli/context.ts'
+import { HOT_FLAGS, readHotCall } from '../../../src/cli/hot/flags.ts'
+import { startOptionsOf } from '../../../src/cli/start/options.ts'
 
 interface Read {
   path: string

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { placesFor } from '../../src/base/places.ts'
-import { callersSettings, sessionEnvironment } from '../../src/cli/session-env.ts'
-import { grantTrust, trustStatus } from '../../src/policy/trust.ts'
-import { tempDir } from '../support/world.ts'
+import { placesFor } from '../../../src/base/places.ts'
+import { callersSettings, sessionEnvironment } from '../../../src/cli/session-env.ts'
+import { grantTrust, trustStatus } from '../../../src/policy/trust.ts'
+import { tempDir } from '../../support/world.ts'
 
 const CALLER = {
   HOME: '/h',

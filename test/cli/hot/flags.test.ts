@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readHotCall } from '../../src/cli/hot/flags.ts'
+import { readHotCall } from '../../../src/cli/hot/flags.ts'
 
 const read = (line: string) => readHotCall(line.split(' ').filter(Boolean))
 

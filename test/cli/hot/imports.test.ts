@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type Pcc, pccFor } from './pcc.ts'
+import { type Pcc, pccFor } from '../pcc.ts'
 
-const ROOT = new URL('../../', import.meta.url).href
+const ROOT = new URL('../../../', import.meta.url).href
 const PRELOAD = fileURLToPath(new URL('./list-modules.ts', import.meta.url))
 
 async function modulesOf(pcc: Pcc, args: string[], exit = 0): Promise<{ ours: string[]; builtins: string[] }> {
@@ -20,7 +20,7 @@ test('a hot command imports exactly these few files, and neither commander, zod 
   const pcc = pccFor(t)
   assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
   const { ours, builtins } = await modulesOf(pcc, ['list'])
-  assert.deepEqual(ours.filter(path => path !== 'test/cli/list-modules.ts').sort(), [
+  assert.deepEqual(ours.filter(path => path !== 'test/cli/hot/list-modules.ts').sort(), [
     'bin/pcc.js',
     'src/base/places.ts',
     'src/base/version.ts',
