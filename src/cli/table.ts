@@ -59,7 +59,7 @@ export const COMMANDS: CommandRow[] = [
   {
     name: 'agents',
     group: SET_UP,
-    summary: 'Look at agents and their own past conversations',
+    summary: 'Log in to an agent, look at its own past conversations',
     add: async program => (await import('./commands/agents.ts')).addAgentsCommand(program),
   },
   {

@@ -1,12 +1,16 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { AppError } from '../../base/errors.ts'
 import { contextOf } from '../context.ts'
 import { dateTime, shownPath } from '../render/format.ts'
 import { cut, firstLine } from '../render/text.ts'
+import { addLoginCommands } from './agents-login.ts'
 
-/** `pcc agents …`: what the agents themselves remember. */
+/** `pcc agents …`: which agent there is, its login, and what it remembers itself. */
 export function addAgentsCommand(program: Command): void {
-  const agents = program.command('agents').description('Look at agents and their own past conversations.')
+  const agents = program.command('agents').description('Log in to an agent, and look at its own past conversations.')
+  addLoginCommands(agents)
   agents
     .command('sessions')
     .description(
@@ -18,6 +22,7 @@ export function addAgentsCommand(program: Command): void {
       const { env, json, out, terminal } = await contextOf(command)
       const { pastSessions } = await import('../../agents/claude/past-sessions.ts')
       const sessions = await pastSessions({ env, ...(path && { dir: resolve(path) }) })
+      if (path && sessions.length === 0 && !existsSync(path)) throw new AppError('project_missing', { path })
       if (json) return out(JSON.stringify({ sessions }, null, 2))
       if (sessions.length === 0)
         return out(path ? `No conversations of Claude Code in ${path}.` : 'No conversations of Claude Code yet.')
