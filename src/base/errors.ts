@@ -74,6 +74,12 @@ export const ERRORS = {
     says: 'Session {id} was started with another login or another address of the API than this shell has. The question is still open.',
     next: 'Answer from a shell with the same variables (ANTHROPIC_*, CLAUDE_CODE_*, CLAUDE_CONFIG_DIR), or go on with this login: pcc stop {id}, then pcc start {project} --resume {vendor_id} --task "…"',
   },
+  session_queued: {
+    exit: 2,
+    http: 409,
+    says: 'Session {id} waits for a free place; it has no agent yet.',
+    next: 'Wait, or stop it with: pcc stop {id}',
+  },
   ask_unknown: {
     exit: 2,
     http: 404,
@@ -227,6 +233,12 @@ export const ERRORS = {
     http: 404,
     says: 'There is no route {route}.',
     next: 'Client and daemon may differ in version: pcc daemon restart',
+  },
+  output_failed: {
+    exit: 1,
+    http: 500,
+    says: 'What was to be printed cannot be written: {problem}',
+    next: 'Print it somewhere else. Sessions go on: pcc list',
   },
   internal: { exit: 1, http: 500, says: 'Something went wrong inside pcc: {problem}', next: 'See: pcc daemon logs' },
   // agents

@@ -11,10 +11,12 @@ import { endAgent } from './end-agent.ts'
 import type { Ending, Parts, Run } from './run.ts'
 import { runSession } from './run-session.ts'
 import { settle } from './settle.ts'
+import { settlePatiently } from './settle-patiently.ts'
 import { admit } from './start/admit.ts'
 import { checkProject } from './start/check-project.ts'
 import { checkRecord } from './start/check-record.ts'
 import { checkResume } from './start/check-resume.ts'
+import { claimParked } from './start/claim-parked.ts'
 import { inWords } from './start/in-words.ts'
 import { newRun, type Start } from './start/new-run.ts'
 import type { Preparation, PrepareParts } from './start/prepare.ts'
@@ -37,7 +39,7 @@ export class Supervisor {
   readonly #options: SupervisorOptions
   readonly #live = new Map<string, Live>()
   readonly #admission = new Admission()
-  #closed = false
+  readonly #closing = new AbortController()
 
   constructor(options: SupervisorOptions) {
     this.#options = options
@@ -101,7 +103,8 @@ export class Supervisor {
       throw new AppError('account_differs', { id: row.id, project: shellWord(row.project), vendor_id: vendorId })
     }
     this.#refuseWhenClosed()
-    // From here to `#launch` nothing is awaited before the session counts as live: of two answers the first one wins.
+    // From here to `#launch` nothing is awaited before the session counts as live. What happened to the row while this was
+    // prepared (another answer, a stop) is seen by `claimParked`.
     if (this.#live.has(row.id)) throw new AppError('ask_unknown', { id: row.id, ask: parked.ask_id })
     const patch: Partial<SessionRow> = {
       state: 'starting',
@@ -118,7 +121,8 @@ export class Supervisor {
     if (parked.taken) patch.parked = null
     const start: Start = parked.taken ? { prompt: inWords(parked, answer), taken: parked } : { answer: given }
     const resume = { vendorId, fork: false }
-    await this.#launch({ ...row, ...patch }, ready, { ...start, resume, first: patch }).saved
+    const claim = () => claimParked(this.#options.store, { id: row.id, askId: parked.ask_id, patch })
+    await this.#launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
   }
 
   /** Ends a live session and waits until its agent is gone. */
@@ -133,7 +137,7 @@ export class Supervisor {
 
   /** No new sessions; every live one is stopped. Resolves when all are settled. */
   async close(reason: string): Promise<void> {
-    this.#closed = true
+    this.#closing.abort()
     await Promise.all([...this.#live.keys()].map(id => this.stop(id, reason)))
   }
 
@@ -154,7 +158,7 @@ export class Supervisor {
   }
 
   #refuseWhenClosed(): void {
-    if (this.#closed) throw new AppError('daemon_stopping', {})
+    if (this.#closing.signal.aborted) throw new AppError('daemon_stopping', {})
   }
 
   /** Resolves when no agent is still leaving that conversation: two must not write to it. */
@@ -173,11 +177,12 @@ export class Supervisor {
 
   #launch(row: SessionRow, ready: Preparation, start: Start): { run: Run; saved: Promise<void> } {
     const run = newRun(row, ready, { ...start, log: this.#options.log.child({ session: row.id }) })
-    const saved = start.first ? this.#options.store.sessions.update(row.id, start.first) : Promise.resolve()
-    const done = saved.then(() => this.#runToEnd(run, ready)).finally(() => this.#live.delete(row.id))
-    this.#live.set(row.id, { run, done })
-    // `saved` is the caller's to hear about; `done` never fails, see #runToEnd.
-    done.catch(() => {})
+    const saved = start.claim?.() ?? Promise.resolve()
+    const done = saved.then(
+      () => this.#runToEnd(run, ready),
+      () => undefined, // `saved` is the caller's to hear about
+    )
+    this.#live.set(row.id, { run, done: done.finally(() => this.#live.delete(row.id)) })
     return { run, saved }
   }
 
@@ -185,11 +190,16 @@ export class Supervisor {
     const forget = this.#options.log.hide(ready.secrets)
     run.log.info({ agent: ready.driver.agent, project: run.row.project }, 'session started')
     try {
-      using place = await admit(run, { admission: this.#admission, max: ready.maxConcurrent, parts: this.#options })
+      using place = await admit(run, {
+        admission: this.#admission,
+        max: ready.maxConcurrent,
+        ready,
+        parts: this.#options,
+      })
       const ending = place ? await runSession(run, this.#options) : stoppedWhileWaiting(run)
-      await settle(run, this.#options, ending)
+      await settlePatiently(run, this.#options, { ending, signal: this.#closing.signal })
     } catch (error) {
-      // The store failed; the row stays as it was and shows as interrupted after the next start.
+      // The store failed for long; the row stays as it was and shows as interrupted, because nobody runs it.
       run.log.error({ error }, 'session could not be settled')
     } finally {
       run.placed.resolve()

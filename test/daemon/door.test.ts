@@ -186,3 +186,9 @@ test('a shared socket directory that is a link or open to others is not used', a
   symlinkSync(join(base, 'elsewhere'), join(base, 'shared'))
   assert.throws(() => makeDirectories(places), { code: 'socket_occupied' })
 })
+
+test('a path that cannot be read is refused like anything else, in the same form', async t => {
+  const daemon = await startDaemon(t)
+  const reply = await daemon.call('GET', '/sessions/%')
+  assert.deepEqual([reply.status, reply.body.error.code], [400, 'bad_request'])
+})

@@ -58,3 +58,11 @@ function markerOf(database: string, id: string): string {
   using db = new DatabaseSync(database, { readOnly: true })
   return String(db.prepare('select marker from sessions where id = ?').get(id)?.['marker'])
 }
+
+test('a session that waits in line has nothing to pause, and says so at once', async t => {
+  const world = await agentSessions(t, SCENARIO, { env: ONE_AT_A_TIME })
+  await world.start('Do the long one')
+  const next = await world.start('Do the next one')
+  const reply = await world.daemon.call('POST', `/sessions/${next.id}/pause`)
+  assert.deepEqual([reply.status, reply.body.error.code], [409, 'session_queued'])
+})

@@ -1,10 +1,12 @@
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import { AppError } from '../../base/errors.ts'
 import { answerRoutes } from '../routes/answers.ts'
 import { daemonRoutes } from '../routes/daemon.ts'
 import { eventRoutes } from '../routes/events.ts'
 import { sessionRoutes } from '../routes/sessions.ts'
 import { steerRoutes } from '../routes/steer.ts'
 import type { World } from '../world.ts'
+import { errorReply } from './error-reply.ts'
 import { installErrors } from './errors.ts'
 import { hasToken, installGuard } from './guard.ts'
 
@@ -20,6 +22,7 @@ export function buildServer(world: World): FastifyInstance {
     // Idle connections cost nothing on a socket of our own; the client closes them.
     keepAliveTimeout: 5_000,
     routerOptions: { maxParamLength: 200 },
+    frameworkErrors: (_error, _request, reply: FastifyReply) => unreadablePath(reply),
   })
   installErrors(app, world.log)
   installGuard(app, world.token)
@@ -31,6 +34,12 @@ export function buildServer(world: World): FastifyInstance {
   answerRoutes(app, world)
   eventRoutes(app, world)
   return app
+}
+
+/** Answered before any hook runs, so nothing is told but that it is wrong. */
+function unreadablePath(reply: FastifyReply): void {
+  const error = new AppError('bad_request', { route: 'this daemon', problem: 'the path cannot be read' })
+  reply.code(error.http).send(errorReply(error))
 }
 
 /** After an update the daemon is older than its clients: each answer says what it is, so that they can tell the person. */

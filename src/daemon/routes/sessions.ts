@@ -56,10 +56,14 @@ export function sessionOf(params: unknown, world: World): Promise<SessionRow> {
   return world.store.sessions.resolve(checked(Ref, params, 'a session route').ref)
 }
 
-/** A row with what is open at its terminals. */
+/** A row with what is open at its terminals. One that is at work by its row, but run by nobody here, was interrupted. */
 export function view(row: SessionRow, world: World): SessionView {
-  return viewOf(row, world.bootId, world.terminals.open(row.id))
+  const atWork = row.state === 'running' || row.state === 'asking'
+  const owner = atWork && !world.supervisor.run(row.id) ? NOBODY : world.bootId
+  return viewOf(row, owner, world.terminals.open(row.id))
 }
+
+const NOBODY = ''
 
 function isBlankTask(body: unknown): boolean {
   if (typeof body !== 'object' || body === null || !('task' in body)) return false

@@ -21,7 +21,8 @@ export function steerRoutes(app: FastifyInstance, world: World): void {
     if (row.state !== 'ended' && world.supervisor.run(row.id))
       await world.supervisor.stop(row.id, 'stopped by a person')
     else if (FINAL.has(statusOf(row, world.bootId).status) && row.state === 'ended') throw overError(row, world)
-    else await stopWaiting(row, world.store, Date.now())
+    else if (!(await stopWaiting(row, world.store, Date.now())))
+      await world.supervisor.stop(row.id, 'stopped by a person')
     return fresh(row.id, world)
   })
 
@@ -49,6 +50,7 @@ export function steerRoutes(app: FastifyInstance, world: World): void {
 async function liveSession(params: unknown, world: World): Promise<{ row: SessionRow; run: Run }> {
   const row = await sessionOf(params, world)
   const run = world.supervisor.run(row.id)
+  if (run?.row.state === 'queued') throw new AppError('session_queued', { id: row.id })
   await run?.opened.promise
   if (!run || run.over) throw overError(row, world)
   return { row, run }

@@ -10,8 +10,8 @@ export interface Start {
   answer?: Run['answer']
   /** The parked question that `prompt` answers in words. */
   taken?: Run['taken']
-  /** Written to the row before the agent starts. */
-  first?: Partial<SessionRow>
+  /** Takes the row before the agent starts; throws when it is not there to be taken. */
+  claim?: () => Promise<void>
 }
 
 /** A run before its agent is open. */
@@ -28,6 +28,8 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
       marker: row.marker ?? undefined,
     },
     policy: ready.policy,
+    guard: ready.guard,
+    renew: undefined,
     log: start.log,
     calls: new Map(),
     callWaiters: new Map(),

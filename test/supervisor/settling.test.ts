@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../src/base/clock.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { SessionRow } from '../../src/store/tables.ts'
+import type { Parts } from '../../src/supervisor/run.ts'
+import { settlePatiently } from '../../src/supervisor/settle-patiently.ts'
+import { claimParked } from '../../src/supervisor/start/claim-parked.ts'
+import { stopWaiting } from '../../src/supervisor/stop-waiting.ts'
+import { tempDir } from '../support/world.ts'
+import { aRun } from './a-run.ts'
+
+const ID = 's-000001'
+const PARKED = { ask_id: 'a-1', call_id: 'c-1', questions: [], reason: 'nobody' }
+
+async function storeWith(t: TestContext, patch: Partial<SessionRow>): Promise<Store> {
+  const store = await openStore({ file: join(tempDir(t), 'db') })
+  t.after(() => store.close())
+  const options = { project: '/p', task: 't' }
+  await store.sessions.insert({
+    id: ID,
+    name: 'one',
+    project: '/p',
+    task: 't',
+    agent: 'none',
+    options,
+    state: 'running',
+  })
+  await store.sessions.update(ID, patch)
+  return store
+}
+
+/** The store, whose next writes fail as on a full disk. */
+function failing(store: Store, times: number): Parts {
+  let left = times
+  const transaction: Store['transaction'] = work =>
+    left-- > 0 ? Promise.reject(new Error('disk full')) : store.transaction(work)
+  const broken = new Proxy(store, {
+    get: (own, name) => (name === 'transaction' ? transaction : Reflect.get(own, name)),
+  })
+  return { store: broken, clock: systemClock } as unknown as Parts
+}
+
+test('a session whose end cannot be written is settled as soon as the store works again, once', async t => {
+  const store = await storeWith(t, {})
+  const ending = { as: 'completed', reason: 'done' } as const
+  const run = aRun()
+  await settlePatiently(run, failing(store, 2), { ending, signal: new AbortController().signal })
+  assert.equal((await store.sessions.get(ID))?.ended_as, 'completed')
+  assert.equal(run.row.state, 'ended')
+  assert.equal((await store.events({ subject: ID, kinds: ['session.ended'] })).length, 1)
+})
+
+test('when there is no time any more a store that fails is told at once', async t => {
+  const store = await storeWith(t, {})
+  const ending = { as: 'completed', reason: 'done' } as const
+  const run = aRun()
+  await assert.rejects(settlePatiently(run, failing(store, 9), { ending, signal: AbortSignal.abort() }), /disk full/)
+  assert.equal(run.row.state, 'running', 'what was not stored did not happen')
+})
+
+test('of two answers to a parked question one takes the session, and a stop that comes too late says so', async t => {
+  const store = await storeWith(t, { state: 'ended', ended_as: 'waiting_input', parked: PARKED })
+  const seen = await store.sessions.get(ID)
+  assert.ok(seen)
+  const claim = () => claimParked(store, { id: ID, askId: 'a-1', patch: { state: 'starting', owner: 'boot-1' } })
+  const tries = await Promise.allSettled([claim(), claim()])
+  assert.deepEqual(tries.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+  assert.equal(await stopWaiting(seen, store, 1), false)
+  assert.equal((await store.sessions.get(ID))?.state, 'starting')
+})
+
+test('an answer that comes after a stop takes nothing', async t => {
+  const store = await storeWith(t, { state: 'ended', ended_as: 'waiting_input', parked: PARKED })
+  const seen = await store.sessions.get(ID)
+  assert.ok(seen && (await stopWaiting(seen, store, 1)))
+  const claim = claimParked(store, { id: ID, askId: 'a-1', patch: { state: 'starting' } })
+  await assert.rejects(claim, { code: 'ask_unknown' })
+  assert.equal((await store.sessions.get(ID))?.ended_as, 'stopped')
+})
