@@ -16,7 +16,10 @@ export async function overview(program: Command): Promise<void> {
     const { sessions } = await client.request<{ sessions: SessionView[] }>('GET', '/sessions')
     const open = sessions.filter(session => OPEN.has(session.status))
     const waiting = open.filter(session => session.asks.length > 0 || session.status === 'waiting_input')
-    const need = waiting.length === 0 ? 'nothing needs you' : `${waiting.length} of them need you`
+    const need =
+      waiting.length === 0
+        ? 'nothing needs you'
+        : `${waiting.length} of them ${waiting.length === 1 ? 'needs' : 'need'} you`
     out(
       `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${sessions.length} in all; ${need}.`,
     )

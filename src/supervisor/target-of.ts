@@ -31,6 +31,10 @@ function shortPath(path: string, project: string): string {
 }
 
 function oneLine(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim()
+  // A line break ends a command: it is shown, so that two commands do not look like one.
+  const line = text
+    .trim()
+    .replace(/\s*\n\s*/g, ' ⏎ ')
+    .replace(/\s+/g, ' ')
   return line.length > MAX_TARGET ? `${line.slice(0, MAX_TARGET - 1)}…` : line
 }

@@ -80,6 +80,7 @@ test('a project that is missing or a file, and a task that is empty, are refused
     /The project path \.\/nowhere does not exist\./,
   )
   assert.match(await refusal(pcc, ['start', file, '--task', 'x']), /file\.txt is not a directory\./)
+  assert.match(await refusal(pcc, ['agents', 'sessions', '/nope']), /The project path \/nope does not exist\./)
   assert.match(await refusal(pcc, ['start', '.']), /The task is empty\./)
   assert.match(
     await refusal(pcc, ['start', '.', '--task', '  ']),

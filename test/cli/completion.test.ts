@@ -30,6 +30,7 @@ test('bash completes commands, subcommands, flags and choices from the table of 
   assert.deepEqual(await offered(pcc, 'pcc start . --re'), ['--requirements', '--resume', '--record'])
   assert.deepEqual(await offered(pcc, 'pcc list --da'), ['--data-dir'])
   assert.deepEqual(await offered(pcc, 'pcc completion z'), ['zsh'])
+  assert.deepEqual(await offered(pcc, 'pcc config set sessions.max'), ['sessions.max_concurrent'])
 })
 
 test('sessions are completed by id and by name, and only from a daemon that runs', async t => {

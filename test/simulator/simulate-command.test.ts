@@ -56,7 +56,7 @@ test('pcc simulate prints the address and the exports, serves, and ends with Ctr
   child.kill('SIGINT')
   assert.deepEqual((await closed)[0], 0)
   assert.match(err.text, /200 answer {2}greeting\.turns\[0\]/)
-  assert.match(err.text, /1 requests, 0 not as the scenario expects/)
+  assert.match(err.text, /1 request, 0 not as the scenario expects/)
   assert.equal(JSON.parse(readFileSync(log, 'utf8')).turn, 'greeting.turns[0]')
 })
 
@@ -75,10 +75,19 @@ test('pcc simulate refuses bad input with words and exit code', async t => {
   const dir = tempDir(t)
   const broken = join(dir, 'broken.yaml')
   writeFileSync(broken, 'conversations:\n  - match: hi\n    turns:\n      - txt: a\n')
+  const put = (name: string, content: string) => {
+    writeFileSync(join(dir, name), content)
+    return join(dir, name)
+  }
+  const fault = (kind: string) => `conversations:\n  - match: hi\n    turns:\n      - fault: ${kind}\n`
   await using taken = await openSimulator({ file: HELLO })
   const cases: [string[], number, RegExp][] = [
     [[broken], 2, /broken\.yaml:4: conversations\[0\]\.turns\[0\]\.txt: there is no such key/],
-    [[join(dir, 'absent.yaml')], 2, /absent\.yaml cannot be read/],
+    [[join(dir, 'absent.yaml')], 2, /absent\.yaml cannot be read: it does not exist\n/],
+    [[dir], 2, /cannot be read: it is not a file\n/],
+    [[put('empty.yaml', '# nothing\n')], 2, /empty\.yaml:1: the file: is empty\n/],
+    [[put('fault.yaml', fault('overlaoded'))], 2, /"overlaoded" is not one of .*; did you mean "overloaded"\?\n/],
+    [[put('meteor.yaml', fault('meteor'))], 2, /"meteor" is not one of the faults that docs\/simulator\.md lists\n/],
     [[HELLO, '--port', String(taken.port)], 1, new RegExp(`Port ${taken.port} on 127\\.0\\.0\\.1 is taken`)],
     [[HELLO, '--port', 'high'], 2, /a port is a number/],
     [[HELLO, '--prot', '1'], 2, /unknown option '--prot'/],

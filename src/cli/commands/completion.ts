@@ -1,5 +1,6 @@
 import { Argument, Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
+import { SETTING_KEYS } from '../../domain/config/settings.ts'
 import type { CommandRow } from '../command-row.ts'
 import { contextOf } from '../context.ts'
 
@@ -44,7 +45,9 @@ function knownOf(program: Command): Known[] {
       flags: [...command.options.flatMap(option => option.long ?? []), ...globals, '--help'].filter(once),
       words: [
         ...command.commands.map(child => child.name()),
-        ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
+        ...command.registeredArguments.flatMap(argument =>
+          argument.name() === 'key' ? SETTING_KEYS : (argument.argChoices ?? []),
+        ),
       ],
       summary: command.summary() || command.description(),
       takesSession: command.registeredArguments.some(argument => argument.name() === 'session'),

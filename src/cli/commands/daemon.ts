@@ -7,7 +7,7 @@ import type { Health } from '../../domain/api.ts'
 import { type Client, findClient, openClient } from '../client.ts'
 import { stopDaemon } from '../connection/stop-daemon.ts'
 import { type Context, contextOf, ExitCode } from '../context.ts'
-import { duration } from '../render/format.ts'
+import { counted, duration } from '../render/format.ts'
 import { neutral } from '../render/text.ts'
 
 /** Draining stops every agent first; a busy machine takes its time. */
@@ -82,7 +82,7 @@ async function status(context: Context): Promise<number> {
 /** Returns when the process is gone, so that a restart does not meet its predecessor. */
 async function drain(client: Client | undefined, { places, note }: Context): Promise<void> {
   if (!client) return
-  if (client.health.sessions.live > 0) note(`Stopping ${client.health.sessions.live} running session(s)...`)
+  if (client.health.sessions.live > 0) note(`Stopping ${counted(client.health.sessions.live, 'running session')}...`)
   if (await stopDaemon(client, STOP_MS)) return
   const problem = `process ${client.health.pid} is still there after ${STOP_MS / 1000} s`
   throw new AppError('daemon_unreachable', { home: places.home, problem })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { LoggedRequest } from '../../simulator/request-log.ts'
 import { contextOf, ExitCode } from '../context.ts'
+import { counted } from '../render/format.ts'
 
 /** `pcc simulate <scenario.yaml>`: the model's API on loopback, answered from a file. */
 export function addSimulateCommand(program: Command): void {
@@ -42,7 +43,7 @@ async function simulate(scenario: string, { port, log }: SimulateOptions, comman
   if (context.json) context.out(JSON.stringify({ url, port: simulator.port, env }))
   else for (const line of greeting(scenario, url, env)) context.out(line)
   await stopped
-  context.note(`\n${seen.requests} requests, ${seen.failed} not as the scenario expects`)
+  context.note(`\n${counted(seen.requests, 'request')}, ${seen.failed} not as the scenario expects`)
   if (seen.failed > 0) throw new ExitCode(1)
 }
 

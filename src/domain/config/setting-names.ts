@@ -1,4 +1,5 @@
 import { AppError } from '../../base/errors.ts'
+import { nearest } from '../../base/nearest.ts'
 import { isSettingKey, SETTING_KEYS, type SettingKey, settingOf } from './settings.ts'
 
 /** The full key of what a person typed: itself, a short name of the manual, or an ending that only one key has. */
@@ -35,26 +36,4 @@ function nearestSection(name: string): string | undefined {
     typed,
     sections.map(section => ({ form: section, means: `[${section}]` })),
   )
-}
-
-function nearest(name: string, forms: { form: string; means: string }[]): string | undefined {
-  const typed = name.toLowerCase().replaceAll('-', '_')
-  const best = forms
-    .map(({ form, means }) => ({ means, distance: editDistance(typed, form) / Math.max(typed.length, form.length) }))
-    .sort((a, b) => a.distance - b.distance)[0]
-  // A third of the letters wrong is still a typing mistake; more is another word.
-  return best && best.distance <= 0.34 ? best.means : undefined
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }

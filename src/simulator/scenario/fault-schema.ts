@@ -17,45 +17,47 @@ const retried = <Kind extends string>(kind: Kind) =>
 /** `after` counts the events that still arrive whole. */
 const broken = <Kind extends string>(kind: Kind) => z.strictObject({ kind: z.literal(kind), after, ...ending })
 
+const faults = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('limit'),
+    window: z.string().min(1).default('five_hour'),
+    resets: Moment.optional(),
+    message,
+    ...ending,
+  }),
+  retried('rate_limit'),
+  retried('overloaded'),
+  retried('server_error'),
+  plain('unauthorized'),
+  plain('forbidden'),
+  plain('model_not_found'),
+  plain('credit_too_low'),
+  plain('prompt_too_long'),
+  z.strictObject({
+    kind: z.literal('http'),
+    status: z.number().int().min(400).max(599),
+    type: z.string().min(1).default('api_error'),
+    message,
+    headers: z.record(z.string(), z.string()).default({}),
+    ...ending,
+  }),
+  z.strictObject({ kind: z.literal('refusal'), ...ending }),
+  z.strictObject({ kind: z.literal('reset'), ...ending }),
+  z.strictObject({ kind: z.literal('stall'), after: after.optional(), ...ending }),
+  broken('cut_stream'),
+  broken('malformed_event'),
+  z.strictObject({
+    kind: z.literal('error_event'),
+    after,
+    type: z.string().default('overloaded_error'),
+    message,
+    ...ending,
+  }),
+])
+
+/** The names of all faults. */
+export const FAULT_KINDS: string[] = faults.options.map(option => option.shape.kind.value)
+
 /** What goes wrong instead of an answer. A bare word is a fault with nothing else to say: `fault: overloaded`. */
-export const Fault = z.preprocess(
-  given => (typeof given === 'string' ? { kind: given } : given),
-  z.discriminatedUnion('kind', [
-    z.strictObject({
-      kind: z.literal('limit'),
-      window: z.string().min(1).default('five_hour'),
-      resets: Moment.optional(),
-      message,
-      ...ending,
-    }),
-    retried('rate_limit'),
-    retried('overloaded'),
-    retried('server_error'),
-    plain('unauthorized'),
-    plain('forbidden'),
-    plain('model_not_found'),
-    plain('credit_too_low'),
-    plain('prompt_too_long'),
-    z.strictObject({
-      kind: z.literal('http'),
-      status: z.number().int().min(400).max(599),
-      type: z.string().min(1).default('api_error'),
-      message,
-      headers: z.record(z.string(), z.string()).default({}),
-      ...ending,
-    }),
-    z.strictObject({ kind: z.literal('refusal'), ...ending }),
-    z.strictObject({ kind: z.literal('reset'), ...ending }),
-    z.strictObject({ kind: z.literal('stall'), after: after.optional(), ...ending }),
-    broken('cut_stream'),
-    broken('malformed_event'),
-    z.strictObject({
-      kind: z.literal('error_event'),
-      after,
-      type: z.string().default('overloaded_error'),
-      message,
-      ...ending,
-    }),
-  ]),
-)
+export const Fault = z.preprocess(given => (typeof given === 'string' ? { kind: given } : given), faults)
 export type Fault = z.infer<typeof Fault>

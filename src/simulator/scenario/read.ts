@@ -2,6 +2,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml'
 import type * as z from 'zod'
 import { AppError, messageOf } from '../../base/errors.ts'
+import { nearest } from '../../base/nearest.ts'
+import { FAULT_KINDS } from './fault-schema.ts'
 import { Scenario } from './schema.ts'
 
 /** Far above any scenario written by hand; a log or a dump given by mistake is refused before it is parsed. */
@@ -21,6 +23,7 @@ export function parseScenario(text: string, file: string): Scenario {
   const refuse = (offset: number, key: string, problem: string) =>
     new AppError('scenario_invalid', { file, line: lines.linePos(offset).line || 1, key, problem })
   const { document, value } = parseYaml(text, lines, refuse)
+  if (value === null) throw refuse(0, 'the file', 'is empty')
   const parsed = Scenario.safeParse(value, { reportInput: true })
   if (parsed.success) return parsed.data
   const issue = deepest(parsed.error.issues[0])
@@ -49,8 +52,16 @@ function textOf(file: string): string {
     if (stats.size > MAX_BYTES) throw unreadable(tooLarge(stats.size))
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
   } catch (error) {
-    throw error instanceof AppError ? error : unreadable(messageOf(error))
+    if (error instanceof AppError) throw error
+    if (error instanceof TypeError) throw unreadable('it is not text in UTF-8')
+    throw unreadable(PROBLEMS[(error as NodeJS.ErrnoException).code ?? ''] ?? messageOf(error))
   }
+}
+
+const PROBLEMS: Record<string, string> = {
+  ENOENT: 'it does not exist',
+  ENOTDIR: 'it does not exist',
+  EACCES: 'permission denied',
 }
 
 const tooLarge = (bytes: number) => `it has ${bytes} bytes, more than the ${MAX_BYTES} a scenario may have`
@@ -77,7 +88,12 @@ function problemOf(issue: Issue): string {
   if (issue.code === 'invalid_type' && issue.input === undefined) return `is missing (${issue.expected} expected)`
   if (issue.code === 'invalid_union' && issue.errors.length === 0) {
     const input = issue.input as { kind?: unknown } | undefined
-    return `"${String(input?.kind ?? input)}" is not one of the faults that docs/simulator.md lists`
+    const kind = String(input?.kind ?? input)
+    const near = nearest(
+      kind,
+      FAULT_KINDS.map(form => ({ form, means: form })),
+    )
+    return `"${kind}" is not one of the faults that docs/simulator.md lists${near ? `; did you mean "${near}"?` : ''}`
   }
   return issue.message
 }
