@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { Places } from '../base/places.ts'
+import { shellWord } from '../base/shell-word.ts'
 import { filesToTrust } from './trust/files.ts'
 import { differences, hashesOf, hashOver, sha256 } from './trust/hash.ts'
 import type { TrustStatus } from './trust/status.ts'
@@ -37,7 +38,8 @@ export async function grantTrust(places: Places, shown: TrustStatus, clock: Cloc
   }
   const now = await filesToTrust(places, shown.project)
   const moved = differences(hashesOf(shown.files), hashesOf(now))
-  if (moved.length > 0) throw new AppError('trust_changed', { project: shown.project, files: moved.join(', ') })
+  if (moved.length > 0)
+    throw new AppError('trust_changed', { project: shellWord(shown.project), files: moved.join(', ') })
   const agreement = { hash: hashOver(now), since: clock.now(), files: hashesOf(now) }
   const { keepAgreement } = await record()
   keepAgreement(places, shown.project, agreement)

@@ -133,6 +133,16 @@ test('a detached session is listed, shown, logged and stopped', async t => {
   )
 })
 
+test('a session that must wait for a place says so when it is started and in the list', async t => {
+  const { pcc, project } = await agentWorld(t, `defaults: { latency: 400 }\n${SCENARIO}`)
+  await pcc.run(['config', 'set', 'sessions.max_concurrent', '1'])
+  const start = (name: string) =>
+    pcc.run(['start', project, '--task', 'work for long', '--detach', '--session-name', name])
+  assert.match((await start('first')).stdout, /^Session started: /)
+  assert.match((await start('second')).stdout, /^Session queued, it waits for a free place: s-\w+ \(second\)\n/)
+  assert.match((await pcc.run(['list'])).stdout, /second +│ ○ Queued (.|\n)*│ Waits for a free place/)
+})
+
 test('a cap on turns ends with exit code 4, a limit of the vendor too', async t => {
   const { pcc, project } = await agentWorld(t, SCENARIO, 'oauth')
   const capped = await pcc.run(['start', project, '--task', 'work for long', '--max-turns', '2'])

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { type Client, openClient } from '../client.ts'
+import { sessionPath } from '../connection/session-path.ts'
 import { type Context, contextOf, ExitCode } from '../context.ts'
 import { closingLines, exitOf, interruptedLines } from '../live/closing.ts'
 import { isInteractive } from '../live/interactive.ts'
@@ -10,7 +11,6 @@ import { eventLines } from '../render/event-lines.ts'
 import { isOver } from '../render/format.ts'
 import { attachHeader } from '../render/header.ts'
 import { sessionEnvironment } from '../session-env.ts'
-import { sessionPath } from '../session-path.ts'
 
 /** How much of what happened before is shown, so that one knows where one came in. */
 const BEFORE = 20

@@ -5,8 +5,8 @@ import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import { findProjectFile } from '../../domain/config/project-layer.ts'
 import { settingNamed } from '../../domain/config/setting-names.ts'
 import { settingOf } from '../../domain/config/settings.ts'
+import { settingRow, visible, written } from '../config/rows.ts'
 import { type Context, contextOf } from '../context.ts'
-import { settingRow, visible, written } from './config-rows.ts'
 
 /** `pcc config show | get | set | reset | path`. What only one of them needs is imported there: `get` is called by scripts. */
 export function addConfigCommand(program: Command): void {
@@ -22,7 +22,7 @@ export function addConfigCommand(program: Command): void {
     .action(async (options: { origin?: boolean; reveal?: boolean; project: string }, command: Command) => {
       const context = await contextOf(command)
       const loaded = await loadFor(command, context, options.project)
-      const { showConfig } = await import('./config-show.ts')
+      const { showConfig } = await import('../config/show.ts')
       showConfig(context, loaded, { origin: options.origin === true, reveal: options.reveal === true })
     })
 

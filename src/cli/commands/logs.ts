@@ -2,13 +2,13 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { type Client, openClient } from '../client.ts'
+import { sessionPath } from '../connection/session-path.ts'
 import { type Context, contextOf } from '../context.ts'
 import { interruptedLines } from '../live/closing.ts'
 import { followSession } from '../live/follow.ts'
 import { eventLines } from '../render/event-lines.ts'
 import { isOver } from '../render/format.ts'
 import { LEVELS, type Level, levelFilter } from '../render/levels.ts'
-import { sessionPath } from '../session-path.ts'
 
 interface LogsOptions {
   tail: number

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import { openClient } from '../client.ts'
+import { sessionPath } from '../connection/session-path.ts'
 import { contextOf } from '../context.ts'
 import { resumeCommand } from '../render/go-on.ts'
 import { firstLine } from '../render/text.ts'
-import { sessionPath } from '../session-path.ts'
 
 /** `pcc stop`: ends a session and everything its agent started. */
 export function addStopCommand(program: Command): void {

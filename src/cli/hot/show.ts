@@ -41,7 +41,7 @@ export async function showList(options: ListOptions, { get, terminal, out }: Sho
 
 /** The body of `pcc status`. */
 export async function showStatus(options: StatusOptions, { get, terminal, out }: Shown): Promise<void> {
-  const path = await (await import('../session-path.ts')).sessionPath(options.ref)
+  const path = await (await import('../connection/session-path.ts')).sessionPath(options.ref)
   const asked = get(path) as Promise<SessionView>
   const [session, page] = await Promise.all([asked, options.json || import('../render/session-page.ts')])
   const history = options.showHistory ? await eventsOf(get, `${path}/events?tail=${HISTORY}`) : undefined

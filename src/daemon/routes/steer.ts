@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
+import { shellWord } from '../../base/shell-word.ts'
 import { statusOf } from '../../domain/session-status.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Run } from '../../supervisor/run.ts'
@@ -58,7 +59,8 @@ async function liveSession(params: unknown, world: World): Promise<{ row: Sessio
 
 function overError(row: SessionRow, world: World): AppError {
   const { status } = statusOf(row, world.bootId)
-  return new AppError('session_over', { id: row.id, status, project: row.project, vendor_id: row.vendor_id ?? '<id>' })
+  const [project, vendor_id] = [shellWord(row.project), row.vendor_id ?? '<id>']
+  return new AppError('session_over', { id: row.id, status, project, vendor_id })
 }
 
 async function fresh(id: string, world: World) {

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path'
 import type { LoadedConfig } from '../../domain/config/load.ts'
 import type { Context } from '../context.ts'
 import type { Tone } from '../render/paint.ts'
-import { type SettingRow, settingRows, written } from './config-rows.ts'
+import { type SettingRow, settingRows, written } from './rows.ts'
 
 /** A list longer than this is told by its length; `config get` prints it whole. */
 const WIDEST_VALUE = 60
