@@ -14,6 +14,7 @@ import { settle } from './settle.ts'
  */
 export async function runSession(run: Run, parts: Parts): Promise<Ending> {
   try {
+    await run.renew?.()
     await using session = await run.driver.open({ ...run.open, asks: asksFor(run, parts) })
     run.session = session
     run.opened.resolve()

@@ -1,7 +1,16 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { NewEvent } from '../domain/event.ts'
-import type { Answer, Driver, FailureKind, OpenSession, QuestionItem, Session } from '../domain/session.ts'
+import type {
+  Answer,
+  Driver,
+  FailureKind,
+  OpenSession,
+  QuestionItem,
+  Request,
+  Session,
+  Verdict,
+} from '../domain/session.ts'
 import type { Terminals } from '../human/terminals.ts'
 import type { PolicyContext } from '../policy/decide.ts'
 import type { Store } from '../store/store.ts'
@@ -12,9 +21,13 @@ export interface Run {
   readonly id: string
   /** Kept in step with the database by `record`. */
   row: SessionRow
-  readonly driver: Driver
-  readonly open: Omit<OpenSession, 'asks'>
-  readonly policy: PolicyContext
+  driver: Driver
+  open: Omit<OpenSession, 'asks'>
+  policy: PolicyContext
+  /** Refuses what trust has to cover, before the policy is asked. */
+  guard(request: Request): Promise<Verdict | undefined>
+  /** Set when it waited in line: brings all of the above up to date, just before the agent is opened. */
+  renew: (() => Promise<void>) | undefined
   readonly log: Log
   /** Tool calls that are stored already, by call id: name and target for what comes later about them. */
   readonly calls: Map<string, { tool: string; target: string }>

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { sessionMarker } from '../../src/base/process/marker.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Marker, sessionMarker } from '../../src/base/process/marker.ts'
 import { findMarked } from '../../src/base/process/sweep.ts'
 import { agentSessions, bodiesOf } from './agent-sessions.ts'
 import { viewWhen } from './daemon-process.ts'
@@ -12,7 +13,7 @@ const SCENARIO = `
 conversations:
   - match: the long one
     turns:
-      - { text: Working., latency: 2500 }
+      - { text: Working., latency: 4000 }
   - match: the next one
     turns:
       - tools: [{ Write: { file_path: "{{cwd}}/next.txt", content: "next" } }]
@@ -45,18 +46,34 @@ test('a session that is stopped while it waits never starts, its warm process en
   const next = await world.start('Do the next one')
   const last = await world.start('Do the last one')
   await viewWhen(world.daemon, next.id, ({ reason }) => reason !== null)
+  const marker = sessionMarker(markerOf(world.daemon.places.database, next.id))
+  await untilMarked(marker)
   const stopped = await world.daemon.call<{ status: string }>('POST', `/sessions/${next.id}/stop`)
   assert.equal(stopped.body.status, 'stopped')
   await viewWhen(world.daemon, last.id, ({ status }) => status === 'completed')
   assert.equal(existsSync(join(world.project, 'next.txt')), false)
-  const prompts = world.simulator.requests.map(({ conversation }) => conversation)
-  assert.equal(prompts.filter(name => name?.includes('next')).length, 0)
-  assert.deepEqual(await findMarked(sessionMarker(markerOf(world.daemon.places.database, next.id))), [])
+  const prompts = world.simulator.requests.map(({ prompt }) => prompt)
+  assert.deepEqual(
+    ['long', 'next', 'last'].map(name => prompts.some(prompt => prompt.includes(name))),
+    [true, false, true],
+  )
+  assert.deepEqual(await findMarked(marker), [])
 })
 
 function markerOf(database: string, id: string): string {
   using db = new DatabaseSync(database, { readOnly: true })
-  return String(db.prepare('select marker from sessions where id = ?').get(id)?.['marker'])
+  const marker = db.prepare('select marker from sessions where id = ?').get(id)?.['marker']
+  assert.ok(typeof marker === 'string' && marker !== '', 'a session that has not ended has a marker')
+  return marker
+}
+
+/** Waits for the process that is started ahead of time: only the system tells of it. */
+async function untilMarked(marker: Marker): Promise<void> {
+  const deadline = Date.now() + 20_000
+  while ((await findMarked(marker)).length === 0) {
+    assert.ok(Date.now() < deadline, 'no warm process came in 20 s')
+    await sleep(20)
+  }
 }
 
 test('a session that waits in line has nothing to pause, and says so at once', async t => {

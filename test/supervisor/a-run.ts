@@ -18,6 +18,8 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     driver,
     open: { id: 's-000001', cwd: '/p', env: {}, settingSources: [], isolation: 'auto' },
     policy: { project: '/p', home: '/h', realPath: path => path, autoApproveLow: true },
+    guard: async () => undefined,
+    renew: undefined,
     log: silentLog,
     calls: new Map(),
     callWaiters: new Map(),

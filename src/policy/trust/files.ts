@@ -5,7 +5,8 @@ import { readConfigFile } from '../../domain/config/file-layer.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { findProjectFile } from '../../domain/config/project-layer.ts'
 import { settingOf } from '../../domain/config/settings.ts'
-import { type Finding, findingsInMcp, findingsInPrompt, findingsInSettings, shown } from './findings.ts'
+import { type Finding, findingsInMcp, findingsInSettings, shown } from './findings.ts'
+import { findingsInPrompt } from './prompt-findings.ts'
 import { readSurface } from './read.ts'
 import { scriptsNamedIn } from './scripts.ts'
 import { type SurfaceFile, type SurfaceKind, surfaceOf } from './surface.ts'
@@ -49,7 +50,7 @@ async function judge(
 ): Promise<{ file: TrustedFile; text: string } | undefined> {
   const read = await readSurface(file)
   if (read.is === 'absent') return undefined
-  const path = relative(project, file.path)
+  const path = relative(project, file.path) || '.'
   if (read.is === 'unreadable') {
     const { problem, target } = read
     const contains = [{ kind: problem, text: `${problem}: ${shown(target)}` }]
@@ -71,7 +72,7 @@ async function findingsIn(places: Places, file: SurfaceFile, text: string): Prom
     case 'mcp':
       return findingsInMcp(text)
     case 'prompts':
-      return file.path.endsWith('.md')
+      return /\.md$/i.test(file.path)
         ? findingsInPrompt(text)
         : [{ kind: 'a workflow', text: 'a script for the agent' }]
     case 'scripts':

@@ -1,5 +1,3 @@
-import { parse } from 'yaml'
-
 /** One thing in a project's file that runs code or widens rights. `kind` is the word for notes, `text` what is agreed to. */
 export interface Finding {
   kind: string
@@ -44,14 +42,6 @@ const HARMLESS_PERMISSIONS = new Set([
   'disableBypassPermissionsMode',
 ])
 
-/** Names in the head of an agent, command or skill file that run code or widen rights. */
-const HEAD_KINDS: Record<string, string> = {
-  hooks: 'hooks',
-  mcpservers: 'MCP servers',
-  allowedtools: 'allow rules',
-  permissionmode: 'a permission mode',
-}
-
 /** What a `settings.json` of Claude Code would bring in. */
 export function findingsInSettings(text: string): Finding[] {
   const settings = objectFrom(text)
@@ -76,23 +66,6 @@ export function findingsInMcp(text: string): Finding[] {
   }))
 }
 
-/** What the head of an agent, command or skill file declares, and whether its text runs commands when it is read. */
-export function findingsInPrompt(text: string): Finding[] {
-  const found: Finding[] = /!`|^```!/m.test(text)
-    ? [{ kind: 'commands in its text', text: 'runs commands when read' }]
-    : []
-  const head = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(text)?.[1]
-  if (head === undefined) return found
-  const fields = fieldsOf(head)
-  if (!fields) return [...found, unreadable]
-  for (const [name, value] of Object.entries(fields)) {
-    const kind = HEAD_KINDS[name.toLowerCase().replace(/[-_]/g, '')]
-    const races = kind === 'hooks' && JSON.stringify(value ?? null).includes(RACING_EVENT)
-    if (kind) found.push({ kind, text: `${name}: ${shown(value)}`, ...(races && racing) })
-  }
-  return found
-}
-
 /** A value of a repository's file as it may be shown: on one line, capped, nothing in it that a terminal would obey. */
 export function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
@@ -100,9 +73,11 @@ export function shown(value: unknown): string {
   return plain.length > 400 ? `${plain.slice(0, 397)}…` : plain
 }
 
-const RACING_EVENT = 'PermissionRequest'
-const racing = { mayRace: true } as const
-const unreadable: Finding = {
+/** The event whose hooks race our own answer. */
+export const RACING_EVENT = 'PermissionRequest'
+export const racing = { mayRace: true } as const
+/** Said of what cannot be parsed: anything may be in it. */
+export const unreadable: Finding = {
   kind: 'a form that cannot be read',
   text: 'not valid, so what it does cannot be told',
   ...racing,
@@ -154,15 +129,6 @@ function objectFrom(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function fieldsOf(head: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = parse(head)
-    return isObject(value) ? value : {}
-  } catch {
-    return undefined
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

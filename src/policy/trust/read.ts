@@ -12,7 +12,8 @@ export type ReadFile =
   | { is: 'unreadable'; problem: string; target: string }
 
 /** A surface file's content, links followed. Scripts may be large, so theirs is hashed but not kept. */
-export async function readSurface({ path, within, kind }: SurfaceFile): Promise<ReadFile> {
+export async function readSurface({ path, within, kind, problem }: SurfaceFile): Promise<ReadFile> {
+  if (problem !== undefined) return { is: 'unreadable', problem, target: path }
   try {
     const real = await realpath(path)
     const fence = await realpath(within)

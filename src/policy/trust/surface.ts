@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { claudeFoldersBelow } from './claude-folders.ts'
 
 /** `settings` and `prompts` come with Claude Code's source `project`, `local` with `local`, `mcp` with `project`. */
 export type SurfaceKind = 'pcc' | 'settings' | 'local' | 'mcp' | 'prompts' | 'scripts'
@@ -10,13 +11,17 @@ export interface SurfaceFile {
   kind: SurfaceKind
   /** The directory whose owner vouches for it: a link that leads out of it is refused. */
   within: string
+  /** Why nobody can say what it holds. */
+  problem?: string
 }
 
 /**
  * Every file of a project that Claude Code would load and that can run code or widen rights. Observed with 2.1.325:
  * `.mcp.json` counts in the directory and every one above it; `settings.json` only in the directory itself;
  * `settings.local.json` also at the top of the git checkout and, in a worktree, at the top of the main one; agents,
- * commands, skills and workflows in every directory up to the top of the checkout, or to the root where there is no git.
+ * commands, skills and workflows in every directory up to the top of the checkout, or to the root where there is no git; and
+ * skills in every directory below, from the moment the agent touches a file there. What else lies in a `.claude` below is not
+ * loaded today; it counts all the same, because that is one release away.
  */
 export async function surfaceOf(project: string): Promise<SurfaceFile[]> {
   const above = directoriesAbove(project)
@@ -34,8 +39,25 @@ export async function surfaceOf(project: string): Promise<SurfaceFile[]> {
   for (const directory of new Set([project, ...(checkout ? [checkout.top, checkout.main] : [])])) {
     if (!isHome(directory)) files.push(localIn(directory, withinOf(directory)))
   }
-  return files
+  return [...files, ...(await surfaceBelow(project, withinOf(project)))]
 }
+
+async function surfaceBelow(project: string, within: string): Promise<SurfaceFile[]> {
+  const { holders, isCut } = await claudeFoldersBelow(project)
+  const found = await Promise.all(
+    holders
+      .filter(each => !isHome(each))
+      .map(async directory => [
+        settingsIn(directory, within),
+        localIn(directory, within),
+        ...(await promptsIn(directory, within)),
+        ...(await scriptsIn(directory, within)),
+      ]),
+  )
+  return [...found.flat(), ...(isCut ? [{ path: project, kind: 'prompts' as const, within, problem: TOO_MANY }] : [])]
+}
+
+const TOO_MANY = 'more folders than can be looked through'
 
 const mcpIn = (directory: string, within: string): SurfaceFile => ({
   path: join(directory, '.mcp.json'),
@@ -58,8 +80,8 @@ async function promptsIn(directory: string, within: string): Promise<SurfaceFile
   const [agents, commands, skills, workflows] = await Promise.all(
     ['agents', 'commands', 'skills', 'workflows'].map(folder),
   )
-  const texts = [...(agents ?? []), ...(commands ?? [])].filter(path => path.endsWith('.md'))
-  const heads = (skills ?? []).filter(path => path.endsWith('/SKILL.md'))
+  const texts = [...(agents ?? []), ...(commands ?? [])].filter(path => /\.md$/i.test(path))
+  const heads = (skills ?? []).filter(path => /\/SKILL\.md$/i.test(path))
   return [...texts, ...heads, ...(workflows ?? [])].map(path => ({ path, kind: 'prompts', within }))
 }
 

@@ -23,7 +23,7 @@ const NOBODY_ATTACHED =
 export async function onPermission(request: Request, signal: AbortSignal, { run, parts }: Desk): Promise<Verdict> {
   const since = parts.clock.now()
   await callStored(request, { run, parts })
-  const opinion = decide(request, run.policy)
+  const opinion = (await run.guard(request)) ?? decide(request, run.policy)
   const verdict = opinion.verdict === 'ask' ? await askPerson({ request, opinion, signal }, { run, parts }) : opinion
   await record(run, parts, {
     events: [

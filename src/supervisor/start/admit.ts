@@ -2,8 +2,11 @@ import type { Admission } from '../admission.ts'
 import { asksFor } from '../asks.ts'
 import { record } from '../record.ts'
 import type { Parts, Run } from '../run.ts'
+import type { Preparation } from './prepare.ts'
+import { renew } from './renew.ts'
 
 interface AdmitOptions {
+  ready: Preparation
   admission: Admission
   max: number
   parts: Parts
@@ -13,8 +16,12 @@ interface AdmitOptions {
  * Waits for a free place. The session that is next in line gets its agent's process started ahead of time: only while such
  * a one is known is a process kept warm. Nothing comes back when the session was stopped while it waited.
  */
-export async function admit(run: Run, { admission, max, parts }: AdmitOptions): Promise<Disposable | undefined> {
-  const open = { ...run.open, asks: asksFor(run, parts) }
+export async function admit(run: Run, { admission, max, ready, parts }: AdmitOptions): Promise<Disposable | undefined> {
+  const open = () => ({ ...run.open, asks: asksFor(run, parts) })
+  let current = ready
+  const bringUpToDate = async () => {
+    current = await renew(run, current, parts)
+  }
   let waited: Promise<void> | undefined
   let warming: Promise<void> | undefined
   const leave = await admission.enter({
@@ -25,18 +32,26 @@ export async function admit(run: Run, { admission, max, parts }: AdmitOptions): 
     },
     next: () => {
       run.log.info({}, 'next in line, its agent is started ahead of time')
-      warming = run.driver.warm(open)
+      // A process reads the project's settings when it starts, so they are looked at before it does.
+      warming = bringUpToDate().then(
+        () => run.driver.warm(open()),
+        error => run.log.warn({ error }, 'not started ahead of time'),
+      )
     },
   })
   run.placed.resolve()
   await waited
   if (leave && run.stopping === undefined) {
-    if (waited) await record(run, parts, { events: [], patch: { state: 'starting', status_reason: null } })
+    if (waited) {
+      await warming
+      run.renew = bringUpToDate
+      await record(run, parts, { events: [], patch: { state: 'starting', status_reason: null } })
+    }
     return { [Symbol.dispose]: leave }
   }
   leave?.()
   await warming
-  await run.driver.cool(open)
+  await run.driver.cool(open())
   return undefined
 }
 

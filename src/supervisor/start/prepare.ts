@@ -6,10 +6,11 @@ import type { StartSession } from '../../domain/api.ts'
 import { agentEnvironment } from '../../domain/config/agent-env.ts'
 import { settingsToKeep } from '../../domain/config/environment-layer.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
-import type { Driver, OpenSession } from '../../domain/session.ts'
+import type { Driver, OpenSession, Request, Verdict } from '../../domain/session.ts'
 import { idleRules } from '../../policy/allowed-tools.ts'
 import type { PolicyContext } from '../../policy/decide.ts'
 import { realPathOf } from '../../policy/real-path.ts'
+import { skillVerdict } from '../../policy/trust/skill-verdict.ts'
 import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.ts'
 import { accountOf } from './account.ts'
 
@@ -26,6 +27,10 @@ export interface Preparation {
   open: Omit<OpenSession, 'asks' | 'id' | 'prompt' | 'resume' | 'marker'>
   policy: PolicyContext
   account: string
+  /** Refuses calls that would bring files of the project to life which nobody has agreed to. */
+  guard(request: Request): Promise<Verdict | undefined>
+  /** The same, from how things are then. */
+  again(): Promise<Preparation>
   /** How many sessions may run at once. */
   maxConcurrent: number
   /** What the person should know: settings of the project that are left out until it is trusted. */
@@ -72,6 +77,8 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       autoApproveLow: config.permissions.auto_approve_low_risk,
       allowedTools: request.allowed_tools,
     },
+    guard: call => skillVerdict(call, { places, project, settingSources: sources }),
+    again: () => prepare(request, parts),
     account: accountOf(driver.agent, env),
     maxConcurrent: config.sessions.max_concurrent,
     notes: [...untrustedNote(loaded), ...(note === undefined ? [] : [note]), ...idleNote(request.allowed_tools ?? [])],
