@@ -30,7 +30,7 @@ export function apiFailure({ error = 'unknown', status, message }: ApiError): Fa
   const told = message || `the vendor's API failed (${error})`
   return {
     kind,
-    message: kind === 'auth' ? loginProblem(told, status ?? undefined) : told,
+    message: kind === 'auth' ? loginProblem(message || error, status ?? undefined) : told,
     ...(typeof status === 'number' && { status }),
   }
 }

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { SessionView } from '../../src/domain/api.ts'
+import { tempDir } from '../support/world.ts'
+import { agentSessions, bodiesOf } from './agent-sessions.ts'
+import { startDaemon, viewWhen } from './daemon-process.ts'
+
+const scenario = (renewed: string) => `
+conversations:
+  - match: ask something
+    turns:
+      - tools:
+          - AskUserQuestion:
+              questions: [{ question: Which colour?, header: Colour, multiSelect: false, options: [{ label: red, description: "" }, { label: blue, description: "" }] }]
+      - fault: { kind: unauthorized, until_file: "${renewed}" }
+      - { text: "I go on.", repeat: 2 }
+`
+
+const answers = { 'Which colour?': 'red' }
+
+test('a login that fails when a parked question is answered leaves the question open, and the next answer goes on', {
+  timeout: 60_000,
+}, async t => {
+  const renewed = join(tempDir(t), 'renewed')
+  const world = await agentSessions(t, scenario(renewed))
+  const { id } = await world.start('ask something')
+  const parked = await viewWhen(world.daemon, id, ({ ended_at }) => ended_at !== null)
+  const [ask] = parked.asks
+  const answer = (env: Record<string, string>) =>
+    world.daemon.call('POST', `/sessions/${id}/answers`, { body: { ask_id: ask?.ask_id, answers, env } })
+
+  assert.deepEqual((await answer(world.env)).body, { ok: true })
+  const open = await viewWhen(
+    world.daemon,
+    id,
+    ({ ended_at, reason }) => ended_at !== null && /refused/.test(reason ?? ''),
+  )
+  assert.deepEqual([open.status, open.asks], ['waiting_input', [ask]])
+  assert.match(open.reason ?? '', /login was refused[\s\S]*pcc agents login[\s\S]*still open/)
+
+  writeFileSync(renewed, '')
+  assert.deepEqual((await answer(world.env)).body, { ok: true })
+  const done = await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+  assert.deepEqual(done.asks, [])
+  assert.ok(world.simulator.requests.some(request => JSON.stringify(request).includes('Which colour? red')))
+})
+
+test('a parked question is not answered with another account or without the login: it stays open', {
+  timeout: 60_000,
+}, async t => {
+  const world = await agentSessions(t, scenario('/nowhere'))
+  const { id } = await world.start('ask something')
+  const parked = await viewWhen(world.daemon, id, ({ ended_at }) => ended_at !== null)
+  const { ANTHROPIC_API_KEY: _, ...loggedOut } = world.env
+  for (const env of [loggedOut, { ...world.env, ANTHROPIC_API_KEY: 'sk-ant-another' }]) {
+    const body = { ask_id: parked.asks[0]?.ask_id, answers, env }
+    const reply = await world.daemon.call('POST', `/sessions/${id}/answers`, { body })
+    assert.deepEqual([reply.status, reply.body.error.code], [409, 'account_differs'])
+    assert.match(reply.body.error.next, new RegExp(`pcc start ${world.project} --resume ${parked.vendor_id}`))
+    const { body: view } = await world.daemon.call<SessionView>('GET', `/sessions/${id}`)
+    assert.deepEqual([view.status, view.asks], ['waiting_input', parked.asks])
+  }
+})
+
+test('the log of a session that a dead daemon left gets its end, once', { timeout: 60_000 }, async t => {
+  const world = await agentSessions(t, scenario('/nowhere'))
+  const attached = await world.start('ask something', { attach: true })
+  await viewWhen(world.daemon, attached.id, ({ status }) => status === 'waiting_input')
+  world.daemon.child.kill('SIGKILL')
+  await world.daemon.ended
+  for (const life of ['first', 'second']) {
+    const next = await startDaemon(t, { home: world.daemon.home })
+    const { body } = await next.call('GET', `/sessions/${attached.id}/events`)
+    const ends = bodiesOf(body.events, 'session.ended')
+    assert.deepEqual(
+      ends.map(({ status }) => status),
+      ['error'],
+      life,
+    )
+    assert.match(ends[0]?.reason ?? '', /^interrupted; resume with: pcc start/)
+    const { body: view } = await next.call<SessionView>('GET', `/sessions/${attached.id}`)
+    assert.deepEqual([view.status, view.cost_usd, view.turns, view.ended_at !== null], ['error', null, 1, true])
+    next.child.kill('SIGTERM')
+    await next.ended
+  }
+})
