@@ -74,6 +74,12 @@ export const ERRORS = {
     says: 'Session {id} was started with another login or another address of the API than this shell has. The question is still open.',
     next: 'Answer from a shell with the same variables (ANTHROPIC_*, CLAUDE_CODE_*, CLAUDE_CONFIG_DIR), or go on with this login: pcc stop {id}, then pcc start {project} --resume {vendor_id} --task "…"',
   },
+  conversation_live: {
+    exit: 2,
+    http: 409,
+    says: 'The conversation {vendor_id} is in use by a session that has not ended ({id}): two would mix in it.',
+    next: 'Wait for it or stop it with: pcc stop {id}. Or go on with a copy: add --fork',
+  },
   session_queued: {
     exit: 2,
     http: 409,

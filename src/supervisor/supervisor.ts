@@ -5,7 +5,7 @@ import { shellWord } from '../base/shell-word.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { NewEvent } from '../domain/event.ts'
 import type { Answer } from '../domain/session.ts'
-import type { SessionRow } from '../store/tables.ts'
+import type { ParkedQuestion, SessionRow } from '../store/tables.ts'
 import { Admission } from './admission.ts'
 import { endAgent } from './end-agent.ts'
 import type { Ending, Parts, Run } from './run.ts'
@@ -17,6 +17,7 @@ import { checkProject } from './start/check-project.ts'
 import { checkRecord } from './start/check-record.ts'
 import { checkResume } from './start/check-resume.ts'
 import { claimParked } from './start/claim-parked.ts'
+import { HeldConversations } from './start/held-conversations.ts'
 import { inWords } from './start/in-words.ts'
 import { newRun, type Start } from './start/new-run.ts'
 import type { Preparation, PrepareParts } from './start/prepare.ts'
@@ -39,6 +40,7 @@ export class Supervisor {
   readonly #options: SupervisorOptions
   readonly #live = new Map<string, Live>()
   readonly #admission = new Admission()
+  readonly #conversations = new HeldConversations()
   readonly #closing = new AbortController()
 
   constructor(options: SupervisorOptions) {
@@ -64,6 +66,7 @@ export class Supervisor {
     await checkRecord(request.record)
     const { env: _, ...options } = request
     this.#refuseWhenClosed()
+    using _held = this.#conversations.take(resumeOf(request), this.#runs())
     const row = await store.transaction(async tx => {
       const rows = await tx.db.selectFrom('sessions').select(['id', 'name']).execute()
       const taken = new Set(rows.flatMap(({ id, name }) => [id, id.replace(/^s-/, ''), name]))
@@ -106,6 +109,7 @@ export class Supervisor {
     // From here to `#launch` nothing is awaited before the session counts as live. What happened to the row while this was
     // prepared (another answer, a stop) is seen by `claimParked`.
     if (this.#live.has(row.id)) throw new AppError('ask_unknown', { id: row.id, ask: parked.ask_id })
+    using _held = this.#conversations.take({ vendorId, fork: false }, this.#runs())
     const patch: Partial<SessionRow> = {
       state: 'starting',
       owner: this.#options.bootId,
@@ -155,6 +159,10 @@ export class Supervisor {
   async #prepare(request: StartSession): Promise<Preparation> {
     const { prepare } = await import('./start/prepare.ts')
     return prepare(request, this.#options)
+  }
+
+  #runs(): Run[] {
+    return [...this.#live.values()].map(({ run }) => run)
   }
 
   #refuseWhenClosed(): void {
@@ -222,6 +230,11 @@ function freeId(taken: ReadonlySet<string>): string {
 
 /** Longer than any client needs to open its stream, short enough that a lost one does not hold an agent up. */
 const ATTACH_GRACE_MS = 10_000
+
+function answeredInWords({ id }: SessionRow, { call_id }: ParkedQuestion, answer: Answer): NewEvent {
+  const told = 'answers' in answer ? { answers: answer.answers } : { answers: {}, declined: answer.declined }
+  return { actor: 'human', subject: id, kind: 'question.answered', body: { call_id, ...told, by: answer.by } }
+}
 
 function resumeOf({ resume }: StartSession): { vendorId: string; fork: boolean } | undefined {
   return resume && { vendorId: resume.vendor_id, fork: resume.fork }
