@@ -1,9 +1,16 @@
+import type { Places } from '../base/places.ts'
 import { type LoadedConfig, loadConfig } from '../domain/config/load.ts'
 import { trustedFile, trustStatus } from '../policy/trust.ts'
-import type { SessionEnvironment } from './session-env.ts'
+
+export interface SettingsFor {
+  places: Places
+  env: Record<string, string | undefined>
+  /** The project's directory: its own file may set names too, as far as it is trusted. */
+  project: string
+}
 
 /** The settings in force for a project, as the daemon will read them: what is trusted in its file counts. */
-export async function loadSettings({ places, env, project }: SessionEnvironment): Promise<LoadedConfig> {
+export async function loadSettings({ places, env, project }: SettingsFor): Promise<LoadedConfig> {
   const trust = await trustStatus(places, project)
   return loadConfig({ places, env, project, trusted: trustedFile(trust) })
 }

@@ -1,21 +1,15 @@
 import type { Places } from '../base/places.ts'
 import type { StartSession } from '../domain/api.ts'
 import { agentEnvironment, STANDARD_AGENT_ENV } from '../domain/config/agent-env.ts'
+import type { SettingsFor } from './load-settings.ts'
 
 const { statSync } = process.getBuiltinModule('node:fs')
 const { dirname, join } = process.getBuiltinModule('node:path')
 
 type Env = Record<string, string | undefined>
 
-export interface SessionEnvironment {
-  places: Places
-  env: Env
-  /** The project's directory: its own file may set names too, as far as it is trusted. */
-  project: string
-}
-
 /** The part of the caller's environment that travels to the agent with a request. */
-export async function sessionEnvironment(session: SessionEnvironment): Promise<Record<string, string>> {
+export async function sessionEnvironment(session: SettingsFor): Promise<Record<string, string>> {
   return agentEnvironment(session.env, await patternsFor(session))
 }
 
@@ -26,7 +20,7 @@ export function callersSettings(places: Places, env: Env): Pick<StartSession, 'c
 }
 
 /** Settings are read only where there can be any: no config file, and no variable that could be a setting, is the standard. */
-async function patternsFor({ places, env, project }: SessionEnvironment): Promise<readonly string[]> {
+async function patternsFor({ places, env, project }: SettingsFor): Promise<readonly string[]> {
   const mayBeSet = mayHaveFile(places) || hasProjectFile(project) || Object.keys(env).some(isSettingLike)
   if (!mayBeSet) return STANDARD_AGENT_ENV
   const { loadSettings } = await import('./load-settings.ts')
