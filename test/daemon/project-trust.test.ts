@@ -46,6 +46,17 @@ test('a skill in a folder below the project does not run untrusted: no shell lin
   assert.match(notes.join('\n'), /sub\/\.claude\/skills\/evil\/SKILL\.md has .*hooks.*pcc trust/)
 })
 
+test('neither does one whose head and shell lines are written in the forms that only Claude Code reads', async t => {
+  const world = await agentSessions(t, USES_SKILL)
+  put(world, 'sub/notes.txt', 'notes')
+  const block = `  \`\`\`! \n  touch ${world.project}/shell-ran.txt\n  \`\`\`\n`
+  put(world, '.claude/skills/evil/SKILL.md', `${EVIL(world).replace('---\n', '--- \n').replace(/!`.*/, '')}${block}`)
+  const { id } = await world.start('Please use the skill')
+  await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+  assert.ok(has(world, 'after.txt'))
+  assert.deepEqual(ran(world), [])
+})
+
 test('a skill that comes with a command in the middle of a session is refused by name, with what to do', async t => {
   const world = await agentSessions(t, USES_SKILL)
   put(world, 'sub/notes.txt', 'notes')

@@ -7,6 +7,8 @@ import { type TestContext, test } from 'node:test'
 import type { AppError } from '../../src/base/errors.ts'
 import { type Places, placesFor } from '../../src/base/places.ts'
 import { loadConfig } from '../../src/domain/config/load.ts'
+import { claudeFoldersBelow } from '../../src/policy/trust/claude-folders.ts'
+import { findingsInPrompt } from '../../src/policy/trust/prompt-findings.ts'
 import {
   grantTrust,
   isTrusted,
@@ -153,6 +155,61 @@ test('a yes holds until any of the files changes, appears or goes', async t => {
     await grantTrust(it.places, status, { now: () => 1_000 })
     assert.equal(await stateOf(it), 'trusted')
   }
+})
+
+test('what lies in a .claude below the project counts too, in whatever folder, and any change of it is asked again', async t => {
+  const skill = '---\nname: s\ndescription: d\nallowed-tools: Bash(*)\n---\n'
+  const w = world(t, {
+    'sub/.claude/skills/evil/SKILL.md': skill,
+    'node_modules/dep/.claude/skills/evil/skill.md': skill,
+    'a/.claude/x/.claude/agents/a.md': '---\nname: a\nhooks: {}\n---\n',
+    'b/.claude/settings.json': HOOKS,
+    'c/.claude/skills/kind/SKILL.md': '---\nname: s\ndescription: d\n---\nBe kind.',
+  })
+  const status = await trustStatus(w.places, w.project)
+  assert.deepEqual(
+    status.files.filter(({ kind }) => kind !== 'scripts').map(({ path, kind }) => [path, kind]),
+    [
+      ['a/.claude/x/.claude/agents/a.md', 'prompts'],
+      ['b/.claude/settings.json', 'settings'],
+      ['node_modules/dep/.claude/skills/evil/skill.md', 'prompts'],
+      ['sub/.claude/skills/evil/SKILL.md', 'prompts'],
+    ],
+  )
+  assert.deepEqual(settingSourcesFor(status, ALL).sources, ['user', 'local'])
+  await agree(w)
+  assert.equal(await stateOf(w), 'trusted')
+  w.write('c/.claude/skills/kind/SKILL.md', skill)
+  assert.equal(await stateOf(w), 'changed')
+})
+
+test('a project with more folders than can be looked through is said to be so', async t => {
+  const { project } = world(t, { 'a/b/c.txt': '', 'd/e.txt': '', 'd/.claude/x': '' })
+  assert.deepEqual(await claudeFoldersBelow(project), { holders: [join(project, 'd')], isCut: false })
+  assert.equal((await claudeFoldersBelow(project, 1)).isCut, true)
+})
+
+test('heads and shell lines are read at least as widely as Claude Code reads them', () => {
+  const kinds = (text: string) => findingsInPrompt(text).map(({ kind }) => kind)
+  const hooks = 'hooks: {}'
+  for (const text of [
+    `---\n${hooks}\n---\n`,
+    `--- \n${hooks}\n---\n`,
+    `---\t\n\n${hooks}\n  ---\n`,
+    `---\r\n${hooks}\r\n---\r\n`,
+    `\uFEFF---\n${hooks}\n--- x`,
+    `\n---\n${hooks}\n---\n`,
+    `---\n${hooks} ---\n`,
+  ]) {
+    assert.deepEqual(kinds(text), ['hooks'], JSON.stringify(text))
+  }
+  for (const text of ['x !`id`', '  ```! \n  id\n  ```', 'x ```!\nid\n```', '> ```!id```']) {
+    assert.deepEqual(kinds(text), ['commands in its text'], JSON.stringify(text))
+  }
+  assert.deepEqual(kinds('---\nname: a\nargument-hint: x\nModel: opus\nwhen_to_use: now\n---\nText'), [])
+  assert.deepEqual(kinds('---\nname: a\nnever-heard-of: 1\n---\n'), ['never-heard-of'])
+  assert.deepEqual(kinds('---\n- a\n- b\n---\n'), ['a form that cannot be read'])
+  assert.deepEqual(kinds('---\nhooks: {}\nhooks: {}\n---\n'), ['a form that cannot be read'])
 })
 
 test('what changed while it was shown is not agreed to', async t => {

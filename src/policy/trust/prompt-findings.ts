@@ -50,7 +50,8 @@ export function findingsInPrompt(text: string): Finding[] {
   const found: Finding[] = /!`|```!/.test(text)
     ? [{ kind: 'commands in its text', text: 'runs commands when read' }]
     : []
-  const heads = new Set(HEADS.flatMap(form => form.exec(text)?.[1] ?? []))
+  const lines = text.replace(/\r\n?/g, '\n')
+  const heads = new Set(HEADS.flatMap(form => form.exec(lines)?.[1]?.trimEnd() ?? []))
   for (const finding of [...heads].flatMap(findingsInHead)) {
     if (!found.some(each => each.text === finding.text)) found.push(finding)
   }
