@@ -5,7 +5,7 @@ import { shellWord } from '../base/shell-word.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { NewEvent } from '../domain/event.ts'
 import type { Answer } from '../domain/session.ts'
-import type { ParkedQuestion, SessionRow } from '../store/tables.ts'
+import type { SessionRow } from '../store/tables.ts'
 import { Admission } from './admission.ts'
 import { endAgent } from './end-agent.ts'
 import type { Ending, Parts, Run } from './run.ts'
@@ -18,7 +18,7 @@ import { checkRecord } from './start/check-record.ts'
 import { checkResume } from './start/check-resume.ts'
 import { claimParked } from './start/claim-parked.ts'
 import { HeldConversations } from './start/held-conversations.ts'
-import { inWords } from './start/in-words.ts'
+import { answeredInWords, inWords } from './start/in-words.ts'
 import { newRun, type Start } from './start/new-run.ts'
 import type { Preparation, PrepareParts } from './start/prepare.ts'
 import { nameFromTask, uniqueName } from './start/session-name.ts'
@@ -127,6 +127,7 @@ export class Supervisor {
     const resume = { vendorId, fork: false }
     const claim = () => claimParked(this.#options.store, { id: row.id, askId: parked.ask_id, patch })
     await this.#launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
+    if (parked.taken) await this.#options.store.append([answeredInWords(row.id, parked, answer)])
   }
 
   /** Ends a live session and waits until its agent is gone. */
@@ -230,11 +231,6 @@ function freeId(taken: ReadonlySet<string>): string {
 
 /** Longer than any client needs to open its stream, short enough that a lost one does not hold an agent up. */
 const ATTACH_GRACE_MS = 10_000
-
-function answeredInWords({ id }: SessionRow, { call_id }: ParkedQuestion, answer: Answer): NewEvent {
-  const told = 'answers' in answer ? { answers: answer.answers } : { answers: {}, declined: answer.declined }
-  return { actor: 'human', subject: id, kind: 'question.answered', body: { call_id, ...told, by: answer.by } }
-}
 
 function resumeOf({ resume }: StartSession): { vendorId: string; fork: boolean } | undefined {
   return resume && { vendorId: resume.vendor_id, fork: resume.fork }

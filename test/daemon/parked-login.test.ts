@@ -44,6 +44,7 @@ test('a login that fails when a parked question is answered leaves the question 
   assert.deepEqual((await answer(world.env)).body, { ok: true })
   const done = await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.deepEqual(done.asks, [])
+  assert.equal(bodiesOf(await world.log(id), 'question.answered').length, 2)
   assert.ok(world.simulator.requests.some(request => JSON.stringify(request).includes('Which colour? red')))
 })
 
