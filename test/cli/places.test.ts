@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { gitProject } from '../support/world.ts'
+import { pccFor } from './pcc.ts'
+
+test('a config file that was named and is not there is refused by every command, with and without a daemon', async t => {
+  const pcc = pccFor(t)
+  const refused = async (args: string[], env: Record<string, string> = {}) => {
+    const { code, stderr } = await pcc.run(args, { env })
+    assert.equal(code, 2, `${args}: ${stderr}`)
+    assert.match(stderr, /nope\.toml cannot be read: it does not exist/)
+  }
+  await refused(['--config', 'nope.toml', 'list'])
+  assert.equal((await pcc.run(['list'])).code, 0)
+  await refused(['--config', 'nope.toml', 'list'])
+  await refused(['list', '--data-dir', join(pcc.home, 'pcc', 'data')], { PCC_CONFIG: '/nowhere/nope.toml' })
+  await refused(['status', 'x', '--config', 'nope.toml'])
+  await refused(['start', gitProject(t), '--task', 'x', '--config', 'nope.toml'])
+  await refused(['config', 'show', '--config', 'nope.toml'])
+})
+
+test('a variable that was meant to be a setting is refused where a session is started', async t => {
+  const pcc = pccFor(t, { PCC_SESSION_MAX_CONCURRENT: '2' })
+  const { code, stderr } = await pcc.run(['start', gitProject(t), '--task', 'x', '--detach'])
+  assert.equal(code, 2)
+  assert.match(stderr, /PCC_SESSION_MAX_CONCURRENT: .*did you mean "sessions\.max_concurrent"/)
+})
+
+test('a home that depends on where one stands is refused', async t => {
+  const { code, stderr } = await pccFor(t).run(['list'], { env: { PCC_HOME: 'here' } })
+  assert.equal(code, 2)
+  assert.match(stderr, /PCC_HOME: expected an absolute path, found "here"/)
+})
+
+test('a data directory that is a file, and a database that is none, are named with what helps', async t => {
+  const pcc = pccFor(t)
+  const file = join(pcc.home, 'plain')
+  writeFileSync(file, 'x')
+  const inFile = await pcc.run(['list', '--data-dir', file])
+  assert.match(inFile.stderr, new RegExp(`data directory ${file} cannot be used: there is a file in its place`))
+  writeFileSync(join(pcc.home, 'perpetualcc.db'), 'this is no database, however long it may be')
+  const foreign = await pcc.run(['list', '--data-dir', pcc.home])
+  assert.match(foreign.stderr, /perpetualcc\.db is not a database of pcc: .*\n.*Move it away/)
+})

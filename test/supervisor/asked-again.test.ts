@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemClock } from '../../src/base/clock.ts'
+import { Terminals } from '../../src/human/terminals.ts'
+import { openStore } from '../../src/store/open.ts'
+import { onQuestion } from '../../src/supervisor/asks/on-question.ts'
+import { tempDir } from '../support/world.ts'
+import { aRun } from './a-run.ts'
+
+const questions = [{ question: 'Which colour?', header: '', multiSelect: false, options: [] }]
+const answer = { answers: { 'Which colour?': 'red' }, by: 'human' }
+
+test('the answer to a parked question also reaches a model that asks the same under a new id, once', async t => {
+  await using store = await openStore({ file: join(tempDir(t), 'store.db') })
+  const run = aRun({}, { answer: { callId: 'old', questions, answer } })
+  const { id, name, project, task, agent } = run.row
+  await store.sessions.insert({ id, name, project, task, agent })
+  const desk = { run, parts: { store, terminals: new Terminals(), clock: systemClock } }
+  const ask = (callId: string, question: string) =>
+    onQuestion(
+      { callId, questions: [{ ...questions[0], question, header: '', multiSelect: false, options: [] }] },
+      new AbortController().signal,
+      desk,
+    )
+  assert.ok('park' in (await ask('other', 'Which shape?')), 'another question is not answered by it')
+  assert.deepEqual(await ask('new', 'Which colour?'), answer)
+  assert.ok('park' in (await ask('newer', 'Which colour?')), 'it is given once')
+})
