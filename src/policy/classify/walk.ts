@@ -1,0 +1,321 @@
+import type { Piece, Reason } from '../../domain/assessment.ts'
+import { highest } from '../../domain/assessment.ts'
+import { type Fence, placeOf } from '../paths/place.ts'
+import { parseShell } from '../shell/parse.ts'
+import { mayBeSlow } from '../shell/precheck.ts'
+import { unread } from '../shell/reader.ts'
+import type { Node, Reading, Redirect, Script, Word } from '../shell/tree.ts'
+import type { Call, Feed } from './call.ts'
+import { judgeAssignment } from './environment.ts'
+import { judgeCall } from './judge-call.ts'
+import { judgeFile, judgeSecret } from './judge-file.ts'
+import { judgeRedirect } from './redirects.ts'
+import { type Arg, HOLE } from './words/arg.ts'
+import { expandWord, expandWords } from './words/expand.ts'
+import { childScope, noteSetters, type Scope } from './words/scope.ts'
+
+/** Wrappers in wrappers, scripts in scripts: nobody writes more, and whoever does hides something. */
+const MAX_DEPTH = 8
+/** Commands looked at in all, loops counted by their values. */
+const MAX_COMMANDS = 2_000
+/** Values of a loop that are walked one by one; with more, the variable is unknown. */
+const MAX_ROUNDS = 8
+
+const NO_FEED: Feed = { piped: false }
+
+/** Where a walk stands. */
+interface Spot {
+  piece: Piece
+  scope: Scope
+  feed: Feed
+  depth: number
+}
+
+/** Visits every command that a script can run and collects what the rules say about each. */
+export class Walk {
+  readonly #fence: Fence
+  readonly #source: string
+  /** Shared with the walks of nested texts. */
+  readonly #budget: { commands: number }
+
+  constructor(source: string, fence: Fence, budget = { commands: 0 }) {
+    this.#source = source
+    this.#fence = fence
+    this.#budget = budget
+  }
+
+  /** The piece for a whole reading. */
+  reading({ script, errors }: Reading, scope: Scope): Piece {
+    const piece: Piece = { text: this.#source, risk: 'LOW', at: script.at, reasons: [], pieces: [] }
+    this.#script({ script, errors }, { piece, scope, feed: NO_FEED, depth: 0 })
+    return piece
+  }
+
+  #script({ script, errors }: Reading, spot: Spot): undefined {
+    for (const { message, at } of errors.slice(0, 3))
+      add(spot.piece, { code: 'shell.unreadable', risk: 'HIGH', text: `it cannot be read: ${message}`, at })
+    noteSetters(script, spot.scope)
+    this.#nodes(script.body, spot)
+  }
+
+  #nodes(nodes: readonly Node[], spot: Spot): undefined {
+    for (const node of nodes) this.#node(node, spot)
+  }
+
+  #node(node: Node, spot: Spot): undefined {
+    switch (node.is) {
+      case 'command':
+        return this.#command(node, spot)
+      case 'pipeline':
+        for (const [place, part] of node.parts.entries()) {
+          const feed = place === 0 ? spot.feed : { piped: true }
+          this.#node(part, { ...spot, feed, scope: childScope(spot.scope) })
+        }
+        return
+      case 'group': {
+        const feed = this.#redirects(node.redirects, spot)
+        this.#words(node.words, spot)
+        const scope = node.apart ? childScope(spot.scope) : spot.scope
+        return this.#nodes(node.body, { ...spot, feed, scope })
+      }
+      case 'loop':
+        return this.#loop(node, spot)
+      case 'function':
+        return this.#function(node, spot)
+    }
+  }
+
+  #loop(node: Extract<Node, { is: 'loop' }>, spot: Spot): undefined {
+    this.#words(node.words ?? [], spot)
+    const { scope } = spot
+    const values = node.words === undefined ? undefined : expandWords(node.words, scope)
+    const followable = values?.every(one => one.known && one.secret === undefined) && !scope.unknown.has(node.name)
+    if (!values || !followable || values.length > MAX_ROUNDS) {
+      scope.unknown.add(node.name)
+      return this.#nodes(node.body, spot)
+    }
+    for (const one of values) {
+      scope.values.set(node.name, { value: one.value, glob: one.glob })
+      this.#nodes(node.body, spot)
+    }
+    if (values.length !== 1) scope.unknown.add(node.name)
+  }
+
+  #function(node: Extract<Node, { is: 'function' }>, spot: Spot): undefined {
+    spot.scope.functions.add(node.name)
+    const piece = child(spot.piece, node, `function ${node.name}`)
+    if (callsItselfApart(node.body, node.name, false))
+      add(piece, {
+        code: 'proc.bomb',
+        risk: 'HIGH',
+        text: `${node.name} starts copies of itself without end`,
+        at: node.at,
+      })
+    const scope = childScope(spot.scope)
+    scope.unknown = new Set([...scope.unknown, ...scope.values.keys()])
+    // It may be called from anywhere, so nothing is known about where it runs or what stands in its variables.
+    this.#nodes(node.body, { ...spot, piece, scope })
+  }
+
+  /** Words that are no command: what is substituted in them runs all the same. */
+  #words(words: readonly Word[], spot: Spot): undefined {
+    for (const word of words) this.#bits(word, spot)
+  }
+
+  #bits(word: Word, spot: Spot): undefined {
+    for (const bit of word.bits) {
+      if (bit.is === 'substitution') this.#substitution(bit.script, word, spot)
+      else if (bit.is === 'variable' || bit.is === 'brace' || bit.is === 'arithmetic') this.#words(bit.inner, spot)
+    }
+  }
+
+  #substitution(script: Script, word: Word, spot: Spot): undefined {
+    const piece = child(spot.piece, script, this.#slice(script, word))
+    this.#nodes(script.body, { piece, scope: childScope(spot.scope), feed: NO_FEED, depth: spot.depth })
+  }
+
+  #slice(script: Script, word: Word): string {
+    const text = this.#source.slice(script.at[0], script.at[1])
+    return text === '' ? word.text : text
+  }
+
+  #redirects(redirects: readonly Redirect[], spot: Spot): Feed {
+    let { feed } = spot
+    for (const one of redirects) {
+      if (one.target) this.#bits(one.target, spot)
+      if (one.body) this.#bits(one.body, spot)
+      const target = one.target && expandWord(one.target, spot.scope)
+      const body = one.body && textOf(one.body, spot.scope)
+      judgeRedirect(
+        { redirect: one, targets: target ?? [] },
+        { ...spot, fence: this.#fence, add: reason => add(spot.piece, reason) },
+      )
+      if (body) feed = { piped: false, text: body }
+      else if (one.op === '<' && target?.[0]) feed = { piped: false, file: target[0] }
+    }
+    return feed
+  }
+
+  #command(node: Extract<Node, { is: 'command' }>, outer: Spot): undefined {
+    const piece = child(outer.piece, node, this.#source.slice(node.at[0], node.at[1]))
+    const spot = { ...outer, piece }
+    if (++this.#budget.commands > MAX_COMMANDS)
+      return add(piece, {
+        code: 'shell.too-many',
+        risk: 'HIGH',
+        text: `more than ${MAX_COMMANDS} commands`,
+        at: node.at,
+      })
+    for (const one of node.assigns) {
+      if (one.value) this.#bits(one.value, spot)
+      this.#words(one.inner, spot)
+      const value = one.value && textOf(one.value, spot.scope)
+      const alone = node.words.length === 0
+      judgeAssignment({ name: one.name, value, at: one.at, alone }, reason => add(piece, reason))
+      if (alone) bind(one.name, one.append ? undefined : value, spot.scope)
+    }
+    this.#words(node.words, spot)
+    const feed = this.#redirects(node.redirects, spot)
+    const args = expandWords(node.words, spot.scope)
+    if (args.length > 0) this.#run(args, { ...spot, feed })
+  }
+
+  /** Judges expanded words as a command; wrappers come back here with what they run. */
+  #run(args: readonly Arg[], spot: Spot): undefined {
+    const [head, ...rest] = args
+    if (head === undefined) return
+    if (spot.depth > MAX_DEPTH)
+      return add(spot.piece, {
+        code: 'wrapper.deep',
+        risk: 'HIGH',
+        text: `commands in commands, more than ${MAX_DEPTH} deep`,
+        at: head.at,
+      })
+    const call: Call = {
+      name: '',
+      head,
+      args: rest,
+      feed: spot.feed,
+      scope: spot.scope,
+      fence: this.#fence,
+      say: (code, risk, text, at = head) => add(spot.piece, { code, risk, text, at: at.at }),
+      path: (arg, access) =>
+        judgeFile(arg, access, { scope: spot.scope, fence: this.#fence, add: reason => add(spot.piece, reason) }),
+      secret: arg =>
+        judgeSecret(arg, { scope: spot.scope, fence: this.#fence, add: reason => add(spot.piece, reason) }),
+      set: (name, value, at) => {
+        judgeAssignment({ name, value, at: at.at, alone: true }, reason => add(spot.piece, reason))
+        bind(name, value, spot.scope)
+      },
+      move: path => {
+        const place = placeOf(path, spot.scope.cwd ?? this.#fence.boundary, this.#fence)
+        spot.scope.cwd = place.where === 'strange' ? undefined : place.path
+        if (place.where !== 'inside')
+          add(spot.piece, { code: 'cwd.outside', risk: 'MEDIUM', text: `${path} is outside the project`, at: head.at })
+      },
+      run: inner => {
+        const first = inner[0]
+        if (first === undefined) return
+        const piece = childOf(spot.piece, {
+          text: inner.map(one => one.value.replaceAll(HOLE, '…')).join(' '),
+          at: first.at,
+        })
+        this.#run(inner, { ...spot, piece, depth: spot.depth + 1 })
+      },
+      shell: script => this.#nested(script, spot),
+    }
+    judgeCall(call)
+  }
+
+  /** A text that a shell will read: read it now, unless part of it is known only later. */
+  #nested(script: Arg, spot: Spot): undefined {
+    const { value, at } = script
+    if (!script.known)
+      return add(spot.piece, {
+        code: 'shell.unknown-text',
+        risk: 'HIGH',
+        text: 'a shell reads a text that is known only when it runs',
+        at,
+      })
+    if (spot.depth >= MAX_DEPTH)
+      return add(spot.piece, {
+        code: 'wrapper.deep',
+        risk: 'HIGH',
+        text: `commands in commands, more than ${MAX_DEPTH} deep`,
+        at,
+      })
+    const reading = mayBeSlow(value) ? unread(value, 'a text for a nested shell is too long') : parseShell(value)
+    const piece = childOf(spot.piece, { text: value, at })
+    const walk = new Walk(value, this.#fence, this.#budget)
+    walk.#script(reading, { ...spot, piece, depth: spot.depth + 1 })
+    // Offsets of a nested text mean that text: what is said about it points at the word that holds it.
+    point(piece, at)
+  }
+}
+
+function point(piece: Piece, at: Arg['at']): undefined {
+  piece.at = at
+  for (const reason of piece.reasons) reason.at = at
+  for (const inner of piece.pieces) point(inner, at)
+}
+
+function bind(name: string, value: Arg | undefined, scope: Scope): undefined {
+  if (value === undefined || !value.known || scope.unknown.has(name)) scope.unknown.add(name)
+  else scope.values.set(name, { value: value.value, glob: value.glob })
+}
+
+/** A word as one text, not split: the right side of `=`, a here-string. */
+function textOf(word: Word, scope: Scope): Arg {
+  const bits = word.bits.map(quote)
+  const [head] = bits
+  // A tilde at the beginning is expanded; everything else counts as quoted, and an empty text is one argument.
+  if (!(head?.is === 'text' && head.value.startsWith('~'))) bits.unshift({ is: 'text', value: '', quoted: true })
+  const parts = expandWord({ ...word, bits }, scope)
+  const [first] = parts
+  if (first === undefined)
+    return { value: '', text: word.text, at: word.at, known: true, glob: false, substituted: false }
+  return parts.length === 1 ? first : { ...first, value: parts.map(one => one.value).join(' ') }
+}
+
+function quote(bit: Word['bits'][number]): Word['bits'][number] {
+  return bit.is === 'variable' ? { ...bit, quoted: true } : bit
+}
+
+function callsItselfApart(nodes: readonly Node[], name: string, apart: boolean): boolean {
+  return nodes.some(node => {
+    switch (node.is) {
+      case 'command': {
+        const bit = node.words[0]?.bits[0]
+        return apart && bit?.is === 'text' && bit.value === name
+      }
+      case 'pipeline':
+        return callsItselfApart(node.parts, name, true)
+      case 'group':
+        return callsItselfApart(node.body, name, apart || node.background)
+      default:
+        return callsItselfApart(node.body, name, apart)
+    }
+  })
+}
+
+function child(parent: Piece, node: { at: Piece['at'] }, text: string): Piece {
+  return childOf(parent, { text, ...(node.at && { at: node.at }) })
+}
+
+function childOf(parent: Piece, { text, at }: { text: string; at?: Arg['at'] }): Piece {
+  const piece: Piece = { text, risk: 'LOW', reasons: [], pieces: [], ...(at && { at }) }
+  parent.pieces.push(piece)
+  return piece
+}
+
+function add(piece: Piece, reason: Reason): undefined {
+  piece.reasons.push(reason)
+}
+
+/** Fills in the risk of every piece from its own reasons and those below it, and gives the reasons of all. */
+export function settle(piece: Piece): Reason[] {
+  const below = piece.pieces.flatMap(settle)
+  const all = [...piece.reasons, ...below]
+  piece.risk = highest(all.map(reason => reason.risk))
+  return all
+}
