@@ -98,6 +98,7 @@ const EVERYDAY = new Set<string>([
   'arg.unknown',
   'env.unlisted',
   'shell.openers',
+  'shell.nested',
   'pkg.read',
   'tool.other',
   'tool.flag',

@@ -1,6 +1,7 @@
-import type { Call } from './call.ts'
+import type { Call, Rule } from './call.ts'
 import { nameOf } from './names.ts'
 import { PROGRAMS } from './programs/all.ts'
+import { DANGERS } from './programs/dangers.ts'
 import { onlyAsksForHelp } from './programs/help.ts'
 import { judgeUnknown } from './unknown.ts'
 import type { Arg } from './words/arg.ts'
@@ -19,9 +20,19 @@ export function judgeCall(call: Call): undefined {
   if (odd) call.say('name.odd', 'HIGH', `the name of the program holds ${JSON.stringify(odd[0])}`)
   for (const arg of call.args) judgeLetters(call, arg)
   if (onlyAsksForHelp(call)) return
-  const rule = Object.hasOwn(PROGRAMS, named.name) ? PROGRAMS[named.name] : undefined
+  const brace = call.args.find(arg => arg.text === '{' || arg.text === '}')
+  if (brace && named.name !== 'find')
+    call.say('shell.odd', 'MEDIUM', `${brace.text} stands where it means nothing`, brace)
+  const rule = ruleFor(named.name)
   if (rule) rule(call)
   else judgeUnknown(call, named.is === 'program')
+}
+
+/** Some file systems do not tell `RM` from `rm`, and other systems' shells do not either: danger is looked up both ways. */
+function ruleFor(name: string): Rule | undefined {
+  if (Object.hasOwn(PROGRAMS, name)) return PROGRAMS[name]
+  const lower = name.toLowerCase().replace(/\.exe$/, '')
+  return Object.hasOwn(DANGERS, lower) ? DANGERS[lower] : undefined
 }
 
 /** Reading a secret to compare it with nothing tells nobody what it is. */

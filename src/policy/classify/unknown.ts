@@ -3,7 +3,7 @@ import { isFlag } from './words/arg.ts'
 
 /** Words that destroy, in whichever program. */
 const DESTRUCTIVE =
-  /^-*(delete|destroy|rm|rmi|rmdir|remove|drop|purge|prune|wipe|wipeall|format|erase|kill|killall|terminate|uninstall|unlink|truncate|flush|flushall|flushdb|reset|teardown|nuke|clean-all|deprovision|revoke|shutdown|reboot|poweroff|factory-reset|undeploy|shred|overwrite|drop-database|delete-.*|destroy-.*|remove-.*|drop-.*|purge-.*|terminate-.*|.*[:.](delete|destroy|drop|purge|remove|reset|wipe))$/i
+  /^-*(delete|destroy|rm|rmi|rmdir|remove|drop|purge|prune|wipe|wipeall|format|erase|kill|killall|terminate|uninstall|unlink|truncate|publish|unpublish|upload|push|flush|flushall|flushdb|reset|teardown|nuke|clean-all|deprovision|revoke|shutdown|reboot|poweroff|factory-reset|undeploy|shred|overwrite|drop-database|delete-.*|destroy-.*|remove-.*|drop-.*|purge-.*|terminate-.*|.*[:.](delete|destroy|drop|purge|remove|reset|wipe))$/i
 const FORCING =
   /^(--force|--yes|--assume-yes|--no-confirm|--noconfirm|--force-.*|--hard|--no-preserve-root|--i-know-what-i-am-doing|--yes-.*|--auto-approve|--delete|--overwrite)$/i
 

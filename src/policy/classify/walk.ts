@@ -260,6 +260,8 @@ function point(piece: Piece, at: Arg['at']): undefined {
 }
 
 function bind(name: string, value: Arg | undefined, scope: Scope): undefined {
+  // Words are split elsewhere from here on: nothing unquoted can be told any more.
+  if (name === 'IFS') scope.tainted = true
   if (value === undefined || !value.known || scope.unknown.has(name)) scope.unknown.add(name)
   else scope.values.set(name, { value: value.value, glob: value.glob })
 }

@@ -18,7 +18,11 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
   if (steering && (steering.risk === 'HIGH' || place.where === 'inside'))
     return { code: steering.code, risk: steering.risk, text: `${path}: ${steering.why}` }
   if (place.where === 'strange')
-    return { code: 'path.strange', risk: 'MEDIUM', text: `the path ${path} is strange: ${place.why}` }
+    return {
+      code: 'path.strange',
+      risk: place.lost ? 'HIGH' : 'MEDIUM',
+      text: `the path ${path} is strange: ${place.why}`,
+    }
   if (place.where === 'outside')
     return { code: 'path.outside', risk: 'HIGH', text: `${place.path} is outside the project` }
   if (isSafe(place.relative, fence.safe) && !tooWide(fence))

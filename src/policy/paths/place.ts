@@ -14,7 +14,8 @@ export interface Fence {
 export type Place =
   | { where: 'inside'; path: string; relative: string }
   | { where: 'outside'; path: string }
-  | { where: 'strange'; why: string }
+  /** Spelled so that the agent may read it differently, or (`lost`) leading nowhere that can be told. */
+  | { where: 'strange'; why: string; lost?: true }
 
 /** Follows a path as the system would and says on which side of the fence it ends. */
 export function placeOf(path: string, cwd: string, fence: Fence): Place {
@@ -22,7 +23,7 @@ export function placeOf(path: string, cwd: string, fence: Fence): Place {
   if (strange) return { where: 'strange', why: strange }
   const spelled = resolve(cwd, expandHome(path, fence.home))
   const real = fence.realPath(spelled)
-  if (real === undefined) return { where: 'strange', why: 'it cannot be told where it leads' }
+  if (real === undefined) return { where: 'strange', why: 'it cannot be told where it leads', lost: true }
   return isInside(real, fence.boundary)
     ? { where: 'inside', path: real, relative: relative(fence.boundary, real) }
     : { where: 'outside', path: real }

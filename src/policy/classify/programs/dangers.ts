@@ -33,7 +33,7 @@ export const DANGERS: Rules = {
     for (const arg of call.args) call.secret({ ...arg, value: arg.value.replace(/^(if|of)=/, '') })
   },
   ...named(
-    'kill pkill killall killall5 skill snice xkill taskkill tskill fuser renice kill-port fkill',
+    'kill pkill killall killall5 skill snice xkill taskkill tskill fuser renice kill-port fkill fkill-cli',
     always('HIGH', 'proc.kill', "ends processes, which may be others'"),
   ),
   ...named(
@@ -57,7 +57,7 @@ export const DANGERS: Rules = {
     always('HIGH', 'system.change', 'changes the system or runs code in a roundabout way'),
   ),
   ...named(
-    'powershell powershell.exe pwsh pwsh.exe cmd cmd.exe command.com iex invoke-expression remove-item ri start-process set-executionpolicy stop-process stop-computer restart-computer clear-content clear-disk format-volume invoke-webrequest iwr invoke-restmethod irm new-service',
+    'powershell powershell.exe pwsh pwsh.exe cmd cmd.exe command.com iex invoke-expression remove-item ri start-process set-executionpolicy stop-process stop-computer restart-computer clear-content clear-disk format-volume invoke-webrequest iwr invoke-restmethod irm new-service net net1 setx systemsetup tmutil wsl wevtutil',
     always('HIGH', 'other-os', "runs another system's shell"),
   ),
   ...named(
@@ -81,7 +81,10 @@ export const DANGERS: Rules = {
   ...named('enable', always('HIGH', 'shell.extend', 'loads code into the shell')),
   ...named('bind complete compopt', always('MEDIUM', 'shell.extend', 'changes how the shell reads')),
   ...named(
-    'logger wall write mesg sendmail mail mailx mutt s-nail msmtp swaks ssmtp pbcopy xclip xsel wl-copy clip clip.exe notify-send',
-    always('MEDIUM', 'net.message', 'hands text to others'),
+    'logger wall write mesg sendmail mail mailx mutt s-nail msmtp swaks ssmtp pbcopy xclip xsel wl-copy clip notify-send',
+    call => {
+      const fed = call.feed.file !== undefined || call.feed.piped || call.args.some(arg => arg.substituted)
+      call.say('net.message', fed ? 'HIGH' : 'MEDIUM', `${call.name} hands text to others`)
+    },
   ),
 }

@@ -4,9 +4,9 @@ import { always, named } from './build.ts'
 
 /** SQL and the like that loses data or reaches out of the database. */
 const DESTROYS =
-  /\b(drop|truncate|delete\s+from|delete|alter\s+(table|user|role|system|database)|grant|revoke|create\s+(user|role|extension|language)|update\s+\w+\s+set|shutdown|flushall|flushdb|dropdatabase|deletemany|deleteone|remove|\.drop|config\s+set|debug\s+(segfault|sleep)|slaveof|replicaof|eval|script\s+(flush|load)|module\s+load|migrate|restore|swapdb|reset|purge|vacuum\s+into|attach)\b/i
+  /\b(drop|truncate|delete\s+from|delete|alter\s+(table|user|role|system|database)|grant|revoke|create\s+(user|role|extension|language)|update\s+\w+\s+set|shutdown|flushall|flushdb|dropdatabase|deletemany|deleteone|remove|\.drop|config\s+set|debug\s+(segfault|sleep)|slaveof|replicaof|eval|script\s+(flush|load)|module\s+load|migrate|restore|swapdb|reset|del|unlink|purge|vacuum\s+into|attach)\b/i
 const REACHES =
-  /\b(system|shell|copy\s[\s\S]*\b(to|from)\s+(program|stdout|')|\\!|\\copy|\\o|\\w|lo_export|pg_read_file|load_file|into\s+(out|dump)file|load\s+data|xp_cmdshell|load_extension|\.shell|\.system|\.output|\.once|\.save|\.backup|\.import|\.read|run\(|load\(|child_process|source)\b|\\!|\\g\s*\|/i
+  /\b(system|shell|copy\s[\s\S]*\b(to|from)\s+(program|stdout|')|\\!|lo_export|pg_read_file|load_file|into\s+(out|dump)file|load\s+data|xp_cmdshell|load_extension|child_process|source)\b|\b(load|run)\(|(^|\s)\.(shell|system|output|once|save|backup|import|read|load|excel|open|cd|dump|clone|archive|log)\b|\\(!|copy|o\b|w\b|i\b)|\\g\s*\|/i
 const READS =
   /^\s*("|')?\s*(select|show|describe|desc|explain|\\d\w*|\\l|\\dt|\.tables|\.schema|\.databases|pragma|with|ping|info|get|keys|scan|ttl|exists|type|llen|lrange|hgetall|hget|smembers|dbsize|time|echo|version|values|table|count|find)\b/i
 
@@ -33,7 +33,15 @@ export const DATABASES: Rules = {
 
 function client(call: Call): undefined {
   const texts = [...call.args.filter(arg => arg.value.length > 1), ...(call.feed.text ? [call.feed.text] : [])]
+  const words = call.args
+    .filter(arg => !isFlag(arg))
+    .map(arg => arg.value)
+    .join(' ')
   let said = false
+  if (/\b(config set|script (flush|load)|debug |module load|acl |cluster |replicaof|slaveof)/i.test(words)) {
+    call.say('db.reach', 'HIGH', `${call.name} changes the server itself`)
+    said = true
+  }
   for (const arg of texts) {
     const value = isFlag(arg) ? arg.value.replace(/^--?[\w-]+=?/, '') : arg.value
     if (value === '') continue

@@ -1,3 +1,4 @@
+import { globFindsSecret, secretPart } from '../../paths/secret-files.ts'
 import type { Call, Rules } from '../call.ts'
 import { type Arg, isFlag, made } from '../words/arg.ts'
 import { findFlag, operandsOf } from '../words/flags.ts'
@@ -44,6 +45,8 @@ export const FILES: Rules = {
   },
   patch: call => {
     call.say('file.edit', 'MEDIUM', 'patch changes files')
+    const [file] = operandsOf(call.args, ['-i', '-o', '-p', '-d', '-r', '-B', '-D', '-F', '-g', '-V', '-Y', '-z'])
+    if (file) call.path(file, 'write')
     for (const arg of call.args) call.secret(arg)
     const out = findFlag(call.args, ['-o', '--output', '-d', '--directory', '-r', '--reject-file'], 'iopdrBDFgVYz')
     if (out?.value) call.path(out.value, 'write')
@@ -155,7 +158,12 @@ function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
     ])
     const into = findFlag(call.args, ['-t', '--target-directory'], 'tSmog')
     const target = into?.value ?? operands.at(-1)
-    for (const arg of sourcesOf(call)) call.path(arg, 'read')
+    for (const arg of sourcesOf(call)) {
+      if (arg.value === '/dev/null') call.say('file.delete', 'HIGH', 'a copy of nothing empties a file', arg)
+      call.path(arg, 'read')
+    }
+    if (target?.value === '/dev/null' && code === 'file.move')
+      call.say('file.delete', 'HIGH', 'it moves files into nothing', target)
     if (target && !/^[^/]+:/.test(target.value)) call.path(target, 'write')
   }
 }
@@ -235,6 +243,11 @@ function find(call: Call): undefined {
     else if (arg.value === '-files0-from') call.say('arg.unknown', 'MEDIUM', 'the folders come from a file', arg)
     else if (!arg.known) call.path(arg, 'read')
   }
+  const named = args.find(
+    (arg, at) => /^-i?(name|path|wholename)$/.test(args[at - 1]?.value ?? '') && findsSecret(arg.value),
+  )
+  if (named && args.some(arg => /^-(exec|execdir|ok|okdir)$/.test(arg.value)))
+    call.say('path.secret', 'HIGH', `${named.text} finds files with secrets`, named)
   const stop = args.findIndex(arg => isFlag(arg) || /^[(!,)]/.test(arg.value))
   for (const arg of stop < 0 ? args : args.slice(0, stop)) {
     call.path(arg, 'read')
@@ -242,6 +255,10 @@ function find(call: Call): undefined {
     if (path === '/' || path === call.scope.home)
       call.say('read.wide', 'MEDIUM', `${arg.text} is the whole machine or home`, arg)
   }
+}
+
+function findsSecret(pattern: string): boolean {
+  return globFindsSecret(pattern) || secretPart(pattern) !== undefined
 }
 
 function tar(call: Call): undefined {

@@ -12,6 +12,12 @@ const SECRET =
   /(^|[ :.-])(secrets?|secretsmanager|ssm|kms|keyvault|credentials?|access-keys?|print-access-token|print-identity-token|auth print|login|get-login-password|get-secret-value|get-parameters?|tokens?|service-account keys?|auth token|kv get|read op|assume-role|get-session-token|export-credentials|configure)([ :.-]|$)/i
 
 const CLOUD: VerbRow[] = [
+  [
+    /(^| )(upload|upload-batch|put-object|cp|mv|rsync|sync|mirror|put)( |$)/,
+    'HIGH',
+    'net.send',
+    'sends files away, or overwrites them',
+  ],
   [DESTROY, 'HIGH', 'infra.destroy', GONE],
   [SECRET, 'HIGH', 'secret.store', 'handles secrets or logins'],
   [READS, 'MEDIUM', 'infra.read', 'looks at shared things'],

@@ -3,9 +3,9 @@ import type { Arg } from '../words/arg.ts'
 
 /** What a program text in another language must not hold to pass without a person: it deletes, writes, runs, sends, or hides. */
 const ALARMING: RegExp[] = [
-  /\b(rm|rmdir|rmtree|unlink\w*|remove\w*|delete\w*|truncate\w*|rmSync|shred|mkfs|chmod\w*|chown\w*|rename\w*|symlink\w*|link)\b\s*[('"]/i,
+  /\b(rm|rm_\w+|rmdir|rmtree|unlink\w*|remove\w*|delete\w*|truncate\w*|rmSync|shred|mkfs|chmod\w*|chown\w*|rename\w*|symlink\w*|link)\b\s*[('"]/i,
   /\b(rm|sudo|chmod|chown|dd|mkfs|curl|wget|nc|bash|sh|zsh)\b\s+-?\w/,
-  /\b(os\.system|subprocess|popen\w*|Popen|pty|spawn\w*|exec\w*|execFile\w*|child_process|fork|syscall|system|shell_exec|passthru|proc_open|backtick|Open3|IO\.popen|%x|qx|Runtime|ProcessBuilder|os\.execute|io\.popen|System\.Process|shellout|Kernel|ctypes|cffi|ffi|dlopen|Deno\.(run|Command|remove\w*|write\w*)|Bun\.(spawn|write|\$))\b|`[^`]*\b(rm|curl|sh|id|cat)\b/,
+  /\b(os\.system|subprocess|popen\w*|Popen|pty|spawn\w*|exec\w*|execFile\w*|child_process|fork|syscall|system|shell_exec|passthru|proc_open|backtick|Open3|IO\.popen|%x|qx|Runtime|ProcessBuilder|os\.execute|os:cmd|System\.(cmd|shell)|sys\.process|Process\(|io\.popen|System\.Process|shellout|Kernel|ctypes|cffi|ffi|dlopen|Deno\.(run|Command|remove\w*|write\w*)|Bun\.(spawn|write|\$))\b|`[^`]*\b(rm|curl|sh|id|cat)\b/,
   /\b(eval|compile|__import__|importlib|getattr|globals|Function|vm|runInNewContext|loadstring|load|instance_eval|class_eval|send|const_get|fromCharCode|atob|b64decode|base64|unhexlify|decode\(|marshal|pickle|codecs|\\x[0-9a-f]{2})\b/i,
   /\b(write\w*|appendFile\w*|createWriteStream|copyFile\w*|shutil|mkdir\w*|makedirs|dump|to_csv|fopen|fwrite|file_put_contents|File\.write|IO\.write|open)\b\s*\(?[^)]*['"][wa+x]b?\+?['"]/,
   /\b(writeFile\w*|appendFile\w*|createWriteStream|copyFile\w*|copytree|copyfile|move|shutil|file_put_contents|fwrite|write_text|write_bytes|unlink|cpSync|cp|mkdirSync|outputFile\w*)\b/,

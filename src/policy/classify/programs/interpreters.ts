@@ -29,7 +29,7 @@ export const INTERPRETERS: Rules = {
   ...named(
     'node nodejs',
     interpreter({
-      inline: ['-e', '--eval', '-p', '--print', '-pe'],
+      inline: ['-pe', '-e', '--eval', '-p', '--print'],
       loads: [
         '-r',
         '--require',
@@ -124,7 +124,7 @@ export const INTERPRETERS: Rules = {
     }),
   ),
   ...named(
-    'ocaml guile racket sbcl clisp ecl chicken csi gosh scheme newlisp nim nimscript crystal v dart raku rakudo io factor forth gforth sml',
+    'ocaml guile racket sbcl clisp ecl chicken csi gosh scheme newlisp nim nimscript crystal raku rakudo io factor forth gforth sml',
     interpreter({ inline: ['-e', '-c', '--eval', '-x', '-E', 'eval'], loads: ['-l', '-r', '--load', '-I'] }),
   ),
   deno: call => {
@@ -175,6 +175,7 @@ function interpreter(language: Language): Rule {
     const loads = language.loads && findFlag(args, language.loads, shorts)
     if (loads) judgeLoad(call, loads.arg, loads.value)
     const code = findFlag(args, language.inline, shorts)
+    if (code) judgeFiles(call, code.value, language)
     if (code)
       return code.value
         ? judgeInline(call, code.value)
@@ -199,6 +200,8 @@ function interpreter(language: Language): Rule {
     if (file && file.value !== '-' && !/^\/dev\/(stdin|fd\/0)$/.test(file.value)) {
       for (const arg of args) if (arg !== file) call.secret(arg)
       if (file.substituted) return call.say('pipe.interpreter', 'HIGH', `${call.name} runs what a command prints`, file)
+      const base = file.value.slice(file.value.lastIndexOf('/') + 1)
+      if (FRAMEWORK.test(base)) call.run([{ ...file, value: base }, ...args.slice(args.indexOf(file) + 1)])
       return judgeScriptFile(call, file)
     }
     if (feed.text) return judgeInline(call, feed.text)
@@ -206,6 +209,18 @@ function interpreter(language: Language): Rule {
     if (feed.piped) return call.say('pipe.interpreter', 'HIGH', `bytes of another program reach ${call.name}`)
     call.say('code.interactive', 'MEDIUM', `${call.name} without a script waits for input`)
   }
+}
+
+/** Scripts that every project of a framework has, with verbs that are known. */
+const FRAMEWORK = /^(manage\.py|artisan|rails|rake)$/
+
+/** `perl -pe … file` reads files, with `-i` it changes them. */
+function judgeFiles(call: Call, code: Arg | undefined, language: Language): undefined {
+  if (!/^(perl|ruby)/.test(call.name)) return
+  const inPlace = call.args.find(arg => /^-[a-zA-Z0]*i/.test(arg.value) && !arg.value.startsWith('-I'))
+  if (inPlace) call.say('write.in-place', 'MEDIUM', `${inPlace.text} changes files`, inPlace)
+  const files = operandsOf(call.args, [...language.inline, ...(language.loads ?? [])]).filter(arg => arg !== code)
+  for (const arg of files) call.path(arg, inPlace ? 'write' : 'read')
 }
 
 function judgeLoad(call: Call, flag: Arg, value: Arg | undefined): undefined {

@@ -3,6 +3,7 @@ import type { Call, Rule, Rules } from '../call.ts'
 import { type Arg, isFlag } from '../words/arg.ts'
 import { atDoubleDash, operandsOf } from '../words/flags.ts'
 import { named, verbs } from './build.ts'
+import { judgeScriptFile } from './script-file.ts'
 import { judgeToolWords } from './tool-words.ts'
 
 interface Manager {
@@ -22,6 +23,8 @@ interface Manager {
   valued: string[]
   /** Whether an unknown verb is the name of a script (`yarn lint`). */
   scripts?: boolean
+  /** Verbs that are no scripts and not everyday either. */
+  other?: RegExp
 }
 
 const NODE_HIGH: [RegExp, string][] = [
@@ -80,6 +83,40 @@ const npm: Manager = {
   ],
 }
 
+const RUBY: Rule = verbs({
+  rows: [
+    [
+      /^(push|yank|owner|signin|signout|cert|release)( |$)|^global /,
+      'HIGH',
+      'pkg.publish',
+      'publishes or takes back packages',
+    ],
+    [/^install \S/, 'MEDIUM', 'pkg.foreign', 'installs a program'],
+    [
+      /^(list|search|info|show|outdated|check|which|contents|env|environment|dependency|specification|validate|licenses|why|why-not|diagnose|audit|status|doctor|platform|about|config list)( |$)/,
+      'LOW',
+      '',
+      '',
+    ],
+    [
+      /^(install|update|add|require|remove|lock|dump-autoload|test|run-script test|pristine|binstubs)?( |$)/,
+      'LOW',
+      '',
+      '',
+    ],
+  ],
+  otherwise: { risk: 'MEDIUM', code: 'pkg.other', text: 'does something with packages' },
+  flags: [
+    [
+      /^(--source|-s|--clear-sources|--repository.*|--http-proxy|-P)(=|$)/,
+      'HIGH',
+      'pkg.registry',
+      'other sources of packages',
+    ],
+    [/^--(working-dir|gemfile|path|install-dir|bindir)/, 'MEDIUM', 'pkg.elsewhere', 'somewhere else'],
+  ],
+})
+
 /** Package managers: LOW for what the project itself names, MEDIUM for what is foreign, HIGH for publishing and other registries. */
 export const PACKAGES: Rules = {
   npm: manager(npm),
@@ -91,6 +128,8 @@ export const PACKAGES: Rules = {
       runs: /^(run|run-script|exec)( |$)/,
       fetches: /^(dlx|create|init|x)( |$)/,
       scripts: true,
+      other:
+        /^(link|ln|unlink|import|rebuild|rb|deploy|env|setup|patch\S*|store|server|self-update|self|config|c|login|logout|approve-builds|pack|fetch|completion|init|cache|owner|tag|team|version|policies|set|plugin|unplug|global|generate-lock-entry|npm|stage|prune|upgrade|repl|pm|exec|dlx|create)( |$)/,
     }),
   ),
   ...named(
@@ -102,6 +141,8 @@ export const PACKAGES: Rules = {
       runs: /^(run|exec|workspaces (foreach|run)( (run|exec))?|workspace \S+( run| exec)?)( |$)/,
       fetches: /^(dlx|create|init|global|link|policies|set|plugin|node|patch.*|unplug)( |$)/,
       scripts: true,
+      other:
+        /^(link|ln|unlink|import|rebuild|rb|deploy|env|setup|patch\S*|store|server|self-update|self|config|c|login|logout|approve-builds|pack|fetch|completion|init|cache|owner|tag|team|version|policies|set|plugin|unplug|global|generate-lock-entry|npm|stage|prune|upgrade|repl|pm|exec|dlx|create)( |$)/,
     }),
   ),
   bun: manager({
@@ -118,42 +159,11 @@ export const PACKAGES: Rules = {
   ...named('pip pip3 pip2 pipx uv poetry pipenv pdm hatch rye conda mamba micromamba', python),
   ...named('pytest py.test', pytest),
   cargo,
-  ...named(
-    'gem bundle bundler composer',
-    verbs({
-      rows: [
-        [
-          /^(push|yank|owner|signin|signout|cert|release)( |$)|^global /,
-          'HIGH',
-          'pkg.publish',
-          'publishes or takes back packages',
-        ],
-        [/^exec /, 'LOW', '', ''],
-        [
-          /^(list|search|info|show|outdated|check|which|contents|env|environment|dependency|specification|validate|licenses|why|why-not|diagnose|audit|status|doctor|platform|about|config list)( |$)/,
-          'LOW',
-          '',
-          '',
-        ],
-        [
-          /^(install|update|add|require|remove|lock|dump-autoload|test|run-script test|pristine|binstubs)?( |$)/,
-          'LOW',
-          '',
-          '',
-        ],
-      ],
-      otherwise: { risk: 'MEDIUM', code: 'pkg.other', text: 'does something with packages' },
-      flags: [
-        [
-          /^(--source|-s|--clear-sources|--repository.*|--http-proxy|-P)(=|$)/,
-          'HIGH',
-          'pkg.registry',
-          'other sources of packages',
-        ],
-        [/^--(working-dir|gemfile|path|install-dir|bindir)/, 'MEDIUM', 'pkg.elsewhere', 'somewhere else'],
-      ],
-    }),
-  ),
+  ...named('bundle bundler', call => {
+    if (call.args[0]?.value === 'exec') return call.run(call.args.slice(1))
+    RUBY(call)
+  }),
+  ...named('gem composer', RUBY),
   ...named(
     'apt apt-get aptitude yum dnf microdnf zypper pacman yay paru apk brew port snap flatpak emerge pkg pkgin xbps-install nix nix-env guix opkg rpm dpkg choco winget scoop mas tdnf swupd eopkg cards',
     system,
@@ -203,7 +213,7 @@ function manager(row: Manager): Rule {
     const line = operands.map(arg => arg.value.replaceAll('\0', '…')).join(' ')
     const high = row.high.find(([shape]) => shape.test(line))
     if (high) call.say('pkg.publish', 'HIGH', `${call.name} ${high[1]}`, operands[0])
-    judgeFlags(call, before, row)
+    judgeFlags(call, ownFlags(before, operands[0], line, row), row)
     for (const arg of after) judgeToolWords(call, [arg])
     const [verb, second] = operands
     if (verb === undefined)
@@ -218,9 +228,17 @@ function manager(row: Manager): Rule {
         return call.say('pkg.version', 'MEDIUM', 'it changes the version and commits', second)
       return judgeToolWords(call, operands.slice(1))
     }
-    if (row.scripts && /^[\w@:./-]+$/.test(verb.value)) return judgeScript(call, [verb, ...operands], after)
+    if (row.scripts && !row.other?.test(line) && /^[\w@:./-]+$/.test(verb.value))
+      return judgeScript(call, [verb, ...operands], after)
     call.say('pkg.other', 'MEDIUM', `${call.name} ${verb.text} is not an everyday command`, verb)
   }
+}
+
+/** Behind the name of a script the flags are the script's. */
+function ownFlags(before: readonly Arg[], verb: Arg | undefined, line: string, row: Manager): readonly Arg[] {
+  const builtin = row.low.test(line) || row.installs?.test(line) || row.fetches?.test(line) || row.other?.test(line)
+  if (!row.scripts || verb === undefined || builtin) return before
+  return before.slice(0, before.indexOf(verb))
 }
 
 function judgeFlags(call: Call, before: readonly Arg[], row: Manager): undefined {
@@ -242,6 +260,7 @@ function judgeScript(call: Call, operands: readonly Arg[], after: readonly Arg[]
   if (script === undefined) return
   if (!script.known)
     return call.say('script.unknown', 'MEDIUM', 'which script it is, is known only when it runs', script)
+  if (/^\.{0,2}\/|\.[cm]?[jt]sx?$|^~/.test(script.value) && call.name !== 'npm') judgeScriptFile(call, script)
   if (FAR_SCRIPT.test(script.value))
     call.say('script.far', 'MEDIUM', `${script.text} sounds as if it reached beyond the project`, script)
   if (operands[0]?.value === 'exec' || operands[1]?.value === 'exec') {

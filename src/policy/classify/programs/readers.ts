@@ -7,7 +7,7 @@ const files = reader()
 /** Programs that look at things and print: LOW, with the flags that make them do more. */
 export const READERS: Rules = {
   ...named(
-    'echo true false : test [ pwd seq sleep date uname arch nproc whoami id groups logname tty uptime basename dirname expr factor cal free locale getconf hostid which whereis type hash times jobs wait ulimit let shift return exit break continue dirs help whatis apropos man info tput clear reset stty getopt getopts w who users lsb_release sw_vers vm_stat numfmt tsort yes getent lscpu lsblk lsusb lspci lsmod dmidecode ps pgrep pidof pstree lsof top vmstat iostat mpstat last printf',
+    'echo true false : test [ pwd seq sleep date uname arch nproc whoami id groups logname tty uptime basename dirname expr factor cal free locale getconf hostid which whereis type times jobs wait ulimit let shift return exit break continue dirs help whatis apropos man info tput clear reset stty getopt getopts w who users lsb_release sw_vers vm_stat numfmt tsort yes getent lscpu lsblk lsusb lspci lsmod dmidecode ps pgrep pidof pstree lsof top vmstat iostat mpstat last printf',
     text,
   ),
   ...named(
@@ -125,14 +125,15 @@ export const READERS: Rules = {
   diff: reader({ write: ['--output', '--to-file'], valued: ['-U', '-C', '-I', '-x', '-X', '-L', '--label', '-W'] }),
   ...named('sdiff', reader({ write: ['-o', '--output'] })),
   ...named('diff3 colordiff', files),
-  ...named(
-    'less more most',
+  ...named('less more most', call => {
+    const command = call.args.find(arg => /^\+[^\d/G]/.test(arg.value))
+    if (command) call.say('flag.runs', 'HIGH', `${command.text} is a command for ${call.name}`, command)
     reader({
-      exec: ['--cmd', '+!', '--lesskey-file', '--lesskey-src', '--lesskey-content', '-k'],
+      exec: ['--cmd', '--lesskey-file', '--lesskey-src', '--lesskey-content', '-k'],
       write: ['-o', '-O', '--log-file', '--LOG-FILE'],
       valued: ['-p', '-x', '-b', '-h', '-j', '-t', '-T', '-y'],
-    }),
-  ),
+    })(call)
+  }),
   xxd: call => {
     const reverse = call.args.some(arg => /^-[a-z]*r/.test(arg.value) || arg.value === '-revert')
     reader({ valued: ['-l', '-s', '-c', '-g', '-o', '-n', '-name'], writesFrom: 1 })(call)
@@ -172,12 +173,16 @@ export const READERS: Rules = {
   date: call => {
     const sets = call.args.find(arg => /^(-s|--set)/.test(arg.value) || /^\d{8,}/.test(arg.value))
     if (sets) call.say('system.clock', 'HIGH', 'it sets the clock', sets)
+    for (const arg of call.args) call.secret({ ...arg, value: arg.value.replace(/^(--file=|--reference=|-[fr])/, '') })
   },
   hostname: call => {
     if (call.args.some(arg => !arg.value.startsWith('-') || arg.value === '-F' || arg.value === '-b'))
       call.say('system.change', 'HIGH', 'it renames the machine')
   },
-  ulimit: text,
+  hash: call => {
+    if (call.args.some(arg => /^-[a-z]*p/.test(arg.value)))
+      call.say('shell.extend', 'HIGH', 'hash -p gives a name another program')
+  },
   umask: call => {
     if (call.args.some(arg => !/^-[Sp]+$/.test(arg.value)))
       call.say('file.mode', 'HIGH', 'umask changes the rights of every file made later')

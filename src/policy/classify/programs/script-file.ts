@@ -5,7 +5,7 @@ import type { Arg } from '../words/arg.ts'
 
 /** A file whose content is run: the project's own is everyday, any other is foreign code. */
 export function judgeScriptFile(call: Call, file: Arg, own: Risk = 'MEDIUM'): undefined {
-  if (!file.known || file.glob)
+  if (!file.known || file.glob || file.value === '-')
     return call.say('script.unknown', 'HIGH', `${file.text} is a program known only when it runs`, file)
   call.secret(file)
   if (/^[a-z]+:\/\//i.test(file.value))

@@ -85,7 +85,10 @@ function shell(call: Call): undefined {
     const script = command.value.includes('=')
       ? { ...command, value: command.value.slice(command.value.indexOf('=') + 1) }
       : rest.find(arg => !isFlag(arg))
-    if (script) return call.shell(script)
+    if (script) {
+      call.say('shell.nested', 'MEDIUM', `${call.name} -c reads a text`, command)
+      return call.shell(script)
+    }
     return call.say('shell.unknown-text', 'HIGH', 'the text for the shell is missing')
   }
   const [file] = operandsOf(args, ['-o', '-O', '+o', '+O', '--rcfile', '--init-file'])

@@ -78,7 +78,7 @@ export const SYSTEM: Rules = {
       call.say(tests ? 'system.read' : 'system.service', 'MEDIUM', `${call.name} is a service`)
     },
   ),
-  ...named('wsl wslpath cygpath cygstart', call =>
+  ...named('wslpath cygpath cygstart', call =>
     call.say('other-os', 'MEDIUM', `${call.name} belongs to another system`),
   ),
 }

@@ -14,9 +14,11 @@ function tool(extra: { medium?: RegExp; high?: RegExp; loads?: boolean } = {}): 
   return call => {
     judgeToolWords(call, call.args)
     for (const [place, arg] of call.args.entries()) {
-      if (extra.high?.test(arg.value))
+      const key = arg.value.split('=')[0] ?? ''
+      if (extra.high?.test(arg.value) || extra.high?.test(key))
         call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or write something else`, arg)
-      else if (extra.medium?.test(arg.value)) call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday`, arg)
+      else if (extra.medium?.test(arg.value) || extra.medium?.test(key))
+        call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday`, arg)
       if (extra.loads === false || !LOADS.test(arg.value)) continue
       const value = arg.value.includes('=')
         ? { ...arg, value: arg.value.slice(arg.value.indexOf('=') + 1) }
@@ -124,7 +126,7 @@ export const TOOLCHAIN: Rules = {
     tool({ high: /^(-processorpath|-processor|--processor.*|-Xplugin.*|-J-javaagent.*|-Xplugin)/, medium: /^-d$/ }),
   ),
   ...named(
-    'mvn mvnw mvnd ant sbt gradle gradlew lein mill bazel bazelisk buck buck2 pants ninja meson scons waf xmake b2 bjam xcodebuild swiftlint swiftformat fastlane pod',
+    'mvn mvnw mvnd ant sbt gradle gradlew lein mill bazel bazelisk buck buck2 pants ninja meson scons waf xmake b2 bjam xcodebuild stack cabal flutter dart elm dune opam rebar3 gleam roc nimble shards swiftlint swiftformat fastlane pod',
     tool({
       medium:
         /^(deploy.*|publish.*|release.*|install|upload.*|-I|--init-script.*|-f|--file|-p|--project-dir|-D.*exec.*|exec:.*|run|clean|uploadArchives|-b|--build-file|shutdown|-s|--settings|.*=\/.*)$/,
@@ -230,7 +232,7 @@ export const TOOLCHAIN: Rules = {
           'empties or takes back a database',
         ],
         [
-          /^(test|spec|routes|about|check|--version|status|db:version|db:migrate:status|list|zeitwerk:check|stats|notes|showmigrations|inspectdb|current|history|heads|lint|diff|info|validate)( |$)/,
+          /^(test|spec|runserver|makemigrations|collectstatic|startapp|server|s|generate|g|routes|about|check|--version|status|db:version|db:migrate:status|list|zeitwerk:check|stats|notes|showmigrations|inspectdb|current|history|heads|lint|diff|info|validate)( |$)/,
           'MEDIUM',
           'tool.other',
           'looks at the project',
@@ -257,6 +259,8 @@ export const TOOLCHAIN: Rules = {
       `${call.name} opens an editor`,
     ),
   ),
+  ...named('clang-format clang-tidy cppcheck cpplint iwyu uncrustify astyle', tool()),
+  ...named('venv virtualenv', call => call.say('tool.other', 'MEDIUM', 'it makes a folder for packages')),
   shellcheck: tool(),
   shfmt: tool({ medium: /^-w$/ }),
   hadolint: tool(),

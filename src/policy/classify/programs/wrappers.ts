@@ -1,9 +1,12 @@
 import type { Call, Rules } from '../call.ts'
-import { isFlag, made } from '../words/arg.ts'
+import { HOLE, isFlag, made } from '../words/arg.ts'
 import { findFlag } from '../words/flags.ts'
-import { named, wrapper } from './build.ts'
+import { innerOf, named, wrapper } from './build.ts'
 
 const plain = wrapper()
+
+const XARGS_VALUED =
+  '-a -d -E -I -L -n -P -s -J -R -S --arg-file --delimiter --max-args --max-lines --max-procs --max-chars'.split(' ')
 
 /** Programs that run other programs: they are peeled, and what they run is judged. */
 export const WRAPPERS: Rules = {
@@ -63,27 +66,10 @@ export const WRAPPERS: Rules = {
   'cross-env-shell': wrapper({ assigns: true, joins: true }),
   xargs: call => {
     call.say('arg.unknown', 'MEDIUM', 'xargs takes words from its input')
-    wrapper({
-      valued: [
-        '-a',
-        '-d',
-        '-E',
-        '-I',
-        '-L',
-        '-n',
-        '-P',
-        '-s',
-        '--arg-file',
-        '--delimiter',
-        '--max-args',
-        '--max-lines',
-        '--max-procs',
-        '--max-chars',
-        '-J',
-        '-R',
-        '-S',
-      ],
-    })(call)
+    const mark = findFlag(call.args, ['-I', '-i', '--replace', '-J'], 'IadELnPsJ')?.value?.value ?? '{}'
+    const inner = innerOf(call, { valued: XARGS_VALUED })
+    const filled = inner.map(arg => (arg.value.includes(mark) ? made(arg.value.replaceAll(mark, HOLE), arg) : arg))
+    if (filled.length > 0) call.run(filled)
   },
   parallel: parallelRule,
   rush: parallelRule,
@@ -113,7 +99,7 @@ export const WRAPPERS: Rules = {
     'dotenv dotenvx env-cmd doppler infisical aws-vault chamber teller envchain summon vaulted berglas',
     call => {
       call.say('secret.env', 'MEDIUM', `${call.name} puts secrets into the environment of what it runs`)
-      afterWord(call, ['--', 'run', 'exec'])
+      afterWord(call, ['run', 'exec'])
     },
   ),
   eval: call => {
@@ -175,7 +161,8 @@ function parallelRule(call: Call): undefined {
 }
 
 function afterWord(call: Call, words: string[]): undefined {
-  const place = call.args.findIndex(arg => words.includes(arg.value))
+  const dashes = call.args.findIndex(arg => arg.value === '--')
+  const place = dashes < 0 ? call.args.findIndex(arg => words.includes(arg.value)) : dashes
   const rest = place < 0 ? call.args.filter(arg => !isFlag(arg)) : call.args.slice(place + 1)
   const inner = rest[0]?.value === '--' ? rest.slice(1) : rest
   if (inner.length > 0) call.run(inner)
