@@ -19,6 +19,7 @@ export function judgeCall(call: Call): undefined {
   const odd = ODD_NAME.exec(named.name)
   if (odd) call.say('name.odd', 'HIGH', `the name of the program holds ${JSON.stringify(odd[0])}`)
   for (const arg of call.args) judgeLetters(call, arg)
+  for (const arg of call.args) judgeArithmetic(call, arg)
   if (onlyAsksForHelp(call)) return
   const brace = call.args.find(arg => arg.text === '{' || arg.text === '}')
   if (brace && named.name !== 'find')
@@ -55,6 +56,21 @@ function judgeLetters(call: Call, arg: Arg): undefined {
     call.say('text.look-alike', 'MEDIUM', `${arg.text} mixes letters that look like those of another script`, arg)
 }
 
+/** Builtins take the index of an array for arithmetic and run what is substituted in it, quoted or not. */
+function judgeArithmetic(call: Call, arg: Arg): undefined {
+  if (/@P\}/.test(arg.text)) call.say('shell.arithmetic', 'MEDIUM', `${arg.text} expands a text a second time`, arg)
+  if (!EVALUATES.has(call.name) || !runsWhenEvaluated(arg.value)) return
+  call.say('shell.arithmetic', 'HIGH', `${arg.text} runs a command when ${call.name} evaluates it`, arg)
+}
+
+/** Whether a text holds an array index with a command in it. */
+export function runsWhenEvaluated(text: string): boolean {
+  return /\[[^\]]*(\$\(|`)/.test(text)
+}
+
+const EVALUATES = new Set(
+  '[ test printf read unset let declare typeset local export readonly wait mapfile readarray getopts'.split(' '),
+)
 const ASCII = /^[\x00-\x7f]*$/
 /** Wide forms of `;|&<>$`, a backquote, slash and dash, the Greek question mark, and blanks that are no blanks to the shell. */
 const LIKE_OPERATORS =

@@ -7,7 +7,7 @@ import { unread } from '../shell/reader.ts'
 import type { Node, Reading, Redirect, Script, Word } from '../shell/tree.ts'
 import type { Call, Feed } from './call.ts'
 import { judgeAssignment } from './environment.ts'
-import { judgeCall } from './judge-call.ts'
+import { judgeCall, runsWhenEvaluated } from './judge-call.ts'
 import { judgeFile, judgeSecret } from './judge-file.ts'
 import { judgeRedirect } from './redirects.ts'
 import { type Arg, HOLE } from './words/arg.ts'
@@ -75,6 +75,14 @@ export class Walk {
       case 'group': {
         const feed = this.#redirects(node.redirects, spot)
         this.#words(node.words, spot)
+        for (const { value, text, at } of expandWords(node.words, spot.scope))
+          if (runsWhenEvaluated(value))
+            add(spot.piece, {
+              code: 'shell.arithmetic',
+              risk: 'HIGH',
+              text: `${text} runs a command when it is evaluated`,
+              at,
+            })
         const scope = node.apart ? childScope(spot.scope) : spot.scope
         return this.#nodes(node.body, { ...spot, feed, scope })
       }

@@ -34,6 +34,8 @@ function judgeRead(path: string, real: string, strange: string | undefined): Rea
   if (strange !== undefined)
     return { code: 'path.strange', risk: 'MEDIUM', text: `the path ${path} is strange: ${strange}` }
   if (isHistory(real)) return { code: 'path.history', risk: 'MEDIUM', text: `${path} is what a person typed before` }
+  if (/^\/dev\/(sd|hd|vd|xvd|nvme|disk|rdisk|mapper|dm-|mem|port|loop|input|video|snd)/.test(real))
+    return { code: 'path.device', risk: 'HIGH', text: `${path} is a raw device` }
   if (/^\/dev\/(tcp|udp)\//.test(real)) return { code: 'net.raw', risk: 'HIGH', text: `${path} opens a connection` }
   return { code: 'read', risk: 'LOW', text: `reads ${path}` }
 }

@@ -4,6 +4,7 @@ import { judgeAssignment } from '../environment.ts'
 import { isStandardDevice } from '../judge-file.ts'
 import { type Arg, HOLE, isFlag } from '../words/arg.ts'
 import { findFlag, operandsOf } from '../words/flags.ts'
+import { judgeToolWords } from './tool-words.ts'
 
 // The shapes that most programs have, so that a table row is all there is to say about one.
 
@@ -182,6 +183,8 @@ export interface VerbTable {
   valued?: string[]
   /** Flags that raise the risk, tried against each flag as written. */
   flags?: VerbRow[]
+  /** It runs the project's own code: words that point outside it are foreign. */
+  ofProject?: boolean
   /** Words are not looked at as files. */
   noFiles?: boolean
 }
@@ -200,6 +203,7 @@ export function verbs(table: VerbTable): Rule {
       call.say(table.otherwise.code, table.otherwise.risk, `${call.name} ${table.otherwise.text}`)
     else if (risk !== 'LOW')
       call.say(code, risk, `${call.name} ${line.split(' ').slice(0, 3).join(' ')}: ${text}`, operands[0] ?? call.head)
+    if (table.ofProject) judgeToolWords(call, call.args)
     for (const arg of call.args) {
       const raised = isFlag(arg) ? table.flags?.find(([shape]) => shape.test(arg.value)) : undefined
       if (raised) call.say(raised[2], raised[1], `${arg.text}: ${raised[3]}`, arg)

@@ -84,6 +84,7 @@ const npm: Manager = {
 }
 
 const RUBY: Rule = verbs({
+  ofProject: true,
   rows: [
     [
       /^(push|yank|owner|signin|signout|cert|release)( |$)|^global /,
@@ -156,7 +157,11 @@ export const PACKAGES: Rules = {
       /^(--registry|-r$|--preload|-e$|--eval|-p$|--print|--config|--ca|--cafile|--env-file|--inspect.*|--shell)(=|$)/,
   }),
   ...named('npx pnpx bunx npm-exec', npx),
-  ...named('pip pip3 pip2 pipx uv poetry pipenv pdm hatch rye conda mamba micromamba', python),
+  ...named(
+    'pip pip3 pip2 pip3.8 pip3.9 pip3.10 pip3.11 pip3.12 pip3.13 pipx uv poetry pipenv pdm hatch rye conda mamba micromamba',
+    python,
+  ),
+  uvx: call => call.say('pkg.exec', 'MEDIUM', 'uvx fetches a program and runs it'),
   ...named('pytest py.test', pytest),
   cargo,
   ...named('bundle bundler', call => {
@@ -261,6 +266,7 @@ function judgeScript(call: Call, operands: readonly Arg[], after: readonly Arg[]
   if (!script.known)
     return call.say('script.unknown', 'MEDIUM', 'which script it is, is known only when it runs', script)
   if (/^\.{0,2}\/|\.[cm]?[jt]sx?$|^~/.test(script.value) && call.name !== 'npm') judgeScriptFile(call, script)
+  if (script.value === 'env') call.say('env.print', 'MEDIUM', 'it shows the environment', script)
   if (FAR_SCRIPT.test(script.value))
     call.say('script.far', 'MEDIUM', `${script.text} sounds as if it reached beyond the project`, script)
   if (operands[0]?.value === 'exec' || operands[1]?.value === 'exec') {
@@ -462,7 +468,7 @@ function judgePythonPackages(call: Call, packages: readonly Arg[]): undefined {
 function pytest(call: Call): undefined {
   const odd = call.args.find(
     arg =>
-      /^(-p|-o|-c|--(override-ini|basetemp|confcutdir|rootdir|config-file|import-mode|pyargs|debug|junit-?xml|result-log|log-file|pastebin|pdbcls|trace-config|cov-config|html|report-log))(=|$)/.test(
+      /^(-p|-o|-c|--(override-ini|basetemp|confcutdir|rootdir|config-file|import-mode|pyargs|debug|junit-?xml|result-log|log-file|pastebin|pdb|pdbcls|trace-config|cov-config|html|report-log))(=|$)/.test(
         arg.value,
       ) || /^-[pc]./.test(arg.value),
   )
@@ -539,6 +545,8 @@ function cargo(call: Call): undefined {
     )
   )
     return call.say('pkg.other', 'MEDIUM', `cargo ${verb.text} is not an everyday command`, verb)
+  const opens = before.find(arg => arg.value === '--open')
+  if (opens) call.say('open', 'MEDIUM', 'it opens a browser', opens)
   if (/^(add)$/.test(verb.value) && second) judgeInstalled(call, operands.slice(operands.indexOf(second)), [])
 }
 

@@ -1,8 +1,20 @@
-import type { Rules } from '../call.ts'
-import { named, reader } from './build.ts'
+import type { Rule, Rules } from '../call.ts'
+import { named, type ReaderRow, reader } from './build.ts'
 
 const text = reader({ operands: 'text' })
 const files = reader()
+
+/** A search of whole trees: with what is hidden or ignored it finds secrets too. */
+function search(row: ReaderRow): Rule {
+  const plain = reader({ ...row, deep: 'always' })
+  return call => {
+    const wide = call.args.find(arg =>
+      /^(-[a-zA-Z]*u[a-zA-Z]*|--hidden|-\.|--no-ignore.*|--unrestricted)$/.test(arg.value),
+    )
+    if (wide) call.say('read.wide', 'MEDIUM', `${wide.text} searches what is hidden or ignored`, wide)
+    plain(call)
+  }
+}
 
 /** Programs that look at things and print: LOW, with the flags that make them do more. */
 export const READERS: Rules = {
@@ -44,7 +56,7 @@ export const READERS: Rules = {
   ),
   ...named(
     'rg',
-    reader({
+    search({
       operands: 'pattern-first',
       exec: ['--pre', '--hostname-bin'],
       valued: [

@@ -12,6 +12,8 @@ export function judgeToolWords(call: Call, args: readonly Arg[]): undefined {
       call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
       continue
     }
+    if (word.value.startsWith('@') && /^@[\w./-]+$/.test(word.value) && !word.value.includes('/'))
+      call.say('tool.flag', 'MEDIUM', `${arg.text} may be a file with more words`, arg)
     if (/^[a-z][a-z+]*:\/\//i.test(word.value)) call.say('net.address', 'MEDIUM', `${arg.text} is an address`, arg)
     else if (looksOutside(word.value)) judgeOutside(call, word)
     call.secret(word)
@@ -19,7 +21,7 @@ export function judgeToolWords(call: Call, args: readonly Arg[]): undefined {
 }
 
 function looksOutside(value: string): boolean {
-  return value.startsWith('/') || value.startsWith('~') || value.split('/').includes('..')
+  return /^@?[/~]|[:,=][/~]/.test(value) || value.split('/').includes('..')
 }
 
 function judgeOutside(call: Call, arg: Arg): undefined {

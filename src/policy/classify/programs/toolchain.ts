@@ -73,7 +73,10 @@ export const TOOLCHAIN: Rules = {
   ),
   ...named(
     'jest vitest mocha ava tap jasmine karma c8 nyc playwright cypress wdio react-scripts web-test-runner',
-    tool({ medium: /^--(outputFile|globalsConfig|rootDir|roots|browser|open|ui|api|inspect.*)/ }),
+    tool({
+      medium:
+        /^(install|install-deps|codegen|open)$|^--(outputFile|globalsConfig|rootDir|roots|browser|open|ui|api|inspect.*)/,
+    }),
   ),
   ...named(
     'webpack vite rollup esbuild parcel tsup swc babel next nuxt astro remix gatsby ng nx turbo lage moon storybook sass postcss tailwindcss gulp grunt brunch snowpack metro expo lint-staged concurrently npm-run-all run-s run-p nodemon wireit rspack rsbuild unbuild ncc microbundle',
@@ -134,7 +137,9 @@ export const TOOLCHAIN: Rules = {
     }),
   ),
   dotnet: verbs({
+    ofProject: true,
     rows: [
+      [/^(nuget (push|delete)|ef database drop)/, 'HIGH', 'pkg.publish', 'publishes or deletes'],
       [
         /^(build|test|restore|format|clean|list|sln|--info|--list-.*|msbuild|pack|vstest|workload list|tool list|nuget locals)( |$)/,
         'LOW',
@@ -147,11 +152,11 @@ export const TOOLCHAIN: Rules = {
         'script.run',
         'runs or changes the project',
       ],
-      [/^(nuget (push|delete)|ef database drop)/, 'HIGH', 'pkg.publish', 'publishes or deletes'],
     ],
     otherwise: { risk: 'MEDIUM', code: 'tool.other', text: 'is not everyday' },
   }),
   mix: verbs({
+    ofProject: true,
     rows: [
       [
         /^(test|compile|format|deps(\.get|\.compile|\.tree)?|credo|dialyzer|docs|xref|hex\.(info|outdated|audit)|help)( |$)/,
@@ -317,7 +322,7 @@ function go(call: Call): undefined {
   if (verb === undefined) return
   if (verb.value === 'env' && call.args.some(arg => /^-[wu]$/.test(arg.value)))
     return call.say('tool.settings', 'MEDIUM', 'go env -w changes go for good', verb)
-  if (/^(test|build|vet|fmt|list|doc|env|version|tool|bug)$/.test(verb.value)) return
+  if (/^(test|build|vet|fmt|list|doc|env|version)$/.test(verb.value)) return
   if (verb.value === 'mod')
     return rest[0] && /^(graph|why|verify|tidy|download|vendor)$/.test(rest[0].value)
       ? undefined
