@@ -17,6 +17,12 @@ export interface Piece {
   text: string
   risk: Risk
   at?: Span
+  /** The words of a command as its program sees them; `\0` stands for what is known only when it runs. */
+  argv?: readonly string[]
+  /** It is made of the words of the piece above, which runs it. */
+  derived?: true
+  /** The pieces below are joined by pipes. */
+  piped?: true
   reasons: Reason[]
   pieces: Piece[]
 }

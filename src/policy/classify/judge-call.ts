@@ -24,6 +24,8 @@ export function judgeCall(call: Call): undefined {
   const brace = call.args.find(arg => arg.text === '{' || arg.text === '}')
   if (brace && named.name !== 'find')
     call.say('shell.odd', 'MEDIUM', `${brace.text} stands where it means nothing`, brace)
+  const qualifier = call.args.find(arg => arg.glob && /[*?)]\([^)]*(['":]|^\+)/.test(arg.text))
+  if (qualifier) call.say('shell.odd', 'MEDIUM', `${qualifier.text} runs a command in some shells`, qualifier)
   const rule = ruleFor(named.name)
   if (rule) rule(call)
   else judgeUnknown(call, named.is === 'program')

@@ -66,12 +66,15 @@ export class Walk {
     switch (node.is) {
       case 'command':
         return this.#command(node, spot)
-      case 'pipeline':
+      case 'pipeline': {
+        const piece = child(spot.piece, node, this.#source.slice(node.at[0], node.at[1]))
+        piece.piped = true
         for (const [place, part] of node.parts.entries()) {
           const feed = place === 0 ? spot.feed : { piped: true }
-          this.#node(part, { ...spot, feed, scope: childScope(spot.scope) })
+          this.#node(part, { ...spot, piece, feed, scope: childScope(spot.scope) })
         }
         return
+      }
       case 'group': {
         const feed = this.#redirects(node.redirects, spot)
         this.#words(node.words, spot)
@@ -192,6 +195,14 @@ export class Walk {
   #run(args: readonly Arg[], spot: Spot): undefined {
     const [head, ...rest] = args
     if (head === undefined) return
+    if (head.value === '!') return this.#run(rest, spot)
+    const set = spot.depth > 0 ? /^([A-Za-z_]\w*)=(.*)$/s.exec(head.value) : null
+    if (set) {
+      // Most wrappers would look for a program of that name; a shell behind one of them would not.
+      const value = { ...head, value: set[2] ?? '' }
+      judgeAssignment({ name: set[1] ?? '', value, at: head.at, alone: false }, reason => add(spot.piece, reason))
+      return this.#run(rest, { ...spot, depth: spot.depth + 1 })
+    }
     if (spot.depth > MAX_DEPTH)
       return add(spot.piece, {
         code: 'wrapper.deep',
@@ -199,6 +210,7 @@ export class Walk {
         text: `commands in commands, more than ${MAX_DEPTH} deep`,
         at: head.at,
       })
+    spot.piece.argv = args.map(arg => arg.value)
     const call: Call = {
       name: '',
       head,
@@ -228,6 +240,7 @@ export class Walk {
           text: inner.map(one => one.value.replaceAll(HOLE, '…')).join(' '),
           at: first.at,
         })
+        piece.derived = true
         this.#run(inner, { ...spot, piece, depth: spot.depth + 1 })
       },
       shell: script => this.#nested(script, spot),
@@ -254,6 +267,7 @@ export class Walk {
       })
     const reading = mayBeSlow(value) ? unread(value, 'a text for a nested shell is too long') : parseShell(value)
     const piece = childOf(spot.piece, { text: value, at })
+    piece.derived = true
     const walk = new Walk(value, this.#fence, this.#budget)
     walk.#script(reading, { ...spot, piece, depth: spot.depth + 1 })
     // Offsets of a nested text mean that text: what is said about it points at the word that holds it.

@@ -102,6 +102,7 @@ function nodeOf(node: AnyNode, trip: Trip): Node {
     case 'TestCommand':
       return group([], { words: words(testWords(node.expression)) })
     case 'ArithmeticCommand':
+      checkArithmetic(node.body, at, trip)
       return group([], { words: arithmeticWords(node.expression, trip) })
     case 'Redirected':
       return group([nodeOf(node.command, trip)], { redirects: node.redirects.map(one => redirectOf(one, trip)) })
@@ -206,11 +207,18 @@ function bitOf(part: Bash.WordPart, quoted: boolean, trip: Trip): Bit | Bit[] {
         script: nestedOf(part.script, at, trip),
       }
     case 'ArithmeticExpansion':
+      checkArithmetic(part.text, at, trip)
       return { is: 'arithmetic', inner: arithmeticWords(part.expression, trip) }
     default:
       trip.errors.push({ message: `${(part as { type: string }).type} is not a part of a word the policy knows`, at })
       return []
   }
+}
+
+/** `$((rm x))` is no sum. Shells differ in what they make of it, so it counts as unreadable. */
+function checkArithmetic(text: string, at: Span, trip: Trip): void {
+  const inner = text.replace(/^\$\(\(|\)\)$/g, '').replace(/\$?\{[^}]*\}|\$\([^)]*\)|`[^`]*`/g, '1')
+  if (/[A-Za-z_]\w*\s+-?[A-Za-z_]/.test(inner)) trip.errors.push({ message: 'it looks like a sum and is none', at })
 }
 
 function substitutionsIn(word: Word): Bit[] {

@@ -1,5 +1,5 @@
 import type { Rules } from '../call.ts'
-import { always, named } from './build.ts'
+import { always, named, wrapper } from './build.ts'
 
 /** Programs that are HIGH however they are called. */
 export const DANGERS: Rules = {
@@ -13,7 +13,31 @@ export const DANGERS: Rules = {
     always('HIGH', 'file.mode', 'changes rights or ownership'),
   ),
   ...named(
-    'sudo doas pkexec gosu su-exec su runuser sg newgrp setpriv capsh machinectl sudoedit visudo run0 runas gsudo kdesu gksudo please calife super dzdo',
+    'sudo doas pkexec gosu su-exec gsudo',
+    wrapper({
+      valued: [
+        '-u',
+        '-g',
+        '-h',
+        '-p',
+        '-C',
+        '-r',
+        '-t',
+        '-T',
+        '-U',
+        '-D',
+        '-R',
+        '--user',
+        '--group',
+        '--chdir',
+        '--host',
+      ],
+      assigns: true,
+      besides: { risk: 'HIGH', code: 'escalate', text: 'runs with the rights of somebody else' },
+    }),
+  ),
+  ...named(
+    'su runuser sg newgrp setpriv capsh machinectl sudoedit visudo run0 runas kdesu gksudo please calife super dzdo',
     always('HIGH', 'escalate', 'runs with the rights of somebody else'),
   ),
   ...named(

@@ -104,6 +104,7 @@ export const WRAPPERS: Rules = {
   ),
   eval: call => {
     const [first] = call.args
+    if (first) call.say('shell.nested', 'MEDIUM', 'eval reads its words as a command', first)
     if (first)
       call.shell({
         ...made(call.args.map(arg => arg.value).join(' '), first),
@@ -112,7 +113,7 @@ export const WRAPPERS: Rules = {
   },
   trap: call => {
     const operands = call.args.filter(arg => !isFlag(arg))
-    if (operands.length > 1 && operands[0]) call.shell(operands[0])
+    if (operands.length > 1 && operands[0] && operands[0].value !== '-') call.shell(operands[0])
   },
   alias: call => {
     for (const arg of call.args) {

@@ -31,7 +31,7 @@ function matchFlag(value: string, flag: string, values: string): string | undefi
     if (!value.startsWith('--')) return undefined
     const equals = value.indexOf('=')
     const name = equals < 0 ? value : value.slice(0, equals)
-    const same = name === flag || (name.length > 3 && flag.startsWith(name))
+    const same = name === flag || (name.length > 2 && flag.startsWith(name))
     return same ? (equals < 0 ? '' : value.slice(equals + 1)) : undefined
   }
   if (value.startsWith('--')) return undefined

@@ -1,0 +1,21 @@
+import type { Assessment, Piece } from '../../domain/assessment.ts'
+
+/** The parse as a small tree, one line a piece with its risk, and under it what was said about it. */
+export function explainTree({ pieces }: Assessment): string[] {
+  return pieces.flatMap(piece => lines(piece, ''))
+}
+
+function lines(piece: Piece, indent: string): string[] {
+  const said = piece.reasons.map(({ risk, code, text }) => `${indent}  - ${risk} ${code}: ${shown(text)}`)
+  return [
+    `${indent}${piece.risk} ${shown(piece.text)}`,
+    ...said,
+    ...piece.pieces.flatMap(inner => lines(inner, `${indent}  `)),
+  ]
+}
+
+/** One line, nothing that a terminal would obey. */
+function shown(text: string): string {
+  const flat = text.replace(/\s+/g, ' ').replace(/[^\x20-\x7e\u00a0-\u{10ffff}]/gu, '?')
+  return flat.length > 100 ? `${flat.slice(0, 99)}…` : flat
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { test } from 'node:test'
+import { classify, openClassifier } from '../../src/policy/classify/classify.ts'
+import { parseShell } from '../../src/policy/shell/parse.ts'
+import { MAX_COMMAND, mayBeSlow, precheck } from '../../src/policy/shell/precheck.ts'
+import { openReader } from '../../src/policy/shell/reader.ts'
+
+const place = { project: '/proj', home: '/home/u' }
+const bash = (command: string) => ({ tool: 'Bash', input: { command }, ...place })
+
+test('a small command is read at once and a long one in a worker, with the same outcome', async () => {
+  using reader = openReader()
+  const small = 'echo one && rm two'
+  assert.ok(!(reader.read(small) instanceof Promise))
+  const long = `echo ${'word '.repeat(1000)}; rm two`
+  const reading = reader.read(long)
+  assert.ok(reading instanceof Promise)
+  assert.deepEqual(await reading, parseShell(long))
+})
+
+test('a long harmless command is judged like a short one', async () => {
+  const { risk, reasons } = await classify(bash(`git commit -m "${'a line of the message. '.repeat(200)}"`))
+  assert.equal(risk, 'MEDIUM')
+  assert.deepEqual(
+    reasons.map(reason => reason.code),
+    ['git.commit'],
+  )
+})
+
+test('what cannot be read in time is HIGH, and the next command is read again', async () => {
+  using classifier = openClassifier({ deadlineMs: 1 })
+  const hostile = await classifier.classify(bash('$['.repeat(MAX_COMMAND / 2)))
+  assert.equal(hostile.risk, 'HIGH')
+  assert.match(hostile.reasons[0]?.text ?? '', /in time/)
+  using patient = openClassifier({ deadlineMs: 5_000 })
+  assert.equal((await patient.classify(bash('$['.repeat(MAX_COMMAND / 2)))).risk, 'HIGH')
+  assert.equal((await patient.classify(bash(`ls ${'x '.repeat(2000)}`))).risk, 'LOW')
+})
+
+test('hostile input never holds the event loop for more than 20 ms', async () => {
+  using classifier = openClassifier()
+  await classifier.classify(bash(`ls ${'x '.repeat(2000)}`))
+  const hostile = ['$[', '$(', '${', '`', '((', '<(', '"$(', '$(( $( ', 'a<<E\n', '{a,', 'case x in ', '[[ a =~ (']
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  const worst: number[] = []
+  for (const opener of hostile) {
+    // A machine under load delays everything: the least of three is what our own code took.
+    let least = Number.POSITIVE_INFINITY
+    for (let round = 0; round < 3; round++) {
+      delay.reset()
+      delay.enable()
+      const { risk } = await classifier.classify(bash(opener.repeat(Math.floor(MAX_COMMAND / opener.length))))
+      delay.disable()
+      assert.equal(risk, 'HIGH', opener)
+      least = Math.min(least, delay.max / 1e6)
+    }
+    worst.push(least)
+  }
+  assert.ok(Math.max(...worst) <= 20 + 1, `held for ${Math.max(...worst).toFixed(1)} ms`)
+})
+
+test('a command over the limit is HIGH without being read', () => {
+  const found = classify(bash(`ls ${'x'.repeat(1_000_000)}`))
+  assert.ok(!(found instanceof Promise))
+  assert.deepEqual([found.risk, found.reasons[0]?.code], ['HIGH', 'shell.too-long'])
+})
+
+test('more than 32 openers are never LOW', async () => {
+  const { risk } = await classify(bash(`echo ${'{a,b} '.repeat(33)}`))
+  assert.notEqual(risk, 'LOW')
+  assert.ok(mayBeSlow('('.repeat(33)))
+  assert.ok(!mayBeSlow('('.repeat(32)))
+})
+
+test('characters that hide or turn text are found where they stand', () => {
+  const at = (command: string) => precheck(command).map(({ code, at }) => [code, at?.[0]])
+  assert.deepEqual(at('ls\u0007'), [['text.control', 2]])
+  assert.deepEqual(at('ls\rx'), [['text.control', 2]])
+  assert.deepEqual(at('ls \u202ex'), [
+    ['text.bidi', 3],
+    ['text.invisible', 3],
+  ])
+  assert.deepEqual(at('l\u200bs'), [['text.invisible', 1]])
+  assert.deepEqual(at('echo \ud800'), [['text.broken', 5]])
+  assert.deepEqual(at('echo "👩‍💻 ☕️ 日本"\r\n\tls'), [])
+})
+
+test('an error in any nested script is an error of the whole', () => {
+  for (const command of [
+    'echo "$(if)"',
+    'echo `fi`',
+    'cat <(done)',
+    'echo "${x:-$(do)}"',
+    'cat <<E\n$(then)\nE',
+    'a[$(fi)]=1',
+  ])
+    assert.ok(parseShell(command).errors.length > 0, command)
+})
+
+test('a here-document without an end, a redirect to nowhere and a sum that is none are errors', () => {
+  for (const command of ['cat <<E\nx', 'ls >', 'echo $((rm x))', '(( rm x ))'])
+    assert.ok(parseShell(command).errors.length > 0, command)
+  for (const command of ['cat <<E\nx\nE', 'ls > x', 'echo $((x + y))', '(( x++ ))'])
+    assert.deepEqual(parseShell(command).errors, [], command)
+})
