@@ -45,6 +45,8 @@ export function judgeFile(arg: Arg, access: Access, { scope, fence, add }: Where
       add({ code: 'write.unknown', risk: 'HIGH', text: `it is not known in which folder ${arg.text} lies`, at })
     return
   }
+  if (access === 'read' && mayHoldSecrets(arg.value, scope.home))
+    add({ code: 'path.maybe-secret', risk: 'MEDIUM', text: `${arg.text} often holds a password or a token`, at })
   // In a pattern only the part before the first wildcard is a path.
   const fixed = arg.glob ? arg.value.replace(/[^/]*[*?[].*$/s, '') : arg.value
   const found = judgePath(fixed === '' ? '.' : fixed, access, { cwd: scope.cwd ?? fence.boundary, fence })
@@ -59,6 +61,12 @@ export function judgeSecret(arg: Arg, where: Where): undefined {
   if (arg.value.length < 3 || !MAYBE_SECRET.test(arg.value)) return
   const add = (reason: Reason) => (reason.code === 'path.secret' ? where.add(reason) : undefined)
   judgeFile(arg, 'read', { ...where, add })
+}
+
+/** Settings of a person or a program that are no secret by name, but often hold one. */
+function mayHoldSecrets(path: string, home: string): boolean {
+  if (path.startsWith(`${home}/.`) && /^\.[\w.-]+$/.test(path.slice(home.length + 1))) return true
+  return /(^|\/)(\.git\/config|wp-config\.php|kubeconfig\S*|config\/database\.yml|local\.settings\.json|\.claude\/settings\.local\.json)$|^\/etc\/(passwd|group)$/.test(path)
 }
 
 /** Saves the look at the disk for words that cannot be a path of a secret. */

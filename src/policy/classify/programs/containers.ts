@@ -178,7 +178,7 @@ function compose(call: Call, args: readonly Arg[]): undefined {
   if (verb === undefined) return call.say('container.read', 'MEDIUM', 'compose')
   if (/^(rm|kill|push)$/.test(verb.value) || (verb.value === 'down' && volumes))
     return call.say('container.destroy', 'HIGH', `compose ${verb.value} removes things`, volumes ?? verb)
-  if (/^(ps|logs|config|images|ls|top|port|version|events|convert)$/.test(verb.value))
+  if (/^(ps|logs|images|ls|top|port|version|events)$/.test(verb.value))
     return call.say('container.read', 'MEDIUM', 'compose looks at containers', verb)
   if (/^(exec|run)$/.test(verb.value)) {
     judgeRights(call)

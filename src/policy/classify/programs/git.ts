@@ -199,9 +199,9 @@ function judgeCommon(call: Call, args: readonly Arg[]): undefined {
     arg => /^(ext|fd|file|testgit|remote-[a-z]+)::|^-oProxy|^ext::/.test(arg.value) || /^[a-z-]+::/.test(arg.value),
   )
   if (remote) call.say('git.exec', 'HIGH', `${remote.text} makes git run a program`, remote)
-  for (const arg of args)
-    if (/^[^-].*(^|\/)\.env|id_rsa|\.pem$/.test(arg.value))
-      call.secret({ ...arg, value: arg.value.replace(/^[^:]*:/, '') })
+  for (const [place, arg] of args.entries())
+    if (!isFlag(arg) && !/^(-[a-zA-Z]*m|--message|--grep|-S|-G|--author|-L|--format|--pretty)$/.test(args[place - 1]?.value ?? ''))
+      call.secret({ ...arg, value: arg.value.slice(arg.value.indexOf(':') + 1) })
 }
 
 type Special = (call: Call, args: readonly Arg[]) => 'said' | undefined

@@ -9,7 +9,7 @@ const DESTROY =
 const READS =
   /(^|[ :.-])(get|list|ls|describe|show|status|info|whoami|version|logs?|events|top|search|view|ps|images|inspect|history|diff|plan|validate|fmt|check|help|explain|api-resources|api-versions|cluster-info|current-context|regions|providers|output|graph|state list|state show|head-object|lookup|find|port|config view|get-contexts)([ :.-]|$)/i
 const SECRET =
-  /(^|[ :.-])(secrets?|secretsmanager|ssm|kms|keyvault|credentials?|access-keys?|print-access-token|print-identity-token|auth print|login|get-login-password|get-secret-value|get-parameters?|tokens?|service-account keys?|auth token|kv get|read op|assume-role|get-session-token|export-credentials|configure)([ :.-]|$)/i
+  /(^|[ :.-])(secrets?|secretsmanager|ssm|kms|keyvault|credentials?|access-keys?|print-access-token|print-identity-token|auth print|login|get-login-password|get-secret-value|get-parameters?|tokens?|service-account keys?|auth token|kv get|read op|assume-role|get-session-token|export-credentials|configure|env (pull|ls|list|get)|env:(list|get|pull)|get values|config:get)([ :.-]|$)/i
 
 const CLOUD: VerbRow[] = [
   [
@@ -105,6 +105,7 @@ export const INFRA: Rules = {
       if (dash >= 0) call.run(call.args.slice(dash + 1))
     }
     const line = operands.map(arg => arg.value).join(' ')
+    if (call.args.some(arg => arg.value === '--raw')) call.say('secret.store', 'HIGH', 'kubectl shows keys', verb)
     if (/^(get|describe) (secrets?|all,secret)( |$|\/)/.test(line))
       return call.say('secret.store', 'HIGH', 'kubectl shows secrets', verb)
     if (

@@ -19,7 +19,7 @@ function search(row: ReaderRow): Rule {
 /** Programs that look at things and print: LOW, with the flags that make them do more. */
 export const READERS: Rules = {
   ...named(
-    'echo true false : test [ pwd seq sleep date uname arch nproc whoami id groups logname tty uptime basename dirname expr factor cal free locale getconf hostid which whereis type times jobs wait ulimit let shift return exit break continue dirs help whatis apropos man info tput clear reset stty getopt getopts w who users lsb_release sw_vers vm_stat numfmt tsort yes getent lscpu lsblk lsusb lspci lsmod dmidecode ps pgrep pidof pstree lsof top vmstat iostat mpstat last printf',
+    'echo true false : test [ pwd seq sleep date uname arch nproc whoami id groups logname tty uptime basename dirname expr factor cal free locale getconf hostid which whereis type times jobs wait ulimit let shift return exit break continue dirs help whatis apropos man info tput clear reset stty getopt getopts w who users lsb_release sw_vers vm_stat numfmt tsort yes getent lscpu lsblk lsusb lspci lsmod dmidecode pgrep pidof pstree lsof top vmstat iostat mpstat last printf',
     text,
   ),
   ...named(
@@ -190,6 +190,10 @@ export const READERS: Rules = {
   hostname: call => {
     if (call.args.some(arg => !arg.value.startsWith('-') || arg.value === '-F' || arg.value === '-b'))
       call.say('system.change', 'HIGH', 'it renames the machine')
+  },
+  ps: call => {
+    const shows = call.args.find(arg => /^[a-z]*e[a-z]*$|^-[A-Za-z]*E/.test(arg.value))
+    if (shows) call.say('env.print', 'MEDIUM', `${shows.text} shows the environment of processes`, shows)
   },
   hash: call => {
     if (call.args.some(arg => /^-[a-z]*p/.test(arg.value)))
