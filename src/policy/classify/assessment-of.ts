@@ -1,5 +1,5 @@
 import { type Assessment, highest, isHigher, type Piece, type Reason } from '../../domain/assessment.ts'
-import { settle } from './walk.ts'
+import { settle } from './pieces.ts'
 
 /** Puts an assessment together: every reason of every piece, the highest first. */
 export function assessmentOf(piece: Piece, normalised: string): Assessment {

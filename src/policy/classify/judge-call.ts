@@ -1,8 +1,8 @@
 import type { Call, Rule } from './call.ts'
 import { nameOf } from './names.ts'
 import { PROGRAMS } from './programs/all.ts'
-import { DANGERS } from './programs/dangers.ts'
-import { onlyAsksForHelp } from './programs/help.ts'
+import { onlyAsksForHelp } from './programs/common/help.ts'
+import { DANGERS } from './programs/system/dangers.ts'
 import { judgeUnknown } from './unknown.ts'
 import type { Arg } from './words/arg.ts'
 

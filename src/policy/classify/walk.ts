@@ -1,18 +1,20 @@
-import type { Piece, Reason } from '../../domain/assessment.ts'
-import { highest } from '../../domain/assessment.ts'
+import type { Piece } from '../../domain/assessment.ts'
 import { type Fence, placeOf } from '../paths/place.ts'
 import { parseShell } from '../shell/parse.ts'
 import { mayBeSlow } from '../shell/precheck.ts'
 import { unread } from '../shell/reader.ts'
 import type { Node, Reading, Redirect, Script, Word } from '../shell/tree.ts'
 import type { Call, Feed } from './call.ts'
-import { judgeAssignment } from './environment.ts'
+import { judgeAssignment } from './effects/environment.ts'
+import { judgeFile, judgeSecret } from './effects/judge-file.ts'
+import { judgeRedirect } from './effects/redirects.ts'
+import { callsItselfApart } from './fork-bomb.ts'
 import { judgeCall, runsWhenEvaluated } from './judge-call.ts'
-import { judgeFile, judgeSecret } from './judge-file.ts'
-import { judgeRedirect } from './redirects.ts'
+import { add, child, childOf, point } from './pieces.ts'
 import { type Arg, HOLE } from './words/arg.ts'
 import { expandWord, expandWords } from './words/expand.ts'
 import { childScope, noteSetters, type Scope } from './words/scope.ts'
+import { bind, textOf } from './words/values.ts'
 
 /** Wrappers in wrappers, scripts in scripts: nobody writes more, and whoever does hides something. */
 const MAX_DEPTH = 8
@@ -273,73 +275,4 @@ export class Walk {
     // Offsets of a nested text mean that text: what is said about it points at the word that holds it.
     point(piece, at)
   }
-}
-
-function point(piece: Piece, at: Arg['at']): undefined {
-  piece.at = at
-  for (const reason of piece.reasons) reason.at = at
-  for (const inner of piece.pieces) point(inner, at)
-}
-
-function bind(name: string, value: Arg | undefined, scope: Scope): undefined {
-  // Words are split elsewhere from here on: nothing unquoted can be told any more.
-  if (name === 'IFS') scope.tainted = true
-  if (value === undefined || !value.known || scope.unknown.has(name)) scope.unknown.add(name)
-  else scope.values.set(name, { value: value.value, glob: value.glob })
-}
-
-/** A word as one text, not split: the right side of `=`, a here-string. */
-function textOf(word: Word, scope: Scope): Arg {
-  const bits = word.bits.map(quote)
-  const [head] = bits
-  // A tilde at the beginning is expanded; everything else counts as quoted, and an empty text is one argument.
-  if (!(head?.is === 'text' && head.value.startsWith('~'))) bits.unshift({ is: 'text', value: '', quoted: true })
-  const parts = expandWord({ ...word, bits }, scope)
-  const [first] = parts
-  if (first === undefined)
-    return { value: '', text: word.text, at: word.at, known: true, glob: false, substituted: false }
-  return parts.length === 1 ? first : { ...first, value: parts.map(one => one.value).join(' ') }
-}
-
-function quote(bit: Word['bits'][number]): Word['bits'][number] {
-  return bit.is === 'variable' ? { ...bit, quoted: true } : bit
-}
-
-function callsItselfApart(nodes: readonly Node[], name: string, apart: boolean): boolean {
-  return nodes.some(node => {
-    switch (node.is) {
-      case 'command': {
-        const bit = node.words[0]?.bits[0]
-        return apart && bit?.is === 'text' && bit.value === name
-      }
-      case 'pipeline':
-        return callsItselfApart(node.parts, name, true)
-      case 'group':
-        return callsItselfApart(node.body, name, apart || node.background)
-      default:
-        return callsItselfApart(node.body, name, apart)
-    }
-  })
-}
-
-function child(parent: Piece, node: { at: Piece['at'] }, text: string): Piece {
-  return childOf(parent, { text, ...(node.at && { at: node.at }) })
-}
-
-function childOf(parent: Piece, { text, at }: { text: string; at?: Arg['at'] }): Piece {
-  const piece: Piece = { text, risk: 'LOW', reasons: [], pieces: [], ...(at && { at }) }
-  parent.pieces.push(piece)
-  return piece
-}
-
-function add(piece: Piece, reason: Reason): undefined {
-  piece.reasons.push(reason)
-}
-
-/** Fills in the risk of every piece from its own reasons and those below it, and gives the reasons of all. */
-export function settle(piece: Piece): Reason[] {
-  const below = piece.pieces.flatMap(settle)
-  const all = [...piece.reasons, ...below]
-  piece.risk = highest(all.map(reason => reason.risk))
-  return all
 }
