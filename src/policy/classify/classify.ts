@@ -1,11 +1,12 @@
 import type { Assessment } from '../../domain/assessment.ts'
+import { type FenceData, fenceFor } from '../paths/fence.ts'
 import type { Fence } from '../paths/place.ts'
 import { realPathOf } from '../paths/real-path.ts'
-import { MAX_COMMAND } from '../shell/precheck.ts'
-import { openReader, type Reader } from '../shell/reader.ts'
+import { mayBeSlow } from '../shell/precheck.ts'
 import { assessTool } from '../tools/assess-tool.ts'
 import { useOf } from '../tools/tool-use.ts'
 import { assessCommand } from './command.ts'
+import { openSlowLane } from './worker/open-worker.ts'
 
 /** A request as the policy looks at it. */
 export interface Question {
@@ -29,6 +30,7 @@ export interface Classifier extends Disposable {
 }
 
 interface Options {
+  /** Follows paths in place of the disk. It cannot cross to the worker: with it, everything is read here and at once. */
   realPath?: Fence['realPath']
   deadlineMs?: number
 }
@@ -36,11 +38,22 @@ interface Options {
 const SAFE_DIRECTORIES = ['src/', 'tests/', 'lib/', 'app/', 'packages/']
 
 /** A classifier with its own worker. It keeps nothing alive and remembers nothing between requests. */
-export function openClassifier({ realPath = realPathOf, deadlineMs }: Options = {}): Classifier {
-  const reader = openReader(deadlineMs === undefined ? {} : { deadlineMs })
+export function openClassifier({ realPath, deadlineMs }: Options = {}): Classifier {
+  const lane = openSlowLane(deadlineMs === undefined ? {} : { deadlineMs })
   return {
-    classify: question => assess(question, reader, realPath),
-    [Symbol.dispose]: () => reader[Symbol.dispose](),
+    classify(question) {
+      const boundary = question.worktree ?? question.project
+      const data: FenceData = { boundary, home: question.home, safe: question.safeDirectories ?? SAFE_DIRECTORIES }
+      const cwd = question.cwd ?? boundary
+      const around = { cwd, fence: fenceFor(data, realPath ?? realPathOf) }
+      const use = useOf(question.tool, question.input)
+      if (use.does !== 'command')
+        return assessTool(use, { tool: question.tool, ownServers: question.ownServers ?? [] }, around)
+      const { command } = use
+      if (realPath !== undefined || !mayBeSlow(command)) return assessCommand(command, around)
+      return lane.assess({ command, cwd, fence: data })
+    },
+    [Symbol.dispose]: () => lane[Symbol.dispose](),
   }
 }
 
@@ -50,27 +63,4 @@ export function classify(question: Question, options: Options = {}): Assessment 
   const assessment = classifier.classify(question)
   if (!(assessment instanceof Promise)) return assessment
   return assessment.finally(() => classifier[Symbol.dispose]())
-}
-
-function assess(question: Question, reader: Reader, realPath: Fence['realPath']): Assessment | Promise<Assessment> {
-  const boundary = question.worktree ?? question.project
-  const seen = new Map<string, string | undefined>()
-  const fence: Fence = {
-    boundary,
-    home: question.home,
-    safe: question.safeDirectories ?? SAFE_DIRECTORIES,
-    // Within one request a path is followed once: rules ask for the same one several times.
-    realPath: path => {
-      if (!seen.has(path)) seen.set(path, realPath(path))
-      return seen.get(path)
-    },
-  }
-  const around = { fence, cwd: question.cwd ?? boundary }
-  const use = useOf(question.tool, question.input)
-  if (use.does !== 'command')
-    return assessTool(use, { tool: question.tool, ownServers: question.ownServers ?? [] }, around)
-  if (use.command.length > MAX_COMMAND) return assessCommand(use.command, undefined, around)
-  const reading = reader.read(use.command)
-  if (reading instanceof Promise) return reading.then(done => assessCommand(use.command, done, around))
-  return assessCommand(use.command, reading, around)
 }

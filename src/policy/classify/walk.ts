@@ -1,8 +1,7 @@
 import type { Piece } from '../../domain/assessment.ts'
 import { type Fence, placeOf } from '../paths/place.ts'
-import { parseShell } from '../shell/parse.ts'
+import { parseShell, unread } from '../shell/parse.ts'
 import { mayBeSlow } from '../shell/precheck.ts'
-import { unread } from '../shell/reader.ts'
 import type { Node, Reading, Redirect, Script, Word } from '../shell/tree.ts'
 import type { Call, Feed } from './call.ts'
 import { judgeAssignment } from './effects/environment.ts'
@@ -170,6 +169,7 @@ export class Walk {
   }
 
   #command(node: Extract<Node, { is: 'command' }>, outer: Spot): undefined {
+    if (this.#budget.commands > MAX_COMMANDS) return
     const piece = child(outer.piece, node, this.#source.slice(node.at[0], node.at[1]))
     const spot = { ...outer, piece }
     if (++this.#budget.commands > MAX_COMMANDS)

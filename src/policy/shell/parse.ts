@@ -7,7 +7,12 @@ export function parseShell(source: string): Reading {
   try {
     return convert(parse(source), source)
   } catch (error) {
-    const message = error instanceof Error ? error.message : 'the parser failed'
-    return { script: { at: [0, source.length], body: [] }, errors: [{ message, at: [0, source.length] }] }
+    return unread(source, error instanceof Error ? error.message : 'the parser failed')
   }
+}
+
+/** What stands in place of a reading that could not be made: an error, which is HIGH. */
+export function unread(source: string, message: string): Reading {
+  const at = [0, source.length] as const
+  return { script: { at, body: [] }, errors: [{ message, at }] }
 }

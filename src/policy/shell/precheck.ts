@@ -33,8 +33,9 @@ export function precheck(command: string): Reason[] {
   return openers(command) > MAX_OPENERS ? [...found, manyOpeners(all)] : found
 }
 
-/** Whether the parser may take long over it: then it is read in a worker that can be ended. */
+/** Whether it may take long to read: then that is done in a worker that can be ended. What is too long is not read at all. */
 export function mayBeSlow(command: string): boolean {
+  if (command.length > MAX_COMMAND) return false
   return command.length > SMALL || openers(command) > MAX_OPENERS
 }
 

@@ -1,4 +1,5 @@
 import type { Assessment, Piece } from '../../domain/assessment.ts'
+import { fitsPattern } from '../paths/wildcard.ts'
 import { parseShell } from '../shell/parse.ts'
 import type { Node } from '../shell/tree.ts'
 
@@ -115,7 +116,5 @@ function plain(word: string): string {
 }
 
 function matchWord(pattern: string, word: string): boolean {
-  if (!pattern.includes('*')) return pattern === word
-  const parts = pattern.split('*').map(part => part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'))
-  return new RegExp(`^${parts.join('.*')}$`, 's').test(word)
+  return pattern.includes('*') ? fitsPattern(pattern.replace(/[?[]/g, '[$&]'), word) : pattern === word
 }

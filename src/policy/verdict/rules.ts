@@ -1,4 +1,5 @@
 import { type Assessment, highest } from '../../domain/assessment.ts'
+import { fitsPattern } from '../paths/wildcard.ts'
 import { allMatch, anyMatches, patternOf } from './pattern.ts'
 
 /** What a person wrote down: an effect, and what it is for. A tool alone means every call of that tool. */
@@ -42,6 +43,5 @@ function risky({ reasons }: Assessment): boolean {
 }
 
 function globMatches(pattern: string, text: string): boolean {
-  const parts = pattern.split('*').map(part => part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'))
-  return new RegExp(`^${parts.join('.*')}$`, 's').test(text)
+  return fitsPattern(pattern.replace(/[?[]/g, '[$&]'), text)
 }

@@ -21,6 +21,12 @@ export function awk(call: Call): undefined {
 
 /** `print (a > b)` compares, `print a > b` writes. */
 function withoutBrackets(text: string): string {
-  const next = text.replace(/\([^()]*\)/g, ' ')
-  return next === text ? text : withoutBrackets(next)
+  let depth = 0
+  let flat = ''
+  for (const letter of text) {
+    if (letter === '(') depth++
+    else if (letter === ')') depth = Math.max(0, depth - 1)
+    else if (depth === 0) flat += letter
+  }
+  return flat
 }

@@ -4,19 +4,17 @@ import { test } from 'node:test'
 import { classify, openClassifier } from '../../src/policy/classify/classify.ts'
 import { parseShell } from '../../src/policy/shell/parse.ts'
 import { MAX_COMMAND, mayBeSlow, precheck } from '../../src/policy/shell/precheck.ts'
-import { openReader } from '../../src/policy/shell/reader.ts'
 
 const place = { project: '/proj', home: '/home/u' }
 const bash = (command: string) => ({ tool: 'Bash', input: { command }, ...place })
 
-test('a small command is read at once and a long one in a worker, with the same outcome', async () => {
-  using reader = openReader()
-  const small = 'echo one && rm two'
-  assert.ok(!(reader.read(small) instanceof Promise))
-  const long = `echo ${'word '.repeat(1000)}; rm two`
-  const reading = reader.read(long)
-  assert.ok(reading instanceof Promise)
-  assert.deepEqual(await reading, parseShell(long))
+test('a small command is judged at once and a long one in a worker, with the same outcome', async () => {
+  using classifier = openClassifier({ deadlineMs: 5_000 })
+  assert.ok(!(classifier.classify(bash('echo one && rm two')) instanceof Promise))
+  const long = bash(`echo ${'word '.repeat(1000)}; rm two`)
+  const slow = classifier.classify(long)
+  assert.ok(slow instanceof Promise)
+  assert.deepEqual(await slow, classify(long, { realPath: path => path }))
 })
 
 test('a long harmless command is judged like a short one', async () => {
@@ -41,7 +39,25 @@ test('what cannot be read in time is HIGH, and the next command is read again', 
 test('hostile input never holds the event loop for more than 20 ms', async () => {
   using classifier = openClassifier()
   await classifier.classify(bash(`ls ${'x '.repeat(2000)}`))
-  const hostile = ['$[', '$(', '${', '`', '((', '<(', '"$(', '$(( $( ', 'a<<E\n', '{a,', 'case x in ', '[[ a =~ (']
+  const hostile = [
+    '$[',
+    '$(',
+    '${',
+    '`',
+    '((',
+    '<(',
+    '"$(',
+    '$(( $( ',
+    'a<<E\n',
+    '{a,',
+    'case x in ',
+    '[[ a =~ (',
+    'ls;',
+    'ls|',
+    'a=1;',
+    '$(ls) ',
+    'for i in 1 2 3 4 5 6 7 8; do ls $i; done; ',
+  ]
   const delay = monitorEventLoopDelay({ resolution: 1 })
   const worst: number[] = []
   for (const opener of hostile) {
