@@ -28,6 +28,7 @@ test('a variable that is set once is followed, one that may have changed is not'
   assert.equal(risk('f=.env; cat "$f"'), 'HIGH')
   assert.equal(risk('x=ls; $x'), 'LOW')
   assert.equal(risk('x=ls; [ a ] && x=rm; $x y'), 'HIGH')
+  assert.equal(risk('x=rm; [ a ] && x=ls; $x y'), 'HIGH')
   assert.equal(risk('x=ls; read x; $x'), 'HIGH')
   assert.equal(risk('x=ls; . ./other.sh; $x'), 'HIGH')
   assert.equal(risk('for c in ls pwd; do $c; done'), 'LOW')
@@ -55,6 +56,13 @@ test('a program is known by a bare name or a system path, never by the end of an
   assert.equal(risk('/tmp/npm test'), 'HIGH')
   assert.equal(risk('RM x'), 'HIGH')
   assert.equal(risk('NPM test'), 'MEDIUM')
+})
+
+test('a function is as risky as its body, wherever it is called', () => {
+  assert.equal(risk('f() { echo hi; }; f'), 'LOW')
+  assert.equal(risk('f() { rm x; }; f'), 'HIGH')
+  assert.equal(risk('npm() { "$@"; }; npm test'), 'HIGH')
+  assert.equal(risk(':(){ :|:& };:'), 'HIGH')
 })
 
 test('wrappers in wrappers end at eight', () => {

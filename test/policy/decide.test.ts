@@ -116,6 +116,7 @@ test('an allow rule is for commands that match word by word, all of them', async
   const rules = [{ effect: 'allow', tool: 'Bash', match: 'npx evil *' } as const]
   assert.equal((await decided('npx evil && npx other', { rules })).verdict, 'ask')
   assert.equal((await decided('npx evil "$(npx other)"', { rules })).verdict, 'ask')
+  assert.equal((await decided('A=$(npx other) npx evil a', { rules })).verdict, 'ask')
   assert.equal((await decided('npx other evil', { rules })).verdict, 'ask')
 })
 
