@@ -62,7 +62,7 @@ export function aboveMax(judged: readonly Judged[]): Judged[] {
   return judged.filter(({ row, risk }) => rank(risk) > rank(row.max))
 }
 
-export function aboveIdeal(judged: readonly Judged[]): Judged[] {
+function aboveIdeal(judged: readonly Judged[]): Judged[] {
   return judged.filter(({ row, risk }) => rank(risk) > rank(row.ideal))
 }
 

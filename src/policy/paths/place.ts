@@ -30,7 +30,7 @@ export function placeOf(path: string, cwd: string, fence: Fence): Place {
 }
 
 /** Whether `path` is `folder` or lies in it; both absolute. A sibling that begins with the folder's name does not. */
-export function isInside(path: string, folder: string): boolean {
+function isInside(path: string, folder: string): boolean {
   if (path === folder) return true
   if (path.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return !path.includes(`${sep}..`)
   const step = relative(folder, path)

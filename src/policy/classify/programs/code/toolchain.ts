@@ -11,7 +11,7 @@ const LOADS =
   /^(-c|--config|--configfile|--config-file|--rulesdir|--resolve-plugins-relative-to|--plugin|--parser|--require|-r|--import|--loader|--setup-?files.*|--reporter|--reporters|--formatter|-f|--format|--preset|--env|--environment|--testRunner|--runner|--resolver|--transform|--global-?setup|--project|-p|--tsconfig|--ignore-path)(=|$)/
 
 /** A tool that builds, tests or checks the project, as `npm test` would: LOW inside it. */
-export function tool(extra: { medium?: RegExp; high?: RegExp; loads?: boolean } = {}): Rule {
+function tool(extra: { medium?: RegExp; high?: RegExp; loads?: boolean } = {}): Rule {
   return call => {
     judgeToolWords(call, call.args)
     for (const [place, arg] of call.args.entries()) {
@@ -101,7 +101,7 @@ export const TOOLCHAIN: Rules = {
     'mvn mvnw mvnd ant sbt gradle gradlew lein mill bazel bazelisk buck buck2 pants ninja meson scons waf xmake b2 bjam xcodebuild stack cabal flutter dart elm dune opam rebar3 gleam roc nimble shards swiftlint swiftformat fastlane pod',
     tool({
       medium:
-        /^(deploy.*|publish.*|release.*|install|upload.*|-I|--init-script.*|-f|--file|-p|--project-dir|-D.*exec.*|exec:.*|run|clean|uploadArchives|-b|--build-file|shutdown|-s|--settings|.*=\/.*)$/,
+        /^(deploy.*|publish.*|release.*|install|upload.*|-I|--init-script.*|-f|--file|-p|--project-dir|-D.*exec.*|exec|exec:.*|run|repl|script|eval|ghci|clean|uploadArchives|-b|--build-file|shutdown|-s|--settings|.*=\/.*)$/,
       high: /^(-I|--init-script|-javaagent.*|-Dmaven\.ext\.class\.path.*|--init-script=.*|--run_under.*|publish.*|deploy|release:.*)$/,
     }),
   ),

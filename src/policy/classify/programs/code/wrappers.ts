@@ -44,7 +44,11 @@ export const WRAPPERS: Rules = {
     for (const arg of call.args) if (!isFlag(arg) && !/^\d+$/.test(arg.value)) call.shell(arg)
     call.say('bench', 'MEDIUM', 'hyperfine runs commands many times')
   },
-  watch: wrapper({ valued: ['-n', '--interval', '-q', '--equexit'], joins: true }),
+  watch: wrapper({
+    valued: ['-n', '--interval', '-q', '--equexit'],
+    joins: true,
+    besides: { risk: 'MEDIUM', code: 'wrapper', text: 'runs a command again and again' },
+  }),
   ...named('xvfb-run', wrapper({ valued: ['-n', '-s', '-e', '-f', '-p', '-w', '--server-args', '--server-num'] })),
   'systemd-run': wrapper({
     valued: ['-u', '-p', '-E', '-t', '--unit', '--property', '-M'],

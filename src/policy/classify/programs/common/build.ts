@@ -56,7 +56,7 @@ export function reader(row: ReaderRow = {}): Rule {
     const files = row.operands === 'pattern-first' ? afterPattern(operands, args) : operands
     for (const [place, arg] of files.entries()) {
       if (row.writesFrom !== undefined && place >= row.writesFrom) judgeWriteFlag(call, arg, arg)
-      else call.path(arg, 'read')
+      else call.path(arg.value.startsWith('@') ? { ...arg, value: arg.value.slice(1) } : arg, 'read')
     }
     if (row.deep && (row.deep === 'always' || findFlag(args, row.deep, shorts)))
       for (const arg of files) judgeDeep(call, arg)

@@ -121,7 +121,7 @@ export const FILES: Rules = {
   }),
 }
 
-export function writes(call: Call, places: Arg[], code: string, text: string): undefined {
+function writes(call: Call, places: Arg[], code: string, text: string): undefined {
   call.say(code, 'MEDIUM', `${call.name} ${text}`)
   for (const arg of places) call.path(arg, 'write')
 }

@@ -3,7 +3,7 @@ import { named, type ReaderRow, reader } from '../common/build.ts'
 
 const text = reader({ operands: 'text' })
 
-export const files = reader()
+const files = reader()
 
 /** A search of whole trees: with what is hidden or ignored it finds secrets too. */
 function search(row: ReaderRow): Rule {
@@ -24,7 +24,7 @@ export const READERS: Rules = {
     text,
   ),
   ...named(
-    'cat head tac rev nl wc stat readlink realpath cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum b2sum md5 od hexdump strings file ls dir vdir du df exa eza lsd bat batcat tokei cloc scc cut paste join comm cmp column fold fmt expand unexpand tr zcat bzcat xzcat gzcat zstdcat lz4cat colrm look pr base32 basenc nm ldd objdump readelf size otool mdls jsonlint csvlook glow mdcat diffstat dust duf identify mediainfo sha256 vdiff locate mlocate plocate',
+    'cat head tac rev nl wc stat readlink realpath cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum b2sum md5 od hexdump strings file ls dir vdir du df exa eza lsd tokei cloc scc cut paste join comm cmp column fold fmt expand unexpand tr zcat bzcat xzcat gzcat zstdcat lz4cat colrm look pr base32 basenc nm ldd objdump readelf size otool mdls jsonlint csvlook glow mdcat diffstat dust duf identify mediainfo sha256 vdiff locate mlocate plocate',
     files,
   ),
   printf: reader({ operands: 'text', exec: [] }),
@@ -196,6 +196,13 @@ export const READERS: Rules = {
     const shows = call.args.find(arg => /^[a-z]*e[a-z]*$|^-[A-Za-z]*E/.test(arg.value))
     if (shows) call.say('env.print', 'MEDIUM', `${shows.text} shows the environment of processes`, shows)
   },
+  ...named(
+    'bat batcat',
+    reader({
+      exec: ['--pager', '--config-file'],
+      valued: ['-r', '-l', '-H', '--theme', '--style', '--language', '--line-range', '--color', '--paging', '--wrap'],
+    }),
+  ),
   hash: call => {
     if (call.args.some(arg => /^-[a-z]*p/.test(arg.value)))
       call.say('shell.extend', 'HIGH', 'hash -p gives a name another program')

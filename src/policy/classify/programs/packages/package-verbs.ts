@@ -67,6 +67,7 @@ function ownFlags(before: readonly Arg[], verb: Arg | undefined, line: string, r
 function judgeFlags(call: Call, before: readonly Arg[], row: Manager): undefined {
   for (const arg of before) {
     if (!isFlag(arg)) continue
+    judgeToolWords(call, [arg])
     if (!arg.known && arg.value.startsWith('\0'))
       call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
     if (row.highFlags?.test(arg.value))

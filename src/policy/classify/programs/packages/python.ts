@@ -133,7 +133,7 @@ function judgePythonPackages(call: Call, packages: readonly Arg[]): undefined {
 export function pytest(call: Call): undefined {
   const odd = call.args.find(
     arg =>
-      /^(-p|-o|-c|--(override-ini|basetemp|confcutdir|rootdir|config-file|import-mode|pyargs|debug|junit-?xml|result-log|log-file|pastebin|pdb|pdbcls|trace-config|cov-config|html|report-log))(=|$)/.test(
+      /^(-p|-o|-c|--(override-ini|basetemp|confcutdir|rootdir|config-file|import-mode|pyargs|debug|junit-?xml|result-log|log-file|pastebin|pdb|pdbcls|trace|trace-config|cov-config|html|report-log))(=|$)/.test(
         arg.value,
       ) || /^-[pc]./.test(arg.value),
   )
