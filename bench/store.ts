@@ -7,10 +7,10 @@ import { openStore } from '../src/store/open.ts'
 import type { BenchRow } from './row.ts'
 
 const BATCH = 500
-const BATCHES = 40
-const SINGLES = 4000
-/** Rounds alternate between us and the peer, so that a busy moment of the machine hits both; the best of each counts. */
-const ROUNDS = 5
+const BATCHES = 12
+const SINGLES = 800
+/** Many short rounds, ours and the peer's by turns: a busy moment of the machine hits few of them, and the best of each counts. */
+const ROUNDS = 25
 
 /** Events stored per second through `append`, against prepared inserts of the same rows on bare `node:sqlite`. */
 export async function benchStore(): Promise<BenchRow[]> {

@@ -9,10 +9,8 @@ if (major < 24) {
   )
   process.exit(1)
 }
-import('node:module').then(m => {
-  m.enableCompileCache()
-  var fs = process.getBuiltinModule('node:fs')
-  // The published package has no src; a checkout runs its source even when a build lies beside it.
-  var source = new URL('../src/cli/main.ts', import.meta.url)
-  return import(fs.existsSync(source) ? source.href : new URL('../dist/cli/main.js', import.meta.url).href)
-})
+process.getBuiltinModule('node:module').enableCompileCache()
+// The published package has no src; a checkout runs its source even when a build lies beside it.
+var source = new URL('../src/cli/main.ts', import.meta.url)
+var built = new URL('../dist/cli/main.js', import.meta.url)
+import(process.getBuiltinModule('node:fs').existsSync(source) ? source.href : built.href)

@@ -7,10 +7,10 @@ import { svgOf } from './picture/svg.ts'
 import { ROOT } from './places.ts'
 
 // docs/demo.svg is what `pcc demo` really printed, through a terminal of a fixed width.
-const COLUMNS = 92
+const COLUMNS = 98
 const home = mkdtempSync(join(tmpdir(), 'pcc-picture-'))
 try {
-  const rows = screenOf(record()).map(withoutTemporaryPaths)
+  const rows = screenOf(record(), COLUMNS).map(withoutTemporaryPaths)
   while (rows.at(-1)?.length === 0) rows.pop()
   writeFileSync(join(ROOT, 'docs/demo.svg'), svgOf({ rows, columns: COLUMNS, title: 'npm run demo' }))
 } finally {

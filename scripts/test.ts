@@ -13,6 +13,7 @@ import { selectTests } from './testing/select.ts'
 // npm test [-- words]: a word is a folder, a file or a part of a path; what begins with a dash goes to `node --test`.
 // Every process of the run carries its marker and lives under its folder; one that outlives the run turns it red.
 
+const INTERRUPTED = 130
 const root = process.cwd()
 const { files, flags } = selectTests(root, process.argv.slice(2))
 if (files.length === 0) {
@@ -25,13 +26,14 @@ if (files.length === 0) {
 const marker = { name: 'PCC_TEST_RUN', value: secretId(12) }
 const folder = mkdtempSync(join(tmpdir(), 'pcc-'))
 const outcome = await runTests()
-const left = await endLeftovers({ marker, folder })
+const left = await endLeftovers({ marker, folder, graceMs: outcome === INTERRUPTED ? 500 : 5_000 })
 rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
 for (const { pid, command } of left) {
   process.stdout.write(styleText('red', `left running, now ended: ${pid} ${command.slice(0, 200)}\n`))
 }
-if (left.length > 0)
+if (left.length > 0) {
   process.stdout.write(styleText('red', `The run fails: ${left.length} of its processes outlived it.\n`))
+}
 process.exitCode = left.length > 0 && outcome === 0 ? 1 : outcome
 
 /** Two at once: tests with a real agent take most of two cores. */
@@ -57,6 +59,6 @@ async function runTests(): Promise<number> {
     })
   }
   const [code] = await once(child, 'exit')
-  if (interrupted) return 130
+  if (interrupted) return INTERRUPTED
   return typeof code === 'number' ? code : 1
 }

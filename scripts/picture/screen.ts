@@ -6,8 +6,8 @@ export interface Cell {
   style: Style
 }
 
-/** What a terminal of unlimited height would show after this output: the few control sequences that our own output uses. */
-export function screenOf(output: string): Cell[][] {
+/** What a terminal of this width and unlimited height shows after some output: the few sequences that ours uses. */
+export function screenOf(output: string, columns = 80): Cell[][] {
   const rows: Cell[][] = [[]]
   let row = 0
   let column = 0
@@ -24,7 +24,10 @@ export function screenOf(output: string): Cell[][] {
     } else if (control !== undefined) continue
     else if (text === '\r') column = 0
     else if (text === '\n') row += 1
-    else if (text >= ' ') column += put(line(row), column, { text, style })
+    else if (text >= ' ') {
+      if (column + widthOf(text) > columns) [row, column] = [row + 1, 0]
+      column += put(line(row), column, { text, style })
+    }
     line(row)
   }
   return rows.map(cells => withoutTrailingBlanks(cells))

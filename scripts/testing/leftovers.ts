@@ -5,24 +5,29 @@ import { commandOf } from '../../src/base/process/process-table.ts'
 import { isAlive, startTimeOf } from '../../src/base/process/start-time.ts'
 import { type FoundProcess, findMarked } from '../../src/base/process/sweep.ts'
 
-/** A guardian whose owner just ended needs a moment for its sweep; what is there after this long was forgotten. */
-const GRACE_MS = 5_000
-
 interface Run {
   marker: Marker
   /** The run's temporary folder: agents get an environment of their own without the marker, but their home is in it. */
   folder: string
+  /** A guardian whose owner just ended needs a moment for its sweep; what is there after this long was forgotten. */
+  graceMs: number
 }
 
 /** Ends, by their numbers, the processes of a finished run that did not go by themselves, and tells which they were. */
 export async function endLeftovers(run: Run): Promise<FoundProcess[]> {
-  const deadline = Date.now() + GRACE_MS
+  const left = await untilNone(run, run.graceMs)
+  for (const one of left) if (await isAlive(one)) end(one.pid)
+  await untilNone(run, 1_000)
+  return left
+}
+
+async function untilNone(run: Run, patienceMs: number): Promise<FoundProcess[]> {
+  const deadline = Date.now() + patienceMs
   let left = await findLeftovers(run)
   while (left.length > 0 && Date.now() < deadline) {
-    await sleep(100)
+    await sleep(50)
     left = await findLeftovers(run)
   }
-  for (const one of left) if (await isAlive(one)) end(one.pid)
   return left
 }
 

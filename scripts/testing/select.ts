@@ -1,5 +1,5 @@
-import { globSync, statSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { globSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
 
 /** The test files that the words of the command line mean, and the flags among them; all files when there is no word. */
 export function selectTests(root: string, words: string[]): { files: string[]; flags: string[] } {
@@ -12,10 +12,5 @@ export function selectTests(root: string, words: string[]): { files: string[]; f
 
 function means(root: string, word: string, file: string): boolean {
   const path = relative(root, resolve(root, word))
-  if (isDirectory(join(root, path))) return file.startsWith(`${path}/`)
-  return file === path || file.includes(word)
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  return file === path || file.startsWith(`${path}/`) || file.includes(word)
 }

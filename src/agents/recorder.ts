@@ -7,9 +7,11 @@ export type Note =
   | { pcc: 'prompt'; text: string }
   | { pcc: 'pause' }
   | { pcc: 'interrupt' }
+  /** A call wants to happen; the answer follows as an `ask`. */
+  | { pcc: 'call'; request: Request }
   | { pcc: 'ask'; kind: 'permission'; request: Request; reply: Verdict | Park }
   | { pcc: 'ask'; kind: 'question'; request: Question; reply: Answer | Park }
-  /** `closed` by its owner, or by itself because a call was parked. */
+  /** Closed by its owner, or gone by itself: parked, crashed or never started. */
   | { pcc: 'ended'; by: 'owner' | 'agent'; failure?: Failure | undefined }
 
 export interface Recorder {

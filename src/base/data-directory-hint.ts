@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+// An ESM import of a built-in reads all its exports, which the hot commands would pay for at every start.
+const { readFileSync } = process.getBuiltinModule('node:fs')
 
 /**
  * Whether a config file can possibly move the data directory, without reading it as TOML: the hot commands must not pay

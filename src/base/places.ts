@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+// An ESM import of a built-in reads all its exports, which the hot commands would pay for at every start.
+const { homedir } = process.getBuiltinModule('node:os')
+const { join, resolve } = process.getBuiltinModule('node:path')
 
 /** Where everything of one installation lies. Another data directory is another daemon, with its own run and logs. */
 export interface Places {
@@ -47,6 +47,8 @@ export function placesFor({ env, configFile, dataDir }: PlaceOptions): Places {
 function socketIn(run: string): string {
   const inside = join(run, 'pcc.sock')
   if (Buffer.byteLength(inside) <= 100) return inside
+  // Loaded here only: hot commands would pay 5 ms for it at every start.
+  const { createHash } = process.getBuiltinModule('node:crypto')
   const name = createHash('sha256').update(run).digest('hex').slice(0, 16)
   return join(`/tmp/pcc-${process.getuid?.() ?? 0}`, `${name}.sock`)
 }

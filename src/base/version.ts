@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+// An ESM import of a built-in reads all its exports, which the hot commands would pay for at every start.
+const { readFileSync } = process.getBuiltinModule('node:fs')
 
 /** The version of this program. package.json stands two folders up both from src/base and from dist/base. */
 export function programVersion(): string {

@@ -1,22 +1,20 @@
-import { readFileSync } from 'node:fs'
-import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { IncomingMessage } from 'node:http'
 import { AppError, messageOf } from '../base/errors.ts'
 import type { Places } from '../base/places.ts'
 import { programVersion } from '../base/version.ts'
 import type { Health } from '../domain/api.ts'
-import type { StoredEvent } from '../domain/event.ts'
-import { startDaemon } from './daemon-start.ts'
+import type { Connection } from './connection/connection.ts'
+import { serverSentEvents } from './connection/server-sent.ts'
 import { remoteError, warnOfVersion } from './report.ts'
-import { serverSentEvents } from './server-sent.ts'
 
-/** The daemon as the commands see it. Errors it answers with are thrown with its own words. */
-export interface Client {
+// Half the start-up of a command is reading every export of `node:http`, which an ESM import does and this does not.
+const { readFileSync } = process.getBuiltinModule('node:fs')
+const { request: httpRequest } = process.getBuiltinModule('node:http')
+const { setTimeout: sleep } = process.getBuiltinModule('node:timers/promises')
+
+/** The daemon as the commands see it. */
+export interface Client extends Connection {
   health: Health
-  request<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>
-  /** Follows the event stream until the daemon closes it or the signal is raised. */
-  stream(path: string, options: { after: number; signal: AbortSignal }): AsyncIterable<StoredEvent>
 }
 
 export interface ClientOptions {
@@ -45,7 +43,7 @@ async function upDaemon(places: Places, env: ClientOptions['env']): Promise<Heal
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const health = await healthOf(places)
     if (health?.status === 'ok') return health
-    if (!health) await startDaemon(places, env)
+    if (!health) await (await import('./connection/start-daemon.ts')).startDaemon(places, env)
     for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(40)) {
       const now = await healthOf(places)
       if (now?.status === 'ok') return now
@@ -69,13 +67,13 @@ function clientOf(places: Places, health?: Health): Client {
     health: health as Health,
     async request<T>(method: string, path: string, body?: unknown) {
       const reply = await send(method, path, { body })
-      const answer: unknown = parsed(await text(reply))
+      const answer: unknown = parsed(await textOf(reply))
       if ((reply.statusCode ?? 500) >= 400) throw remoteError(answer)
       return answer as T
     },
     async *stream(path, { after, signal }) {
       const reply = await send('GET', path, { signal, headers: { 'last-event-id': String(after) } })
-      if ((reply.statusCode ?? 500) >= 400) throw remoteError(parsed(await text(reply)))
+      if ((reply.statusCode ?? 500) >= 400) throw remoteError(parsed(await textOf(reply)))
       yield* serverSentEvents(reply, signal)
     },
   }
@@ -114,6 +112,12 @@ function open(
     )
     request.end(payload)
   })
+}
+
+async function textOf(reply: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of reply.setEncoding('utf8')) text += chunk
+  return text
 }
 
 function tokenIn(file: string): string {

@@ -36,8 +36,12 @@ interface GlobalOptions {
 }
 
 /** The context of a command, from its own and the global options. */
-export async function contextOf(command: Command): Promise<Context> {
-  const options = command.optsWithGlobals<GlobalOptions>()
+export function contextOf(command: Command): Promise<Context> {
+  return contextFrom(command.optsWithGlobals<GlobalOptions>())
+}
+
+/** The context from options that are read already. */
+export async function contextFrom(options: GlobalOptions): Promise<Context> {
   const { env } = process
   const quiet = options.quiet === true
   return {

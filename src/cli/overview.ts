@@ -16,15 +16,12 @@ export async function overview(program: Command): Promise<void> {
     const { sessions } = await client.request<{ sessions: SessionView[] }>('GET', '/sessions')
     const open = sessions.filter(session => OPEN.has(session.status))
     const waiting = open.filter(session => session.asks.length > 0 || session.status === 'waiting_input')
+    const need = waiting.length === 0 ? 'nothing needs you' : `${waiting.length} of them need you`
     out(
-      `${count(open.length, 'open session')} of ${sessions.length}; ${waiting.length === 0 ? 'nothing needs you' : `${waiting.length} need you`}.`,
+      `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${sessions.length} in all; ${need}.`,
     )
     if (open.length > 0) for (const line of listTable(open, terminal, Date.now())) out(line)
   }
   out('')
   out(program.helpInformation().trimEnd())
-}
-
-function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? '' : 's'}`
 }

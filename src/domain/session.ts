@@ -204,6 +204,8 @@ export interface OpenSession {
   settingSources: ('user' | 'project' | 'local')[]
   /** No MCP servers from files: the project's are not trusted. */
   strictMcp?: boolean | undefined
+  /** No hook from settings files may run, because one of them could change a call after it was judged. */
+  hooksOff?: boolean | undefined
   /** Keeps the vendor's raw messages, one JSON object a line. */
   record?: string | undefined
   /** `auto` uses a PID namespace where the system allows one. */
@@ -217,6 +219,8 @@ export interface Driver {
   readonly agent: string
   open(options: OpenSession): Promise<Session>
   warm(options: OpenSession): Promise<void>
+  /** Ends the process that waits for these options, if one does: they are not needed any more. */
+  cool(options: OpenSession): Promise<void>
   /** Ends warm processes; open sessions are their openers' to close. */
   close(): Promise<void>
 }

@@ -4,6 +4,9 @@ import type { AnswerAsk, OpenAsk } from '../domain/api.ts'
 /** What came back: a person's answer, or why there is none. */
 export type Reply = { answered: AnswerAsk } | { unanswered: 'nobody' | 'withdrawn' }
 
+/** A terminal that stays silent this long has nobody before it. Shorter than the driver's own hour, whose end is a plain refusal. */
+const PATIENCE_MS = 50 * 60_000
+
 interface Waiting {
   ask: OpenAsk
   settle(reply: Reply): void
@@ -21,6 +24,11 @@ interface Desk {
  */
 export class Terminals {
   readonly #desks = new Map<string, Desk>()
+  readonly #patienceMs: number
+
+  constructor({ patienceMs = PATIENCE_MS }: { patienceMs?: number } = {}) {
+    this.#patienceMs = patienceMs
+  }
 
   /** Counts a person in; the returned function counts them out, once. */
   attach(session: string): () => void {
@@ -45,7 +53,10 @@ export class Terminals {
     const { waiting } = this.#desk(session)
     return new Promise(resolve => {
       const withdraw = () => settle({ unanswered: 'withdrawn' })
+      const timer = setTimeout(() => settle({ unanswered: 'nobody' }), this.#patienceMs)
+      timer.unref()
       const settle = (reply: Reply) => {
+        clearTimeout(timer)
         waiting.delete(ask.ask_id)
         signal.removeEventListener('abort', withdraw)
         this.#tidy(session)

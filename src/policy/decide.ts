@@ -1,4 +1,5 @@
 import type { Request, Risk, Verdict } from '../domain/session.ts'
+import { allowedByRule } from './allowed-tools.ts'
 import { commandRisk } from './command-risk.ts'
 import { isTooWide, type Located, locate, type World } from './paths.ts'
 import { globLooksSensitive, sensitivePart } from './sensitive.ts'
@@ -11,6 +12,8 @@ export interface PolicyContext {
   realPath: World['realPath']
   /** `permissions.auto_approve_low_risk`: off means that even a read inside the project is asked about. */
   autoApproveLow: boolean
+  /** `--allowed-tools` of who started the session. */
+  allowedTools?: readonly string[] | undefined
 }
 
 /**
@@ -20,6 +23,10 @@ export interface PolicyContext {
 export function decide(request: Request, context: PolicyContext): Verdict {
   const found = judge(useOf(request.tool, request.input), request, context)
   if (found.risk === 'LOW' && context.autoApproveLow) return { ...found, verdict: 'allow', confidence: 1, by: 'policy' }
+  const rule = allowedByRule(request, found.risk, context.allowedTools ?? [])
+  if (rule !== undefined) {
+    return { risk: found.risk, reason: `--allowed-tools ${rule}`, verdict: 'allow', confidence: 1, by: 'rule' }
+  }
   return { ...found, verdict: 'ask', confidence: 1, by: 'policy' }
 }
 

@@ -1,4 +1,4 @@
-import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 /** Where a path of a tool call leads. `strange` paths are spelled so that the agent may read them differently than we do. */
 export type Located =
@@ -20,12 +20,30 @@ export interface World {
 export function locate(path: string, world: World): Located {
   const strange = strangeSpelling(path)
   if (strange) return { where: 'strange', why: strange }
-  const spelled = resolve(world.cwd, expandHome(path, world.home))
-  const real = world.realPath(spelled)
-  if (real === undefined) return { where: 'strange', why: 'it cannot be told where it leads' }
-  return isInside(real, world.project)
-    ? { where: 'inside', relative: relative(world.project, real) }
-    : { where: 'outside', path: real }
+  const spelled = expandHome(path, world.home)
+  const tidied = world.realPath(resolve(world.cwd, spelled))
+  // "link/.." is the link's own folder to a program that tidies paths and the target's parent to the system: both must hold.
+  const walked = spelled.includes('..') ? walk(spelled, world) : tidied
+  if (tidied === undefined || walked === undefined) return { where: 'strange', why: 'it cannot be told where it leads' }
+  const outside = [tidied, walked].find(real => !isInside(real, world.project))
+  if (outside !== undefined) return { where: 'outside', path: outside }
+  if (tidied !== walked) return { where: 'strange', why: 'it can be read in two ways' }
+  return { where: 'inside', relative: relative(world.project, tidied) }
+}
+
+/** Step by step as the system does it: each `..` leaves the folder that the path before it really leads to. */
+function walk(path: string, world: World): string | undefined {
+  let here: string | undefined = isAbsolute(path) ? '/' : world.cwd
+  for (const step of path.split('/')) {
+    if (here === undefined) return undefined
+    if (step === '..') here = parentOf(world.realPath(here))
+    else if (step !== '' && step !== '.') here = join(here, step)
+  }
+  return here === undefined ? undefined : world.realPath(here)
+}
+
+function parentOf(real: string | undefined): string | undefined {
+  return real === undefined ? undefined : dirname(real)
 }
 
 /** Whether `path` is `folder` or lies in it; both absolute. A sibling that begins with the folder's name does not. */

@@ -1,4 +1,5 @@
 import { realpath, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { Places } from '../base/places.ts'
@@ -41,8 +42,13 @@ export async function grantTrust(places: Places, shown: TrustStatus, clock: Cloc
   keepAgreement(places, shown.project, agreement)
 }
 
-/** Takes a yes back; false when there was none. */
+/** Takes a yes back, also for a project that is gone; false when there was none. */
 export async function revokeTrust(places: Places, directory: string): Promise<boolean> {
+  const gone = await realpath(directory).then(
+    () => false,
+    () => true,
+  )
+  if (gone && keepAgreement(places, resolve(directory), undefined)) return true
   return keepAgreement(places, await projectAt(directory), undefined)
 }
 

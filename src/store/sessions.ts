@@ -57,12 +57,12 @@ async function listSessions(db: Kysely<Tables>, project: string | undefined): Pr
 async function resolveSession(db: Kysely<Tables>, ref: string): Promise<SessionRow> {
   if (ref === '') throw new AppError('session_unknown', { ref })
   const sessions = db.selectFrom('sessions').selectAll().orderBy('created_at', 'desc').limit(MATCHES_SHOWN)
-  const whole = [
+  const ways = [
     sessions.where('id', 'in', [ref, `s-${ref}`]),
     sessions.where('name', '=', ref),
     sessions.where(({ or }) => or([startsWith('id', ref), startsWith('id', `s-${ref}`), startsWith('name', ref)])),
   ]
-  for (const select of whole) {
+  for (const select of ways) {
     const [found, ...others] = await select.execute()
     if (!found) continue
     if (others.length === 0) return fromSessionRow(found)

@@ -1,5 +1,5 @@
 /** More of one text than anybody reads back from a log; the whole of it is in the agent's own transcript. */
-export const MAX_STORED_TEXT = 20_000
+const MAX_STORED_TEXT = 20_000
 
 /** A text cut to `max` characters, saying so. */
 export function capText(text: string, max = MAX_STORED_TEXT): string {

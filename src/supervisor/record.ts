@@ -5,6 +5,8 @@ import type { Parts, Run, Step } from './run.ts'
  * may be computed while this one is being written, counts on from it; the store keeps the order.
  */
 export async function record(run: Run, parts: Parts, step: Step): Promise<void> {
+  // An ask that is withdrawn by the session's own end may come back after it: an ended row stays as it is.
+  if (run.row.state === 'ended') return
   run.row = { ...run.row, ...step.patch }
   if (step.events.length === 0 && Object.keys(step.patch).length === 0) return
   await parts.store.transaction(async tx => {

@@ -1,10 +1,11 @@
 import { AppError, messageOf } from '../base/errors.ts'
+import { startTimeOf } from '../base/process/start-time.ts'
 import type { Failure, Session } from '../domain/session.ts'
 import { asksFor } from './asks.ts'
 import { endingOf, endingOfClosed, failedEnding } from './ending-of.ts'
 import { stepFor } from './events/step-for.ts'
 import { record } from './record.ts'
-import type { Ending, Parts, Run } from './run.ts'
+import type { Ending, Parts, Run, Step } from './run.ts'
 
 /**
  * The loop of one session: opens the agent, stores what it does, and returns how it ended. It never throws; the agent's
@@ -33,11 +34,18 @@ async function follow(session: Session, run: Run, parts: Parts): Promise<Ending>
   for await (const event of session.events) {
     if (event.kind === 'turn_ended') run.over = true
     await record(run, parts, stepFor(event, run))
+    if (event.kind === 'started') await record(run, parts, await processOf(session))
     run.log.debug({ kind: event.kind }, 'agent event')
     if (event.kind === 'turn_ended') return endingOf(event, run)
     if (event.kind === 'ended') return endingOfClosed(event, run)
   }
   return endingOfClosed({ kind: 'ended', reason: 'closed' }, run)
+}
+
+/** The agent's process, told apart from a later one of the same number by its start. */
+async function processOf({ pid }: Session): Promise<Step> {
+  if (pid === undefined) return { events: [], patch: {} }
+  return { events: [], patch: { agent_pid: pid, agent_started: (await startTimeOf(pid)) ?? null } }
 }
 
 function failureOf(error: unknown): Failure {

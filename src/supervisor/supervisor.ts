@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../base/errors.ts'
 import { secretId, shortId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
@@ -7,12 +6,16 @@ import type { NewEvent } from '../domain/event.ts'
 import type { Answer } from '../domain/session.ts'
 import type { Tx } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
-import { checkProject } from './check-project.ts'
-import { type Preparation, type PrepareParts, prepare } from './prepare.ts'
-import type { Parts, Run } from './run.ts'
+import { Admission } from './admission.ts'
+import { endAgent } from './end-agent.ts'
+import type { Ending, Parts, Run } from './run.ts'
 import { runSession } from './run-session.ts'
-import { nameFromTask, uniqueName } from './session-name.ts'
 import { settle } from './settle.ts'
+import { admit } from './start/admit.ts'
+import { checkProject } from './start/check-project.ts'
+import { newRun, type Start } from './start/new-run.ts'
+import type { Preparation, PrepareParts } from './start/prepare.ts'
+import { nameFromTask, uniqueName } from './start/session-name.ts'
 
 export interface SupervisorOptions extends Parts, PrepareParts {
   /** This boot of the daemon: the owner of every session it runs. */
@@ -30,6 +33,7 @@ interface Live {
 export class Supervisor {
   readonly #options: SupervisorOptions
   readonly #live = new Map<string, Live>()
+  readonly #admission = new Admission()
   #closed = false
 
   constructor(options: SupervisorOptions) {
@@ -50,7 +54,7 @@ export class Supervisor {
     this.#refuseWhenClosed()
     const { store } = this.#options
     const project = await checkProject(request.project)
-    const ready = await prepare({ request: { ...request, project } }, this.#options)
+    const ready = await this.#prepare({ ...request, project })
     const { env: _, ...options } = request
     this.#refuseWhenClosed()
     const row = await store.transaction(async tx => {
@@ -85,7 +89,7 @@ export class Supervisor {
     const { parked, vendor_id: vendorId } = row
     if (!parked || vendorId === null) throw new AppError('ask_unknown', { id: row.id, ask: parked?.ask_id ?? '' })
     await checkProject(row.project)
-    const ready = await prepare({ request: { ...row.options, project: row.project, env } }, this.#options)
+    const ready = await this.#prepare({ ...row.options, project: row.project, env })
     this.#refuseWhenClosed()
     // From here to `#launch` nothing is awaited before the session counts as live: of two answers the first one wins.
     if (this.#live.has(row.id)) throw new AppError('ask_unknown', { id: row.id, ask: parked.ask_id })
@@ -108,7 +112,8 @@ export class Supervisor {
     const live = this.#live.get(id)
     if (!live) return
     live.run.stopping ??= reason
-    await endAgent(live)
+    this.#admission.withdraw(id)
+    await endAgent(live.run, live.done)
     await live.done
   }
 
@@ -126,6 +131,12 @@ export class Supervisor {
   /** Settles what would not end; their processes are the caller's to sweep. */
   async abandon(reason: string): Promise<void> {
     for (const { run } of this.#live.values()) await settle(run, this.#options, { as: 'stopped', reason })
+  }
+
+  /** Imported on use: what reads settings and trust is memory that a daemon without sessions need not hold. */
+  async #prepare(request: StartSession): Promise<Preparation> {
+    const { prepare } = await import('./start/prepare.ts')
+    return prepare(request, this.#options)
   }
 
   #refuseWhenClosed(): void {
@@ -159,7 +170,9 @@ export class Supervisor {
     const forget = this.#options.log.hide(ready.secrets)
     run.log.info({ agent: ready.driver.agent, project: run.row.project }, 'session started')
     try {
-      await settle(run, this.#options, await runSession(run, this.#options))
+      using place = await admit(run, { admission: this.#admission, max: ready.maxConcurrent, parts: this.#options })
+      const ending = place ? await runSession(run, this.#options) : stoppedWhileWaiting(run)
+      await settle(run, this.#options, ending)
     } catch (error) {
       // The store failed; the row stays as it was and shows as interrupted after the next start.
       run.log.error({ error }, 'session could not be settled')
@@ -169,59 +182,12 @@ export class Supervisor {
   }
 }
 
-/** Interrupts; an agent that does not end its turn for that is closed under it. */
-async function endAgent({ run, done }: Live): Promise<void> {
-  const session = run.session
-  if (!session) return
-  const patience = new AbortController()
-  const interrupted = session.interrupt().then(
-    () => done,
-    () => undefined, // an agent that cannot be interrupted is closed
-  )
-  await Promise.race([interrupted, sleep(INTERRUPT_MS, undefined, { signal: patience.signal }).catch(() => {})])
-  patience.abort()
-  if (run.session === session) await session[Symbol.asyncDispose]()
+function stoppedWhileWaiting({ stopping }: Run): Ending {
+  return { as: 'stopped', reason: stopping ?? 'stopped before it had a place' }
 }
-
-/** An interrupt takes about 10 ms; this is for an agent that hangs. */
-const INTERRUPT_MS = 3_000
 
 /** Longer than any client needs to open its stream, short enough that a lost one does not hold an agent up. */
 const ATTACH_GRACE_MS = 10_000
-
-interface Start {
-  prompt?: string
-  resume?: { vendorId: string; fork: boolean } | undefined
-  answer?: Run['answer']
-  /** Written to the row before the agent starts. */
-  first?: Partial<SessionRow>
-}
-
-function newRun(row: SessionRow, ready: Preparation, start: Start & { log: Log }): Run {
-  return {
-    id: row.id,
-    row,
-    driver: ready.driver,
-    open: {
-      ...ready.open,
-      id: row.id,
-      prompt: start.prompt,
-      resume: start.resume,
-      marker: row.marker ?? undefined,
-    },
-    policy: ready.policy,
-    log: start.log,
-    calls: new Map(),
-    callWaiters: new Map(),
-    parking: new Map(),
-    answer: start.answer,
-    limit: undefined,
-    session: undefined,
-    opened: Promise.withResolvers(),
-    stopping: undefined,
-    over: false,
-  }
-}
 
 function resumeOf({ resume }: StartSession): { vendorId: string; fork: boolean } | undefined {
   return resume && { vendorId: resume.vendor_id, fork: resume.fork }

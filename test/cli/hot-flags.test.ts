@@ -6,7 +6,7 @@ const read = (line: string) => readHotCall(line.split(' ').filter(Boolean))
 
 test('a hot command is read with its flags, wherever they stand', () => {
   assert.deepEqual(read('list'), { command: 'list', operand: '', flags: {} })
-  assert.deepEqual(read('--json list --status running'), {
+  assert.deepEqual(read('list --json --status running'), {
     command: 'list',
     operand: '',
     flags: { '--json': true, '--status': 'running' },
@@ -22,7 +22,13 @@ test('whatever is not plainly right is left to the long way, which explains it',
   for (const line of [
     '',
     'lst',
-    'start . --task x',
+    'start --task x',
+    'start . --task',
+    'start . --tsk x',
+    'start . --task x --task y',
+    'start . extra --task x',
+    '--json list',
+    '--task start list',
     'list extra',
     'status',
     'status a b',

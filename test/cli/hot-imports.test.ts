@@ -8,10 +8,10 @@ import { type Pcc, pccFor } from './pcc.ts'
 const ROOT = new URL('../../', import.meta.url).href
 const PRELOAD = fileURLToPath(new URL('./list-modules.ts', import.meta.url))
 
-async function modulesOf(pcc: Pcc, args: string[]): Promise<{ ours: string[]; builtins: string[] }> {
+async function modulesOf(pcc: Pcc, args: string[], exit = 0): Promise<{ ours: string[]; builtins: string[] }> {
   const file = join(pcc.home, `modules-${args.join('-')}.json`)
   const { code, stderr } = await pcc.run(args, { nodeArgs: ['--import', PRELOAD], env: { PCC_LISTED_MODULES: file } })
-  assert.equal(code, 0, stderr)
+  assert.equal(code, exit, stderr)
   const { loaded, builtins } = JSON.parse(readFileSync(file, 'utf8')) as { loaded: string[]; builtins: string[] }
   return { ours: loaded.filter(url => url.startsWith(ROOT)).map(url => url.slice(ROOT.length)), builtins }
 }
@@ -25,12 +25,16 @@ test('a hot command imports exactly these few files, and neither commander, zod 
     'src/base/data-directory-hint.ts',
     'src/base/places.ts',
     'src/base/version.ts',
+    'src/cli/hot/compare-versions.ts',
     'src/cli/hot/flags.ts',
-    'src/cli/hot/raw-get.ts',
+    'src/cli/hot/raw-request.ts',
     'src/cli/hot/run.ts',
     'src/cli/hot/show.ts',
     'src/cli/main.ts',
+    'src/cli/render/format.ts',
+    'src/cli/render/list-table.ts',
     'src/cli/render/paint.ts',
+    'src/cli/render/text.ts',
   ])
   assert.ok(builtins.includes('NativeModule net'), 'the list of built-in modules is real')
   const heavy = builtins.filter(name => /NativeModule (_?http|https|tls|_tls|http2|child_process|readline)/.test(name))
@@ -40,5 +44,19 @@ test('a hot command imports exactly these few files, and neither commander, zod 
   assert.ok(
     slow.ours.some(path => path.includes('node_modules/commander')) && slow.builtins.includes('NativeModule http'),
     'a command that is not hot shows that the check can see them',
+  )
+})
+
+test('start goes without commander, zod and an HTTP library as well', async t => {
+  const pcc = pccFor(t)
+  const { ours, builtins } = await modulesOf(pcc, ['start', 'nowhere', '--task', 'x'], 2)
+  assert.ok(ours.includes('src/cli/hot/start.ts') && ours.includes('src/cli/hot/raw-connection.ts'))
+  assert.deepEqual(
+    ours.filter(path => path.includes('node_modules')),
+    [],
+  )
+  assert.deepEqual(
+    builtins.filter(name => /NativeModule (_http_client|_http_server|child_process|readline)/.test(name)),
+    [],
   )
 })

@@ -86,13 +86,6 @@ test('no tracked file names a place of one machine or a package registry', () =>
   assert.deepEqual(found, [])
 })
 
-test('the lock file pins no host: it installs from whatever registry the machine uses', () => {
-  const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, { resolved?: string }> }
-  const hosts = Object.entries(lock.packages).filter(([, { resolved }]) => resolved !== undefined)
-  assert.deepEqual(hosts, [])
-  assert.ok(!existsSync(join(ROOT, '.npmrc')), 'no registry is set for everyone')
-})
-
 const GLOBAL_FLAGS = ['--config', '--data-dir', '--verbose', '--quiet', '--version', '--help']
 
 /** The help of a command. A word that is no command gets the help of what stands before it, which has another first line. */

@@ -27,7 +27,8 @@ test('the packed program installs into an empty prefix and runs there', async t 
       .trim()
       .split('\n')
       .map(path => path.replace(/^package\//, ''))
-    const expected = /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|bin\/pcc\.js|dist\/.+|docs\/.+\.(md|svg|png))$/
+    const expected =
+      /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|bin\/pcc\.js|dist\/.+|docs\/.+\.(md|svg|png)|examples\/.+\.yaml)$/
     assert.deepEqual(
       files.filter(path => !expected.test(path)),
       [],

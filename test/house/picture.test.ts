@@ -10,6 +10,10 @@ const text = (output: string) => screenOf(output).map(cells => cells.map(cell =>
 
 test('the screen is what a terminal would show: overwritten, erased and linked text included', () => {
   assert.deepEqual(text('one\r\ntwo\rT\r\n\x1b[1Athree\x1b[K'), ['one', 'three', ''])
+  assert.deepEqual(
+    screenOf('wrapped', 4).map(cells => cells.map(cell => cell.text).join('')),
+    ['wrap', 'ped'],
+  )
   assert.deepEqual(text('wait…\r\x1b[2Kdone  '), ['done'])
   assert.deepEqual(text('\x1b]8;;file:///a\x1b\\src/x.ts\x1b]8;;\x1b\\ ✓'), ['src/x.ts ✓'])
   assert.deepEqual(text('a\r\nb\r\nc\x1b[2A\x1b[J\rz'), ['z'])

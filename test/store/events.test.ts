@@ -175,6 +175,20 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual((await store.events({})).map(textOf), ['a', 'b'])
   })
 
+  test(`${name}: closing waits for the transaction that is open and for those behind it`, async t => {
+    const store = await open(t)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const slow = store.transaction(async tx => {
+      await promise
+      return tx.append([note('slow')])
+    })
+    const behind = store.transaction(tx => tx.append([note('behind')]))
+    const closing = store.close()
+    resolve()
+    await closing
+    assert.deepEqual([(await slow)[0]?.id, (await behind)[0]?.id], [1, 2])
+  })
+
   test(`${name}: closing writes what was asked for, and a closed store says so`, async t => {
     const store = await open(t)
     const last = store.append([note('last')])

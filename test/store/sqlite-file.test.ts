@@ -41,6 +41,16 @@ test('an empty file is a new database', async t => {
   assert.equal((await store.append([note('x')]))[0]?.id, 1)
 })
 
+test('a new database that another process is just setting up is waited for', async t => {
+  const file = join(tempDir(t), 'store.db')
+  const other = new DatabaseSync(file)
+  other.exec('begin immediate')
+  const opening = openStore({ file })
+  setTimeout(() => other.close(), 30)
+  await using store = await opening
+  assert.equal(store.schema, 1)
+})
+
 test('a database newer than the program is refused and left byte for byte as it was', async t => {
   const file = await storeFile(t)
   withRaw(file, 'pragma user_version = 7')

@@ -3,6 +3,7 @@ import type { SpawnedProcess, SpawnOptions } from '@anthropic-ai/claude-agent-sd
 import type { Guard, GuardedChild } from '../../base/process/guardian.ts'
 import type { Isolation } from '../../base/process/isolation.ts'
 import { type Marker, sessionMarker } from '../../base/process/marker.ts'
+import { bornAt } from '../../base/process/start-time.ts'
 
 const STDERR_CHARS = 4000
 
@@ -26,7 +27,9 @@ export class AgentProcess {
   }
 
   get alive(): boolean {
-    return this.#child?.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
+    const { pid, exitCode, signalCode } = this.#child ?? {}
+    // Its exit is told some time after the fact; the system knows at once.
+    return pid !== undefined && exitCode === null && signalCode === null && bornAt(pid) !== undefined
   }
 
   /** It never ran: the program is not there, or cannot be started. */
@@ -60,7 +63,8 @@ export class AgentProcess {
 
   /** Resolves when the agent itself is gone. */
   async exited(): Promise<void> {
-    if (this.alive && this.#child) await once(this.#child, 'exit')
+    const child = this.#child
+    if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   }
 
   /** Resolves when nothing that it started is left. */

@@ -2,7 +2,7 @@ import { query } from '@anthropic-ai/claude-agent-sdk'
 import { secretId } from '../../base/ids.ts'
 import { openGuard } from '../../base/process/guardian.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
-import type { DriverOptions } from '../open.ts'
+import type { DriverOptions } from '../driver-options.ts'
 import { AgentProcess } from './agent-process.ts'
 import { Gate } from './gate.ts'
 import { optionsFor } from './options.ts'
@@ -12,18 +12,20 @@ import { WarmPool } from './warm-pool.ts'
 /** A person at a terminal may be away for a while; whoever asks decides sooner when to park. */
 const ASK_DEADLINE_MS = 60 * 60_000
 const WARM_FOR_MS = 5 * 60_000
+/** A parked call is offered again within a second of the start, on a crowded machine in some. */
+const REOFFER_MS = 30_000
 
 /** Drives Claude Code through the vendor's library. */
 export function claudeDriver(driver: DriverOptions = {}): Driver {
   const { executable, appendPrompt, log = () => undefined } = driver
-  const { askDeadlineMs = ASK_DEADLINE_MS, warmForMs = WARM_FOR_MS } = driver
+  const { askDeadlineMs = ASK_DEADLINE_MS, warmForMs = WARM_FOR_MS, reofferMs = REOFFER_MS } = driver
   const guard = openGuard()
   const pool = new WarmPool(warmForMs)
   const prepare = (open: OpenSession) => {
     const gate = new Gate(askDeadlineMs)
     const agent = new AgentProcess({ guard, isolation: open.isolation, marker: open.marker ?? secretId(16) })
     const options = optionsFor(open, { gate, agent, executable, appendPrompt })
-    return { seat: { gate, agent, askDeadlineMs }, options }
+    return { seat: { gate, agent, askDeadlineMs, reofferMs }, options }
   }
   const cold = (open: OpenSession) => {
     const { seat, options } = prepare(open)
@@ -37,6 +39,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
       return new ClaudeSession(open, warm ?? cold(open))
     },
     warm: open => pool.add(open, () => prepare(open)),
+    cool: open => pool.remove(open),
     close: () => pool.close(),
   }
 }

@@ -25,11 +25,14 @@ export function optionsFor(open: OpenSession, { gate, agent, executable, appendP
     hooks: gate.hooks(),
     canUseTool: gate.canUseTool,
     spawnClaudeCodeProcess: agent.spawn,
+    // Without it a call that was put off is offered again, on resume, before our hook is there to judge it.
+    extraArgs: { 'await-initialize': null },
     ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
     ...(open.model !== undefined && { model: open.model }),
     ...(open.maxTurns !== undefined && { maxTurns: open.maxTurns }),
     ...(open.allowedTools && { allowedTools: open.allowedTools }),
     ...(open.disallowedTools && { disallowedTools: open.disallowedTools }),
+    ...(open.strictMcp && { strictMcpConfig: true }),
     ...(open.resume && { resume: open.resume.vendorId, forkSession: open.resume.fork }),
   }
 }
@@ -74,14 +77,16 @@ const HIJACKING = [
 const KEPT = ['PATH', 'SHELL', 'CLAUDE_CODE_SHELL']
 
 /**
- * The settings of the command line win over those of every file. Where files of the project are read, no settings hook
- * runs: one may replace the input of a call that was judged already (`PermissionRequest` races `canUseTool`, and the first
- * answer wins). And variables that such a file could use to slip code into a judged command are pinned to the caller's.
+ * The settings of the command line win over those of every file. Hooks of settings files run, because they can only refuse:
+ * what is executed is the input that `canUseTool` hands out. The one kind that races it, `PermissionRequest`, is for the
+ * caller to look for (`hooksOff`). Variables that a project's file could use to slip code into a judged command are pinned
+ * to the caller's.
  */
-function settingsFor({ settingSources, env }: OpenSession, marker: AgentProcess['marker']): Settings {
+function settingsFor({ settingSources, env, hooksOff }: OpenSession, marker: AgentProcess['marker']): Settings {
   const ours = { ...OURS, [marker.name]: marker.value }
-  if (settingSources.every(source => source === 'user')) return { env: ours }
+  const hooks = hooksOff ? { disableAllHooks: true } : {}
+  if (settingSources.every(source => source === 'user')) return { ...hooks, env: ours }
   const emptied = HIJACKING.map(name => [name, env[name] ?? ''])
   const kept = KEPT.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]]))
-  return { disableAllHooks: true, env: { ...Object.fromEntries([...emptied, ...kept]), ...ours } }
+  return { ...hooks, env: { ...Object.fromEntries([...emptied, ...kept]), ...ours } }
 }

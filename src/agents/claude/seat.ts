@@ -7,5 +7,6 @@ export interface Seat {
   readonly gate: Gate
   readonly agent: AgentProcess
   readonly askDeadlineMs: number
+  readonly reofferMs: number
   query(prompts: AsyncIterable<SDKUserMessage>): Query
 }

@@ -12,8 +12,6 @@ import type { Seat } from './seat.ts'
 
 /** An agent that is idle exits within 50 ms of the end of its input; one that is busy gets this long to stop its tools. */
 const GRACE_MS = 2000
-/** A parked call is offered again within a second of the start, on a crowded machine in some; when it is not, it is not there. */
-const REOFFER_MS = 30_000
 
 /**
  * One conversation with Claude Code. It reads the agent's messages until there are no more, whatever the cause; then it
@@ -154,7 +152,10 @@ export class ClaudeSession implements Session {
   #bind(): void {
     this.#seat.gate.bind({
       asks: checkedAsks(this.#open.asks, this.#seat.askDeadlineMs),
-      called: request => this.#tell(this.#conversation.called(request)),
+      called: request => {
+        this.#recorder?.note({ pcc: 'call', request })
+        this.#tell(this.#conversation.called(request))
+      },
       asked: ask => this.#recorder?.note({ pcc: 'ask', ...ask }),
     })
   }
@@ -166,7 +167,7 @@ export class ClaudeSession implements Session {
       this.#nothingParked = { kind: 'other', message: 'There was no parked call to answer. Go on with a prompt.' }
       this.#prompts.end()
     }
-    this.#reoffer = setTimeout(giveUp, REOFFER_MS).unref()
+    this.#reoffer = setTimeout(giveUp, this.#seat.reofferMs).unref()
   }
 
   #tell(events: SessionEvent[]): void {

@@ -32,36 +32,47 @@ export class WarmPool {
     const starting = startup({ options }).catch(() => undefined)
     const timer = setTimeout(() => this.#discard(key), this.#keepMs).unref()
     this.#waiting.set(key, { seat, starting, timer })
-    if (!(await starting)) this.#discard(key)
+    if (!(await starting)) await this.#discard(key)
   }
 
-  /** The waiting process that fits, if it is alive. */
+  /**
+   * The waiting process that fits, if it is alive. One with the same marker that does not fit is ended first: its end sweeps
+   * everything that carries the marker, and that would be the new session's process too.
+   */
   async take(open: OpenSession): Promise<Seat | undefined> {
     const key = keyOf(open)
     const warm = this.#waiting.get(key)
-    if (!warm) return undefined
     this.#waiting.delete(key)
+    for (const [other, { seat }] of this.#waiting) {
+      if (seat.agent.marker.value === open.marker) await this.#discard(other)
+    }
+    if (!warm) return undefined
     clearTimeout(warm.timer)
     const ready = await warm.starting
     if (ready && warm.seat.agent.alive) return { ...warm.seat, query: prompts => ready.query(prompts) }
-    this.#end(warm)
+    await this.#end(warm)
     return undefined
+  }
+
+  /** Ends the one that waits for these options. */
+  async remove(open: OpenSession): Promise<void> {
+    await this.#discard(keyOf(open))
   }
 
   /** Ends all that wait; resolves when they are gone. */
   async close(): Promise<void> {
     this.#closed = true
-    for (const key of [...this.#waiting.keys()]) this.#discard(key)
+    for (const key of [...this.#waiting.keys()]) void this.#discard(key)
     await Promise.all(this.#ending)
   }
 
-  #discard(key: string): void {
+  async #discard(key: string): Promise<void> {
     const warm = this.#waiting.get(key)
     this.#waiting.delete(key)
-    if (warm) this.#end(warm)
+    if (warm) await this.#end(warm)
   }
 
-  #end({ seat, starting, timer }: Warm): void {
+  #end({ seat, starting, timer }: Warm): Promise<void> {
     clearTimeout(timer)
     seat.gate.close()
     const ended = seat.agent
@@ -72,6 +83,7 @@ export class WarmPool {
       .catch(() => undefined)
       .finally(() => this.#ending.delete(ended))
     this.#ending.add(ended)
+    return ended
   }
 }
 

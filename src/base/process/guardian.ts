@@ -9,9 +9,9 @@ import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 import { findProgram } from './find-program.ts'
 import { GUARDIAN_SCRIPT } from './guardian-script.ts'
-import { type Isolation, type IsolationLevel, type Namespace, probeNamespace } from './isolation.ts'
+import { type Isolation, type IsolationLevel, probeNamespace } from './isolation.ts'
 import { branded, brandOf, type Marker } from './marker.ts'
-import { inNamespace } from './namespace.ts'
+import { inNamespace, type Namespace } from './namespace.ts'
 import { bornAt } from './start-time.ts'
 import { type FoundProcess, sweepMarked } from './sweep.ts'
 
@@ -86,6 +86,7 @@ function startGuardian(marker: Marker): Guardian {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })
+  guardian.on('error', () => undefined) // it could not start: then it is gone, and so is its agent
   guardian.unref()
   if (guardian.stdin instanceof Socket) guardian.stdin.unref()
   guardian.stdin.on('error', () => undefined) // it was killed: its 'exit' is dealt with

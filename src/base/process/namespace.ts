@@ -1,4 +1,8 @@
-import type { Namespace } from './isolation.ts'
+/** How a namespace is made: `unshare` with its flags, and what stands before the command inside. */
+export interface Namespace {
+  enter: readonly string[]
+  prefix: readonly string[]
+}
 
 /**
  * In a namespace the agent stands below three helpers, all in its process group:
@@ -16,13 +20,13 @@ export function inNamespace(
   command: string,
   args: string[],
 ): { command: string; args: string[] } {
-  const words = ['pcc-leader', namespace.flags.join(' '), INIT, ...namespace.prefix, command, ...args]
+  const words = ['pcc-leader', namespace.enter.join(' '), INIT, ...namespace.prefix, command, ...args]
   return { command: '/bin/sh', args: ['-c', LEADER, ...words] }
 }
 
-const LEADER = `flags=$1 init=$2; shift 2
+const LEADER = `enter=$1 init=$2; shift 2
 trap : HUP INT QUIT USR1 PIPE USR2 ALRM TERM
-unshare $flags /bin/sh -c "$init" pcc-init $$ "$@"
+$enter /bin/sh -c "$init" pcc-init $$ "$@"
 code=$?
 if [ $code -gt 128 ] && [ $code -le 143 ]; then
   ulimit -c 0; trap - HUP INT QUIT USR1 PIPE USR2 ALRM TERM; kill -$((code - 128)) $$

@@ -15,7 +15,8 @@ export interface Swept {
 
 /** Every living process that carries the marker or descends from one that does; never ourselves. */
 export async function findMarked(marker: Marker): Promise<FoundProcess[]> {
-  return identify(familyOf(markedPids(marker)))
+  const roots = markedPids(marker).filter(pid => pid !== process.pid)
+  return roots.length === 0 ? [] : identify(familyOf(roots))
 }
 
 /** Kills all that `findMarked` finds, again and again until nothing is found. */
@@ -56,10 +57,7 @@ async function stopUntilStable(marker: Marker, first: FoundProcess[]): Promise<F
 
 function familyOf(roots: number[]): number[] {
   const others = processTable().filter(row => row.pid !== process.pid)
-  return withDescendants(
-    roots.filter(pid => pid !== process.pid),
-    others,
-  )
+  return withDescendants(roots, others)
 }
 
 async function identify(pids: number[]): Promise<FoundProcess[]> {

@@ -43,6 +43,7 @@ async function attach(ref: string, context: Context): Promise<number> {
     if (!json) (await closingLines(client, session, terminal)).forEach(out)
     return exitOf(session)
   }
+  if (!json) out('')
   const env = await sessionEnvironment(context.places, context.env)
   return runView({ client, session, context, after: events.at(-1)?.id ?? 0, open, env })
 }

@@ -1,4 +1,4 @@
-import { tomlOf } from '../../base/toml-edit.ts'
+import { tomlOf } from '../../base/toml/edit.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
 import { SETTING_KEYS, type SettingKey, settingOf } from '../../domain/config/settings.ts'
 

@@ -1,18 +1,14 @@
 import type { Command } from 'commander'
 import { type Places, placesFor } from '../../base/places.ts'
-import { resetSetting, resetSettings, setSetting } from '../../domain/config/edit.ts'
 import { variableOf } from '../../domain/config/environment-layer.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import { findProjectFile } from '../../domain/config/project-layer.ts'
 import { settingNamed } from '../../domain/config/setting-names.ts'
 import { settingOf } from '../../domain/config/settings.ts'
-import { trustedFile, trustStatus } from '../../policy/trust.ts'
-import { confirm } from '../confirm.ts'
 import { type Context, contextOf } from '../context.ts'
 import { settingRow, visible, written } from './config-rows.ts'
-import { showConfig } from './config-show.ts'
 
-/** `pcc config show | get | set | reset | path`. */
+/** `pcc config show | get | set | reset | path`. What only one of them needs is imported there: `get` is called by scripts. */
 export function addConfigCommand(program: Command): void {
   const config = program.command('config').description('Show and change settings.')
 
@@ -26,6 +22,7 @@ export function addConfigCommand(program: Command): void {
     .action(async (options: { origin?: boolean; reveal?: boolean; project: string }, command: Command) => {
       const context = await contextOf(command)
       const loaded = await loadFor(command, context, options.project)
+      const { showConfig } = await import('./config-show.ts')
       showConfig(context, loaded, { origin: options.origin === true, reveal: options.reveal === true })
     })
 
@@ -49,6 +46,7 @@ export function addConfigCommand(program: Command): void {
     .action(async (name: string, text: string, _options: object, command: Command) => {
       const context = { ...(await plainContext(command)), env: process.env }
       const key = settingNamed(name)
+      const { setSetting } = await import('../../domain/config/edit.ts')
       const value = visible(key, setSetting(context.places, key, text), false)
       const file = context.places.configFile
       context.out(context.json ? JSON.stringify({ key, value, file }) : `${key} = ${written(value)}  (in ${file})`)
@@ -67,7 +65,9 @@ export function addConfigCommand(program: Command): void {
       const { places } = context
       const key = name === undefined ? undefined : settingNamed(name)
       const what = key ?? `all settings in ${places.configFile}`
+      const { confirm } = await import('../confirm.ts')
       await confirm({ action: `Resetting ${what}`, question: `Reset ${what}?`, yes: options.yes === true })
+      const { resetSetting, resetSettings } = await import('../../domain/config/edit.ts')
       const backup = key ? resetSetting(places, key) : resetSettings(places)
       const said = backup ? `Reset ${what}. The old file is ${backup}` : `Nothing to reset: ${what} was not set.`
       context.out(context.json ? JSON.stringify({ key: key ?? null, backup: backup ?? null }) : said)
@@ -91,6 +91,7 @@ async function loadFor(command: Command, { places, env }: Context, project: stri
   const flags = given === undefined ? {} : { 'data.directory': places.data }
   const untrusted = await loadConfig({ places, env, project, flags })
   if (untrusted.untrusted.length === 0) return untrusted
+  const { trustedFile, trustStatus } = await import('../../policy/trust.ts')
   return loadConfig({ places, env, project, flags, trusted: trustedFile(await trustStatus(places, project)) })
 }
 

@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import type { Health } from '../../domain/api.ts'
 import { type Client, findClient, openClient } from '../client.ts'
+import { stopDaemon } from '../connection/stop-daemon.ts'
 import { type Context, contextOf, ExitCode } from '../context.ts'
 import { duration } from '../render/format.ts'
 import { neutral } from '../render/text.ts'
@@ -82,10 +83,7 @@ async function status(context: Context): Promise<number> {
 async function drain(client: Client | undefined, { places, note }: Context): Promise<void> {
   if (!client) return
   if (client.health.sessions.live > 0) note(`Stopping ${client.health.sessions.live} running session(s)...`)
-  await client.request('POST', '/daemon/stop', {})
-  for (const deadline = Date.now() + STOP_MS; Date.now() < deadline; await sleep(25)) {
-    if (!isThere(client.health.pid)) return
-  }
+  if (await stopDaemon(client, STOP_MS)) return
   const problem = `process ${client.health.pid} is still there after ${STOP_MS / 1000} s`
   throw new AppError('daemon_unreachable', { home: places.home, problem })
 }
@@ -120,14 +118,6 @@ function logText(file: string): string {
 function say({ json, out }: Context, data: Health | { status: 'stopped' }, words: string): number {
   out(json ? JSON.stringify(data, null, 2) : words)
   return 0
-}
-
-function isThere(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false // no such process
-  }
 }
 
 function count(value: string): number {

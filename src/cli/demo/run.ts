@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { placesFor } from '../../base/places.ts'
+import { isAlive, startTimeOf } from '../../base/process/start-time.ts'
 import type { SessionView } from '../../domain/api.ts'
 import { openSimulator } from '../../simulator/open.ts'
 import { type Client, openClient } from '../client.ts'
+import { stopDaemon } from '../connection/stop-daemon.ts'
 import type { Context } from '../context.ts'
 import { closingLines } from '../live/closing.ts'
 import { openScreen } from '../live/screen.ts'
@@ -25,6 +26,7 @@ export async function runDemo(context: Context): Promise<number> {
   const interrupted = new AbortController()
   const onSignal = () => interrupted.abort()
   for (const signal of SIGNALS) process.once(signal, onSignal)
+  process.stdout.on('error', onSignal)
   try {
     using world = makeWorld(context.env)
     await using simulator = await openSimulator({ text: DEMO_SCENARIO })
@@ -36,6 +38,7 @@ export async function runDemo(context: Context): Promise<number> {
     return report(checkWorld(world, session), context)
   } finally {
     for (const signal of SIGNALS) process.off(signal, onSignal)
+    process.stdout.off('error', onSignal)
   }
 }
 
@@ -103,21 +106,13 @@ function fail({ note }: Context, words: string): number {
 async function startDaemonIn(world: DemoWorld): Promise<AsyncDisposable & { client: Client }> {
   const client = await openClient(placesFor({ env: world.env }), { env: world.env })
   const { pid } = client.health
+  const startTime = (await startTimeOf(pid)) ?? ''
   return {
     client,
     async [Symbol.asyncDispose]() {
-      await client.request('POST', '/daemon/stop', {}).catch(() => {}) // gone already: what is wanted
-      for (const deadline = Date.now() + STOP_MS; Date.now() < deadline; await sleep(20)) if (!signalled(pid, 0)) return
-      // It hangs; its agents end with it, their guardians see to that.
-      signalled(pid, 'SIGKILL')
+      const gone = await stopDaemon(client, STOP_MS).catch(() => false)
+      // It hangs, or did not answer; its agents end with it, their guardians see to that.
+      if (!gone && (await isAlive({ pid, startTime }))) process.kill(pid, 'SIGKILL')
     },
-  }
-}
-
-function signalled(pid: number, signal: 0 | 'SIGKILL'): boolean {
-  try {
-    return process.kill(pid, signal)
-  } catch {
-    return false // no such process
   }
 }

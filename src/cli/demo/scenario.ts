@@ -16,10 +16,10 @@ test('a title becomes the last part of an address', () => {
 `,
 }
 
-export const DEMO_QUESTION = 'What should slug() give for a title without any letters?'
+const DEMO_QUESTION = 'What should slug() give for a title without any letters?'
 export const DEMO_ANSWER = 'untitled'
 export const DEMO_TEST_COMMAND = 'node --test'
-export const DEMO_DANGER = 'rm -rf ../backups'
+const DEMO_DANGER = 'rm -rf ../backups'
 
 /** The agent's list of steps with so many of them done. */
 function todos(done: number): string {

@@ -1,18 +1,34 @@
+type Kinds = Record<string, 'value' | 'switch'>
+
 /** The few commands that must start in milliseconds, and every flag they know. */
 export const HOT_FLAGS = {
   list: { '--status': 'value', '--project': 'value', '--json': 'switch' },
   status: { '--show-history': 'switch', '--show-decisions': 'switch', '--json': 'switch' },
-} as const satisfies Record<string, Record<string, 'value' | 'switch'>>
+  start: {
+    '--task': 'value',
+    '--requirements': 'value',
+    '--model': 'value',
+    '--max-turns': 'value',
+    '--allowed-tools': 'value',
+    '--disallowed-tools': 'value',
+    '--detach': 'switch',
+    '--session-name': 'value',
+    '--resume': 'value',
+    '--fork': 'switch',
+    '--record': 'value',
+    '--json': 'switch',
+  },
+} as const satisfies Record<string, Kinds>
 
 /** Options of every command; they stand before or after its name. */
-export const GLOBAL_FLAGS = {
+const GLOBAL_FLAGS: Kinds = {
   '--config': 'value',
   '--data-dir': 'value',
   '--verbose': 'switch',
   '--quiet': 'switch',
-} as const
+}
 
-const OPERANDS = { list: 0, status: 1 } as const
+const OPERANDS = { list: 0, status: 1, start: 1 } as const
 
 export interface HotCall {
   command: keyof typeof HOT_FLAGS
@@ -23,7 +39,7 @@ export interface HotCall {
 /** Reads the arguments of a hot command. Whatever is not plainly right is left to commander, which explains it. */
 export function readHotCall(argv: string[]): HotCall | undefined {
   const words: string[] = []
-  const flags: Record<string, string | true> = {}
+  const flags: HotCall['flags'] = {}
   for (let index = 0; index < argv.length; index++) {
     const arg = argv[index] ?? ''
     if (!arg.startsWith('-')) {
@@ -31,9 +47,11 @@ export function readHotCall(argv: string[]): HotCall | undefined {
       continue
     }
     const [name = '', inline] = splitOnce(arg)
-    const kind = kindOf(name, words[0] ?? firstWord(argv))
+    const kind = kindOf(name, words[0])
     const value = inline ?? (kind === 'value' ? argv[++index] : undefined)
     if (kind === 'switch' ? value !== undefined : !kind || !value || value.startsWith('-')) return undefined
+    // Said twice: some add up and some replace, which commander knows.
+    if (Object.hasOwn(flags, name)) return undefined
     flags[name] = value ?? true
   }
   const [command, operand = ''] = words
@@ -41,15 +59,11 @@ export function readHotCall(argv: string[]): HotCall | undefined {
   return { command, operand, flags }
 }
 
-function kindOf(name: string, command: string | undefined): 'value' | 'switch' | undefined {
-  const own: Record<string, 'value' | 'switch'> = isHot(command) ? HOT_FLAGS[command] : {}
-  const all: Record<string, 'value' | 'switch'> = { ...GLOBAL_FLAGS, ...own }
+/** Before the command's name only the options of every command are known. */
+function kindOf(name: string, command: string | undefined): Kinds[string] | undefined {
+  const own: Kinds = isHot(command) ? HOT_FLAGS[command] : {}
+  const all: Kinds = { ...GLOBAL_FLAGS, ...own }
   return Object.hasOwn(all, name) ? all[name] : undefined
-}
-
-/** `pcc --json list`: the flag belongs to a command that is named later. */
-function firstWord(argv: string[]): string | undefined {
-  return argv.find(isHot)
 }
 
 function isHot(word: string | undefined): word is keyof typeof HOT_FLAGS {

@@ -1,22 +1,25 @@
 import { dataDirectoryHint } from '../../base/data-directory-hint.ts'
 import { placesFor } from '../../base/places.ts'
 import { terminalOf } from '../render/paint.ts'
+import { compareVersions } from './compare-versions.ts'
 import type { HotCall } from './flags.ts'
-import { rawGet } from './raw-get.ts'
+import { rawRequest } from './raw-request.ts'
 import { showList, showStatus } from './show.ts'
 
-/** Answers a hot command from a running daemon. `false`: nobody answers, so the long way must start one. */
-export async function runHot({ command, operand, flags }: HotCall): Promise<boolean> {
+/** Answers a hot command from a running daemon with an exit code. Nobody answers: nothing, and the long way must start one. */
+export async function runHot(call: HotCall): Promise<number | undefined> {
+  if (call.command === 'start') return (await import('./start.ts')).runStart(call)
+  const { command, operand, flags } = call
   const { env } = process
   const [configFile, dataDir] = [text(flags['--config']), text(flags['--data-dir'])]
   const places = placesFor({ env, configFile, dataDir })
-  if (!dataDir && !env['PCC_DATA_DIRECTORY'] && dataDirectoryHint(places.configFile) === 'look') return false
+  if (!dataDir && !env['PCC_DATA_DIRECTORY'] && dataDirectoryHint(places.configFile) === 'look') return undefined
   const lines: string[] = []
   const shown = {
     terminal: terminalOf(process.stdout, env),
     out: (line: string) => lines.push(line),
     get: async (path: string) => {
-      const reply = await rawGet({ socket: places.socket, tokenFile: places.tokenFile, path })
+      const reply = await rawRequest({ socket: places.socket, tokenFile: places.tokenFile, path })
       if (!reply) throw new NobodyAnswers()
       const body: unknown = JSON.parse(reply.body)
       if (reply.status >= 400) throw (await import('../report.ts')).remoteError(body)
@@ -33,21 +36,14 @@ export async function runHot({ command, operand, flags }: HotCall): Promise<bool
       await showStatus({ ref: operand, showHistory, showDecisions, json }, shown)
     }
   } catch (error) {
-    if (error instanceof NobodyAnswers) return false
+    if (error instanceof NobodyAnswers) return undefined
     throw error
   }
   process.stdout.write(`${lines.join('\n')}\n`)
-  return true
+  return 0
 }
 
 class NobodyAnswers extends Error {}
-
-/** After an update the old daemon still runs: it answers, but the person should know. */
-async function compareVersions(running: string | undefined, quiet: boolean): Promise<void> {
-  if (running === undefined || quiet) return
-  const { programVersion } = await import('../../base/version.ts')
-  if (running !== programVersion()) (await import('../report.ts')).warnOfVersion(running, programVersion())
-}
 
 function text(value: string | true | undefined): string | undefined {
   return value === true ? undefined : value

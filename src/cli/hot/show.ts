@@ -27,29 +27,31 @@ export interface StatusOptions {
 /** The body of `pcc list`. */
 export async function showList(options: ListOptions, { get, terminal, out }: Shown): Promise<void> {
   if (options.status) await checkStatuses(options.status)
-  const query = new URLSearchParams()
-  if (options.status) query.set('status', options.status)
-  if (options.project) query.set('project', absolute(options.project))
-  const { sessions } = (await get(`/sessions${query.size ? `?${query}` : ''}`)) as { sessions: SessionView[] }
-  if (options.json) return out(JSON.stringify({ sessions }, null, 2))
+  const query = [
+    ...(options.status ? [`status=${encodeURIComponent(options.status)}`] : []),
+    ...(options.project ? [`project=${encodeURIComponent(absolute(options.project))}`] : []),
+  ].join('&')
+  // Asked first, then loaded while the daemon answers.
+  const asked = get(`/sessions${query && `?${query}`}`) as Promise<{ sessions: SessionView[] }>
+  const [{ sessions }, table] = await Promise.all([asked, options.json || import('../render/list-table.ts')])
+  if (table === true) return out(JSON.stringify({ sessions }, null, 2))
   if (sessions.length === 0) return out(emptyList(options))
-  const { listTable } = await import('../render/list-table.ts')
-  for (const line of listTable(sessions, terminal, Date.now())) out(line)
+  for (const line of table.listTable(sessions, terminal, Date.now())) out(line)
 }
 
 /** The body of `pcc status`. */
 export async function showStatus(options: StatusOptions, { get, terminal, out }: Shown): Promise<void> {
   const path = `/sessions/${encodeURIComponent(options.ref)}`
-  const session = (await get(path)) as SessionView
+  const asked = get(path) as Promise<SessionView>
+  const [session, page] = await Promise.all([asked, options.json || import('../render/session-page.ts')])
   const history = options.showHistory ? await eventsOf(get, `${path}/events?tail=${HISTORY}`) : undefined
   const decisions = options.showDecisions ? await eventsOf(get, `${path}/events?kinds=${DECISIONS}`) : undefined
-  if (options.json) {
+  if (page === true) {
     const extra = { ...(history && { history }), ...(decisions && { decisions }) }
     return out(JSON.stringify({ ...session, ...extra }, null, 2))
   }
-  const { sessionPage } = await import('../render/session-page.ts')
-  const page = { terminal, now: Date.now(), cwd: process.cwd(), home: process.env['HOME'] }
-  for (const line of sessionPage(session, page)) out(line)
+  const here = { terminal, now: Date.now(), cwd: process.cwd(), home: process.env['HOME'] }
+  for (const line of page.sessionPage(session, here)) out(line)
   if (!history && !decisions) return
   const { eventLines } = await import('../render/event-lines.ts')
   for (const [title, events] of [
@@ -71,7 +73,7 @@ async function eventsOf(get: Get, path: string): Promise<StoredEvent[]> {
 }
 
 async function checkStatuses(given: string): Promise<void> {
-  const { STATUS_WORDS } = await import('../render/status-words.ts')
+  const { STATUS_WORDS } = await import('../render/format.ts')
   const known = ['running', ...Object.keys(STATUS_WORDS)]
   const wrong = given.split(',').find(name => !known.includes(name.trim()))
   if (wrong === undefined) return

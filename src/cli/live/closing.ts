@@ -1,11 +1,11 @@
 import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
-import type { Client } from '../client.ts'
+import type { Connection } from '../connection/connection.ts'
 import type { Terminal } from '../render/paint.ts'
 import { SUMMARY_KINDS, summaryLines, summaryOf } from '../render/summary.ts'
 
 /** What is printed when a session is over, from all of its events. */
-export async function closingLines(client: Client, session: SessionView, terminal: Terminal): Promise<string[]> {
+export async function closingLines(client: Connection, session: SessionView, terminal: Terminal): Promise<string[]> {
   const path = `/sessions/${session.id}/events?kinds=${SUMMARY_KINDS.join(',')}`
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', path)
   return summaryLines(session, summaryOf(events), terminal)

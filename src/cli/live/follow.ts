@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../base/errors.ts'
 import type { StoredEvent } from '../../domain/event.ts'
-import type { Client } from '../client.ts'
+import type { Connection } from '../connection/connection.ts'
 
 export interface Follow {
   session: string
@@ -16,7 +16,7 @@ const RETRY_MS = 250
 
 /** The events of a session as they come. A cut stream is taken up where it was; a daemon that stays away is an error. */
 export async function* followSession(
-  client: Client,
+  client: Connection,
   { session, after, attach, signal }: Follow,
 ): AsyncGenerator<StoredEvent> {
   const path = `/events?session=${encodeURIComponent(session)}${attach ? '&attach=1' : ''}`

@@ -1,5 +1,5 @@
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
-import type { Client } from '../client.ts'
+import type { Connection } from '../connection/connection.ts'
 import type { Context } from '../context.ts'
 import { keysHint } from '../render/header.ts'
 import { closingLines, exitOf } from './closing.ts'
@@ -9,7 +9,7 @@ import { terminalPerson } from './terminal-person.ts'
 import { watchSession } from './watch.ts'
 
 export interface View {
-  client: Client
+  client: Connection
   session: SessionView
   context: Context
   after: number

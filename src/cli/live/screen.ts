@@ -1,4 +1,4 @@
-import { cut } from '../render/text.ts'
+import { widthOf } from '../render/text.ts'
 
 /** Lines that stay, and under them one line that comes and goes: the prompt. */
 export interface Screen {
@@ -20,7 +20,7 @@ export function openScreen(stream: Output): Screen {
     if (shown !== undefined) stream.write('\r\x1b[2K')
   }
   const draw = () => {
-    if (shown !== undefined) stream.write(cut(shown, (stream.columns || 80) - 1))
+    if (shown !== undefined) stream.write(fitted(shown, (stream.columns || 80) - 1))
   }
   return {
     print(lines) {
@@ -36,4 +36,11 @@ export function openScreen(stream: Output): Screen {
       draw()
     },
   }
+}
+
+/** What is typed stands at the end, so a prompt that is too wide loses its indentation first and then its beginning. */
+function fitted(line: string, width: number): string {
+  let shown = widthOf(line) > width ? line.trimStart() : line
+  while (widthOf(shown) > width) shown = `…${Array.from(shown).slice(2).join('')}`
+  return shown
 }

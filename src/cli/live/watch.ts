@@ -1,6 +1,6 @@
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
-import type { Client } from '../client.ts'
+import type { Connection } from '../connection/connection.ts'
 import { eventLines } from '../render/event-lines.ts'
 import type { Terminal } from '../render/paint.ts'
 import { neutral } from '../render/text.ts'
@@ -10,7 +10,7 @@ import type { Person } from './person.ts'
 import type { Screen } from './screen.ts'
 
 export interface Watch {
-  client: Client
+  client: Connection
   session: SessionView
   terminal: Terminal
   screen: Screen

@@ -1,8 +1,7 @@
 import type { SessionView } from '../../domain/api.ts'
-import { shownPath } from './format.ts'
+import { STATUS_WORDS, shownPath } from './format.ts'
 import type { Terminal } from './paint.ts'
 import { BRAIN, type PageOptions } from './session-page.ts'
-import { STATUS_WORDS } from './status-words.ts'
 import { cut, firstLine, neutral, pad, widthOf } from './text.ts'
 
 /** The manual's box is 65 columns; a narrow terminal gets a narrower one. */
@@ -37,7 +36,7 @@ export function attachHeader(session: SessionView, terminal: Terminal): string[]
 
 /** Which keys end the watching, and which end the session. */
 export function keysHint(terminal: Terminal): string[] {
-  return ['', 'Ctrl+C to detach (session continues in background)', 'Ctrl+D to stop session', ''].map(line =>
+  return ['Ctrl+C to detach (session continues in background)', 'Ctrl+D to stop session', ''].map(line =>
     terminal.paint('dim', line),
   )
 }

@@ -4,7 +4,7 @@ export const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type Level = (typeof LEVELS)[number]
 
 /** How much a person who reads logs wants to hear of an event. */
-export function levelOf(event: StoredEvent): Level {
+function levelOf(event: StoredEvent): Level {
   switch (event.kind) {
     case 'agent.thought':
     case 'tool.requested':

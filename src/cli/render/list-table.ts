@@ -1,7 +1,6 @@
 import type { SessionView } from '../../domain/api.ts'
-import { shortCount, wakeTime } from './format.ts'
+import { STATUS_WORDS, shortCount, wakeTime } from './format.ts'
 import type { Terminal, Tone } from './paint.ts'
-import { STATUS_WORDS } from './status-words.ts'
 import { cut, firstLine, pad, widthOf } from './text.ts'
 
 interface Cell {

@@ -1,7 +1,6 @@
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
-import { dateTime, duration, fullCount, money, shownPath, wakeTime } from './format.ts'
+import { dateTime, duration, fullCount, money, STATUS_WORDS, shownPath, wakeTime } from './format.ts'
 import type { Terminal } from './paint.ts'
-import { STATUS_WORDS } from './status-words.ts'
 import { cut, firstLine, neutral, wrap } from './text.ts'
 
 export interface PageOptions {

@@ -1,8 +1,7 @@
 import type { SessionView } from '../../domain/api.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
-import { duration, fullCount, money, shellWord, wakeTime } from './format.ts'
+import { duration, fullCount, money, STATUS_WORDS, shellWord, wakeTime } from './format.ts'
 import type { Terminal } from './paint.ts'
-import { STATUS_WORDS } from './status-words.ts'
 import { cut, firstLine, neutral, wrap } from './text.ts'
 
 export interface Summary {

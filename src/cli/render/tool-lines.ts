@@ -46,7 +46,7 @@ function named(tool: string, shown: string, path: string, { terminal, project }:
 }
 
 function approvedBy(by: string): string {
-  return by === 'policy' ? 'auto-approved' : `allowed by ${firstLine(by)}`
+  return by === 'policy' || by === 'rule' ? 'auto-approved' : `allowed by ${firstLine(by)}`
 }
 
 function deniedBy(by: string): string {

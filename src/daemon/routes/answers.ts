@@ -4,7 +4,7 @@ import { AnswerAsk } from '../../domain/api.ts'
 import type { Answer } from '../../domain/session.ts'
 import { misfit } from '../../human/terminals.ts'
 import type { SessionRow } from '../../store/tables.ts'
-import { checked } from '../errors.ts'
+import { checked } from '../http/errors.ts'
 import type { World } from '../world.ts'
 import { sessionOf } from './sessions.ts'
 

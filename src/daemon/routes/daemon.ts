@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Health } from '../../domain/api.ts'
-import { hasToken } from '../guard.ts'
+import { hasToken } from '../http/guard.ts'
 import type { World } from '../world.ts'
 
 /** Health for everybody who may open the socket, details and the switch for who has the token. */

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
-import { checked } from '../errors.ts'
-import { streamEvents } from '../stream.ts'
+import { checked } from '../http/errors.ts'
+import { streamEvents } from '../http/stream.ts'
 import type { World } from '../world.ts'
 
 const id = z.coerce.number().int().min(0)

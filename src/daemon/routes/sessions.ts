@@ -6,8 +6,8 @@ import { AppError } from '../../base/errors.ts'
 import { SessionStatus, type SessionView, StartSession } from '../../domain/api.ts'
 import { EVENT_BODIES, type EventKind } from '../../domain/event.ts'
 import type { SessionRow } from '../../store/tables.ts'
-import { checked } from '../errors.ts'
-import { viewOf } from '../view-of.ts'
+import { checked } from '../http/errors.ts'
+import { viewOf } from '../http/view-of.ts'
 import type { World } from '../world.ts'
 
 const Ref = z.object({ ref: z.string().min(1) })

@@ -5,7 +5,7 @@ import { statusOf } from '../../domain/session-status.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Run } from '../../supervisor/run.ts'
 import { stopWaiting } from '../../supervisor/stop-waiting.ts'
-import { checked } from '../errors.ts'
+import { checked } from '../http/errors.ts'
 import type { World } from '../world.ts'
 import { sessionOf, view } from './sessions.ts'
 

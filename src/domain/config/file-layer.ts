@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError, messageOf } from '../../base/errors.ts'
-import { parseToml, type TomlTable, tomlLines } from '../../base/toml.ts'
+import { parseToml, type TomlTable, tomlLines } from '../../base/toml/parse.ts'
 import type { Values } from './config.ts'
 import { suggestionFor } from './setting-names.ts'
 import { absolutePath, checkValue } from './setting-value.ts'
 import { isSettingKey, SETTING_KEYS, type SettingKey, settingOf } from './settings.ts'
 
 /** The version of the file's own shape, written as `version = 1`; it may be left out. */
-export const CONFIG_VERSION = 1
+const CONFIG_VERSION = 1
 
 export interface ConfigFile {
   path: string

@@ -6,7 +6,7 @@ import type { Values } from './config.ts'
 import type { ConfigFile } from './file-layer.ts'
 import { type SettingKey, settingOf } from './settings.ts'
 
-export const PROJECT_FILE = '.perpetualcc.toml'
+const PROJECT_FILE = '.perpetualcc.toml'
 
 /** The nearest project file at or above a directory; the home directory is the last one looked at. */
 export async function findProjectFile(directory: string, home: string): Promise<string | undefined> {
@@ -18,7 +18,7 @@ export async function findProjectFile(directory: string, home: string): Promise<
 }
 
 /** A directory and those above it, up to home when it lies inside, else to the root of the file system. */
-export function directoriesUp(directory: string, home: string): string[] {
+function directoriesUp(directory: string, home: string): string[] {
   const found: string[] = []
   for (let at = resolve(directory); ; at = dirname(at)) {
     found.push(at)

@@ -1,5 +1,5 @@
 import { isAbsolute, join, resolve } from 'node:path'
-import { parseToml } from '../../base/toml.ts'
+import { parseToml } from '../../base/toml/parse.ts'
 import { type SettingKey, settingOf } from './settings.ts'
 
 export type Checked = { ok: true; value: unknown } | { ok: false; problem: string }
@@ -7,8 +7,7 @@ export type Checked = { ok: true; value: unknown } | { ok: false; problem: strin
 /** A value against its setting; the problem says what was expected and what was found, never a secret. */
 export function checkValue(key: SettingKey, value: unknown): Checked {
   const setting = settingOf(key)
-  const parsed = setting.schema.safeParse(value)
-  if (parsed.success) return { ok: true, value: parsed.data }
+  if (setting.accepts(value)) return { ok: true, value }
   return { ok: false, problem: `expected ${setting.expects}, found ${described(value, setting.secret === true)}` }
 }
 

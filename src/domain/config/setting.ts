@@ -1,5 +1,3 @@
-import * as z from 'zod'
-
 /**
  * What a project's own file may do to a setting before a person has said `pcc trust`:
  * `free` sets it, `tighten` may only make it stricter, `trusted` does nothing yet, `never` is refused at any time.
@@ -7,7 +5,8 @@ import * as z from 'zod'
 export type ProjectRule = 'free' | 'tighten' | 'trusted' | 'never'
 
 export interface Setting<T = unknown> {
-  schema: z.ZodType<T>
+  /** Written by hand and not with zod: reading a setting must not cost the loading of a library (docs/adr/0005). */
+  accepts(value: unknown): boolean
   kind: 'text' | 'flag' | 'number' | 'list' | 'path'
   /** Ends the sentence "expected …". */
   expects: string
@@ -24,17 +23,17 @@ export interface Setting<T = unknown> {
   also?: readonly string[]
 }
 
-type Given<T> = Omit<Setting<T>, 'schema' | 'kind' | 'expects'>
+type Given<T> = Omit<Setting<T>, 'accepts' | 'kind' | 'expects'>
 
 /** true or false. */
 export function flag(given: Given<boolean>): Setting<boolean> {
-  return { schema: z.boolean(), kind: 'flag', expects: 'true or false', ...given }
+  return { accepts: value => typeof value === 'boolean', kind: 'flag', expects: 'true or false', ...given }
 }
 
 /** A whole number with a floor. */
 export function count(least: number, given: Given<number>): Setting<number> {
   return {
-    schema: z.number().int().min(least).max(Number.MAX_SAFE_INTEGER),
+    accepts: value => Number.isSafeInteger(value) && Number(value) >= least,
     kind: 'number',
     expects: `a whole number, ${least} or more`,
     ...given,
@@ -43,47 +42,65 @@ export function count(least: number, given: Given<number>): Setting<number> {
 
 /** A number from 0 to 1. */
 export function share(given: Given<number>): Setting<number> {
-  return { schema: z.number().min(0).max(1), kind: 'number', expects: 'a number from 0 to 1', ...given }
-}
-
-/** One word of a few. */
-export function oneOf<const Word extends string>(words: readonly Word[], given: Given<Word>): Setting<Word> {
-  return { schema: z.enum(words), kind: 'text', expects: anyOf(words), ...given }
-}
-
-/** Text that may be left unset. */
-export function text(given: Given<string | undefined>): Setting<string | undefined> {
-  return { schema: z.string().min(1), kind: 'text', expects: 'text', ...given }
-}
-
-/** Text that always has a value. */
-export function word(given: Given<string>): Setting<string> {
-  return { schema: z.string().min(1), kind: 'text', expects: 'text', ...given }
-}
-
-/** An http or https address. */
-export function address(given: Given<string>): Setting<string> {
   return {
-    schema: z.url({ protocol: /^https?$/ }),
-    kind: 'text',
-    expects: 'an address such as http://localhost:11434',
+    accepts: value => typeof value === 'number' && value >= 0 && value <= 1,
+    kind: 'number',
+    expects: 'a number from 0 to 1',
     ...given,
   }
 }
 
+/** One word of a few. */
+export function oneOf<const Word extends string>(words: readonly Word[], given: Given<Word>): Setting<Word> {
+  return { accepts: value => isOneOf(words, value), kind: 'text', expects: anyOf(words), ...given }
+}
+
+/** Text that may be left unset. */
+export function text(given: Given<string | undefined>): Setting<string | undefined> {
+  return { accepts: isText, kind: 'text', expects: 'text', ...given }
+}
+
+/** Text that always has a value. */
+export function word(given: Given<string>): Setting<string> {
+  return { accepts: isText, kind: 'text', expects: 'text', ...given }
+}
+
+/** An http or https address. */
+export function address(given: Given<string>): Setting<string> {
+  return { accepts: isAddress, kind: 'text', expects: 'an address such as http://localhost:11434', ...given }
+}
+
 /** A path; `~/` is the home directory, a relative one starts where the file that says it lies. */
 export function path<T extends string | undefined>(given: Given<T>): Setting<T> {
-  return { schema: z.string().min(1) as unknown as z.ZodType<T>, kind: 'path', expects: 'a path', ...given }
+  return { accepts: isText, kind: 'path', expects: 'a path', ...given }
 }
 
 /** A list of texts, each of which must match. */
-export function texts(given: Given<string[]>, item = z.string().min(1), each = 'texts'): Setting<string[]> {
-  return { schema: z.array(item), kind: 'list', expects: `a list of ${each}`, ...given }
+export function texts(given: Given<string[]>, item = /./s, each = 'texts'): Setting<string[]> {
+  const accepts = (value: unknown) => isListOf(value, entry => typeof entry === 'string' && item.test(entry))
+  return { accepts, kind: 'list', expects: `a list of ${each}`, ...given }
 }
 
 /** A list of words out of a few. */
 export function someOf<const Word extends string>(words: readonly Word[], given: Given<Word[]>): Setting<Word[]> {
-  return { schema: z.array(z.enum(words)), kind: 'list', expects: `a list of ${anyOf(words)}`, ...given }
+  const accepts = (value: unknown) => isListOf(value, entry => isOneOf(words, entry))
+  return { accepts, kind: 'list', expects: `a list of ${anyOf(words)}`, ...given }
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+function isOneOf(words: readonly string[], value: unknown): boolean {
+  return typeof value === 'string' && words.includes(value)
+}
+
+function isListOf(value: unknown, isItem: (entry: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isItem)
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 }
 
 function anyOf(words: readonly string[]): string {

@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { STANDARD_AGENT_ENV } from './agent-env.ts'
 import { address, count, flag, oneOf, path, type Setting, share, someOf, text, texts, word } from './setting.ts'
 
@@ -21,7 +20,7 @@ type Isolation = (typeof ISOLATION)[number]
 const notify = (about: string, also?: string[]) =>
   flag({ standard: true, about, project: 'trusted', inForce: false, ...(also ? { also } : {}) })
 
-const environmentName = z.string().regex(/^([A-Za-z_]\w*\*?|\*)( if [A-Za-z_]\w*)?$/)
+const environmentName = /^([A-Za-z_]\w*\*?|\*)( if [A-Za-z_]\w*)?$/
 
 /** Every setting there is, by its full key: the one table that files, environment, flags and `pcc config` go by. */
 export const SETTINGS = {
@@ -73,10 +72,10 @@ export const SETTINGS = {
   }),
   'sessions.max_concurrent': count(1, {
     standard: 5,
-    about: 'Most sessions at once',
+    about: 'Most sessions at once; the rest wait as `idle` in the order they came',
     project: 'tighten',
     tighten: lower,
-    inForce: false,
+    inForce: true,
   }),
   'sessions.auto_resume': flag({
     standard: true,

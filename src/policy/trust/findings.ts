@@ -4,17 +4,22 @@ import { parse } from 'yaml'
 export interface Finding {
   kind: string
   text: string
+  /**
+   * It may bring in a `PermissionRequest` hook. Such a hook races our own answer, and the first one wins: it could replace
+   * a command after we judged it. Every other hook may refuse a call, but not change what was judged.
+   */
+  mayRace?: true
 }
 
 /**
- * Settings of Claude Code that neither run code nor widen rights. A list of what is harmless, not of what is not, so that
- * a setting we have never heard of is asked about.
+ * Settings of Claude Code that neither run code nor widen rights nor touch a person's own data (`cleanupPeriodDays` would
+ * delete past conversations). A list of what is harmless, not of what is not, so that a setting we have never heard of is
+ * asked about.
  */
 const HARMLESS_SETTINGS = new Set([
   '$schema',
   'alwaysThinkingEnabled',
   'attribution',
-  'cleanupPeriodDays',
   'deniedMcpServers',
   'disabledMcpjsonServers',
   'disableAutoMode',
@@ -56,7 +61,7 @@ export function findingsInSettings(text: string): Finding[] {
     if (key === 'hooks') return hooksIn(value)
     if (key === 'env') return environmentIn(value)
     if (key === 'permissions') return permissionsIn(value)
-    return [{ kind: key, text: `${key}: ${shown(value)}` }]
+    return [{ kind: key, text: `${key}: ${shown(value)}`, ...(/plugin/i.test(key) && racing) }]
   })
 }
 
@@ -82,7 +87,8 @@ export function findingsInPrompt(text: string): Finding[] {
   if (!fields) return [...found, unreadable]
   for (const [name, value] of Object.entries(fields)) {
     const kind = HEAD_KINDS[name.toLowerCase().replace(/[-_]/g, '')]
-    if (kind) found.push({ kind, text: `${name}: ${shown(value)}` })
+    const races = kind === 'hooks' && JSON.stringify(value ?? null).includes(RACING_EVENT)
+    if (kind) found.push({ kind, text: `${name}: ${shown(value)}`, ...(races && racing) })
   }
   return found
 }
@@ -94,10 +100,16 @@ export function shown(value: unknown): string {
   return plain.length > 400 ? `${plain.slice(0, 397)}…` : plain
 }
 
-const unreadable: Finding = { kind: 'a form that cannot be read', text: 'not valid, so what it does cannot be told' }
+const RACING_EVENT = 'PermissionRequest'
+const racing = { mayRace: true } as const
+const unreadable: Finding = {
+  kind: 'a form that cannot be read',
+  text: 'not valid, so what it does cannot be told',
+  ...racing,
+}
 
 function hooksIn(value: unknown): Finding[] {
-  if (!isObject(value)) return [{ kind: 'hooks', text: `hooks: ${shown(value)}` }]
+  if (!isObject(value)) return [{ kind: 'hooks', text: `hooks: ${shown(value)}`, ...racing }]
   return Object.entries(value).flatMap(([event, matchers]) =>
     (Array.isArray(matchers) ? matchers : [matchers]).flatMap((entry: unknown) => {
       const matcher = isObject(entry) && typeof entry['matcher'] === 'string' ? ` (${entry['matcher']})` : ''
@@ -105,6 +117,7 @@ function hooksIn(value: unknown): Finding[] {
       return hooks.map((hook: unknown) => ({
         kind: 'hooks',
         text: shown(`hook ${event}${matcher}: ${hookWords(hook)}`),
+        ...(event === RACING_EVENT && racing),
       }))
     }),
   )
@@ -132,6 +145,7 @@ function permissionsIn(value: unknown): Finding[] {
 }
 
 function objectFrom(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === '') return {}
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
     return isObject(value) ? value : undefined

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { AppError, messageOf } from '../../base/errors.ts'
-import { exclusively } from '../../base/exclusively.ts'
+import { exclusively } from '../../base/files/exclusively.ts'
+import { replaceFile } from '../../base/files/replace-file.ts'
 import type { Places } from '../../base/places.ts'
-import { replaceFile } from '../../base/replace-file.ts'
 
 const Agreement = z.object({
   /** Over the sorted paths and contents of all files. */

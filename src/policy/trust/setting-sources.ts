@@ -10,6 +10,8 @@ export interface LoadableSources {
    * be; without `project` Claude Code does not read `.mcp.json` at all. It also leaves out the person's own servers.
    */
   strictMcp: boolean
+  /** No hook of any settings file may run, the person's own included: one of the project's could change a judged command. */
+  hooksOff: boolean
   /** What was left out and what to do about it, for the person. */
   note?: string
 }
@@ -22,11 +24,30 @@ export function settingSourcesFor(status: TrustStatus, configured: readonly Sour
     (source === 'project' && has('settings', 'prompts')) || (source === 'local' && has('local'))
   const sources = configured.filter(source => !left(source))
   const strictMcp = has('mcp') && sources.includes('project')
-  if (sources.length === configured.length && !strictMcp) return { sources, strictMcp }
-  return { sources, strictMcp, note: noteFor(status, configured, { sources, strictMcp }) }
+  const racing = racingFiles(status, sources)
+  const loadable = { sources, strictMcp, hooksOff: racing.length > 0 }
+  const notes = [
+    ...(sources.length < configured.length || strictMcp ? [noteFor(status, configured, loadable)] : []),
+    ...(racing.length > 0 ? [`No hooks run, your own included: ${racing.join(', ')} ${COULD_RACE}`] : []),
+  ]
+  return notes.length === 0 ? loadable : { ...loadable, note: notes.join(' ') }
 }
 
-function noteFor(status: TrustStatus, configured: readonly Source[], { sources, strictMcp }: LoadableSources): string {
+const COULD_RACE = 'could answer a permission request in our place and change a command after it was judged.'
+
+function racingFiles({ files }: TrustStatus, sources: Source[]): string[] {
+  const loaded: SurfaceKind[] = [
+    ...(sources.includes('project') ? (['settings', 'prompts'] as const) : []),
+    ...(sources.includes('local') ? (['local'] as const) : []),
+  ]
+  return files.filter(file => loaded.includes(file.kind) && file.contains.some(each => each.mayRace)).map(f => f.path)
+}
+
+function noteFor(
+  status: TrustStatus,
+  configured: readonly Source[],
+  { sources, strictMcp }: Omit<LoadableSources, 'note'>,
+): string {
   const gone = configured.filter(source => !sources.includes(source))
   const kinds: SurfaceKind[] = [
     ...(gone.includes('project') ? (['settings', 'prompts', 'mcp'] as const) : []),

@@ -16,7 +16,7 @@ interface Desk {
 }
 
 /** Told to the agent when nobody can be asked, so that it goes on with what it can do. */
-export const NOBODY_ATTACHED =
+const NOBODY_ATTACHED =
   'nobody is attached to approve this; go on without it, use the file tools inside the project, and say in your report that it was skipped'
 
 /** May this call happen? The policy decides, or a person at an attached terminal, or nobody: then it is denied at once. */
@@ -100,9 +100,13 @@ function verdictOf(reply: Reply, { risk, reason }: Verdict): Verdict {
 function counted(run: Run, { verdict, by }: Verdict): Partial<Run['row']> {
   const { tools_auto, tools_human, tools_denied } = run.row
   if (verdict !== 'allow') return { tools_denied: tools_denied + 1 }
-  return by === 'policy' ? { tools_auto: tools_auto + 1 } : { tools_human: tools_human + 1 }
+  return isMachine(by) ? { tools_auto: tools_auto + 1 } : { tools_human: tools_human + 1 }
 }
 
 function actorOf({ by }: Verdict): string {
-  return by === 'policy' || by === 'nobody' ? 'daemon' : 'human'
+  return isMachine(by) || by === 'nobody' ? 'daemon' : 'human'
+}
+
+function isMachine(by: string): boolean {
+  return by === 'policy' || by === 'rule'
 }

@@ -13,6 +13,9 @@ interface Desk {
 
 const NOBODY_TO_ASK = 'nobody is attached to answer; the question waits'
 
+/** Only the main agent's call can be put off and answered later. */
+const SUBAGENT_UNANSWERED = 'nobody is attached to answer; decide by yourself and tell who called you what you assumed'
+
 /** The agent asks. Somebody at an attached terminal answers; with nobody there the question is parked and no process waits. */
 export async function onQuestion(question: Question, signal: AbortSignal, desk: Desk): Promise<Answer | Park> {
   const { run, parts } = desk
@@ -22,6 +25,9 @@ export async function onQuestion(question: Question, signal: AbortSignal, desk: 
     return deliver(question, given.answer, desk)
   }
   const askId = shortId('q')
+  if (question.agentId !== undefined && !parts.terminals.isAttached(run.id)) {
+    return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
+  }
   if (!parts.terminals.isAttached(run.id)) return park(question, askId, run)
   const reply = parts.terminals.ask(run.id, { kind: 'question', ask_id: askId, questions: question.questions }, signal)
   const asked = { ask_id: askId, call_id: question.callId, questions: question.questions, ...byAgent(question) }
@@ -38,7 +44,8 @@ function answered(question: Question, reply: Reply, desk: Desk & { askId: string
     const declined = { declined: reason ?? 'the person at the terminal does not want to answer; decide yourself', by }
     return deliver(question, answers ? { answers, by } : declined, desk)
   }
-  if (reply.unanswered === 'nobody') return park(question, desk.askId, desk.run)
+  if (reply.unanswered === 'nobody' && question.agentId === undefined) return park(question, desk.askId, desk.run)
+  if (reply.unanswered === 'nobody') return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
   return deliver(question, { declined: 'the session was stopped before anybody answered', by: 'nobody' }, desk)
 }
 

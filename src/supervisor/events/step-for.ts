@@ -11,7 +11,7 @@ import { onTurnEnded } from './on-turn-ended.ts'
 import { onUsage } from './on-usage.ts'
 
 /** Nothing to store. */
-export const NO_STEP: Step = { events: [], patch: {} }
+const NO_STEP: Step = { events: [], patch: {} }
 
 /** What an agent's event comes to. A handler looks at the event and the run, and writes nothing: `record` does. */
 export function stepFor(event: SessionEvent, run: Run): Step {

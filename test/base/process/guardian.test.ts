@@ -72,7 +72,7 @@ for (const level of levels) {
   })
 
   test(`${level}: what an agent leaves behind when it exits is ended`, async t => {
-    const tool = messyTool('read go; exit 3')
+    const tool = messyTool(t, 'read go; exit 3')
     const child = shell(t, tool.script)
     await allStarted(tool)
     child.stdin.end('go\n')
@@ -82,7 +82,7 @@ for (const level of levels) {
   })
 
   test(`${level}: what an agent leaves behind when it is killed is ended, without anybody asking`, async t => {
-    const tool = messyTool('cat /proc/self/stat; exec sleep 600')
+    const tool = messyTool(t, 'cat /proc/self/stat; exec sleep 600')
     const child = shell(t, tool.script)
     await allStarted(tool)
     const { pid: agent } = await agentOf(child)
@@ -92,7 +92,7 @@ for (const level of levels) {
   })
 
   test(`${level}: end() kills the agent and its tools, and may be called again`, async t => {
-    const tool = messyTool('trap "" TERM; cat')
+    const tool = messyTool(t, 'trap "" TERM; cat')
     const child = shell(t, tool.script)
     await allStarted(tool)
     const exit = once(child, 'exit')
@@ -100,6 +100,15 @@ for (const level of levels) {
     assert.deepEqual(tool.survivors(), [])
     assert.deepEqual(await exit, [null, 'SIGKILL'])
     assert.deepEqual(await child.end(), [])
+  })
+
+  test(`${level}: a child that dropped environment and brand is found below its parent`, async t => {
+    const bare = '{ ulimit -S -w unlimited || ulimit -S -x unlimited; } 2>/dev/null; exec env -i setsid sleep $length'
+    const tool = messyTool(t, `(${bare}) & cat`)
+    const child = shell(t, tool.script)
+    await allStarted(tool, 6)
+    assert.deepEqual(await child.end(), [])
+    assert.deepEqual(tool.survivors(), [])
   })
 
   test(`${level}: leaving the scope ends it`, async () => {

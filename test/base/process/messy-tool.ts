@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
@@ -14,20 +15,24 @@ export interface MessyTool {
   untilNone(): Promise<void>
 }
 
-/** A shell script that starts its five children, says `ready`, and goes on with `then`. */
-export function messyTool(then: string): MessyTool {
+/** A shell script that starts its five children, says `ready`, and goes on with `then`. What survives ends with the test. */
+export function messyTool(t: TestContext, then: string): MessyTool {
   const length = `600.${randomInt(1e9, 1e10)}`
   const survivors = () =>
     readdirSync('/proc')
       .map(Number)
       .filter(pid => Number.isInteger(pid) && sleeps(pid, length))
+  t.after(() => {
+    for (const pid of survivors()) process.kill(pid, 'SIGKILL')
+  })
   return {
     script: [
-      `sleep ${length} &`,
-      `setsid sleep ${length} &`,
-      `env -i setsid sleep ${length} &`,
-      `(setsid sleep ${length} &)`,
-      `(env -i setsid sleep ${length} &)`,
+      `length=${length}`,
+      'sleep $length &',
+      'setsid sleep $length &',
+      'env -i setsid sleep $length &',
+      '(setsid sleep $length &)',
+      '(env -i setsid sleep $length &)',
       'echo ready',
       then,
     ].join('\n'),
@@ -40,10 +45,10 @@ export function messyTool(then: string): MessyTool {
   }
 }
 
-/** Five start at different moments; the last word of the script may come before the last of them. */
-export async function allStarted(tool: MessyTool): Promise<void> {
-  for (const deadline = Date.now() + 30_000; tool.survivors().length < 5; await sleep(10)) {
-    if (Date.now() > deadline) throw new Error(`only ${tool.survivors().length} of 5 came up`)
+/** They start at different moments; the last word of the script may come before the last of them. */
+export async function allStarted(tool: MessyTool, count = 5): Promise<void> {
+  for (const deadline = Date.now() + 30_000; tool.survivors().length < count; await sleep(10)) {
+    if (Date.now() > deadline) throw new Error(`only ${tool.survivors().length} of ${count} came up`)
   }
 }
 

@@ -33,8 +33,9 @@ for (const level of levels) {
     await untilNothingCarries(marker)
   })
 
-  test(`${level}: SIGTERM to the guardian's group ends what it guards`, async t => {
-    const { tool, marker } = await startOwner(t, level)
+  test(`${level}: SIGTERM to the guardian's group ends what it guards, even if the owner hangs`, async t => {
+    const { owner, tool, marker } = await startOwner(t, level)
+    owner.kill('SIGSTOP')
     process.kill(-guardianOf(marker), 'SIGTERM')
     await tool.untilNone()
     await untilNothingCarries(marker)
@@ -67,8 +68,8 @@ interface Owned {
   marker: string
 }
 
-async function startOwner(t: TestContext, level: string, then = 'cat'): Promise<Owned> {
-  const tool = messyTool(then)
+async function startOwner(t: TestContext, level: string, then = 'exec sleep 600'): Promise<Owned> {
+  const tool = messyTool(t, then)
   const marker = secretId()
   const program = fileURLToPath(new URL('owner.ts', import.meta.url))
   const owner = spawn(process.execPath, [program, level, marker, tool.script], {

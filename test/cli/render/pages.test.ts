@@ -58,7 +58,7 @@ test('the page of a session looks as in the manual', () => {
     ],
   })
   const now = NOON + (2 * 60 + 15) * 60_000
-  assert.deepEqual(sessionPage(shown, { terminal: plain(), now, cwd: '/work', home: '/home/me' }), [
+  assert.deepEqual(sessionPage(shown, { terminal: plain(), now, cwd: '/code', home: '/home/me' }), [
     'Session: s-abc123 (auth-feature)',
     '──────────────────────────────────────',
     'Project:     ./api',
@@ -96,7 +96,7 @@ test('the box of a new session is closed on every line, at any width', () => {
     assert.match(box[0] ?? '', /^╭─ PerpetualCC Session: .*╮$/)
     assert.match(
       box.join('\n'),
-      /│ Project: \/work\/api\s+│\n│ Brain: not yet \(asks you\)\s+│\n│ Agent: claude\s+│\n│ Status: Running\s+│/,
+      /│ Project: \/code\/api\s+│\n│ Brain: not yet \(asks you\)\s+│\n│ Agent: claude\s+│\n│ Status: Running\s+│/,
     )
   }
 })

@@ -47,7 +47,7 @@ export function session(change: Partial<SessionView> = {}): SessionView {
   return {
     id: 's-abc123',
     name: 'auth-feature',
-    project: '/work/api',
+    project: '/code/api',
     task: 'Build user authentication',
     agent: 'claude',
     model: null,

@@ -57,6 +57,20 @@ test('a wrong file is refused with its line and not touched', t => {
   assert.equal(readFileSync(places.configFile, 'utf8'), broken)
 })
 
+test('a wrong file is not repaired by the way: neither its syntax nor the very key that is set', t => {
+  for (const [user, words] of [
+    ['logs.keep = 0\n', ':1: logs.keep: expected a whole number'],
+    ['[logs\n', ':1: TOML: '],
+  ] as const) {
+    const { places } = configWorld(t, { user })
+    assert.throws(
+      () => setSetting(places, 'logs.keep', '3'),
+      (thrown: AppError) => thrown.code === 'config_invalid' && thrown.message.includes(words),
+    )
+    assert.equal(readFileSync(places.configFile, 'utf8'), user)
+  }
+})
+
 test('a config file that is a link stays a link, and what it leads to is changed', t => {
   const { places, home } = configWorld(t)
   const dotfile = join(home, 'dotfiles', 'pcc.toml')

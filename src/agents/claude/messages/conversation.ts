@@ -15,7 +15,7 @@ export class Conversation {
   /** A call was put off: the process is of no more use. */
   parked = false
   readonly #resumed: boolean
-  readonly #translator = new Translator()
+  readonly #translator: Translator
   #turnOwed = false
   #started = false
   #pausing = false
@@ -26,6 +26,7 @@ export class Conversation {
 
   constructor({ resumed, vendorId }: { resumed: boolean; vendorId?: string | undefined }) {
     this.#resumed = resumed
+    this.#translator = new Translator({ resumed })
     this.vendorId = vendorId
   }
 

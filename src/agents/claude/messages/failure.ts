@@ -15,14 +15,8 @@ const BY_ERROR: Record<string, FailureKind> = {
   server_error: 'server',
 }
 
-const BY_STATUS: Record<number, FailureKind> = {
-  401: 'auth',
-  402: 'billing',
-  403: 'auth',
-  404: 'model_not_found',
-  429: 'limit',
-  529: 'overloaded',
-}
+/** Where the status says more than the word: the vendor calls an overload a server error. */
+const BY_STATUS: Record<number, FailureKind> = { 401: 'auth', 402: 'billing', 429: 'limit', 529: 'overloaded' }
 
 export interface ApiError {
   error?: string | undefined
@@ -30,24 +24,26 @@ export interface ApiError {
   message?: string | undefined
 }
 
-/** A failure of the vendor's API as a kind. Without a status the request never got an answer: the network. */
+/** A failure of the vendor's API as a kind. */
 export function apiFailure({ error = 'unknown', status, message }: ApiError): Failure {
-  const kind = BY_ERROR[error] ?? kindOfStatus(status ?? undefined)
+  const kind = kindOf(error, status ?? undefined)
   const told = message || `the vendor's API failed (${error})`
   return {
     kind,
-    message: kind === 'auth' ? howToLogIn(told) : told,
+    message: kind === 'auth' ? howToLogIn(told, status ?? undefined) : told,
     ...(typeof status === 'number' && { status }),
   }
 }
 
-function kindOfStatus(status: number | undefined): FailureKind {
-  if (status === undefined) return 'network'
-  return BY_STATUS[status] ?? (status >= 500 ? 'server' : 'other')
+function kindOf(error: string, status: number | undefined): FailureKind {
+  // Without a status no answer came at all, whatever the vendor calls it.
+  if (status === undefined) return error === 'server_error' ? 'network' : (BY_ERROR[error] ?? 'network')
+  return BY_STATUS[status] ?? BY_ERROR[error] ?? (status >= 500 ? 'server' : 'other')
 }
 
 /** The vendor says "Please run /login", which nobody can do here: one message says what helps. */
-function howToLogIn(told: string): string {
+function howToLogIn(told: string, status: number | undefined): string {
   const { message, next } = new AppError('agent_not_logged_in', {})
-  return `${message} ${next} (It said: ${told})`
+  const what = status === undefined ? message : `The login was refused (${told}).`
+  return `${what} ${next}`
 }

@@ -11,11 +11,16 @@ const NOTHING: Totals = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, c
  * running sum of what the answers told is added, so that a turn of an hour does not show nothing for an hour.
  */
 export class Spending {
-  #exact = NOTHING
+  /** Undefined in a resumed conversation until its past is told with the first result: a sum without it would be too low. */
+  #exact: Totals | undefined
   #sinceThen = NOTHING
   #context: number | undefined
   #window: number | undefined
   #lastAnswer = ''
+
+  constructor({ resumed }: { resumed: boolean }) {
+    this.#exact = resumed ? undefined : NOTHING
+  }
 
   /** One answer of the model comes as several messages; the first of them counts. */
   onAnswer({ message, agent_id, parent_tool_use_id }: Assistant): UsageEvent | undefined {
@@ -38,7 +43,8 @@ export class Spending {
     return this.#event()
   }
 
-  #event(): UsageEvent {
+  #event(): UsageEvent | undefined {
+    if (!this.#exact) return undefined
     return {
       kind: 'usage',
       ...sum(this.#exact, this.#sinceThen),

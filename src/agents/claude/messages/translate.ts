@@ -17,9 +17,13 @@ const OPEN_CALLS = 1000
 /** Turns the vendor's messages into events, one at a time and without any effect. Turns and their ends are `Conversation`'s. */
 export class Translator {
   readonly #plan = new Plan()
-  readonly #spending = new Spending()
+  readonly #spending: Spending
   readonly #calls = new Map<string, Call>()
   #compacting = false
+
+  constructor({ resumed }: { resumed: boolean }) {
+    this.#spending = new Spending({ resumed })
+  }
 
   assistant(message: Assistant): SessionEvent[] {
     // Claude Code itself speaks here, to tell of an API error: the turn's end will say it.

@@ -1,0 +1,168 @@
+import { isDeepStrictEqual } from 'node:util'
+import { messageOf } from '../base/errors.ts'
+import type { Answer, Driver, OpenSession, Park, Session, SessionEvent, Verdict } from '../domain/session.ts'
+import { checkedAsks } from './checked-asks.ts'
+import { Conversation } from './claude/messages/conversation.ts'
+import { EventQueue } from './event-queue.ts'
+import { type AskLine, type NoteLine, type RecordedSession, readRecording } from './recording.ts'
+
+/** An ask that was answered otherwise than when it was recorded. */
+export interface Difference {
+  kind: AskLine['kind']
+  callId: string
+  recorded: Verdict | Answer | Park
+  given: Verdict | Answer | Park
+}
+
+export interface ReplayDriver extends Driver {
+  /** Grows while sessions are played. */
+  readonly differences: readonly Difference[]
+}
+
+const ASK_DEADLINE_MS = 60_000
+
+/**
+ * Plays a recording as if the agent ran: the same events, the same asks, nothing executed. What follows an ask is what was
+ * recorded, whatever the answer now is; a different answer is kept in `differences`. Each `open` plays the next session of
+ * the file, and each `prompt` its next turn.
+ */
+export function replayDriver(file: string): ReplayDriver {
+  const differences: Difference[] = []
+  let played = 0
+  return {
+    agent: 'replay',
+    differences,
+    open: async open => new ReplaySession(open, () => nthSession(file, played++), differences),
+    warm: async () => undefined,
+    cool: async () => undefined,
+    close: async () => undefined,
+  }
+}
+
+function nthSession(file: string, at: number): RecordedSession {
+  const session = readRecording(file)[at]
+  if (!session) throw new Error(`${file}: holds ${at} sessions, and all were played`)
+  return session
+}
+
+class ReplaySession implements Session {
+  readonly id: string
+  readonly events = new EventQueue()
+  readonly #open: OpenSession
+  readonly #differences: Difference[]
+  readonly #closed = new AbortController()
+  readonly #over: Promise<void>
+  readonly #prompts: string[] = []
+  #prompted: () => void = () => undefined
+  #conversation: Conversation
+
+  constructor(open: OpenSession, session: () => RecordedSession, differences: Difference[]) {
+    this.id = open.id
+    this.#open = open
+    this.#differences = differences
+    this.#conversation = new Conversation({ resumed: open.resume !== undefined })
+    if (open.prompt !== undefined) this.#prompts.push(open.prompt)
+    this.#over = this.#play(session)
+  }
+
+  get vendorId(): string | undefined {
+    return this.#conversation.vendorId
+  }
+
+  async prompt(text: string): Promise<void> {
+    this.#prompts.push(text)
+    this.#prompted()
+  }
+
+  /** What was recorded goes on: a replay stops where the recording did. */
+  async pause(): Promise<void> {}
+  async interrupt(): Promise<void> {}
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed.abort()
+    this.#prompted()
+    await this.#over
+  }
+
+  async #play(session: () => RecordedSession): Promise<void> {
+    try {
+      const { resumed, lines } = session()
+      this.#conversation = new Conversation({ resumed })
+      for (const line of lines) {
+        if (this.#closed.signal.aborted) break
+        if ('message' in line) this.#tell(this.#conversation.read(line.message))
+        else if (await this.#note(line.note)) return
+      }
+      await this.#closing()
+      this.#tell(this.#conversation.end({ by: 'owner' }))
+    } catch (error) {
+      this.#tell(this.#conversation.end({ by: 'agent', failure: { kind: 'other', message: messageOf(error) } }))
+    }
+  }
+
+  /** Whether the session is over with it. */
+  async #note(note: NoteLine): Promise<boolean> {
+    switch (note.pcc) {
+      case 'prompt':
+        await this.#nextPrompt()
+        this.#conversation.prompted()
+        return false
+      case 'pause':
+        this.#conversation.pausing()
+        return false
+      case 'interrupt':
+        this.#conversation.interrupting()
+        return false
+      case 'call':
+        this.#tell(this.#conversation.called(note.request))
+        return false
+      case 'ask':
+        await this.#ask(note)
+        return false
+      case 'ended':
+        if (note.by === 'owner') return false
+        this.#tell(this.#conversation.end({ by: 'agent', failure: note.failure }))
+        return true
+      default:
+        return false
+    }
+  }
+
+  async #ask(line: AskLine): Promise<void> {
+    const asks = checkedAsks(this.#open.asks, ASK_DEADLINE_MS)
+    const { kind, request, reply: recorded } = line
+    const { callId } = request
+    const given =
+      kind === 'permission'
+        ? await asks.permission(request, this.#closed.signal)
+        : await asks.question(request, this.#closed.signal)
+    const isSame = isDeepStrictEqual(decisive(given), decisive(recorded))
+    if (!isSame && !this.#closed.signal.aborted) this.#differences.push({ kind, callId, recorded, given })
+  }
+
+  async #nextPrompt(): Promise<void> {
+    while (this.#prompts.length === 0 && !this.#closed.signal.aborted) {
+      await new Promise<void>(resolve => {
+        this.#prompted = resolve
+      })
+    }
+    this.#prompts.shift()
+  }
+
+  async #closing(): Promise<void> {
+    const { signal } = this.#closed
+    if (signal.aborted) return
+    await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+  }
+
+  #tell(events: SessionEvent[]): void {
+    for (const event of events) this.events.push(event)
+  }
+}
+
+/** What of a reply has an effect: reasons and confidence may differ. */
+function decisive(reply: Verdict | Answer | Park): unknown {
+  if ('park' in reply) return 'park'
+  if ('verdict' in reply) return reply.verdict === 'allow' ? 'allow' : 'deny'
+  return 'declined' in reply ? 'declined' : reply.answers
+}

@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { AppError, messageOf } from '../../base/errors.ts'
+import type { Places } from '../../base/places.ts'
+import type { ErrorReply } from '../../domain/api.ts'
+import { RemoteError } from '../report.ts'
+
+type Env = Record<string, string | undefined>
+
+/** A busy machine may take long to start Node and migrate the store; beyond this something is wrong. */
+const READY_MS = 30_000
+
+/** Starts the daemon in the background and waits until it is ready. `running`: another one was first. */
+export async function startDaemon(places: Places, env: Env): Promise<'ready' | 'running'> {
+  const failed = (problem: string) => new AppError('daemon_unreachable', { home: places.home, problem })
+  const errFile = join(places.run, `daemon-${process.pid}.err`)
+  const errors = openErrorFile(errFile, failed)
+  const child = spawn(
+    process.execPath,
+    [BIN, '--config', places.configFile, '--data-dir', places.data, 'daemon', 'run'],
+    {
+      cwd: '/',
+      detached: true,
+      env: daemonEnvironment(env, places),
+      stdio: ['ignore', 'pipe', errors],
+    },
+  )
+  closeSync(errors)
+  child.unref()
+  const line = await firstLineOf({ child, stdout: child.stdout as Readable })
+  const words = lastWords(errFile)
+  rmSync(errFile, { force: true })
+  if (line === 'late') throw failed(`it was not ready within ${READY_MS / 1000} s`)
+  if (line === undefined) throw failed(words)
+  const message = parsed(line)
+  if (message === undefined) throw failed(`it said ${JSON.stringify(line.slice(0, 200))}`)
+  if (!('error' in message)) return 'ready'
+  if (message.error.code === 'daemon_running') return 'running'
+  throw new RemoteError(message)
+}
+
+/** Works from src and from dist alike. */
+const BIN = fileURLToPath(new URL('../../../bin/pcc.js', import.meta.url))
+
+/** What the daemon inherits. The variables of an agent travel with each session instead, so none of them is here. */
+function daemonEnvironment(env: Env, places: Places): Record<string, string> {
+  const kept = Object.entries(env).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined &&
+      /^(PCC_\w+|LC_\w+|XDG_\w+)$|^(HOME|PATH|LANG|LANGUAGE|TZ|TMPDIR|USER|LOGNAME|SHELL)$/.test(entry[0]),
+  )
+  return { ...Object.fromEntries(kept), PCC_HOME: places.home }
+}
+
+/** The first line of the daemon's output; nothing when it ended without one. */
+function firstLineOf({ child, stdout }: { child: ChildProcess; stdout: Readable }): Promise<string | undefined> {
+  return new Promise(resolve => {
+    let text = ''
+    const finish = (line: string | undefined) => {
+      clearTimeout(timer)
+      stdout.destroy()
+      resolve(line)
+    }
+    const timer = setTimeout(() => finish('late'), READY_MS)
+    stdout.on('data', chunk => {
+      text += String(chunk)
+      if (text.includes('\n')) finish(text.slice(0, text.indexOf('\n')))
+    })
+    stdout.on('end', () => finish(text || undefined))
+    child.once('error', () => finish(undefined))
+  })
+}
+
+/** Where the daemon's last words go if it dies before it has a log. */
+function openErrorFile(file: string, failed: (problem: string) => AppError): number {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    return openSync(file, 'w', 0o600)
+  } catch (error) {
+    throw failed(messageOf(error))
+  }
+}
+
+function parsed(line: string): { ready: true } | ErrorReply | undefined {
+  try {
+    return JSON.parse(line) as { ready: true } | ErrorReply
+  } catch {
+    return undefined // not the ready line; the caller tells what was said instead
+  }
+}
+
+function lastWords(file: string): string {
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  return lines.findLast(line => /error/i.test(line))?.trim() || lines.at(-1) || 'it ended without a word'
+}

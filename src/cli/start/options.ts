@@ -1,0 +1,55 @@
+/** What `pcc start` was called with. */
+export interface StartOptions {
+  task?: string
+  requirements?: string
+  model?: string
+  maxTurns?: number
+  allowedTools?: string[]
+  disallowedTools?: string[]
+  detach?: boolean
+  sessionName?: string
+  resume?: string
+  fork?: boolean
+  record?: string
+}
+
+/** The options from flags as they were typed; undefined where commander must explain what is wrong with one. */
+export function startOptionsOf(flags: Record<string, string | true>): StartOptions | undefined {
+  const text = (flag: string) => (typeof flags[flag] === 'string' ? flags[flag] : undefined)
+  const maxTurns = optional(text('--max-turns'), positiveIn)
+  const allowedTools = optional(text('--allowed-tools'), toolsIn)
+  const disallowedTools = optional(text('--disallowed-tools'), toolsIn)
+  if (maxTurns === 'wrong' || allowedTools === 'wrong' || disallowedTools === 'wrong') return undefined
+  return withoutAbsent({
+    task: text('--task'),
+    requirements: text('--requirements'),
+    model: text('--model'),
+    maxTurns,
+    allowedTools,
+    disallowedTools,
+    detach: flags['--detach'],
+    sessionName: text('--session-name'),
+    resume: text('--resume'),
+    fork: flags['--fork'],
+    record: text('--record'),
+  })
+}
+
+/** A whole number above 0; undefined when it is none. */
+export function positiveIn(text: string): number | undefined {
+  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined
+}
+
+/** Names by commas; rules may hold commas inside parentheses: `Bash(git log:*),Read`. Undefined when there is none. */
+export function toolsIn(text: string): string[] | undefined {
+  const found = (text.match(/(?:\([^)]*\)|[^,(])+/g) ?? []).map(name => name.trim()).filter(Boolean)
+  return found.length === 0 ? undefined : found
+}
+
+function optional<T>(text: string | undefined, read: (text: string) => T | undefined): T | 'wrong' | undefined {
+  return text === undefined ? undefined : (read(text) ?? 'wrong')
+}
+
+function withoutAbsent(options: Record<string, unknown>): StartOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+}

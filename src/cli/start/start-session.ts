@@ -1,0 +1,85 @@
+import { AppError } from '../../base/errors.ts'
+import type { SessionView, StartSession } from '../../domain/api.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { Context } from '../context.ts'
+import { firstLine } from '../render/text.ts'
+import { taskText } from '../requirements.ts'
+import { sessionEnvironment } from '../session-env.ts'
+import type { StartOptions } from './options.ts'
+
+// An ESM import of a built-in reads all its exports, which costs more than the rest of this file.
+const { statSync } = process.getBuiltinModule('node:fs')
+const { resolve } = process.getBuiltinModule('node:path')
+
+export interface StartCall {
+  /** As it was typed. */
+  path: string
+  options: StartOptions
+  context: Context
+  connect(): Promise<Connection>
+}
+
+/** The body of `pcc start`: a new session, watched here or left in the background. Returns the exit code. */
+export async function startSession({ path, options, context, connect }: StartCall): Promise<number> {
+  if (options.fork && !options.resume) {
+    throw new AppError('usage', { problem: '--fork needs --resume <vendor-id>', command: 'start' })
+  }
+  const project = projectAt(path)
+  const task = taskText(options.task, options.requirements)
+  const env = await sessionEnvironment(context.places, context.env)
+  const connection = await connect()
+  const asked = connection.request<SessionView>('POST', '/sessions', requestOf({ project, task, env, options }))
+  if (options.detach) return detached(await asked, context)
+  // Loaded while the daemon works.
+  const [session, { runView }, { startHeader }] = await Promise.all([
+    asked,
+    import('../live/run-view.ts'),
+    import('../render/header.ts'),
+  ])
+  if (!context.json) {
+    const { terminal } = context
+    const header = startHeader(session, { terminal, cwd: process.cwd(), home: context.env['HOME'] })
+    for (const line of header) context.out(line)
+  }
+  return runView({ client: connection, session, context, after: 0, env })
+}
+
+interface Wanted {
+  project: string
+  task: string
+  env: Record<string, string>
+  options: StartOptions
+}
+
+function requestOf({ project, task, env, options }: Wanted): StartSession {
+  return {
+    project,
+    task,
+    env,
+    ...(options.sessionName && { name: options.sessionName }),
+    ...(options.model && { model: options.model }),
+    ...(options.maxTurns && { max_turns: options.maxTurns }),
+    ...(options.allowedTools && { allowed_tools: options.allowedTools }),
+    ...(options.disallowedTools && { disallowed_tools: options.disallowedTools }),
+    ...(options.resume && { resume: { vendor_id: options.resume, fork: options.fork === true } }),
+    ...(options.record && { record: resolve(options.record) }),
+  }
+}
+
+function detached(session: SessionView, { json, out }: Context): number {
+  if (json) out(JSON.stringify(session, null, 2))
+  else {
+    out(`Session started: ${session.id} (${firstLine(session.name)})`)
+    out(`Attach with: pcc attach ${session.id}`)
+  }
+  return 0
+}
+
+/** Looked at here as well as by the daemon: a mistyped path should not start one. */
+function projectAt(path: string): string {
+  const project = resolve(path)
+  const found = statSync(project, { throwIfNoEntry: false })
+  if (!found) throw new AppError('project_missing', { path })
+  if (!found.isDirectory()) throw new AppError('project_not_directory', { path })
+  return project
+}

@@ -1,0 +1,24 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { AppError } from '../../base/errors.ts'
+import { tokenMatches } from '../start/token.ts'
+
+/**
+ * The closed door: the Host must be ours (a web page that was tricked into talking to us would bring its own), and every
+ * route but the bare health needs the token. Runs before a body is read.
+ */
+export function installGuard(app: FastifyInstance, token: string): void {
+  app.addHook('onRequest', async request => {
+    const host = request.headers.host ?? ''
+    if (!OUR_HOST.test(host)) throw new AppError('wrong_host', { host: JSON.stringify(host) })
+    if (request.headers.origin !== undefined) throw new AppError('wrong_host', { host: 'of a web page' })
+    if (!hasToken(request, token) && request.routeOptions.url !== '/health') throw new AppError('unauthorized', {})
+  })
+}
+
+/** Whether the request carries the bearer token. */
+export function hasToken(request: FastifyRequest, token: string): boolean {
+  const [scheme, given] = (request.headers.authorization ?? '').split(' ')
+  return scheme?.toLowerCase() === 'bearer' && given !== undefined && tokenMatches(given, token)
+}
+
+const OUR_HOST = /^(pcc|localhost)(:\d+)?$/i

@@ -1,0 +1,51 @@
+import fastify, { type FastifyInstance } from 'fastify'
+import { answerRoutes } from '../routes/answers.ts'
+import { daemonRoutes } from '../routes/daemon.ts'
+import { eventRoutes } from '../routes/events.ts'
+import { sessionRoutes } from '../routes/sessions.ts'
+import { steerRoutes } from '../routes/steer.ts'
+import type { World } from '../world.ts'
+import { installErrors } from './errors.ts'
+import { hasToken, installGuard } from './guard.ts'
+
+/** A task may be a million characters, and JSON writes some of them in six. */
+const MAX_BODY_BYTES = 8_000_000
+
+/** The HTTP server, not yet listening. */
+export function buildServer(world: World): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    bodyLimit: MAX_BODY_BYTES,
+    forceCloseConnections: true,
+    // Idle connections cost nothing on a socket of our own; the client closes them.
+    keepAliveTimeout: 5_000,
+    routerOptions: { maxParamLength: 200 },
+  })
+  installErrors(app, world.log)
+  installGuard(app, world.token)
+  tellVersion(app, world)
+  jsonOnly(app)
+  daemonRoutes(app, world)
+  sessionRoutes(app, world)
+  steerRoutes(app, world)
+  answerRoutes(app, world)
+  eventRoutes(app, world)
+  return app
+}
+
+/** After an update the daemon is older than its clients: each answer says what it is, so that they can tell the person. */
+function tellVersion(app: FastifyInstance, { token, version }: World): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (hasToken(request, token)) reply.header('x-pcc-version', version)
+  })
+}
+
+/** Bodies are JSON or absent. */
+function jsonOnly(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') return done(null, undefined)
+    parse(request, body as string, done)
+  })
+}

@@ -1,0 +1,16 @@
+import { openDriver } from '../../src/agents/open.ts'
+import { agentEnv } from '../support/world.ts'
+import { claudeModel } from './claude-model.ts'
+import type { Adapter } from './conformance/adapter.ts'
+
+/** The real Claude Code against the simulator. */
+export const claude: Adapter = {
+  openDriver: options => openDriver('claude', options),
+  openModel: claudeModel,
+  env(home, url, login) {
+    const { ANTHROPIC_API_KEY: _key, ...loggedOut } = agentEnv(home, url)
+    if (login === 'none') return loggedOut
+    return agentEnv(home, url, login === 'key' ? 'key' : 'oauth')
+  },
+  tools: { run: 'Bash', write: 'Write', delegate: 'Agent' },
+}

@@ -1,0 +1,4 @@
+import { claude } from './claude-adapter.ts'
+import { conformance } from './conformance.ts'
+
+conformance('Claude Code', claude)

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Asks, Verdict } from '../../../src/domain/session.ts'
+import type { Adapter } from './adapter.ts'
+import { ALLOW, allowing, asking, World } from './world.ts'
+
+/** Who is asked before the agent may act, and that it fails closed. */
+export function askCases(adapter: Adapter): void {
+  const which = { question: 'Which database?', options: ['SQLite', 'Postgres'] }
+  const both = { question: 'Which parts?', options: ['Left', 'Right', 'Middle'], several: true }
+
+  test('a question reaches whoever answers, and the answer reaches the model', async t => {
+    const world = await World.open(t, adapter, [
+      { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { calls: [{ ask: both }] }, { say: 'Thanks.' }] },
+    ])
+    const asks = asking(
+      () => ALLOW,
+      ({ questions }) => ({
+        answers:
+          questions[0]?.question === which.question
+            ? { [which.question]: 'Postgres' }
+            : { [both.question]: ['Left', 'Middle'] },
+        by: 'test',
+      }),
+    )
+    const talk = await world.talk('ask me', { asks })
+    assert.equal((await talk.turn()).outcome, 'completed')
+    assert.deepEqual(
+      asks.questions[0]?.questions[0]?.options.map(option => option.label),
+      which.options,
+    )
+    assert.equal(asks.questions[1]?.questions[0]?.multiSelect, true)
+    assert.deepEqual(
+      talk.all('question').map(event => event.callId),
+      asks.questions.map(asked => asked.callId),
+    )
+    assert.match(world.model.told(), /Postgres/)
+    assert.match(world.model.told(), /Left, Middle/)
+    assert.equal(asks.requests.length, 0, 'a question is not a permission')
+  })
+
+  test('the model is told why a question was declined, and goes on', async t => {
+    const world = await World.open(t, adapter, [
+      { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { say: 'I take SQLite.' }] },
+    ])
+    const asks = asking(
+      () => ALLOW,
+      () => ({ declined: 'choose by yourself tonight', by: 'test' }),
+    )
+    const talk = await world.talk('ask me', { asks })
+    assert.equal((await talk.turn()).text, 'I take SQLite.')
+    assert.match(world.model.told(), /choose by yourself tonight/)
+  })
+
+  const failing: [string, () => Asks['permission']][] = [
+    ['throws', () => async () => Promise.reject(new Error('the policy broke'))],
+    [
+      'throws before it promises anything',
+      () => () => {
+        throw new Error('the policy broke at once')
+      },
+    ],
+    ['answers junk', () => async () => ({ verdict: 'allow' }) as Verdict],
+    ['answers nothing', () => async () => undefined as unknown as Verdict],
+    ['only says that one should ask', () => async () => ({ ...ALLOW, verdict: 'ask' })],
+    ['never answers', () => () => new Promise(() => undefined)],
+  ]
+  for (const [what, permission] of failing) {
+    test(`a call does not run when who is asked ${what}`, async t => {
+      const world = await World.open(
+        t,
+        adapter,
+        [{ prompt: 'try', steps: [{ calls: [{ run: 'touch slipped.txt' }] }, { say: 'Refused, then.' }] }],
+        { driver: { askDeadlineMs: 400 } },
+      )
+      const asks: Asks = { permission: permission(), question: allowing().question }
+      const talk = await world.talk('try it', { asks })
+      const ended = await talk.turn()
+      assert.equal(ended.text, 'Refused, then.')
+      assert.equal(ended.denials, 1)
+      assert.equal(world.has('slipped.txt'), false)
+    })
+  }
+
+  test('a question that nobody answers in time is declined', async t => {
+    const world = await World.open(
+      t,
+      adapter,
+      [{ prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { say: 'I decide.' }] }],
+      { driver: { askDeadlineMs: 400 } },
+    )
+    let calledOff: AbortSignal | undefined
+    const asks = asking(
+      () => ALLOW,
+      (_question, signal) => {
+        calledOff = signal
+        return new Promise(() => undefined)
+      },
+    )
+    const talk = await world.talk('ask me', { asks })
+    assert.equal((await talk.turn()).text, 'I decide.')
+    assert.match(world.model.told(), /in time/)
+    assert.equal(calledOff?.aborted, true, 'whoever was asked knows that nobody waits any more')
+  })
+
+  test('what is changed in a request after it was handed over does not run', async t => {
+    const world = await World.open(t, adapter, [
+      { prompt: 'try', steps: [{ calls: [{ run: 'touch judged.txt' }] }, { say: 'Done.' }] },
+    ])
+    const asks = asking(request => {
+      request.input['command'] = 'touch other.txt'
+      return ALLOW
+    })
+    const talk = await world.talk('try it', { asks })
+    assert.equal((await talk.turn()).outcome, 'completed')
+    assert.equal(world.has('judged.txt'), true)
+    assert.equal(world.has('other.txt'), false)
+  })
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { FailureKind } from '../../../src/domain/session.ts'
+import { tempDir } from '../../support/world.ts'
+import type { Adapter } from './adapter.ts'
+import type { Fault } from './script.ts'
+import { until, World } from './world.ts'
+
+/** What goes wrong becomes a kind, and the session can be gone on with. */
+export function failureCases(adapter: Adapter): void {
+  test("a subscription's limit is told with its reset and ends the turn; after it the same process goes on", async t => {
+    const resets = new Date(Math.ceil(Date.now() / 1000) * 1000 + 3_600_000)
+    const fault: Fault = { kind: 'limit', resets: resets.toISOString() }
+    const later = [{ prompt: 'go on', steps: [{ say: 'Going on.' }] }]
+    const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ fault }], later }], {
+      login: 'subscription',
+    })
+    const talk = await world.talk('work')
+    const ended = await talk.turn()
+    assert.equal(ended.outcome, 'failed')
+    assert.equal(ended.failure?.kind, 'limit')
+    const limit = talk.all('limit').find(event => event.status === 'rejected')
+    assert.equal(limit?.window, 'five_hour')
+    assert.equal(limit?.resetsAt, resets.getTime())
+    assert.deepEqual(talk.all('text'), [], "the agent's own words about the limit are not the model's")
+
+    await world.model.restart([{ prompt: 'work', steps: [{ say: 'Unused.' }], later }])
+    await talk.session.prompt('go on')
+    assert.equal((await talk.turn()).outcome, 'completed')
+  })
+
+  const faults: [Fault['kind'], FailureKind][] = [
+    ['overloaded', 'overloaded'],
+    ['server', 'server'],
+    ['reset', 'network'],
+    ['auth', 'auth'],
+    ['prompt_too_long', 'prompt_too_long'],
+    ['model_not_found', 'model_not_found'],
+    ['billing', 'billing'],
+  ]
+  for (const [fault, kind] of faults) {
+    test(`the API's ${fault} fault ends the turn with a failure of kind ${kind}`, async t => {
+      const steps = [{ fault: { kind: fault } as Fault }]
+      const world = await World.open(t, adapter, [{ prompt: 'work', steps }])
+      const talk = await world.talk('work')
+      const ended = await talk.turn()
+      assert.equal(ended.outcome, 'failed')
+      assert.equal(ended.failure?.kind, kind)
+      if (['overloaded', 'server', 'reset'].includes(fault)) assert.ok(talk.all('retry').length > 0)
+      assert.ok(talk.all('retry').every(event => event.failure.kind === kind && event.maxRetries > 0))
+    })
+  }
+
+  test('an agent that is not logged in says how to log in', async t => {
+    const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ say: 'Unreachable.' }] }], {
+      login: 'none',
+    })
+    const talk = await world.talk('work')
+    const ended = await talk.turn()
+    assert.equal(ended.failure?.kind, 'auth')
+    assert.match(ended.failure?.message ?? '', /not logged in.*log in/i)
+  })
+
+  test('an agent killed in the middle of a tool ends the turn as failed, and a resume goes on from there', async t => {
+    const world = await World.open(t, adapter, [
+      {
+        prompt: 'work',
+        steps: [{ calls: [{ run: 'touch begun; sleep 300' }] }, { say: 'Unreachable.' }],
+        later: [{ prompt: 'go on', steps: [{ calls: [{ run: 'touch after.txt' }] }, { say: 'Back again.' }] }],
+      },
+    ])
+    const talk = await world.talk('work')
+    await talk.until('tool_request')
+    await until(() => world.has('begun'))
+    const vendorId = talk.session.vendorId ?? ''
+    // The group, because the number is that of a helper where the agent runs in a namespace.
+    process.kill(-(talk.session.pid ?? assert.fail('it runs')), 'SIGKILL')
+    const ended = await talk.turn()
+    assert.equal(ended.outcome, 'failed')
+    assert.equal(ended.failure?.kind, 'agent_crashed')
+    const over = await talk.until('ended')
+    assert.equal(over.reason, 'crashed')
+    assert.equal(over.failure?.kind, 'agent_crashed')
+    await talk.close()
+
+    await world.model.restart()
+    const resumed = await world.talk('go on', { resume: { vendorId, fork: false } })
+    assert.equal((await resumed.turn()).text, 'Back again.')
+    assert.equal(resumed.session.vendorId, vendorId)
+    assert.equal(resumed.all('started')[0]?.resumed, true)
+    assert.equal(world.has('after.txt'), true)
+  })
+
+  test('a resume of a conversation that does not exist fails as such', async t => {
+    const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ say: 'Unreachable.' }] }])
+    for (const vendorId of ['11111111-1111-4111-8111-111111111111', 'no such thing']) {
+      const talk = await world.talk('work', { resume: { vendorId, fork: false } })
+      const ended = await talk.until('ended')
+      assert.equal(ended.reason, 'failed')
+      assert.equal(ended.failure?.kind, 'resume_unknown')
+      await talk.close()
+    }
+  })
+
+  test('a program that is not there fails as missing', async t => {
+    const executable = '/nonexistent/agent'
+    const world = await World.open(t, adapter, [{ prompt: 'x', steps: [{ say: 'x' }] }], { driver: { executable } })
+    const talk = await world.talk('x')
+    const ended = await talk.until('ended')
+    assert.equal(ended.reason, 'failed')
+    assert.equal(ended.failure?.kind, 'agent_missing')
+    assert.match(ended.failure?.message ?? '', /cannot be started/)
+  })
+
+  test('a folder that is not there fails with its name', async t => {
+    const world = await World.open(t, adapter, [{ prompt: 'x', steps: [{ say: 'x' }] }])
+    const talk = await world.talk('x', { cwd: world.path('gone') })
+    const ended = await talk.until('ended')
+    assert.equal(ended.reason, 'failed')
+    assert.match(ended.failure?.message ?? '', /gone/)
+  })
+
+  test('a recording that cannot be written fails the session before the agent starts', async t => {
+    const world = await World.open(t, adapter, [{ prompt: 'x', steps: [{ say: 'x' }] }])
+    const talk = await world.talk('x', { record: world.path('gone/recording.jsonl') })
+    const ended = await talk.until('ended')
+    assert.equal(ended.reason, 'failed')
+    assert.match(ended.failure?.message ?? '', /recording\.jsonl/)
+    assert.equal(talk.session.pid, undefined)
+  })
+
+  const impostors = {
+    'talks garbage and leaves': 'echo "not json at all"; echo "{\\"type\\":\\"result\\"}"; exit 3',
+    'ends at once': 'exit 0',
+    'says why it does not start': 'echo "the licence ran out" >&2; exit 1',
+  }
+  for (const [what, script] of Object.entries(impostors)) {
+    test(`a program that ${what} ends the session and throws nothing`, async t => {
+      const executable = join(tempDir(t), 'agent')
+      writeFileSync(executable, `#!/bin/sh\n${script}\n`)
+      chmodSync(executable, 0o755)
+      const world = await World.open(t, adapter, [{ prompt: 'x', steps: [{ say: 'x' }] }], { driver: { executable } })
+      const talk = await world.talk('x')
+      const ended = await talk.until('ended')
+      assert.equal(ended.reason, 'failed')
+      assert.equal(ended.failure?.kind, 'agent_crashed')
+      if (script.includes('licence')) assert.match(ended.failure?.message ?? '', /the licence ran out/)
+    })
+  }
+}

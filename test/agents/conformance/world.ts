@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { secretId } from '../../../src/base/ids.ts'
+import { sessionMarker } from '../../../src/base/process/marker.ts'
+import { findMarked } from '../../../src/base/process/sweep.ts'
+import type {
+  Answer,
+  Asks,
+  Driver,
+  OpenSession,
+  Park,
+  Question,
+  Request,
+  Session,
+  SessionEvent,
+  Verdict,
+} from '../../../src/domain/session.ts'
+import { gitProject, tempDir } from '../../support/world.ts'
+import type { Adapter, EventOf, Login } from './adapter.ts'
+import type { Model, Script } from './script.ts'
+
+export interface WorldOptions {
+  login?: Login
+  files?: Record<string, string>
+  driver?: Parameters<Adapter['openDriver']>[0]
+}
+
+/** One project, one home, one model and one driver, all gone when the test ends. */
+export class World {
+  readonly home: string
+  readonly cwd: string
+  readonly model: Model
+  readonly driver: Driver
+  readonly #t: TestContext
+  readonly #env: Record<string, string>
+
+  private constructor(
+    t: TestContext,
+    parts: { home: string; cwd: string; model: Model; driver: Driver; env: Record<string, string> },
+  ) {
+    this.#t = t
+    this.home = parts.home
+    this.cwd = parts.cwd
+    this.model = parts.model
+    this.driver = parts.driver
+    this.#env = parts.env
+  }
+
+  static async open(t: TestContext, adapter: Adapter, scripts: Script[], options: WorldOptions = {}): Promise<World> {
+    const home = tempDir(t, 'pcc-home-')
+    const cwd = gitProject(t, { 'README.md': '# sample\n', ...options.files })
+    const model = await adapter.openModel(scripts)
+    const driver = await adapter.openDriver(options.driver)
+    t.after(async () => {
+      await driver.close()
+      await model[Symbol.asyncDispose]()
+    })
+    const env = adapter.env(home, model.url, options.login ?? 'key')
+    return new World(t, { home, cwd, model, driver, env })
+  }
+
+  /** What `open` is given, with a marker by which the test finds the agent's processes. */
+  options(more: Partial<OpenSession> = {}): OpenSession & { marker: string } {
+    return {
+      id: 's-000001',
+      cwd: this.cwd,
+      env: this.#env,
+      asks: allowing(),
+      settingSources: ['user', 'project', 'local'],
+      isolation: 'auto',
+      ...more,
+      marker: more.marker ?? secretId(12),
+    }
+  }
+
+  async talk(prompt: string | undefined, more: Partial<OpenSession> = {}): Promise<Talk> {
+    const options = this.options({ ...(prompt !== undefined && { prompt }), ...more })
+    const talk = new Talk(await this.driver.open(options), options.marker)
+    this.#t.after(() => talk.close())
+    return talk
+  }
+
+  path(name: string): string {
+    return join(this.cwd, name)
+  }
+
+  has(name: string): boolean {
+    return existsSync(this.path(name))
+  }
+
+  read(name: string): string {
+    return readFileSync(this.path(name), 'utf8')
+  }
+}
+
+/** A session and what was heard of it so far. */
+export class Talk {
+  readonly session: Session
+  readonly marker: string
+  readonly seen: SessionEvent[] = []
+
+  constructor(session: Session, marker: string) {
+    this.session = session
+    this.marker = marker
+  }
+
+  /** Reads on to the first event of this kind that fits. */
+  async until<Kind extends SessionEvent['kind']>(
+    kind: Kind,
+    fits: (event: EventOf<Kind>) => boolean = () => true,
+  ): Promise<EventOf<Kind>> {
+    for await (const event of this.session.events) {
+      this.seen.push(event)
+      if (event.kind === kind && fits(event as EventOf<Kind>)) return event as EventOf<Kind>
+    }
+    return assert.fail(`no ${kind} came; there were: ${this.seen.map(event => JSON.stringify(event)).join('\n')}`)
+  }
+
+  /** Reads to the end of the turn. */
+  turn(): Promise<EventOf<'turn_ended'>> {
+    return this.until('turn_ended')
+  }
+
+  all<Kind extends SessionEvent['kind']>(kind: Kind): EventOf<Kind>[] {
+    return this.seen.filter(event => event.kind === kind) as EventOf<Kind>[]
+  }
+
+  kinds(): string[] {
+    return this.seen.map(event => event.kind)
+  }
+
+  /** Closes, reads what is left, and sees that the contract of every end holds. */
+  async close(): Promise<void> {
+    await this.session[Symbol.asyncDispose]()
+    for await (const event of this.session.events) this.seen.push(event)
+    assert.equal(this.seen.at(-1)?.kind, 'ended', 'the last event is `ended`')
+    assert.equal(this.all('ended').length, 1, '`ended` comes once')
+    assert.deepEqual(await findMarked(sessionMarker(this.marker)), [], 'no process of the agent is left')
+  }
+}
+
+export const ALLOW: Verdict = { verdict: 'allow', risk: 'LOW', reason: 'fine', confidence: 1, by: 'policy' }
+export const DENY: Verdict = { verdict: 'deny', risk: 'HIGH', reason: 'not on my watch', confidence: 1, by: 'policy' }
+
+export interface Remembering extends Asks {
+  requests: Request[]
+  questions: Question[]
+}
+
+/** Asks that remember what was asked. */
+export function asking(
+  permission: (request: Request, signal: AbortSignal) => Verdict | Park | Promise<Verdict | Park>,
+  question: (question: Question, signal: AbortSignal) => Answer | Park | Promise<Answer | Park> = () => ({
+    declined: 'nobody is here',
+    by: 'test',
+  }),
+): Remembering {
+  const requests: Request[] = []
+  const questions: Question[] = []
+  return {
+    requests,
+    questions,
+    permission: async (request, signal) => {
+      requests.push(request)
+      return permission(request, signal)
+    },
+    question: async (asked, signal) => {
+      questions.push(asked)
+      return question(asked, signal)
+    },
+  }
+}
+
+export function allowing(): Remembering {
+  return asking(() => ALLOW)
+}
+
+/** For what only the file system tells. */
+export async function until(holds: () => boolean): Promise<void> {
+  const deadline = Date.now() + 20_000
+  while (!holds()) {
+    assert.ok(Date.now() < deadline, 'it did not happen in 20 s')
+    await sleep(20)
+  }
+}

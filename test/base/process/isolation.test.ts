@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { test } from 'node:test'
+import { type Isolation, isolationLevel, probeNamespace } from '../../../src/base/process/isolation.ts'
+
+test('"marker" never makes a namespace', () => {
+  assert.equal(isolationLevel('marker'), 'marker')
+})
+
+test('"auto" never hides who owns a file: it makes no user namespace', () => {
+  assert.ok(!probeNamespace('auto')?.enter.includes('--user'))
+})
+
+test('without the right to make namespaces, "auto" is the marker', () => {
+  assert.equal(unprivileged('auto'), undefined)
+})
+
+test('without that right, "namespace" goes through a user namespace, or says that it is only the marker', () => {
+  const words = unprivileged('namespace')
+  assert.ok(words === undefined || words.includes('--user'), String(words))
+})
+
+/** The command that a process finds which may not mount or unshare: this user, or root without that capability. */
+function unprivileged(isolation: Isolation): string[] | undefined {
+  const program = `
+    import { probeNamespace } from ${JSON.stringify(new URL('../../../src/base/process/isolation.ts', import.meta.url).href)}
+    console.log(JSON.stringify(probeNamespace('${isolation}')?.enter ?? null))`
+  const drop = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-sys_admin'] : ['env']
+  const [command = '', ...args] = [...drop, process.execPath, '--input-type=module-typescript', '-e', program]
+  const enter: string[] | null = JSON.parse(execFileSync(command, args, { encoding: 'utf8' }))
+  return enter ?? undefined
+}

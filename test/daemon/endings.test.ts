@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { watch } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { sessionMarker } from '../../src/base/process/marker.ts'
+import { findMarked } from '../../src/base/process/sweep.ts'
+import type { SessionView } from '../../src/domain/api.ts'
+import { openStore } from '../../src/store/open.ts'
+import { type AgentSessions, agentSessions, bodiesOf, isEnd } from './agent-sessions.ts'
+import { startDaemon, viewWhen } from './daemon-process.ts'
+
+const SCENARIO = `
+conversations:
+  - match: sleep long
+    turns:
+      - text: I sleep.
+        tools: [{ Bash: { command: "touch asleep; setsid sleep 600 & sleep 600", description: Sleep, timeout: 600000 } }]
+      - text: Awake.
+  - match: work on and on
+    turns:
+      - { text: A step., tools: [{ Read: { file_path: "{{cwd}}/README.md" } }], repeat: 60, latency: 100 }
+      - text: Done.
+  - match: stall
+    turns:
+      - fault: stall
+`
+
+/** The marker of a session's agent, which only its row knows. */
+async function markerOf(world: AgentSessions, id: string): Promise<string> {
+  await using store = await openStore({ file: world.daemon.places.database })
+  const row = await store.sessions.get(id)
+  assert.ok(row?.marker && row.agent_pid, 'the row knows the marker and the process')
+  return row.marker
+}
+
+/** Resolves once the file exists. */
+async function made(file: string): Promise<void> {
+  const watching = new AbortController()
+  const changes = watch(dirname(file), { signal: watching.signal })
+  if (existsSync(file)) return watching.abort()
+  for await (const _ of changes) if (existsSync(file)) return
+}
+
+/** A session in the middle of a command that a person has allowed, with a child that left its process group. */
+async function sleeping(world: AgentSessions): Promise<{ id: string; marker: string }> {
+  const { id } = await world.start('sleep long', { attach: true })
+  const stream = await world.daemon.stream(`/events?session=${id}&attach=1`)
+  const [asked] = bodiesOf(await stream.until(({ kind }) => kind === 'permission.asked'), 'permission.asked')
+  await world.daemon.call('POST', `/sessions/${id}/answers`, { body: { ask_id: asked?.ask_id, verdict: 'allow' } })
+  await stream.until(({ kind }) => kind === 'permission.decided')
+  const marker = await markerOf(world, id)
+  await made(join(world.project, 'asleep'))
+  assert.ok((await findMarked(sessionMarker(marker))).length > 0)
+  stream.close()
+  return { id, marker }
+}
+
+test('a stopped session is stopped, its command and what that started included', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  const { id, marker } = await sleeping(world)
+  const { body } = await world.daemon.call<SessionView>('POST', `/sessions/${id}/stop`)
+  assert.deepEqual([body.status, body.reason], ['stopped', 'stopped by a person'])
+  assert.deepEqual(await findMarked(sessionMarker(marker)), [])
+  assert.deepEqual(bodiesOf(await world.log(id), 'session.ended'), [
+    { status: 'stopped', reason: 'stopped by a person' },
+  ])
+  for (const verb of ['stop', 'pause', 'interrupt']) {
+    const again = await world.daemon.call('POST', `/sessions/${id}/${verb}`)
+    assert.equal(again.body.error.code, 'session_over', verb)
+  }
+  const late = await world.daemon.call('POST', `/sessions/${id}/prompt`, { body: { text: 'more' } })
+  assert.equal(late.body.error.code, 'session_over')
+})
+
+test('a session that is stopped while it asks stays stopped, and its ask is closed', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  const { id } = await world.start('sleep long', { attach: true })
+  const stream = await world.daemon.stream(`/events?session=${id}&attach=1`)
+  const [asked] = bodiesOf(await stream.until(({ kind }) => kind === 'permission.asked'), 'permission.asked')
+  await world.daemon.call('POST', `/sessions/${id}/stop`)
+  const answer = { ask_id: asked?.ask_id, verdict: 'allow' }
+  const late = await world.daemon.call('POST', `/sessions/${id}/answers`, { body: answer })
+  assert.equal(late.body.error.code, 'ask_unknown')
+  const { body } = await world.daemon.call<SessionView>('GET', `/sessions/${id}`)
+  assert.deepEqual([body.status, body.asks], ['stopped', []])
+  const events = await world.log(id)
+  assert.equal(events.at(-1)?.kind, 'session.ended')
+  assert.equal(existsSync(join(world.project, 'asleep')), false)
+  stream.close()
+})
+
+test('SIGTERM drains: agents gone, rows settled, streams told, lock and socket released, exit 0', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  const { id, marker } = await sleeping(world)
+  const stream = await world.daemon.stream(`/events?session=${id}`)
+  world.daemon.child.kill('SIGTERM')
+  const told = await stream.until(isEnd)
+  assert.deepEqual(bodiesOf(told, 'session.ended'), [{ status: 'stopped', reason: 'the daemon was stopped' }])
+  assert.equal(await world.daemon.ended, 0)
+  assert.deepEqual(await findMarked(sessionMarker(marker)), [])
+  assert.equal(existsSync(world.daemon.places.socket), false)
+  const next = await startDaemon(t, { home: world.daemon.home })
+  const { body } = await next.call<SessionView>('GET', `/sessions/${id}`)
+  assert.deepEqual([body.status, body.reason], ['stopped', 'the daemon was stopped'])
+})
+
+test('POST /daemon/stop drains too, even with an agent that waits for a model that never answers', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  const { id } = await world.start('stall')
+  await world.simulator.waitForRequest(() => true)
+  const reply = await world.daemon.call('POST', '/daemon/stop')
+  assert.equal(reply.status, 202)
+  assert.equal(await world.daemon.ended, 0)
+  await using store = await openStore({ file: world.daemon.places.database })
+  assert.equal((await store.sessions.get(id))?.ended_as, 'stopped')
+  const events = await store.events({ subject: 'daemon' })
+  assert.deepEqual(
+    events.map(({ kind }) => kind),
+    ['daemon.started', 'daemon.stopped'],
+  )
+})
+
+test('a killed daemon takes its agents along, and its sessions show as interrupted with the way to go on', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  const { id, marker } = await sleeping(world)
+  world.daemon.child.kill('SIGKILL')
+  await world.daemon.ended
+  const next = await startDaemon(t, { home: world.daemon.home })
+  assert.deepEqual(await findMarked(sessionMarker(marker)), [])
+  const { body } = await next.call<SessionView>('GET', `/sessions/${id}`)
+  assert.equal(body.status, 'error')
+  assert.match(
+    body.reason ?? '',
+    new RegExp(`interrupted; resume with: pcc start ${world.project} --resume ${body.vendor_id}`),
+  )
+  assert.match(readFileSync(join(next.places.logs, 'daemon.log'), 'utf8'), /an earlier daemon did not end cleanly/)
+  const stopped = await next.call<SessionView>('POST', `/sessions/${id}/stop`)
+  assert.equal(stopped.body.status, 'stopped')
+})
+
+test('a paused session stops after the tool in flight and can be resumed by its conversation', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  const { id } = await world.start('work on and on')
+  const stream = await world.daemon.stream(`/events?session=${id}`)
+  await stream.until(({ kind }) => kind === 'tool.finished')
+  assert.equal((await world.daemon.call('POST', `/sessions/${id}/pause`)).status, 200)
+  await stream.until(isEnd)
+  const { body } = await world.daemon.call<SessionView>('GET', `/sessions/${id}`)
+  assert.equal(body.status, 'paused')
+  assert.match(body.reason ?? '', /^paused; go on with: pcc start .* --resume/)
+  assert.ok(body.vendor_id)
+  const resumed = await world.start('work on and on', { resume: { vendor_id: body.vendor_id, fork: false } })
+  const again = await world.daemon.stream(`/events?session=${resumed.id}`)
+  const [started] = bodiesOf(await again.until(({ kind }) => kind === 'tool.finished'), 'agent.started')
+  assert.deepEqual([started?.resumed, started?.vendor_id], [true, body.vendor_id])
+  const stopped = await world.daemon.call<SessionView>('POST', `/sessions/${id}/stop`)
+  assert.equal(stopped.body.status, 'stopped')
+  await world.daemon.call('POST', `/sessions/${resumed.id}/interrupt`)
+  const view = await viewWhen(world.daemon, resumed.id, ({ ended_at }) => ended_at !== null)
+  assert.deepEqual([view.status, view.reason?.startsWith('interrupted; go on with')], ['paused', true])
+})
+
+test('a prompt reaches the agent in the middle of its turn', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  const { id } = await world.start('work on and on')
+  const stream = await world.daemon.stream(`/events?session=${id}`)
+  await stream.until(({ kind }) => kind === 'tool.finished')
+  const reply = await world.daemon.call('POST', `/sessions/${id}/prompt`, { body: { text: 'and be quick about it' } })
+  assert.equal(reply.status, 200)
+  await world.simulator.waitForRequest(request => JSON.stringify(request).includes('and be quick about it'))
+  assert.equal((await world.daemon.call('POST', `/sessions/${id}/stop`)).body.status, 'stopped')
+})
+
+test('no new session is started while the daemon stops', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  await sleeping(world)
+  world.daemon.child.kill('SIGTERM')
+  const replies: (string | undefined)[] = []
+  for (;;) {
+    const body = { project: world.project, task: 'stall', env: world.env }
+    const reply = await world.daemon.call('POST', '/sessions', { body }).catch(() => undefined)
+    if (!reply) break
+    replies.push(reply.body.error?.code ?? reply.body.status)
+  }
+  assert.equal(await world.daemon.ended, 0)
+  await using store = await openStore({ file: world.daemon.places.database })
+  for (const row of await store.sessions.list()) assert.equal(row.state, 'ended', JSON.stringify(replies))
+})
+
+test('settings of an untrusted project are left out and the session says so', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  writeFileSync(join(world.project, '.perpetualcc.toml'), '[agents]\npath = "/bin/false"\n')
+  writeFileSync(join(world.project, '.mcp.json'), '{"mcpServers":{"x":{"command":"touch","args":["owned"]}}}')
+  const { id } = await world.start('work on and on')
+  const stream = await world.daemon.stream(`/events?session=${id}`)
+  const seen = await stream.until(({ kind }) => kind === 'tool.finished')
+  const notes = bodiesOf(seen, 'session.noted').map(({ text }) => text)
+  assert.match(notes.join('\n'), /agents\.path/)
+  assert.match(notes.join('\n'), /pcc trust/)
+  assert.equal(existsSync(join(world.project, 'owned')), false)
+  await world.daemon.call('POST', `/sessions/${id}/stop`)
+})

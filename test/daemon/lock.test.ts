@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { AppError } from '../../src/base/errors.ts'
+import { placesFor } from '../../src/base/places.ts'
+import { startTimeOf } from '../../src/base/process/start-time.ts'
+import { takeLock } from '../../src/daemon/start/lock.ts'
+import { tempDir } from '../support/world.ts'
+import { launch, startDaemon } from './daemon-process.ts'
+
+test('of twenty daemons started at once exactly one comes up and the others say which', async t => {
+  const home = tempDir(t)
+  const starters = await Promise.all(Array.from({ length: 20 }, () => launch(t, { home })))
+  const winners = starters.filter(({ line }) => 'ready' in line)
+  assert.equal(winners.length, 1)
+  const losers = starters.filter(({ line }) => 'error' in line)
+  const pid = winners[0]?.line && 'ready' in winners[0].line ? winners[0].line.pid : 0
+  for (const { line, ended } of losers) {
+    assert.ok('error' in line)
+    assert.equal(line.error.code, 'daemon_running')
+    assert.match(line.error.message, new RegExp(`pid ${pid}`))
+    assert.equal(await ended, 1)
+  }
+})
+
+test('a daemon killed without warning leaves a lock that the next one takes', async t => {
+  const first = await startDaemon(t)
+  first.child.kill('SIGKILL')
+  await first.ended
+  const second = await startDaemon(t, { home: first.home })
+  assert.notEqual(second.pid, first.pid)
+  assert.equal((await second.call('GET', '/health')).body.status, 'ok')
+})
+
+test('a holder whose pid was given to another process since is not alive', async t => {
+  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  mkdirSync(places.run, { recursive: true })
+  await using first = await takeLock(places, 'boot-1')
+  const db = new DatabaseSync(join(places.run, 'lock.db'))
+  db.exec(`update holder set start_time = '${first.holder.start_time}0'`)
+  db.close()
+  const second = await takeLock(places, 'boot-2')
+  assert.equal(second.holder.boot_id, 'boot-2')
+  assert.equal(second.holder.start_time, await startTimeOf(process.pid))
+  second.release()
+})
+
+test('of many that find the same dead holder one takes its place', async t => {
+  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  mkdirSync(places.run, { recursive: true })
+  const first = await takeLock(places, 'boot-1')
+  const db = new DatabaseSync(join(places.run, 'lock.db'))
+  db.exec(`update holder set start_time = 'long ago'`)
+  db.close()
+  const tries = await Promise.allSettled(Array.from({ length: 30 }, (_, n) => takeLock(places, `boot-${n + 2}`)))
+  const won = tries.flatMap(one => (one.status === 'fulfilled' ? [one.value] : []))
+  assert.equal(won.length, 1)
+  for (const one of tries) if (one.status === 'rejected') assert.equal(one.reason.code, 'daemon_running')
+  for (const lock of [first, ...won]) lock.release()
+})
+
+test('a lock that is held is refused, and free again once released', async t => {
+  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  mkdirSync(places.run, { recursive: true })
+  const first = await takeLock(places, 'boot-1')
+  await assert.rejects(
+    takeLock(places, 'boot-2'),
+    error => error instanceof AppError && error.code === 'daemon_running',
+  )
+  first.release()
+  const second = await takeLock(places, 'boot-2')
+  first.release()
+  await assert.rejects(
+    takeLock(places, 'boot-3'),
+    error => error instanceof AppError && error.code === 'daemon_running',
+  )
+  second.release()
+})
+
+test('a lock file that is no lock is left alone and named', async t => {
+  const home = tempDir(t)
+  const { run } = placesFor({ env: { PCC_HOME: `${home}/pcc` } })
+  mkdirSync(run, { recursive: true })
+  writeFileSync(join(run, 'lock.db'), 'this is not a database, it is a note')
+  const { line, ended } = await launch(t, { home })
+  assert.ok('error' in line)
+  assert.equal(line.error.code, 'daemon_unreachable')
+  assert.match(line.error.message, /lock\.db/)
+  assert.equal(await ended, 1)
+  assert.match(readFileSync(join(run, 'lock.db'), 'utf8'), /it is a note/)
+})

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { sessionMarker } from '../../src/base/process/marker.ts'
+import { findMarked } from '../../src/base/process/sweep.ts'
+import { agentSessions, bodiesOf } from './agent-sessions.ts'
+import { viewWhen } from './daemon-process.ts'
+
+const SCENARIO = `
+conversations:
+  - match: the long one
+    turns:
+      - { text: Working., latency: 2500 }
+  - match: the next one
+    turns:
+      - tools: [{ Write: { file_path: "{{cwd}}/next.txt", content: "next" } }]
+      - text: Done.
+  - match: the last one
+    turns: [{ text: Done. }]
+`
+
+const ONE_AT_A_TIME = { PCC_SESSIONS_MAX_CONCURRENT: '1', PCC_LOGS_LEVEL: 'debug' }
+
+test('sessions.max_concurrent: the next session waits, its agent is started meanwhile, and it runs when there is a place', async t => {
+  const world = await agentSessions(t, SCENARIO, { env: ONE_AT_A_TIME })
+  const long = await world.start('Do the long one')
+  const next = await world.start('Do the next one')
+  const waiting = await viewWhen(world.daemon, next.id, ({ reason }) => reason !== null)
+  assert.deepEqual([waiting.status, waiting.reason], ['idle', 'waits for a free place'])
+  await viewWhen(world.daemon, next.id, ({ status }) => status === 'completed')
+  assert.equal((await viewWhen(world.daemon, long.id, () => true)).status, 'completed')
+  assert.ok(existsSync(join(world.project, 'next.txt')))
+  const notes = bodiesOf(await world.log(next.id), 'session.noted').map(({ text }) => text)
+  assert.deepEqual(notes, ['Waits for a free place: 1 at once (sessions.max_concurrent).'])
+  const log = readFileSync(join(world.daemon.places.logs, 'daemon.log'), 'utf8')
+  assert.match(log, new RegExp(`session ${next.id}: takes a warm process`))
+  assert.match(log, new RegExp(`session ${long.id}: starts cold`))
+})
+
+test('a session that is stopped while it waits never starts, its warm process ends, and the one behind it moves up', async t => {
+  const world = await agentSessions(t, SCENARIO, { env: ONE_AT_A_TIME })
+  await world.start('Do the long one')
+  const next = await world.start('Do the next one')
+  const last = await world.start('Do the last one')
+  await viewWhen(world.daemon, next.id, ({ reason }) => reason !== null)
+  const stopped = await world.daemon.call<{ status: string }>('POST', `/sessions/${next.id}/stop`)
+  assert.equal(stopped.body.status, 'stopped')
+  await viewWhen(world.daemon, last.id, ({ status }) => status === 'completed')
+  assert.equal(existsSync(join(world.project, 'next.txt')), false)
+  const prompts = world.simulator.requests.map(({ conversation }) => conversation)
+  assert.equal(prompts.filter(name => name?.includes('next')).length, 0)
+  assert.deepEqual(await findMarked(sessionMarker(markerOf(world.daemon.places.database, next.id))), [])
+})
+
+function markerOf(database: string, id: string): string {
+  using db = new DatabaseSync(database, { readOnly: true })
+  return String(db.prepare('select marker from sessions where id = ?').get(id)?.['marker'])
+}

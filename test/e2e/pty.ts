@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { TestContext } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import { BIN, type Pcc } from '../cli/pcc.ts'
+
+export interface Pty {
+  /** Everything shown so far, as it was sent. */
+  raw(): string
+  /** Resolves when what was shown since the last match matches; the rest stays for the next. */
+  see(pattern: RegExp): Promise<RegExpExecArray>
+  type(text: string): void
+  /** The exit code of the command. */
+  exit: Promise<number | null>
+}
+
+const PATIENCE_MS = 60_000
+
+/**
+ * Runs `pcc` on a real pseudo-terminal, made by `script` of util-linux, which every Debian has (it is in the essential
+ * package bsdutils).
+ */
+export function onTerminal(t: TestContext, pcc: Pcc, args: string[], env: Record<string, string> = {}): Pty {
+  const command = ['stty cols 100 rows 40;', 'exec', process.execPath, BIN, ...args].map((word, at) =>
+    at < 2 ? word : quoted(word),
+  )
+  const child = spawn('script', ['-qfec', command.join(' '), '/dev/null'], {
+    cwd: pcc.home,
+    env: { ...pcc.env, SHELL: '/bin/sh', NO_COLOR: '1', ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let shown = ''
+  let read = 0
+  const news = new EventTarget()
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    shown += chunk
+    news.dispatchEvent(new Event('more'))
+  })
+  const over = once(child, 'close').then(() => {
+    news.dispatchEvent(new Event('more'))
+    return child.exitCode
+  })
+  return {
+    raw: () => shown,
+    async see(pattern) {
+      const deadline = AbortSignal.timeout(PATIENCE_MS)
+      for (;;) {
+        const found = pattern.exec(plain(shown).slice(read))
+        if (found) {
+          read += found.index + found[0].length
+          return found
+        }
+        if (deadline.aborted || child.exitCode !== null) {
+          throw new Error(
+            `not seen: ${pattern}${child.exitCode === null ? '' : ' (the command ended)'} in:\n${plain(shown)}`,
+          )
+        }
+        await Promise.race([once(news, 'more'), once(deadline, 'abort')])
+      }
+    },
+    type: text => child.stdin.write(text),
+    exit: over,
+  }
+}
+
+/**
+ * What was shown, as text that only ever grows: a prompt that is drawn over starts a new line, other sequences are dropped,
+ * and one that has not arrived whole yet is held back.
+ */
+function plain(shown: string): string {
+  const whole = shown.replace(/\x1b[^a-zA-Z\\]*$|\r$/, '')
+  return stripVTControlCharacters(whole.replaceAll('\r\x1b[2K', '\n').replaceAll('\r\n', '\n'))
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
+}

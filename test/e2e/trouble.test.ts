@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import type { Health, SessionView } from '../../src/domain/api.ts'
+import type { Pcc } from '../cli/pcc.ts'
+import { agentWorld } from './agent-world.ts'
+
+const SCENARIO = `
+conversations:
+  - name: slow
+    match: work slowly
+    turns:
+      - { text: A step., tools: [{ Read: { file_path: "{{cwd}}/README.md" } }], repeat: 60, latency: 300 }
+      - text: Done.
+`
+
+/** Starts a session in the foreground and waits until its agent works. */
+async function working(pcc: Pcc, project: string) {
+  const child = pcc.spawn(['start', project, '--task', 'work slowly', '--session-name', 'slow'])
+  let shown = ''
+  await new Promise<void>(resolve => {
+    child.stdout?.on('data', chunk => {
+      shown += chunk
+      if (shown.includes('A step.')) resolve()
+    })
+  })
+  const errors = child.stderr ? text(child.stderr) : Promise.resolve('')
+  return { shown: () => shown, over: once(child, 'close'), errors }
+}
+
+/** The agent that runs with this test's home. */
+function agentPid(pcc: Pcc): number {
+  const found = readdirSync('/proc').filter(pid => {
+    if (!/^\d+$/.test(pid)) return false
+    const home = read(`/proc/${pid}/environ`).split('\0').includes(`HOME=${pcc.home}`)
+    return home && /claude$/.test(read(`/proc/${pid}/cmdline`).split('\0')[0] ?? '')
+  })
+  assert.equal(found.length, 1, 'one agent was found')
+  return Number(found[0])
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return '' // ended meanwhile, or not ours to read
+  }
+}
+
+test('a daemon that dies under the view is told as such, and the session says how to go on', async t => {
+  const { pcc, project } = await agentWorld(t, SCENARIO)
+  const { over, errors } = await working(pcc, project)
+  const { pid } = JSON.parse((await pcc.run(['daemon', 'status', '--json'])).stdout) as Health
+  process.kill(pid, 'SIGKILL')
+  const [code] = await over
+  assert.equal(code, 1)
+  assert.match(await errors, /error: The daemon went away while session s-\w+ was watched\.\n {2}next: /)
+  const page = await pcc.run(['status', 'slow'])
+  assert.match(page.stdout, /Status: +✗ Error\n +interrupted; resume with: pcc start/)
+  const attached = await pcc.run(['attach', 'slow'])
+  assert.equal(attached.code, 1)
+  assert.match(attached.stdout, /Summary of /)
+})
+
+test('an agent that dies in the middle of its turn ends the session with an error', async t => {
+  const { pcc, project } = await agentWorld(t, SCENARIO)
+  const { shown, over, errors } = await working(pcc, project)
+  process.kill(agentPid(pcc), 'SIGKILL')
+  const [code] = await over
+  assert.equal(code, 1, shown() + (await errors))
+  assert.match(shown(), /Status: +✗ Error/)
+  const { status, reason } = JSON.parse((await pcc.run(['status', 'slow', '--json'])).stdout) as SessionView
+  assert.equal(status, 'error')
+  assert.ok(reason)
+})

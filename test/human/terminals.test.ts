@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AnswerAsk, OpenAsk } from '../../src/domain/api.ts'
+import { Terminals } from '../../src/human/terminals.ts'
+
+const permission: OpenAsk = {
+  kind: 'permission',
+  ask_id: 'a-1',
+  tool: 'Bash',
+  target: 'ls',
+  risk: 'MEDIUM',
+  reason: '',
+}
+const question: OpenAsk = {
+  kind: 'question',
+  ask_id: 'q-1',
+  questions: [
+    { question: 'Which?', header: '', multiSelect: false, options: [] },
+    { question: 'How many?', header: '', multiSelect: true, options: [] },
+  ],
+}
+const yes: AnswerAsk = { ask_id: 'a-1', verdict: 'allow', by: 'human' }
+const never = new AbortController().signal
+
+test('an ask without anybody attached comes back at once', async () => {
+  const terminals = new Terminals()
+  assert.deepEqual(await terminals.ask('s', permission, never), { unanswered: 'nobody' })
+  const leave = terminals.attach('other')
+  assert.deepEqual(await terminals.ask('s', permission, never), { unanswered: 'nobody' })
+  leave()
+})
+
+test('an ask is open until its first answer; the second one is refused', async () => {
+  const terminals = new Terminals()
+  terminals.attach('s')
+  const reply = terminals.ask('s', permission, never)
+  assert.deepEqual(terminals.open('s'), [permission])
+  terminals.answer('s', yes)
+  assert.deepEqual(await reply, { answered: yes })
+  assert.deepEqual(terminals.open('s'), [])
+  assert.throws(() => terminals.answer('s', yes), { code: 'ask_unknown' })
+  assert.throws(() => terminals.answer('t', yes), { code: 'ask_unknown' })
+})
+
+test('asks wait while one of several people stays, and come back as nobody when the last leaves', async () => {
+  const terminals = new Terminals()
+  const first = terminals.attach('s')
+  const second = terminals.attach('s')
+  const replies = [terminals.ask('s', permission, never), terminals.ask('s', question, never)]
+  first()
+  first()
+  assert.equal(terminals.open('s').length, 2)
+  second()
+  assert.deepEqual(await Promise.all(replies), [{ unanswered: 'nobody' }, { unanswered: 'nobody' }])
+  assert.equal(terminals.isAttached('s'), false)
+})
+
+test('a withdrawn ask is no longer open', async () => {
+  const terminals = new Terminals()
+  terminals.attach('s')
+  const stop = new AbortController()
+  const reply = terminals.ask('s', permission, stop.signal)
+  stop.abort()
+  assert.deepEqual(await reply, { unanswered: 'withdrawn' })
+  assert.deepEqual(await terminals.ask('s', permission, stop.signal), { unanswered: 'withdrawn' })
+  assert.deepEqual(terminals.open('s'), [])
+})
+
+test('a terminal that stays silent for too long has nobody before it', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const terminals = new Terminals({ patienceMs: 1000 })
+  terminals.attach('s')
+  const reply = terminals.ask('s', permission, never)
+  t.mock.timers.tick(1000)
+  assert.deepEqual(await reply, { unanswered: 'nobody' })
+})
+
+test('an answer that does not fit leaves the ask open and says what is missing', async () => {
+  const terminals = new Terminals()
+  terminals.attach('s')
+  const asked = [terminals.ask('s', permission, never), terminals.ask('s', question, never)]
+  const answers = { 'Which?': 'red' }
+  assert.throws(() => terminals.answer('s', { ask_id: 'a-1', answers, by: 'human' }), /allow or deny/)
+  assert.throws(() => terminals.answer('s', { ask_id: 'q-1', verdict: 'allow', by: 'human' }), /answer for each part/)
+  assert.throws(() => terminals.answer('s', { ask_id: 'q-1', answers, by: 'human' }), /How many\?/)
+  assert.throws(
+    () => terminals.answer('s', { ask_id: 'q-1', answers: { ...answers, 'How many?': [] }, by: 'human' }),
+    /How many\?/,
+  )
+  assert.equal(terminals.open('s').length, 2)
+  const declined: AnswerAsk = { ask_id: 'q-1', verdict: 'deny', reason: 'later', by: 'human' }
+  terminals.answer('s', declined)
+  terminals.answer('s', yes)
+  assert.deepEqual(await Promise.all(asked), [{ answered: yes }, { answered: declined }])
+})

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, watch, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { startTimeOf } from '../../src/base/process/start-time.ts'
+import { bareEnv, tempDir } from '../support/world.ts'
+
+const RUNNER = fileURLToPath(new URL('../../scripts/test.ts', import.meta.url))
+
+const GREEN = "import { test } from 'node:test'; test('is green', () => {})"
+const RED = "import { test } from 'node:test'; test('is red', () => { throw new Error('the reason') })"
+
+test('a green run is one line per file and the total', async t => {
+  const { code, output } = await run(t, { 'a.test.ts': GREEN, 'deep/b.test.ts': GREEN })
+  assert.match(output, /^✓ test\/a\.test\.ts .*\n✓ test\/deep\/b\.test\.ts .*\n2 of 2 tests passed .*\n$/)
+  assert.equal(code, 0)
+})
+
+test('a failure is told in full, and the run is red', async t => {
+  const { code, output } = await run(t, { 'a.test.ts': GREEN, 'b.test.ts': RED })
+  assert.match(output, /✖ is red/)
+  assert.match(output, /the reason/)
+  assert.match(output, /1 of 2 tests passed .*\(1 failed\)/)
+  assert.equal(code, 1)
+})
+
+test('a file that dies before its tests ran makes the run red', async t => {
+  const { code, output } = await run(t, { 'a.test.ts': 'process.exit(3)' })
+  assert.match(output, /✖ test\/a\.test\.ts/)
+  assert.equal(code, 1)
+})
+
+test('whatever tests leave running turns a green run red, is named and is ended', async t => {
+  const leaks = {
+    plain: "spawn('sleep', ['600.1'], options)",
+    'no-environment': "spawn('sleep', ['600.2'], { ...options, env: {} })",
+    'double-fork': "spawn('/bin/sh', ['-c', '(env -i setsid sleep 600.3 &)'], options)",
+    // An agent under its own marker, with an environment of its own: only its home tells.
+    'home-in-folder': `spawn('/bin/sh', ['-c', '{ ulimit -S -w 1 || ulimit -S -x 1; } 2>/dev/null;'
+      + ' exec env -i HOME=' + tmpdir() + '/home sleep 600.4'], options)`,
+  }
+  const leaking = (start: string) => `
+    import { spawn } from 'node:child_process'
+    import { tmpdir } from 'node:os'
+    import { test } from 'node:test'
+    const options = { detached: true, stdio: 'ignore' as const }
+    test('leaks', () => ${start}.unref())`
+  const files = Object.entries(leaks).map(([name, start]) => [`${name}.test.ts`, leaking(start)])
+  const { code, output } = await run(t, Object.fromEntries(files))
+  const left = [...output.matchAll(/left running, now ended: (\d+) (sleep 600\.\d)/g)]
+  assert.match(output, /4 of 4 tests passed/)
+  assert.deepEqual(left.map(([, , command]) => command).sort(), [
+    'sleep 600.1',
+    'sleep 600.2',
+    'sleep 600.3',
+    'sleep 600.4',
+  ])
+  for (const [, pid] of left) assert.equal(await startTimeOf(Number(pid)), undefined)
+  assert.equal(code, 1)
+})
+
+test('words choose files by folder, by name and by a part of the path; flags go to node', async t => {
+  const files = { 'one/a.test.ts': RED, 'two/b.test.ts': GREEN, 'two/c.test.ts': GREEN }
+  const folder = await run(t, files, ['test/two'])
+  assert.match(folder.output, /two\/b.*\n.*two\/c.*\n2 of 2/)
+  const name = await run(t, files, ['test/two/c.test.ts'])
+  assert.match(name.output, /^✓ test\/two\/c.*\n1 of 1/)
+  const flag = await run(t, files, ['one/', '--test-name-pattern=nothing'])
+  assert.equal(flag.code, 0)
+  assert.match(flag.output, /one\/a\.test\.ts 0 in/)
+})
+
+test('words that match nothing are a usage error', async t => {
+  const { code, output } = await run(t, { 'a.test.ts': RED }, ['nowhere'])
+  assert.match(output, /No test file matches/)
+  assert.equal(code, 2)
+})
+
+test('Ctrl+C ends the tests and what they started', async t => {
+  const dir = project(t, {
+    'a.test.ts': `
+      import { spawn } from 'node:child_process'
+      import { writeFileSync } from 'node:fs'
+      import { test } from 'node:test'
+      test('waits', () => new Promise(() => {
+        const child = spawn('/bin/sh', ['-c', 'setsid sleep 600 & wait'])
+        writeFileSync('started', String(child.pid))
+      }))`,
+  })
+  const runner = start(t, dir)
+  const ended = outcomeOf(runner)
+  await untilExists(join(dir, 'started'))
+  const pid = Number(readFileSync(join(dir, 'started'), 'utf8'))
+  assert.ok(await startTimeOf(pid))
+  runner.kill('SIGINT')
+  assert.equal((await ended).code, 130)
+  assert.equal(await startTimeOf(pid), undefined)
+})
+
+type Runner = ChildProcessByStdio<null, Readable, Readable>
+
+interface Outcome {
+  code: number | null
+  output: string
+}
+
+function run(t: TestContext, files: Record<string, string>, words: string[] = []): Promise<Outcome> {
+  return outcomeOf(start(t, project(t, files), words))
+}
+
+function project(t: TestContext, files: Record<string, string>): string {
+  const dir = tempDir(t, 'pcc-runner-')
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, 'test', path)), { recursive: true })
+    writeFileSync(join(dir, 'test', path), content)
+  }
+  return dir
+}
+
+function start(t: TestContext, cwd: string, words: string[] = []): Runner {
+  const env = { ...bareEnv(cwd), NO_COLOR: '1', NODE_TEST_CONTEXT: 'child-v8' }
+  const runner = spawn(process.execPath, [RUNNER, ...words], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => runner.kill('SIGKILL'))
+  return runner
+}
+
+async function outcomeOf(runner: Runner): Promise<Outcome> {
+  const [output, errors, [code]] = await Promise.all([text(runner.stdout), text(runner.stderr), once(runner, 'exit')])
+  return { code, output: output + errors }
+}
+
+/** The file has its content when it appears under its name for the watcher. */
+async function untilExists(path: string): Promise<void> {
+  const signal = AbortSignal.timeout(30_000)
+  const watcher = watch(dirname(path))
+  try {
+    while (!existsSync(path) || readFileSync(path, 'utf8') === '') await once(watcher, 'change', { signal })
+  } finally {
+    watcher.close()
+  }
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { SessionEvent } from '../../src/domain/session.ts'
+import { capInput, capText } from '../../src/supervisor/cap.ts'
+import { stepFor } from '../../src/supervisor/events/step-for.ts'
+import { accountOf } from '../../src/supervisor/start/account.ts'
+import { nameFromTask, uniqueName } from '../../src/supervisor/start/session-name.ts'
+import { targetOf } from '../../src/supervisor/target-of.ts'
+import { aRun } from './a-run.ts'
+
+test('a call is stored once, whoever tells of it first, and its result knows what it was', () => {
+  const run = aRun()
+  const call = { kind: 'tool_request', callId: 'c', tool: 'Write', input: { file_path: '/p/src/a.ts' } } as const
+  assert.equal(stepFor(call, run).events.length, 1)
+  assert.deepEqual(stepFor(call, run), { events: [], patch: {} })
+  const [finished] = stepFor({ kind: 'tool_result', callId: 'c', ok: true, output: 'ok' }, run).events
+  assert.deepEqual(finished?.body, { call_id: 'c', tool: 'Write', target: 'src/a.ts', ok: true, output: 'ok' })
+})
+
+test('what a session is doing is its active step, or else its last tool', () => {
+  const run = aRun()
+  const call = (callId: string) =>
+    ({ kind: 'tool_request', callId, tool: 'Bash', input: { command: 'npm test' } }) as const
+  assert.equal(stepFor(call('1'), run).patch.activity, 'Bash npm test')
+  const items = [
+    { text: 'one', state: 'done' },
+    { text: 'two', state: 'active' },
+  ] as const
+  const step = stepFor({ kind: 'plan', items: [...items] }, run)
+  assert.equal(step.patch.activity, 'two')
+  run.row = { ...run.row, ...step.patch }
+  assert.equal(stepFor(call('2'), run).patch.activity, 'two')
+})
+
+test('usage replaces what was known, turns add up', () => {
+  const run = aRun({ turns: 3, context_window: 200_000 })
+  const usage = {
+    kind: 'usage',
+    inputTokens: 10,
+    outputTokens: 5,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    costUsd: 0.5,
+  } as const
+  assert.deepEqual(stepFor(usage, run).patch, { input_tokens: 10, output_tokens: 5, cost_usd: 0.5 })
+  const ended = { kind: 'turn_ended', outcome: 'completed', text: '', turns: 2, durationMs: 1, denials: 0 } as const
+  assert.equal(stepFor(ended, run).patch.turns, 5)
+})
+
+test('a refusal of the vendor is remembered until the vendor lets work go on again', () => {
+  const run = aRun()
+  stepFor({ kind: 'limit', status: 'rejected', window: 'five_hour', resetsAt: 7 }, run)
+  assert.deepEqual(run.limit, { window: 'five_hour', resetsAt: 7 })
+  assert.deepEqual(stepFor({ kind: 'limit', status: 'allowed' }, run).events, [])
+  assert.equal(run.limit, undefined)
+  const [warned] = stepFor({ kind: 'limit', status: 'warning', utilization: 0.9 }, run).events
+  assert.deepEqual([warned?.kind, warned?.body], ['limit.warned', { utilization: 0.9 }])
+})
+
+test('the first start is told, the start of each later turn is not', () => {
+  const run = aRun({ state: 'starting' })
+  const started: SessionEvent = { kind: 'started', vendorId: 'v', model: 'm', cwd: '/p', tools: [], resumed: false }
+  const step = stepFor(started, run)
+  assert.deepEqual([step.events.length, step.patch.state], [1, 'running'])
+  run.row = { ...run.row, ...step.patch }
+  assert.deepEqual(stepFor(started, run).events, [])
+})
+
+test('long texts are cut and say so, however deep they sit', () => {
+  assert.equal(capText('short'), 'short')
+  assert.match(capText('x'.repeat(30_000)), /\(cut: 10000 more characters\)$/)
+  const capped = capInput({ edits: [{ new_string: 'y'.repeat(50_000) }], flag: true })
+  assert.ok(JSON.stringify(capped).length < 21_000)
+  assert.equal(capped['flag'], true)
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { noNullPrototype: true }), input => {
+      assert.deepEqual(capInput(input), input)
+    }),
+  )
+})
+
+test('a target is one line: the file inside the project, the command, the pattern', () => {
+  assert.equal(targetOf({ file_path: '/p/src/a.ts' }, '/p'), 'src/a.ts')
+  assert.equal(targetOf({ file_path: '/p' }, '/p'), '.')
+  assert.equal(targetOf({ file_path: '/elsewhere/a' }, '/p'), '/elsewhere/a')
+  assert.equal(targetOf({ command: 'a\n  b', description: 'd' }, '/p'), 'a b')
+  assert.equal(targetOf({ pattern: '**/*.ts', path: '/p/src' }, '/p'), '**/*.ts in src')
+  assert.equal(targetOf({ command: 'x'.repeat(500) }, '/p').length, 200)
+  assert.equal(targetOf({ n: 1 }, '/p'), '')
+})
+
+test('a name is made of the first words of the task and is always new and typeable', () => {
+  assert.equal(
+    nameFromTask('Please add the dark mode to Settings, with tests and docs'),
+    'add-dark-mode-settings-tests',
+  )
+  assert.equal(nameFromTask('Füge Größe hinzu!'), 'fuge-große-hinzu')
+  assert.equal(nameFromTask('!!!'), 'session')
+  fc.assert(
+    fc.property(fc.string(), fc.array(fc.string()), (task, others) => {
+      const name = nameFromTask(task)
+      assert.match(name, /^[\p{L}\p{N}-]{1,32}$/u)
+      const taken = new Set([...others, name, `${name}-2`])
+      assert.equal(taken.has(uniqueName(name, taken)), false)
+    }),
+  )
+})
+
+test('an account is the same for the same credential and tells nothing of it', () => {
+  const env = { HOME: '/h', ANTHROPIC_API_KEY: 'sk-ant-1' }
+  const account = accountOf('claude', env)
+  assert.match(account, /^[0-9a-f]{16}$/)
+  assert.equal(accountOf('claude', { ...env, PATH: '/bin' }), account)
+  const others = [
+    accountOf('codex', env),
+    accountOf('claude', { ...env, ANTHROPIC_API_KEY: 'sk-ant-2' }),
+    accountOf('claude', { ...env, ANTHROPIC_BASE_URL: 'http://127.0.0.1:1' }),
+    accountOf('claude', { HOME: '/h' }),
+    accountOf('claude', { HOME: '/other' }),
+  ]
+  assert.equal(new Set([account, ...others]).size, 6)
+})
