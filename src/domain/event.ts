@@ -51,6 +51,18 @@ export const EVENT_BODIES = {
     latency_ms: z.number(),
     agent_id: z.string().optional(),
   }),
+  /** A person said what they think of a request that was refused, or waits, because nobody was there. */
+  'escalation.answered': z.object({
+    number: z.number(),
+    tool: z.string(),
+    target: z.string(),
+    risk: Risk,
+    verdict: z.enum(['allow', 'deny']),
+    by: z.string(),
+    reason: z.string().optional(),
+    /** Whether it counts the next time the same is asked. */
+    remembered: z.boolean(),
+  }),
   'tool.finished': z.object({
     call_id: z.string(),
     tool: z.string(),

@@ -44,6 +44,8 @@ function bodyLines(event: StoredEvent, options: LineOptions, inputs: Map<string,
       return askedPermission(event.body, terminal, inputs.get(event.body.call_id))
     case 'permission.decided':
       return toolLine(event.body, options)
+    case 'escalation.answered':
+      return prose(`Decision ${event.body.number}:`, decisionText(event.body), 'bold', terminal)
     case 'tool.finished':
       return toolFailure(event.body, options)
     case 'question.asked':
@@ -118,6 +120,11 @@ function limitText(body: EventBody<'limit.warned'>, now: number): string {
 
 function hitText(body: EventBody<'limit.hit'>, now: number): string {
   return body.resets_at === undefined ? body.message : `${body.message} (resets ${wakeTime(body.resets_at, now)})`
+}
+
+function decisionText({ verdict, by, tool, target, reason }: EventBody<'escalation.answered'>): string {
+  const said = `${verdict === 'allow' ? 'approved' : 'denied'} by ${by}: ${tool} → ${firstLine(target)}`
+  return reason === undefined ? said : `${said} (${reason})`
 }
 
 function answerLines(body: EventBody<'question.answered'>, terminal: Terminal): string[] {
