@@ -1,11 +1,13 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import type { Assessment } from '../domain/assessment.ts'
 import type { NewEvent } from '../domain/event.ts'
 import type { Answer, Driver, OpenSession, Session } from '../domain/session.ts'
 import type { Terminals } from '../human/terminals.ts'
-import type { PolicyContext } from '../policy/decide.ts'
+import type { Question } from '../policy/classify/classify.ts'
 import type { Store } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
+import type { SessionPolicy } from './asks/judge.ts'
 
 /** One live session: its row as last written, and what is known of it only while it runs. */
 export interface Run {
@@ -14,7 +16,7 @@ export interface Run {
   row: SessionRow
   readonly driver: Driver
   readonly open: Omit<OpenSession, 'asks'>
-  readonly policy: PolicyContext
+  readonly policy: SessionPolicy
   readonly log: Log
   /** Tool calls that are stored already, by call id: name and target for what comes later about them. */
   readonly calls: Map<string, { tool: string; target: string }>
@@ -40,6 +42,12 @@ export interface Parts {
   store: Store
   terminals: Terminals
   clock: Clock
+  classifier: Classify
+}
+
+/** Finds out what a request is. */
+export interface Classify {
+  classify(question: Question): Assessment | Promise<Assessment>
 }
 
 /** What one thing that happened comes to: events to store and changes to the row, in one transaction. */

@@ -25,7 +25,9 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
     }
   if (place.where === 'outside')
     return { code: 'path.outside', risk: 'HIGH', text: `${place.path} is outside the project` }
-  if (isSafe(place.relative, fence.safe) && !tooWide(fence))
+  if (tooWide(fence))
+    return { code: 'write.wide', risk: 'MEDIUM', text: 'the project is a whole home directory, or holds one' }
+  if (isSafe(place.relative, fence.safe))
     return { code: 'write.safe', risk: 'LOW', text: `${path} is in a folder for code` }
   return { code: 'write.project', risk: 'MEDIUM', text: `${path} is in the project but not in a folder for code` }
 }

@@ -1,4 +1,5 @@
-import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { secretPart } from './secret-files.ts'
 
 /** What a path is measured against. */
 export interface Fence {
@@ -21,18 +22,38 @@ export type Place =
 export function placeOf(path: string, cwd: string, fence: Fence): Place {
   const strange = strangeSpelling(path)
   if (strange) return { where: 'strange', why: strange }
-  const spelled = resolve(cwd, expandHome(path, fence.home))
-  const real = fence.realPath(spelled)
-  if (real === undefined) return { where: 'strange', why: 'it cannot be told where it leads', lost: true }
-  return isInside(real, fence.boundary)
-    ? { where: 'inside', path: real, relative: relative(fence.boundary, real) }
-    : { where: 'outside', path: real }
+  const spelled = expandHome(path, fence.home)
+  const real = fence.realPath(resolve(cwd, spelled))
+  // "link/.." is the link's own folder to a program that tidies paths and the target's parent to the system: both must hold.
+  const walked = spelled.includes('..') ? walk(spelled, cwd, fence) : real
+  if (real === undefined || walked === undefined)
+    return { where: 'strange', why: 'it cannot be told where it leads', lost: true }
+  const outside = [real, walked].filter(one => !isInside(one, fence.boundary))
+  const worst = outside.find(one => secretPart(one) !== undefined) ?? outside[0]
+  if (worst !== undefined) return { where: 'outside', path: worst }
+  if (real !== walked) return { where: 'strange', why: 'it can be read in two ways', lost: true }
+  return { where: 'inside', path: real, relative: relative(fence.boundary, real) }
+}
+
+/** Step by step as the system does it: each `..` leaves the folder that the path before it really leads to. */
+function walk(path: string, cwd: string, { realPath }: Fence): string | undefined {
+  let here: string | undefined = isAbsolute(path) ? '/' : cwd
+  for (const step of path.split('/')) {
+    if (here === undefined) return undefined
+    if (step === '..') here = parentOf(realPath(here))
+    else if (step !== '' && step !== '.') here = join(here, step)
+  }
+  return here === undefined ? undefined : realPath(here)
+}
+
+function parentOf(real: string | undefined): string | undefined {
+  return real === undefined ? undefined : dirname(real)
 }
 
 /** Whether `path` is `folder` or lies in it; both absolute. A sibling that begins with the folder's name does not. */
-function isInside(path: string, folder: string): boolean {
+export function isInside(path: string, folder: string): boolean {
   if (path === folder) return true
-  if (path.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return !path.includes(`${sep}..`)
+  if (!path.includes(`${sep}..`)) return path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
   const step = relative(folder, path)
   return step === '' || (step !== '..' && !step.startsWith(`..${sep}`) && !isAbsolute(step))
 }

@@ -5,25 +5,29 @@ import { basename, dirname, join, resolve } from 'node:path'
  * The absolute path with every link followed, also when its end does not exist yet: a link that dangles is followed to where
  * a write would land. `undefined` for loops, for what may not be entered and for a file used as a folder.
  */
-export function realPathOf(path: string, hops = 0): string | undefined {
-  if (hops > MAX_HOPS) return undefined
+export function realPathOf(path: string): string | undefined {
+  return follow(path, { steps: MAX_STEPS })
+}
+
+/** One budget for the whole walk: links that point at one another would otherwise double the work at every step. */
+const MAX_STEPS = 200
+
+function follow(path: string, left: { steps: number }): string | undefined {
+  left.steps -= 1
+  if (left.steps < 0) return undefined
   try {
     return realpathSync.native(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return undefined
   }
   const parent = dirname(path)
-  if (parent === path) return undefined
-  const realParent = realPathOf(parent, hops + 1)
+  const realParent = parent === path ? undefined : follow(parent, left)
   if (realParent === undefined) return undefined
   const here = join(realParent, basename(path))
   const target = linkTarget(here)
   if (target === 'unknown') return undefined
-  return target === undefined ? here : realPathOf(resolve(realParent, target), hops + 1)
+  return target === undefined ? here : follow(resolve(realParent, target), left)
 }
-
-/** More than any sane tree is deep; the kernel itself gives up on 40 links. */
-const MAX_HOPS = 200
 
 function linkTarget(path: string): string | undefined | 'unknown' {
   try {

@@ -9,6 +9,8 @@ export interface PolicyRule {
   tool: string
   /** For commands: words, with `*` at the end for more. For other tools: the path or address, with `*` for anything. */
   match?: string
+  /** How it is shown, where that is not how it reads. */
+  shown?: string
 }
 
 /**
@@ -21,17 +23,17 @@ export function ruleFor(tool: string, assessment: Assessment, rules: readonly Po
 }
 
 /** A rule in words, for events and `pcc explain`. */
-export function shownRule({ effect, tool, match }: PolicyRule): string {
-  return `${effect} ${tool}${match === undefined ? '' : ` ${match}`}`
+export function shownRule({ effect, tool, match, shown }: PolicyRule): string {
+  return shown ?? `${effect} ${tool}${match === undefined ? '' : ` ${match}`}`
 }
 
 function matches(rule: PolicyRule, tool: string, assessment: Assessment): boolean {
   if (!globMatches(rule.tool, tool)) return false
   const allows = rule.effect === 'allow'
   const { match } = rule
-  if (allows && risky(assessment))
-    return match !== undefined && !match.includes('*') && assessment.normalised === `${tool} ${match}`
-  if (match === undefined) return true
+  const isExact = match !== undefined && assessment.normalised === (match === '' ? tool : `${tool} ${match}`)
+  if (allows && risky(assessment)) return isExact && !match.includes('*')
+  if (match === undefined || isExact) return true
   if (tool !== 'Bash') return globMatches(match, assessment.normalised.slice(tool.length + 1))
   const pattern = patternOf(match)
   if (pattern === undefined) return assessment.normalised === `${tool} ${match}`

@@ -3,10 +3,9 @@ import type { StartSession } from '../../domain/api.ts'
 import { agentEnvironment } from '../../domain/config/agent-env.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
-import { idleRules } from '../../policy/allowed-tools.ts'
-import type { PolicyContext } from '../../policy/decide.ts'
-import { realPathOf } from '../../policy/real-path.ts'
 import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.ts'
+import { idleRules } from '../../policy/verdict/allowed-tools.ts'
+import type { SessionPolicy } from '../asks/judge.ts'
 import { accountOf } from './account.ts'
 
 export interface PrepareParts {
@@ -20,7 +19,7 @@ export interface PrepareParts {
 export interface Preparation {
   driver: Driver
   open: Omit<OpenSession, 'asks' | 'id' | 'prompt' | 'resume' | 'marker'>
-  policy: PolicyContext
+  policy: SessionPolicy
   account: string
   /** How many sessions may run at once. */
   maxConcurrent: number
@@ -60,9 +59,13 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
     policy: {
       project,
       home: env['HOME'] ?? parts.places.home,
-      realPath: realPathOf,
-      autoApproveLow: config.permissions.auto_approve_low_risk,
-      allowedTools: request.allowed_tools,
+      safeDirectories: config.permissions.safe_directories,
+      blocked: config.permissions.blocked_commands,
+      rules: [],
+      allowedTools: request.allowed_tools ?? [],
+      autoApproveLow: request.auto_approve ?? config.permissions.auto_approve_low_risk,
+      threshold: config.brain.confidence_threshold,
+      unattendedHigh: config.permissions.unattended_high,
     },
     account: accountOf(driver.agent, env),
     maxConcurrent: config.sessions.max_concurrent,

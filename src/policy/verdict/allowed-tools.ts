@@ -1,13 +1,29 @@
-import type { Request, Risk } from '../domain/session.ts'
+import type { Assessment } from '../../domain/assessment.ts'
+import type { Request, Risk } from '../../domain/session.ts'
+import type { PolicyRule } from './rules.ts'
 
 /**
  * `--allowed-tools`: what the person who started the session wrote down as needing no question, in Claude Code's own form.
  * `Bash(npm test)` is that exact command; `Bash(npm run:*)` any that begins with those words and is nothing but plain words;
  * `WebFetch(domain:example.com)` that host; a bare name every call of that tool, unless it is HIGH risk. `Bash` alone is no
  * rule, because it would be all of them.
+ *
+ * Each entry that is about this request becomes a rule for exactly this request, so that it stands among the other rules
+ * and a deny of theirs is final.
  */
-export function allowedByRule(request: Request, risk: Risk, rules: readonly string[]): string | undefined {
-  return rules.find(rule => matches(readRule(rule), request, risk))
+export function rulesFromAllowedTools(
+  allowed: readonly string[],
+  { tool, input }: Pick<Request, 'tool' | 'input'>,
+  { risk, normalised }: Assessment,
+): PolicyRule[] {
+  return allowed
+    .filter(entry => matches(readRule(entry), { tool, input }, risk))
+    .map(entry => ({
+      effect: 'allow',
+      tool,
+      match: normalised.slice(tool.length + 1),
+      shown: `--allowed-tools ${entry}`,
+    }))
 }
 
 /** Rules that let nothing through, for the person to know. */
@@ -29,7 +45,7 @@ function readRule(rule: string): Rule {
   return { tool: (parts?.[1] ?? rule).trim(), what: parts?.[2]?.trim() }
 }
 
-function matches({ tool, what }: Rule, request: Request, risk: Risk): boolean {
+function matches({ tool, what }: Rule, request: Pick<Request, 'tool' | 'input'>, risk: Risk): boolean {
   if (tool === 'Bash') return request.tool === 'Bash' && commandMatches(what, request.input['command'], risk)
   if (what === undefined) return risk !== 'HIGH' && (request.tool === tool || ofServer(tool, request.tool))
   if (tool !== 'WebFetch' || request.tool !== tool || !what.startsWith('domain:')) return false
