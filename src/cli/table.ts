@@ -2,6 +2,7 @@ import type { CommandRow } from './command-row.ts'
 
 const WORK = 'Work:'
 const WATCH = 'Watch:'
+const DECIDE = 'Decide:'
 const STEER = 'Steer:'
 const SET_UP = 'Set up:'
 const TRY = 'Try:'
@@ -37,6 +38,18 @@ export const COMMANDS: CommandRow[] = [
     group: WATCH,
     summary: 'Show what happened in a session',
     add: async program => (await import('./commands/logs.ts')).addLogsCommand(program),
+  },
+  {
+    name: 'pending',
+    group: DECIDE,
+    summary: 'List what waits for your decision',
+    add: async program => (await import('./commands/decide/pending.ts')).addPendingCommand(program),
+  },
+  {
+    name: 'respond',
+    group: DECIDE,
+    summary: 'Answer what waits for your decision',
+    add: async program => (await import('./commands/decide/respond.ts')).addRespondCommand(program),
   },
   {
     name: 'stop',

@@ -8,7 +8,7 @@ import type {
   NewEscalation,
 } from '../domain/escalation.ts'
 import type { Store, Tx } from '../store/store.ts'
-import { fingerprintOf, keptNormalised } from './fingerprint.ts'
+import { fingerprintOf, isBare, keptNormalised } from './fingerprint.ts'
 import { keptInput } from './kept-input.ts'
 import { precedents } from './precedents.ts'
 
@@ -48,7 +48,7 @@ interface Desk {
 
 async function record(entry: NewEscalation, { store, clock, tx }: Desk): Promise<number> {
   const now = clock.now()
-  const fingerprint = fingerprintOf(entry.tool, entry.normalised)
+  const fingerprint = fingerprintOf(entry.tool, whole(entry))
   const before = await store.escalations.latest(entry.session_id, fingerprint, tx)
   if (before && countsOn(before, entry)) {
     const { call_id, risk, reason } = entry
@@ -59,6 +59,11 @@ async function record(entry: NewEscalation, { store, clock, tx }: Desk): Promise
   const fresh = { count: 1, created_at: now, last_at: now, verdict: null, answered_by: null } as const
   const kept = { input: keptInput(entry.input), normalised: keptNormalised(entry.normalised), fingerprint }
   return store.escalations.insert({ ...entry, ...kept, ...fresh, answered_at: null, answer_reason: null }, tx)
+}
+
+/** Calls of which only the tool is known are told apart by their input. */
+function whole({ tool, normalised, input }: NewEscalation): string {
+  return isBare(tool, normalised) ? `${normalised} ${JSON.stringify(input)}` : normalised
 }
 
 /** A person who said no is not asked again by the same session; one who said yes is told that it was refused once more. */
@@ -88,7 +93,7 @@ async function answerOnce(number: number, answer: EscalationAnswer, desk: Desk):
   return { escalation, remembered }
 }
 
-/** What is kept cut cannot be found again by its whole, so a request that long is not remembered. */
+/** Where the kept spelling is not the whole request (very long, or only a tool's name) the answer is for this one alone. */
 async function remember(
   { project, tool, normalised, fingerprint, risk, verdict, answered_by }: Escalation,
   desk: Desk,

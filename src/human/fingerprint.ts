@@ -5,6 +5,11 @@ export function fingerprintOf(tool: string, normalised: string): string {
   return createHash('sha256').update(`${tool}\0${normalised}`).digest('hex')
 }
 
+/** Whether the spelling tells nothing but the tool: what is said to one such call must not count for all of them. */
+export function isBare(tool: string, normalised: string): boolean {
+  return normalised === tool
+}
+
 /** Commands may be a megabyte; what a person reads later need not be. */
 const KEPT = 16_384
 

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import type { Assessment } from '../domain/assessment.ts'
 import type { Risk } from '../domain/session.ts'
 import type { Store, Tx } from '../store/store.ts'
-import { fingerprintOf, keptNormalised } from './fingerprint.ts'
+import { fingerprintOf, isBare, keptNormalised } from './fingerprint.ts'
 
 /** A person's word on the very same request; only a fresh word is worth more. */
 const CONFIDENCE = 0.95
@@ -31,19 +31,20 @@ export interface Precedents {
 
 /**
  * Answers that count again. Only for MEDIUM: a LOW request needs none, and a HIGH one is a question every time, so it is
- * neither kept nor looked up, even if a row for the same words exists from a time when they were less dangerous.
+ * neither kept nor looked up, even if a row for the same words exists from a time when they were less dangerous. Nor is a
+ * call of which the policy can tell only the tool: one call of a server's tool says nothing about the next.
  */
 export function precedents(store: Pick<Store, 'answers'>, clock: Clock = systemClock): Precedents {
   return {
     async remember({ project, tool, normalised, risk, verdict, by }, tx) {
-      if (risk !== 'MEDIUM') return false
+      if (risk !== 'MEDIUM' || isBare(tool, normalised)) return false
       const fingerprint = fingerprintOf(tool, normalised)
       const answer = { project, tool, fingerprint, verdict, by, answered_at: clock.now() }
       await store.answers.put({ ...answer, normalised: keptNormalised(normalised) }, tx)
       return true
     },
     async find(project, tool, { risk, normalised }) {
-      if (risk !== 'MEDIUM') return undefined
+      if (risk !== 'MEDIUM' || isBare(tool, normalised)) return undefined
       const answer = await store.answers.find(project, fingerprintOf(tool, normalised))
       if (!answer) return undefined
       const approve = answer.verdict === 'allow'

@@ -32,11 +32,12 @@ export async function showList(options: ListOptions, { get, terminal, out }: Sho
     ...(options.project ? [`project=${encodeURIComponent(absolute(options.project))}`] : []),
   ].join('&')
   // Asked first, then loaded while the daemon answers.
-  const asked = get(`/sessions${query && `?${query}`}`) as Promise<{ sessions: SessionView[] }>
-  const [{ sessions }, table] = await Promise.all([asked, options.json || import('../render/list-table.ts')])
+  const asked = get(`/sessions${query && `?${query}`}`) as Promise<{ sessions: SessionView[]; decisions?: number }>
+  const [{ sessions, decisions }, table] = await Promise.all([asked, options.json || import('../render/list-table.ts')])
   if (table === true) return out(JSON.stringify({ sessions }, null, 2))
   if (sessions.length === 0) return out(emptyList(options))
   for (const line of table.listTable(sessions, terminal, Date.now())) out(line)
+  if (decisions) out(table.decisionsWait(decisions))
 }
 
 /** The body of `pcc status`. */

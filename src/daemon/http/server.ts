@@ -1,6 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { answerRoutes } from '../routes/answers.ts'
 import { daemonRoutes } from '../routes/daemon.ts'
+import { escalationRoutes } from '../routes/escalations.ts'
 import { eventRoutes } from '../routes/events.ts'
 import { sessionRoutes } from '../routes/sessions.ts'
 import { steerRoutes } from '../routes/steer.ts'
@@ -29,6 +30,7 @@ export function buildServer(world: World): FastifyInstance {
   sessionRoutes(app, world)
   steerRoutes(app, world)
   answerRoutes(app, world)
+  escalationRoutes(app, world)
   eventRoutes(app, world)
   return app
 }
