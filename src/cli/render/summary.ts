@@ -1,4 +1,5 @@
 import type { SessionView } from '../../domain/api.ts'
+import { isAutomatic } from '../../domain/decided-by.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
 import { duration, fullCount, money, STATUS_WORDS, shellWord, wakeTime } from './format.ts'
 import type { Terminal } from './paint.ts'
@@ -72,9 +73,8 @@ function finished({ tool, target, ok }: EventBody<'tool.finished'>, { files, com
   if (EDITORS.has(tool) && !files.edited.includes(target)) files.edited.push(target)
 }
 
-/** Only rules decide by themselves today; whoever else is named is a person. */
 function sideOf(by: string): 'auto' | 'human' {
-  return ['policy', 'rule', 'brain', 'precedent', 'memory'].includes(by) ? 'auto' : 'human'
+  return isAutomatic(by) ? 'auto' : 'human'
 }
 
 function done({ files, commands }: Summary): string[] {

@@ -63,7 +63,7 @@ test('the page of a session looks as in the manual', () => {
     '──────────────────────────────────────',
     'Project:     ./api',
     'Status:      ● Running',
-    'Brain:       not yet (asks you)',
+    'Brain:       rules (asks you when unsure)',
     'Agent:       claude',
     'Started:     2026-01-13 12:00:00',
     'Duration:    2h 15m',
