@@ -40,6 +40,18 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/logs.ts')).addLogsCommand(program),
   },
   {
+    name: 'rules',
+    group: DECIDE,
+    summary: 'Say what is always allowed, asked about or refused',
+    add: async program => (await import('./commands/rules.ts')).addRulesCommand(program),
+  },
+  {
+    name: 'explain',
+    group: DECIDE,
+    summary: 'Show what the policy makes of a command, and why',
+    add: async program => (await import('./commands/explain.ts')).addExplainCommand(program),
+  },
+  {
     name: 'pending',
     group: DECIDE,
     summary: 'List what waits for your decision',
