@@ -8,10 +8,10 @@ import { loadConfig } from '../domain/config/load.ts'
 import { Terminals } from '../human/terminals.ts'
 import { openStore } from '../store/open.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
-import { classifierShelf } from './classifier-shelf.ts'
 import { drain } from './drain.ts'
 import { driverShelf } from './driver-shelf.ts'
 import { buildServer } from './http/server.ts'
+import { policyShelf } from './policy-shelf.ts'
 import { catchSignals } from './signals.ts'
 import type { Readiness } from './start/readiness.ts'
 import { clearSocketPath } from './start/socket.ts'
@@ -42,12 +42,12 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   log.hide([token])
   await using store = await openStore({ file: places.database })
   await using drivers = driverShelf(log)
-  using classifier = classifierShelf()
+  using policy = policyShelf()
   const terminals = new Terminals()
   const supervisor = new Supervisor({
     store,
     terminals,
-    classifier,
+    policy,
     clock: systemClock,
     places,
     env,

@@ -1,3 +1,4 @@
+import { openEscalations } from '../human/escalations.ts'
 import type { Parts, Run, Step } from './run.ts'
 
 /**
@@ -12,5 +13,6 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<void> 
   await parts.store.transaction(async tx => {
     await tx.append(step.events)
     if (Object.keys(step.patch).length > 0) await parts.store.sessions.update(run.id, step.patch, tx)
+    if (step.escalation) await openEscalations(parts).record(step.escalation, tx)
   })
 }

@@ -1,10 +1,12 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Assessment } from '../domain/assessment.ts'
+import type { NewEscalation } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
 import type { Answer, Driver, OpenSession, Session } from '../domain/session.ts'
 import type { Terminals } from '../human/terminals.ts'
 import type { Question } from '../policy/classify/classify.ts'
+import type { LoadedRules, LoadRules } from '../policy/rules/load.ts'
 import type { Store } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
 import type { SessionPolicy } from './asks/judge.ts'
@@ -42,18 +44,21 @@ export interface Parts {
   store: Store
   terminals: Terminals
   clock: Clock
-  classifier: Classify
+  policy: Policy
 }
 
-/** Finds out what a request is. */
-export interface Classify {
+/** Finds out what a request is, and which rules the person and the project have written. */
+export interface Policy {
   classify(question: Question): Assessment | Promise<Assessment>
+  loadRules(options: LoadRules): Promise<LoadedRules>
 }
 
 /** What one thing that happened comes to: events to store and changes to the row, in one transaction. */
 export interface Step {
   events: NewEvent[]
   patch: Partial<SessionRow>
+  /** What a person is to hear of. */
+  escalation?: NewEscalation | undefined
 }
 
 /** How a session ends; `settle` applies it. */

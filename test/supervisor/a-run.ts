@@ -22,7 +22,7 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
       home: '/h',
       safeDirectories: ['src/'],
       blocked: [],
-      rules: [],
+      rules: async () => [],
       allowedTools: [],
       autoApproveLow: true,
       threshold: 0.7,

@@ -1,6 +1,7 @@
 import { judgePermission } from '../../brain/rules/permission.ts'
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Request } from '../../domain/session.ts'
+import { precedents } from '../../human/precedents.ts'
 import { rulesFromAllowedTools } from '../../policy/verdict/allowed-tools.ts'
 import { type Decision, decide } from '../../policy/verdict/decide.ts'
 import type { PolicyRule } from '../../policy/verdict/rules.ts'
@@ -13,7 +14,8 @@ export interface SessionPolicy {
   home: string
   safeDirectories: readonly string[]
   blocked: readonly string[]
-  rules: readonly PolicyRule[]
+  /** The rules in force now: a file that changes counts from the next request on. */
+  rules(): Promise<readonly PolicyRule[]>
   /** `--allowed-tools` of who started the session. */
   allowedTools: readonly string[]
   autoApproveLow: boolean
@@ -37,15 +39,16 @@ export async function judge(
   try {
     const { project, home, safeDirectories } = policy
     const { tool, input, cwd } = request
-    const assessment = await parts.classifier.classify({ tool, input, cwd, project, home, safeDirectories })
+    const assessment = await parts.policy.classify({ tool, input, cwd, project, home, safeDirectories })
     const decision = await decide(
       assessment,
       {
         tool,
         blocked: policy.blocked,
-        rules: [...policy.rules, ...rulesFromAllowedTools(policy.allowedTools, request, assessment)],
+        rules: [...(await policy.rules()), ...rulesFromAllowedTools(policy.allowedTools, request, assessment)],
         autoApproveLow: policy.autoApproveLow,
         threshold: policy.threshold,
+        precedent: asked => precedents(parts.store).find(project, tool, asked),
         opinion: judgePermission,
         attached: parts.terminals.isAttached(run.id),
         unattendedHigh: policy.unattendedHigh,

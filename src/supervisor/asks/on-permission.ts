@@ -13,6 +13,7 @@ import { targetOf } from '../target-of.ts'
 import { askingPatch } from './asking-patch.ts'
 import { callStored } from './call-stored.ts'
 import { type Judgement, judge } from './judge.ts'
+import { morningRow } from './morning-row.ts'
 import { answerTo, parkPermission } from './parked-permission.ts'
 import { storedReasons } from './stored-reasons.ts'
 
@@ -56,6 +57,7 @@ export async function onPermission(request: Request, signal: AbortSignal, desk: 
       ),
     ],
     patch: { ...counted(run, verdict), ...(run.row.parked ? { parked: null } : {}), ...askingPatch(run, parts) },
+    escalation: morningRow({ request, judgement, verdict, signal }, run),
   })
   run.log.info(
     { tool: request.tool, verdict: verdict.verdict, risk: verdict.risk, by: verdict.by },

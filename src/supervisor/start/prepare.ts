@@ -3,15 +3,18 @@ import type { StartSession } from '../../domain/api.ts'
 import { agentEnvironment } from '../../domain/config/agent-env.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
+import type { LoadedRules } from '../../policy/rules/load.ts'
 import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.ts'
 import { idleRules } from '../../policy/verdict/allowed-tools.ts'
 import type { SessionPolicy } from '../asks/judge.ts'
+import type { Policy } from '../run.ts'
 import { accountOf } from './account.ts'
 
 export interface PrepareParts {
   places: Places
   /** The daemon's own environment: where its PCC_* settings are. */
   env: Record<string, string | undefined>
+  policy: Policy
   driverFor(options: { executable: string | undefined; appendPrompt: string | undefined }): Promise<Driver>
 }
 
@@ -36,6 +39,8 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
   const loaded = await loadConfig({ places: parts.places, env: parts.env, project, trusted: trustedFile(trust) })
   const { config } = loaded
   const { sources, strictMcp, hooksOff, note } = settingSourcesFor(trust, config.agents.setting_sources)
+  const loadRules = () => parts.policy.loadRules({ places: parts.places, project, trusted: trustedFile(trust) })
+  const rules = await loadRules()
   const env = agentEnvironment(request.env, config.agents.env)
   const driver = await parts.driverFor({
     executable: config.agents.path,
@@ -61,7 +66,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       home: env['HOME'] ?? parts.places.home,
       safeDirectories: config.permissions.safe_directories,
       blocked: config.permissions.blocked_commands,
-      rules: [],
+      rules: async () => (await loadRules()).rules,
       allowedTools: request.allowed_tools ?? [],
       autoApproveLow: request.auto_approve ?? config.permissions.auto_approve_low_risk,
       threshold: config.brain.confidence_threshold,
@@ -69,7 +74,12 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
     },
     account: accountOf(driver.agent, env),
     maxConcurrent: config.sessions.max_concurrent,
-    notes: [...untrustedNote(loaded), ...(note === undefined ? [] : [note]), ...idleNote(request.allowed_tools ?? [])],
+    notes: [
+      ...untrustedNote(loaded),
+      ...(note === undefined ? [] : [note]),
+      ...rulesNotes(rules),
+      ...idleNote(request.allowed_tools ?? []),
+    ],
     secrets: secretsIn(env),
   }
 }
@@ -77,6 +87,15 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
 function untrustedNote({ projectFile, untrusted }: LoadedConfig): string[] {
   if (untrusted.length === 0) return []
   return [`${projectFile}: left out until you agree to it with pcc trust: ${untrusted.join(', ')}`]
+}
+
+function rulesNotes({ problem, waiting }: LoadedRules): string[] {
+  return [
+    ...(problem ? [`${problem.message} ${problem.next}`] : []),
+    ...(waiting.length > 0
+      ? ["The project's own allow rules are left out until you agree to them with pcc trust."]
+      : []),
+  ]
 }
 
 function idleNote(rules: string[]): string[] {
