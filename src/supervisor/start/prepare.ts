@@ -53,7 +53,6 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       env,
       model: request.model,
       maxTurns: request.max_turns,
-      allowedTools: request.allowed_tools,
       disallowedTools: request.disallowed_tools,
       settingSources: sources,
       strictMcp,
