@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import * as z from 'zod'
 import { messageOf } from '../../base/errors.ts'
@@ -14,6 +15,9 @@ const MAX_LINE = 16 * 1024 * 1024
 const WRITE_AT = 64 * 1024
 /** Projects whose settings are remembered; a batch that names more reads some again. */
 const MAX_PROJECTS = 64
+
+/** The highest come first; a hostile command can have thousands. */
+const MAX_REASONS = 50
 
 const Id = z.union([z.string(), z.number(), z.null()])
 const Row = z.object({
@@ -79,7 +83,7 @@ async function answerTo(line: Line, desk: Desk): Promise<object | undefined> {
 
 async function judged(row: Row, { classifier, policies, project, home }: Desk): Promise<object> {
   const { id, tool, input } = row
-  const call = { tool, input, project: row.project ?? project, home: row.home ?? home }
+  const call = { tool, input, project: resolve(row.project ?? project), home: resolve(row.home ?? home) }
   const policy = await policies(call.project)
   const { assessment, decision } = await judgeCall(call, { classifier, policy, attached: false })
   const { risk, verdict, confidence, by, rule } = decision
@@ -88,7 +92,7 @@ async function judged(row: Row, { classifier, policies, project, home }: Desk): 
     risk,
     verdict,
     confidence,
-    reasons: assessment.reasons.map(brief),
+    reasons: assessment.reasons.slice(0, MAX_REASONS).map(brief),
     by,
     ...(rule !== undefined && { rule }),
   }

@@ -76,8 +76,13 @@ async function rulesIn(
 ): Promise<{ good?: Kept; problem?: AppError }> {
   try {
     const content = readRules(file, { mustExist })
+    const before = kept.get(file)
+    // Asked for with every request: what did not change is not parsed again.
+    if (before?.content === content) return { good: before }
     const good = { content, rules: parseRules(file, content) }
-    kept.set(file, good)
+    // A first rules file with a mistake in it must not run as if nobody had written one.
+    if (good.rules.length > 0) kept.set(file, good)
+    else kept.delete(file)
     return { good }
   } catch (thrown) {
     const good = kept.get(file)

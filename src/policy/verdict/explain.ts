@@ -2,7 +2,15 @@ import type { Assessment, Piece } from '../../domain/assessment.ts'
 
 /** The parse as a small tree, one line a piece with its risk, and under it what was said about it. */
 export function explainTree({ pieces }: Assessment): string[] {
-  return pieces.flatMap(piece => lines(piece, ''))
+  return pieces.flatMap(piece => lines(unwrapped(piece), ''))
+}
+
+/** A request that is one plain command is shown once. */
+function unwrapped(piece: Piece): Piece {
+  const [only, second] = piece.pieces
+  const same =
+    only !== undefined && second === undefined && piece.reasons.length === 0 && only.text === piece.text.trim()
+  return same ? only : piece
 }
 
 function lines(piece: Piece, indent: string): string[] {
