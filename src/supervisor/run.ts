@@ -9,7 +9,7 @@ import type { Question } from '../policy/classify/classify.ts'
 import type { LoadedRules, LoadRules } from '../policy/rules/load.ts'
 import type { Store } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
-import type { SessionPolicy } from './asks/judge.ts'
+import type { SessionPolicy } from './asks/session-policy.ts'
 
 /** One live session: its row as last written, and what is known of it only while it runs. */
 export interface Run {

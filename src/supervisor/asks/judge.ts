@@ -4,24 +4,7 @@ import type { Request } from '../../domain/session.ts'
 import { precedents } from '../../human/precedents.ts'
 import { rulesFromAllowedTools } from '../../policy/verdict/allowed-tools.ts'
 import { type Decision, decide } from '../../policy/verdict/decide.ts'
-import type { PolicyRule } from '../../policy/verdict/rules.ts'
 import type { Parts, Run } from '../run.ts'
-
-/** What holds for every request of one session: its place, and what the settings and the person said. */
-export interface SessionPolicy {
-  /** Real path of the project. */
-  project: string
-  home: string
-  safeDirectories: readonly string[]
-  blocked: readonly string[]
-  /** The rules in force now: a file that changes counts from the next request on. */
-  rules(): Promise<readonly PolicyRule[]>
-  /** `--allowed-tools` of who started the session. */
-  allowedTools: readonly string[]
-  autoApproveLow: boolean
-  threshold: number
-  unattendedHigh: 'deny' | 'wait'
-}
 
 export interface Judgement {
   decision: Decision

@@ -6,7 +6,7 @@ import type { Driver, OpenSession } from '../../domain/session.ts'
 import type { LoadedRules } from '../../policy/rules/load.ts'
 import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.ts'
 import { idleRules } from '../../policy/verdict/allowed-tools.ts'
-import type { SessionPolicy } from '../asks/judge.ts'
+import type { SessionPolicy } from '../asks/session-policy.ts'
 import type { Policy } from '../run.ts'
 import { accountOf } from './account.ts'
 

@@ -96,7 +96,7 @@ test('the box of a new session is closed on every line, at any width', () => {
     assert.match(box[0] ?? '', /^╭─ PerpetualCC Session: .*╮$/)
     assert.match(
       box.join('\n'),
-      /│ Project: \/code\/api\s+│\n│ Brain: not yet \(asks you\)\s+│\n│ Agent: claude\s+│\n│ Status: Running\s+│/,
+      /│ Project: \/code\/api\s+│\n│ Brain: rules \(asks you when unsure\)\s+│\n│ Agent: claude\s+│\n│ Status: Running\s+│/,
     )
   }
 })
