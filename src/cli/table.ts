@@ -43,13 +43,13 @@ export const COMMANDS: CommandRow[] = [
     name: 'rules',
     group: DECIDE,
     summary: 'Say what is always allowed, asked about or refused',
-    add: async program => (await import('./commands/rules.ts')).addRulesCommand(program),
+    add: async program => (await import('./commands/decide/rules.ts')).addRulesCommand(program),
   },
   {
     name: 'explain',
     group: DECIDE,
     summary: 'Show what the policy makes of a command, and why',
-    add: async program => (await import('./commands/explain.ts')).addExplainCommand(program),
+    add: async program => (await import('./commands/decide/explain.ts')).addExplainCommand(program),
   },
   {
     name: 'pending',

@@ -72,7 +72,7 @@ function writtenAt(rule: string | undefined, { rules }: ProjectPolicy) {
 /** A wildcard has no meaning in a rule for one exact request. */
 function exactRuleWorks({ call, assessment }: Facts): boolean {
   const match = matchFor(call, assessment)
-  return match !== undefined && !match.includes('*') && !/\p{Cc}/u.test(match)
+  return match !== undefined && !match.includes('*') && !/[\p{Cc}\p{Cf}\p{Cs}]/u.test(match)
 }
 
 function adding(effect: PolicyRule['effect'], { call, assessment }: Facts): string {

@@ -24,6 +24,6 @@ function lines(piece: Piece, indent: string): string[] {
 
 /** One line, nothing that a terminal would obey. */
 function shown(text: string): string {
-  const flat = text.replace(/\s+/g, ' ').replace(/[^\x20-\x7e\u00a0-\u{10ffff}]/gu, '?')
+  const flat = text.replace(/\s+/g, ' ').replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '?')
   return flat.length > 100 ? `${flat.slice(0, 99)}…` : flat
 }

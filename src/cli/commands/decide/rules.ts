@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { AppError } from '../../base/errors.ts'
-import { contextOf } from '../context.ts'
+import { AppError } from '../../../base/errors.ts'
+import { contextOf } from '../../context.ts'
 
 /** `pcc rules list | add | remove | test`. */
 export function addRulesCommand(program: Command): void {
@@ -15,7 +15,7 @@ export function addRulesCommand(program: Command): void {
     .description('the rules in force here, in the order in which they count')
     .option('--json', 'print JSON')
     .action(async (_options: object, command: Command) => {
-      const { listRules } = await import('../rules/list.ts')
+      const { listRules } = await import('../../rules/list.ts')
       await listRules(await contextOf(command))
     })
 
@@ -28,7 +28,7 @@ export function addRulesCommand(program: Command): void {
     .option('--project', "into the project's rules (.perpetualcc/rules.toml), not yours")
     .option('--json', 'print JSON')
     .action(async (says: Effect, tool: string, match: string | undefined, options: Where, command: Command) => {
-      const { addOne } = await import('../rules/edit.ts')
+      const { addOne } = await import('../../rules/edit.ts')
       await addOne(await contextOf(command), { effect: says, tool, ...(match !== undefined && { match }) }, options)
     })
 
@@ -39,7 +39,7 @@ export function addRulesCommand(program: Command): void {
     .option('--project', "from the project's rules, not yours")
     .option('--json', 'print JSON')
     .action(async (number: number, options: Where, command: Command) => {
-      const { removeOne } = await import('../rules/edit.ts')
+      const { removeOne } = await import('../../rules/edit.ts')
       await removeOne(await contextOf(command), number, options)
     })
 
@@ -55,8 +55,8 @@ export function addRulesCommand(program: Command): void {
       const context = await contextOf(command)
       if ((text === undefined) !== (options.replay === true))
         throw new AppError('usage', { problem: 'give a command, or --replay', command: 'rules test' })
-      if (text === undefined) return (await import('../rules/replay.ts')).replay(context, options)
-      return (await import('../rules/test-command.ts')).testCommand(context, text, options)
+      if (text === undefined) return (await import('../../rules/replay.ts')).replay(context, options)
+      return (await import('../../rules/test-command.ts')).testCommand(context, text, options)
     })
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { AppError } from '../../base/errors.ts'
-import { type Context, contextOf } from '../context.ts'
+import { AppError } from '../../../base/errors.ts'
+import { type Context, contextOf } from '../../context.ts'
 
 interface ExplainOptions {
   tool?: string
@@ -27,7 +27,7 @@ export function addExplainCommand(program: Command): void {
       const context = await contextOf(command)
       if (options.batch) return explainBatch(context, text, options)
       const call = { ...callFrom(text, options), project: resolve(options.project), home: homeOf(context) }
-      const { explainCall } = await import('../explain/explain-call.ts')
+      const { explainCall } = await import('../../explain/explain-call.ts')
       await explainCall(call, context)
     })
 }
@@ -35,8 +35,8 @@ export function addExplainCommand(program: Command): void {
 async function explainBatch(context: Context, text: string | undefined, options: ExplainOptions): Promise<void> {
   if (text !== undefined || options.tool || options.path || options.input)
     throw usage('--batch reads its calls from stdin and takes no other')
-  const { runBatch } = await import('../explain/batch.ts')
-  const { projectPolicy } = await import('../explain/project-policy.ts')
+  const { runBatch } = await import('../../explain/batch.ts')
+  const { projectPolicy } = await import('../../explain/project-policy.ts')
   const { places, env } = context
   const project = resolve(options.project)
   // A config or rules file that is wrong is told once, at the start; each line then has the verdict that follows from it.
