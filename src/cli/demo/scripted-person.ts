@@ -3,23 +3,19 @@ import type { Person, Reply } from '../live/person.ts'
 import { PERMISSION_KEYS, questionKeys, REASON_PROMPT } from '../live/prompts.ts'
 import type { Screen } from '../live/screen.ts'
 import { INDENT, type Terminal } from '../render/paint.ts'
-import { DEMO_ANSWER, DEMO_TEST_COMMAND } from './scenario.ts'
+import { DEMO_ANSWER } from './scenario.ts'
 
 /** Who the answers of the demo are by; it is stored and shown as such. */
 const WHO = 'scripted person'
 const REFUSAL = 'Leave what is outside the project alone.'
 
-/** Plays somebody at the terminal: chooses an answer, lets the tests run, and refuses all else. Shown as what it is. */
+/** Plays somebody at the terminal: chooses an answer, and refuses what is asked about. Shown as what it is. */
 export function scriptedPerson(screen: Screen, terminal: Terminal): Person {
   const type = (keys: string, typed: string) =>
     screen.print([`${' '.repeat(INDENT)}${keys}${terminal.paint('cyan', `(${WHO}) ${typed}`)}`])
   return {
     async answer(ask) {
       if (ask.kind === 'question') return chosen(ask, type)
-      if (ask.tool === 'Bash' && ask.target === DEMO_TEST_COMMAND) {
-        type(PERMISSION_KEYS, 'y')
-        return { verdict: 'allow', by: WHO }
-      }
       type(PERMISSION_KEYS, 't')
       type(REASON_PROMPT, REFUSAL)
       return { verdict: 'deny', reason: REFUSAL, by: WHO }

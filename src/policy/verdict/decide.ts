@@ -44,7 +44,7 @@ export async function decide(assessment: Assessment, context: DecisionContext, s
     return {
       verdict: 'deny',
       risk,
-      reason: `"${blocked}" is a blocked command`,
+      reason: `"${blocked}" is a blocked command; ${wayRound(assessment)}`,
       confidence: 1,
       by: 'rule',
       rule: `blocked ${blocked}`,
