@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { placesFor } from '../../../src/base/places.ts'
+import { pendingLines } from '../../../src/cli/commands/decide/pending-lines.ts'
 import type { NewEscalation } from '../../../src/domain/escalation.ts'
 import { openEscalations } from '../../../src/human/escalations.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { type Pcc, pccFor } from '../pcc.ts'
+import { plain } from '../render/sample.ts'
 import { seed } from '../seeded.ts'
 
 test('pending shows the table of the manual, and what does not fit in full', async t => {
@@ -39,6 +41,30 @@ test('pending shows the table of the manual, and what does not fit in full', asy
   assert.match((await pcc.run(['pending', '--session', 'zzz'])).stderr, /There is no session "zzz"/)
   assert.match((await pcc.run(['list'])).stdout, /\n3 decisions wait for you: pcc pending\n$/)
   assert.match((await pcc.run([])).stdout, /\n3 decisions wait for you: pcc pending\n/)
+})
+
+test('a session that waits for an answer at a terminal is named with the way to give it', async t => {
+  const pcc = pccFor(t)
+  const parked = { ask_id: 'a', call_id: 'c', questions: [], reason: 'nobody is there' }
+  await seed(pcc, [{ id: 's-bbbbbb', name: 'asking', ended_as: 'waiting_input', parked }, {}])
+  const line = 'Session s-bbbbbb (asking) waits for an answer: pcc attach s-bbbbbb\n'
+  assert.equal((await pcc.run(['pending'])).stdout, line)
+  assert.equal((await pcc.run(['pending', '--session', 'ask'])).stdout, line)
+  assert.equal((await pcc.run(['pending', '--session', 'first'])).stdout, 'Nothing waits for you.\n')
+})
+
+test('on a narrow terminal every question that had to be cut stands in full below', () => {
+  const row = { ...REFUSED, number: 4, normalised: 'Bash git push origin some-branch-of-mine', count: 1 }
+  const whole = { created_at: 0, last_at: 0, verdict: null, answered_by: null, answered_at: null, answer_reason: null }
+  const lines = (width: number) =>
+    pendingLines([{ ...row, ...whole }], { asking: [], now: 60_000, terminal: plain(width) })
+  const narrow = lines(60)
+  assert.ok(narrow.slice(0, 6).every(line => line.length <= 60))
+  assert.deepEqual(narrow.slice(narrow.indexOf('4 in full:')).slice(0, 2), [
+    '4 in full:',
+    '  git push origin some-branch-of-mine',
+  ])
+  assert.equal(lines(100).includes('4 in full:'), false)
 })
 
 test('nothing that an agent wrote can move the cursor or hide a part of a command', async t => {

@@ -1,3 +1,4 @@
+import type { SessionView } from '../../../domain/api.ts'
 import type { Escalation } from '../../../domain/escalation.ts'
 import { ago } from '../../render/format.ts'
 import { boxTable, type Cell } from '../../render/list-table.ts'
@@ -8,34 +9,38 @@ export type ShownEscalation = Omit<Escalation, 'fingerprint'>
 
 const HEADINGS = ['#', 'Session', 'Type', 'Question', 'Waiting']
 const QUESTION = 3
-/** A question wider than this is shown whole under the table. */
+/** Wider ones are cut here. */
 const QUESTION_WIDTH = 60
 
+interface Page {
+  /** Sessions that wait for an answer at a terminal. */
+  asking: SessionView[]
+  terminal: Terminal
+  now: number
+}
+
 /** The page of `pcc pending`. Whatever the table has to cut stands whole below it: nobody should approve what they have not seen. */
-export function pendingLines(waiting: ShownEscalation[], terminal: Terminal, now: number): string[] {
+export function pendingLines(waiting: ShownEscalation[], { asking, terminal, now }: Page): string[] {
+  const calls = asking.map(({ id, name }) => `Session ${id} (${firstLine(name)}) waits for an answer: pcc attach ${id}`)
   const [first] = waiting
-  if (!first) return ['Nothing waits for you.']
-  const giveWay = [[QUESTION, 16]] as const
+  if (!first) return calls.length > 0 ? calls : ['Nothing waits for you.']
   const rows = waiting.flatMap(row => rowsOf(row, now))
-  const long = waiting.filter(row => questionOf(row) !== shortQuestion(row) || terminal.width < QUESTION_WIDTH + 50)
+  const table = boxTable({ headings: HEADINGS, rows, terminal, giveWay: [[QUESTION, 16]] })
+  const long = waiting.filter(row => !table.some(line => line.includes(` ${questionOf(row)} `)))
   return [
     'Pending Human Decisions:',
-    ...boxTable({ headings: HEADINGS, rows, terminal, giveWay }),
+    ...table,
     ...long.flatMap(row => ['', `${row.number} in full:`, ...wholeLines(row, terminal.width)]),
     '',
     `Respond with: pcc respond ${first.number} --approve`,
     `          or: pcc respond ${first.number} --deny`,
+    ...calls,
   ]
 }
 
 /** Everything of a request that counts, line by line and harmless. */
 export function wholeLines(row: ShownEscalation, width: number): string[] {
   return wrap(neutral(wantedOf(row)), width - 2).map(line => `  ${line}`)
-}
-
-/** The tool and what it is aimed at, on one line. */
-export function shortWanted(row: ShownEscalation): string {
-  return cut(firstLine(wantedOf(row)), QUESTION_WIDTH)
 }
 
 function rowsOf(row: ShownEscalation, now: number): Cell[][] {

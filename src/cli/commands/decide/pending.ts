@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { openClient } from '../../client.ts'
+import type { SessionView } from '../../../domain/api.ts'
+import { type Client, openClient } from '../../client.ts'
 import { contextOf } from '../../context.ts'
 import { pendingLines, type ShownEscalation } from './pending-lines.ts'
 
@@ -16,6 +17,16 @@ export function addPendingCommand(program: Command): void {
       const query = session === undefined ? '' : `?session=${encodeURIComponent(session)}`
       const reply = await client.request<{ escalations: ShownEscalation[] }>('GET', `/escalations${query}`)
       if (json) return out(JSON.stringify({ escalations: reply.escalations }, null, 2))
-      for (const line of pendingLines(reply.escalations, terminal, Date.now())) out(line)
+      const asking = await askingSessions(client, session)
+      for (const line of pendingLines(reply.escalations, { asking, terminal, now: Date.now() })) out(line)
     })
+}
+
+/** Sessions that wait for an answer at a terminal: those have no number, they are answered where they are asked. */
+async function askingSessions(client: Client, ref: string | undefined): Promise<SessionView[]> {
+  if (ref === undefined) {
+    return (await client.request<{ sessions: SessionView[] }>('GET', '/sessions?status=waiting_input')).sessions
+  }
+  const session = await client.request<SessionView>('GET', `/sessions/${encodeURIComponent(ref)}`)
+  return session.status === 'waiting_input' ? [session] : []
 }
