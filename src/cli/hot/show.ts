@@ -54,14 +54,16 @@ export async function showStatus(options: StatusOptions, { get, terminal, out }:
   const here = { terminal, now: Date.now(), cwd: process.cwd(), home: process.env['HOME'] }
   for (const line of page.sessionPage(session, here)) out(line)
   if (!history && !decisions) return
-  const { eventLines } = await import('../render/event-lines.ts')
-  for (const [title, events] of [
-    ['Decisions:', decisions],
-    ['History:', history],
+  const [{ eventLines }, { decisionLines }] = await Promise.all([
+    import('../render/event-lines.ts'),
+    import('../render/decision-lines.ts'),
+  ])
+  for (const [title, events, draw] of [
+    ['Decisions:', decisions, decisionLines],
+    ['History:', history, eventLines],
   ] as const) {
     if (!events) continue
-    const draw = eventLines({ terminal, project: session.project, verbose: false })
-    const lines = events.flatMap(draw)
+    const lines = events.flatMap(draw({ terminal, project: session.project, verbose: false }))
     for (const line of ['', terminal.paint('bold', title), ...(lines.length ? lines : ['none yet'])]) out(line)
   }
 }
