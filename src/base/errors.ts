@@ -74,6 +74,12 @@ export const ERRORS = {
     says: 'Decision {number} was {verdict} by {by} on {when}; the first answer counts.',
     next: 'See what still waits with: pcc pending',
   },
+  agent_answers: {
+    exit: 3,
+    http: 403,
+    says: 'This runs inside a session, and an agent cannot decide for a person. Nothing was changed.',
+    next: 'Answer from a terminal of your own: pcc respond {number} --approve, or --deny',
+  },
   // config and trust
   config_invalid: {
     exit: 2,

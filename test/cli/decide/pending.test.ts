@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { placesFor } from '../../../src/base/places.ts'
+import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { pendingLines } from '../../../src/cli/commands/decide/pending-lines.ts'
 import type { NewEscalation } from '../../../src/domain/escalation.ts'
 import { openEscalations } from '../../../src/human/escalations.ts'
@@ -129,6 +130,16 @@ test('a wrong number, an answer too late, and both flags or none are refused wit
     /Decision 1 was approved by human on \d{4}-\d\d-\d\d \d\d:\d\d UTC; the first/,
   )
   assert.equal(JSON.parse(await failing('1', '--deny', '--json')).error.code, 'escalation_answered')
+})
+
+test('an agent cannot answer for a person', async t => {
+  const pcc = pccFor(t)
+  await refused(pcc, [{ normalised: 'Bash ln -s a b' }])
+  const inside = { env: { [sessionMarker('x').name]: 'x' } }
+  const { code, stderr } = await pcc.run(['respond', '1', '--approve'], inside)
+  assert.equal(code, 3)
+  assert.match(stderr, /an agent cannot decide for a person\. Nothing was changed\./)
+  assert.match((await pcc.run(['pending'])).stdout, /Approve: ln -s a b/)
 })
 
 /** Puts refusals of the night into the store, three hours ago. */

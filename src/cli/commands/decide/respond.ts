@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { AppError } from '../../../base/errors.ts'
+import { sessionMarker } from '../../../base/process/marker.ts'
 import { openClient } from '../../client.ts'
 import { contextOf } from '../../context.ts'
 import { shellWord } from '../../render/format.ts'
@@ -31,12 +32,18 @@ export function addRespondCommand(program: Command): void {
       const verdict = verdictOf(options)
       if (!/^[1-9]\d{0,8}$/.test(number)) throw usage(`"${number}" is no number of a decision`)
       const { places, json, out, terminal, ...context } = await contextOf(command)
+      if (isAgents(context.env)) throw new AppError('agent_answers', { number })
       const client = await openClient(places, context)
       const body = { verdict, ...(options.reason !== undefined && { reason: options.reason }) }
       const answered = await client.request<Answered>('POST', `/escalations/${number}/answer`, body)
       if (json) return out(JSON.stringify(answered, null, 2))
       for (const line of answerLines(answered, terminal.width)) out(line)
     })
+}
+
+/** The policy refuses agents every `pcc` they spell out; this is for the one that a script of theirs runs without knowing. */
+function isAgents(env: Record<string, string | undefined>): boolean {
+  return env[sessionMarker('').name] !== undefined
 }
 
 function verdictOf({ approve, deny }: RespondOptions): 'allow' | 'deny' {
