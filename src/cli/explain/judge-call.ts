@@ -2,7 +2,7 @@ import { judgePermission } from '../../brain/rules/permission.ts'
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Classifier } from '../../policy/classify/classify.ts'
 import { realPathOf } from '../../policy/paths/real-path.ts'
-import { type Decision, decide } from '../../policy/verdict/decide.ts'
+import { type Decision, type DecisionContext, decide } from '../../policy/verdict/decide.ts'
 import type { PolicyRule } from '../../policy/verdict/rules.ts'
 import type { ProjectPolicy } from './project-policy.ts'
 
@@ -21,12 +21,13 @@ export interface JudgeParts {
   attached: boolean
   /** Rules after those of the files. */
   moreRules?: (assessment: Assessment) => readonly PolicyRule[]
+  precedent?: DecisionContext['precedent']
 }
 
-/** What would become of a call. Nothing is run, nothing is remembered, and what was answered earlier has no say. */
+/** What would become of a call. Nothing is run and nothing is remembered. */
 export async function judgeCall(
   call: Call,
-  { classifier, policy, attached, moreRules }: JudgeParts,
+  { classifier, policy, attached, moreRules, precedent }: JudgeParts,
 ): Promise<{ assessment: Assessment; decision: Decision }> {
   const { tool, input, home } = call
   const project = realPathOf(call.project) ?? call.project
@@ -39,6 +40,7 @@ export async function judgeCall(
       tool,
       rules: moreRules ? [...rules.rules, ...moreRules(assessment)] : rules.rules,
       opinion: judgePermission,
+      ...(precedent && { precedent }),
       attached,
     },
     NEVER,

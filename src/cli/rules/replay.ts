@@ -3,6 +3,7 @@ import { systemClock } from '../../base/clock.ts'
 import { isAutomatic } from '../../domain/decided-by.ts'
 import { openClassifier } from '../../policy/classify/classify.ts'
 import { rulesFromAllowedTools } from '../../policy/verdict/allowed-tools.ts'
+import type { Advice } from '../../policy/verdict/decide.ts'
 import { type RecordedRequest, recordedRequests } from '../../store/recorded-requests.ts'
 import type { Context } from '../context.ts'
 import { judgeCall } from '../explain/judge-call.ts'
@@ -41,6 +42,7 @@ export async function replay(context: Context, { since, rules }: { since: number
         policy: await policyFor(project),
         attached: wasAsked(recorded),
         moreRules: assessment => rulesFromAllowedTools(allowedTools, { tool, input }, assessment),
+        precedent: async () => precedentOf(recorded),
       },
     )
     const change = changeOf(recorded, decision)
@@ -54,6 +56,12 @@ export async function replay(context: Context, { since, rules }: { since: number
 
 function wasAsked({ decided }: RecordedRequest): boolean {
   return !isAutomatic(decided.by) && decided.by !== 'nobody'
+}
+
+/** An answer that counted then counts now; only rules are tried here. */
+function precedentOf({ decided }: RecordedRequest): Advice | undefined {
+  const { by, verdict, confidence, reason } = decided
+  return by === 'precedent' ? { approve: verdict === 'allow', confidence, reason } : undefined
 }
 
 /** Somebody who was asked then would be asked again. With nobody there a question is a refusal, then as now. */

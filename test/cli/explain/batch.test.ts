@@ -180,7 +180,7 @@ test('50,000 lines pass through a small heap, one answer each and in order', asy
   t.after(() => child.kill('SIGKILL'))
   const closed = once(child, 'close')
   const lines = function* () {
-    for (let id = 0; id < 50_000; id++) yield row(id, `${commands[id % 6]} # ${'x'.repeat(200)}`)
+    for (let id = 0; id < 50_000; id++) yield row(id, `${commands[id % 6]} # ${'x'.repeat(1500)}`)
   }
   Readable.from(lines()).pipe(child.stdin)
   let next = 0

@@ -55,15 +55,16 @@ const HISTORY: Recorded[] = [
   { command: 'rm -rf y', verdict: 'allow', by: 'human' },
   { command: 'terraform plan', verdict: 'allow', by: 'rule' },
   { command: 'ssh host uptime', verdict: 'deny', by: 'nobody' },
+  { command: 'docker compose up', verdict: 'allow', by: 'precedent' },
   { command: 'npm run old', verdict: 'deny', by: 'policy', daysAgo: 30 },
 ]
 
 test('under the same rules nothing changes: what a person was asked would be asked again', async t => {
   const pcc = await recorded(t, HISTORY)
   const { requests, changed, changes } = await replay(pcc)
-  assert.deepEqual([requests, changed, changes], [6, 0, []])
+  assert.deepEqual([requests, changed, changes], [7, 0, []])
   const { stdout } = await pcc.run(['rules', 'test', '--replay'])
-  assert.equal(stdout, '6 requests of the last 7d 0h decided again: nothing would change.\n')
+  assert.equal(stdout, '7 requests of the last 7d 0h decided again: nothing would change.\n')
   assert.deepEqual(
     (await replay(pcc, '--since', '60d')).changes.map(({ target, was, now }) => [target, was, now]),
     [['npm run old', 'deny', 'allow']],
@@ -90,7 +91,7 @@ test('changed rules show what would end otherwise and by which rule; nothing is 
   )
   const { stdout } = await pcc.run(['rules', 'test', '--replay'])
   assert.match(stdout, /s-aaaaaa {2}Bash npm test +allow → deny +deny Bash npm \*\n/)
-  assert.match(stdout, /6 requests of the last 7d 0h decided again: 3 would end otherwise\. Nothing was run\.\n$/)
+  assert.match(stdout, /7 requests of the last 7d 0h decided again: 3 would end otherwise\. Nothing was run\.\n$/)
   assert.equal(hash(), before)
 })
 
