@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { SessionView } from '../../src/domain/api.ts'
-import type { Escalation } from '../../src/domain/escalation.ts'
-import type { StoredEvent } from '../../src/domain/event.ts'
-import { agentSessions, bodiesOf } from './agent-sessions.ts'
-import { type DaemonProcess, startDaemon, viewWhen } from './daemon-process.ts'
+import type { SessionView } from '../../../src/domain/api.ts'
+import type { Escalation } from '../../../src/domain/escalation.ts'
+import type { StoredEvent } from '../../../src/domain/event.ts'
+import { agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { type DaemonProcess, startDaemon, viewWhen } from '../daemon-process.ts'
 
 const SCENARIO = `
 conversations:
