@@ -13,7 +13,7 @@ import { keptInput } from './kept-input.ts'
 import { precedents } from './precedents.ts'
 
 /** What `pcc pending` shows: everything no person has said a word to. */
-export const WAITING: readonly EscalationState[] = ['open', 'denied']
+const WAITING: readonly EscalationState[] = ['open', 'denied']
 
 export interface HumanEscalations {
   /** Lists a request that nobody could be asked about and gives its number. Asked again, it is the same row, counted. */
