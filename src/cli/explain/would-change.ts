@@ -28,8 +28,16 @@ export function deciderOf({ decision, policy }: Facts): string {
   return `${risk} risk, and no rule says otherwise`
 }
 
-/** The ways to another verdict, each as something that can be typed. */
+/** The ways to another verdict, each as something that can be typed on one line. */
 export function wouldChange(facts: Facts): string[] {
+  const ways = waysOf(facts).filter(way => !UNTYPABLE.test(way))
+  return ways.length > 0 ? ways : ['your answer when it is asked']
+}
+
+/** No rule can hold what cannot be seen, several lines included. */
+const UNTYPABLE = /[\p{Cc}\p{Cf}\p{Cs}]/u
+
+function waysOf(facts: Facts): string[] {
   const { decision, policy, assessment } = facts
   const { verdict, by, risk, rule } = decision
   if (rule?.startsWith('blocked '))
@@ -72,7 +80,7 @@ function writtenAt(rule: string | undefined, { rules }: ProjectPolicy) {
 /** A wildcard has no meaning in a rule for one exact request. */
 function exactRuleWorks({ call, assessment }: Facts): boolean {
   const match = matchFor(call, assessment)
-  return match !== undefined && !match.includes('*') && !/[\p{Cc}\p{Cf}\p{Cs}]/u.test(match)
+  return match !== undefined && !match.includes('*')
 }
 
 function adding(effect: PolicyRule['effect'], { call, assessment }: Facts): string {

@@ -53,6 +53,7 @@ test('what it says would change the verdict changes it', async t => {
   await pcc.run(['config', 'set', 'permissions.auto_approve_low_risk', 'false'])
   assert.equal((await verdictOf('ls')).verdict, 'ask')
   assert.match((await verdictOf('sudo ls')).decided, /blocked_commands/)
+  assert.deepEqual((await verdictOf('frob a\nfrob b')).would_change, ['your answer when it is asked'])
 })
 
 test('other tools are explained by path or by their whole input, as seen from a project', async t => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import type { NewEvent } from '../../../src/domain/event.ts'
 import { type Pcc, pccFor } from '../pcc.ts'
@@ -112,4 +113,20 @@ test('without a store there is nothing to replay', async t => {
   const pcc = pccFor(t)
   const { code, stdout } = await pcc.run(['rules', 'test', '--replay', '--since', '12h'])
   assert.deepEqual([code, stdout], [0, 'No request was recorded in the last 12h 0m.\n'])
+})
+
+test('damaged rows and decisions without a request are passed over; a newer store is left alone', async t => {
+  const pcc = await recorded(t, HISTORY)
+  using database = new DatabaseSync(join(pcc.home, 'pcc/data/perpetualcc.db'))
+  const insert = database.prepare(
+    `insert into events (time, actor, schema_version, subject, kind, body) values (?, 'agent', 1, 's-aaaaaa', ?, ?)`,
+  )
+  insert.run(Date.now(), 'tool.requested', '{')
+  insert.run(Date.now(), 'permission.decided', '{')
+  insert.run(Date.now(), 'permission.decided', '{"call_id":"unheard-of"}')
+  assert.deepEqual([(await replay(pcc)).requests, (await replay(pcc)).changed], [7, 0])
+  database.exec('pragma user_version = 999')
+  const { code, stderr } = await pcc.run(['rules', 'test', '--replay'])
+  assert.equal(code, 5)
+  assert.match(stderr, /written by a newer pcc \(schema 999/)
 })
