@@ -12,6 +12,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   start: async () => (await import('./task.ts')).benchTask(),
   daemon: async () => (await import('./idle.ts')).benchIdle(),
   store: async () => (await import('./store.ts')).benchStore(),
+  policy: async () => (await import('./policy.ts')).benchPolicy(),
 }
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })

@@ -92,6 +92,24 @@ export const ERRORS = {
     says: 'Session {id} has no open question {ask}: it was answered or withdrawn.',
     next: 'Nothing to do.',
   },
+  escalation_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'There is no decision {number}.',
+    next: 'See what waits with: pcc pending',
+  },
+  escalation_answered: {
+    exit: 2,
+    http: 409,
+    says: 'Decision {number} was {verdict} by {by} on {when}; the first answer counts.',
+    next: 'See what still waits with: pcc pending',
+  },
+  agent_answers: {
+    exit: 3,
+    http: 403,
+    says: 'This runs inside a session, and an agent cannot decide for a person. Nothing was changed.',
+    next: 'Answer from a terminal of your own: pcc respond {number} --approve, or --deny',
+  },
   // config and trust
   config_invalid: {
     exit: 2,
@@ -158,6 +176,24 @@ export const ERRORS = {
     http: 500,
     says: 'The trust file {file} is not valid: {problem}',
     next: 'Move it away and agree again with: pcc trust PATH. Nothing was changed.',
+  },
+  rules_invalid: {
+    exit: 2,
+    http: 400,
+    says: '{file}:{line}: {problem}',
+    next: 'Correct that line. Until then the last good rules are in force; where there are none, everything asks.',
+  },
+  rules_not_edited: {
+    exit: 2,
+    http: 400,
+    says: '{file} is written in a way that cannot be edited safely.',
+    next: 'Edit the file by hand; nothing was changed.',
+  },
+  rule_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'There is no rule {number} in {file}.',
+    next: 'See them with: pcc rules list',
   },
   config_newer: {
     exit: 5,

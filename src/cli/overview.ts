@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { SessionView } from '../domain/api.ts'
 import { findClient } from './client.ts'
 import { contextOf } from './context.ts'
-import { listTable } from './render/list-table.ts'
+import { decisionsWait, listTable } from './render/list-table.ts'
 
 const OPEN = new Set(['processing', 'waiting_input', 'rate_limited', 'paused', 'idle'])
 
@@ -13,7 +13,8 @@ export async function overview(program: Command): Promise<void> {
   if (!client) {
     out('No daemon is running; the first command that needs one starts it.')
   } else {
-    const { sessions } = await client.request<{ sessions: SessionView[] }>('GET', '/sessions')
+    const reply = await client.request<{ sessions: SessionView[]; decisions?: number }>('GET', '/sessions')
+    const { sessions, decisions } = reply
     const open = sessions.filter(session => OPEN.has(session.status))
     const waiting = open.filter(session => session.asks.length > 0 || session.status === 'waiting_input')
     const need =
@@ -24,6 +25,7 @@ export async function overview(program: Command): Promise<void> {
       `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${sessions.length} in all; ${need}.`,
     )
     if (open.length > 0) for (const line of listTable(open, terminal, Date.now())) out(line)
+    if (decisions) out(decisionsWait(decisions))
   }
   out('')
   out(program.helpInformation().trimEnd())

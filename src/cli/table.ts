@@ -2,6 +2,7 @@ import type { CommandRow } from './command-row.ts'
 
 const WORK = 'Work:'
 const WATCH = 'Watch:'
+const DECIDE = 'Decide:'
 const STEER = 'Steer:'
 const SET_UP = 'Set up:'
 const TRY = 'Try:'
@@ -37,6 +38,30 @@ export const COMMANDS: CommandRow[] = [
     group: WATCH,
     summary: 'Show what happened in a session',
     add: async program => (await import('./commands/logs.ts')).addLogsCommand(program),
+  },
+  {
+    name: 'rules',
+    group: DECIDE,
+    summary: 'Say what is always allowed, asked about or refused',
+    add: async program => (await import('./commands/decide/rules.ts')).addRulesCommand(program),
+  },
+  {
+    name: 'explain',
+    group: DECIDE,
+    summary: 'Show what the policy makes of a command, and why',
+    add: async program => (await import('./commands/decide/explain.ts')).addExplainCommand(program),
+  },
+  {
+    name: 'pending',
+    group: DECIDE,
+    summary: 'List what waits for your decision',
+    add: async program => (await import('./commands/decide/pending.ts')).addPendingCommand(program),
+  },
+  {
+    name: 'respond',
+    group: DECIDE,
+    summary: 'Answer what waits for your decision',
+    add: async program => (await import('./commands/decide/respond.ts')).addRespondCommand(program),
   },
   {
     name: 'stop',

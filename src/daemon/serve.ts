@@ -11,6 +11,7 @@ import { Supervisor } from '../supervisor/supervisor.ts'
 import { drain } from './drain.ts'
 import { driverShelf } from './driver-shelf.ts'
 import { buildServer } from './http/server.ts'
+import { policyShelf } from './policy-shelf.ts'
 import { catchSignals } from './signals.ts'
 import type { Readiness } from './start/readiness.ts'
 import { clearSocketPath } from './start/socket.ts'
@@ -41,10 +42,12 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   log.hide([token])
   await using store = await openStore({ file: places.database })
   await using drivers = driverShelf(log)
+  using policy = policyShelf()
   const terminals = new Terminals()
   const supervisor = new Supervisor({
     store,
     terminals,
+    policy,
     clock: systemClock,
     places,
     env,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { PlanItem, QuestionItem, Risk } from './session.ts'
+import { PlanItem, QuestionItem, Risk, StoredReason } from './session.ts'
 
 /** What a session shows. Derived from its row, never stored (domain/session-status.ts). */
 export const SessionStatus = z.enum([
@@ -23,6 +23,8 @@ export const StartSession = z.strictObject({
   max_turns: z.number().int().positive().optional(),
   allowed_tools: z.array(z.string().min(1)).optional(),
   disallowed_tools: z.array(z.string().min(1)).optional(),
+  /** `--[no-]auto-approve`: in place of `permissions.auto_approve_low_risk`. */
+  auto_approve: z.boolean().optional(),
   resume: z.strictObject({ vendor_id: z.string().min(1), fork: z.boolean() }).optional(),
   record: z.string().min(1).optional(),
   /** The caller is about to open `/events?attach=1`: until then, and for 10 s at most, it counts as a person at a terminal. */
@@ -45,6 +47,7 @@ export const OpenAsk = z.discriminatedUnion('kind', [
     target: z.string(),
     risk: Risk,
     reason: z.string(),
+    reasons: z.array(StoredReason).optional(),
   }),
   z.object({ kind: z.literal('question'), ask_id: z.string(), questions: z.array(QuestionItem) }),
 ])

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Failure, LimitWindow, PlanItem, QuestionItem, Risk, TurnOutcome } from './session.ts'
+import { Failure, LimitWindow, PlanItem, QuestionItem, Risk, StoredReason, TurnOutcome } from './session.ts'
 
 /** Every kind of stored event and its body. Logs, the terminal and later the dashboard are drawn from these and nothing else. */
 export const EVENT_BODIES = {
@@ -37,6 +37,7 @@ export const EVENT_BODIES = {
     target: z.string(),
     risk: Risk,
     reason: z.string(),
+    reasons: z.array(StoredReason).optional(),
     agent_id: z.string().optional(),
   }),
   'permission.decided': z.object({
@@ -48,8 +49,24 @@ export const EVENT_BODIES = {
     reason: z.string(),
     confidence: z.number(),
     by: z.string(),
+    /** The person's rule or the blocked command that decided. */
+    rule: z.string().optional(),
+    reasons: z.array(StoredReason).optional(),
+    /** From the question to the verdict; a person's thinking is part of it. */
     latency_ms: z.number(),
     agent_id: z.string().optional(),
+  }),
+  /** A person said what they think of a request that was refused, or waits, because nobody was there. */
+  'escalation.answered': z.object({
+    number: z.number(),
+    tool: z.string(),
+    target: z.string(),
+    risk: Risk,
+    verdict: z.enum(['allow', 'deny']),
+    by: z.string(),
+    reason: z.string().optional(),
+    /** Whether it counts the next time the same is asked. */
+    remembered: z.boolean(),
   }),
   'tool.finished': z.object({
     call_id: z.string(),

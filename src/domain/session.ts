@@ -43,13 +43,17 @@ export type Request = z.infer<typeof Request>
 export const Risk = z.enum(['LOW', 'MEDIUM', 'HIGH'])
 export type Risk = z.infer<typeof Risk>
 
+/** One thing that was seen in a request: a stable code, and words for a person. */
+export const StoredReason = z.object({ code: z.string(), risk: Risk, text: z.string() })
+export type StoredReason = z.infer<typeof StoredReason>
+
 export const Verdict = z.object({
   verdict: z.enum(['allow', 'deny', 'ask']),
   risk: Risk,
   /** For the person and, on a denial, for the agent: why, and the way round. */
   reason: z.string(),
   confidence: z.number().min(0).max(1),
-  /** `policy`, `human`, `nobody` (there was no one to ask), later `rule`, `brain`, `precedent`. */
+  /** `policy`, `rule`, `brain`, `precedent`, `human`, or `nobody`: there was no one to ask. */
   by: z.string(),
 })
 export type Verdict = z.infer<typeof Verdict>

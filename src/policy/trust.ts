@@ -58,7 +58,9 @@ export async function revokeTrust(places: Places, directory: string): Promise<bo
 
 /** For `loadConfig`: yes to a project file only with the very content that was agreed to. */
 export function trustedFile(status: TrustStatus): (file: { path: string; content: string }) => boolean {
-  const agreed = new Set(status.files.filter(file => file.kind === 'pcc').map(file => file.sha256))
+  const agreed = new Set(
+    status.files.filter(file => file.kind === 'pcc' || file.kind === 'rules').map(file => file.sha256),
+  )
   return ({ content }) => status.state === 'trusted' && agreed.has(sha256(content))
 }
 

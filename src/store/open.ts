@@ -1,5 +1,7 @@
 import { type Clock, systemClock } from '../base/clock.ts'
+import { openAnswers } from './answers.ts'
 import { openSqlite } from './database/sqlite.ts'
+import { openEscalations } from './escalations.ts'
 import { followEvents } from './events/follow.ts'
 import { newestEventId, queryEvents } from './events/query.ts'
 import { Wake } from './events/wake.ts'
@@ -38,6 +40,8 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000 }: Op
     follow: (after, options) => followEvents(database, wake, after, options),
     events: query => queryEvents(database.read, query),
     sessions: openSessions({ read: database.read, writer, clock }),
+    escalations: openEscalations(database.read),
+    answers: openAnswers(database.read, writer),
     close,
     [Symbol.asyncDispose]: close,
   }

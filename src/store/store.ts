@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely'
+import type { Escalation, EscalationAnswer, EscalationState, RememberedAnswer } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
 import type { NewSessionRow, SessionRow, Tables } from './tables.ts'
 
@@ -18,6 +19,8 @@ export interface Store extends AsyncDisposable {
   /** Stored events in order. `tail` gives the last so many, `limit` the first. */
   events(query: EventQuery): Promise<StoredEvent[]>
   readonly sessions: Sessions
+  readonly escalations: Escalations
+  readonly answers: Answers
   close(): Promise<void>
 }
 
@@ -49,4 +52,35 @@ export interface Sessions {
   list(filter?: { project?: string | undefined }): Promise<SessionRow[]>
   /** An id, a name, or the beginning of either (the id with or without `s-`) that fits only one session. */
   resolve(ref: string): Promise<SessionRow>
+}
+
+export type EscalationRow = Omit<Escalation, 'number'>
+
+export interface EscalationFilter {
+  session?: string | undefined
+  states?: readonly EscalationState[] | undefined
+}
+
+/** The table of what waits for a human. */
+export interface Escalations {
+  insert(row: EscalationRow, tx: Tx): Promise<number>
+  /** The newest row of the same request of one session. */
+  latest(session: string, fingerprint: string, tx: Tx): Promise<Escalation | undefined>
+  /** Asked once more. */
+  repeat(number: number, again: Repetition, tx: Tx): Promise<void>
+  /** True for the first answer; a later one changes nothing. */
+  answer(number: number, answer: EscalationAnswer & { at: number }, tx: Tx): Promise<boolean>
+  get(number: number, tx?: Tx): Promise<Escalation | undefined>
+  /** Oldest first. */
+  list(filter?: EscalationFilter): Promise<Escalation[]>
+  count(states: readonly EscalationState[]): Promise<number>
+}
+
+export type Repetition = Pick<Escalation, 'call_id' | 'risk' | 'reason' | 'state' | 'last_at'>
+
+/** Answers of people that count again, one per project and request. */
+export interface Answers {
+  /** The newest answer takes the place of an older one. */
+  put(answer: RememberedAnswer, tx?: Tx): Promise<void>
+  find(project: string, fingerprint: string): Promise<RememberedAnswer | undefined>
 }

@@ -1,5 +1,6 @@
 import type { Generated, Selectable } from 'kysely'
 import type { StartSession } from '../domain/api.ts'
+import type { Escalation, RememberedAnswer } from '../domain/escalation.ts'
 import type { EventBody } from '../domain/event.ts'
 import type { PlanItem } from '../domain/session.ts'
 import type { EndedAs, SessionState } from '../domain/session-status.ts'
@@ -8,6 +9,8 @@ import type { EndedAs, SessionState } from '../domain/session-status.ts'
 export interface Tables {
   events: EventsTable
   sessions: SessionsTable
+  escalations: Omit<EscalationsTable, 'number'> & { number: Generated<number> }
+  answers: RememberedAnswer
 }
 
 export interface EventsTable {
@@ -21,6 +24,8 @@ export interface EventsTable {
 }
 
 export type EventRow = Selectable<EventsTable>
+
+export type EscalationsTable = Omit<Escalation, 'input'> & { input: string }
 
 export type SessionsTable = Omit<SessionRow, JsonColumn> & { options: string; plan: string; parked: string | null }
 

@@ -1,5 +1,6 @@
 import { redactValues } from '../base/redact.ts'
 import type { NewEvent } from '../domain/event.ts'
+import { openEscalations } from '../human/escalations.ts'
 import type { SessionRow } from '../store/tables.ts'
 import type { Parts, Run, Step } from './run.ts'
 
@@ -13,11 +14,12 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<void> 
   const patch = patchWithoutSecrets(step.patch, run)
   const before = run.row
   run.row = { ...run.row, ...patch }
-  if (step.events.length === 0 && Object.keys(patch).length === 0) return
+  if (step.events.length === 0 && Object.keys(patch).length === 0 && !step.escalation) return
   try {
     await parts.store.transaction(async tx => {
       await tx.append(step.events.map(event => withoutSecrets(event, run)))
       if (Object.keys(patch).length > 0) await parts.store.sessions.update(run.id, patch, tx)
+      if (step.escalation) await openEscalations(parts).record(redactValues(step.escalation, run.secrets), tx)
     })
   } catch (error) {
     run.row = { ...run.row, ...undone(patch, before) }

@@ -1,5 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import type { Assessment } from '../domain/assessment.ts'
+import type { NewEscalation } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
 import type {
   Answer,
@@ -12,9 +14,11 @@ import type {
   Verdict,
 } from '../domain/session.ts'
 import type { Terminals } from '../human/terminals.ts'
-import type { PolicyContext } from '../policy/decide.ts'
+import type { Question } from '../policy/classify/classify.ts'
+import type { LoadedRules, LoadRules } from '../policy/rules/load.ts'
 import type { Store } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
+import type { SessionPolicy } from './asks/session-policy.ts'
 
 /** One live session: its row as last written, and what is known of it only while it runs. */
 export interface Run {
@@ -23,7 +27,7 @@ export interface Run {
   row: SessionRow
   driver: Driver
   open: Omit<OpenSession, 'asks'>
-  policy: PolicyContext
+  policy: SessionPolicy
   /** Refuses what trust has to cover, before the policy is asked. */
   guard(request: Request): Promise<Verdict | undefined>
   /** Set when it waited in line: brings all of the above up to date, just before the agent is opened. */
@@ -61,12 +65,21 @@ export interface Parts {
   store: Store
   terminals: Terminals
   clock: Clock
+  policy: Policy
+}
+
+/** Finds out what a request is, and which rules the person and the project have written. */
+export interface Policy {
+  classify(question: Question): Assessment | Promise<Assessment>
+  loadRules(options: LoadRules): Promise<LoadedRules>
 }
 
 /** What one thing that happened comes to: events to store and changes to the row, in one transaction. */
 export interface Step {
   events: NewEvent[]
   patch: Partial<SessionRow>
+  /** What a person is to hear of. */
+  escalation?: NewEscalation | undefined
 }
 
 /** How a session ends; `settle` applies it. */

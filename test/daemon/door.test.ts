@@ -45,6 +45,8 @@ test('the token, the Host and JSON are demanded on every route, and no other doo
     ['POST', '/sessions'],
     ['POST', '/sessions/x/stop'],
     ['POST', '/sessions/x/answers'],
+    ['GET', '/escalations'],
+    ['POST', '/escalations/1/answer'],
     ['POST', '/daemon/stop'],
     ['GET', '/nowhere'],
   ]

@@ -21,7 +21,7 @@ conversations:
         usage: { input_tokens: 1200, output_tokens: 34 }
   - match: try a command
     turns:
-      - tools: [{ Bash: { command: touch forbidden, description: Try } }]
+      - tools: [{ Bash: { command: tee forbidden, description: Try } }]
       - text: "It said: {{last_tool_result}}"
   - match: ask something
     turns:
@@ -83,7 +83,7 @@ test('a task is done: files written, every step stored in order, counters and co
   assert.equal(bodiesOf(events, 'turn.ended')[0]?.outcome, 'completed')
 })
 
-test('with nobody attached a command is denied at once and the agent is told the way round', async t => {
+test('with nobody attached a dangerous command is denied at once and the agent is told the way round', async t => {
   const world = await agentSessions(t, SCENARIO)
   const { id } = await world.start('try a command')
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
@@ -105,7 +105,7 @@ test('an attached person is asked, the first answer wins, and a later one is tol
   const stream = await world.daemon.stream(`/events?session=${id}&attach=1`)
   const seen = await stream.until(({ kind }) => kind === 'permission.asked')
   const [asked] = bodiesOf(seen, 'permission.asked')
-  assert.equal(asked?.target, 'touch forbidden')
+  assert.equal(asked?.target, 'tee forbidden')
   const asking = await world.daemon.call<SessionView>('GET', `/sessions/${id}`)
   assert.equal(asking.body.status, 'waiting_input')
   assert.deepEqual(

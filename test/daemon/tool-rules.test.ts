@@ -10,8 +10,8 @@ conversations:
   - match: two commands
     turns:
       - tools:
-          - Bash: { command: touch named, description: Named }
-          - Bash: { command: touch other, description: Other }
+          - Bash: { command: tee named, description: Named }
+          - Bash: { command: tee other, description: Other }
       - text: Done.
   - match: write a file
     turns:
@@ -21,7 +21,7 @@ conversations:
 
 test('--allowed-tools: the named command runs with nobody there, another one does not', async t => {
   const world = await agentSessions(t, SCENARIO)
-  const { id } = await world.start('Run two commands', { allowed_tools: ['Bash(touch named)', 'Bash'] })
+  const { id } = await world.start('Run two commands', { allowed_tools: ['Bash(tee named)', 'Bash'] })
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.deepEqual(
     ['named', 'other'].map(file => existsSync(join(world.project, file))),
@@ -30,8 +30,8 @@ test('--allowed-tools: the named command runs with nobody there, another one doe
   const events = await world.log(id)
   const decided = bodiesOf(events, 'permission.decided').map(({ target, verdict, by }) => [target, verdict, by])
   assert.deepEqual(decided.sort(), [
-    ['touch named', 'allow', 'rule'],
-    ['touch other', 'deny', 'nobody'],
+    ['tee named', 'allow', 'rule'],
+    ['tee other', 'deny', 'policy'],
   ])
   assert.match(bodiesOf(events, 'session.noted')[0]?.text ?? '', /--allowed-tools Bash lets nothing through/)
 })

@@ -14,7 +14,7 @@ conversations:
       - text: I'll write it.
         tools:
           - Write: { file_path: "{{cwd}}/note.txt", content: "hello\\n" }
-          - Bash: { command: "touch made-by-bash", description: Touch }
+          - Bash: { command: "tee made-by-bash", description: Touch }
       - text: The note is written.
   - name: question
     match: ask me
@@ -38,7 +38,7 @@ conversations:
       - fault: { kind: limit, window: five_hour, resets: +2h }
 `
 
-test('without a terminal a session runs to its end: writes are allowed, commands are denied, and the exit code says it', async t => {
+test('without a terminal a session runs to its end: writes are allowed, a dangerous command is denied, and the exit code says it', async t => {
   const { pcc, project } = await agentWorld(t, SCENARIO)
   writeFileSync(join(pcc.home, 'req.md'), '# Project: Notes\n\n- [ ] write a note\n')
   const { code, stdout, stderr } = await pcc.run([
@@ -53,9 +53,9 @@ test('without a terminal a session runs to its end: writes are allowed, commands
   assert.match(stdout, /^╭─ PerpetualCC Session: notes ─+╮\n│ Project: /)
   assert.match(stdout, /\[\d\d:\d\d:\d\d\] Claude: I'll write it\./)
   assert.match(stdout, /\[TOOL\] Write → note\.txt ✓ \(auto-approved\)/)
-  assert.match(stdout, /\[TOOL\] Bash → touch made-by-bash ✗ \(denied: nobody to ask\)/)
+  assert.match(stdout, /\[TOOL\] Bash → tee made-by-bash ✗ \(denied\)/)
   assert.match(stdout, /Done:\s+wrote note\.txt/)
-  assert.match(stdout, /Refused:\s+Bash → touch made-by-bash/)
+  assert.match(stdout, /Refused:\s+Bash → tee made-by-bash/)
   assert.match(stdout, /Took:.*\nTokens:.*\nCost:/)
   assert.equal(readFileSync(join(project, 'note.txt'), 'utf8'), 'hello\n')
   assert.equal(existsSync(join(project, 'made-by-bash')), false)

@@ -13,9 +13,9 @@ conversations:
   - name: commands
     match: run three things
     turns:
-      - tools: [{ Bash: { command: "touch one", description: One } }]
-      - tools: [{ Bash: { command: "touch two", description: Two } }]
-      - tools: [{ Bash: { command: "touch three", description: Three } }]
+      - tools: [{ Bash: { command: "tee one", description: One } }]
+      - tools: [{ Bash: { command: "tee two", description: Two } }]
+      - tools: [{ Bash: { command: "tee three", description: Three } }]
       - text: "The last one said: {{last_tool_result}}"
   - name: together
     match: read two secrets
@@ -51,18 +51,18 @@ test('a person at the terminal allows, denies, and denies with a reason that rea
   const terminal = onTerminal(t, pcc, ['start', project, '--task', 'run three things', '--session-name', 'three'])
   await terminal.see(/Ctrl\+C to detach \(session continues in background\)\nCtrl\+D to stop session/)
   await terminal.see(
-    /PERMISSION wanted: Bash\n +touch one\n +MEDIUM risk: .*\n(.|\n)*\[y\] allow once {2}\[n\] deny {2}\[t\] deny and say why {2}> /,
+    /PERMISSION wanted: Bash\n +tee one\n +HIGH risk: .*\n(.|\n)*\[y\] allow once {2}\[n\] deny {2}\[t\] deny and say why {2}> /,
   )
   terminal.type('y')
-  await terminal.see(/\[TOOL\] Bash → touch one ✓ \(allowed by human\)/)
-  await terminal.see(/touch two\n(.|\n)*say why {2}> /)
+  await terminal.see(/\[TOOL\] Bash → tee one ✓ \(allowed by human\)/)
+  await terminal.see(/tee two\n(.|\n)*say why {2}> /)
   terminal.type('n')
-  await terminal.see(/\[TOOL\] Bash → touch two ✗ \(denied by human\)/)
-  await terminal.see(/touch three\n(.|\n)*say why {2}> /)
+  await terminal.see(/\[TOOL\] Bash → tee two ✗ \(denied by human\)/)
+  await terminal.see(/tee three\n(.|\n)*say why {2}> /)
   terminal.type('t')
   await terminal.see(/Why not\? > /)
   terminal.type('use the Write tooo\x7fl\r')
-  await terminal.see(/\[TOOL\] Bash → touch three ✗ \(denied by human\)\n +use the Write tool\n/)
+  await terminal.see(/\[TOOL\] Bash → tee three ✗ \(denied by human\)\n +use the Write tool\n/)
   await terminal.see(/The last one said: .*use the Write tool/)
   await terminal.see(/Decided: +1 tools? allowed \(0 auto, 1 human\)/)
   assert.equal(await terminal.exit, 0)
@@ -145,18 +145,18 @@ test('Ctrl+C leaves the session running, attaching takes it up again, and Ctrl+D
 test('what another terminal answers goes away here, and what was typed for it counts for nothing', async t => {
   const { pcc, project } = await agentWorld(t, SCENARIO)
   const first = onTerminal(t, pcc, ['start', project, '--task', 'run three things', '--session-name', 'shared'])
-  await first.see(/touch one\n(.|\n)*say why {2}> /)
+  await first.see(/tee one\n(.|\n)*say why {2}> /)
   const second = onTerminal(t, pcc, ['attach', 'shared'])
-  await second.see(/touch one\n(.|\n)*say why {2}> /)
+  await second.see(/tee one\n(.|\n)*say why {2}> /)
   first.type('t')
   await first.see(/Why not\? > /)
   first.type('half a rea')
   second.type('y')
-  await first.see(/touch one ✓ \(allowed by human\)/)
-  await first.see(/touch two\n(.|\n)*say why {2}> /)
+  await first.see(/tee one ✓ \(allowed by human\)/)
+  await first.see(/tee two\n(.|\n)*say why {2}> /)
   second.type('n')
-  await second.see(/touch two ✗/)
-  await first.see(/touch three\n(.|\n)*say why {2}> /)
+  await second.see(/tee two ✗/)
+  await first.see(/tee three\n(.|\n)*say why {2}> /)
   first.type('n')
   await Promise.all([first.see(/Summary of /), second.see(/Summary of /)])
   assert.deepEqual([await first.exit, await second.exit], [0, 0])

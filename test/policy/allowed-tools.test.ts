@@ -1,10 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Assessment } from '../../src/domain/assessment.ts'
 import type { Risk } from '../../src/domain/session.ts'
-import { allowedByRule, idleRules } from '../../src/policy/allowed-tools.ts'
+import { classify } from '../../src/policy/classify/classify.ts'
+import { idleRules, rulesFromAllowedTools } from '../../src/policy/verdict/allowed-tools.ts'
+import { type PolicyRule, ruleFor } from '../../src/policy/verdict/rules.ts'
 
-function allows(rule: string, tool: string, input: Record<string, unknown>, risk: Risk = 'MEDIUM'): boolean {
-  return allowedByRule({ callId: 'c', tool, input, cwd: '/proj' }, risk, [rule]) === rule
+/** Whether the entry lets the call through once it stands among the rules; the risk is the engine's unless one is given. */
+function allows(entry: string, tool: string, input: Record<string, unknown>, risk?: Risk): boolean {
+  return decidedBy([], entry, tool, input, risk)?.effect === 'allow'
+}
+
+function decidedBy(
+  before: PolicyRule[],
+  ...[entry, tool, input, risk]: [string, string, Record<string, unknown>, Risk?]
+): PolicyRule | undefined {
+  const question = { tool, input, project: '/proj', home: '/home/u' }
+  const found = classify(question, { realPath: path => path }) as Assessment
+  const reasons = risk ? [{ code: 'test', risk, text: 'as the test says' }] : found.reasons
+  const assessment = { ...found, risk: risk ?? found.risk, reasons }
+  return ruleFor(tool, assessment, [...before, ...rulesFromAllowedTools([entry], { tool, input }, assessment)])
 }
 const runs = (rule: string, command: unknown, risk?: Risk) => allows(rule, 'Bash', { command }, risk)
 
@@ -46,4 +61,12 @@ test('another tool by its name, its server or its host, but never at HIGH risk',
 test('rules in a form that is not understood let nothing through and are named', () => {
   assert.deepEqual(idleRules(['Read(src/**)', 'WebFetch(domain:a.b)', 'Edit']), ['Read(src/**)'])
   assert.equal(allows('Write(/**)', 'Write', { file_path: '/etc/passwd' }, 'HIGH'), false)
+})
+
+test('a rule that denies or that was written as exact text keeps its place beside them', () => {
+  const deny: PolicyRule = { effect: 'deny', tool: 'Bash', match: 'npm test' }
+  const ask: PolicyRule = { effect: 'ask', tool: 'Bash' }
+  const decided = (before: PolicyRule[]) => decidedBy(before, 'Bash(npm test)', 'Bash', { command: 'npm test' })?.effect
+  assert.equal(decided([deny]), 'deny')
+  assert.equal(decided([ask]), 'allow')
 })

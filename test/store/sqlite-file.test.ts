@@ -5,10 +5,14 @@ import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { AppError } from '../../src/base/errors.ts'
+import { MIGRATIONS } from '../../src/store/migrations/all.ts'
 import { openStore } from '../../src/store/open.ts'
 import { tempDir } from '../support/world.ts'
 import { startChild } from './child.ts'
 import { note, textOf } from './databases.ts'
+
+/** The schema of a program of the future. */
+const NEWER = MIGRATIONS.length + 6
 
 test('a missing directory is made for its owner alone, and so are the files of the database', async t => {
   const dir = join(tempDir(t), 'a', 'b')
@@ -24,7 +28,7 @@ test('a directory that was there keeps its rights', async t => {
   const dir = tempDir(t)
   chmodSync(dir, 0o755)
   await using store = await openStore({ file: join(dir, 'store.db') })
-  assert.equal(store.schema, 1)
+  assert.equal(store.schema, MIGRATIONS.length)
   assert.equal(modeOf(dir), 0o755)
 })
 
@@ -48,29 +52,32 @@ test('a new database that another process is just setting up is waited for', asy
   const opening = openStore({ file })
   setTimeout(() => other.close(), 30)
   await using store = await opening
-  assert.equal(store.schema, 1)
+  assert.equal(store.schema, MIGRATIONS.length)
 })
 
 test('a database newer than the program is refused and left byte for byte as it was', async t => {
   const file = await storeFile(t)
-  withRaw(file, 'pragma user_version = 7')
+  withRaw(file, `pragma user_version = ${NEWER}`)
   const before = bytesAround(file)
   const error = await openStore({ file }).then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
   assert.ok(error instanceof AppError)
-  assert.deepEqual([error.code, error.exit, error.detail['found'], error.detail['known']], ['store_newer', 5, 7, 1])
+  assert.deepEqual(
+    [error.code, error.exit, error.detail['found'], error.detail['known']],
+    ['store_newer', 5, NEWER, MIGRATIONS.length],
+  )
   assert.deepEqual(bytesAround(file), before, 'no file changed, none was added')
 })
 
 test('a newer database whose program was killed is refused too, though only its log says so', async t => {
   const file = await storeFile(t)
-  const child = startChild(t, new URL('./children/raise-schema.ts', import.meta.url), file, '7')
+  const child = startChild(t, new URL('./children/raise-schema.ts', import.meta.url), file, String(NEWER))
   assert.equal((await child.lines.next()).value, 'raised')
   child.process.kill('SIGKILL')
   await child.ended
-  assert.equal(readFileSync(file).readInt32BE(60), 1, 'the file itself still has the old number')
+  assert.equal(readFileSync(file).readInt32BE(60), MIGRATIONS.length, 'the file itself still has the old number')
   const { [`${basename(file)}-shm`]: _index, ...before } = bytesAround(file)
   await assert.rejects(openStore({ file }), { code: 'store_newer' })
   const { [`${basename(file)}-shm`]: _again, ...after } = bytesAround(file)
@@ -79,7 +86,7 @@ test('a newer database whose program was killed is refused too, though only its 
 
 test('a newer database that its program is using is refused and its program is not disturbed', async t => {
   const file = await storeFile(t)
-  const child = startChild(t, new URL('./children/raise-schema.ts', import.meta.url), file, '7')
+  const child = startChild(t, new URL('./children/raise-schema.ts', import.meta.url), file, String(NEWER))
   assert.equal((await child.lines.next()).value, 'raised')
   await assert.rejects(openStore({ file }), { code: 'store_newer' })
   child.process.stdin?.end('go on')

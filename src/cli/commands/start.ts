@@ -17,6 +17,8 @@ export function addStartCommand(program: Command, body: StartBody = start): void
     .option('--max-turns <n>', 'stop after this many turns', positive)
     .option('--allowed-tools <names>', 'tools that need no question, comma-separated', names)
     .option('--disallowed-tools <names>', 'tools the agent may never use, comma-separated', names)
+    .option('--auto-approve', 'allow LOW risk requests unasked, whatever the settings say')
+    .option('--no-auto-approve', 'ask about LOW risk requests too')
     .option('--detach', 'start in the background')
     .option('--session-name <name>', 'a name for the session')
     .option('--resume <vendor-id>', 'go on from a conversation of Claude Code (see: pcc agents sessions)')

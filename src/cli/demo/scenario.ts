@@ -1,5 +1,5 @@
 /** What the person of the demo asks for. */
-export const DEMO_TASK = 'Write src/slug.js so that the tests pass, then tidy up.'
+export const DEMO_TASK = 'Write src/slug.js so that the tests pass, commit it, then tidy up.'
 
 /** What the tests of the demo's project want; nothing is there yet that passes them. */
 export const DEMO_FILES: Record<string, string> = {
@@ -18,7 +18,10 @@ test('a title becomes the last part of an address', () => {
 
 const DEMO_QUESTION = 'What should slug() give for a title without any letters?'
 export const DEMO_ANSWER = 'untitled'
-export const DEMO_TEST_COMMAND = 'node --test'
+const DEMO_TEST_COMMAND = 'node --test'
+export const DEMO_COMMIT_MESSAGE = 'Add slug()'
+/** Refused by the policy alone: it is on the list of blocked commands. */
+const DEMO_BLOCKED = 'sudo npm install --global slugs'
 const DEMO_DANGER = 'rm -rf ../backups'
 
 /** The agent's list of steps with so many of them done. */
@@ -36,7 +39,7 @@ function todos(done: number): string {
  * shapes the file that is written, and the refusal is taken as one.
  */
 export const DEMO_SCENARIO = `
-description: A small job with a question and something dangerous
+description: A small job with a question, a commit, something blocked and something dangerous
 defaults:
   latency: { first_ms: 350, delta_ms: 15 }
 conversations:
@@ -83,17 +86,29 @@ ${todos(1)}
         usage: { input_tokens: 600, output_tokens: 60, cache_read_input_tokens: 15800 }
 
       - expect: { tool_result_regex: "pass 1|ok 1" }
-        text: They pass. I'll remove what lies around outside the project, too.
+        text: They pass, so I'll commit.
         tools:
 ${todos(3)}
+          - Bash: { command: "git add src/slug.js && git commit -m '${DEMO_COMMIT_MESSAGE}'", description: Commit }
+        usage: { input_tokens: 700, output_tokens: 70, cache_read_input_tokens: 16200 }
+
+      - expect: { tool_result_contains: ${DEMO_COMMIT_MESSAGE} }
+        text: Now everybody on this machine should have it.
+        tools:
+          - Bash: { command: ${DEMO_BLOCKED}, description: Install for all users }
+        usage: { input_tokens: 700, output_tokens: 60, cache_read_input_tokens: 16300 }
+
+      - expect: { tool_failed: true }
+        text: That is blocked here, so I leave it. I'll remove what lies around outside the project.
+        tools:
           - Bash: { command: ${DEMO_DANGER}, description: Remove old backups }
         usage: { input_tokens: 800, output_tokens: 70, cache_read_input_tokens: 16400 }
 
       - expect: { tool_failed: true }
         text: |
-          Done, except for the backups: I was told to leave them alone.
+          Done, except for installing it (blocked) and the backups: I was told to leave them alone.
 
-          - **src/slug.js** is new, and its tests pass.
+          - **src/slug.js** is new and committed, and its tests pass.
           - A title without letters becomes "${DEMO_ANSWER}", as you chose.
           - ../backups is untouched.
         usage: { input_tokens: 500, output_tokens: 120, cache_read_input_tokens: 17000 }

@@ -2,7 +2,7 @@ import type { OpenAsk } from '../../domain/api.ts'
 import type { Person, Reply } from '../live/person.ts'
 import { permissionPrompt, questionKeys, REASON_PROMPT } from '../live/prompts.ts'
 import { INDENT, type Terminal } from '../render/paint.ts'
-import { DEMO_ANSWER, DEMO_TEST_COMMAND } from './scenario.ts'
+import { DEMO_ANSWER } from './scenario.ts'
 
 /** Who the answers of the demo are by; it is stored and shown as such. */
 const WHO = 'scripted person'
@@ -10,7 +10,7 @@ const WHO = 'scripted person'
 const TYPED = 4
 const REFUSAL = 'Leave what is outside the project alone.'
 
-/** Plays somebody at the terminal: chooses an answer, lets the tests run, and refuses all else. Shown as what it is. */
+/** Plays somebody at the terminal: chooses an answer, and refuses what is asked about. Shown as what it is. */
 export function scriptedPerson(terminal: Terminal): Person {
   // A whole line is printed, so the name must leave room for what is typed.
   const width = terminal.width - INDENT - WHO.length - TYPED
@@ -19,10 +19,6 @@ export function scriptedPerson(terminal: Terminal): Person {
       const type = (keys: string, typed: string) =>
         echo(`${' '.repeat(INDENT)}${keys}${terminal.paint('cyan', `(${WHO}) ${typed}`)}`)
       if (ask.kind === 'question') return chosen(ask, type)
-      if (ask.tool === 'Bash' && ask.target === DEMO_TEST_COMMAND) {
-        type(permissionPrompt(ask, width), 'y')
-        return { verdict: 'allow', by: WHO }
-      }
       type(permissionPrompt(ask, width), 't')
       type(REASON_PROMPT, REFUSAL)
       return { verdict: 'deny', reason: REFUSAL, by: WHO }

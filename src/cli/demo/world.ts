@@ -27,8 +27,10 @@ export function makeWorld(caller: Record<string, string | undefined>): DemoWorld
     mkdirSync(home)
     const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env, stdio: 'pipe' })
     git('init', '-q', '-b', 'main')
+    git('config', 'user.name', 'Demo')
+    git('config', 'user.email', 'demo@example.invalid')
     git('add', '-A')
-    git('-c', 'user.name=Demo', '-c', 'user.email=demo@example.invalid', 'commit', '-q', '-m', 'Tests first')
+    git('commit', '-q', '-m', 'Tests first')
   } catch (error) {
     remove(root)
     throw error

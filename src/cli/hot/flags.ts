@@ -11,6 +11,8 @@ export const HOT_FLAGS = {
     '--max-turns': 'value',
     '--allowed-tools': 'value',
     '--disallowed-tools': 'value',
+    '--auto-approve': 'switch',
+    '--no-auto-approve': 'switch',
     '--detach': 'switch',
     '--session-name': 'value',
     '--resume': 'value',

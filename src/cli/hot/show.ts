@@ -32,11 +32,12 @@ export async function showList(options: ListOptions, { get, terminal, out }: Sho
     ...(options.project ? [`project=${encodeURIComponent(absolute(options.project))}`] : []),
   ].join('&')
   // Asked first, then loaded while the daemon answers.
-  const asked = get(`/sessions${query && `?${query}`}`) as Promise<{ sessions: SessionView[] }>
-  const [{ sessions }, table] = await Promise.all([asked, options.json || import('../render/list-table.ts')])
+  const asked = get(`/sessions${query && `?${query}`}`) as Promise<{ sessions: SessionView[]; decisions?: number }>
+  const [{ sessions, decisions }, table] = await Promise.all([asked, options.json || import('../render/list-table.ts')])
   if (table === true) return out(JSON.stringify({ sessions }, null, 2))
   if (sessions.length === 0) return out(emptyList(options))
   for (const line of table.listTable(sessions, terminal, Date.now())) out(line)
+  if (decisions) out(table.decisionsWait(decisions))
 }
 
 /** The body of `pcc status`. */
@@ -53,14 +54,16 @@ export async function showStatus(options: StatusOptions, { get, terminal, out }:
   const here = { terminal, now: Date.now(), cwd: process.cwd(), home: process.env['HOME'] }
   for (const line of page.sessionPage(session, here)) out(line)
   if (!history && !decisions) return
-  const { eventLines } = await import('../render/event-lines.ts')
-  for (const [title, events] of [
-    ['Decisions:', decisions],
-    ['History:', history],
+  const [{ eventLines }, { decisionLines }] = await Promise.all([
+    import('../render/event-lines.ts'),
+    import('../render/decision-lines.ts'),
+  ])
+  for (const [title, events, draw] of [
+    ['Decisions:', decisions, decisionLines],
+    ['History:', history, eventLines],
   ] as const) {
     if (!events) continue
-    const draw = eventLines({ terminal, project: session.project, verbose: false, reasonElsewhere: true })
-    const lines = events.flatMap(draw)
+    const lines = events.flatMap(draw({ terminal, project: session.project, verbose: false, reasonElsewhere: true }))
     for (const line of ['', terminal.paint('bold', title), ...(lines.length ? lines : ['none yet'])]) out(line)
   }
 }

@@ -4,10 +4,12 @@ import type { QuestionItem } from '../../domain/session.ts'
 import type { Terminal } from './paint.ts'
 import { firstLine, neutral, wrap } from './text.ts'
 
-type Permission = Pick<Extract<OpenAsk, { kind: 'permission' }>, 'tool' | 'target' | 'risk' | 'reason'>
+type Permission = Pick<Extract<OpenAsk, { kind: 'permission' }>, 'tool' | 'target' | 'risk' | 'reason' | 'reasons'>
 
 /** A field of a request other than a command is shown up to here; its size says what is left out. */
 const FIELD_LINES = 8
+/** More reasons than this are read by nobody. */
+const MORE_REASONS = 3
 
 /** What the agent wants to do. A command is shown whole: nobody should allow what they have not seen. */
 export function askedPermission(ask: Permission, terminal: Terminal, input?: Record<string, unknown>): string[] {
@@ -16,6 +18,7 @@ export function askedPermission(ask: Permission, terminal: Terminal, input?: Rec
     `${terminal.paint('yellow', '⚠️  PERMISSION')} wanted: ${terminal.paint('bold', firstLine(ask.tool))}`,
     ...wanted(ask.target, input, width).map(line => `  ${line}`),
     ...wrap(`${ask.risk} risk: ${neutral(ask.reason)}`, width).map(line => `  ${terminal.paint('dim', line)}`),
+    ...otherReasons(ask).flatMap(text => wrap(`- ${text}`, width).map(line => `  ${terminal.paint('dim', line)}`)),
   ]
 }
 
@@ -24,6 +27,12 @@ export function nameOfAsk(ask: OpenAsk): string {
   if (ask.kind === 'permission') return `${firstLine(ask.tool)}${ask.target ? ` → ${firstLine(ask.target)}` : ''}`
   const [first] = ask.questions
   return first?.header ? firstLine(first.header) : `"${firstLine(first?.question ?? '')}"`
+}
+
+/** What else was seen that is not harmless; the first reason is said already. */
+function otherReasons({ reason, reasons = [] }: Permission): string[] {
+  const texts = reasons.filter(({ risk }) => risk !== 'LOW').map(({ text }) => firstLine(text))
+  return [...new Set(texts)].filter(text => !firstLine(reason).includes(text)).slice(0, MORE_REASONS)
 }
 
 function wanted(target: string, input: Record<string, unknown> | undefined, width: number): string[] {

@@ -61,6 +61,8 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
       return askedPermission(event.body, terminal, before.inputs.get(event.body.call_id))
     case 'permission.decided':
       return toolLine(event.body, options)
+    case 'escalation.answered':
+      return prose(`Decision ${event.body.number}:`, decisionText(event.body), 'bold', terminal)
     case 'tool.finished':
       // A refusal was told when it was decided.
       if (before.refused.has(event.body.call_id)) return []
@@ -154,6 +156,11 @@ function limitText(body: EventBody<'limit.warned'>, now: number): string {
 function hitText(body: EventBody<'limit.hit'>, now: number): string {
   if (body.resets_at === undefined || /\bresets?\b/.test(body.message)) return body.message
   return `${body.message} (resets ${wakeTime(body.resets_at, now)})`
+}
+
+function decisionText({ verdict, by, tool, target, reason }: EventBody<'escalation.answered'>): string {
+  const said = `${verdict === 'allow' ? 'approved' : 'denied'} by ${by}: ${tool} → ${firstLine(target)}`
+  return reason === undefined ? said : `${said} (${reason})`
 }
 
 function answerLines(body: EventBody<'question.answered'>, terminal: Terminal): string[] {

@@ -54,6 +54,14 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours}h ${minutes % 60}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`
 }
 
+/** `5m ago`, `2h ago`: one unit is enough to know how long something waits. */
+export function ago(ms: number): string {
+  const minutes = Math.floor(Math.max(0, ms) / 60_000)
+  if (minutes < 1) return 'just now'
+  if (minutes < 60) return `${minutes}m ago`
+  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)}h ago` : `${Math.floor(minutes / 60 / 24)}d ago`
+}
+
 /** `$0.42`; a small cost keeps what is not zero; one that nobody told is said to be so. */
 export function money(usd: number | null): string {
   if (usd === null) return 'unknown'

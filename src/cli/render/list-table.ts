@@ -3,7 +3,7 @@ import { isOver, shortCount, statusWords, wakeTime } from './format.ts'
 import type { Terminal, Tone } from './paint.ts'
 import { cut, firstLine, pad, widthOf } from './text.ts'
 
-interface Cell {
+export interface Cell {
   text: string
   tone?: Tone
 }
@@ -16,14 +16,44 @@ const WIDEST_NAME = 32
 /** Beyond this a piped table is no easier to read. */
 const PIPED_WIDTH = 120
 
-/** The table of `pcc list`, as wide as the terminal allows. */
+/** The table of `pcc list`, as wide as the terminal allows. The task gives way first, then the name. */
 export function listTable(sessions: SessionView[], terminal: Terminal, now: number): string[] {
   const rows = sessions.flatMap(session => rowsOf(session, now))
-  const widths = HEADINGS.map((heading, column) =>
+  return boxTable({
+    headings: HEADINGS,
+    rows,
+    terminal,
+    giveWay: [
+      [TASK, 16],
+      [NAME, 8],
+      [TASK, 6],
+    ],
+    widest: [[NAME, WIDEST_NAME]],
+  })
+}
+
+/** What stands under the table when a person is wanted. */
+export function decisionsWait(count: number): string {
+  return count === 1 ? '1 decision waits for you: pcc pending' : `${count} decisions wait for you: pcc pending`
+}
+
+export interface BoxTable {
+  headings: string[]
+  rows: Cell[][]
+  terminal: Terminal
+  /** Columns that become narrower where there is too little room, in turn, and down to which width. */
+  giveWay: readonly (readonly [column: number, least: number])[]
+  /** Columns that never become wider than that. */
+  widest?: readonly (readonly [column: number, most: number])[]
+}
+
+/** A table with a frame. It stands here and not in a file of its own because `pcc list` counts every file it loads. */
+export function boxTable({ headings, rows, terminal, giveWay, widest = [] }: BoxTable): string[] {
+  const widths = headings.map((heading, column) =>
     Math.max(widthOf(heading), ...rows.map(row => widthOf(row[column]?.text ?? ''))),
   )
-  widths[NAME] = Math.min(widths[NAME] ?? 0, WIDEST_NAME)
-  shrink(widths, Math.min(terminal.width, PIPED_WIDTH))
+  for (const [column, most] of widest) widths[column] = Math.min(widths[column] ?? 0, most)
+  shrink(widths, Math.min(terminal.width, PIPED_WIDTH), giveWay)
   const rule = (left: string, middle: string, right: string) =>
     terminal.paint('dim', left + widths.map(width => '─'.repeat(width + 2)).join(middle) + right)
   const bar = terminal.paint('dim', '│')
@@ -31,7 +61,7 @@ export function listTable(sessions: SessionView[], terminal: Terminal, now: numb
     `${bar}${widths.map((width, column) => ` ${painted(cells[column], width, terminal)} `).join(bar)}${bar}`
   return [
     rule('┌', '┬', '┐'),
-    line(HEADINGS.map(text => ({ text, tone: 'bold' }))),
+    line(headings.map(text => ({ text, tone: 'bold' }))),
     rule('├', '┼', '┤'),
     ...rows.map(line),
     rule('└', '┴', '┘'),
@@ -68,14 +98,9 @@ function belowTask(session: SessionView, now: number): Cell | undefined {
   return undefined
 }
 
-/** The task gives way first, then the name; ids, states and numbers stay whole. */
-function shrink(widths: number[], total: number): void {
+function shrink(widths: number[], total: number, giveWay: BoxTable['giveWay']): void {
   const over = () => widths.reduce((sum, width) => sum + width + 3, 1) - total
-  for (const [column, least] of [
-    [TASK, 16],
-    [NAME, 8],
-    [TASK, 6],
-  ] as const) {
+  for (const [column, least] of giveWay) {
     const width = widths[column] ?? 0
     widths[column] = Math.max(Math.min(width, least), width - Math.max(0, over()))
   }

@@ -12,8 +12,8 @@ export interface PageOptions {
 }
 
 const PLAN_GLYPHS = { done: '✓', active: '→', pending: '○' } as const
-/** There is no brain yet: whatever the rules do not settle is put to the person. */
-export const BRAIN = 'not yet (asks you)'
+/** Rules are the only brain there is so far: what they are not sure about is put to the person. */
+export const BRAIN = 'rules (asks you when unsure)'
 
 /** The page of `pcc status`. */
 export function sessionPage(session: SessionView, options: PageOptions): string[] {

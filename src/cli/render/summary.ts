@@ -1,4 +1,5 @@
 import type { SessionView } from '../../domain/api.ts'
+import { isAutomatic } from '../../domain/decided-by.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
 import { counted, duration, fullCount, money, statusWords, wakeTime } from './format.ts'
 import { goOn } from './go-on.ts'
@@ -82,9 +83,8 @@ function finished({ tool, target, ok }: EventBody<'tool.finished'>, { files, com
   if (EDITORS.has(tool) && !files.edited.includes(target)) files.edited.push(target)
 }
 
-/** Only rules decide by themselves today; whoever else is named is a person. */
 function sideOf(by: string): 'auto' | 'human' {
-  return ['policy', 'rule', 'brain', 'precedent', 'memory'].includes(by) ? 'auto' : 'human'
+  return isAutomatic(by) ? 'auto' : 'human'
 }
 
 function done({ files, commands, cutOff }: Summary): string[] {

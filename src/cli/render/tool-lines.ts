@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { isAutomatic } from '../../domain/decided-by.ts'
 import type { EventBody } from '../../domain/event.ts'
 import { duration } from './format.ts'
 import { INDENT, type LineOptions } from './paint.ts'
@@ -10,6 +11,8 @@ const ERROR_LINES = 5
 const LONG_MS = 2000
 /** A target cut shorter than this says nothing; the verdict then stands on a line of its own. */
 const SHORTEST = 16
+/** What the brain says in its line: enough to see what it took the call for. */
+const LONGEST_OPINION = 60
 /** The agent's own list of steps: `[PLAN]` shows what came of it. */
 const PLAN_TOOLS = new Set(['TodoWrite', 'TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet'])
 const FILE_TOOLS = new Set(['Read', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
@@ -19,7 +22,7 @@ export function toolLine(body: EventBody<'permission.decided'>, options: LineOpt
   const { terminal } = options
   if (PLAN_TOOLS.has(body.tool) && body.by === 'policy' && !options.verbose) return []
   const head = `${body.agent_id ? '↳ ' : ''}[TOOL] ${firstLine(body.tool)} → `
-  const verdict = body.verdict === 'allow' ? `✓ (${approvedBy(body.by)})` : `✗ (${deniedBy(body.by)})`
+  const verdict = body.verdict === 'allow' ? `✓ (${approvedBy(body)})` : `✗ (${deniedBy(body.by)})`
   const painted = terminal.paint(body.verdict === 'allow' ? 'green' : 'red', verdict)
   const target = firstLine(body.target)
   const whole = terminal.width - INDENT - widthOf(head)
@@ -80,11 +83,13 @@ function named(tool: string, shown: string, path: string, { terminal, project }:
   return FILE_TOOLS.has(tool) ? terminal.link(resolve(project, path), shown) : shown
 }
 
-function approvedBy(by: string): string {
-  return by === 'policy' || by === 'rule' ? 'auto-approved' : `allowed by ${firstLine(by)}`
+function approvedBy({ by, reason }: EventBody<'permission.decided'>): string {
+  if (by === 'brain') return `approved by brain: ${cut(firstLine(reason), LONGEST_OPINION)}`
+  return isAutomatic(by) ? 'auto-approved' : `allowed by ${firstLine(by)}`
 }
 
 function deniedBy(by: string): string {
   if (by === 'policy') return 'denied'
+  if (by === 'rule' || by === 'precedent') return `denied by ${by === 'rule' ? 'a rule' : 'an earlier answer'}`
   return by === 'nobody' ? 'denied: nobody to ask' : `denied by ${firstLine(by)}`
 }

@@ -6,6 +6,7 @@ export interface StartOptions {
   maxTurns?: number
   allowedTools?: string[]
   disallowedTools?: string[]
+  autoApprove?: boolean
   detach?: boolean
   sessionName?: string
   resume?: string
@@ -20,6 +21,8 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
   const allowedTools = optional(text('--allowed-tools'), toolsIn)
   const disallowedTools = optional(text('--disallowed-tools'), toolsIn)
   if (maxTurns === 'wrong' || allowedTools === 'wrong' || disallowedTools === 'wrong') return undefined
+  // Both said: the last one counts, which commander knows.
+  if (flags['--auto-approve'] && flags['--no-auto-approve']) return undefined
   return withoutAbsent({
     task: text('--task'),
     requirements: text('--requirements'),
@@ -27,6 +30,7 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
     maxTurns,
     allowedTools,
     disallowedTools,
+    autoApprove: flags['--no-auto-approve'] ? false : flags['--auto-approve'],
     detach: flags['--detach'],
     sessionName: text('--session-name'),
     resume: text('--resume'),

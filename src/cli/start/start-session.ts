@@ -70,6 +70,7 @@ function requestOf({ project, task, env, options }: Wanted): StartSession {
     ...(options.maxTurns && { max_turns: options.maxTurns }),
     ...(options.allowedTools && { allowed_tools: options.allowedTools }),
     ...(options.disallowedTools && { disallowed_tools: options.disallowedTools }),
+    ...(options.autoApprove !== undefined && { auto_approve: options.autoApprove }),
     ...(options.resume && { resume: { vendor_id: options.resume, fork: options.fork === true } }),
     ...(options.record && { record: resolve(options.record) }),
   }

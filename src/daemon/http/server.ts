@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { AppError } from '../../base/errors.ts'
 import { answerRoutes } from '../routes/answers.ts'
 import { daemonRoutes } from '../routes/daemon.ts'
+import { escalationRoutes } from '../routes/escalations.ts'
 import { eventRoutes } from '../routes/events.ts'
 import { sessionRoutes } from '../routes/sessions.ts'
 import { steerRoutes } from '../routes/steer.ts'
@@ -32,6 +33,7 @@ export function buildServer(world: World): FastifyInstance {
   sessionRoutes(app, world)
   steerRoutes(app, world)
   answerRoutes(app, world)
+  escalationRoutes(app, world)
   eventRoutes(app, world)
   return app
 }

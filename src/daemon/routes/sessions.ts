@@ -9,6 +9,7 @@ import type { SessionRow } from '../../store/tables.ts'
 import { checked } from '../http/errors.ts'
 import { viewOf } from '../http/view-of.ts'
 import type { World } from '../world.ts'
+import { escalationsOf } from './escalations-of.ts'
 
 const Ref = z.object({ ref: z.string().min(1) })
 
@@ -38,7 +39,7 @@ export function sessionRoutes(app: FastifyInstance, world: World): void {
     const project = query.project === undefined ? undefined : await realOrSpelled(query.project)
     const rows = await world.store.sessions.list({ project })
     const sessions = rows.map(row => view(row, world)).filter(({ status }) => wanted?.has(status) ?? true)
-    return { sessions }
+    return { sessions, decisions: await escalationsOf(world).waiting() }
   })
 
   app.get('/sessions/:ref', async request => view(await sessionOf(request.params, world), world))

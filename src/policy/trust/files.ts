@@ -5,6 +5,8 @@ import { readConfigFile } from '../../domain/config/file-layer.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { findProjectFile } from '../../domain/config/project-layer.ts'
 import { settingOf } from '../../domain/config/settings.ts'
+import { findingsInRules } from '../rules/findings.ts'
+import { findProjectRules } from '../rules/places.ts'
 import { type Finding, findingsInMcp, findingsInSettings, shown } from './findings.ts'
 import { findingsInPrompt } from './prompt-findings.ts'
 import { readSurface } from './read.ts'
@@ -23,7 +25,11 @@ export interface TrustedFile {
 
 /** Every file of a project that somebody must agree to, sorted by path; empty when nothing runs code or widens rights. */
 export async function filesToTrust(places: Places, project: string): Promise<TrustedFile[]> {
-  const surface = [...(await projectFileOf(project)), ...(await surfaceOf(project))]
+  const surface = [
+    ...(await projectFileOf(project)),
+    ...(await rulesFileOf(places, project)),
+    ...(await surfaceOf(project)),
+  ]
   const found = new Map<string, TrustedFile>()
   const named: SurfaceFile[] = []
   for (const file of surface.filter(each => each.kind !== 'scripts')) {
@@ -66,6 +72,8 @@ async function findingsIn(places: Places, file: SurfaceFile, text: string): Prom
   switch (file.kind) {
     case 'pcc':
       return settingsThatWait(places, file.path)
+    case 'rules':
+      return findingsInRules(file.path, text)
     case 'settings':
     case 'local':
       return findingsInSettings(text)
@@ -92,4 +100,9 @@ async function settingsThatWait(places: Places, path: string): Promise<Finding[]
 async function projectFileOf(project: string): Promise<SurfaceFile[]> {
   const path = await findProjectFile(project, homedir())
   return path === undefined ? [] : [{ path, kind: 'pcc', within: dirname(path) }]
+}
+
+async function rulesFileOf(places: Places, project: string): Promise<SurfaceFile[]> {
+  const path = await findProjectRules(places, project)
+  return path === undefined ? [] : [{ path, kind: 'rules', within: dirname(dirname(path)) }]
 }

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { claudeFoldersBelow } from './claude-folders.ts'
 
 /** `settings` and `prompts` come with Claude Code's source `project`, `local` with `local`, `mcp` with `project`. */
-export type SurfaceKind = 'pcc' | 'settings' | 'local' | 'mcp' | 'prompts' | 'scripts'
+export type SurfaceKind = 'pcc' | 'rules' | 'settings' | 'local' | 'mcp' | 'prompts' | 'scripts'
 
 export interface SurfaceFile {
   path: string

@@ -7,17 +7,19 @@ import { agentEnvironment } from '../../domain/config/agent-env.ts'
 import { settingsToKeep } from '../../domain/config/environment-layer.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import type { Driver, OpenSession, Request, Verdict } from '../../domain/session.ts'
-import { idleRules } from '../../policy/allowed-tools.ts'
-import type { PolicyContext } from '../../policy/decide.ts'
-import { realPathOf } from '../../policy/real-path.ts'
+import type { LoadedRules } from '../../policy/rules/load.ts'
 import { skillVerdict } from '../../policy/trust/skill-verdict.ts'
 import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.ts'
+import { idleRules } from '../../policy/verdict/allowed-tools.ts'
+import type { SessionPolicy } from '../asks/session-policy.ts'
+import type { Policy } from '../run.ts'
 import { accountOf } from './account.ts'
 
 export interface PrepareParts {
   places: Places
   /** The daemon's own environment: its PCC_* settings count where a caller says none. */
   env: Record<string, string | undefined>
+  policy: Policy
   driverFor(options: { executable: string | undefined; appendPrompt: string | undefined }): Promise<Driver>
 }
 
@@ -25,7 +27,7 @@ export interface PrepareParts {
 export interface Preparation {
   driver: Driver
   open: Omit<OpenSession, 'asks' | 'id' | 'prompt' | 'resume' | 'marker'>
-  policy: PolicyContext
+  policy: SessionPolicy
   account: string
   /** Refuses calls that would bring files of the project to life which nobody has agreed to. */
   guard(request: Request): Promise<Verdict | undefined>
@@ -49,6 +51,8 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
   const loaded = await loadConfig({ places, env: variables, project, trusted: trustedFile(trust) })
   const { config } = loaded
   const { sources, strictMcp, hooksOff, note } = settingSourcesFor(trust, config.agents.setting_sources)
+  const loadRules = () => parts.policy.loadRules({ places: parts.places, project, trusted: trustedFile(trust) })
+  const rules = await loadRules()
   const env = agentEnvironment(request.env, config.agents.env)
   await checkProgram(loaded)
   const driver = await parts.driverFor({
@@ -62,7 +66,6 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       env,
       model: request.model,
       maxTurns: request.max_turns,
-      allowedTools: request.allowed_tools,
       disallowedTools: request.disallowed_tools,
       settingSources: sources,
       strictMcp,
@@ -73,15 +76,24 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
     policy: {
       project,
       home: env['HOME'] ?? parts.places.home,
-      realPath: realPathOf,
-      autoApproveLow: config.permissions.auto_approve_low_risk,
-      allowedTools: request.allowed_tools,
+      safeDirectories: config.permissions.safe_directories,
+      blocked: config.permissions.blocked_commands,
+      rules: async () => (await loadRules()).rules,
+      allowedTools: request.allowed_tools ?? [],
+      autoApproveLow: request.auto_approve ?? config.permissions.auto_approve_low_risk,
+      threshold: config.brain.confidence_threshold,
+      unattendedHigh: config.permissions.unattended_high,
     },
     guard: call => skillVerdict(call, { places, project, settingSources: sources }),
     again: () => prepare(request, parts),
     account: accountOf(driver.agent, env),
     maxConcurrent: config.sessions.max_concurrent,
-    notes: [...untrustedNote(loaded), ...(note === undefined ? [] : [note]), ...idleNote(request.allowed_tools ?? [])],
+    notes: [
+      ...untrustedNote(loaded),
+      ...(note === undefined ? [] : [note]),
+      ...rulesNotes(rules),
+      ...idleNote(request.allowed_tools ?? []),
+    ],
     secrets: secretsIn(env),
     settings: {
       ...(request.config !== undefined && { config: request.config }),
@@ -117,6 +129,15 @@ async function checkProgram({ config, origin }: LoadedConfig): Promise<void> {
 function untrustedNote({ projectFile, untrusted }: LoadedConfig): string[] {
   if (untrusted.length === 0) return []
   return [`${projectFile}: left out until you agree to it with pcc trust: ${untrusted.join(', ')}`]
+}
+
+function rulesNotes({ problem, waiting }: LoadedRules): string[] {
+  return [
+    ...(problem ? [`${problem.message} ${problem.next}`] : []),
+    ...(waiting.length > 0
+      ? ["The project's own allow rules are left out until you agree to them with pcc trust."]
+      : []),
+  ]
 }
 
 function idleNote(rules: string[]): string[] {

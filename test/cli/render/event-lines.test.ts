@@ -250,3 +250,21 @@ test('colour and links are for terminals, and the person decides', () => {
   assert.match(line ?? '', /\x1b\]8;;file:\/\/\/p\/src\/a%20b\.ts\x1b\\src\/a b\.ts\x1b\]8;;\x1b\\/)
   assert.equal(terminalOf({ isTTY: false }, { VTE_VERSION: '7000' }).links, false)
 })
+
+test("an approval by the brain says so, and a precedent's is automatic like the policy's", () => {
+  const opinion = decided({ tool: 'Bash', target: 'git commit', by: 'brain', reason: 'everyday work' })
+  assert.deepEqual(drawn([opinion]), ['[12:00:08] [TOOL] Bash → git commit ✓ (approved by brain: everyday work)'])
+  for (const by of ['precedent', 'rule', 'policy'])
+    assert.deepEqual(drawn([decided({ by })]), ['[12:00:08] [TOOL] Write → src/x.ts ✓ (auto-approved)'])
+})
+
+test('a person who is asked sees the reasons, those that are said already and the harmless ones left out', () => {
+  const reasons = [
+    { code: 'file.delete', risk: 'HIGH' as const, text: 'rm deletes files' },
+    { code: 'write.redirect', risk: 'HIGH' as const, text: '> writes x' },
+    { code: 'read', risk: 'LOW' as const, text: 'reads y' },
+  ]
+  const asked = { ask_id: 'a1', call_id: 'c1', tool: 'Bash', target: 'rm y > x', risk: 'HIGH' as const, reasons }
+  const lines = drawn([event('permission.asked', { ...asked, reason: 'rm deletes files' })])
+  assert.deepEqual(lines.slice(-2), ['             HIGH risk: rm deletes files', '             - > writes x'])
+})

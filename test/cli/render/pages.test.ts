@@ -112,7 +112,7 @@ test('the page of a session looks as in the manual', () => {
     '──────────────────────────────────────',
     'Project:     ./api',
     'Status:      ● Running',
-    'Brain:       not yet (asks you)',
+    'Brain:       rules (asks you when unsure)',
     'Agent:       claude',
     'Started:     2026-01-13 12:00:00',
     'Duration:    2h 15m',
@@ -145,7 +145,7 @@ test('the box of a new session is closed on every line, at any width', () => {
     assert.match(box[0] ?? '', /^╭─ PerpetualCC Session: .*╮$/)
     assert.match(
       box.join('\n'),
-      /│ Project: \/code\/api\s+│\n│ Brain: not yet \(asks you\)\s+│\n│ Agent: claude\s+│\n│ Status: Running\s+│/,
+      /│ Project: \/code\/api\s+│\n│ Brain: rules \(asks you when unsure\)\s+│\n│ Agent: claude\s+│\n│ Status: Running\s+│/,
     )
   }
 })

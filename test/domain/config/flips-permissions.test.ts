@@ -1,26 +1,64 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { EventOf, StoredEvent } from '../../../src/domain/event.ts'
 import { openSimulator } from '../../../src/simulator/open.ts'
 import { pccFor } from '../../cli/pcc.ts'
 import { agentEnv, gitProject } from '../../support/world.ts'
 
-/** Whether a session without a person writes a file of its project. */
-async function writesAlone(t: TestContext, setting: Record<string, string>): Promise<boolean> {
-  const project = gitProject(t)
-  const file = join(project, 'src/a.ts')
-  const write = `{ Write: { file_path: ${JSON.stringify(file)}, content: "export {}" } }`
-  const turns = `turns: [{ tools: [${write}] }, { text: Finished. }]`
-  await using simulator = await openSimulator({ text: `conversations: [{ name: w, match: write it, ${turns} }]` })
-  const pcc = pccFor(t, setting)
-  const env = agentEnv(pcc.home, simulator.url)
-  const { code, stderr } = await pcc.run(['start', project, '--task', 'write it'], { env })
-  assert.equal(code, 0, stderr)
-  return existsSync(file)
+interface Alone {
+  /** One tool call, as YAML. */
+  call: string
+  setting?: Record<string, string>
+  flags?: string[]
 }
 
-test('permissions.auto_approve_low_risk lets a write in the project happen without a person, or not', async t => {
-  assert.equal(await writesAlone(t, {}), true)
-  assert.equal(await writesAlone(t, { PCC_PERMISSIONS_AUTO_APPROVE_LOW_RISK: 'false' }), false)
+/** How one call of a session without a person is decided. */
+async function decidedAlone(t: TestContext, { call, setting = {}, flags = [] }: Alone): Promise<string> {
+  const project = gitProject(t)
+  const turns = `turns: [{ tools: [${call.replaceAll('PROJECT', project)}] }, { text: Finished. }]`
+  await using simulator = await openSimulator({ text: `conversations: [{ name: w, match: do it, ${turns} }]` })
+  const pcc = pccFor(t, setting)
+  const env = agentEnv(pcc.home, simulator.url)
+  const { code, stdout, stderr } = await pcc.run(['start', project, '--task', 'do it', '--json', ...flags], { env })
+  assert.equal(code, 0, stderr)
+  const events = stdout
+    .split('\n')
+    .filter(Boolean)
+    .map(line => JSON.parse(line) as StoredEvent)
+  const found = events.find(event => event.kind === 'permission.decided') as EventOf<'permission.decided'> | undefined
+  const { verdict, risk, by } = found?.body ?? {}
+  return `${verdict} ${risk} ${by}`
+}
+
+const WRITE = '{ Write: { file_path: PROJECT/src/a.ts, content: "export {}" } }'
+const DOCUMENT = '{ Write: { file_path: PROJECT/docs/a.md, content: "a" } }'
+const MAKE = '{ Bash: { command: mkdir made, description: Make } }'
+
+test('permissions.auto_approve_low_risk, or the flag in its place, lets a LOW request happen without a person', async t => {
+  const off = { PCC_PERMISSIONS_AUTO_APPROVE_LOW_RISK: 'false' }
+  assert.equal(await decidedAlone(t, { call: WRITE }), 'allow LOW policy')
+  assert.equal(await decidedAlone(t, { call: WRITE, setting: off }), 'deny LOW nobody')
+  assert.equal(await decidedAlone(t, { call: WRITE, setting: off, flags: ['--auto-approve'] }), 'allow LOW policy')
+  assert.equal(await decidedAlone(t, { call: WRITE, flags: ['--no-auto-approve'] }), 'deny LOW nobody')
+})
+
+test('permissions.safe_directories are where a write is LOW', async t => {
+  assert.equal(await decidedAlone(t, { call: DOCUMENT }), 'allow MEDIUM brain')
+  const setting = { PCC_PERMISSIONS_SAFE_DIRECTORIES: 'docs/' }
+  assert.equal(await decidedAlone(t, { call: DOCUMENT, setting }), 'allow LOW policy')
+})
+
+test('permissions.blocked_commands are refused however harmless they are', async t => {
+  assert.equal(await decidedAlone(t, { call: MAKE }), 'allow MEDIUM brain')
+  assert.equal(
+    await decidedAlone(t, { call: MAKE, setting: { PCC_PERMISSIONS_BLOCKED_COMMANDS: 'mkdir' } }),
+    'deny MEDIUM rule',
+  )
+})
+
+test('brain.confidence_threshold is what an opinion must reach to count', async t => {
+  assert.equal(
+    await decidedAlone(t, { call: MAKE, setting: { PCC_BRAIN_CONFIDENCE_THRESHOLD: '0.99' } }),
+    'deny MEDIUM nobody',
+  )
 })

@@ -1,0 +1,18 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type CorpusRow, report } from './corpus/report.ts'
+
+// npm run corpus [-- path.jsonl] [--misses]: how the classifier does on labelled requests. Fails on a row below its least risk.
+const { values, positionals } = parseArgs({ options: { misses: { type: 'boolean' } }, allowPositionals: true })
+const folder = join(import.meta.dirname, '../test/policy/corpus')
+const files = positionals.length > 0 ? positionals : readdirSync(folder).map(name => join(folder, name))
+const rows = files.flatMap(file =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(line => line.trim() !== '')
+    .map(line => JSON.parse(line) as CorpusRow),
+)
+const { text, belowMin } = await report(rows, { misses: values.misses === true })
+process.stdout.write(text)
+process.exit(belowMin > 0 ? 1 : 0)

@@ -1,0 +1,131 @@
+import type { Assessment, Reason } from '../../domain/assessment.ts'
+
+/** What a brain thinks of a request. Not to be confident is an answer: then a person is asked. */
+export interface Opinion {
+  approve: boolean
+  confidence: number
+  reason: string
+}
+
+/**
+ * Git commands that are everyday work on the task's own branch: they look, or they add to the history without taking
+ * anything away. The one list of them.
+ */
+export const EVERYDAY_GIT_VERBS = [
+  // look
+  'status',
+  'log',
+  'diff',
+  'show',
+  'blame',
+  'annotate',
+  'branch',
+  'describe',
+  'rev-parse',
+  'rev-list',
+  'ls-files',
+  'ls-tree',
+  'ls-remote',
+  'cat-file',
+  'grep',
+  'shortlog',
+  'reflog',
+  'remote',
+  'config',
+  'tag',
+  'merge-base',
+  'name-rev',
+  'for-each-ref',
+  'show-ref',
+  'show-branch',
+  'check-ignore',
+  'check-attr',
+  'count-objects',
+  'diff-tree',
+  'diff-index',
+  'diff-files',
+  'whatchanged',
+  'range-diff',
+  'var',
+  'version',
+  'verify-commit',
+  'verify-tag',
+  'fsck',
+  'cherry',
+  'worktree',
+  'submodule',
+  'notes',
+  'stripspace',
+  'clean',
+  'help',
+  'interpret-trailers',
+  'check-ref-format',
+  'archive',
+  // add to
+  'add',
+  'stage',
+  'commit',
+  'restore',
+  'stash',
+  'mv',
+  'switch',
+  'checkout',
+  'rm',
+  'reset',
+  'apply',
+  'cherry-pick',
+  'revert',
+  'fetch',
+  'merge',
+  'bisect',
+  'init',
+] as const
+
+/** Reasons, by code, that are everyday work inside the project. Everything that is not here is left to a person. */
+const EVERYDAY = new Set<string>([
+  ...EVERYDAY_GIT_VERBS.map(verb => `git.${verb}`),
+  'git.branch-edit',
+  'git.rewrite',
+  'write.project',
+  'write.in-place',
+  'file.make',
+  'file.copy',
+  'file.move',
+  'file.edit',
+  'script.project',
+  'script.run',
+  'code.plain',
+  'arg.unknown',
+  'env.unlisted',
+  'shell.openers',
+  'shell.nested',
+  'pkg.read',
+  'tool.other',
+  'tool.flag',
+  'net.get',
+  'net.search',
+  'net.look',
+  'infra.read',
+  'container.read',
+  'db.read',
+  'system.read',
+  'obfuscation.decode',
+  'read.wide',
+])
+
+/** The rule brain on permissions: sure about everyday work inside the project, and about nothing else. */
+export function judgePermission(assessment: Assessment): Opinion {
+  if (assessment.risk === 'HIGH') return unsure(assessment.reasons[0])
+  const open = assessment.reasons.find(reason => reason.risk !== 'LOW' && !EVERYDAY.has(reason.code))
+  if (open) return unsure(open)
+  const [first] = assessment.reasons
+  return {
+    approve: true,
+    confidence: 0.85,
+    reason: first ? `everyday work in the project: ${first.text}` : 'everyday work in the project',
+  }
+}
+
+function unsure(reason: Reason | undefined): Opinion {
+  return { approve: false, confidence: 0, reason: reason?.text ?? 'it is not everyday work' }
+}

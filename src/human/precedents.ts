@@ -1,0 +1,56 @@
+import { type Clock, systemClock } from '../base/clock.ts'
+import type { Assessment } from '../domain/assessment.ts'
+import type { Risk } from '../domain/session.ts'
+import type { Store, Tx } from '../store/store.ts'
+import { fingerprintOf, isBare, keptNormalised } from './fingerprint.ts'
+
+/** A person's word on the very same request; only a fresh word is worth more. */
+const CONFIDENCE = 0.95
+
+export interface Precedent {
+  project: string
+  tool: string
+  normalised: string
+  risk: Risk
+  verdict: 'allow' | 'deny'
+  by: string
+}
+
+export interface PrecedentAdvice {
+  approve: boolean
+  confidence: number
+  reason: string
+}
+
+export interface Precedents {
+  /** Keeps an answer for the next time; false where nothing is kept. */
+  remember(precedent: Precedent, tx?: Tx): Promise<boolean>
+  /** What a person answered to the same request in the same project before. */
+  find(project: string, tool: string, assessment: Assessment): Promise<PrecedentAdvice | undefined>
+}
+
+/**
+ * Answers that count again. Only for MEDIUM: a LOW request needs none, and a HIGH one is a question every time, so it is
+ * neither kept nor looked up, even if a row for the same words exists from a time when they were less dangerous. Nor is a
+ * call of which the policy can tell only the tool: one call of a server's tool says nothing about the next.
+ */
+export function precedents(store: Pick<Store, 'answers'>, clock: Clock = systemClock): Precedents {
+  return {
+    async remember({ project, tool, normalised, risk, verdict, by }, tx) {
+      if (risk !== 'MEDIUM' || isBare(tool, normalised)) return false
+      const fingerprint = fingerprintOf(tool, normalised)
+      const answer = { project, tool, fingerprint, verdict, by, answered_at: clock.now() }
+      await store.answers.put({ ...answer, normalised: keptNormalised(normalised) }, tx)
+      return true
+    },
+    async find(project, tool, { risk, normalised }) {
+      if (risk !== 'MEDIUM' || isBare(tool, normalised)) return undefined
+      const answer = await store.answers.find(project, fingerprintOf(tool, normalised))
+      if (!answer) return undefined
+      const approve = answer.verdict === 'allow'
+      const day = new Date(answer.answered_at).toISOString().slice(0, 10)
+      const said = `${answer.by} ${approve ? 'allowed' : 'refused'} the same request on ${day}`
+      return { approve, confidence: CONFIDENCE, reason: approve ? said : `${said}; go on without it` }
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import type { Assessment } from '../../domain/assessment.ts'
+import { type FenceData, fenceFor } from '../paths/fence.ts'
+import type { Fence } from '../paths/place.ts'
+import { realPathOf } from '../paths/real-path.ts'
+import { mayBeSlow } from '../shell/precheck.ts'
+import { assessTool } from '../tools/assess-tool.ts'
+import { useOf } from '../tools/tool-use.ts'
+import { assessCommand } from './command.ts'
+import { openSlowLane } from './worker/open-worker.ts'
+
+/** A request as the policy looks at it. */
+export interface Question {
+  tool: string
+  input: unknown
+  /** Real path of the project. */
+  project: string
+  home: string
+  /** Where relative paths begin; the project when left out. */
+  cwd?: string
+  /** The task's own worktree: with one, it is the boundary instead of the project. */
+  worktree?: string
+  safeDirectories?: readonly string[]
+  /** Names of the MCP servers that we started. */
+  ownServers?: readonly string[]
+}
+
+export interface Classifier extends Disposable {
+  /** At once for what is small; later for a long command, which is read in a worker with a deadline. */
+  classify(question: Question): Assessment | Promise<Assessment>
+}
+
+interface Options {
+  /** Follows paths in place of the disk. It cannot cross to the worker: with it, everything is read here and at once. */
+  realPath?: Fence['realPath']
+  deadlineMs?: number
+}
+
+const SAFE_DIRECTORIES = ['src/', 'tests/', 'lib/', 'app/', 'packages/']
+
+/** A classifier with its own worker. It keeps nothing alive and remembers nothing between requests. */
+export function openClassifier({ realPath, deadlineMs }: Options = {}): Classifier {
+  const lane = openSlowLane(deadlineMs === undefined ? {} : { deadlineMs })
+  return {
+    classify(question) {
+      const boundary = question.worktree ?? question.project
+      const data: FenceData = { boundary, home: question.home, safe: question.safeDirectories ?? SAFE_DIRECTORIES }
+      const cwd = question.cwd ?? boundary
+      const around = { cwd, fence: fenceFor(data, realPath ?? realPathOf) }
+      const use = useOf(question.tool, question.input)
+      if (use.does !== 'command')
+        return assessTool(use, { tool: question.tool, ownServers: question.ownServers ?? [] }, around)
+      const { command } = use
+      if (realPath !== undefined || !mayBeSlow(command)) return assessCommand(command, around)
+      return lane.assess({ command, cwd, fence: data })
+    },
+    [Symbol.dispose]: () => lane[Symbol.dispose](),
+  }
+}
+
+/** One request, with a classifier for it alone. */
+export function classify(question: Question, options: Options = {}): Assessment | Promise<Assessment> {
+  const classifier = openClassifier(options)
+  const assessment = classifier.classify(question)
+  if (!(assessment instanceof Promise)) return assessment
+  return assessment.finally(() => classifier[Symbol.dispose]())
+}

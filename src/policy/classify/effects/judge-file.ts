@@ -1,0 +1,80 @@
+import type { Reason } from '../../../domain/assessment.ts'
+import { type Access, judgePath } from '../../paths/judge-path.ts'
+import type { Fence } from '../../paths/place.ts'
+import { globFindsSecret } from '../../paths/secret-files.ts'
+import { type Arg, HOLE } from '../words/arg.ts'
+import type { Scope } from '../words/scope.ts'
+
+interface Where {
+  scope: Scope
+  fence: Fence
+  add: (reason: Reason) => undefined
+}
+
+/** A word of a command as a path: says what is risky about it, and nothing when it is LOW. */
+export function judgeFile(arg: Arg, access: Access, { scope, fence, add }: Where): undefined {
+  const { at } = arg
+  if (arg.value === '' || arg.value === '-') return
+  if (isStandardDevice(arg.value)) return
+  if (!arg.known) {
+    const fixed = arg.value.slice(arg.value.lastIndexOf(HOLE) + 1)
+    const start = arg.value.slice(0, arg.value.indexOf(HOLE))
+    // What stands around the unknown part can already say enough: "$dir/.env", "~/.ssh/$x".
+    for (const part of [fixed, start]) {
+      if (part === '' || part === '/') continue
+      const found = judgePath(part.startsWith('/') || part === start ? part : `/${part}`, 'read', {
+        cwd: scope.cwd ?? fence.boundary,
+        fence,
+      })
+      if (found.risk === 'HIGH') return add({ ...found, at })
+    }
+    const risk = access === 'write' ? 'HIGH' : 'MEDIUM'
+    return add({
+      code: access === 'write' ? 'write.unknown' : 'arg.unknown',
+      risk,
+      text: `${arg.text} is known only when it runs`,
+      at,
+    })
+  }
+  if (arg.glob && globFindsSecret(arg.value))
+    return add({ code: 'path.secret', risk: 'HIGH', text: `${arg.text} finds files with secrets`, at })
+  if (scope.cwd === undefined && !arg.value.startsWith('/')) {
+    const found = judgePath(arg.value, 'read', { cwd: fence.boundary, fence })
+    if (found.risk !== 'LOW') return add({ ...found, at })
+    if (access === 'write')
+      add({ code: 'write.unknown', risk: 'HIGH', text: `it is not known in which folder ${arg.text} lies`, at })
+    return
+  }
+  if (access === 'read' && mayHoldSecrets(arg.value, scope.home))
+    add({ code: 'path.maybe-secret', risk: 'MEDIUM', text: `${arg.text} often holds a password or a token`, at })
+  // In a pattern only the part before the first wildcard is a path.
+  const fixed = arg.glob ? arg.value.replace(/[^/]*[*?[].*$/s, '') : arg.value
+  const found = judgePath(fixed === '' ? '.' : fixed, access, { cwd: scope.cwd ?? fence.boundary, fence })
+  const tail =
+    arg.glob && found.risk === 'LOW' ? judgePath(arg.value, 'read', { cwd: scope.cwd ?? fence.boundary, fence }) : found
+  const worse = tail.risk === 'HIGH' ? tail : found
+  if (worse.risk !== 'LOW') add({ ...worse, at })
+}
+
+/** A word that may or may not be a path: says something only if it is that of a secret. */
+export function judgeSecret(arg: Arg, where: Where): undefined {
+  if (arg.value.length < 3 || !MAYBE_SECRET.test(arg.value)) return
+  const add = (reason: Reason) => (reason.code === 'path.secret' ? where.add(reason) : undefined)
+  judgeFile(arg, 'read', { ...where, add })
+}
+
+/** Settings of a person or a program that are no secret by name, but often hold one. */
+function mayHoldSecrets(path: string, home: string): boolean {
+  if (path.startsWith(`${home}/.`) && /^\.[\w.-]+$/.test(path.slice(home.length + 1))) return true
+  return /(^|\/)(\.git\/config|wp-config\.php|kubeconfig\S*|config\/database\.yml|local\.settings\.json|\.claude\/settings\.local\.json)$|^\/etc\/(passwd|group)$/.test(
+    path,
+  )
+}
+
+/** Saves the look at the disk for words that cannot be a path of a secret. */
+const MAYBE_SECRET = /[./~_]|secret|credential|token|password|shadow|sudoers/i
+
+/** `/dev/null` and the like: nothing is read or written. */
+export function isStandardDevice(path: string): boolean {
+  return /^\/dev\/(null|std(in|out|err)|tty|zero|fd\/\d+)$/.test(path)
+}

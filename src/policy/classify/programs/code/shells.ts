@@ -1,0 +1,108 @@
+import type { Call, Rules } from '../../call.ts'
+import { isFlag } from '../../words/arg.ts'
+import { findFlag, operandsOf } from '../../words/flags.ts'
+import { named } from '../common/build.ts'
+import { judgeScriptFile } from '../common/script-file.ts'
+
+/** Shells, and the builtins that make the shell read or go elsewhere. */
+export const SHELLS: Rules = {
+  ...named(
+    'sh bash dash zsh ksh mksh ash fish csh tcsh rbash rzsh yash elvish nu xonsh osh oil ion pdksh posh hush',
+    shell,
+  ),
+  ...named('source .', call => {
+    const [file] = call.args
+    if (file === undefined) return
+    call.scope.tainted = true
+    if (!file.known || file.value === '/dev/stdin' || /^\/(dev|proc)\//.test(file.value))
+      return call.say('shell.unknown-text', 'HIGH', 'the shell reads a text that is known only when it runs', file)
+    judgeScriptFile(call, file)
+  }),
+  ...named('cd pushd', call => {
+    const target = operandsOf(call.args)[0]
+    if (target === undefined) {
+      if (call.name === 'cd') moveTo(call, call.scope.home)
+      return
+    }
+    if (TOP_LEVEL.test(target.text)) return moveTo(call, call.fence.boundary)
+    if (!target.known || target.value === '-' || target.glob || /^[+-]\d+$/.test(target.value)) {
+      call.scope.cwd = undefined
+      return call.say('cwd.unknown', 'MEDIUM', `${target.text} is a folder known only when it runs`, target)
+    }
+    moveTo(call, target.value)
+  }),
+  popd: call => {
+    call.scope.cwd = undefined
+  },
+  set: call => {
+    if (call.args.length === 0) call.say('env.print', 'MEDIUM', 'it shows every variable')
+  },
+  ...named('export declare typeset local readonly', call => {
+    for (const arg of call.args) {
+      const equals = arg.value.indexOf('=')
+      if (equals > 0)
+        call.set(arg.value.slice(0, equals).replace(/\+$/, ''), { ...arg, value: arg.value.slice(equals + 1) }, arg)
+      if (/^-[a-zA-Z]*n/.test(arg.value) && call.name !== 'export') call.scope.tainted = true
+    }
+    if (call.args.length === 0 || call.args.every(arg => /^-[pxfF]+$/.test(arg.value)))
+      call.say('env.print', 'MEDIUM', 'it shows every variable')
+  }),
+  read: () => undefined,
+  ...named('mapfile readarray', call => {
+    const runs = findFlag(call.args, ['-C'], 'CcdnOsu')
+    if (runs?.value) call.shell(runs.value)
+  }),
+  unset: () => undefined,
+  unalias: () => undefined,
+  disown: () => undefined,
+  bg: () => undefined,
+  fg: () => undefined,
+  caller: () => undefined,
+  shopt: call => {
+    if (call.args.some(arg => /expand_aliases|extdebug|sourcepath/.test(arg.value)))
+      call.say('shell.extend', 'MEDIUM', 'it changes how the shell reads')
+  },
+  setopt: call => call.say('shell.extend', 'MEDIUM', 'it changes how the shell reads'),
+}
+
+/** `cd "$(git rev-parse --show-toplevel)"` is the usual way to the top of the project. */
+const TOP_LEVEL = /^"?\$\(git rev-parse --show-toplevel\)"?$/
+
+function moveTo(call: Call, path: string): undefined {
+  call.move(path)
+}
+
+function shell(call: Call): undefined {
+  const { args, feed } = call
+  const command =
+    args.find((arg, place) => /^-[a-zA-Z]*c[a-zA-Z]*$/.test(arg.value) && place < 6) ??
+    args.find(arg => /^--command(=|$)/.test(arg.value))
+  const odd = findFlag(args, ['--rcfile', '--init-file', '--init-command', '-C'], 'oOC')
+  if (odd) call.say('flag.runs', 'HIGH', `${odd.arg.text} makes the shell read another file first`, odd.arg)
+  if (command) {
+    const place = args.indexOf(command)
+    const rest = args.slice(place + 1).filter((arg, at) => at > 0 || !isFlag(arg) || arg.value === '-')
+    const script = command.value.includes('=')
+      ? { ...command, value: command.value.slice(command.value.indexOf('=') + 1) }
+      : rest.find(arg => !isFlag(arg))
+    if (script) {
+      call.say('shell.nested', 'MEDIUM', `${call.name} -c reads a text`, command)
+      return call.shell(script)
+    }
+    return call.say('shell.unknown-text', 'HIGH', 'the text for the shell is missing')
+  }
+  const [file] = operandsOf(args, ['-o', '-O', '+o', '+O', '--rcfile', '--init-file'])
+  const noRun = args.some(arg => arg.value === '-n' || arg.value === '--no-execute')
+  const standardInput =
+    args.some(arg => /^-[a-z]*s[a-z]*$/.test(arg.value) || arg.value === '-') ||
+    file === undefined ||
+    /^\/dev\/(stdin|fd\/0)$/.test(file.value)
+  if (!standardInput && file) {
+    if (noRun && file.known) return call.path(file, 'read')
+    return judgeScriptFile(call, file)
+  }
+  if (feed.text) return call.shell(feed.text)
+  if (feed.file) return judgeScriptFile(call, feed.file, 'HIGH')
+  if (feed.piped) return call.say('pipe.interpreter', 'HIGH', `bytes of another program reach ${call.name}`)
+  call.say('shell.interactive', 'MEDIUM', `${call.name} without a script waits for commands`)
+}

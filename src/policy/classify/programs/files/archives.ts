@@ -1,0 +1,35 @@
+import type { Call } from '../../call.ts'
+import { findFlag, operandsOf } from '../../words/flags.ts'
+
+export function tar(call: Call): undefined {
+  const { args } = call
+  const runs = args.find(
+    arg =>
+      /^--(checkpoint-action|use-compress-program|to-command|rsh-command|info-script|new-volume-script|rmt-command)/.test(
+        arg.value,
+      ) ||
+      /^--(check.*-a|use-c|to-c|rs|inf.*s|new-v|rm)/.test(arg.value) ||
+      /^-[a-zA-Z]*[IF]/.test(arg.value),
+  )
+  if (runs) call.say('flag.runs', 'HIGH', `${runs.text} makes tar run a program`, runs)
+  const removes = args.find(arg => /^--(remove-files|delete|recursive-unlink|unlink-first|overwrite)/.test(arg.value))
+  if (removes) call.say('file.delete', 'HIGH', `${removes.text} deletes files`, removes)
+  const mode = args[0]?.value ?? ''
+  const lists = /^-?[a-z]*t[a-z]*$/.test(mode) && !/[xcru]/.test(mode.replace(/^-/, '').replace(/[fvzjJ]/g, ''))
+  const into = findFlag(args, ['-C', '--directory', '--one-top-level'], 'Cfb')
+  if (into?.value) call.path(into.value, lists ? 'read' : 'write')
+  for (const arg of operandsOf(args)) call.secret(arg)
+  if (args.some(arg => /^(-[a-zA-Z]*P|--absolute-names)/.test(arg.value)))
+    call.say('file.archive', 'HIGH', 'tar takes absolute names as they are')
+  if (!lists) call.say('file.archive', 'MEDIUM', 'tar packs or unpacks files')
+  const out =
+    findFlag(args, ['-f', '--file'], 'fCbXT') ??
+    (/^[a-zA-Z]*f/.test(mode) && args[1] ? { arg: args[0] ?? args[1], value: args[1] } : undefined)
+  if (out?.value && /c|r|u|A/.test(mode.replace(/^--?/, '')) && !lists && out.value.value !== '-')
+    call.path(out.value, 'write')
+}
+
+export function archive(call: Call): undefined {
+  call.say('file.archive', 'MEDIUM', `${call.name} packs or unpacks files`)
+  for (const arg of operandsOf(call.args)) call.secret(arg)
+}

@@ -1,0 +1,176 @@
+import type { Call, Rules } from '../../call.ts'
+import { type Arg, isFlag } from '../../words/arg.ts'
+import { findFlag, operandsOf } from '../../words/flags.ts'
+import { named } from '../common/build.ts'
+import { archive, tar } from './archives.ts'
+import { find } from './find.ts'
+import { sed } from './sed.ts'
+
+/** Programs that make, move, pack and edit files. */
+export const FILES: Rules = {
+  mkdir: call => writes(call, operandsOf(call.args, ['-m', '--mode']), 'file.make', 'makes folders'),
+  touch: call =>
+    writes(
+      call,
+      operandsOf(call.args, ['-t', '-d', '-r', '--date', '--reference']),
+      'file.make',
+      'makes files or changes their time',
+    ),
+  mktemp: call => call.say('file.make', 'MEDIUM', 'mktemp makes a file'),
+  mkfifo: call => writes(call, operandsOf(call.args, ['-m']), 'file.make', 'makes a pipe'),
+  mknod: call => call.say('disk', 'HIGH', 'mknod makes devices'),
+  ...named('cp gcp', copy('file.copy', 'copies files')),
+  ...named('mv gmv', call => {
+    copy('file.move', 'moves files')(call)
+    for (const arg of sourcesOf(call)) call.path(arg, 'write')
+  }),
+  install: copy('file.copy', 'copies files and sets their rights', 'HIGH'),
+  rename: call => call.say('file.move', 'HIGH', 'rename changes many names by a program text'),
+  ...named('ln link', call => {
+    const operands = operandsOf(call.args, ['-t', '-S', '--target-directory', '--suffix'])
+    const [target] = operands
+    const places = operands.length > 1 ? operands.slice(1) : []
+    writes(call, places, 'file.link', 'makes links')
+    if (target === undefined) return
+    if (!target.known || leadsOut(call, target))
+      call.say('file.link-out', 'HIGH', `${target.text} leads out of the project`, target)
+    call.secret(target)
+  }),
+  tee: call => {
+    const files = operandsOf(call.args)
+    for (const arg of files) {
+      if (arg.known && /^\/dev\/(null|std(out|err)|tty|fd\/\d+)$/.test(arg.value)) continue
+      call.path(arg, 'write')
+      call.say('write.redirect', 'HIGH', `tee writes ${arg.text}; the Write tool does this in the open`, arg)
+    }
+  },
+  patch: call => {
+    call.say('file.edit', 'MEDIUM', 'patch changes files')
+    const [file] = operandsOf(call.args, ['-i', '-o', '-p', '-d', '-r', '-B', '-D', '-F', '-g', '-V', '-Y', '-z'])
+    if (file) call.path(file, 'write')
+    for (const arg of call.args) call.secret(arg)
+    const out = findFlag(call.args, ['-o', '--output', '-d', '--directory', '-r', '--reject-file'], 'iopdrBDFgVYz')
+    if (out?.value) call.path(out.value, 'write')
+  },
+  ...named('sed gsed', sed),
+  ...named('find gfind', find),
+  ...named('fd fdfind', call => {
+    const place = call.args.findIndex(arg => /^(-x|-X|--exec|--exec-batch|--exec=.*|--exec-batch=.*)$/.test(arg.value))
+    if (place >= 0) call.run(call.args.slice(place + 1).filter(arg => arg.value !== ';'))
+    const operands = operandsOf(place < 0 ? call.args : call.args.slice(0, place), [
+      '-e',
+      '-t',
+      '-d',
+      '-E',
+      '-g',
+      '-j',
+      '-S',
+      '--extension',
+      '--type',
+      '--max-depth',
+      '--exclude',
+      '--changed-within',
+      '--base-directory',
+    ])
+    for (const arg of operands.slice(1)) call.path(arg, 'read')
+  }),
+  ...named('tar gtar bsdtar', tar),
+  ...named('zip 7z 7za 7zr rar', call => {
+    const moves = call.args.find(arg =>
+      /^(-m|--move|-sdel|-df|-dr|-d|--delete|mf|-T|-TT|--test|--unzip-command)/.test(arg.value),
+    )
+    if (moves) call.say('file.delete', 'HIGH', `${moves.text} deletes what it packs, or runs something`, moves)
+    archive(call)
+  }),
+  ...named('unzip unrar unar gunzip bunzip2 unxz unzstd uncompress', call => {
+    const lists = call.args.some(arg => /^-[a-z]*[ltpvZ][a-z]*$/.test(arg.value)) && call.name !== 'gunzip'
+    if (!lists) archive(call)
+    const out = findFlag(call.args, ['-d', '-o'], 'dxP')
+    if (call.name === 'unzip' && out?.value && /^-d/.test(out.arg.value)) call.path(out.value, 'write')
+  }),
+  ...named('gzip bzip2 xz zstd lz4 compress brotli pigz', call => {
+    const [only] = call.args
+    if (call.args.some(arg => /^-[a-z]*c|--stdout|^-l$|^-t$|--list|--test/.test(arg.value))) {
+      for (const arg of operandsOf(call.args)) call.path(arg, 'read')
+      return
+    }
+    call.say('file.edit', only ? 'MEDIUM' : 'MEDIUM', `${call.name} replaces files`)
+    for (const arg of operandsOf(call.args)) call.secret(arg)
+  }),
+  ...named('cpio ar pax shar', call => archive(call)),
+  ...named('rsync', call => {
+    const remote = call.args.some(arg => /^[^/]*:|^rsync:\/\//.test(arg.value) && !isFlag(arg))
+    const deletes = call.args.find(arg => /^--(delete.*|remove-source-files|force|inplace)$/.test(arg.value))
+    const runs = findFlag(call.args, ['-e', '--rsh', '--rsync-path'], 'efBTM')
+    if (deletes) call.say('file.delete', 'HIGH', `${deletes.text} deletes files`, deletes)
+    if (runs) call.say('flag.runs', 'HIGH', `${runs.arg.text} runs a program`, runs.arg)
+    if (remote) call.say('net.transfer', 'HIGH', 'rsync copies to or from another machine')
+    copy('file.copy', 'copies files')(call)
+  }),
+  ...named('convert magick mogrify ffmpeg pandoc wkhtmltopdf inkscape gs ghostscript dot', call => {
+    call.say('file.convert', 'MEDIUM', `${call.name} writes files`)
+    for (const arg of call.args) call.secret(arg)
+    if (
+      call.args.some(arg =>
+        /^(--lua-filter|--filter|-F|-L|--pdf-engine|-dNOSAFER|--enable-local-file-access|ephemeral:|msl:|-write$)/.test(
+          arg.value,
+        ),
+      )
+    )
+      call.say('flag.runs', 'HIGH', `${call.name} runs code`)
+  }),
+}
+
+function writes(call: Call, places: Arg[], code: string, text: string): undefined {
+  call.say(code, 'MEDIUM', `${call.name} ${text}`)
+  for (const arg of places) call.path(arg, 'write')
+}
+
+function sourcesOf(call: Call): Arg[] {
+  const operands = operandsOf(call.args, [
+    '-t',
+    '-S',
+    '-m',
+    '-o',
+    '-g',
+    '--target-directory',
+    '--suffix',
+    '--mode',
+    '--owner',
+    '--group',
+  ])
+  return findFlag(call.args, ['-t', '--target-directory'], 'tSmog') ? operands : operands.slice(0, -1)
+}
+
+function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
+  return (call: Call): undefined => {
+    call.say(code, risk, `${call.name} ${text}`)
+    const operands = operandsOf(call.args, [
+      '-t',
+      '-S',
+      '-m',
+      '-o',
+      '-g',
+      '-e',
+      '--target-directory',
+      '--suffix',
+      '--exclude',
+      '--include',
+    ])
+    const into = findFlag(call.args, ['-t', '--target-directory'], 'tSmog')
+    const target = into?.value ?? operands.at(-1)
+    for (const arg of sourcesOf(call)) {
+      if (arg.value === '/dev/null') call.say('file.delete', 'HIGH', 'a copy of nothing empties a file', arg)
+      call.path(arg, 'read')
+    }
+    if (target?.value === '/dev/null' && code === 'file.move')
+      call.say('file.delete', 'HIGH', 'it moves files into nothing', target)
+    if (target && !/^[^/]+:/.test(target.value)) call.path(target, 'write')
+  }
+}
+
+function leadsOut(call: Call, arg: Arg): boolean {
+  if (/^(\/|~)/.test(arg.value)) return !arg.value.startsWith(`${call.fence.boundary}/`)
+  // Relative targets are read from where the link lies; more ups than downs may leave.
+  return arg.value.split('/').filter(part => part === '..').length > 1
+}

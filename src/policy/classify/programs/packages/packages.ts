@@ -1,0 +1,152 @@
+import type { Call, Rule, Rules } from '../../call.ts'
+import { operandsOf } from '../../words/flags.ts'
+import { named, verbs } from '../common/build.ts'
+import { cargo } from './cargo.ts'
+import { npm } from './node.ts'
+import { npx } from './npx.ts'
+import { manager } from './package-verbs.ts'
+import { pytest, python } from './python.ts'
+
+const RUBY: Rule = verbs({
+  ofProject: true,
+  rows: [
+    [
+      /^(push|yank|owner|signin|signout|cert|release)( |$)|^global /,
+      'HIGH',
+      'pkg.publish',
+      'publishes or takes back packages',
+    ],
+    [/^install \S/, 'MEDIUM', 'pkg.foreign', 'installs a program'],
+    [
+      /^(list|search|info|show|outdated|check|which|contents|env|environment|dependency|specification|validate|licenses|why|why-not|diagnose|audit|status|doctor|platform|about|config list)( |$)/,
+      'LOW',
+      '',
+      '',
+    ],
+    [
+      /^(install|update|add|require|remove|lock|dump-autoload|test|run-script test|pristine|binstubs)?( |$)/,
+      'LOW',
+      '',
+      '',
+    ],
+  ],
+  otherwise: { risk: 'MEDIUM', code: 'pkg.other', text: 'does something with packages' },
+  flags: [
+    [
+      /^(--source|-s|--clear-sources|--repository.*|--http-proxy|-P)(=|$)/,
+      'HIGH',
+      'pkg.registry',
+      'other sources of packages',
+    ],
+    [/^--(working-dir|gemfile|path|install-dir|bindir)/, 'MEDIUM', 'pkg.elsewhere', 'somewhere else'],
+  ],
+})
+
+/** Package managers: LOW for what the project itself names, MEDIUM for what is foreign, HIGH for publishing and other registries. */
+export const PACKAGES: Rules = {
+  npm: manager(npm),
+  ...named(
+    'pnpm',
+    manager({
+      ...npm,
+      low: /^(test|t|tst|start|ls|list|ll|why|outdated|audit|root|bin|licenses( list)?|store (status|path)|view|info|config (get|list)|help|doctor)( |$)/,
+      runs: /^(run|run-script|exec)( |$)/,
+      fetches: /^(dlx|create|init|x)( |$)/,
+      scripts: true,
+      other:
+        /^(link|ln|unlink|import|rebuild|rb|deploy|env|setup|patch\S*|store|server|self-update|self|config|c|login|logout|approve-builds|pack|fetch|completion|init|cache|owner|tag|team|version|policies|set|plugin|unplug|global|generate-lock-entry|npm|stage|prune|upgrade|repl|pm|exec|dlx|create)( |$)/,
+    }),
+  ),
+  ...named(
+    'yarn yarnpkg',
+    manager({
+      ...npm,
+      low: /^(test|start|list|info|why|outdated|audit|versions?|check|licenses list|config (get|list)|workspaces (info|list)|constraints|explain|npm (info|audit)|help|node -v|npm whoami)( |$)|^$/,
+      installs: /^(install|add|upgrade|up|remove|dedupe|import|upgrade-interactive)( |$)/,
+      runs: /^(run|exec|workspaces (foreach|run)( (run|exec))?|workspace \S+( run| exec)?)( |$)/,
+      fetches: /^(dlx|create|init|global|link|policies|set|plugin|node|patch.*|unplug)( |$)/,
+      scripts: true,
+      other:
+        /^(link|ln|unlink|import|rebuild|rb|deploy|env|setup|patch\S*|store|server|self-update|self|config|c|login|logout|approve-builds|pack|fetch|completion|init|cache|owner|tag|team|version|policies|set|plugin|unplug|global|generate-lock-entry|npm|stage|prune|upgrade|repl|pm|exec|dlx|create)( |$)/,
+    }),
+  ),
+  bun: manager({
+    ...npm,
+    low: /^(test|pm (ls|bin|cache|hash)|outdated|why|info|audit|lint|build|help)( |$)/,
+    installs: /^(install|i|add|a|remove|rm|update|link|unlink)( |$)/,
+    runs: /^run( |$)/,
+    fetches: /^(x|create|init|c|upgrade|repl|exec)( |$)/,
+    scripts: true,
+    highFlags:
+      /^(--registry|-r$|--preload|-e$|--eval|-p$|--print|--config|--ca|--cafile|--env-file|--inspect.*|--shell)(=|$)/,
+  }),
+  ...named('npx pnpx bunx npm-exec', npx),
+  ...named(
+    'pip pip3 pip2 pip3.8 pip3.9 pip3.10 pip3.11 pip3.12 pip3.13 pipx uv poetry pipenv pdm hatch rye conda mamba micromamba',
+    python,
+  ),
+  uvx: call => call.say('pkg.exec', 'MEDIUM', 'uvx fetches a program and runs it'),
+  ...named('pytest py.test', pytest),
+  cargo,
+  ...named('bundle bundler', call => {
+    if (call.args[0]?.value === 'exec') return call.run(call.args.slice(1))
+    RUBY(call)
+  }),
+  ...named('gem composer', RUBY),
+  ...named(
+    'apt apt-get aptitude yum dnf microdnf zypper pacman yay paru apk brew port snap flatpak emerge pkg pkgin xbps-install nix nix-env guix opkg rpm dpkg choco winget scoop mas tdnf swupd eopkg cards',
+    system,
+  ),
+  ...named(
+    'twine flit bumpversion semantic-release release-it np lerna changeset standard-version goreleaser jreleaser vsce ovsx',
+    verbs({
+      rows: [
+        [/^(publish|upload|release|version|package)( |$)|^$/, 'HIGH', 'pkg.publish', 'publishes'],
+        [
+          /^(list|ls|check|status|run|build|bootstrap|changed|diff|add|init|show)( |$)/,
+          'MEDIUM',
+          'pkg.other',
+          'works on packages',
+        ],
+      ],
+      otherwise: { risk: 'HIGH', code: 'pkg.publish', text: 'publishes' },
+    }),
+  ),
+  ...named(
+    'nvm fnm volta asdf mise rbenv pyenv nodenv goenv jenv sdk rustup corepack n rvm tfenv proto',
+    verbs({
+      rows: [
+        [
+          /^(ls|list|current|which|show|version|versions|where|plugin list|outdated|local|toolchain list|component list|target list|alias|doctor|env)( |$)|^$/,
+          'MEDIUM',
+          'pkg.read',
+          'looks at installed versions',
+        ],
+        [/^(exec|run|x) /, 'MEDIUM', 'pkg.exec', 'runs a program'],
+        [/^(uninstall|remove|self uninstall|implode|self|purge)( |$)/, 'HIGH', 'pkg.remove', 'removes tools'],
+      ],
+      otherwise: { risk: 'MEDIUM', code: 'pkg.tools', text: 'changes which tools are used' },
+    }),
+  ),
+  ...named('easy_install', call => call.say('pkg.foreign', 'MEDIUM', 'it installs packages')),
+}
+
+function system(call: Call): undefined {
+  const line = operandsOf(call.args)
+    .map(arg => arg.value)
+    .join(' ')
+  if (
+    /^(list|search|show|info|policy|madison|depends|rdepends|why|ls|leaves|deps|uses|home|doctor|config|outdated|cat|desc|log|--version|query|files|provides|repolist|changelog|options)( |$)/.test(
+      line,
+    ) ||
+    call.args.some(
+      arg =>
+        /^(-Q.*|-S[si]+|--list|-l|-L|-s|-S|-qa?|-qi|-ql|--simulate|--dry-run)$/.test(arg.value) &&
+        /^(pacman|yay|dpkg|rpm|apt|apt-get|paru)$/.test(call.name),
+    )
+  )
+    return call.say('pkg.read', 'MEDIUM', `${call.name} looks at packages`)
+  if (/^(nix|guix)$/.test(call.name) && /^(run|shell|develop|build|eval|flake)/.test(line))
+    return call.say('pkg.exec', 'MEDIUM', `${call.name} may fetch a program and runs it`)
+  call.say('system.packages', 'HIGH', `${call.name} changes the programs of the machine`)
+}

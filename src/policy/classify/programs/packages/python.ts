@@ -1,0 +1,143 @@
+import type { Risk } from '../../../../domain/session.ts'
+import type { Call } from '../../call.ts'
+import { type Arg, isFlag } from '../../words/arg.ts'
+import { operandsOf } from '../../words/flags.ts'
+import { judgeToolWords } from '../common/tool-words.ts'
+
+export function python(call: Call): undefined {
+  const { args, name } = call
+  const operands = operandsOf(args, [
+    '-r',
+    '--requirement',
+    '-c',
+    '--constraint',
+    '-i',
+    '--index-url',
+    '--extra-index-url',
+    '-f',
+    '--find-links',
+    '-e',
+    '--editable',
+    '-t',
+    '--target',
+    '--prefix',
+    '--root',
+    '-n',
+    '--name',
+    '-p',
+    '--python',
+    '--directory',
+    '--project',
+    '--group',
+    '-G',
+    '--channel',
+    '--format',
+    '-d',
+    '--dest',
+    '--with',
+    '--extra',
+    '--cache-dir',
+    '--log',
+    '--proxy',
+    '--cert',
+    '--client-cert',
+    '--trusted-host',
+    '--timeout',
+  ])
+  const [verb, ...rest] = operands
+  const other = args.find(
+    arg =>
+      /^(-i|--index-url|--extra-index-url|--trusted-host|--proxy|--find-links|-f|--index|--default-index|--cert|--client-cert|--repository.*|--publish-url|--global-option|--install-option|--config-settings|--build-option|--override-channels)(=|$)/.test(
+        arg.value,
+      ) && !(name !== 'pip' && !/^pip\d/.test(name) && arg.value === '-f' && !/^(uv)$/.test(name)),
+  )
+  const channel = args.find((arg, at) => /^(-c|--channel)$/.test(args[at - 1]?.value ?? '') && /:\/\//.test(arg.value))
+  if (other ?? channel)
+    call.say('pkg.registry', 'HIGH', `${(other ?? channel)?.text} changes where packages come from`, other ?? channel)
+  const places = args.find(arg =>
+    /^(-t|--target|--prefix|--root|--user|--break-system-packages|--system|--force-reinstall|--no-deps|--pre|--ignore-installed|--python|--directory|--project|--cache-dir|--log|--isolated)(=|$)/.test(
+      arg.value,
+    ),
+  )
+  if (places) call.say('pkg.elsewhere', 'MEDIUM', `${places.text} installs elsewhere or by force`, places)
+  if (verb === undefined) return
+  const line = operands.map(arg => arg.value).join(' ')
+  if (
+    /^(publish|upload|self|pip publish)( |$)/.test(line) ||
+    /^(cache purge|config (set|unset|edit|--add)|cache clear|env remove|env remove --all)/.test(line)
+  )
+    return call.say(
+      /^(cache|env)/.test(line) ? 'pkg.remove' : 'pkg.publish',
+      'HIGH',
+      `${name} ${line} publishes, or changes settings`,
+      verb,
+    )
+  if (/^(run|runpip|tool run|x|shell|script run)( |$)/.test(line)) {
+    const inner = runWords(args, /^(run|runpip)$/)
+    if (/^tool run/.test(line) || name === 'pipx' || args.some(arg => /^(--with|--from|-w)/.test(arg.value)))
+      return call.say('pkg.exec', 'MEDIUM', `${name} fetches a program and runs it`, rest[0])
+    if (inner.length > 0) call.run(inner)
+    return
+  }
+  if (/^(uninstall|remove|pip uninstall)( |$)/.test(line))
+    return call.say('pkg.remove', 'MEDIUM', `${name} removes packages`, verb)
+  if (/^(install|add|sync|lock|update|pip (install|sync|compile)|develop)( |$)/.test(line)) {
+    const risk: Risk = /^(pipx|conda|mamba|micromamba)$/.test(name) ? 'MEDIUM' : 'LOW'
+    if (risk === 'MEDIUM') call.say('pkg.foreign', risk, `${name} installs programs`, verb)
+    return judgePythonPackages(call, rest)
+  }
+  if (
+    /^(list|show|freeze|check|search|config (get|list|debug)|debug|inspect|index versions|help|version|tree|info|pip (list|show|freeze|check|tree)|env info|python list|python find|deps|graph|--version|cache (dir|info|list)|export|build|outdated)( |$)/.test(
+      line,
+    )
+  )
+    return
+  call.say('pkg.other', 'MEDIUM', `${name} ${verb.text} is not an everyday command`, verb)
+}
+
+function runWords(args: readonly Arg[], verb: RegExp): Arg[] {
+  const place = args.findIndex(arg => verb.test(arg.value))
+  const rest = args.slice(place + 1)
+  const start = rest.findIndex(
+    (arg, at) =>
+      !isFlag(arg) &&
+      !/^(-n|--name|-p|--prefix|--python|-e|--env-file|--group|--extra|--package)$/.test(rest[at - 1]?.value ?? ''),
+  )
+  const dash = rest[0]?.value === '--' ? 1 : start
+  return dash < 0 ? [] : rest.slice(dash)
+}
+
+function judgePythonPackages(call: Call, packages: readonly Arg[]): undefined {
+  const editable = call.args.find((_, at) => /^(-e|--editable)$/.test(call.args[at - 1]?.value ?? ''))
+  for (const arg of [...packages, ...(editable ? [editable] : [])]) {
+    if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+    else if (/^\.(\[[\w,-]+\])?$/.test(arg.value) || /^(install|pip|sync|compile)$/.test(arg.value)) continue
+    else if (/:\/\/|^git\+|^(\.{1,2}\/|\/|~)|\.(whl|tar\.gz|zip)$|@ /.test(arg.value))
+      call.say(
+        'pkg.foreign',
+        /^(https?|git\+http):|:\/\//.test(arg.value) ? 'HIGH' : 'MEDIUM',
+        `${arg.text} is not a package of the index`,
+        arg,
+      )
+  }
+  for (const [at, arg] of call.args.entries()) {
+    const file = /^(-r|-c|--requirement|--constraint)$/.test(call.args[at - 1]?.value ?? '')
+      ? arg.value
+      : /^(?:--requirement=|--constraint=|-r)(.+)$/.exec(arg.value)?.[1]
+    if (file === undefined) continue
+    if (/:\/\//.test(file)) call.say('pkg.foreign', 'HIGH', `${arg.text} is a list from the network`, arg)
+    else judgeToolWords(call, [{ ...arg, value: file }])
+  }
+}
+
+export function pytest(call: Call): undefined {
+  const odd = call.args.find(
+    arg =>
+      /^(-p|-o|-c|--(override-ini|basetemp|confcutdir|rootdir|config-file|import-mode|pyargs|debug|junit-?xml|result-log|log-file|pastebin|pdb|pdbcls|trace|trace-config|cov-config|html|report-log))(=|$)/.test(
+        arg.value,
+      ) || /^-[pc]./.test(arg.value),
+  )
+  if (odd && !/^-p(no:|no)/.test(odd.value))
+    call.say('pkg.flag', 'MEDIUM', `${odd.text} changes what pytest loads or writes`, odd)
+  judgeToolWords(call, call.args)
+}

@@ -1,0 +1,71 @@
+import type { Call, Rules } from '../../call.ts'
+import { type Arg, isFlag } from '../../words/arg.ts'
+import { always, named } from '../common/build.ts'
+
+/** SQL and the like that loses data or reaches out of the database. */
+const DESTROYS =
+  /\b(drop|truncate|delete\s+from|delete|alter\s+(table|user|role|system|database)|grant|revoke|create\s+(user|role|extension|language)|update\s+\w+\s+set|shutdown|flushall|flushdb|dropdatabase|deletemany|deleteone|remove|\.drop|config\s+set|debug\s+(segfault|sleep)|slaveof|replicaof|eval|script\s+(flush|load)|module\s+load|migrate|restore|swapdb|reset|del|unlink|purge|vacuum\s+into|attach)\b/i
+
+const REACHES =
+  /\b(system|shell|copy\s[\s\S]*\b(to|from)\s+(program|stdout|')|\\!|lo_export|pg_read_file|load_file|into\s+(out|dump)file|load\s+data|xp_cmdshell|load_extension|child_process|source)\b|\b(load|run)\(|(^|\s)\.(shell|system|output|once|save|backup|import|read|load|excel|open|cd|dump|clone|archive|log)\b|\\(!|copy|o\b|w\b|i\b)|\\g\s*\|/i
+
+const READS =
+  /^\s*("|')?\s*(select|show|describe|desc|explain|\\d\w*|\\l|\\dt|\.tables|\.schema|\.databases|pragma|with|ping|info|get|keys|scan|ttl|exists|type|llen|lrange|hgetall|hget|smembers|dbsize|time|echo|version|values|table|count|find)\b/i
+
+/** Clients of databases: HIGH where the words lose data, MEDIUM otherwise. */
+export const DATABASES: Rules = {
+  ...named(
+    'psql mysql mariadb sqlite3 sqlite mongo mongosh redis-cli valkey-cli keydb-cli clickhouse-client clickhouse cqlsh cockroach duckdb influx neo4j-shell cypher-shell sqlcmd isql osql bcp sqlplus usql pgcli mycli litecli iredis arangosh couchbase-cli etcdctl memcached-tool snowsql bq-sql trino presto hive beeline spark-sql impala-shell rethinkdb dgraph surreal turso libsql rqlite',
+    client,
+  ),
+  ...named(
+    'dropdb dropuser mysqladmin pg_ctl pg_resetwal initdb pg_dropcluster pg_rewind',
+    always('HIGH', 'db.destroy', 'destroys or stops databases'),
+  ),
+  ...named('pg_dump pg_dumpall mysqldump mongodump redis-dump sqlite3_analyzer mongoexport pg_basebackup', call => {
+    const out = call.args.some(arg => /^(-f|--file|-o|--out|--result-file|-D|--tab)/.test(arg.value))
+    call.say('db.dump', out ? 'HIGH' : 'MEDIUM', `${call.name} copies a database out`)
+  }),
+  ...named(
+    'pg_restore mongorestore mysqlimport mongoimport createdb createuser reindexdb vacuumdb clusterdb',
+    always('MEDIUM', 'db.change', 'changes a database'),
+  ),
+  ...named('pg_isready pg_config', call => call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)),
+}
+
+function client(call: Call): undefined {
+  const texts = [...call.args.filter(arg => arg.value.length > 1), ...(call.feed.text ? [call.feed.text] : [])]
+  const words = call.args
+    .filter(arg => !isFlag(arg))
+    .map(arg => arg.value)
+    .join(' ')
+  let said = false
+  if (/\b(config set|script (flush|load)|debug |module load|acl |cluster |replicaof|slaveof)/i.test(words)) {
+    call.say('db.reach', 'HIGH', `${call.name} changes the server itself`)
+    said = true
+  }
+  for (const arg of texts) {
+    const value = isFlag(arg) ? arg.value.replace(/^--?[\w-]+=?/, '') : arg.value
+    if (value === '') continue
+    const fixed: Arg = { ...arg, value }
+    if (DESTROYS.test(value) && !looksLikePath(value)) {
+      call.say('db.destroy', 'HIGH', `${arg.text} changes or loses data`, arg)
+      said = true
+    } else if (REACHES.test(value)) {
+      call.say('db.reach', 'HIGH', `${arg.text} reaches out of the database`, arg)
+      said = true
+    }
+    call.secret(fixed)
+  }
+  const script = call.args.find(arg => /^(--init|-init|--load-extension|-cmd|--eval-file|-x$|--pipe)$/.test(arg.value))
+  if (script) call.say('db.reach', 'HIGH', `${script.text} runs more`, script)
+  if (said) return
+  const line = texts.filter(arg => !isFlag(arg)).map(arg => arg.value)
+  if (call.feed.piped || call.feed.file) return call.say('db.change', 'MEDIUM', `${call.name} runs what it is fed`)
+  if (line.some(word => READS.test(word))) return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
+  call.say('db.open', 'MEDIUM', `${call.name} opens a database`)
+}
+
+function looksLikePath(value: string): boolean {
+  return /^[\w./~-]+$/.test(value) && value.includes('/')
+}

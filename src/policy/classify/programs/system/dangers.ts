@@ -1,0 +1,114 @@
+import type { Rules } from '../../call.ts'
+import { always, named, wrapper } from '../common/build.ts'
+
+/** Programs that are HIGH however they are called. */
+export const DANGERS: Rules = {
+  ...named(
+    'rm unlink rmdir shred wipe srm trash trash-put trash-empty rimraf del-cli trash-cli del erase rd deltree sdelete bleachbit',
+    always('HIGH', 'file.delete', 'deletes files; leave them, or ask a person'),
+  ),
+  ...named('truncate fallocate', always('HIGH', 'file.delete', 'empties or reshapes files')),
+  ...named(
+    'chmod chown chgrp chattr setfacl chflags chcon setfattr xattr icacls cacls takeown attrib setcap restorecon semanage setsebool chsh chfn usermod install_name_tool codesign csrutil spctl',
+    always('HIGH', 'file.mode', 'changes rights or ownership'),
+  ),
+  ...named(
+    'sudo doas pkexec gosu su-exec gsudo',
+    wrapper({
+      valued: [
+        '-u',
+        '-g',
+        '-h',
+        '-p',
+        '-C',
+        '-r',
+        '-t',
+        '-T',
+        '-U',
+        '-D',
+        '-R',
+        '--user',
+        '--group',
+        '--chdir',
+        '--host',
+      ],
+      assigns: true,
+      besides: { risk: 'HIGH', code: 'escalate', text: 'runs with the rights of somebody else' },
+    }),
+  ),
+  ...named(
+    'su runuser sg newgrp setpriv capsh machinectl sudoedit visudo run0 runas kdesu gksudo please calife super dzdo',
+    always('HIGH', 'escalate', 'runs with the rights of somebody else'),
+  ),
+  ...named(
+    'unshare nsenter chroot bwrap proot fakechroot systemd-nspawn lxc-attach lxc-execute schroot pivot_root setns runc crun ctr nerdctl',
+    always('HIGH', 'escalate', 'runs in other namespaces or another root'),
+  ),
+  ...named(
+    'passwd chpasswd useradd userdel groupadd groupdel groupmod adduser deluser addgroup delgroup gpasswd vipw vigr pwconv dscl dseditgroup sysadminctl pw',
+    always('HIGH', 'system.users', 'changes accounts'),
+  ),
+  ...named(
+    'mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.f2fs mkfs.exfat mke2fs mkswap mkdosfs newfs newfs_apfs fdisk sfdisk cfdisk gdisk sgdisk parted partprobe wipefs blkdiscard hdparm sdparm nvme mdadm lvremove vgremove pvremove lvreduce lvresize pvcreate vgcreate lvcreate zpool zfs btrfs cryptsetup losetup dmsetup badblocks tune2fs resize2fs e2fsck fsck fsck.ext4 xfs_repair debugfs format diskpart diskutil hdiutil mount umount swapoff swapon mkinitcpio update-grub grub-install efibootmgr bcdedit bootcfg vssadmin wbadmin cipher chkdsk fsutil manage-bde',
+    always('HIGH', 'disk', 'changes disks or file systems'),
+  ),
+  dd: call => {
+    call.say('disk', 'HIGH', 'dd writes bytes to where of= says')
+    for (const arg of call.args) call.secret({ ...arg, value: arg.value.replace(/^(if|of)=/, '') })
+  },
+  ...named(
+    'kill pkill killall killall5 skill snice xkill taskkill tskill fuser renice kill-port fkill fkill-cli',
+    always('HIGH', 'proc.kill', "ends processes, which may be others'"),
+  ),
+  ...named(
+    'reboot shutdown halt poweroff init telinit rtcwake pm-suspend suspend logoff',
+    always('HIGH', 'system.power', 'stops the machine or the session'),
+  ),
+  ...named(
+    'at batch atrm anacron schtasks launchctl update-rc.d chkconfig rc-update insserv sc sc.exe initctl',
+    always('HIGH', 'persist', 'makes programs run by themselves'),
+  ),
+  ...named(
+    'insmod rmmod modprobe depmod kexec sysctl kldload kldunload kextload kextunload bpftool bpftrace auditctl aa-teardown aa-disable aa-complain setenforce apparmor_parser',
+    always('HIGH', 'system.kernel', 'changes the kernel or its guards'),
+  ),
+  ...named(
+    'iptables ip6tables nft ufw firewall-cmd ipset ebtables arptables pfctl netsh route tc brctl ifconfig ifup ifdown nmcli networksetup resolvectl systemd-resolve scutil ip6 iwconfig wg wg-quick openvpn hostnamectl timedatectl localectl loginctl',
+    always('HIGH', 'system.network', 'changes the network or the machine'),
+  ),
+  ...named(
+    'update-alternatives alternatives dpkg-divert ldconfig dpkg-reconfigure update-ca-certificates trust certutil security pmset defaults tccutil nvram osascript automator shortcuts dconf gsettings gconftool-2 xdg-mime xdg-settings update-desktop-database reg regedit regsvr32 rundll32 mshta wscript cscript certreq bitsadmin msiexec wmic powercfg gpupdate dism sfc installutil msbuild forfiles pcalua',
+    always('HIGH', 'system.change', 'changes the system or runs code in a roundabout way'),
+  ),
+  ...named(
+    'powershell powershell.exe pwsh pwsh.exe cmd cmd.exe command.com iex invoke-expression remove-item ri start-process set-executionpolicy stop-process stop-computer restart-computer clear-content clear-disk format-volume invoke-webrequest iwr invoke-restmethod irm new-service net net1 setx systemsetup tmutil wsl wevtutil',
+    always('HIGH', 'other-os', "runs another system's shell"),
+  ),
+  ...named(
+    'sponge patchelf ex ed vi vim nvim view rvim vimdiff nano pico emacs emacsclient joe micro mcedit kak hx helix',
+    always('HIGH', 'editor', 'edits files or runs commands from inside an editor; use the Edit tool'),
+  ),
+  ...named('m4 pic groff troff nroff eqn tbl refer soelim bc dc gnuplot octave maxima gp gap genius', call => {
+    const loose = call.feed.text !== undefined || call.feed.piped || call.args.length > 0
+    call.say('interpreter.odd', loose ? 'HIGH' : 'MEDIUM', `${call.name} can run commands from its input`)
+  }),
+  ...named(
+    'gdb lldb ptrace reptyr dtrace gcore radare2 r2 frida rizin',
+    always('HIGH', 'debugger', 'runs and changes programs from the inside'),
+  ),
+  ...named('expect autoexpect tclsh wish slsh scsh', always('HIGH', 'interpreter.odd', 'runs commands of a script')),
+  ...named('history fc', call => {
+    if (call.args.some(arg => /^-[cdwas]/.test(arg.value)) || call.name === 'fc')
+      call.say('history', 'HIGH', 'it changes the history or runs from it')
+    else call.say('path.history', 'MEDIUM', 'it shows what a person typed before')
+  }),
+  ...named('enable', always('HIGH', 'shell.extend', 'loads code into the shell')),
+  ...named('bind complete compopt', always('MEDIUM', 'shell.extend', 'changes how the shell reads')),
+  ...named(
+    'logger wall write mesg sendmail mail mailx mutt s-nail msmtp swaks ssmtp pbcopy xclip xsel wl-copy clip notify-send',
+    call => {
+      const fed = call.feed.file !== undefined || call.feed.piped || call.args.some(arg => arg.substituted)
+      call.say('net.message', fed ? 'HIGH' : 'MEDIUM', `${call.name} hands text to others`)
+    },
+  ),
+}

@@ -1,0 +1,278 @@
+import type { Piece } from '../../domain/assessment.ts'
+import { type Fence, placeOf } from '../paths/place.ts'
+import { parseShell, unread } from '../shell/parse.ts'
+import { mayBeSlow } from '../shell/precheck.ts'
+import type { Node, Reading, Redirect, Script, Word } from '../shell/tree.ts'
+import type { Call, Feed } from './call.ts'
+import { judgeAssignment } from './effects/environment.ts'
+import { judgeFile, judgeSecret } from './effects/judge-file.ts'
+import { judgeRedirect } from './effects/redirects.ts'
+import { callsItselfApart } from './fork-bomb.ts'
+import { judgeCall, runsWhenEvaluated } from './judge-call.ts'
+import { add, child, childOf, point } from './pieces.ts'
+import { type Arg, HOLE } from './words/arg.ts'
+import { expandWord, expandWords } from './words/expand.ts'
+import { childScope, noteSetters, type Scope } from './words/scope.ts'
+import { bind, textOf } from './words/values.ts'
+
+/** Wrappers in wrappers, scripts in scripts: nobody writes more, and whoever does hides something. */
+const MAX_DEPTH = 8
+/** Commands looked at in all, loops counted by their values. */
+const MAX_COMMANDS = 2_000
+/** Values of a loop that are walked one by one; with more, the variable is unknown. */
+const MAX_ROUNDS = 8
+
+const NO_FEED: Feed = { piped: false }
+
+/** Where a walk stands. */
+interface Spot {
+  piece: Piece
+  scope: Scope
+  feed: Feed
+  depth: number
+}
+
+/** Visits every command that a script can run and collects what the rules say about each. */
+export class Walk {
+  readonly #fence: Fence
+  readonly #source: string
+  /** Shared with the walks of nested texts. */
+  readonly #budget: { commands: number }
+
+  constructor(source: string, fence: Fence, budget = { commands: 0 }) {
+    this.#source = source
+    this.#fence = fence
+    this.#budget = budget
+  }
+
+  /** The piece for a whole reading. */
+  reading({ script, errors }: Reading, scope: Scope): Piece {
+    const piece: Piece = { text: this.#source, risk: 'LOW', at: script.at, reasons: [], pieces: [] }
+    this.#script({ script, errors }, { piece, scope, feed: NO_FEED, depth: 0 })
+    return piece
+  }
+
+  #script({ script, errors }: Reading, spot: Spot): undefined {
+    for (const { message, at } of errors.slice(0, 3))
+      add(spot.piece, { code: 'shell.unreadable', risk: 'HIGH', text: `it cannot be read: ${message}`, at })
+    noteSetters(script, spot.scope)
+    this.#nodes(script.body, spot)
+  }
+
+  #nodes(nodes: readonly Node[], spot: Spot): undefined {
+    for (const node of nodes) this.#node(node, spot)
+  }
+
+  #node(node: Node, spot: Spot): undefined {
+    switch (node.is) {
+      case 'command':
+        return this.#command(node, spot)
+      case 'pipeline': {
+        const piece = child(spot.piece, node, this.#source.slice(node.at[0], node.at[1]))
+        piece.piped = true
+        for (const [place, part] of node.parts.entries()) {
+          const feed = place === 0 ? spot.feed : { piped: true }
+          this.#node(part, { ...spot, piece, feed, scope: childScope(spot.scope) })
+        }
+        return
+      }
+      case 'group': {
+        const feed = this.#redirects(node.redirects, spot)
+        this.#words(node.words, spot)
+        for (const { value, text, at } of expandWords(node.words, spot.scope))
+          if (runsWhenEvaluated(value))
+            add(spot.piece, {
+              code: 'shell.arithmetic',
+              risk: 'HIGH',
+              text: `${text} runs a command when it is evaluated`,
+              at,
+            })
+        const scope = node.apart ? childScope(spot.scope) : spot.scope
+        return this.#nodes(node.body, { ...spot, feed, scope })
+      }
+      case 'loop':
+        return this.#loop(node, spot)
+      case 'function':
+        return this.#function(node, spot)
+    }
+  }
+
+  #loop(node: Extract<Node, { is: 'loop' }>, spot: Spot): undefined {
+    this.#words(node.words ?? [], spot)
+    const { scope } = spot
+    const values = node.words === undefined ? undefined : expandWords(node.words, scope)
+    const followable = values?.every(one => one.known && one.secret === undefined) && !scope.unknown.has(node.name)
+    if (!values || !followable || values.length > MAX_ROUNDS) {
+      scope.unknown.add(node.name)
+      return this.#nodes(node.body, spot)
+    }
+    for (const one of values) {
+      scope.values.set(node.name, { value: one.value, glob: one.glob })
+      this.#nodes(node.body, spot)
+    }
+    if (values.length !== 1) scope.unknown.add(node.name)
+  }
+
+  #function(node: Extract<Node, { is: 'function' }>, spot: Spot): undefined {
+    spot.scope.functions.add(node.name)
+    const piece = child(spot.piece, node, `function ${node.name}`)
+    if (callsItselfApart(node.body, node.name, false))
+      add(piece, {
+        code: 'proc.bomb',
+        risk: 'HIGH',
+        text: `${node.name} starts copies of itself without end`,
+        at: node.at,
+      })
+    const scope = childScope(spot.scope)
+    scope.unknown = new Set([...scope.unknown, ...scope.values.keys()])
+    // It may be called from anywhere, so nothing is known about where it runs or what stands in its variables.
+    this.#nodes(node.body, { ...spot, piece, scope })
+  }
+
+  /** Words that are no command: what is substituted in them runs all the same. */
+  #words(words: readonly Word[], spot: Spot): undefined {
+    for (const word of words) this.#bits(word, spot)
+  }
+
+  #bits(word: Word, spot: Spot): undefined {
+    for (const bit of word.bits) {
+      if (bit.is === 'substitution') this.#substitution(bit.script, word, spot)
+      else if (bit.is === 'variable' || bit.is === 'brace' || bit.is === 'arithmetic') this.#words(bit.inner, spot)
+    }
+  }
+
+  #substitution(script: Script, word: Word, spot: Spot): undefined {
+    const piece = child(spot.piece, script, this.#slice(script, word))
+    this.#nodes(script.body, { piece, scope: childScope(spot.scope), feed: NO_FEED, depth: spot.depth })
+  }
+
+  #slice(script: Script, word: Word): string {
+    const text = this.#source.slice(script.at[0], script.at[1])
+    return text === '' ? word.text : text
+  }
+
+  #redirects(redirects: readonly Redirect[], spot: Spot): Feed {
+    let { feed } = spot
+    for (const one of redirects) {
+      if (one.target) this.#bits(one.target, spot)
+      if (one.body) this.#bits(one.body, spot)
+      const target = one.target && expandWord(one.target, spot.scope)
+      const body = one.body && textOf(one.body, spot.scope)
+      judgeRedirect(
+        { redirect: one, targets: target ?? [] },
+        { ...spot, fence: this.#fence, add: reason => add(spot.piece, reason) },
+      )
+      if (body) feed = { piped: false, text: body }
+      else if (one.op === '<' && target?.[0]) feed = { piped: false, file: target[0] }
+    }
+    return feed
+  }
+
+  #command(node: Extract<Node, { is: 'command' }>, outer: Spot): undefined {
+    if (this.#budget.commands > MAX_COMMANDS) return
+    const piece = child(outer.piece, node, this.#source.slice(node.at[0], node.at[1]))
+    const spot = { ...outer, piece }
+    if (++this.#budget.commands > MAX_COMMANDS)
+      return add(piece, {
+        code: 'shell.too-many',
+        risk: 'HIGH',
+        text: `more than ${MAX_COMMANDS} commands`,
+        at: node.at,
+      })
+    for (const one of node.assigns) {
+      if (one.value) this.#bits(one.value, spot)
+      this.#words(one.inner, spot)
+      const value = one.value && textOf(one.value, spot.scope)
+      const alone = node.words.length === 0
+      judgeAssignment({ name: one.name, value, at: one.at, alone }, reason => add(piece, reason))
+      if (alone) bind(one.name, one.append ? undefined : value, spot.scope)
+    }
+    this.#words(node.words, spot)
+    const feed = this.#redirects(node.redirects, spot)
+    const args = expandWords(node.words, spot.scope)
+    if (args.length > 0) this.#run(args, { ...spot, feed })
+  }
+
+  /** Judges expanded words as a command; wrappers come back here with what they run. */
+  #run(args: readonly Arg[], spot: Spot): undefined {
+    const [head, ...rest] = args
+    if (head === undefined) return
+    if (head.value === '!') return this.#run(rest, spot)
+    const set = spot.depth > 0 ? /^([A-Za-z_]\w*)=(.*)$/s.exec(head.value) : null
+    if (set) {
+      // Most wrappers would look for a program of that name; a shell behind one of them would not.
+      const value = { ...head, value: set[2] ?? '' }
+      judgeAssignment({ name: set[1] ?? '', value, at: head.at, alone: false }, reason => add(spot.piece, reason))
+      return this.#run(rest, { ...spot, depth: spot.depth + 1 })
+    }
+    if (spot.depth > MAX_DEPTH)
+      return add(spot.piece, {
+        code: 'wrapper.deep',
+        risk: 'HIGH',
+        text: `commands in commands, more than ${MAX_DEPTH} deep`,
+        at: head.at,
+      })
+    spot.piece.argv = args.map(arg => arg.value)
+    const call: Call = {
+      name: '',
+      head,
+      args: rest,
+      feed: spot.feed,
+      scope: spot.scope,
+      fence: this.#fence,
+      say: (code, risk, text, at = head) => add(spot.piece, { code, risk, text, at: at.at }),
+      path: (arg, access) =>
+        judgeFile(arg, access, { scope: spot.scope, fence: this.#fence, add: reason => add(spot.piece, reason) }),
+      secret: arg =>
+        judgeSecret(arg, { scope: spot.scope, fence: this.#fence, add: reason => add(spot.piece, reason) }),
+      set: (name, value, at) => {
+        judgeAssignment({ name, value, at: at.at, alone: true }, reason => add(spot.piece, reason))
+        bind(name, value, spot.scope)
+      },
+      move: path => {
+        const place = placeOf(path, spot.scope.cwd ?? this.#fence.boundary, this.#fence)
+        spot.scope.cwd = place.where === 'strange' ? undefined : place.path
+        if (place.where !== 'inside')
+          add(spot.piece, { code: 'cwd.outside', risk: 'MEDIUM', text: `${path} is outside the project`, at: head.at })
+      },
+      run: inner => {
+        const first = inner[0]
+        if (first === undefined) return
+        const piece = childOf(spot.piece, {
+          text: inner.map(one => one.value.replaceAll(HOLE, '…')).join(' '),
+          at: first.at,
+        })
+        piece.derived = true
+        this.#run(inner, { ...spot, piece, depth: spot.depth + 1 })
+      },
+      shell: script => this.#nested(script, spot),
+    }
+    judgeCall(call)
+  }
+
+  /** A text that a shell will read: read it now, unless part of it is known only later. */
+  #nested(script: Arg, spot: Spot): undefined {
+    const { value, at } = script
+    if (!script.known)
+      return add(spot.piece, {
+        code: 'shell.unknown-text',
+        risk: 'HIGH',
+        text: 'a shell reads a text that is known only when it runs',
+        at,
+      })
+    if (spot.depth >= MAX_DEPTH)
+      return add(spot.piece, {
+        code: 'wrapper.deep',
+        risk: 'HIGH',
+        text: `commands in commands, more than ${MAX_DEPTH} deep`,
+        at,
+      })
+    const reading = mayBeSlow(value) ? unread(value, 'a text for a nested shell is too long') : parseShell(value)
+    const piece = childOf(spot.piece, { text: value, at })
+    piece.derived = true
+    const walk = new Walk(value, this.#fence, this.#budget)
+    walk.#script(reading, { ...spot, piece, depth: spot.depth + 1 })
+    // Offsets of a nested text mean that text: what is said about it points at the word that holds it.
+    point(piece, at)
+  }
+}

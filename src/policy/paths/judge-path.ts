@@ -1,0 +1,55 @@
+import type { Reason } from '../../domain/assessment.ts'
+import { type Fence, placeOf } from './place.ts'
+import { isHistory, secretPart } from './secret-files.ts'
+import { steeringOf } from './steering-files.ts'
+
+/** What a tool or program does to a path. */
+export type Access = 'read' | 'write'
+
+/** The risk of one path. Reads are LOW anywhere but at secrets; writes are LOW only in the safe folders of the project. */
+export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: string; fence: Fence }): Reason {
+  const place = placeOf(path, cwd, fence)
+  const real = place.where === 'strange' ? path.replace(/\\/g, '/') : place.path
+  const secret = secretPart(real) ?? secretPart(path.replace(/\\/g, '/'))
+  if (secret !== undefined)
+    return { code: 'path.secret', risk: 'HIGH', text: `${path} holds secrets${secret === path ? '' : ` (${secret})`}` }
+  if (access === 'read') return judgeRead(path, real, place.where === 'strange' ? place.why : undefined)
+  const steering = steeringOf(real)
+  if (steering && (steering.risk === 'HIGH' || place.where === 'inside'))
+    return { code: steering.code, risk: steering.risk, text: `${path}: ${steering.why}` }
+  if (place.where === 'strange')
+    return {
+      code: 'path.strange',
+      risk: place.lost ? 'HIGH' : 'MEDIUM',
+      text: `the path ${path} is strange: ${place.why}`,
+    }
+  if (place.where === 'outside')
+    return { code: 'path.outside', risk: 'HIGH', text: `${place.path} is outside the project` }
+  if (tooWide(fence))
+    return { code: 'write.wide', risk: 'MEDIUM', text: 'the project is a whole home directory, or holds one' }
+  if (isSafe(place.relative, fence.safe))
+    return { code: 'write.safe', risk: 'LOW', text: `${path} is in a folder for code` }
+  return { code: 'write.project', risk: 'MEDIUM', text: `${path} is in the project but not in a folder for code` }
+}
+
+function judgeRead(path: string, real: string, strange: string | undefined): Reason {
+  if (strange !== undefined)
+    return { code: 'path.strange', risk: 'MEDIUM', text: `the path ${path} is strange: ${strange}` }
+  if (isHistory(real)) return { code: 'path.history', risk: 'MEDIUM', text: `${path} is what a person typed before` }
+  if (/^\/dev\/(sd|hd|vd|xvd|nvme|disk|rdisk|mapper|dm-|mem|port|loop|input|video|snd)/.test(real))
+    return { code: 'path.device', risk: 'HIGH', text: `${path} is a raw device` }
+  if (/^\/dev\/(tcp|udp)\//.test(real)) return { code: 'net.raw', risk: 'HIGH', text: `${path} opens a connection` }
+  return { code: 'read', risk: 'LOW', text: `reads ${path}` }
+}
+
+function isSafe(relativePath: string, safe: readonly string[]): boolean {
+  return safe.some(folder => {
+    const wanted = folder.replace(/^\.?\/+|\/+$/g, '')
+    return wanted !== '' && (relativePath === wanted || relativePath.startsWith(`${wanted}/`))
+  })
+}
+
+/** A project that is a whole home directory, or holds one: being inside says nothing. */
+function tooWide({ boundary, home }: Fence): boolean {
+  return home === boundary || home.startsWith(boundary.endsWith('/') ? boundary : `${boundary}/`)
+}

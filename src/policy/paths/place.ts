@@ -1,0 +1,77 @@
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { secretPart } from './secret-files.ts'
+
+/** What a path is measured against. */
+export interface Fence {
+  /** Real path of the project, or of the task's worktree when it has one: nothing outside it is ours. */
+  boundary: string
+  home: string
+  /** Folders, relative to the boundary, in which a write is LOW. */
+  safe: readonly string[]
+  /** The path with every link followed, the part that does not exist yet included; `undefined` when it cannot be told. */
+  realPath: (path: string) => string | undefined
+}
+
+export type Place =
+  | { where: 'inside'; path: string; relative: string }
+  | { where: 'outside'; path: string }
+  /** Spelled so that the agent may read it differently, or (`lost`) leading nowhere that can be told. */
+  | { where: 'strange'; why: string; lost?: true }
+
+/** Follows a path as the system would and says on which side of the fence it ends. */
+export function placeOf(path: string, cwd: string, fence: Fence): Place {
+  const strange = strangeSpelling(path)
+  if (strange) return { where: 'strange', why: strange }
+  const spelled = expandHome(path, fence.home)
+  const real = fence.realPath(resolve(cwd, spelled))
+  // "link/.." is the link's own folder to a program that tidies paths and the target's parent to the system: both must hold.
+  const walked = spelled.includes('..') ? walk(spelled, cwd, fence) : real
+  if (real === undefined || walked === undefined)
+    return { where: 'strange', why: 'it cannot be told where it leads', lost: true }
+  const outside = [real, walked].filter(one => !isInside(one, fence.boundary))
+  const worst = outside.find(one => secretPart(one) !== undefined) ?? outside[0]
+  if (worst !== undefined) return { where: 'outside', path: worst }
+  if (real !== walked) return { where: 'strange', why: 'it can be read in two ways', lost: true }
+  return { where: 'inside', path: real, relative: relative(fence.boundary, real) }
+}
+
+/** Step by step as the system does it: each `..` leaves the folder that the path before it really leads to. */
+function walk(path: string, cwd: string, { realPath }: Fence): string | undefined {
+  let here: string | undefined = isAbsolute(path) ? '/' : cwd
+  for (const step of path.split('/')) {
+    if (here === undefined) return undefined
+    if (step === '..') here = parentOf(realPath(here))
+    else if (step !== '' && step !== '.') here = join(here, step)
+  }
+  return here === undefined ? undefined : realPath(here)
+}
+
+function parentOf(real: string | undefined): string | undefined {
+  return real === undefined ? undefined : dirname(real)
+}
+
+/** Whether `path` is `folder` or lies in it; both absolute. A sibling that begins with the folder's name does not. */
+export function isInside(path: string, folder: string): boolean {
+  if (path === folder) return true
+  if (!path.includes(`${sep}..`)) return path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
+  const step = relative(folder, path)
+  return step === '' || (step !== '..' && !step.startsWith(`..${sep}`) && !isAbsolute(step))
+}
+
+function expandHome(path: string, home: string): string {
+  if (path === '~' || path === '$HOME' || path === '${HOME}') return home
+  const rest = /^(?:~|\$HOME|\$\{HOME\})\/(.*)$/s.exec(path)?.[1]
+  return rest === undefined ? path : join(home, rest)
+}
+
+/** The agent trims, expands and converts paths by rules of its own; where ours could differ, nothing is taken for granted. */
+function strangeSpelling(path: string): string | undefined {
+  if (path === '') return 'it is empty'
+  if (/[\0-\x1f\x7f]/.test(path)) return 'it holds a control character'
+  if (path.trim() !== path) return 'it begins or ends with a space'
+  if (path.includes('\\')) return 'it holds a backslash'
+  if (/^~[^/]/.test(path)) return "it names another user's home"
+  if (/\$(?!HOME\b|\{HOME\})[A-Za-z_{(]|%[A-Za-z_]+%/.test(path)) return 'it holds a variable'
+  if (/^[a-z][a-z+.-]*:(\/\/|[^/])/i.test(path)) return 'it is an address or names a drive'
+  return undefined
+}

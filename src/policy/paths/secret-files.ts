@@ -1,0 +1,124 @@
+import { foldName } from './fold-name.ts'
+import { fitsPattern } from './wildcard.ts'
+
+/** Files that hold secrets, by name alone, wherever they lie. */
+const SECRET_NAMES: RegExp[] = [
+  /^\.env($|[.\-_~])/,
+  /^\.envrc$/,
+  /^(prod|production|staging|local|dev)\.env$/,
+  /\.(pem|key|p12|pfx|p8|ppk|jks|keystore|kdbx|kdb|ovpn|gpg|keychain|keychain-db|tfstate|mobileprovision)$/,
+  /\.tfstate\.backup$/,
+  /^id_(rsa|dsa|ecdsa|ed25519|xmss)(_sk)?($|[._-](?!pub$))/,
+  /^ssh_host_.*_key$/,
+  /^(\.netrc|_netrc|\.npmrc|\.yarnrc\.yml|\.pypirc|\.pgpass|\.my\.cnf|\.mylogin\.cnf|\.git-credentials|\.htpasswd|\.dockercfg|\.s3cfg|\.boto|\.vault-token|\.terraformrc|\.fly\.toml|\.erlang\.cookie|\.databrickscfg|\.passwd-s3fs|\.smbcredentials)$/,
+  /^\.?(credentials?|secrets?|passwords?|tokens?|apikeys?|api[-_]keys?)(\.(json|ya?ml|toml|ini|txt|csv|xml|properties|enc|cfg|conf|db))?$/,
+  /^(service[-_]?account|client[-_]?secrets?|gcp[-_]?key|application_default_credentials|firebase-adminsdk).*\.json$/,
+  /^(.*[-_.])?(credentials?|secrets?)\.(json|ya?ml|toml|ini|env|enc)$/,
+  /^(master\.key|auth\.json|auth\.toml|hosts\.yml|keyfile|login\.keychain.*|cookies\.sqlite|logins\.json|key[34]\.db|wallet\.dat)$/,
+  /^(shadow|gshadow|shadow-|master\.passwd|sudoers|krb5\.keytab|opasswd)$/,
+]
+
+/** Templates that are meant to be shared. */
+const EXAMPLES = /[._-](example|examples|sample|template|tmpl|dist|defaults?|schema|vault\.example)(\.\w+)?$/
+
+/** Folders whose content is secret. */
+const SECRET_FOLDERS = new Set([
+  '.ssh',
+  '.gnupg',
+  '.aws',
+  '.azure',
+  '.kube',
+  '.gcloud',
+  '.password-store',
+  '.oci',
+  '.1password',
+  '.op',
+  'keychains',
+  '.secrets',
+  '.vault',
+  '.doctl',
+  '.linode-cli',
+  '.chef',
+  '.minikube',
+])
+/** The same, two folders deep. */
+const SECRET_PAIRS =
+  /\/(\.config\/(gcloud|gh|op|hub|doctl|rclone|heroku|stripe|netlify|sops|age|containers)|\.local\/share\/(keyrings|code-server)|\.docker\/config\.json|\.cargo\/credentials(\.toml)?|\.gem\/credentials|\.m2\/settings(-security)?\.xml|\.gradle\/gradle\.properties|\.claude\/\.credentials\.json|\.claude\.json|\.codex\/auth\.json|\.gemini\/oauth_creds\.json|\.perpetualcc\/run|\.terraform\.d\/credentials\.tfrc\.json|\.mozilla\/firefox|\.config\/(google-chrome|chromium|bravesoftware)|var\/run\/secrets|run\/secrets|proc\/[^/]+\/(environ|mem|maps)|proc\/kcore|etc\/ssl\/private|etc\/sudoers\.d|dev\/(mem|kmem)|library\/(cookies|keychains))(\/|$)/
+
+/** What a person typed before: often a password. */
+const HISTORY =
+  /^\.(bash|zsh|sh|fish|node_repl|python|psql|mysql|sqlite|irb|rediscli|lesshst|viminfo|mongo)_?(history|hst)?$/
+
+/** Which part of an absolute path makes it a secret; `undefined` when none does. */
+export function secretPart(path: string): string | undefined {
+  const parts = path.split('/').filter(part => part !== '')
+  const folded = parts.map(foldName)
+  for (const [place, name] of folded.entries()) {
+    const last = place === folded.length - 1
+    if (SECRET_FOLDERS.has(name) && !isPublic(folded.slice(place + 1))) return parts[place]
+    if (last && isSecretName(name)) return parts[place]
+  }
+  return SECRET_PAIRS.test(`/${folded.join('/')}`) ? parts.at(-1) : undefined
+}
+
+/** Whether a file of this (folded) name is a secret. */
+function isSecretName(name: string): boolean {
+  if (EXAMPLES.test(name)) return false
+  return SECRET_NAMES.some(shape => shape.test(name))
+}
+
+/** Whether a path is what a shell or another prompt remembers of its person. */
+export function isHistory(path: string): boolean {
+  const name = foldName(path.slice(path.lastIndexOf('/') + 1))
+  return HISTORY.test(name) && /history|hst|info/.test(name)
+}
+
+/** In `.ssh`: public keys, and the list of hosts. */
+function isPublic(rest: string[]): boolean {
+  const name = rest.at(-1)
+  return name?.endsWith('.pub') === true
+}
+
+/** Names to try a pattern against: does `.en?` or `id_*` find a secret? */
+const SAMPLES = [
+  '.env',
+  '.env.local',
+  '.env.production',
+  '.netrc',
+  '.npmrc',
+  '.pypirc',
+  '.pgpass',
+  '.git-credentials',
+  '.ssh',
+  '.aws',
+  '.gnupg',
+  '.kube',
+]
+const PLAIN_SAMPLES = [
+  'id_rsa',
+  'id_ed25519',
+  'server.pem',
+  'private.key',
+  'credentials.json',
+  'service-account.json',
+  'shadow',
+  'secrets.yml',
+  'prod.env',
+]
+
+const MAX_PATTERN = 128
+
+/** Whether a shell pattern is written so that it finds secrets. `*` alone and `*.json` are everyday and do not count. */
+export function globFindsSecret(pattern: string): boolean {
+  for (const part of pattern.toLowerCase().split('/')) {
+    if (!/[*?[]/.test(part)) continue
+    const letters = part.replace(/\[[^\]]*\]|[*?]/g, '')
+    // Nobody writes such a pattern by hand.
+    if (part.length > MAX_PATTERN) return true
+    if (part.startsWith('.') || /^[[?]/.test(part)) if (SAMPLES.some(name => fitsPattern(part, name))) return true
+    const telling = letters.length >= 2 && !/^\.(json|ya?ml|txt|toml)$/.test(letters) && !/^[a-z]$/.test(letters)
+    if (telling && PLAIN_SAMPLES.some(name => fitsPattern(part, name))) return true
+    if (/[?[]/.test(part) && letters.length >= 1 && PLAIN_SAMPLES.some(name => fitsPattern(part, name))) return true
+  }
+  return false
+}

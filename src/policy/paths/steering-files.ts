@@ -1,0 +1,68 @@
+import { foldName } from './fold-name.ts'
+
+export interface Steering {
+  code: 'path.guard' | 'path.git' | 'path.startup' | 'path.hook' | 'path.ci' | 'path.tool-config'
+  risk: 'MEDIUM' | 'HIGH'
+  why: string
+}
+
+const GUARD: Steering = { code: 'path.guard', risk: 'HIGH', why: 'it steers the agent or its guard' }
+const GIT: Steering = { code: 'path.git', risk: 'HIGH', why: "it is git's own: hooks and settings there run programs" }
+const STARTUP: Steering = {
+  code: 'path.startup',
+  risk: 'HIGH',
+  why: 'it runs by itself when a shell, login or editor starts',
+}
+const HOOK: Steering = { code: 'path.hook', risk: 'HIGH', why: 'it is run by other programs without being asked for' }
+const CI: Steering = { code: 'path.ci', risk: 'MEDIUM', why: 'it runs elsewhere with secrets at hand' }
+const TOOL: Steering = {
+  code: 'path.tool-config',
+  risk: 'HIGH',
+  why: 'it says where packages come from or which programs run',
+}
+
+/** Patterns on the whole path, folded, beginning with a slash. The first that fits counts. */
+const STEERING: [RegExp, Steering][] = [
+  [/\/\.perpetualcc(\.toml|\/)?/, GUARD],
+  [
+    /\/\.(claude|codex|gemini|cursor|windsurf|continue|aider|copilot|opencode)\/(settings.*|hooks(\/.*|\.json)?|config\..*|\.credentials.*|commands\/.*|agents\/.*|plugins\/.*|skills\/.*|rules\/.*|mcp\.json)$/,
+    GUARD,
+  ],
+  [/\/(\.mcp\.json|\.claude\.json|\.cursorrules|\.aider\.conf\.yml|managed-settings\.json)$/, GUARD],
+  [/\/\.git(\/|$)/, GIT],
+  [/\/git~\d+(\/|$)/, GIT],
+  [/\/\.(gitconfig|gitmodules|gitattributes)$/, GIT],
+  [/\/\.config\/git\//, GIT],
+  [/\/\.(husky|githooks|git-hooks)(\/|$)/, HOOK],
+  [/\/\.(bash|zsh|k|tc|c|da|fi)?sh(rc|env)$/, STARTUP],
+  [
+    /\/\.(bash_profile|bash_login|bash_logout|bash_aliases|zprofile|zlogin|zlogout|zshenv|profile|login|logout|inputrc|xprofile|xinitrc|xsession|xsessionrc|pam_environment|vimrc|exrc|nanorc|emacs|tmux\.conf|screenrc|gdbinit|lldbinit|pythonrc|pythonstartup|irbrc|pryrc|psqlrc|sqliterc|rprofile|curlrc|wgetrc|lesskey|ackrc|direnvrc|hushlogin|envrc)$/,
+    STARTUP,
+  ],
+  [
+    /\/(\.config\/(fish|autostart|systemd|nvim|environment\.d|direnv)|\.local\/(bin|share\/(applications|systemd))|\.emacs\.d|\.vim|\.oh-my-zsh|library\/launch(agents|daemons)|\.config\/upstart)\//,
+    STARTUP,
+  ],
+  [/\/(crontab|cron\.(d|daily|hourly|weekly|monthly)(\/.*)?|authorized_keys2?|rc\.local|ld\.so\.preload)$/, STARTUP],
+  [/\/\.vscode\/(tasks|settings|launch|extensions)\.json$/, HOOK],
+  [/\/\.idea\/(runconfigurations\/.*|workspace\.xml|externaldependencies\.xml)$/, HOOK],
+  [/\/\.devcontainer(\/|\.json$)/, HOOK],
+  [/\/(lefthook\.ya?ml|\.lefthook\.ya?ml|\.pre-commit-config\.yaml|\.lintstagedrc.*)$/, CI],
+  [/\/\.(npmrc|yarnrc|yarnrc\.yml|pnpmrc|pypirc|condarc|gemrc|bowerrc)$/, TOOL],
+  [
+    /\/(\.pnpmfile\.cjs|pip\.conf|pip\.ini|\.cargo\/config(\.toml)?|\.yarn\/(plugins|releases)\/.*|sitecustomize\.py|usercustomize\.py|[^/]*\.pth)$/,
+    TOOL,
+  ],
+  [/\/\.github\/(workflows|actions)\//, CI],
+  [
+    /\/(\.gitlab-ci\.ya?ml|\.travis\.yml|jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|\.drone\.yml|cloudbuild\.ya?ml|appveyor\.yml|\.circleci\/.*|\.buildkite\/.*|\.teamcity\/.*|\.woodpecker.*|buildspec\.ya?ml|codeowners|dependabot\.ya?ml|renovate\.json5?)$/,
+    CI,
+  ],
+]
+
+/** Whether writing this file steers programs that run later; `undefined` when it is an ordinary file. */
+export function steeringOf(path: string): Steering | undefined {
+  const folded = `/${path.split('/').filter(Boolean).map(foldName).join('/')}`
+  for (const [shape, steering] of STEERING) if (shape.test(folded)) return steering
+  return undefined
+}

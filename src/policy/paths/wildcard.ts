@@ -1,0 +1,48 @@
+/**
+ * Whether a text fits a shell pattern with `*`, `?` and `[…]`. Written out instead of made into a regular expression: a
+ * pattern comes from the command, and one like `*a*a*a*a` would keep an expression busy for years.
+ */
+export function fitsPattern(pattern: string, text: string): boolean {
+  let [at, from, star, mark] = [0, 0, -1, 0]
+  while (from < text.length) {
+    const width = stepWidth(pattern, at, text[from] ?? '')
+    if (pattern[at] === '*') {
+      star = at++
+      mark = from
+    } else if (width > 0) {
+      at += width
+      from++
+    } else if (star >= 0) {
+      at = star + 1
+      from = ++mark
+    } else return false
+  }
+  while (pattern[at] === '*') at++
+  return at >= pattern.length
+}
+
+/** How many characters of the pattern stand for this one letter; 0 when they do not. */
+function stepWidth(pattern: string, at: number, letter: string): number {
+  const sign = pattern[at]
+  if (sign === '?') return 1
+  if (sign === '[') {
+    const end = pattern.indexOf(']', at + 2)
+    if (end < 0) return letter === '[' ? 1 : 0
+    return inClass(pattern.slice(at + 1, end), letter) ? end - at + 1 : 0
+  }
+  return sign === letter && sign !== '*' ? 1 : 0
+}
+
+function inClass(content: string, letter: string): boolean {
+  const negated = content.startsWith('!') || content.startsWith('^')
+  const letters = negated ? content.slice(1) : content
+  let found = false
+  for (let index = 0; index < letters.length; index++) {
+    const low = letters[index] ?? ''
+    const ranged = letters[index + 1] === '-' && index + 2 < letters.length
+    const high = ranged ? (letters[index + 2] ?? '') : low
+    if (letter >= low && letter <= high) found = true
+    if (ranged) index += 2
+  }
+  return found !== negated
+}

@@ -1,0 +1,54 @@
+import { judgePermission } from '../../brain/rules/permission.ts'
+import type { Assessment } from '../../domain/assessment.ts'
+import type { Request } from '../../domain/session.ts'
+import { precedents } from '../../human/precedents.ts'
+import { rulesFromAllowedTools } from '../../policy/verdict/allowed-tools.ts'
+import { type Decision, decide } from '../../policy/verdict/decide.ts'
+import type { Parts, Run } from '../run.ts'
+
+export interface Judgement {
+  decision: Decision
+  /** Absent when the policy itself failed. */
+  assessment?: Assessment
+}
+
+/** Where policy and brain meet: what the request is, and what is to be done with it. Whatever fails on the way is a refusal. */
+export async function judge(
+  request: Request,
+  signal: AbortSignal,
+  { run, parts }: { run: Run; parts: Parts },
+): Promise<Judgement> {
+  const { policy } = run
+  try {
+    const { project, home, safeDirectories } = policy
+    const { tool, input, cwd } = request
+    const assessment = await parts.policy.classify({ tool, input, cwd, project, home, safeDirectories })
+    const decision = await decide(
+      assessment,
+      {
+        tool,
+        blocked: policy.blocked,
+        rules: [...(await policy.rules()), ...rulesFromAllowedTools(policy.allowedTools, request, assessment)],
+        autoApproveLow: policy.autoApproveLow,
+        threshold: policy.threshold,
+        precedent: asked => precedents(parts.store).find(project, tool, asked),
+        opinion: judgePermission,
+        attached: parts.terminals.isAttached(run.id),
+        unattendedHigh: policy.unattendedHigh,
+      },
+      signal,
+    )
+    return { assessment, decision }
+  } catch (error) {
+    run.log.error({ error, tool: request.tool }, 'the policy failed')
+    return { decision: FAILED }
+  }
+}
+
+const FAILED: Decision = {
+  verdict: 'deny',
+  risk: 'HIGH',
+  reason: 'the policy failed on it; go on another way, or leave it and say so in your report',
+  confidence: 1,
+  by: 'policy',
+}

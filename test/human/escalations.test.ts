@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { AppError } from '../../src/base/errors.ts'
+import type { NewEscalation } from '../../src/domain/escalation.ts'
+import { openEscalations } from '../../src/human/escalations.ts'
+import { precedents } from '../../src/human/precedents.ts'
+import { openStore } from '../../src/store/open.ts'
+import { DATABASES } from '../store/databases.ts'
+import { tempDir } from '../support/world.ts'
+import { assessed } from './assessed.ts'
+
+const [database] = DATABASES
+if (!database) throw new Error('there is a database')
+
+test('the same request of one session is one row with a count and its newest call', async t => {
+  let now = 100
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock: { now: () => now } })
+  assert.equal(await escalations.record(entry()), 1)
+  now = 200
+  assert.equal(await escalations.record(entry({ call_id: 'c-2' })), 1)
+  assert.equal(await escalations.record(entry({ session_id: 's-2' })), 2, 'another session is another row')
+  assert.equal(await escalations.record(entry({ normalised: 'Bash touch b' })), 3, 'another command as well')
+  const [first] = await escalations.list({ session: 's-1' })
+  assert.deepEqual([first?.count, first?.call_id, first?.created_at, first?.last_at], [2, 'c-2', 100, 200])
+  assert.equal(await escalations.waiting(), 3)
+})
+
+test('a row and its event are stored together or not at all', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  const failing = store.transaction(async tx => {
+    await escalations.record(entry(), tx)
+    throw new Error('the event could not be written')
+  })
+  await assert.rejects(failing)
+  assert.deepEqual(await escalations.list(), [])
+})
+
+test('approving a MEDIUM request answers the same request of the same project the next time', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  const before = precedents(store)
+  await escalations.record(entry())
+  assert.equal(await before.find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM')), undefined)
+  const { escalation, remembered } = await escalations.answer(1, { verdict: 'allow', by: 'human', reason: 'fine' })
+  assert.equal(remembered, true)
+  assert.deepEqual([escalation.state, escalation.verdict, escalation.answer_reason], ['answered', 'allow', 'fine'])
+  const advice = await before.find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM'))
+  assert.equal(advice?.approve, true)
+  assert.match(advice?.reason ?? '', /^human allowed the same request on 1970-01-01$/)
+  for (const other of [
+    before.find('/q', 'Bash', assessed('Bash touch a', 'MEDIUM')),
+    before.find('/p', 'Write', assessed('Bash touch a', 'MEDIUM')),
+    before.find('/p', 'Bash', assessed('Bash touch a b', 'MEDIUM')),
+  ]) {
+    assert.equal(await other, undefined)
+  }
+  const [told] = await store.events({ subject: 's-1', kinds: ['escalation.answered'] })
+  assert.deepEqual(told?.body, {
+    number: 1,
+    verdict: 'allow',
+    by: 'human',
+    remembered: true,
+    tool: 'Bash',
+    target: 'touch a',
+    risk: 'MEDIUM',
+    reason: 'fine',
+  })
+})
+
+test('denying a MEDIUM request refuses it the next time, and a newer answer takes its place', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  await escalations.record(entry())
+  await escalations.answer(1, { verdict: 'deny', by: 'human' })
+  const find = () => precedents(store).find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM'))
+  assert.equal((await find())?.approve, false)
+  await escalations.record(entry({ session_id: 's-2' }))
+  await escalations.answer(2, { verdict: 'allow', by: 'human' })
+  assert.equal((await find())?.approve, true)
+})
+
+test('an answer to a HIGH request is never remembered, and none is ever found for one', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  await escalations.record(entry({ risk: 'HIGH' }))
+  assert.equal((await escalations.answer(1, { verdict: 'allow', by: 'human' })).remembered, false)
+  const memory = precedents(store)
+  assert.equal(await memory.find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM')), undefined)
+  const same = { project: '/p', tool: 'Bash', normalised: 'Bash touch a', by: 'human', verdict: 'allow' } as const
+  assert.equal(await memory.remember({ ...same, risk: 'HIGH' }), false)
+  assert.equal(await memory.remember({ ...same, risk: 'MEDIUM' }), true)
+  assert.equal(await memory.find('/p', 'Bash', assessed('Bash touch a', 'HIGH')), undefined, 'it got more dangerous')
+})
+
+test('calls of which only the tool is known are told apart by their input, and no answer counts for the next', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  const call = (query: string) => entry({ tool: 'mcp__db__ask', normalised: 'mcp__db__ask', input: { query } })
+  assert.deepEqual([await escalations.record(call('a')), await escalations.record(call('b'))], [1, 2])
+  assert.equal(await escalations.record(call('a')), 1)
+  assert.equal((await escalations.answer(1, { verdict: 'allow', by: 'human' })).remembered, false)
+  assert.equal(await precedents(store).find('/p', 'mcp__db__ask', assessed('mcp__db__ask', 'MEDIUM')), undefined)
+})
+
+test('of two answers at once one wins, and the other is told who and when', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  await escalations.record(entry())
+  const answers = await Promise.allSettled([
+    escalations.answer(1, { verdict: 'deny', by: 'ann' }),
+    escalations.answer(1, { verdict: 'allow', by: 'bob' }),
+  ])
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    ['fulfilled', 'rejected'],
+  )
+  const [, late] = answers
+  assert.ok(late?.status === 'rejected' && late.reason instanceof AppError)
+  assert.equal(late.reason.code, 'escalation_answered')
+  assert.equal(late.reason.message, 'Decision 1 was denied by ann on 1970-01-01 00:00 UTC; the first answer counts.')
+  assert.equal((await precedents(store).find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM')))?.approve, false)
+  assert.equal((await store.events({ kinds: ['escalation.answered'] })).length, 1)
+  await assert.rejects(escalations.answer(7, { verdict: 'allow', by: 'ann' }), { code: 'escalation_unknown' })
+})
+
+test('after a no the same session does not list it again; after a yes that could not be kept it does', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  await escalations.record(entry({ risk: 'HIGH' }))
+  await escalations.answer(1, { verdict: 'deny', by: 'human' })
+  assert.equal(await escalations.record(entry({ risk: 'HIGH' })), 1)
+  assert.deepEqual(await escalations.list(), [])
+  assert.equal((await escalations.list({ states: ['answered'] }))[0]?.count, 2)
+
+  await escalations.record(entry({ risk: 'HIGH', session_id: 's-2' }))
+  await escalations.answer(2, { verdict: 'allow', by: 'human' })
+  assert.equal(await escalations.record(entry({ risk: 'HIGH', session_id: 's-2' })), 3)
+})
+
+test('what waits and what was answered is there after the store was closed and opened again', async t => {
+  const file = join(tempDir(t), 'store.db')
+  {
+    await using store = await openStore({ file })
+    const escalations = openEscalations({ store, clock })
+    await escalations.record(entry())
+    await escalations.record(entry({ normalised: 'Bash touch b' }))
+    await escalations.answer(1, { verdict: 'allow', by: 'human' })
+  }
+  await using store = await openStore({ file })
+  const escalations = openEscalations({ store, clock })
+  assert.deepEqual(
+    (await escalations.list()).map(({ number, normalised }) => [number, normalised]),
+    [[2, 'Bash touch b']],
+  )
+  assert.equal((await precedents(store).find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM')))?.approve, true)
+  assert.equal(await escalations.record(entry({ normalised: 'Bash touch b' })), 2)
+})
+
+test('a megabyte is kept cut, is still told apart, and its answer is for it alone', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  const long = (end: string) =>
+    entry({ normalised: `Bash ${'x'.repeat(1_000_000)}${end}`, input: { command: 'x'.repeat(1_000_000) } })
+  assert.deepEqual([await escalations.record(long('a')), await escalations.record(long('b'))], [1, 2])
+  const [row] = await escalations.list()
+  assert.ok(row && row.normalised.length < 20_000 && JSON.stringify(row.input).length < 20_000)
+  assert.equal((await escalations.answer(1, { verdict: 'allow', by: 'human' })).remembered, false)
+  const many = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, 'y'.repeat(3_000)]))
+  await escalations.record(entry({ normalised: 'Bash many', input: many }))
+  const kept = (await escalations.list()).find(({ normalised }) => normalised === 'Bash many')
+  assert.ok(JSON.stringify(kept?.input).length < 64_000)
+})
+
+const clock = { now: () => 1_000 }
+
+function entry(changes: Partial<NewEscalation> = {}): NewEscalation {
+  return {
+    kind: 'permission',
+    session_id: 's-1',
+    project: '/p',
+    call_id: 'c-1',
+    tool: 'Bash',
+    target: 'touch a',
+    input: { command: 'touch a' },
+    risk: 'MEDIUM',
+    reason: 'it makes a file',
+    normalised: 'Bash touch a',
+    state: 'denied',
+    ...changes,
+  }
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { test } from 'node:test'
+import type { Assessment } from '../../src/domain/assessment.ts'
+import { classify, openClassifier } from '../../src/policy/classify/classify.ts'
+import { parseShell } from '../../src/policy/shell/parse.ts'
+import { MAX_COMMAND, mayBeSlow, precheck } from '../../src/policy/shell/precheck.ts'
+
+const place = { project: '/proj', home: '/home/u' }
+const bash = (command: string) => ({ tool: 'Bash', input: { command }, ...place })
+
+test('a small command is judged at once and a long one in a worker, with the same outcome', async () => {
+  using classifier = openClassifier({ deadlineMs: 5_000 })
+  assert.ok(!(classifier.classify(bash('echo one && rm two')) instanceof Promise))
+  const long = bash(`echo ${'word '.repeat(1000)}; rm two`)
+  const slow = classifier.classify(long)
+  assert.ok(slow instanceof Promise)
+  assert.deepEqual(await slow, classify(long, { realPath: path => path }))
+})
+
+test('a long harmless command is judged like a short one', async () => {
+  const { risk, reasons } = await classify(bash(`git commit -m "${'a line of the message. '.repeat(200)}"`))
+  assert.equal(risk, 'MEDIUM')
+  assert.deepEqual(
+    reasons.map(reason => reason.code),
+    ['git.commit'],
+  )
+})
+
+test('what cannot be read in time is HIGH, and the next command is read by a new worker', async () => {
+  // The hostile text keeps the parser busy for more than a second, the other one for a few milliseconds.
+  using classifier = openClassifier({ deadlineMs: 400 })
+  const { risk, reasons } = await classifier.classify(bash('$['.repeat(MAX_COMMAND / 2)))
+  assert.equal(risk, 'HIGH')
+  assert.match(reasons[0]?.text ?? '', /in time/)
+  assert.equal((await classifier.classify(bash(`ls ${'x '.repeat(1500)}`))).risk, 'LOW')
+})
+
+test('a policy that fails inside refuses', () => {
+  const broken = () => {
+    throw new Error('the disk is gone')
+  }
+  const found = classify(bash('cat a'), { realPath: broken }) as Assessment
+  assert.deepEqual([found.risk, found.reasons[0]?.code], ['HIGH', 'policy.failed'])
+})
+
+test('hostile input never holds the event loop for more than 20 ms', async () => {
+  using classifier = openClassifier()
+  await classifier.classify(bash(`ls ${'x '.repeat(2000)}`))
+  const hostile = [
+    '$[',
+    '$(',
+    '${',
+    '`',
+    '((',
+    '<(',
+    '"$(',
+    '$(( $( ',
+    'a<<E\n',
+    '{a,',
+    'case x in ',
+    '[[ a =~ (',
+    'ls;',
+    'ls|',
+    'a=1;',
+    '$(ls) ',
+  ]
+  const large = ['x ', '"x" ', 'f() { ls; }; ', 'for i in 1 2 3 4 5 6 7 8; do ls $i; done; ', 'x'.repeat(80) + ' ']
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  const worst: number[] = []
+  for (const opener of [...hostile, ...large]) {
+    // A machine under load delays everything: the least of three is what our own code took.
+    let least = Number.POSITIVE_INFINITY
+    for (let round = 0; round < 3; round++) {
+      delay.reset()
+      delay.enable()
+      const { risk } = await classifier.classify(bash(opener.repeat(Math.floor(MAX_COMMAND / opener.length))))
+      delay.disable()
+      if (hostile.includes(opener)) assert.equal(risk, 'HIGH', opener)
+      least = Math.min(least, delay.max / 1e6)
+    }
+    worst.push(least)
+  }
+  assert.ok(Math.max(...worst) <= 20 + 1, `held for ${Math.max(...worst).toFixed(1)} ms`)
+})
+
+test('a command over the limit is HIGH without being read', () => {
+  const found = classify(bash(`ls ${'x'.repeat(1_000_000)}`))
+  assert.ok(!(found instanceof Promise))
+  assert.deepEqual([found.risk, found.reasons[0]?.code], ['HIGH', 'shell.too-long'])
+})
+
+test('more than 32 openers are never LOW', async () => {
+  const { risk } = await classify(bash(`echo ${'{a,b} '.repeat(33)}`))
+  assert.notEqual(risk, 'LOW')
+  assert.ok(mayBeSlow('('.repeat(33)))
+  assert.ok(!mayBeSlow('('.repeat(32)))
+})
+
+test('characters that hide or turn text are found where they stand', () => {
+  const at = (command: string) => precheck(command).map(({ code, at }) => [code, at?.[0]])
+  assert.deepEqual(at('ls\u0007'), [['text.control', 2]])
+  assert.deepEqual(at('ls\rx'), [['text.control', 2]])
+  assert.deepEqual(at('ls \u202ex'), [
+    ['text.bidi', 3],
+    ['text.invisible', 3],
+  ])
+  assert.deepEqual(at('l\u200bs'), [['text.invisible', 1]])
+  assert.deepEqual(at('echo \ud800'), [['text.broken', 5]])
+  assert.deepEqual(at('echo "👩‍💻 ☕️ 日本"\r\n\tls'), [])
+})
+
+test('an error in any nested script is an error of the whole', () => {
+  for (const command of [
+    'echo "$(if)"',
+    'echo `fi`',
+    'cat <(done)',
+    'echo "${x:-$(do)}"',
+    'cat <<E\n$(then)\nE',
+    'a[$(fi)]=1',
+  ])
+    assert.ok(parseShell(command).errors.length > 0, command)
+})
+
+test('a here-document without an end, a redirect to nowhere and a sum that is none are errors', () => {
+  for (const command of ['cat <<E\nx', 'ls >', 'echo $((rm x))', '(( rm x ))'])
+    assert.ok(parseShell(command).errors.length > 0, command)
+  for (const command of ['cat <<E\nx\nE', 'ls > x', 'echo $((x + y))', '(( x++ ))'])
+    assert.deepEqual(parseShell(command).errors, [], command)
+})
