@@ -8,7 +8,6 @@ import type { AppError } from '../../src/base/errors.ts'
 import { type Places, placesFor } from '../../src/base/places.ts'
 import { loadConfig } from '../../src/domain/config/load.ts'
 import { claudeFoldersBelow } from '../../src/policy/trust/claude-folders.ts'
-import { findingsInPrompt } from '../../src/policy/trust/prompt-findings.ts'
 import {
   grantTrust,
   isTrusted,
@@ -187,29 +186,6 @@ test('a project with more folders than can be looked through is said to be so', 
   const { project } = world(t, { 'a/b/c.txt': '', 'd/e.txt': '', 'd/.claude/x': '' })
   assert.deepEqual(await claudeFoldersBelow(project), { holders: [join(project, 'd')], isCut: false })
   assert.equal((await claudeFoldersBelow(project, 1)).isCut, true)
-})
-
-test('heads and shell lines are read at least as widely as Claude Code reads them', () => {
-  const kinds = (text: string) => findingsInPrompt(text).map(({ kind }) => kind)
-  const hooks = 'hooks: {}'
-  for (const text of [
-    `---\n${hooks}\n---\n`,
-    `--- \n${hooks}\n---\n`,
-    `---\t\n\n${hooks}\n  ---\n`,
-    `---\r\n${hooks}\r\n---\r\n`,
-    `\uFEFF---\n${hooks}\n--- x`,
-    `\n---\n${hooks}\n---\n`,
-    `---\n${hooks} ---\n`,
-  ]) {
-    assert.deepEqual(kinds(text), ['hooks'], JSON.stringify(text))
-  }
-  for (const text of ['x !`id`', '  ```! \n  id\n  ```', 'x ```!\nid\n```', '> ```!id```']) {
-    assert.deepEqual(kinds(text), ['commands in its text'], JSON.stringify(text))
-  }
-  assert.deepEqual(kinds('---\nname: a\nargument-hint: x\nModel: opus\nwhen_to_use: now\n---\nText'), [])
-  assert.deepEqual(kinds('---\nname: a\nnever-heard-of: 1\n---\n'), ['never-heard-of'])
-  assert.deepEqual(kinds('---\n- a\n- b\n---\n'), ['a form that cannot be read'])
-  assert.deepEqual(kinds('---\nhooks: {}\nhooks: {}\n---\n'), ['a form that cannot be read'])
 })
 
 test('what changed while it was shown is not agreed to', async t => {

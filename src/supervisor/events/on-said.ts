@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../domain/session.ts'
-import { capText } from '../cap.ts'
 import type { Run, Step } from '../run.ts'
 import { byAgent, eventOf } from './agent-event.ts'
+import { capText } from './cap.ts'
 
 /** Words of the agent. */
 export function onSaid(event: Extract<SessionEvent, { kind: 'text' }>, run: Run): Step {

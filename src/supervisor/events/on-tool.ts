@@ -1,8 +1,8 @@
 import type { SessionEvent } from '../../domain/session.ts'
-import { capInput, capText } from '../cap.ts'
 import type { Run, Step } from '../run.ts'
 import { targetOf } from '../target-of.ts'
 import { byAgent, eventOf } from './agent-event.ts'
+import { capInput, capText } from './cap.ts'
 
 interface Call {
   callId: string

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../domain/session.ts'
-import { capText } from '../cap.ts'
 import type { Run, Step } from '../run.ts'
 import { eventOf } from './agent-event.ts'
+import { capText } from './cap.ts'
 
 /** A turn is over; what that means for the session is `endingOf`'s to say. */
 export function onTurnEnded(event: Extract<SessionEvent, { kind: 'turn_ended' }>, run: Run): Step {

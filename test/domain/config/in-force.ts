@@ -2,7 +2,7 @@ import type { SettingKey } from '../../../src/domain/config/settings.ts'
 
 /** For each setting in force, the test file that flips it and sees behaviour change. */
 export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
-  'sessions.max_concurrent': 'test/daemon/waiting-line.test.ts',
+  'sessions.max_concurrent': 'test/daemon/start/waiting-line.test.ts',
   'permissions.auto_approve_low_risk': 'test/domain/config/flips-permissions.test.ts',
   'permissions.safe_directories': 'test/domain/config/flips-permissions.test.ts',
   'permissions.blocked_commands': 'test/domain/config/flips-permissions.test.ts',

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { claude } from './claude-adapter.ts'
-import type { Call } from './conformance/script.ts'
-import { ALLOW, asking, DENY, World } from './conformance/world.ts'
+import { claude } from '../claude-adapter.ts'
+import type { Call } from '../conformance/script.ts'
+import { ALLOW, asking, DENY, World } from '../conformance/world.ts'
 
 // A project brings settings of its own. Whatever they say, what runs is what was judged.
 

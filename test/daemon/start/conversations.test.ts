@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SessionView } from '../../src/domain/api.ts'
-import { agentSessions } from './agent-sessions.ts'
-import { viewWhen } from './daemon-process.ts'
+import type { SessionView } from '../../../src/domain/api.ts'
+import { agentSessions } from '../agent-sessions.ts'
+import { viewWhen } from '../daemon-process.ts'
 
 const SCENARIO = `
 conversations:

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Marker, sessionMarker } from '../../src/base/process/marker.ts'
-import { findMarked } from '../../src/base/process/sweep.ts'
-import { agentSessions, bodiesOf } from './agent-sessions.ts'
-import { viewWhen } from './daemon-process.ts'
+import { type Marker, sessionMarker } from '../../../src/base/process/marker.ts'
+import { findMarked } from '../../../src/base/process/sweep.ts'
+import { agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { viewWhen } from '../daemon-process.ts'
 
 const SCENARIO = `
 conversations:

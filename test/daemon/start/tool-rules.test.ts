@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { agentSessions, bodiesOf } from './agent-sessions.ts'
-import { viewWhen } from './daemon-process.ts'
+import { agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { viewWhen } from '../daemon-process.ts'
 
 const SCENARIO = `
 conversations:

@@ -3,11 +3,11 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openSimulator, type Simulator } from '../../src/simulator/open.ts'
-import { tempDir } from '../support/world.ts'
-import { claude } from './claude-adapter.ts'
-import type { Script } from './conformance/script.ts'
-import { asking, DENY, World, type WorldOptions } from './conformance/world.ts'
+import { openSimulator, type Simulator } from '../../../src/simulator/open.ts'
+import { tempDir } from '../../support/world.ts'
+import { claude } from '../claude-adapter.ts'
+import type { Script } from '../conformance/script.ts'
+import { asking, DENY, World, type WorldOptions } from '../conformance/world.ts'
 
 // Ways round the gate that the vendor's program has, each tried with the real one.
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { grantTrust, trustStatus } from '../../src/policy/trust.ts'
-import { type AgentSessions, agentSessions, bodiesOf } from './agent-sessions.ts'
-import { viewWhen } from './daemon-process.ts'
+import { grantTrust, trustStatus } from '../../../src/policy/trust.ts'
+import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { viewWhen } from '../daemon-process.ts'
 
 // What a repository brings is not run before somebody has agreed to it, wherever it lies and whenever it comes.
 
