@@ -142,7 +142,7 @@ test('when the last terminal leaves, an open permission is denied', async t => {
   second.close()
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.equal(view.tools.denied, 1)
-  assert.equal(bodiesOf(await world.log(id), 'permission.decided')[0]?.by, 'policy')
+  assert.equal(bodiesOf(await world.log(id), 'permission.decided')[0]?.by, 'nobody')
 })
 
 test('a question with nobody attached is parked without a process, and its answer reaches the same call', async t => {
