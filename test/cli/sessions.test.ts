@@ -57,7 +57,7 @@ test('sessions are listed, filtered and shown, by the short way and by the long 
 
   const page = await pcc.run(['status', 'aaaaa', '--show-history', '--show-decisions'])
   assert.match(page.stdout, /^Session: s-aaaaaa \(first\)\n─+\nProject: /)
-  assert.match(page.stdout, /Decisions:\n\[.*\] \[TOOL\] Bash → sudo reboot ✗ \(denied: nobody to ask\)/)
+  assert.match(page.stdout, /Decisions:\n\[.*\] ✗ denied {2}HIGH {3}Bash → sudo reboot\n +by nobody/)
   assert.match(page.stdout, /History:\n\[.*\] Claude: Hello from the agent/)
   const json = JSON.parse((await pcc.run(['status', 'first', '--json', '--show-decisions'])).stdout)
   assert.deepEqual([json.id, json.status, json.decisions.length], ['s-aaaaaa', 'completed', 1])

@@ -15,7 +15,7 @@ conversations:
   - match: sleep long
     turns:
       - text: I sleep.
-        tools: [{ Bash: { command: "touch asleep; setsid sleep 600 & sleep 600", description: Sleep, timeout: 600000 } }]
+        tools: [{ Bash: { command: "echo 1 > asleep; setsid sleep 600 & sleep 600", description: Sleep, timeout: 600000 } }]
       - text: Awake.
   - match: work on and on
     turns:

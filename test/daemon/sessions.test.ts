@@ -72,10 +72,12 @@ test('a task is done: files written, every step stored in order, counters and co
       .sort(),
     ['Read README.md', 'Write made.txt'],
   )
-  for (const { verdict, by, risk, latency_ms } of bodiesOf(events, 'permission.decided')) {
-    assert.deepEqual([verdict, by, risk], ['allow', 'policy', 'LOW'])
-    assert.ok(latency_ms >= 0)
-  }
+  const decided = bodiesOf(events, 'permission.decided')
+  assert.deepEqual(decided.map(({ tool, verdict, by, risk }) => [tool, verdict, by, risk]).sort(), [
+    ['Read', 'allow', 'policy', 'LOW'],
+    ['Write', 'allow', 'brain', 'MEDIUM'],
+  ])
+  assert.ok(decided.every(({ latency_ms }) => latency_ms >= 0))
   assert.equal(
     bodiesOf(events, 'tool.finished').every(({ ok }) => ok),
     true,
@@ -91,12 +93,12 @@ test('with nobody attached a dangerous command is denied at once and the agent i
   assert.deepEqual(view.tools, { auto: 0, human: 0, denied: 1 })
   const events = await world.log(id)
   const [decided] = bodiesOf(events, 'permission.decided')
-  assert.deepEqual([decided?.verdict, decided?.by], ['deny', 'nobody'])
+  assert.deepEqual([decided?.verdict, decided?.by], ['deny', 'policy'])
   assert.equal(bodiesOf(events, 'permission.asked').length, 0)
   const said = bodiesOf(events, 'agent.said')
     .map(({ text }) => text)
     .join()
-  assert.match(said, /nobody is attached to approve this; go on without it, use the file tools inside the project/)
+  assert.match(said, /tee writes forbidden; .*use the Write or Edit tool/)
 })
 
 test('an attached person is asked, the first answer wins, and a later one is told so', async t => {
@@ -238,7 +240,7 @@ test('bad input is refused and leaves no session behind', async t => {
   assert.equal(await codeOf({ settings: { PCC_AGENTS_PATH: file } }), 'agent_path_wrong')
   const project = gitProject(t, { '.perpetualcc.toml': 'nonsense = [' })
   assert.equal(await codeOf({ project }), 'config_invalid')
-  assert.deepEqual((await world.daemon.call('GET', '/sessions')).body, { sessions: [] })
+  assert.deepEqual((await world.daemon.call('GET', '/sessions')).body, { sessions: [], decisions: 0 })
   assert.equal((await world.daemon.call('GET', '/sessions/nope')).body.error.code, 'session_unknown')
 })
 

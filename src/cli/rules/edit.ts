@@ -18,7 +18,9 @@ export async function addOne(context: Context, rule: PolicyRule, where: Where): 
   const added = addRule(await edited(context, where), rule)
   say(context, 'Added', added)
   if (where.project && rule.effect === 'allow') context.note('It counts here after: pcc trust .')
-  if (rule.effect === 'allow' && /[*]/.test(rule.match ?? '*'))
+  if (rule.tool === 'Bash' && rule.match !== undefined && !patternOf(rule.match))
+    context.note('It is no single command or pipe, so it counts for exactly this text and nothing like it.')
+  else if (rule.effect === 'allow' && /[*]/.test(rule.match ?? '*'))
     context.note('HIGH risk is let through only by a rule for exactly that request, without a *.')
 }
 

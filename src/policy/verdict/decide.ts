@@ -1,7 +1,7 @@
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Verdict } from '../../domain/session.ts'
 import { anyMatches, patternOf } from './pattern.ts'
-import { type PolicyRule, ruleFor, shownRule } from './rules.ts'
+import { type PolicyRule, ruleFor, runsCommands, shownRule } from './rules.ts'
 import { wayRound } from './way-round.ts'
 
 /** An answer that somebody formed: a person earlier, or a brain. */
@@ -71,7 +71,7 @@ export async function decide(assessment: Assessment, context: DecisionContext, s
 
 /** A blocked entry that cannot be read as a command is compared as text, so that a mistake in it does not unblock it. */
 function isBlocked(text: string, tool: string, assessment: Assessment): boolean {
-  if (tool !== 'Bash') return false
+  if (!runsCommands(tool)) return false
   const pattern = patternOf(text)
   return pattern ? anyMatches(pattern, assessment) : assessment.normalised.includes(text)
 }

@@ -27,8 +27,14 @@ export function shownRule({ effect, tool, match, shown }: PolicyRule): string {
   return shown ?? `${effect} ${tool}${match === undefined ? '' : ` ${match}`}`
 }
 
-function matches(rule: PolicyRule, tool: string, assessment: Assessment): boolean {
-  if (!globMatches(rule.tool, tool)) return false
+/** The agent has another tool that runs commands; what is said about Bash is said about commands. */
+export function runsCommands(tool: string): boolean {
+  return tool === 'Bash' || tool === 'Monitor'
+}
+
+function matches(rule: PolicyRule, called: string, assessment: Assessment): boolean {
+  const tool = runsCommands(called) ? 'Bash' : called
+  if (!globMatches(rule.tool, called) && !globMatches(rule.tool, tool)) return false
   const allows = rule.effect === 'allow'
   const { match } = rule
   const isExact = match !== undefined && assessment.normalised === (match === '' ? tool : `${tool} ${match}`)

@@ -103,6 +103,7 @@ const words: Partial<Record<SettingKey, string[]>> = {
   'brain.type': ['none', 'gemini', 'ollama'],
   'knowledge.embedding_provider': ['local', 'gemini', 'hybrid'],
   'agents.isolation': ['auto', 'namespace', 'marker'],
+  'permissions.unattended_high': ['deny', 'wait'],
 }
 
 test('tightening is the person’s value or stricter, and tightening twice changes nothing', () => {
