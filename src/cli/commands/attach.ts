@@ -7,9 +7,9 @@ import { type Context, contextOf, ExitCode } from '../context.ts'
 import { closingLines, exitOf, interruptedLines } from '../live/closing.ts'
 import { isInteractive } from '../live/interactive.ts'
 import { runView } from '../live/run-view.ts'
-import { eventLines } from '../render/event-lines.ts'
 import { isOver } from '../render/format.ts'
 import { attachHeader } from '../render/header.ts'
+import { eventLines } from '../render/lines/event-lines.ts'
 import { sessionEnvironment } from '../session-env.ts'
 
 /** How much of what happened before is shown, so that one knows where one came in. */

@@ -6,9 +6,9 @@ import { sessionPath } from '../connection/session-path.ts'
 import { type Context, contextOf } from '../context.ts'
 import { interruptedLines } from '../live/closing.ts'
 import { followSession } from '../live/follow.ts'
-import { eventLines } from '../render/event-lines.ts'
 import { isOver } from '../render/format.ts'
 import { LEVELS, type Level, levelFilter } from '../render/levels.ts'
+import { eventLines } from '../render/lines/event-lines.ts'
 
 interface LogsOptions {
   tail: number

@@ -55,8 +55,8 @@ export async function showStatus(options: StatusOptions, { get, terminal, out }:
   for (const line of page.sessionPage(session, here)) out(line)
   if (!history && !decisions) return
   const [{ eventLines }, { decisionLines }] = await Promise.all([
-    import('../render/event-lines.ts'),
-    import('../render/decision-lines.ts'),
+    import('../render/lines/event-lines.ts'),
+    import('../render/lines/decision-lines.ts'),
   ])
   for (const [title, events, draw] of [
     ['Decisions:', decisions, decisionLines],

@@ -1,6 +1,6 @@
 import type { OpenAsk } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
-import { nameOfAsk } from '../render/ask-lines.ts'
+import { nameOfAsk } from '../render/lines/ask-lines.ts'
 import { INDENT } from '../render/paint.ts'
 import { RemoteError } from '../report.ts'
 import type { Person, Reply } from './person.ts'

@@ -1,6 +1,6 @@
 import type { OpenAsk } from '../../domain/api.ts'
 import type { QuestionItem } from '../../domain/session.ts'
-import { nameOfAsk } from '../render/ask-lines.ts'
+import { nameOfAsk } from '../render/lines/ask-lines.ts'
 import { cut } from '../render/text.ts'
 
 const PERMISSION_KEYS = '[y] allow once  [n] deny  [t] deny and say why  > '

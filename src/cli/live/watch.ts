@@ -1,7 +1,7 @@
 import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { Connection } from '../connection/connection.ts'
-import { eventLines } from '../render/event-lines.ts'
+import { eventLines } from '../render/lines/event-lines.ts'
 import type { Terminal } from '../render/paint.ts'
 import { neutral } from '../render/text.ts'
 import { type Asked, openAsks } from './asks.ts'

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../domain/event.ts'
-import { isHookRefusal } from './tool-lines.ts'
+import { isHookRefusal } from './lines/tool-lines.ts'
 
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type Level = (typeof LEVELS)[number]

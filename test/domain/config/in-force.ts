@@ -6,7 +6,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'permissions.auto_approve_low_risk': 'test/domain/config/flips-permissions.test.ts',
   'permissions.safe_directories': 'test/domain/config/flips-permissions.test.ts',
   'permissions.blocked_commands': 'test/domain/config/flips-permissions.test.ts',
-  'permissions.unattended_high': 'test/daemon/parked-permissions.test.ts',
+  'permissions.unattended_high': 'test/daemon/human/parked-permissions.test.ts',
   'brain.confidence_threshold': 'test/domain/config/flips-permissions.test.ts',
   'data.directory': 'test/domain/config/data-directory.test.ts',
   'agents.env': 'test/domain/config/flips-agent.test.ts',

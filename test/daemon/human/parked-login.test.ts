@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { SessionView } from '../../src/domain/api.ts'
-import { tempDir } from '../support/world.ts'
-import { agentSessions, bodiesOf } from './agent-sessions.ts'
-import { startDaemon, viewWhen } from './daemon-process.ts'
+import type { SessionView } from '../../../src/domain/api.ts'
+import { tempDir } from '../../support/world.ts'
+import { agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { startDaemon, viewWhen } from '../daemon-process.ts'
 
 const scenario = (renewed: string) => `
 conversations:

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type AgentSessions, agentSessions, bodiesOf } from './agent-sessions.ts'
-import { viewWhen } from './daemon-process.ts'
+import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { viewWhen } from '../daemon-process.ts'
 
 const SCENARIO = `
 conversations:

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { query } from '@anthropic-ai/claude-agent-sdk'
-import { placesFor } from '../../src/base/places.ts'
-import { grantTrust, settingSourcesFor, trustStatus } from '../../src/policy/trust.ts'
-import { openSimulator } from '../../src/simulator/open.ts'
-import { agentEnv, gitProject, tempDir } from '../support/world.ts'
+import { placesFor } from '../../../src/base/places.ts'
+import { grantTrust, settingSourcesFor, trustStatus } from '../../../src/policy/trust.ts'
+import { openSimulator } from '../../../src/simulator/open.ts'
+import { agentEnv, gitProject, tempDir } from '../../support/world.ts'
 
 /** What the real Claude Code loaded of a project: which hooks ran, which MCP servers it knew, whether it read CLAUDE.md. */
 interface Loaded {

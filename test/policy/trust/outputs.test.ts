@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { scriptsNamedIn } from '../../src/policy/trust/scripts.ts'
-import { tempDir } from '../support/world.ts'
+import { scriptsNamedIn } from '../../../src/policy/trust/scripts.ts'
+import { tempDir } from '../../support/world.ts'
 
 const FILES = ['tools/guard.sh', 'hook.log', 'HOOK_RAN', 'late.sh']
 

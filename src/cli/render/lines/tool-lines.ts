@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import { isAutomatic } from '../../domain/decided-by.ts'
-import type { EventBody } from '../../domain/event.ts'
-import { duration } from './format.ts'
-import { INDENT, type LineOptions } from './paint.ts'
-import { cut, firstLine, neutral, widthOf, wrap } from './text.ts'
+import { isAutomatic } from '../../../domain/decided-by.ts'
+import type { EventBody } from '../../../domain/event.ts'
+import { duration } from '../format.ts'
+import { INDENT, type LineOptions } from '../paint.ts'
+import { cut, firstLine, neutral, widthOf, wrap } from '../text.ts'
 
 /** A tool's error is cut here: the first lines say what broke, the rest is in the logs. */
 const ERROR_LINES = 5

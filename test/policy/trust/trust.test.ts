@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { AppError } from '../../src/base/errors.ts'
-import { type Places, placesFor } from '../../src/base/places.ts'
-import { loadConfig } from '../../src/domain/config/load.ts'
-import { claudeFoldersBelow } from '../../src/policy/trust/claude-folders.ts'
+import type { AppError } from '../../../src/base/errors.ts'
+import { type Places, placesFor } from '../../../src/base/places.ts'
+import { loadConfig } from '../../../src/domain/config/load.ts'
+import { claudeFoldersBelow } from '../../../src/policy/trust/claude-folders.ts'
 import {
   grantTrust,
   isTrusted,
@@ -15,8 +15,8 @@ import {
   settingSourcesFor,
   trustedFile,
   trustStatus,
-} from '../../src/policy/trust.ts'
-import { bareEnv, gitProject, tempDir } from '../support/world.ts'
+} from '../../../src/policy/trust.ts'
+import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
 const HOOKS = JSON.stringify({
   hooks: {
@@ -346,7 +346,7 @@ test('after a change the note names what changed', async t => {
 test('projects trusted by several processes at once are all kept', async t => {
   const first = world(t, { '.mcp.json': SERVERS })
   const projects = [first.project, ...Array.from({ length: 5 }, () => world(t, { '.mcp.json': SERVERS }).project)]
-  const module = new URL('../../src/policy/trust.ts', import.meta.url).href
+  const module = new URL('../../../src/policy/trust.ts', import.meta.url).href
   const children = projects.map(project => {
     const places = JSON.stringify(first.places)
     const code = `const { grantTrust, trustStatus } = await import(${JSON.stringify(module)}); await grantTrust(${places}, await trustStatus(${places}, ${JSON.stringify(project)}))`

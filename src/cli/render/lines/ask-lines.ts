@@ -1,8 +1,8 @@
-import type { OpenAsk } from '../../domain/api.ts'
-import type { EventBody } from '../../domain/event.ts'
-import type { QuestionItem } from '../../domain/session.ts'
-import type { Terminal } from './paint.ts'
-import { firstLine, neutral, wrap } from './text.ts'
+import type { OpenAsk } from '../../../domain/api.ts'
+import type { EventBody } from '../../../domain/event.ts'
+import type { QuestionItem } from '../../../domain/session.ts'
+import type { Terminal } from '../paint.ts'
+import { firstLine, neutral, wrap } from '../text.ts'
 
 type Permission = Pick<Extract<OpenAsk, { kind: 'permission' }>, 'tool' | 'target' | 'risk' | 'reason' | 'reasons'>
 

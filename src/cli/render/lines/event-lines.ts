@@ -1,9 +1,9 @@
-import type { EventBody, StoredEvent } from '../../domain/event.ts'
+import type { EventBody, StoredEvent } from '../../../domain/event.ts'
+import { clockTime, duration, wakeTime } from '../format.ts'
+import { INDENT, type LineOptions, type Terminal, type Tone } from '../paint.ts'
+import { planLines } from '../session-page.ts'
+import { cut, firstLine, neutral, wrap } from '../text.ts'
 import { askedPermission, askedQuestions, parkedQuestions } from './ask-lines.ts'
-import { clockTime, duration, wakeTime } from './format.ts'
-import { INDENT, type LineOptions, type Terminal, type Tone } from './paint.ts'
-import { planLines } from './session-page.ts'
-import { cut, firstLine, neutral, wrap } from './text.ts'
 import { toolLine, toolResult } from './tool-lines.ts'
 
 /** What earlier events said and a later one is drawn by. */

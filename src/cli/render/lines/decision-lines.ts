@@ -1,8 +1,8 @@
-import type { EventBody, EventOf, StoredEvent } from '../../domain/event.ts'
+import type { EventBody, EventOf, StoredEvent } from '../../../domain/event.ts'
+import { clockTime } from '../format.ts'
+import { INDENT, type LineOptions } from '../paint.ts'
+import { cut, firstLine, neutral, wrap } from '../text.ts'
 import { eventLines } from './event-lines.ts'
-import { clockTime } from './format.ts'
-import { INDENT, type LineOptions } from './paint.ts'
-import { cut, firstLine, neutral, wrap } from './text.ts'
 
 /** More of them say the same again. */
 const MOST_REASONS = 3
