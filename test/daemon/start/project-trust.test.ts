@@ -107,7 +107,7 @@ test('a session that waits in line starts with what is trusted when it gets its 
 test('minimal mode in the environment of the caller does not reach the agent', async t => {
   const world = await agentSessions(
     t,
-    'conversations: [{ match: go, turns: [{ tools: [{ Bash: { command: "touch ran.txt", description: "x" } }] }, { text: Done. }] }]',
+    'conversations: [{ match: go, turns: [{ tools: [{ Bash: { command: "rm -rf /no/such/place; touch ran.txt", description: "x" } }] }, { text: Done. }] }]',
   )
   const env = { ...world.env, CLAUDE_CODE_SIMPLE: '1' }
   const { id } = await world.start('go', { env, allowed_tools: ['Bash'] })
