@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { placesFor } from '../../../src/base/places.ts'
+import { tempDir } from '../../support/world.ts'
 import { pccFor } from '../pcc.ts'
 
 function world(t: TestContext) {
@@ -59,8 +60,8 @@ test('--yes agrees, status tells, a change is named, revoke takes it back', asyn
 })
 
 test('a project that brings nothing in says so', async t => {
-  const { run, home } = world(t)
-  const { code, stdout } = await run(['trust'], { cwd: home })
+  const { run } = world(t)
+  const { code, stdout } = await run(['trust'], { cwd: tempDir(t) })
   assert.equal(code, 0)
   assert.match(stdout, /^Nothing to trust in /)
 })
