@@ -27,7 +27,7 @@ conversations:
       - tools: [{ Write: { file_path: "{{cwd}}/after.txt", content: "x" } }]
       - text: Done.
   - match: the long one
-    turns: [{ text: Working., latency: 2500 }]
+    turns: [{ text: Working., latency: 30000 }]
   - match: the next one
     turns:
       - tools: [{ Write: { file_path: "{{cwd}}/next.txt", content: "next" } }]
@@ -89,12 +89,13 @@ test('after the yes the skill may be used, still without its shell lines', async
 test('a session that waits in line starts with what is trusted when it gets its place, not when it was asked for', async t => {
   const env = { PCC_SESSIONS_MAX_CONCURRENT: '1', PCC_LOGS_LEVEL: 'debug' }
   const world = await agentSessions(t, USES_SKILL, { env })
-  await world.start('Do the long one')
+  const long = await world.start('Do the long one')
   await world.simulator.waitForRequest(({ prompt }) => prompt.includes('long'))
   const next = await world.start('Do the next one')
   await viewWhen(world.daemon, next.id, ({ reason }) => reason !== null)
   const hook = [{ hooks: [{ type: 'command', command: `touch ${world.project}/hook-ran.txt` }] }]
   put(world, '.claude/settings.json', JSON.stringify({ hooks: { UserPromptSubmit: hook, PreToolUse: hook } }))
+  await world.daemon.call('POST', `/sessions/${long.id}/stop`)
   await viewWhen(world.daemon, next.id, ({ status }) => status === 'completed')
   assert.ok(has(world, 'next.txt'))
   assert.deepEqual(ran(world), [])
