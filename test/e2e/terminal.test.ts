@@ -23,7 +23,7 @@ conversations:
       - tools:
           - Read: { file_path: "{{cwd}}/.env" }
           - Read: { file_path: "{{cwd}}/.env.production" }
-          - Bash: { command: "touch third", description: Third }
+          - Bash: { command: "rm -r third", description: Third }
       - text: Both were tried.
   - name: questions
     match: ask me
@@ -90,7 +90,7 @@ test('of several things asked at once one is shown, whole and named at its promp
     new RegExp(`PERMISSION wanted: Read\n +file_path: \\S*/${other}\n +.* risk: .*\n +Read → ${other}  \\[y\\]`),
   )
   terminal.type(keys[other] ?? '')
-  await terminal.see(/PERMISSION wanted: Bash\n +touch third\n(.|\n)*Bash → touch third {2}\[y\]/)
+  await terminal.see(/PERMISSION wanted: Bash\n +rm -r third\n(.|\n)*Bash → rm -r third {2}\[y\]/)
   terminal.type('n')
   await terminal.see(/Both were tried/)
   assert.equal(await terminal.exit, 0)
@@ -100,7 +100,7 @@ test('of several things asked at once one is shown, whole and named at its promp
   assert.deepEqual(decisions.map(({ body }) => [body.target, body.verdict]).sort(), [
     ['.env', 'deny'],
     ['.env.production', 'allow'],
-    ['touch third', 'deny'],
+    ['rm -r third', 'deny'],
   ])
 })
 
