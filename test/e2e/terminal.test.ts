@@ -80,14 +80,14 @@ test('of several things asked at once one is shown, whole and named at its promp
   // Which of the two comes first is the agent's affair.
   const keys: Record<string, string> = { '.env': 'n', '.env.production': 'y' }
   const [, file = '', other = '', name = ''] = await terminal.see(
-    /PERMISSION wanted: Read\n +file_path: \S*\/(\S+)\n +.* risk: .*\n +\(1 more waits: Read → (\S+)\)\n +Read → (\S+) {2}\[y\] allow once .*> /,
+    /PERMISSION wanted: Read\n +file_path: \S*\/(\S+)\n +HIGH risk: [^[]*?\n +\(1 more waits: Read → (\S+)\)\n +Read → (\S+) {2}\[y\] allow once .*> /,
   )
   assert.equal(name, file)
   assert.deepEqual([name, other].sort(), Object.keys(keys).sort())
   assert.ok(!terminal.raw().includes(`/${other}\r\n`), 'the other one is not shown yet')
   terminal.type(keys[name] ?? '')
   await terminal.see(
-    new RegExp(`PERMISSION wanted: Read\n +file_path: \\S*/${other}\n +.* risk: .*\n +Read → ${other}  \\[y\\]`),
+    new RegExp(`PERMISSION wanted: Read\n +file_path: \\S*/${other}\n +HIGH risk: [^[]*?\n +Read → ${other}  \\[y\\]`),
   )
   terminal.type(keys[other] ?? '')
   await terminal.see(/PERMISSION wanted: Bash\n +rm -r third\n(.|\n)*Bash → rm -r third {2}\[y\]/)
