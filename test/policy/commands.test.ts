@@ -110,3 +110,10 @@ test('the tree shows every piece with its risk and nothing a terminal would obey
   ])
   assert.ok(explainTree(assess('ls \u001b[2Kx')).every(line => /^[\x20-\x7e…]*$/.test(line)))
 })
+
+test('a word of the shell in place of a program is HIGH: what follows it was not read as a command', () => {
+  for (const command of ["A=1 ! A=1 bash -c 'rm -rf x'", 'A=1 if true', 'X=1 { rm x']) {
+    assert.equal(risk(command), 'HIGH', command)
+  }
+  assert.notEqual(risk('! grep -q x src/a.ts'), 'HIGH', 'a plain negation is none')
+})

@@ -42,7 +42,7 @@ function ruleFor(name: string): Rule | undefined {
 const TESTS = new Set(['[', 'test'])
 
 /** What no program is called, and what people write to make one look like another. */
-const ODD_NAME = /[^\x21-\x7e]|[;|&<>()$`"'{}*?]/
+const ODD_NAME = /[^\x21-\x7e]|[;|&<>()$`"'{}*?=]/
 
 function judgePlace(call: Call, foreign: boolean): undefined {
   if (foreign) call.say('script.foreign', 'HIGH', `${call.head.text} is a program outside the project and the system`)

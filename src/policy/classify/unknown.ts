@@ -7,9 +7,15 @@ const DESTRUCTIVE =
 const FORCING =
   /^(--force|--yes|--assume-yes|--no-confirm|--noconfirm|--force-.*|--hard|--no-preserve-root|--i-know-what-i-am-doing|--yes-.*|--auto-approve|--delete|--overwrite)$/i
 
+/** Words of the shell itself. As the name of a program they are a slip or a trick, and what follows was not read as a command. */
+const RESERVED = new Set(
+  '! { } [[ ]] case coproc do done elif else esac fi for function if in select then time until while'.split(' '),
+)
+
 /** A program without a rule: never LOW, and HIGH where its words sound like destruction. */
 export function judgeUnknown(call: Call, bare: boolean): undefined {
   const { args, name } = call
+  if (RESERVED.has(name)) return call.say('name.reserved', 'HIGH', `${name} is a word of the shell, not a program`)
   if (bare) call.say('program.unknown', 'MEDIUM', `${name} is not a program the policy knows`)
   for (const arg of args) {
     if (!arg.known) continue
