@@ -76,8 +76,9 @@ function wrapLine(line: string, width: number): string[] {
       used = hanging.length
     }
     for (const piece of used + size > width ? broken(word, width - hanging.length) : [word]) {
-      if (used + widthOf(piece.trimEnd()) > width && current.trim()) {
-        lines.push(current)
+      if (used + widthOf(piece.trimEnd()) > width) {
+        // A wide indent gives way to what it indents.
+        if (current.trim()) lines.push(current)
         current = hanging
         used = hanging.length
       }

@@ -57,6 +57,7 @@ test('long lines break at spaces, keep their indentation, and over-long words ar
   assert.deepEqual(wrap('  - item one two three', 12), ['  - item one', '  two three'])
   assert.deepEqual(wrap('abcdefghijklmnop', 8), ['abcdefgh', 'ijklmnop'])
   assert.deepEqual(wrap('a\n\nb', 8), ['a', '', 'b'])
+  assert.deepEqual(wrap('    aa⏳a', 8), ['aa⏳a'])
 })
 
 test('no wrapped line is wider than asked for, and no character is lost', () => {
