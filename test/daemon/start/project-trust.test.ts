@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { grantTrust, trustStatus } from '../../../src/policy/trust.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { warmProcess } from './warm-process.ts'
 
 // What a repository brings is not run before somebody has agreed to it, wherever it lies and whenever it comes.
 
@@ -93,6 +94,7 @@ test('a session that waits in line starts with what is trusted when it gets its 
   await world.simulator.waitForRequest(({ prompt }) => prompt.includes('long'))
   const next = await world.start('Do the next one')
   await viewWhen(world.daemon, next.id, ({ reason }) => reason !== null)
+  await warmProcess(world.daemon.places.database, next.id)
   const hook = [{ hooks: [{ type: 'command', command: `touch ${world.project}/hook-ran.txt` }] }]
   put(world, '.claude/settings.json', JSON.stringify({ hooks: { UserPromptSubmit: hook, PreToolUse: hook } }))
   await world.daemon.call('POST', `/sessions/${long.id}/stop`)

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type Marker, sessionMarker } from '../../../src/base/process/marker.ts'
 import { findMarked } from '../../../src/base/process/sweep.ts'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { warmProcess } from './warm-process.ts'
 
 const SCENARIO = `
 conversations:
@@ -46,8 +44,7 @@ test('a session that is stopped while it waits never starts, its warm process en
   const next = await world.start('Do the next one')
   const last = await world.start('Do the last one')
   await viewWhen(world.daemon, next.id, ({ reason }) => reason !== null)
-  const marker = sessionMarker(markerOf(world.daemon.places.database, next.id))
-  await untilMarked(marker)
+  const marker = await warmProcess(world.daemon.places.database, next.id)
   const stopped = await world.daemon.call<{ status: string }>('POST', `/sessions/${next.id}/stop`)
   assert.equal(stopped.body.status, 'stopped')
   await viewWhen(world.daemon, last.id, ({ status }) => status === 'completed')
@@ -59,22 +56,6 @@ test('a session that is stopped while it waits never starts, its warm process en
   )
   assert.deepEqual(await findMarked(marker), [])
 })
-
-function markerOf(database: string, id: string): string {
-  using db = new DatabaseSync(database, { readOnly: true })
-  const marker = db.prepare('select marker from sessions where id = ?').get(id)?.['marker']
-  assert.ok(typeof marker === 'string' && marker !== '', 'a session that has not ended has a marker')
-  return marker
-}
-
-/** Waits for the process that is started ahead of time: only the system tells of it. */
-async function untilMarked(marker: Marker): Promise<void> {
-  const deadline = Date.now() + 20_000
-  while ((await findMarked(marker)).length === 0) {
-    assert.ok(Date.now() < deadline, 'no warm process came in 20 s')
-    await sleep(20)
-  }
-}
 
 test('a session that waits in line has nothing to pause, and says so at once', async t => {
   const world = await agentSessions(t, SCENARIO, { env: ONE_AT_A_TIME })
