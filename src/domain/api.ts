@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Answerer } from './answerer.ts'
 import { PlanItem, QuestionItem, Risk, StoredReason } from './session.ts'
 
 /** What a session shows. Derived from its row, never stored (domain/session-status.ts). */
@@ -94,7 +95,7 @@ export const AnswerAsk = z.strictObject({
   /** Why not, told to the agent. */
   reason: z.string().max(10_000).optional(),
   /** Who answers: `human` unless a scripted person of the demo says so. */
-  by: z.string().min(1).max(40).default('human'),
+  by: Answerer,
   /** Needed when the session is parked and must be started again. */
   env: z.record(z.string(), z.string()).optional(),
 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Answerer } from './answerer.ts'
 import { Risk } from './session.ts'
 
 /**
@@ -54,7 +55,7 @@ export const AnswerEscalation = z.strictObject({
   verdict: z.enum(['allow', 'deny']),
   /** Why, for who reads the log later. */
   reason: z.string().max(10_000).optional(),
-  by: z.string().min(1).max(40).default('human'),
+  by: Answerer,
 })
 
 /** The reply to it: the row as it is now, and whether the answer counts the next time the same is asked. */

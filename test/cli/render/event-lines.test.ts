@@ -268,3 +268,10 @@ test('a person who is asked sees the reasons, those that are said already and th
   const lines = drawn([event('permission.asked', { ...asked, reason: 'rm deletes files' })])
   assert.deepEqual(lines.slice(-2), ['             HIGH risk: rm deletes files', '             - > writes x'])
 })
+
+test('a field called command of another tool hides none of its other fields', () => {
+  const call = { call_id: 'c1', tool: 'mcp__db__run', target: 'list' }
+  const wanted = event('tool.requested', { ...call, input: { command: 'list', then: 'drop everything' } })
+  const asked = event('permission.asked', { ...call, ask_id: 'a1', risk: 'MEDIUM', reason: 'r' })
+  assert.match(drawn([wanted, asked]).join('\n'), /command: list\n +then: drop everything/)
+})

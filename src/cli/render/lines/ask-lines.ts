@@ -16,7 +16,7 @@ export function askedPermission(ask: Permission, terminal: Terminal, input?: Rec
   const width = terminal.width - 13
   return [
     `${terminal.paint('yellow', '⚠️  PERMISSION')} wanted: ${terminal.paint('bold', firstLine(ask.tool))}`,
-    ...wanted(ask.target, input, width).map(line => `  ${line}`),
+    ...wanted(ask, input, width).map(line => `  ${line}`),
     ...wrap(`${ask.risk} risk: ${neutral(ask.reason)}`, width).map(line => `  ${terminal.paint('dim', line)}`),
     ...otherReasons(ask).flatMap(text => wrap(`- ${text}`, width).map(line => `  ${terminal.paint('dim', line)}`)),
   ]
@@ -35,9 +35,10 @@ function otherReasons({ reason, reasons = [] }: Permission): string[] {
   return [...new Set(texts)].filter(text => !firstLine(reason).includes(text)).slice(0, MORE_REASONS)
 }
 
-function wanted(target: string, input: Record<string, unknown> | undefined, width: number): string[] {
+/** Only a shell's command is all there is to see: another tool may have a field of that name beside others. */
+function wanted({ tool, target }: Permission, input: Record<string, unknown> | undefined, width: number): string[] {
   const command = input?.['command']
-  if (typeof command === 'string') return wrap(neutral(command), width)
+  if (tool === 'Bash' && typeof command === 'string') return wrap(neutral(command), width)
   if (!input || Object.keys(input).length === 0) return wrap(neutral(target), width)
   return Object.entries(input).flatMap(([name, value]) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
