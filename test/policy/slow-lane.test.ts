@@ -65,7 +65,7 @@ test('hostile input never holds the event loop for more than 20 ms', async () =>
     'a=1;',
     '$(ls) ',
   ]
-  const large = ['x ', '"x" ', 'f() { ls; }; ', 'for i in 1 2 3 4 5 6 7 8; do ls $i; done; ', 'x'.repeat(80) + ' ']
+  const large = ['x ', '"x" ', 'f() { ls; }; ', 'for i in 1 2 3 4 5 6 7 8; do ls $i; done; ', `${'x'.repeat(80)} `]
   const delay = monitorEventLoopDelay({ resolution: 1 })
   const worst: number[] = []
   for (const opener of [...hostile, ...large]) {

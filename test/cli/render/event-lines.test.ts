@@ -271,7 +271,7 @@ test('a person who is asked sees the reasons, those that are said already and th
 
 test('a field called command of another tool hides none of its other fields', () => {
   const call = { call_id: 'c1', tool: 'mcp__db__run', target: 'list' }
-  const wanted = event('tool.requested', { ...call, input: { command: 'list', then: 'drop everything' } })
+  const wanted = event('tool.requested', { ...call, input: { command: 'list', after: 'drop everything' } })
   const asked = event('permission.asked', { ...call, ask_id: 'a1', risk: 'MEDIUM', reason: 'r' })
-  assert.match(drawn([wanted, asked]).join('\n'), /command: list\n +then: drop everything/)
+  assert.match(drawn([wanted, asked]).join('\n'), /command: list\n +after: drop everything/)
 })
