@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Limit } from './limit.ts'
 
 /**
  * The contract between the supervisor and every driver.
@@ -115,7 +116,13 @@ export const FailureKind = z.enum([
 ])
 export type FailureKind = z.infer<typeof FailureKind>
 
-export const Failure = z.object({ kind: FailureKind, message: z.string(), status: z.number().optional() })
+export const Failure = z.object({
+  kind: FailureKind,
+  message: z.string(),
+  status: z.number().optional(),
+  /** With `kind: 'limit'`, always. */
+  limit: Limit.optional(),
+})
 export type Failure = z.infer<typeof Failure>
 
 /** How a turn ended. Only `completed` is a claim of success. */

@@ -5,10 +5,13 @@ import { openEscalations } from './escalations.ts'
 import { followEvents } from './events/follow.ts'
 import { newestEventId, queryEvents } from './events/query.ts'
 import { Wake } from './events/wake.ts'
+import { openGateRows } from './gates.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations/all.ts'
+import { openQuotaRows } from './quota/quota.ts'
 import { openSessions } from './sessions.ts'
 import type { Store } from './store.ts'
+import { openTasks } from './tasks.ts'
 import { Writer } from './writer.ts'
 
 export interface OpenStore {
@@ -42,6 +45,9 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000 }: Op
     sessions: openSessions({ read: database.read, writer, clock }),
     escalations: openEscalations(database.read),
     answers: openAnswers(database.read, writer),
+    tasks: openTasks(database.read),
+    gates: openGateRows(database.read),
+    quota: openQuotaRows({ read: database.read, writer, clock }),
     close,
     [Symbol.asyncDispose]: close,
   }

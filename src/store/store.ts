@@ -1,6 +1,9 @@
 import type { Transaction } from 'kysely'
 import type { Escalation, EscalationAnswer, EscalationState, RememberedAnswer } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
+import type { Gate } from '../domain/limit.ts'
+import type { Task, TaskState } from '../domain/task.ts'
+import type { Quota } from './quota/quota.ts'
 import type { NewSessionRow, SessionRow, Tables } from './tables.ts'
 
 /** Rows and nothing else. Every method may throw `store_unusable` (disk full, file gone) or `store_damaged`; the store stays usable. */
@@ -21,6 +24,9 @@ export interface Store extends AsyncDisposable {
   readonly sessions: Sessions
   readonly escalations: Escalations
   readonly answers: Answers
+  readonly tasks: Tasks
+  readonly gates: Gates
+  readonly quota: Quota
   close(): Promise<void>
 }
 
@@ -52,6 +58,8 @@ export interface Sessions {
   list(filter?: { project?: string | undefined }): Promise<SessionRow[]>
   /** An id, a name, or the beginning of either (the id with or without `s-`) that fits only one session. */
   resolve(ref: string): Promise<SessionRow>
+  /** Those that go on by themselves at a time, soonest first. */
+  waiting(tx?: Tx): Promise<SessionRow[]>
 }
 
 export type EscalationRow = Omit<Escalation, 'number'>
@@ -68,13 +76,19 @@ export interface Escalations {
   latest(session: string, fingerprint: string, tx: Tx): Promise<Escalation | undefined>
   /** Asked once more. */
   repeat(number: number, again: Repetition, tx: Tx): Promise<void>
-  /** True for the first answer; a later one changes nothing. */
-  answer(number: number, answer: EscalationAnswer & { at: number }, tx: Tx): Promise<boolean>
+  /** True for the first answer to a row in that state; a later one changes nothing. */
+  answer(number: number, answer: StoredAnswer, tx: Tx): Promise<boolean>
+  /** The answer did not reach anybody: it waits again. */
+  reopen(number: number, tx: Tx): Promise<void>
+  /** Closes what is open of a session without an answer. */
+  withdraw(session: string, why: { reason: string; at: number }, tx: Tx): Promise<void>
   get(number: number, tx?: Tx): Promise<Escalation | undefined>
   /** Oldest first. */
   list(filter?: EscalationFilter): Promise<Escalation[]>
   count(states: readonly EscalationState[]): Promise<number>
 }
+
+export type StoredAnswer = EscalationAnswer & { at: number; from: 'open' | 'denied' }
 
 export type Repetition = Pick<Escalation, 'call_id' | 'risk' | 'reason' | 'state' | 'last_at'>
 
@@ -83,4 +97,43 @@ export interface Answers {
   /** The newest answer takes the place of an older one. */
   put(answer: RememberedAnswer, tx?: Tx): Promise<void>
   find(project: string, fingerprint: string): Promise<RememberedAnswer | undefined>
+}
+
+/** Which accounts may call the model. */
+export interface Gates {
+  get(account: string, tx?: Tx): Promise<Gate | undefined>
+  list(): Promise<Gate[]>
+  put(gate: Gate, at: number, tx: Tx): Promise<void>
+}
+
+/** A task before it has an id and a place in the order. */
+export type NewTask = Omit<Task, 'id' | 'position'>
+
+export interface TaskFilter {
+  session: string
+  states?: readonly TaskState[] | undefined
+}
+
+/** The one table of tasks, and which of them come after which. */
+export interface Tasks {
+  insert(task: NewTask, tx: Tx): Promise<Task>
+  get(id: string, tx?: Tx): Promise<Task | undefined>
+  /** In the order of submission. */
+  list(filter: TaskFilter, tx?: Tx): Promise<Task[]>
+  /** The ready one that a session is to take: highest priority, then oldest. */
+  next(session: string, tx: Tx): Promise<Task | undefined>
+  /** The one that a session works on, or will go on with. */
+  atWork(session: string, tx?: Tx): Promise<Task | undefined>
+  /** Compare and swap on state and attempt of the task as it was read: nothing where it has moved since. */
+  swap(task: Task, patch: Partial<Task>, tx: Tx): Promise<Task | undefined>
+  /** True where the edge is new. */
+  link(edge: Edge, tx: Tx): Promise<boolean>
+  blockersOf(ids: readonly string[], tx?: Tx): Promise<Edge[]>
+  dependentsOf(id: string, tx?: Tx): Promise<Task[]>
+}
+
+/** One task comes after another. */
+export interface Edge {
+  task_id: string
+  blocker_id: string
 }

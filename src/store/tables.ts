@@ -2,8 +2,11 @@ import type { Generated, Selectable } from 'kysely'
 import type { StartSession } from '../domain/api.ts'
 import type { Escalation, RememberedAnswer } from '../domain/escalation.ts'
 import type { EventBody } from '../domain/event.ts'
+import type { Gate } from '../domain/limit.ts'
+import type { QuotaWindow } from '../domain/quota.ts'
 import type { PlanItem } from '../domain/session.ts'
 import type { EndedAs, SessionState } from '../domain/session-status.ts'
+import type { Task } from '../domain/task.ts'
 
 /** The tables as the database holds them: JSON is text here and is parsed at the store's edge. Times are milliseconds. */
 export interface Tables {
@@ -11,6 +14,20 @@ export interface Tables {
   sessions: SessionsTable
   escalations: Omit<EscalationsTable, 'number'> & { number: Generated<number> }
   answers: RememberedAnswer
+  tasks: Task
+  task_edges: { task_id: string; blocker_id: string }
+  gates: GatesTable
+  quota_accounts: QuotaAccountsTable
+  quota_windows: QuotaWindow & { account: string }
+  quota_history: QuotaWindow & { account: string }
+}
+
+export interface QuotaAccountsTable {
+  account: string
+  label: string
+  /** JSON: where the agent of the account keeps its files. */
+  place: string | null
+  updated_at: number
 }
 
 export interface EventsTable {
@@ -25,7 +42,13 @@ export interface EventsTable {
 
 export type EventRow = Selectable<EventsTable>
 
-export type EscalationsTable = Omit<Escalation, 'input'> & { input: string }
+export type EscalationsTable = Omit<Escalation, 'input' | 'reasons' | 'answer'> & {
+  input: string
+  reasons: string
+  answer: string | null
+}
+
+export type GatesTable = Omit<Gate, 'held'> & { held: number; updated_at: number }
 
 export type SessionsTable = Omit<SessionRow, JsonColumn> & { options: string; plan: string; parked: string | null }
 
@@ -66,14 +89,27 @@ export interface SessionRow {
   tools_denied: number
   questions_auto: number
   questions_human: number
-  /** The question nobody could answer; it waits for the session to be resumed. */
-  parked: ParkedQuestion | null
+  /** What nobody could answer; it waits for the session to be resumed. */
+  parked: Parked | null
   account: string | null
   /** Process marker of its agent, and the process itself by pid and start time. */
   marker: string | null
   agent_pid: number | null
   agent_started: string | null
+  /** The task of its queue that it works on, or will go on with. */
+  task_id: string | null
+  /** Failures in a row that may pass by themselves. */
+  retries: number
+  /** Higher comes first where several wait. */
+  priority: number
+  /** A person said that it is not to go on by itself. */
+  held_at: number | null
 }
+
+export type Parked = ParkedQuestion | ParkedPermission
+
+/** A dangerous call. An answer is for the call of which this is the digest, or for none. */
+export type ParkedPermission = EventBody<'permission.parked'> & { digest: string }
 
 /** `taken`: the agent took an answer to the call but went no further, so the next one is told to it in words. */
 export type ParkedQuestion = EventBody<'question.parked'> & { taken?: true }
