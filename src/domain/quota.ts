@@ -1,0 +1,108 @@
+import * as z from 'zod'
+import type { SessionEvent } from './session.ts'
+
+/** Who told it: the vendor itself, `ccusage` from local files, or our own count. */
+export const QuotaSource = z.enum(['vendor', 'ccusage', 'estimate'])
+export type QuotaSource = z.infer<typeof QuotaSource>
+
+/** How much of an allowance is used, as it was told at one moment. */
+export const QuotaWindow = z.object({
+  /** `five_hour`, `seven_day`, whatever else the vendor names; `hour` is our own count. */
+  window: z.string(),
+  /** 0 to 1, and beyond where more was used than allowed. */
+  utilization: z.number(),
+  /** Null where nobody told it, or where it slides (our own count of the last hour). */
+  resets_at: z.number().nullable(),
+  source: QuotaSource,
+  at: z.number(),
+})
+export type QuotaWindow = z.infer<typeof QuotaWindow>
+
+/** Where on the way to the wall an account is. `unknown` never holds anything back (docs/adr/0012). */
+export const QuotaLevel = z.enum(['unknown', 'ok', 'notice', 'warning', 'critical'])
+export type QuotaLevel = z.infer<typeof QuotaLevel>
+
+/** Percent from which a level counts. */
+export interface Thresholds {
+  notice: number
+  warning: number
+  critical: number
+  /** Whether our own estimate may hold work back, too. */
+  gateOnEstimate?: boolean | undefined
+}
+
+export const STANDARD_THRESHOLDS: Thresholds = { notice: 50, warning: 85, critical: 90 }
+
+const HOUR_MS = 3_600_000
+
+/** How long a window is; one we do not know is taken for the shortest that vendors have. */
+export function lengthOf(window: string): number {
+  if (window === 'hour') return HOUR_MS
+  return window.startsWith('seven_day') ? 7 * 24 * HOUR_MS : 5 * HOUR_MS
+}
+
+/** Whether what was told still says something: its reset has not come, and it is not older than the window is long. */
+export function isCurrent({ window, resets_at, at }: QuotaWindow, now: number): boolean {
+  return resets_at === null ? now - at < lengthOf(window) : now < resets_at
+}
+
+/** The level that holds work back: that of the fullest window whose word still counts. */
+export function levelOf(windows: readonly QuotaWindow[], thresholds: Thresholds, now: number): QuotaLevel {
+  const counted = windows.filter(
+    one => isCurrent(one, now) && (one.source !== 'estimate' || thresholds.gateOnEstimate === true),
+  )
+  if (counted.length === 0) return 'unknown'
+  return levelAt(Math.max(...counted.map(one => one.utilization)), thresholds)
+}
+
+/** The level of one number. */
+export function levelAt(utilization: number, { notice, warning, critical }: Thresholds): QuotaLevel {
+  // Rounded away from what adding fractions leaves behind: 0.85 is 85 %.
+  const percent = Math.round(utilization * 1_000_000) / 10_000
+  if (percent >= critical) return 'critical'
+  if (percent >= warning) return 'warning'
+  return percent >= notice ? 'notice' : 'ok'
+}
+
+/** How many sessions of an account may be at work when one more wants to start. What runs already is not touched by this. */
+export function startsAllowed(level: QuotaLevel, max: number): number {
+  switch (level) {
+    case 'unknown':
+    case 'ok':
+      return max
+    case 'notice':
+      return Math.ceil(max / 2)
+    case 'warning':
+      return Math.min(1, max)
+    case 'critical':
+      return 0
+  }
+}
+
+/** When a critical account can be looked at again: the last reset of what makes it so. Undefined where no time is known. */
+export function easesAt(windows: readonly QuotaWindow[], thresholds: Thresholds, now: number): number | undefined {
+  const resets = windows
+    .filter(one => levelOf([one], thresholds, now) === 'critical')
+    .map(one => one.resets_at ?? one.at + lengthOf(one.window))
+  return resets.length === 0 ? undefined : Math.max(...resets)
+}
+
+type LimitEvent = Extract<SessionEvent, { kind: 'limit' }>
+
+/** What a `limit` event of a driver says about the windows. A refusal is a full window, whatever the number beside it. */
+export function windowsIn(event: LimitEvent, now: number): QuotaWindow[] {
+  const told = new Map<string, QuotaWindow>()
+  for (const [window, { utilization, resetsAt }] of Object.entries(event.windows ?? {})) {
+    if (utilization === undefined) continue
+    told.set(window, { window, utilization, resets_at: resetsAt ?? null, source: 'vendor', at: now })
+  }
+  const named = event.window
+  if (named === undefined) return [...told.values()]
+  const known = told.get(named)
+  const utilization = event.status === 'rejected' ? Math.max(1, known?.utilization ?? 1) : event.utilization
+  if (utilization !== undefined && (known === undefined || event.status === 'rejected')) {
+    const resets_at = event.resetsAt ?? known?.resets_at ?? null
+    told.set(named, { window: named, utilization, resets_at, source: 'vendor', at: now })
+  }
+  return [...told.values()]
+}

@@ -1,0 +1,167 @@
+import type { Kysely } from 'kysely'
+import type { Clock } from '../../base/clock.ts'
+import type { QuotaSource, QuotaWindow } from '../../domain/quota.ts'
+import type { Tx } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import type { Writer } from '../writer.ts'
+import { reportsSince, type SessionReports } from './spending.ts'
+
+/** An account as people know it, and where its agent keeps its files. Nothing of it is secret. */
+export interface QuotaAccount {
+  account: string
+  label: string
+  place: QuotaPlace | null
+  updated_at: number
+}
+
+/** What `ccusage` needs of the agent's environment to find its files. */
+export interface QuotaPlace {
+  HOME?: string | undefined
+  PATH?: string | undefined
+  CLAUDE_CONFIG_DIR?: string | undefined
+}
+
+/** How full accounts are: the newest word of each source, and the history that forecasts are made from. */
+export interface Quota {
+  label(account: string, label: string, tx?: Tx): Promise<void>
+  place(account: string, place: QuotaPlace, tx?: Tx): Promise<void>
+  accounts(): Promise<QuotaAccount[]>
+  windows(account?: string, tx?: Tx): Promise<(QuotaWindow & { account: string })[]>
+  /** Takes the place of what the same source said of the same window, unless that is newer. */
+  put(account: string, window: QuotaWindow, tx?: Tx): Promise<void>
+  /** Adds to the history; a point of the same moment is replaced. */
+  keep(account: string, window: QuotaWindow, tx?: Tx): Promise<void>
+  drop(point: { account: string } & HistoryKey, tx?: Tx): Promise<void>
+  /** Points in order of time. */
+  history(query: HistoryQuery, tx?: Tx): Promise<QuotaWindow[]>
+  /** Removes everything older, and thins out what lies between to one point a step. */
+  thin(times: { forgetBefore: number; thinBefore: number; stepMs: number }, tx?: Tx): Promise<void>
+  /** Reports of the account's sessions since a time, each session's in order, with the last one before that time as its base. */
+  spending(account: string, since: number): Promise<SessionReports[]>
+}
+
+interface HistoryKey {
+  window: string
+  source: QuotaSource
+  at: number
+}
+
+interface HistoryQuery {
+  account: string
+  window: string
+  source: QuotaSource
+  since: number
+}
+
+export interface QuotaParts {
+  read: Kysely<Tables>
+  writer: Writer
+  clock: Clock
+}
+
+/** The tables of quota. */
+export function openQuotaRows({ read, writer, clock }: QuotaParts): Quota {
+  const write = <T>(tx: Tx | undefined, work: (db: Kysely<Tables>) => Promise<T>) =>
+    tx ? work(tx.db) : writer.transaction(own => work(own.db))
+  return {
+    label: (account, label, tx) => write(tx, db => putAccount(db, { account, label, updated_at: clock.now() })),
+    place: (account, place, tx) =>
+      write(tx, db => putAccount(db, { account, place: JSON.stringify(place), updated_at: clock.now() })),
+    accounts: async () => {
+      const rows = await read.selectFrom('quota_accounts').selectAll().orderBy('label').orderBy('account').execute()
+      return rows.map(row => ({ ...row, place: placeOf(row.place) }))
+    },
+    windows: async (account, tx) => {
+      const select = (tx?.db ?? read).selectFrom('quota_windows').selectAll()
+      const rows = account === undefined ? select : select.where('account', '=', account)
+      return rows.orderBy('account').orderBy('window').orderBy('source').execute()
+    },
+    put: (account, window, tx) => write(tx, db => put(db, account, window)),
+    keep: (account, window, tx) => write(tx, db => keep(db, account, window)),
+    drop: (point, tx) => write(tx, db => drop(db, point)),
+    history: (query, tx) => history(tx?.db ?? read, query),
+    thin: (times, tx) => write(tx, db => thin(db, times)),
+    spending: (account, since) => reportsSince(read, account, since),
+  }
+}
+
+type AccountPatch = { account: string; label?: string; place?: string; updated_at: number }
+
+async function putAccount(db: Kysely<Tables>, { account, ...known }: AccountPatch): Promise<void> {
+  await db
+    .insertInto('quota_accounts')
+    .values({ account, label: account, place: null, ...known })
+    .onConflict(same => same.column('account').doUpdateSet(known))
+    .execute()
+}
+
+/** A damaged one is none: `ccusage` is then not asked. */
+function placeOf(text: string | null): QuotaPlace | null {
+  try {
+    return text === null ? null : (JSON.parse(text) as QuotaPlace)
+  } catch {
+    return null
+  }
+}
+
+async function put(db: Kysely<Tables>, account: string, row: QuotaWindow): Promise<void> {
+  const { window, source, ...said } = row
+  await db
+    .insertInto('quota_windows')
+    .values({ account, window, source, ...said })
+    .onConflict(same =>
+      same.columns(['account', 'window', 'source']).doUpdateSet(said).where('quota_windows.at', '<=', said.at),
+    )
+    .execute()
+}
+
+async function keep(db: Kysely<Tables>, account: string, row: QuotaWindow): Promise<void> {
+  const { utilization, resets_at } = row
+  await db
+    .insertInto('quota_history')
+    .values({ account, ...row })
+    .onConflict(same => same.columns(['account', 'window', 'source', 'at']).doUpdateSet({ utilization, resets_at }))
+    .execute()
+}
+
+async function drop(db: Kysely<Tables>, { account, window, source, at }: { account: string } & HistoryKey) {
+  await db
+    .deleteFrom('quota_history')
+    .where('account', '=', account)
+    .where('window', '=', window)
+    .where('source', '=', source)
+    .where('at', '=', at)
+    .execute()
+}
+
+function history(db: Kysely<Tables>, { account, window, source, since }: HistoryQuery): Promise<QuotaWindow[]> {
+  return db
+    .selectFrom('quota_history')
+    .select(['window', 'utilization', 'resets_at', 'source', 'at'])
+    .where('account', '=', account)
+    .where('window', '=', window)
+    .where('source', '=', source)
+    .where('at', '>=', since)
+    .orderBy('at')
+    .execute()
+}
+
+async function thin(
+  db: Kysely<Tables>,
+  { forgetBefore, thinBefore, stepMs }: { forgetBefore: number; thinBefore: number; stepMs: number },
+): Promise<void> {
+  await db.deleteFrom('quota_history').where('at', '<', forgetBefore).execute()
+  const rows = await db
+    .selectFrom('quota_history')
+    .select(['account', 'window', 'source', 'at'])
+    .where('at', '<', thinBefore)
+    .orderBy('at', 'desc')
+    .execute()
+  // The last point of each step stays: it says how full the window was when the step ended.
+  const kept = new Set<string>()
+  for (const row of rows) {
+    const step = `${row.account} ${row.window} ${row.source} ${Math.floor(row.at / stepMs)}`
+    if (kept.has(step)) await drop(db, row)
+    else kept.add(step)
+  }
+}
