@@ -104,11 +104,66 @@ export const ERRORS = {
     says: 'Decision {number} was {verdict} by {by} on {when}; the first answer counts.',
     next: 'See what still waits with: pcc pending',
   },
+  escalation_withdrawn: {
+    exit: 2,
+    http: 409,
+    says: 'Decision {number} needs no answer any more since {when}: {reason}',
+    next: 'See what still waits with: pcc pending',
+  },
+  answer_unfit: {
+    exit: 2,
+    http: 400,
+    says: 'Decision {number} was not answered: {problem}',
+    next: 'See what is asked with: pcc pending',
+  },
   agent_answers: {
     exit: 3,
     http: 403,
     says: 'This runs inside a session, and an agent cannot decide for a person. Nothing was changed.',
-    next: 'Answer from a terminal of your own: pcc respond {number} --approve, or --deny',
+    next: 'Do it from a terminal of your own: pcc {command}',
+  },
+  // tasks
+  task_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'Session {session} has no task "{ref}".',
+    next: 'It has: {known}',
+  },
+  task_ambiguous: {
+    exit: 2,
+    http: 409,
+    says: '"{ref}" could be any of {matches}.',
+    next: 'Type more of it, or the id.',
+  },
+  task_cancelled: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} ({title}) was cancelled: what comes after it would never run.',
+    next: 'Leave it out of --after. Nothing was changed.',
+  },
+  task_cycle: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} cannot come after {blocker}: {path} would wait for itself for ever.',
+    next: 'Leave one of these out. Nothing was changed.',
+  },
+  task_moved: {
+    exit: 1,
+    http: 409,
+    says: 'Task {id} is {state} (attempt {attempt}) by now: somebody else was first.',
+    next: 'Look again with: pcc status {session}',
+  },
+  task_move_refused: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} is {from} and cannot become {to}.',
+    next: 'Look at it with: pcc status {session}',
+  },
+  task_at_work: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} is being worked on, so it cannot be taken out of the queue.',
+    next: 'Stop the work on it with: pcc stop {session}',
   },
   // config and trust
   config_invalid: {

@@ -1,5 +1,15 @@
 import * as z from 'zod'
 import { Failure, LimitWindow, PlanItem, QuestionItem, Risk, StoredReason, TurnOutcome } from './session.ts'
+import { TaskState } from './task.ts'
+
+/** A task came into the state that the kind names. The subject is its session, where it has one. */
+const TaskMoved = z.object({
+  task_id: z.string(),
+  title: z.string(),
+  from: TaskState,
+  attempt: z.number(),
+  reason: z.string().optional(),
+})
 
 /** Every kind of stored event and its body. Logs, the terminal and later the dashboard are drawn from these and nothing else. */
 export const EVENT_BODIES = {
@@ -56,13 +66,26 @@ export const EVENT_BODIES = {
     latency_ms: z.number(),
     agent_id: z.string().optional(),
   }),
+  /** Nobody could be asked: the call waits, no process runs. `number` is that of the decision in `pcc pending`. */
+  'permission.parked': z.object({
+    ask_id: z.string(),
+    call_id: z.string(),
+    tool: z.string(),
+    target: z.string(),
+    risk: Risk,
+    reason: z.string(),
+    reasons: z.array(StoredReason).optional(),
+    number: z.number().optional(),
+  }),
   /** A person said what they think of a request that was refused, or waits, because nobody was there. */
   'escalation.answered': z.object({
     number: z.number(),
     tool: z.string(),
     target: z.string(),
     risk: Risk,
-    verdict: z.enum(['allow', 'deny']),
+    /** Of a question only where it was declined. */
+    verdict: z.enum(['allow', 'deny']).optional(),
+    answer: z.array(z.union([z.string(), z.array(z.string())])).optional(),
     by: z.string(),
     reason: z.string().optional(),
     /** Whether it counts the next time the same is asked. */
@@ -95,6 +118,7 @@ export const EVENT_BODIES = {
     call_id: z.string(),
     questions: z.array(QuestionItem),
     reason: z.string(),
+    number: z.number().optional(),
   }),
   'plan.changed': z.object({ items: z.array(PlanItem) }),
   'usage.reported': z.object({
@@ -125,6 +149,22 @@ export const EVENT_BODIES = {
     status: z.enum(['completed', 'stopped', 'paused', 'rate_limited', 'waiting_input', 'error']),
     reason: z.string(),
   }),
+  'task.submitted': z.object({
+    task_id: z.string(),
+    title: z.string(),
+    priority: z.number(),
+    after: z.array(z.string()),
+    state: TaskState,
+  }),
+  'task.blocked': TaskMoved,
+  'task.readied': TaskMoved,
+  'task.started': TaskMoved,
+  'task.waiting': TaskMoved.extend({ wakes_at: z.number().optional() }),
+  'task.verifying': TaskMoved,
+  'task.merging': TaskMoved,
+  'task.finished': TaskMoved.extend({ result: z.string().optional() }),
+  'task.failed': TaskMoved.extend({ result: z.string().optional() }),
+  'task.cancelled': TaskMoved,
   'daemon.started': z.object({ pid: z.number(), version: z.string() }),
   'daemon.stopped': z.object({ reason: z.string() }),
 } as const satisfies Record<string, z.ZodType>

@@ -3,8 +3,8 @@ import { escalationsAndAnswers } from './0002-escalations-and-answers.ts'
 import { openDecisions } from './0003-open-decisions.ts'
 import { sessionWaits } from './0004-session-waits.ts'
 import { gates } from './0005-gates.ts'
-import { tasks } from './0005-tasks.ts'
 import { quota } from './0006-quota.ts'
+import { tasks } from './0007-tasks.ts'
 import type { Migration } from './migration.ts'
 
 /** In order: the first is number 1. New ones go to the end. */

@@ -1,0 +1,83 @@
+import { OPEN_STATES, type Task, type TaskView } from '../domain/task.ts'
+import type { Edge, Store, Tx } from '../store/store.ts'
+
+/** What is open in a session, in the order in which it will run. */
+export async function queueOf(session: string, store: Store, tx?: Tx): Promise<TaskView[]> {
+  const tasks = await store.tasks.list({ session, states: OPEN_STATES }, tx)
+  if (tasks.length === 0) return []
+  const edges = await store.tasks.blockersOf(idsOf(tasks), tx)
+  return withEdges(runOrder(tasks, edges), edges)
+}
+
+/** Tasks as the API shows them. */
+export async function viewsOf(tasks: Task[], store: Store, tx?: Tx): Promise<TaskView[]> {
+  return withEdges(tasks, await store.tasks.blockersOf(idsOf(tasks), tx))
+}
+
+/**
+ * The order in which a session will take open tasks, as far as it can be known: what it has begun, then by priority and
+ * age among those whose blockers are before them. What waits for a task that failed comes last: it does not run by itself.
+ */
+export function runOrder(tasks: readonly Task[], edges: readonly Edge[]): Task[] {
+  const open = new Set(idsOf(tasks))
+  const missing = new Map(tasks.map(task => [task.id, task.state === 'blocked' ? task.open_blockers : 0]))
+  const dependents = Map.groupBy(
+    edges.filter(edge => open.has(edge.blocker_id)),
+    edge => edge.blocker_id,
+  )
+  const byId = new Map(tasks.map(task => [task.id, task]))
+  const order: Task[] = []
+  const free = tasks.filter(({ id }) => missing.get(id) === 0).sort(lastFirst)
+  for (let first = free.pop(); first; first = free.pop()) {
+    order.push(first)
+    for (const { task_id } of dependents.get(first.id) ?? []) {
+      const left = (missing.get(task_id) ?? 0) - 1
+      missing.set(task_id, left)
+      const next = byId.get(task_id)
+      if (left === 0 && next) free.splice(placeOf(next, free), 0, next)
+    }
+  }
+  const placed = new Set(idsOf(order))
+  return [...order, ...tasks.filter(({ id }) => !placed.has(id))]
+}
+
+/** What is taken next stands at the end, where taking it costs nothing. */
+function lastFirst(a: Task, b: Task): number {
+  return begun(a) - begun(b) || a.priority - b.priority || b.position - a.position
+}
+
+/** Where a task belongs among sorted ones. */
+function placeOf(task: Task, sorted: readonly Task[]): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const other = sorted[middle]
+    if (other && lastFirst(other, task) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function begun({ state }: Task): number {
+  if (state === 'ready' || state === 'blocked') return 0
+  return state === 'waiting' ? 1 : 2
+}
+
+function withEdges(tasks: Task[], edges: Edge[]): TaskView[] {
+  const after = Map.groupBy(edges, edge => edge.task_id)
+  return tasks.map(task =>
+    viewOf(
+      task,
+      (after.get(task.id) ?? []).map(edge => edge.blocker_id),
+    ),
+  )
+}
+
+function viewOf(task: Task, after: string[]): TaskView {
+  const { project: _, open_blockers: __, max_retries: ___, position: ____, ...shown } = task
+  return { ...shown, after }
+}
+
+function idsOf(tasks: readonly Task[]): string[] {
+  return tasks.map(({ id }) => id)
+}
