@@ -231,11 +231,16 @@ export interface OpenSession {
   marker?: string | undefined
 }
 
+/** Whether an agent can go on with a conversation it kept: `damaged` is there, and no use. */
+export type ConversationState = 'intact' | 'missing' | 'damaged'
+
 /** One kind of agent. `warm` starts a process ahead of time for an `open` with the same environment, folder and options. */
 export interface Driver {
   readonly agent: string
   /** Whether this can be the id of one of its conversations; without it every text can. */
   isVendorId?(id: string): boolean
+  /** What is left of a conversation in the agent's own files; without it nobody can say before trying. */
+  conversationState?(vendorId: string, of: { cwd: string; env: Record<string, string> }): Promise<ConversationState>
   open(options: OpenSession): Promise<Session>
   warm(options: OpenSession): Promise<void>
   /** Ends the process that waits for these options, if one does: they are not needed any more. */

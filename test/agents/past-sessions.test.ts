@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { pastSessions } from '../../src/agents/claude/past-sessions.ts'
+import { pastSessions } from '../../src/agents/claude/conversations/past-sessions.ts'
 import { tempDir } from '../support/world.ts'
 import { claude } from './claude-adapter.ts'
 import { World } from './conformance/world.ts'
 
 const run = promisify(execFile)
-const MODULE = new URL('../../src/agents/claude/past-sessions.ts', import.meta.url).href
+const MODULE = new URL('../../src/agents/claude/conversations/past-sessions.ts', import.meta.url).href
 
 test("past conversations are those of the caller's own settings folder, of one project or of all", async t => {
   const world = await World.open(t, claude, [{ prompt: 'remember', steps: [{ say: 'Remembered.' }] }])

@@ -4,6 +4,7 @@ import { openGuard } from '../../base/process/guardian.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
 import type { DriverOptions } from '../driver-options.ts'
 import { AgentProcess } from './agent-process.ts'
+import { transcriptState } from './conversations/transcript-state.ts'
 import { Gate } from './gate.ts'
 import { optionsFor } from './options.ts'
 import { ClaudeSession } from './session.ts'
@@ -36,6 +37,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
   return {
     agent: 'claude',
     isVendorId: id => UUID.test(id),
+    conversationState: (vendorId, { cwd, env }) => transcriptState({ vendorId, cwd, env }),
     async open(open) {
       const warm = await pool.take(open)
       log(`session ${open.id}: ${warm ? 'takes a warm process' : 'starts cold'} (${guard.level(open.isolation)})`)

@@ -20,7 +20,7 @@ export function addAgentsCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (path: string | undefined, _options: unknown, command: Command) => {
       const { env, json, out, terminal } = await contextOf(command)
-      const { pastSessions } = await import('../../agents/claude/past-sessions.ts')
+      const { pastSessions } = await import('../../agents/claude/conversations/past-sessions.ts')
       const sessions = await pastSessions({ env, ...(path && { dir: resolve(path) }) })
       if (path && sessions.length === 0 && !existsSync(path)) throw new AppError('project_missing', { path })
       if (json) return out(JSON.stringify({ sessions }, null, 2))

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { AppError } from '../../base/errors.ts'
+import { AppError } from '../../../base/errors.ts'
 
 export interface PastSession {
   vendor_id: string

@@ -1,0 +1,89 @@
+import { CHECKPOINT_VERSION, type Checkpoint, type CheckpointReason, type QueuedTask } from '../../domain/checkpoint.ts'
+import type { Store } from '../../store/store.ts'
+import type { Parked, SessionRow } from '../../store/tables.ts'
+import { modifiedFiles } from './files/modified-files.ts'
+import type { ScanLimits } from './files/scan.ts'
+import { type History, readHistory } from './history.ts'
+import { type Summarize, summaryOf } from './summary.ts'
+
+export interface Gather {
+  store: Pick<Store, 'events'>
+  session: SessionRow
+  /** All tasks of the session, in the order they run. */
+  tasks: QueuedTask[]
+  reason: CheckpointReason
+  now: number
+  /** Its last checkpoint: only what came after it is read. */
+  previous?: Checkpoint | undefined
+  summarize?: Summarize | undefined
+  scanLimits?: ScanLimits | undefined
+  /** Cuts the look through the files short; the checkpoint then says so. */
+  signal?: AbortSignal | undefined
+}
+
+const MAX_TASKS = 200
+
+/** Puts together what is needed to go on with a session, from its row, its stored events and its project's files. */
+export async function gather(from: Gather): Promise<Checkpoint> {
+  const { session, tasks, reason, now, signal } = from
+  const previous = from.previous?.session_id === session.id ? from.previous : undefined
+  const history = await readHistory({ store: from.store, session, previous })
+  const { files, leftOut } = await modifiedFiles({
+    project: session.project,
+    since: session.created_at,
+    written: history.written,
+    limits: from.scanLimits,
+    signal,
+  })
+  const plan = history.plan ?? session.plan
+  const open = new Set(plan.filter(({ state }) => state !== 'done').map(({ text }) => text))
+  const queue = tasks.filter(({ state }) => state !== 'cancelled')
+  const running = queue.find(({ state }) => state === 'running')
+  return {
+    version: CHECKPOINT_VERSION,
+    session_id: session.id,
+    timestamp: now,
+    reason,
+    project_path: session.project,
+    vendor_id: session.vendor_id,
+    original_task: session.task,
+    current_task: running?.title ?? session.task,
+    completed_subtasks: history.completed.filter(text => !open.has(text)),
+    pending_subtasks: [...open],
+    queue: queue.slice(0, MAX_TASKS),
+    modified_files: files,
+    key_decisions: history.decisions,
+    conversation_summary: await summaryOf(history, previous, from),
+    next_action: nextAction(session, history, queue),
+    tokens: {
+      context: session.context_tokens,
+      window: session.context_window,
+      input: session.input_tokens,
+      output: session.output_tokens,
+    },
+    cost_usd: session.cost_usd,
+    last_event: history.lastEvent,
+    left_out: [
+      ...leftOut,
+      ...(history.decisionsDropped > 0 ? [`${history.decisionsDropped} older decisions are not listed.`] : []),
+      ...(history.writtenDropped > 0 ? [`${history.writtenDropped} older changed files are not listed.`] : []),
+      ...(queue.length > MAX_TASKS ? [`${queue.length - MAX_TASKS} more tasks are not listed.`] : []),
+    ],
+  }
+}
+
+/** What the session was about to do: the question it waits for, the step it was at, the next one, or its task. */
+function nextAction(session: SessionRow, history: History, queue: QueuedTask[]): string {
+  if (session.parked) return waitingFor(session.parked)
+  const plan = history.plan ?? session.plan
+  const step = plan.find(({ state }) => state === 'active') ?? plan.find(({ state }) => state === 'pending')
+  const task = queue.find(({ state }) => state === 'running') ?? queue.find(({ state }) => state === 'ready')
+  const aim = step?.text ?? task?.title ?? session.task
+  const [call] = history.open.slice(-1)
+  return call === undefined ? aim : `${aim} (under way, outcome unknown: ${call})`
+}
+
+function waitingFor(parked: Parked): string {
+  if ('questions' in parked) return `the answer to: ${parked.questions.map(({ question }) => question).join(' ')}`
+  return `the decision about: ${parked.tool} ${parked.target}`
+}

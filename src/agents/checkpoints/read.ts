@@ -1,0 +1,98 @@
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as z from 'zod'
+import { CHECKPOINT_VERSION, Checkpoint } from '../../domain/checkpoint.ts'
+import { idsIn, isCheckpointId } from './checkpoint-id.ts'
+
+export interface SavedCheckpoint {
+  id: string
+  checkpoint: Checkpoint
+}
+
+/** One that is there and cannot be used, and why, for a person. */
+export interface BadCheckpoint {
+  id: string
+  problem: string
+}
+
+/** `good` is the one that was asked for, or the newest that can be used; `bad` those that were passed over for it. */
+export interface FoundCheckpoint {
+  good: SavedCheckpoint | undefined
+  bad: BadCheckpoint[]
+}
+
+/** No checkpoint that we write comes near it; a larger file is not ours. */
+const MAX_BYTES = 16 * 1024 * 1024
+
+/** Every checkpoint of a session, newest first. */
+export async function list(dir: string, sessionId: string): Promise<(SavedCheckpoint | BadCheckpoint)[]> {
+  const all: (SavedCheckpoint | BadCheckpoint)[] = []
+  for (const id of await idsOf(dir, sessionId)) {
+    const found = await readOne(dir, sessionId, id)
+    if (found) all.push(found)
+  }
+  return all
+}
+
+/** One checkpoint of a session by its id (or a beginning of it that fits one only), or the newest that can be used. */
+export async function read(dir: string, sessionId: string, id?: string): Promise<FoundCheckpoint> {
+  const bad: BadCheckpoint[] = []
+  for (const candidate of matching(await idsOf(dir, sessionId), id)) {
+    const found = await readOne(dir, sessionId, candidate)
+    if (found && 'checkpoint' in found) return { good: found, bad }
+    if (found) bad.push(found)
+  }
+  return { good: undefined, bad }
+}
+
+function matching(ids: string[], wanted: string | undefined): string[] {
+  if (wanted === undefined || ids.includes(wanted)) return wanted === undefined ? ids : [wanted]
+  const near = ids.filter(id => wanted !== '' && id.startsWith(wanted))
+  return near.length === 1 ? near : []
+}
+
+/** A session's id is part of a path here, so one that could lead elsewhere names nothing. */
+async function idsOf(dir: string, sessionId: string): Promise<string[]> {
+  return /^[\w-]+$/.test(sessionId) ? idsIn(join(dir, sessionId)) : []
+}
+
+/** Nothing where it went away meanwhile. */
+async function readOne(
+  dir: string,
+  sessionId: string,
+  id: string,
+): Promise<SavedCheckpoint | BadCheckpoint | undefined> {
+  if (!isCheckpointId(id)) return undefined
+  try {
+    await using handle = await open(join(dir, sessionId, `${id}.json`), 'r')
+    const { size } = await handle.stat()
+    if (size > MAX_BYTES) return { id, problem: `it is too large (${size} bytes)` }
+    return understood(id, sessionId, await handle.readFile('utf8'))
+  } catch (thrown) {
+    const { code, message } = thrown as NodeJS.ErrnoException
+    return code === 'ENOENT' ? undefined : { id, problem: `it cannot be read (${code ?? message})` }
+  }
+}
+
+const Versioned = z.object({ version: z.number() })
+
+function understood(id: string, sessionId: string, text: string): SavedCheckpoint | BadCheckpoint {
+  const value = parsed(text)
+  if (value === undefined) return { id, problem: 'it is damaged (not whole JSON)' }
+  const version = Versioned.safeParse(value).data?.version
+  if (version !== undefined && version > CHECKPOINT_VERSION) {
+    return { id, problem: `a newer pcc wrote it (version ${version}; this one knows ${CHECKPOINT_VERSION})` }
+  }
+  const { data, error } = Checkpoint.safeParse(value)
+  if (!data) return { id, problem: `it is damaged (${error.issues[0]?.path.join('.') || 'not a checkpoint'})` }
+  if (data.session_id !== sessionId) return { id, problem: `it belongs to another session (${data.session_id})` }
+  return { id, checkpoint: data }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // cut short, or written by something else
+  }
+}
