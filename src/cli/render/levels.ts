@@ -22,10 +22,14 @@ function levelOf(event: StoredEvent, refused: Set<string>): Level {
     case 'permission.asked':
     case 'question.asked':
     case 'question.parked':
+    case 'permission.parked':
     case 'session.noted':
     case 'agent.retried':
     case 'limit.warned':
     case 'limit.hit':
+    case 'task.blocked':
+    case 'task.failed':
+    case 'task.waiting':
       return 'warn'
     case 'session.ended':
       return event.body.status === 'error' ? 'error' : 'info'

@@ -3,7 +3,8 @@ import { clockTime, duration, wakeTime } from '../format.ts'
 import { INDENT, type LineOptions, type Terminal, type Tone } from '../paint.ts'
 import { planLines } from '../session-page.ts'
 import { cut, firstLine, neutral, wrap } from '../text.ts'
-import { askedPermission, askedQuestions, parkedQuestions } from './ask-lines.ts'
+import { askedPermission, askedQuestions, parkedPermission, parkedQuestions } from './ask-lines.ts'
+import { isTaskEvent, type TasksSeen, taskLines } from './task-lines.ts'
 import { toolLine, toolResult } from './tool-lines.ts'
 
 /** What earlier events said and a later one is drawn by. */
@@ -15,11 +16,18 @@ interface Before {
   refused: Set<string>
   /** Why things went wrong, as far as it was told: nothing is told twice. */
   told: Set<string>
+  tasks: TasksSeen
 }
 
 /** Draws stored events as the lines of the live view. */
 export function eventLines(options: LineOptions): (event: StoredEvent) => string[] {
-  const before: Before = { inputs: new Map(), allowed: new Map(), refused: new Set(), told: new Set() }
+  const before: Before = {
+    inputs: new Map(),
+    allowed: new Map(),
+    refused: new Set(),
+    told: new Set(),
+    tasks: { ids: new Set(), fromStart: false },
+  }
   return stored => {
     const event = { ...stored, body: harmless(stored.body) } as StoredEvent
     const lines = stamped(event.time, bodyLines(event, options, before), options.terminal)
@@ -28,7 +36,9 @@ export function eventLines(options: LineOptions): (event: StoredEvent) => string
   }
 }
 
-function remember(event: StoredEvent, { inputs, allowed, refused, told }: Before): void {
+function remember(event: StoredEvent, { inputs, allowed, refused, told, tasks }: Before): void {
+  if (event.kind === 'session.created') tasks.fromStart = true
+  if (isTaskEvent(event)) tasks.ids.add(event.body.task_id)
   if (event.kind === 'tool.requested') inputs.set(event.body.call_id, event.body.input)
   if (event.kind === 'permission.decided' && event.body.verdict === 'deny') refused.add(event.body.call_id)
   if (event.kind === 'permission.decided' && event.body.verdict === 'allow') allowed.set(event.body.call_id, event.time)
@@ -42,6 +52,7 @@ function remember(event: StoredEvent, { inputs, allowed, refused, told }: Before
 
 function bodyLines(event: StoredEvent, options: LineOptions, before: Before): string[] {
   const { terminal, verbose } = options
+  if (isTaskEvent(event)) return taskLines(event, terminal, before.tasks)
   switch (event.kind) {
     case 'session.created':
       return [event.body.resumed ? 'Resuming a Claude Code session...' : 'Starting Claude Code session...']
@@ -71,6 +82,8 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
       return askedQuestions(event.body.questions, terminal)
     case 'question.parked':
       return parkedQuestions(event.body, terminal)
+    case 'permission.parked':
+      return parkedPermission(event.body, terminal, before.inputs.get(event.body.call_id))
     case 'question.answered':
       return answerLines(event.body, terminal)
     case 'plan.changed':
@@ -158,8 +171,10 @@ function hitText(body: EventBody<'limit.hit'>, now: number): string {
   return `${body.message} (resets ${wakeTime(body.resets_at, now)})`
 }
 
-function decisionText({ verdict, by, tool, target, reason }: EventBody<'escalation.answered'>): string {
-  const said = `${verdict === 'allow' ? 'approved' : 'denied'} by ${by}: ${tool} → ${firstLine(target)}`
+function decisionText(body: EventBody<'escalation.answered'>): string {
+  const { verdict, answer, by, tool, target, reason } = body
+  const what = answer ? 'answered' : verdict === 'allow' ? 'approved' : 'denied'
+  const said = answer ? `${what} by ${by}: ${firstLine(target)}` : `${what} by ${by}: ${tool} → ${firstLine(target)}`
   return reason === undefined ? said : `${said} (${reason})`
 }
 

@@ -1,0 +1,56 @@
+import type { StoredEvent } from '../../../domain/event.ts'
+import { wakeTime } from '../format.ts'
+import { INDENT, type Terminal, type Tone } from '../paint.ts'
+import { cut, firstLine } from '../text.ts'
+
+export type TaskEvent = Extract<StoredEvent, { kind: `task.${string}` }>
+
+/** Whether an event tells of a task of the session's queue. */
+export function isTaskEvent(event: StoredEvent): event is TaskEvent {
+  return event.kind.startsWith('task.')
+}
+
+/** Which tasks earlier events have told of, and whether the session's beginning was among them. */
+export interface TasksSeen {
+  ids: Set<string>
+  fromStart: boolean
+}
+
+/** The line of one step of a task. A session with only its first task needs none: its own lines say the same. */
+export function taskLines(event: TaskEvent, terminal: Terminal, seen: TasksSeen): string[] {
+  const known = new Set(seen.ids).add(event.body.task_id)
+  if (seen.fromStart && known.size < 2) return []
+  const { word, tone } = LOOKS[event.kind]
+  if (word === undefined) return []
+  const { title, task_id } = event.body
+  const text = `${word}: ${firstLine(title)} (${task_id})${detailOf(event)}`
+  const heading = terminal.paint(tone, '[TASK]')
+  return [`${heading} ${cut(text, terminal.width - INDENT - 7)}`]
+}
+
+const LOOKS: Record<TaskEvent['kind'], { word?: string; tone: Tone }> = {
+  'task.submitted': { word: 'queued', tone: 'cyan' },
+  'task.blocked': { word: 'blocked', tone: 'yellow' },
+  'task.readied': { tone: 'dim' }, // its start is told, and comes soon
+  'task.started': { word: '→', tone: 'cyan' },
+  'task.waiting': { word: 'waits', tone: 'yellow' },
+  'task.verifying': { word: 'is checked', tone: 'cyan' },
+  'task.merging': { word: 'is merged', tone: 'cyan' },
+  'task.finished': { word: '✓ done', tone: 'green' },
+  'task.failed': { word: '✗ failed', tone: 'red' },
+  'task.cancelled': { word: 'cancelled', tone: 'dim' },
+}
+
+function detailOf(event: TaskEvent): string {
+  if (event.kind === 'task.submitted') {
+    const { after, priority } = event.body
+    const parts = [
+      ...(after.length > 0 ? [`after ${after.join(', ')}`] : []),
+      ...(priority ? [`priority ${priority}`] : []),
+    ]
+    return parts.length > 0 ? `, ${parts.join(', ')}` : ''
+  }
+  const until = event.kind === 'task.waiting' ? event.body.wakes_at : undefined
+  const reason = event.body.reason === undefined ? '' : `: ${firstLine(event.body.reason)}`
+  return `${reason}${until === undefined ? '' : ` until ${wakeTime(until, event.time)}`}`
+}
