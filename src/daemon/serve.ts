@@ -60,6 +60,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   const world: World = {
     places,
     version,
+    agentEnv: definedIn(env),
     bootId,
     startedAt: Date.now(),
     token,
@@ -91,6 +92,10 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()
   return signals.failed ? 1 : 0
+}
+
+function definedIn(env: Serve['env']): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -8,6 +8,8 @@ import type { Supervisor } from '../supervisor/supervisor.ts'
 export interface World {
   places: Places
   version: string
+  /** In which a parked session goes on where nobody said another: the daemon's own. */
+  agentEnv: Record<string, string>
   bootId: string
   startedAt: number
   token: string

@@ -49,8 +49,15 @@ export const OpenAsk = z.discriminatedUnion('kind', [
     risk: Risk,
     reason: z.string(),
     reasons: z.array(StoredReason).optional(),
+    /** That of the decision, where the session is parked on it. */
+    number: z.number().optional(),
   }),
-  z.object({ kind: z.literal('question'), ask_id: z.string(), questions: z.array(QuestionItem) }),
+  z.object({
+    kind: z.literal('question'),
+    ask_id: z.string(),
+    questions: z.array(QuestionItem),
+    number: z.number().optional(),
+  }),
 ])
 export type OpenAsk = z.infer<typeof OpenAsk>
 

@@ -95,6 +95,10 @@ export class Terminals {
   }
 }
 
+/** Longer ones are no answers but documents; the agent can be told where to read one. */
+export const LONGEST_ANSWER_BYTES = 65_536
+export const TOO_LONG = 'longer than 64 KB; put it into a file and name that'
+
 /** What is wrong with an answer to this ask, in words for whoever sent it. */
 export function misfit(ask: OpenAsk, answer: AnswerAsk): string | undefined {
   if (ask.kind === 'permission') {
@@ -104,7 +108,9 @@ export function misfit(ask: OpenAsk, answer: AnswerAsk): string | undefined {
     return answer.verdict === 'deny' ? undefined : 'answers: this is a question, give an answer for each part'
   }
   const open = ask.questions.filter(({ question }) => isBlank(answer.answers?.[question]))
-  return open.length === 0 ? undefined : `answers: nothing is said to ${JSON.stringify(open[0]?.question)}`
+  if (open.length > 0) return `answers: nothing is said to ${JSON.stringify(open[0]?.question)}`
+  const bytes = Buffer.byteLength(Object.values(answer.answers).flat().join(''))
+  return bytes > LONGEST_ANSWER_BYTES ? `answers: ${TOO_LONG}` : undefined
 }
 
 function isBlank(value: string | string[] | undefined): boolean {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { Escalation, EscalationAnswer } from '../domain/escalation.ts'
-import type { EscalationFilter, EscalationRow, Escalations } from './store.ts'
+import type { Escalation } from '../domain/escalation.ts'
+import type { EscalationFilter, EscalationRow, Escalations, StoredAnswer } from './store.ts'
 import type { EscalationsTable, Tables } from './tables.ts'
 
 /** Opens the table. Everything that writes is part of a transaction: a row belongs to the event that tells of it. */
@@ -16,6 +16,22 @@ export function openEscalations(read: Kysely<Tables>): Escalations {
         .execute()
     },
     answer: (number, answer, tx) => answerOnce(tx.db, number, answer),
+    reopen: async (number, tx) => {
+      await tx.db
+        .updateTable('escalations')
+        .set({ state: 'open', ...UNANSWERED })
+        .where('number', '=', number)
+        .where('state', '=', 'answered')
+        .execute()
+    },
+    withdraw: async (session, { reason, at }, tx) => {
+      await tx.db
+        .updateTable('escalations')
+        .set({ state: 'withdrawn', answered_at: at, answer_reason: reason })
+        .where('session_id', '=', session)
+        .where('state', '=', 'open')
+        .execute()
+    },
     get: async (number, tx) => {
       const select = (tx?.db ?? read).selectFrom('escalations').selectAll()
       return whole(await select.where('number', '=', number).executeTakeFirst())
@@ -29,7 +45,13 @@ export function openEscalations(read: Kysely<Tables>): Escalations {
 }
 
 async function insert(db: Kysely<Tables>, row: EscalationRow): Promise<number> {
-  const columns = { ...row, input: JSON.stringify(row.input) }
+  const { input, reasons, answer, ...plain } = row
+  const json = {
+    input: JSON.stringify(input),
+    reasons: JSON.stringify(reasons),
+    answer: answer && JSON.stringify(answer),
+  }
+  const columns = { ...plain, ...json }
   const { number } = await db.insertInto('escalations').values(columns).returning('number').executeTakeFirstOrThrow()
   return number
 }
@@ -44,13 +66,14 @@ async function latest(db: Kysely<Tables>, session: string, fingerprint: string):
 async function answerOnce(
   db: Kysely<Tables>,
   number: number,
-  { verdict, by, reason, at }: EscalationAnswer & { at: number },
+  { verdict, answer, by, reason, at, from }: StoredAnswer,
 ): Promise<boolean> {
+  const said = { verdict: verdict ?? null, answer: answer ? JSON.stringify(answer) : null }
   const { numUpdatedRows } = await db
     .updateTable('escalations')
-    .set({ state: 'answered', verdict, answered_by: by, answered_at: at, answer_reason: reason ?? null })
+    .set({ state: 'answered', ...said, answered_by: by, answered_at: at, answer_reason: reason ?? null })
     .where('number', '=', number)
-    .where('state', '<>', 'answered')
+    .where('state', '=', from)
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }
@@ -66,11 +89,22 @@ function whole(row: EscalationsTable | undefined): Escalation | undefined {
   return row && parsed(row)
 }
 
-/** A damaged input becomes an empty one: the row must stay listable. */
+/** Damaged JSON becomes nothing: the row must stay listable. */
 function parsed(row: EscalationsTable): Escalation {
-  try {
-    return { ...row, input: JSON.parse(row.input) as Escalation['input'] }
-  } catch {
-    return { ...row, input: {} }
+  return {
+    ...row,
+    input: json<Escalation['input']>(row.input) ?? {},
+    reasons: json<Escalation['reasons']>(row.reasons) ?? [],
+    answer: row.answer === null ? null : (json<Escalation['answer']>(row.answer) ?? null),
   }
 }
+
+function json<T>(text: string): T | undefined {
+  try {
+    return JSON.parse(text) as T
+  } catch {
+    return undefined
+  }
+}
+
+const UNANSWERED = { verdict: null, answer: null, answered_by: null, answered_at: null, answer_reason: null }

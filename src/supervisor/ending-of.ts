@@ -1,6 +1,9 @@
 import { ERRORS, unreachable } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
+import type { NewEvent } from '../domain/event.ts'
 import type { Failure, SessionEvent } from '../domain/session.ts'
+import type { Parked } from '../store/tables.ts'
+import { isPermission } from './asks/given-answer.ts'
 import { eventOf } from './events/agent-event.ts'
 import type { Ending, Run } from './run.ts'
 
@@ -53,14 +56,16 @@ export function failedEnding(failure: Failure, run: Run): Ending {
 }
 
 function parkedEnding(callId: string | undefined, run: Run): Ending {
-  const parked = (callId === undefined ? undefined : run.parking.get(callId)) ?? [...run.parking.values()][0]
-  if (!parked) return { as: 'paused', reason: `a call was put off; ${howToGoOn(run)}` }
-  return {
-    as: 'waiting_input',
-    reason: parked.reason,
-    parked,
-    events: [eventOf(run, 'question.parked', parked, 'daemon')],
-  }
+  const waiting = (callId === undefined ? undefined : run.parking.get(callId)) ?? [...run.parking.values()][0]
+  if (!waiting) return { as: 'paused', reason: `a call was put off; ${howToGoOn(run)}` }
+  const { parked, reason, escalation } = waiting
+  return { as: 'waiting_input', reason, parked, escalation, events: [parkedEvent(parked, run)] }
+}
+
+function parkedEvent(parked: Parked, run: Run): NewEvent {
+  if (!isPermission(parked)) return eventOf(run, 'question.parked', parked, 'daemon')
+  const { digest: _, ...told } = parked
+  return eventOf(run, 'permission.parked', told, 'daemon')
 }
 
 function adviceFor(failure: Failure, run: Run): string {

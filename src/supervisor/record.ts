@@ -15,11 +15,18 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<void> 
   const before = run.row
   run.row = { ...run.row, ...patch }
   if (step.events.length === 0 && Object.keys(patch).length === 0 && !step.escalation) return
+  const escalations = openEscalations(parts)
   try {
     await parts.store.transaction(async tx => {
-      await tx.append(step.events.map(event => withoutSecrets(event, run)))
-      if (Object.keys(patch).length > 0) await parts.store.sessions.update(run.id, patch, tx)
-      if (step.escalation) await openEscalations(parts).record(redactValues(step.escalation, run.secrets), tx)
+      if (step.withdraw !== undefined) await escalations.withdraw(run.id, step.withdraw, tx)
+      if (step.reopen !== undefined) await escalations.reopen(step.reopen, tx)
+      const { escalation } = step
+      const number = escalation && (await escalations.record(redactValues(escalation, run.secrets), tx))
+      const parked = patch.parked && number !== undefined ? { parked: { ...patch.parked, number } } : {}
+      run.row = { ...run.row, ...parked }
+      await tx.append(step.events.map(event => withoutSecrets(numbered(event, number), run)))
+      const columns = { ...patch, ...parked }
+      if (Object.keys(columns).length > 0) await parts.store.sessions.update(run.id, columns, tx)
     })
   } catch (error) {
     run.row = { ...run.row, ...undone(patch, before) }
@@ -30,6 +37,13 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<void> 
 /** An agent may print its own key: what is stored has the session's secrets taken out, as the log has. */
 function withoutSecrets(event: NewEvent, { secrets }: Run): NewEvent {
   return { ...event, body: redactValues(event.body, secrets) } as NewEvent
+}
+
+/** What is parked is told with the number by which it is answered. */
+function numbered(event: NewEvent, number: number | undefined): NewEvent {
+  if (number === undefined) return event
+  if (event.kind === 'question.parked') return { ...event, body: { ...event.body, number } }
+  return event.kind === 'permission.parked' ? { ...event, body: { ...event.body, number } } : event
 }
 
 /** A parked question stays as it was asked: its answer is matched to it by its words. */

@@ -3,21 +3,13 @@ import type { Log } from '../base/log.ts'
 import type { Assessment } from '../domain/assessment.ts'
 import type { NewEscalation } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
-import type {
-  Answer,
-  Driver,
-  FailureKind,
-  OpenSession,
-  QuestionItem,
-  Request,
-  Session,
-  Verdict,
-} from '../domain/session.ts'
+import type { Driver, FailureKind, OpenSession, Request, Session, Verdict } from '../domain/session.ts'
 import type { Terminals } from '../human/terminals.ts'
 import type { Question } from '../policy/classify/classify.ts'
 import type { LoadedRules, LoadRules } from '../policy/rules/load.ts'
 import type { Store } from '../store/store.ts'
-import type { SessionRow } from '../store/tables.ts'
+import type { Parked, ParkedQuestion, SessionRow } from '../store/tables.ts'
+import type { GivenAnswer } from './asks/given-answer.ts'
 import type { SessionPolicy } from './asks/session-policy.ts'
 
 /** One live session: its row as last written, and what is known of it only while it runs. */
@@ -37,12 +29,12 @@ export interface Run {
   readonly calls: Map<string, { tool: string; target: string }>
   /** Those who wait for a call to be stored. */
   readonly callWaiters: Map<string, () => void>
-  /** Questions that nobody could answer, by call id. */
-  readonly parking: Map<string, NonNullable<SessionRow['parked']>>
+  /** What nobody could answer, by call id. */
+  readonly parking: Map<string, Parking>
   /** The answer with which a parked session is started again; taken by the call it belongs to. */
-  answer: { callId: string; questions: QuestionItem[]; answer: Answer } | undefined
+  answer: GivenAnswer | undefined
   /** The parked question whose answer was taken, until the agent has gone on from it: a login may fail in between. */
-  taken: NonNullable<SessionRow['parked']> | undefined
+  taken: ParkedQuestion | undefined
   /** What the session had spent before its agent was opened, in earlier lives of it. */
   readonly before: Pick<SessionRow, 'input_tokens' | 'output_tokens' | 'cost_usd' | 'turns'>
   /** Values that must not be stored. */
@@ -58,6 +50,14 @@ export interface Run {
   stopping: string | undefined
   /** True from the end of the turn on: nothing can be added any more. */
   over: boolean
+}
+
+/** What waits for a person when the turn has ended, and the row by which they hear of it. */
+export interface Parking {
+  parked: Parked
+  /** Why the session waits. */
+  reason: string
+  escalation: NewEscalation
 }
 
 /** What every part of the supervisor works with. */
@@ -80,6 +80,10 @@ export interface Step {
   patch: Partial<SessionRow>
   /** What a person is to hear of. */
   escalation?: NewEscalation | undefined
+  /** Number of a decision whose answer reached nobody. */
+  reopen?: number | undefined
+  /** Why nobody needs an answer to what is open of this session any more. */
+  withdraw?: string | undefined
 }
 
 /** How a session ends; `settle` applies it. */
@@ -89,6 +93,10 @@ export interface Ending {
   failure?: FailureKind
   resumesAt?: number | undefined
   parked?: SessionRow['parked']
+  /** The row by which a person hears of what is parked. */
+  escalation?: NewEscalation
+  /** Number of a decision whose answer reached nobody. */
+  reopen?: number | undefined
   /** Events that belong to the ending and are stored with it. */
   events?: NewEvent[]
 }

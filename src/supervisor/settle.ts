@@ -27,6 +27,9 @@ export async function settle(run: Run, parts: Parts, ending: Ending): Promise<vo
       parked: final.parked ?? null,
       ...(gone && NO_PROCESS),
     },
+    escalation: final.escalation,
+    reopen: final.reopen,
+    withdraw: final.as === 'waiting_input' ? undefined : `the session is over (${final.as})`,
   })
   run.log.info({ status: final.as, turns: run.row.turns, cost_usd: run.row.cost_usd }, 'session ended')
 }
@@ -46,7 +49,8 @@ function keepUndelivered(run: Run, ending: Ending): Ending {
     ...ending,
     as: 'waiting_input',
     reason: `${ending.reason}\nThe question is still open; answer it again.`,
-    parked: run.answer ? parked : { ...parked, taken: true },
+    parked: run.taken === parked ? { ...run.taken, taken: true } : parked,
+    reopen: parked.number,
     events: [...(ending.events ?? []), eventOf(run, 'session.noted', { text: STILL_OPEN }, 'daemon')],
   }
 }

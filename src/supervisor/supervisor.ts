@@ -3,10 +3,12 @@ import { secretId, shortId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { shellWord } from '../base/shell-word.ts'
 import type { StartSession } from '../domain/api.ts'
+import type { AnsweredEscalation, EscalationAnswer } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
-import type { Answer } from '../domain/session.ts'
-import type { SessionRow } from '../store/tables.ts'
+import { lateAnswer } from '../human/late-answer.ts'
+import type { Parked, SessionRow } from '../store/tables.ts'
 import { Admission } from './admission.ts'
+import { answerTo, givenAnswer } from './asks/given-answer.ts'
 import { endAgent } from './end-agent.ts'
 import type { Ending, Parts, Run } from './run.ts'
 import { runSession } from './run-session.ts'
@@ -31,8 +33,18 @@ export interface SupervisorOptions extends Parts, PrepareParts {
 
 interface Live {
   run: Run
+  /** Resolves when the row is this run's, with the decision that was settled by it. */
+  saved: Promise<AnsweredEscalation | undefined>
   /** Resolves when the session is settled and its agent gone. */
   done: Promise<void>
+}
+
+/** What a parked session goes on with. */
+export interface Resumption {
+  said: EscalationAnswer
+  /** It is settled already. */
+  settled?: boolean
+  env: Record<string, string>
 }
 
 /** The sessions that run now. Everything that outlives them is in their rows. */
@@ -96,8 +108,11 @@ export class Supervisor {
     return run.row
   }
 
-  /** Starts a parked session again; the call that waited gets the answer. */
-  async resumeParked(row: SessionRow, answer: Answer, env: Record<string, string>): Promise<void> {
+  /**
+   * Starts a parked session again; the call that waited gets the answer, and the decision is settled by it. An answer that
+   * settled it in an earlier life of the daemon is only brought to the agent.
+   */
+  async resumeParked(row: SessionRow, { said, settled, env }: Resumption): Promise<AnsweredEscalation | undefined> {
     const { parked, vendor_id: vendorId } = row
     if (!parked || vendorId === null) throw new AppError('ask_unknown', { id: row.id, ask: parked?.ask_id ?? '' })
     await checkProject(row.project)
@@ -105,10 +120,10 @@ export class Supervisor {
     if (row.account !== null && ready.account !== row.account) {
       throw new AppError('account_differs', { id: row.id, project: shellWord(row.project), vendor_id: vendorId })
     }
+    await this.#free(row.id, parked)
     this.#refuseWhenClosed()
     // From here to `#launch` nothing is awaited before the session counts as live. What happened to the row while this was
     // prepared (another answer, a stop) is seen by `claimParked`.
-    if (this.#live.has(row.id)) throw new AppError('ask_unknown', { id: row.id, ask: parked.ask_id })
     using _held = this.#conversations.take({ vendorId, fork: false }, this.#runs())
     const patch: Partial<SessionRow> = {
       state: 'starting',
@@ -120,14 +135,17 @@ export class Supervisor {
       account: ready.account,
       marker: secretId(16),
     }
-    const given = { callId: parked.call_id, questions: parked.questions, answer }
     // The call of a taken question is settled in the conversation; only words can follow it.
-    if (parked.taken) patch.parked = null
-    const start: Start = parked.taken ? { prompt: inWords(parked, answer), taken: parked } : { answer: given }
+    const taken = 'taken' in parked ? { question: parked, answer: answerTo(parked.questions, said) } : undefined
+    if (taken) patch.parked = null
+    const start: Start = taken
+      ? { prompt: inWords(taken.question, taken.answer), taken: taken.question }
+      : { answer: givenAnswer(parked, said) }
     const resume = { vendorId, fork: false }
-    const claim = () => claimParked(this.#options.store, { id: row.id, askId: parked.ask_id, patch })
-    await this.#launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
-    if (parked.taken) await this.#options.store.append([answeredInWords(row.id, parked, answer)])
+    const claim = () => claimParked(this.#options, { id: row.id, parked, said: settled ? undefined : said, patch })
+    const answered = await this.#launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
+    if (taken) await this.#options.store.append([answeredInWords(row.id, taken.question, taken.answer)])
+    return answered
   }
 
   /** Ends a live session and waits until its agent is gone. */
@@ -178,20 +196,37 @@ export class Supervisor {
     await Promise.all(leaving.map(({ done }) => done))
   }
 
+  /** Resolves when the session is not live: its agent has left, or whoever wanted to take it up did not get it. */
+  async #free(id: string, { ask_id, number }: Parked): Promise<void> {
+    for (let live = this.#live.get(id); live; live = this.#live.get(id)) {
+      const taken =
+        live.run.row.state !== 'ended' &&
+        (await live.saved.then(
+          () => true,
+          () => false,
+        ))
+      if (taken) {
+        const escalation = number === undefined ? undefined : await this.#options.store.escalations.get(number)
+        throw escalation ? lateAnswer(escalation) : new AppError('ask_unknown', { id, ask: ask_id })
+      }
+      await live.done
+    }
+  }
+
   /** A terminal that has announced itself counts as attached while it connects. */
   #expectPerson(id: string): void {
     const leave = this.#options.terminals.attach(id)
     setTimeout(leave, ATTACH_GRACE_MS).unref()
   }
 
-  #launch(row: SessionRow, ready: Preparation, start: Start): { run: Run; saved: Promise<void> } {
+  #launch(row: SessionRow, ready: Preparation, start: Start): Pick<Live, 'run' | 'saved'> {
     const run = newRun(row, ready, { ...start, log: this.#options.log.child({ session: row.id }) })
-    const saved = start.claim?.() ?? Promise.resolve()
+    const saved = start.claim?.() ?? Promise.resolve(undefined)
     const done = saved.then(
       () => this.#runToEnd(run, ready),
       () => undefined, // `saved` is the caller's to hear about
     )
-    this.#live.set(row.id, { run, done: done.finally(() => this.#live.delete(row.id)) })
+    this.#live.set(row.id, { run, saved, done: done.finally(() => this.#live.delete(row.id)) })
     return { run, saved }
   }
 

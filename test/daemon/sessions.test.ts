@@ -163,7 +163,7 @@ test('a question with nobody attached is parked without a process, and its answe
     answer({ answers: { 'Which colour?': 'blue' }, env: world.env }),
     answer({ answers: { 'Which colour?': 'red' }, env: world.env }),
   ])
-  assert.deepEqual(both.map(({ status }) => status).sort(), [200, 404])
+  assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409])
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.deepEqual(view.asks, [])
   assert.equal(view.questions.human, 1)

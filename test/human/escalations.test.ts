@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { AppError } from '../../src/base/errors.ts'
-import type { NewEscalation } from '../../src/domain/escalation.ts'
-import { openEscalations } from '../../src/human/escalations.ts'
+import type { EscalationAnswer, NewEscalation } from '../../src/domain/escalation.ts'
+import { type HumanEscalations, openEscalations } from '../../src/human/escalations.ts'
 import { precedents } from '../../src/human/precedents.ts'
 import { openStore } from '../../src/store/open.ts'
 import { DATABASES } from '../store/databases.ts'
@@ -44,7 +44,7 @@ test('approving a MEDIUM request answers the same request of the same project th
   const before = precedents(store)
   await escalations.record(entry())
   assert.equal(await before.find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM')), undefined)
-  const { escalation, remembered } = await escalations.answer(1, { verdict: 'allow', by: 'human', reason: 'fine' })
+  const { escalation, remembered } = await said(escalations, 1, { verdict: 'allow', by: 'human', reason: 'fine' })
   assert.equal(remembered, true)
   assert.deepEqual([escalation.state, escalation.verdict, escalation.answer_reason], ['answered', 'allow', 'fine'])
   const advice = await before.find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM'))
@@ -86,7 +86,7 @@ test('an answer to a HIGH request is never remembered, and none is ever found fo
   const store = await database.open(t)
   const escalations = openEscalations({ store, clock })
   await escalations.record(entry({ risk: 'HIGH' }))
-  assert.equal((await escalations.answer(1, { verdict: 'allow', by: 'human' })).remembered, false)
+  assert.equal((await said(escalations, 1, { verdict: 'allow', by: 'human' })).remembered, false)
   const memory = precedents(store)
   assert.equal(await memory.find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM')), undefined)
   const same = { project: '/p', tool: 'Bash', normalised: 'Bash touch a', by: 'human', verdict: 'allow' } as const
@@ -101,7 +101,7 @@ test('calls of which only the tool is known are told apart by their input, and n
   const call = (query: string) => entry({ tool: 'mcp__db__ask', normalised: 'mcp__db__ask', input: { query } })
   assert.deepEqual([await escalations.record(call('a')), await escalations.record(call('b'))], [1, 2])
   assert.equal(await escalations.record(call('a')), 1)
-  assert.equal((await escalations.answer(1, { verdict: 'allow', by: 'human' })).remembered, false)
+  assert.equal((await said(escalations, 1, { verdict: 'allow', by: 'human' })).remembered, false)
   assert.equal(await precedents(store).find('/p', 'mcp__db__ask', assessed('mcp__db__ask', 'MEDIUM')), undefined)
 })
 
@@ -167,7 +167,7 @@ test('a megabyte is kept cut, is still told apart, and its answer is for it alon
   assert.deepEqual([await escalations.record(long('a')), await escalations.record(long('b'))], [1, 2])
   const [row] = await escalations.list()
   assert.ok(row && row.normalised.length < 20_000 && JSON.stringify(row.input).length < 20_000)
-  assert.equal((await escalations.answer(1, { verdict: 'allow', by: 'human' })).remembered, false)
+  assert.equal((await said(escalations, 1, { verdict: 'allow', by: 'human' })).remembered, false)
   const many = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, 'y'.repeat(3_000)]))
   await escalations.record(entry({ normalised: 'Bash many', input: many }))
   const kept = (await escalations.list()).find(({ normalised }) => normalised === 'Bash many')
@@ -176,17 +176,25 @@ test('a megabyte is kept cut, is still told apart, and its answer is for it alon
 
 const clock = { now: () => 1_000 }
 
+async function said(escalations: HumanEscalations, number: number, answer: EscalationAnswer) {
+  const answered = await escalations.answer(number, answer)
+  assert.ok(answered, 'the row is not open')
+  return answered
+}
+
 function entry(changes: Partial<NewEscalation> = {}): NewEscalation {
   return {
     kind: 'permission',
     session_id: 's-1',
     project: '/p',
+    task: 't',
     call_id: 'c-1',
     tool: 'Bash',
     target: 'touch a',
     input: { command: 'touch a' },
     risk: 'MEDIUM',
     reason: 'it makes a file',
+    reasons: [],
     normalised: 'Bash touch a',
     state: 'denied',
     ...changes,

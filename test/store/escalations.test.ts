@@ -22,7 +22,9 @@ for (const { name, open } of DATABASES) {
     await add(store, {})
     await add(store, { session_id: 's-2' })
     await add(store, { fingerprint: 'f2', state: 'open' })
-    await store.transaction(tx => store.escalations.answer(1, { verdict: 'deny', by: 'human', at: 9 }, tx))
+    await store.transaction(tx =>
+      store.escalations.answer(1, { verdict: 'deny', by: 'human', at: 9, from: 'denied' }, tx),
+    )
     const numbers = async (filter?: Parameters<Store['escalations']['list']>[0]) =>
       (await store.escalations.list(filter)).map(({ number }) => number)
     assert.deepEqual(await numbers(), [1, 2, 3])
@@ -36,7 +38,9 @@ for (const { name, open } of DATABASES) {
     const store = await open(t)
     await add(store, {})
     const say = (verdict: 'allow' | 'deny', by: string, at: number) =>
-      store.transaction(tx => store.escalations.answer(1, { verdict, by, reason: `${by} said so`, at }, tx))
+      store.transaction(tx =>
+        store.escalations.answer(1, { verdict, by, reason: `${by} said so`, at, from: 'denied' }, tx),
+      )
     assert.deepEqual(await Promise.all([say('deny', 'ann', 5), say('allow', 'bob', 6)]), [true, false])
     const row = await store.escalations.get(1)
     assert.deepEqual(
@@ -49,7 +53,9 @@ for (const { name, open } of DATABASES) {
     const store = await open(t)
     await add(store, {})
     await assert.rejects(add(store, { state: 'open' }))
-    await store.transaction(tx => store.escalations.answer(1, { verdict: 'allow', by: 'human', at: 9 }, tx))
+    await store.transaction(tx =>
+      store.escalations.answer(1, { verdict: 'allow', by: 'human', at: 9, from: 'denied' }, tx),
+    )
     assert.equal(await add(store, {}), 2, 'an answered one waits no more')
   })
 
@@ -139,18 +145,24 @@ const SESSION = {
   marker: null,
   agent_pid: null,
   agent_started: null,
+  task_id: null,
+  retries: 0,
+  priority: 0,
+  held_at: null,
 }
 
 const ROW: EscalationRow = {
   kind: 'permission',
   session_id: 's-1',
   project: '/p',
+  task: 'tidy up',
   call_id: 'c-1',
   tool: 'Bash',
   target: 'rm x',
   input: { command: 'rm x', deep: [1, { two: null }] },
   risk: 'HIGH',
   reason: 'it deletes',
+  reasons: [{ code: 'file.delete', risk: 'HIGH', text: 'it deletes' }],
   normalised: 'Bash rm x',
   fingerprint: 'f1',
   state: 'denied',
@@ -158,6 +170,7 @@ const ROW: EscalationRow = {
   created_at: 5,
   last_at: 5,
   verdict: null,
+  answer: null,
   answered_by: null,
   answered_at: null,
   answer_reason: null,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Failure, FailureKind, type SessionEvent } from '../../src/domain/session.ts'
+import { questionRow } from '../../src/supervisor/asks/question-row.ts'
 import { endingOf, endingOfClosed } from '../../src/supervisor/ending-of.ts'
 import { aRun } from './a-run.ts'
 
@@ -65,10 +66,12 @@ test('every other failure is an error that says what to do next', () => {
 test('a parked question becomes a session that waits for input, with the question in its ending', () => {
   const run = aRun()
   const parked = { ask_id: 'q-1', call_id: 'c-2', questions: [], reason: 'nobody is attached' }
-  run.parking.set('c-1', { ...parked, call_id: 'c-1' })
-  run.parking.set('c-2', parked)
+  const escalation = questionRow({ callId: 'c-2', questions: [] }, parked.reason, run)
+  const { reason } = parked
+  run.parking.set('c-1', { parked: { ...parked, call_id: 'c-1' }, reason, escalation })
+  run.parking.set('c-2', { parked, reason, escalation })
   const ending = endingOf(turn('parked', { parked: { callId: 'c-2', tool: 'AskUserQuestion' } }), run)
-  assert.deepEqual([ending.as, ending.parked], ['waiting_input', parked])
+  assert.deepEqual([ending.as, ending.parked, ending.escalation], ['waiting_input', parked, escalation])
   assert.deepEqual(
     ending.events?.map(({ kind }) => kind),
     ['question.parked'],

@@ -15,6 +15,8 @@ import { aRun } from './a-run.ts'
 const ID = 's-000001'
 const PARKED = { ask_id: 'a-1', call_id: 'c-1', questions: [], reason: 'nobody' }
 
+const CLAIM = { id: ID, parked: PARKED, said: { answer: ['red'], by: 'human' } }
+
 async function storeWith(t: TestContext, patch: Partial<SessionRow>): Promise<Store> {
   const store = await openStore({ file: join(tempDir(t), 'db') })
   t.after(() => store.close())
@@ -65,7 +67,8 @@ test('of two answers to a parked question one takes the session, and a stop that
   const store = await storeWith(t, { state: 'ended', ended_as: 'waiting_input', parked: PARKED })
   const seen = await store.sessions.get(ID)
   assert.ok(seen)
-  const claim = () => claimParked(store, { id: ID, askId: 'a-1', patch: { state: 'starting', owner: 'boot-1' } })
+  const claim = () =>
+    claimParked({ store, clock: systemClock }, { ...CLAIM, patch: { state: 'starting', owner: 'boot-1' } })
   const tries = await Promise.allSettled([claim(), claim()])
   assert.deepEqual(tries.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
   assert.equal(await stopWaiting(seen, store, 1), false)
@@ -76,7 +79,7 @@ test('an answer that comes after a stop takes nothing', async t => {
   const store = await storeWith(t, { state: 'ended', ended_as: 'waiting_input', parked: PARKED })
   const seen = await store.sessions.get(ID)
   assert.ok(seen && (await stopWaiting(seen, store, 1)))
-  const claim = claimParked(store, { id: ID, askId: 'a-1', patch: { state: 'starting' } })
+  const claim = claimParked({ store, clock: systemClock }, { ...CLAIM, patch: { state: 'starting' } })
   await assert.rejects(claim, { code: 'ask_unknown' })
   assert.equal((await store.sessions.get(ID))?.ended_as, 'stopped')
 })

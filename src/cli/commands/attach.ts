@@ -63,13 +63,16 @@ async function attach(ref: string, context: Context): Promise<number> {
   return runView({ client, session, context, after: events.at(-1)?.id ?? 0, open, env })
 }
 
-type Asked = Extract<StoredEvent, { kind: 'permission.asked' | 'question.asked' | 'question.parked' }>
+type Asked = Extract<
+  StoredEvent,
+  { kind: 'permission.asked' | 'question.asked' | 'question.parked' | 'permission.parked' }
+>
 type Wanted = Extract<StoredEvent, { kind: 'tool.requested' }>
 
 /** What is open, with the events that asked it: they know the call by which we learn that it is settled, and its input. */
 async function openAsksOf(client: Client, session: SessionView) {
   if (session.asks.length === 0) return []
-  const kinds = 'tool.requested,permission.asked,question.asked,question.parked'
+  const kinds = 'tool.requested,permission.asked,question.asked,question.parked,permission.parked'
   const path = `/sessions/${session.id}/events?kinds=${kinds}`
   const { events } = await client.request<{ events: (Asked | Wanted)[] }>('GET', path)
   return session.asks.flatMap(ask => {

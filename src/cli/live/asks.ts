@@ -93,7 +93,8 @@ export function openAsks({ person, pin, post, tell }: DeskOptions): AskDesk {
       if (
         event.kind === 'permission.decided' ||
         event.kind === 'question.answered' ||
-        event.kind === 'question.parked'
+        event.kind === 'question.parked' ||
+        event.kind === 'permission.parked'
       ) {
         withdraw(entry => entry.callId === event.body.call_id)
       }
@@ -115,5 +116,5 @@ function waitingLine(behind: Open[]): string[] {
 
 /** Of two people who answer at once one is late: that is no error. */
 function isSettledElsewhere(error: unknown): boolean {
-  return error instanceof RemoteError && error.code === 'ask_unknown'
+  return error instanceof RemoteError && (error.code === 'ask_unknown' || error.code === 'escalation_answered')
 }

@@ -63,5 +63,5 @@ function isAsk({ kind }: StoredEvent): boolean {
 }
 
 function isEssential({ kind }: StoredEvent): boolean {
-  return kind === 'question.parked' || kind === 'limit.hit' || kind === 'session.ended'
+  return kind.endsWith('.parked') || kind === 'limit.hit' || kind === 'session.ended'
 }

@@ -1,8 +1,8 @@
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
 import { statusOf } from '../../domain/session-status.ts'
-import type { SessionRow } from '../../store/tables.ts'
+import type { Parked, SessionRow } from '../../store/tables.ts'
 
-/** A session as the API shows it. A parked question is an open ask too: it can be answered. */
+/** A session as the API shows it. What is parked is an open ask too: it can be answered. */
 export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): SessionView {
   const { status, reason } = statusOf(row, bootId)
   return {
@@ -36,7 +36,15 @@ export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
   }
 }
 
-function parkedAsk(row: SessionRow): OpenAsk[] {
-  if (!row.parked || row.state !== 'ended') return []
-  return [{ kind: 'question', ask_id: row.parked.ask_id, questions: row.parked.questions }]
+function parkedAsk({ parked, state }: SessionRow): OpenAsk[] {
+  return parked && state === 'ended' ? [askOf(parked)] : []
+}
+
+/** What is parked, as it would be asked at a terminal. */
+export function askOf(parked: Parked): OpenAsk {
+  const { ask_id, number } = parked
+  const told = { ask_id, ...(number !== undefined && { number }) }
+  if ('questions' in parked) return { kind: 'question', ...told, questions: parked.questions }
+  const { tool, target, risk, reason, reasons = [] } = parked
+  return { kind: 'permission', ...told, tool, target, risk, reason, reasons }
 }

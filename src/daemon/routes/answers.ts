@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../base/errors.ts'
 import { AnswerAsk } from '../../domain/api.ts'
-import type { Answer } from '../../domain/session.ts'
+import type { EscalationAnswer } from '../../domain/escalation.ts'
 import { misfit } from '../../human/terminals.ts'
-import type { SessionRow } from '../../store/tables.ts'
+import type { Parked, SessionRow } from '../../store/tables.ts'
 import { checked } from '../http/errors.ts'
+import { askOf } from '../http/view-of.ts'
 import type { World } from '../world.ts'
 import { sessionOf } from './sessions.ts'
 
@@ -25,14 +26,16 @@ export function answerRoutes(app: FastifyInstance, world: World): void {
 async function answerParked(row: SessionRow, answer: AnswerAsk, world: World): Promise<void> {
   const parked = row.parked
   if (!parked) return
-  const problem = misfit({ kind: 'question', ask_id: parked.ask_id, questions: parked.questions }, answer)
+  const problem = misfit(askOf(parked), answer)
   if (problem) throw new AppError('bad_request', { route: ROUTE, problem })
   if (!answer.env) {
     throw new AppError('bad_request', { route: ROUTE, problem: 'env: needed, because the agent is started again' })
   }
-  await world.supervisor.resumeParked(row, answerOf(answer), answer.env)
+  await world.supervisor.resumeParked(row, { said: saidTo(parked, answer), env: answer.env })
 }
 
-function answerOf({ answers, reason, by }: AnswerAsk): Answer {
-  return answers ? { answers, by } : { declined: reason ?? 'the person does not want to answer; decide yourself', by }
+/** The answers in the order of the questions: by their words they could not be found again where a secret was taken out. */
+function saidTo(parked: Parked, { verdict, answers, reason, by }: AnswerAsk): EscalationAnswer {
+  if (!('questions' in parked) || !answers) return { verdict, reason, by }
+  return { answer: parked.questions.map(({ question }) => answers[question] ?? ''), reason, by }
 }

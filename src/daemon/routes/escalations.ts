@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
-import { AnswerEscalation, type Escalation, EscalationState } from '../../domain/escalation.ts'
+import { AnswerEscalation, type AnsweredEscalation, type Escalation, EscalationState } from '../../domain/escalation.ts'
+import { lateAnswer } from '../../human/late-answer.ts'
+import { readAnswer } from '../../human/read-answer.ts'
 import { checked } from '../http/errors.ts'
 import type { World } from '../world.ts'
 import { escalationsOf } from './escalations-of.ts'
@@ -19,13 +21,38 @@ export function escalationRoutes(app: FastifyInstance, world: World): void {
     return { escalations: (await escalations.list({ session, states })).map(shown) }
   })
 
+  app.get('/escalations/:number', async request => shown(await escalations.get(numberOf(request.params))))
+
   app.post('/escalations/:number/answer', async request => {
     const number = numberOf(request.params)
     const answer = checked(AnswerEscalation, request.body, 'POST /escalations/:number/answer')
-    const { escalation, remembered } = await escalations.answer(number, answer)
+    if (answer.verdict === undefined && answer.answer === undefined) {
+      const problem = 'verdict: allow or deny, or answer: what you say to a question'
+      throw new AppError('bad_request', { route: 'POST /escalations/:number/answer', problem })
+    }
+    const { escalation, remembered } = await answered(number, answer, world)
     world.log.info({ number, verdict: answer.verdict, by: answer.by, remembered }, 'decision answered')
     return { escalation: shown(escalation), remembered }
   })
+}
+
+/** A word on what was refused is noted; what is open is settled by the session that goes on with it. */
+async function answered(number: number, answer: AnswerEscalation, world: World): Promise<AnsweredEscalation> {
+  const escalations = escalationsOf(world)
+  const found = await escalations.get(number)
+  if (found.state === 'answered' || found.state === 'withdrawn') throw lateAnswer(found)
+  const row = await world.store.sessions.get(found.session_id)
+  const parked = row?.parked?.number === number ? row.parked : undefined
+  const questions = parked && 'questions' in parked ? parked.questions : undefined
+  const said = readAnswer(answer, found.kind === 'question' ? (questions ?? []) : undefined)
+  if ('problem' in said) throw new AppError('answer_unfit', { number, problem: said.problem })
+  const noted = found.state === 'denied' ? await escalations.answer(number, said) : undefined
+  if (noted) return noted
+  // An error has no call that waits for a word: it is only noted that somebody has seen it.
+  if (found.kind === 'error') return world.store.transaction(tx => escalations.settle(number, said, tx))
+  const going = row && (await world.supervisor.resumeParked(row, { said, env: answer.env ?? world.agentEnv }))
+  if (!going) throw new AppError('escalation_unknown', { number })
+  return going
 }
 
 /** The fingerprint is the store's own business. */

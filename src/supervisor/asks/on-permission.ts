@@ -14,7 +14,7 @@ import { askingPatch } from './asking-patch.ts'
 import { callStored } from './call-stored.ts'
 import { type Judgement, judge } from './judge.ts'
 import { morningRow } from './morning-row.ts'
-import { answerTo, parkPermission } from './parked-permission.ts'
+import { answerTo, parkPermission, wasParkedOn } from './parked-permission.ts'
 import { storedReasons } from './stored-reasons.ts'
 
 interface Desk {
@@ -57,7 +57,11 @@ export async function onPermission(request: Request, signal: AbortSignal, desk: 
         actorOf(verdict),
       ),
     ],
-    patch: { ...counted(run, verdict), ...(run.row.parked ? { parked: null } : {}), ...askingPatch(run, parts) },
+    patch: {
+      ...counted(run, verdict),
+      ...(wasParkedOn(request, run) ? { parked: null } : {}),
+      ...askingPatch(run, parts),
+    },
     escalation: morningRow({ request, judgement, verdict, signal }, run),
   })
   run.log.info(
@@ -82,7 +86,8 @@ async function settled(unsure: Unsure, { run, parts }: Desk): Promise<Verdict | 
     ? await askPerson({ ...unsure, assessment }, { run, parts })
     : { unanswered: 'nobody' }
   const waits = 'unanswered' in reply && reply.unanswered === 'nobody' && decision.risk === 'HIGH'
-  const park = waits && run.policy.unattendedHigh === 'wait' ? parkPermission(request, judgement, run) : undefined
+  const park =
+    waits && run.policy.unattendedHigh === 'wait' ? parkPermission({ request, decision, assessment }, run) : undefined
   return park ?? verdictOf(reply, decision, assessment)
 }
 

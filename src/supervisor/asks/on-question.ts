@@ -6,6 +6,8 @@ import { byAgent, eventOf } from '../events/agent-event.ts'
 import { record } from '../record.ts'
 import type { Parts, Run } from '../run.ts'
 import { askingPatch } from './asking-patch.ts'
+import type { GivenAnswer } from './given-answer.ts'
+import { questionRow } from './question-row.ts'
 
 interface Desk {
   run: Run
@@ -21,9 +23,9 @@ const SUBAGENT_UNANSWERED = 'nobody is attached to answer; decide by yourself an
 export async function onQuestion(question: Question, signal: AbortSignal, desk: Desk): Promise<Answer | Park> {
   const { run, parts } = desk
   const given = run.answer
-  if (given && isFor(given, question)) {
+  if (given && 'answer' in given && isFor(given, question)) {
     run.answer = undefined
-    run.taken = run.row.parked ?? undefined
+    run.taken = run.row.parked && 'questions' in run.row.parked ? run.row.parked : undefined
     return deliver(question, given.answer, desk)
   }
   const askId = shortId('q')
@@ -52,7 +54,7 @@ function answered(question: Question, reply: Reply, desk: Desk & { askId: string
 }
 
 /** A model that was resumed may ask the same once more under a new id: the answer to it is here already. */
-function isFor(given: NonNullable<Run['answer']>, question: Question): boolean {
+function isFor(given: Extract<GivenAnswer, { answer: Answer }>, question: Question): boolean {
   return given.callId === question.callId || isDeepStrictEqual(given.questions, question.questions)
 }
 
@@ -76,11 +78,11 @@ async function deliver(question: Question, answer: Answer, { run, parts }: Desk)
 
 /** Remembered until the turn ends, which it does at once; `settle` writes it into the row. */
 function park(question: Question, askId: string, run: Run): Park {
-  run.parking.set(question.callId, {
-    ask_id: askId,
-    call_id: question.callId,
-    questions: question.questions,
+  const { callId, questions } = question
+  run.parking.set(callId, {
+    parked: { ask_id: askId, call_id: callId, questions, reason: NOBODY_TO_ASK },
     reason: NOBODY_TO_ASK,
+    escalation: questionRow(question, NOBODY_TO_ASK, run),
   })
   run.log.info({ parts: question.questions.length }, 'question parked')
   return { park: true, reason: NOBODY_TO_ASK }

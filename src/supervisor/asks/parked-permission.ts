@@ -1,56 +1,71 @@
 import { shortId } from '../../base/ids.ts'
-import type { Park, QuestionItem, Request, Verdict } from '../../domain/session.ts'
+import type { Assessment } from '../../domain/assessment.ts'
+import type { Park, Request, Verdict } from '../../domain/session.ts'
+import type { Decision } from '../../policy/verdict/decide.ts'
 import type { Run } from '../run.ts'
+import { targetOf } from '../target-of.ts'
+import { callDigest } from './call-digest.ts'
+import { isPermission } from './given-answer.ts'
 import type { Judgement } from './judge.ts'
+import { permissionRow } from './morning-row.ts'
+import { storedReasons } from './stored-reasons.ts'
 
 /** What cannot be shown whole cannot be approved later: it is refused at once. */
 const LONGEST = 4_000
 
+interface Waiting {
+  request: Request
+  decision: Decision
+  assessment: Assessment
+}
+
 /** Puts a dangerous call off until somebody answers; no process waits. Not possible for a subagent's call. */
-export function parkPermission(request: Request, { decision }: Judgement, run: Run): Park | undefined {
-  const what = shown(request)
-  if (request.agentId !== undefined || what.length > LONGEST) return undefined
+export function parkPermission({ request, decision, assessment }: Waiting, run: Run): Park | undefined {
+  const { tool, input, callId } = request
+  if (request.agentId !== undefined || JSON.stringify(input).length > LONGEST) return undefined
   const reason = `${decision.risk} risk: ${decision.reason}; it waits for a person`
-  run.parking.set(request.callId, {
-    ask_id: shortId('a'),
-    call_id: request.callId,
-    questions: [questionAbout(what)],
+  run.parking.set(callId, {
+    parked: {
+      ask_id: shortId('a'),
+      call_id: callId,
+      tool,
+      target: targetOf(input, run.row.project),
+      risk: decision.risk,
+      reason: decision.reason,
+      reasons: storedReasons(assessment),
+      digest: callDigest(tool, input),
+    },
     reason,
+    escalation: {
+      ...permissionRow({ request, assessment, reason: decision.reason, risk: decision.risk }, run),
+      state: 'open',
+    },
   })
-  run.log.info({ tool: request.tool }, 'permission parked')
+  run.log.info({ tool }, 'permission parked')
   return { park: true, reason }
 }
 
 /** The answer with which a parked session was started again. It is for this very call with this very input, or for none. */
-export function answerTo(request: Request, { decision }: Judgement, run: Run): Verdict | undefined {
+export function answerTo(request: Request, { decision, assessment }: Judgement, run: Run): Verdict | undefined {
   const given = run.answer
-  if (given?.callId !== request.callId) return undefined
+  if (given?.callId !== request.callId || !('digest' in given)) return undefined
   run.answer = undefined
-  const { answer } = given
+  // What a rule, a blocked command or a missing trust refuses, no answer opens; nor what the policy failed on.
+  if (!assessment || (decision.verdict === 'deny' && decision.by === 'rule')) return undefined
+  const { verdict, reason, by } = given
   const { risk } = decision
-  // What the policy refuses by itself, a blocked command for example, no answer opens.
-  if (decision.verdict === 'deny' && decision.by === 'rule') return undefined
-  const chosen = 'answers' in answer ? answer.answers[questionAbout(shown(request)).question] : undefined
-  if (chosen === 'allow')
-    return { verdict: 'allow', risk, reason: 'approved by a person', confidence: 1, by: answer.by }
-  const said = 'declined' in answer ? answer.declined : chosen === 'deny' ? undefined : chosen
-  const reason = said === undefined ? 'a person said no; go on without it' : [said].flat().join(', ')
-  return { verdict: 'deny', risk, reason, confidence: 1, by: answer.by }
-}
-
-function questionAbout(what: string): QuestionItem {
-  return {
-    question: `May it run this? ${what}`,
-    header: 'Permission',
-    multiSelect: false,
-    options: [
-      { label: 'allow', description: 'This one call, as it is written here' },
-      { label: 'deny', description: 'The agent goes on without it' },
-    ],
+  if (verdict === 'deny') {
+    return { verdict, risk, reason: reason ?? 'a person said no; go on without it', confidence: 1, by }
   }
+  if (given.digest !== callDigest(request.tool, request.input)) {
+    return { verdict: 'deny', risk, reason: CHANGED, confidence: 1, by: 'nobody' }
+  }
+  return { verdict, risk, reason: reason ?? 'approved by a person', confidence: 1, by }
 }
 
-function shown({ tool, input }: Request): string {
-  const command = input['command']
-  return `${tool}: ${typeof command === 'string' ? command : JSON.stringify(input)}`
+const CHANGED = 'it is not the call that a person approved; go on without it'
+
+/** Whether the session was parked on this call. */
+export function wasParkedOn(request: Request, { row }: Run): boolean {
+  return row.parked !== null && isPermission(row.parked) && row.parked.call_id === request.callId
 }

@@ -1,4 +1,5 @@
 import type { Log } from '../../base/log.ts'
+import type { AnsweredEscalation } from '../../domain/escalation.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Run } from '../run.ts'
 import type { Preparation } from './prepare.ts'
@@ -11,7 +12,7 @@ export interface Start {
   /** The parked question that `prompt` answers in words. */
   taken?: Run['taken']
   /** Takes the row before the agent starts; throws when it is not there to be taken. */
-  claim?: () => Promise<void>
+  claim?: () => Promise<AnsweredEscalation | undefined>
 }
 
 /** A run before its agent is open. */

@@ -56,7 +56,8 @@ test('a session that waits for an answer at a terminal is named with the way to 
 
 test('on a narrow terminal every question that had to be cut stands in full below', () => {
   const row = { ...REFUSED, number: 4, normalised: 'Bash git push origin some-branch-of-mine', count: 1 }
-  const whole = { created_at: 0, last_at: 0, verdict: null, answered_by: null, answered_at: null, answer_reason: null }
+  const none = { verdict: null, answer: null, answered_by: null, answered_at: null, answer_reason: null }
+  const whole = { created_at: 0, last_at: 0, ...none }
   const lines = (width: number) =>
     pendingLines([{ ...row, ...whole }], { asking: [], now: 60_000, terminal: plain(width) })
   const narrow = lines(60)
@@ -154,12 +155,14 @@ const REFUSED: NewEscalation = {
   kind: 'permission',
   session_id: 's-aaaaaa',
   project: '/nowhere/project',
+  task: 'tidy up',
   call_id: 'c-1',
   tool: 'Bash',
   target: 'x',
   input: { command: 'x' },
   risk: 'MEDIUM',
   reason: 'because',
+  reasons: [],
   normalised: 'Bash x',
   state: 'denied',
 }

@@ -32,7 +32,7 @@ export function addRespondCommand(program: Command): void {
       const verdict = verdictOf(options)
       if (!/^[1-9]\d{0,8}$/.test(number)) throw usage(`"${number}" is no number of a decision`)
       const { places, json, out, terminal, ...context } = await contextOf(command)
-      if (isAgents(context.env)) throw new AppError('agent_answers', { number })
+      if (isAgents(context.env)) throw new AppError('agent_answers', { command: `respond ${number} --approve, or --deny` })
       const client = await openClient(places, context)
       const body = { verdict, ...(options.reason !== undefined && { reason: options.reason }) }
       const answered = await client.request<Answered>('POST', `/escalations/${number}/answer`, body)

@@ -60,7 +60,22 @@ export function askedQuestions(questions: QuestionItem[], terminal: Terminal): s
 /** A question nobody could answer yet. */
 export function parkedQuestions(body: EventBody<'question.parked'>, terminal: Terminal): string[] {
   const why = wrap(neutral(body.reason), terminal.width - 11)
-  return [...askedQuestions(body.questions, terminal), ...why.map(line => terminal.paint('yellow', line))]
+  const lines = [...why, ...respondLine(body.number, '"…"')]
+  return [...askedQuestions(body.questions, terminal), ...lines.map(line => terminal.paint('yellow', line))]
+}
+
+/** A dangerous call that waits for a person. */
+export function parkedPermission(
+  body: EventBody<'permission.parked'>,
+  terminal: Terminal,
+  input?: Record<string, unknown>,
+): string[] {
+  const lines = ['nobody is attached to approve it; it waits', ...respondLine(body.number, '--approve, or --deny')]
+  return [...askedPermission(body, terminal, input), ...lines.map(line => terminal.paint('yellow', line))]
+}
+
+function respondLine(number: number | undefined, how: string): string[] {
+  return number === undefined ? [] : [`Answer with: pcc respond ${number} ${how}`]
 }
 
 function questionLines(item: QuestionItem, terminal: Terminal): string[] {

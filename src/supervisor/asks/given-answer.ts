@@ -1,0 +1,41 @@
+import type { EscalationAnswer } from '../../domain/escalation.ts'
+import type { Answer, QuestionItem } from '../../domain/session.ts'
+import type { Parked, ParkedPermission } from '../../store/tables.ts'
+
+/** The answer with which a parked session is started again. */
+export type GivenAnswer = GivenToQuestion | GivenToPermission
+
+interface GivenToQuestion {
+  callId: string
+  questions: QuestionItem[]
+  answer: Answer
+}
+
+interface GivenToPermission {
+  callId: string
+  /** Of the call as it was when the person saw it. */
+  digest: string
+  verdict: 'allow' | 'deny'
+  reason?: string | undefined
+  by: string
+}
+
+/** What a person said to what is parked, as the call that waits for it will find it. */
+export function givenAnswer(parked: Parked, said: EscalationAnswer): GivenAnswer {
+  const callId = parked.call_id
+  if (!isPermission(parked)) return { callId, questions: parked.questions, answer: answerTo(parked.questions, said) }
+  const { verdict, reason, by } = said
+  // Only a clear yes is one.
+  return { callId, digest: parked.digest, verdict: verdict === 'allow' ? 'allow' : 'deny', reason, by }
+}
+
+/** The answers by the words of the questions, as the agent wants them. */
+export function answerTo(questions: QuestionItem[], { answer, reason, by }: EscalationAnswer): Answer {
+  if (!answer) return { declined: reason ?? 'the person does not want to answer; decide yourself', by }
+  return { answers: Object.fromEntries(questions.map(({ question }, index) => [question, answer[index] ?? ''])), by }
+}
+
+/** Whether a call waits, and not a question. */
+export function isPermission(parked: Parked): parked is ParkedPermission {
+  return 'digest' in parked
+}
