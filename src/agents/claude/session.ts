@@ -41,7 +41,8 @@ export class ClaudeSession implements Session {
     this.#open = open
     this.#seat = seat
     const known = open.resume && !open.resume.fork ? open.resume.vendorId : undefined
-    this.#conversation = new Conversation({ resumed: open.resume !== undefined, vendorId: known })
+    const { TZ: tz } = open.env
+    this.#conversation = new Conversation({ resumed: open.resume !== undefined, vendorId: known, tz })
     this.#over = this.#run()
   }
 

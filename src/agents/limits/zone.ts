@@ -1,5 +1,6 @@
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
+const DAY_MS = 24 * HOUR_MS
 /** No zone changes its offset twice within this. */
 const STEP_MS = 6 * HOUR_MS
 
@@ -42,6 +43,21 @@ export function* stretches(zone: string, from: number, to: number): Generator<St
     at = next
   }
   yield { from: start, to, offset }
+}
+
+/**
+ * The moments at which a zone's clocks show this (given as if it were UTC): two where an hour comes twice, and where an
+ * hour is left out the moment at which it would have come.
+ */
+export function momentsOf(wall: number, zone: string): number[] {
+  const around = [...stretches(zone, wall - DAY_MS, wall + DAY_MS)]
+  const moments = around.filter(({ from, to, offset }) => wall - offset >= from && wall - offset < to)
+  return (moments.length > 0 ? moments : around.slice(0, 1)).map(({ offset }) => wall - offset)
+}
+
+/** What a zone's clocks show at a moment, as if it were UTC. */
+export function wallAt(moment: number, zone: string): number {
+  return moment + offsetReader(zone)(moment)
 }
 
 /** Bisects to the minute: clocks change on whole minutes. */

@@ -1,7 +1,16 @@
 import type { Failure, Request, SessionEvent } from '../../../domain/session.ts'
+import { LimitRecords, type Surroundings } from './limit-records.ts'
 import { type TurnEnded, turnEnded } from './outcome.ts'
 import { Translator, toolName } from './translate.ts'
-import { type Result, readMessage, readPast, type System, type VendorMessage } from './wire.ts'
+import {
+  type Assistant,
+  apiErrorOf,
+  type Result,
+  readMessage,
+  readPast,
+  type System,
+  type VendorMessage,
+} from './wire.ts'
 
 /**
  * Where one conversation stands, told by the vendor's messages and by what we did to it. Live sessions and replays both go
@@ -16,6 +25,7 @@ export class Conversation {
   parked = false
   readonly #resumed: boolean
   readonly #translator: Translator
+  readonly #limits: LimitRecords
   #turnOwed = false
   #started = false
   #pausing = false
@@ -25,9 +35,10 @@ export class Conversation {
   #held: TurnEnded | undefined
   #failedStart: Failure | undefined
 
-  constructor({ resumed, vendorId }: { resumed: boolean; vendorId?: string | undefined }) {
+  constructor({ resumed, vendorId, now = Date.now, tz }: Beginning) {
     this.#resumed = resumed
     this.#translator = new Translator({ resumed })
+    this.#limits = new LimitRecords({ now, tz })
     this.vendorId = vendorId
   }
 
@@ -82,18 +93,27 @@ export class Conversation {
   #take(message: VendorMessage): SessionEvent[] {
     switch (message.type) {
       case 'assistant':
-        if (message.error !== undefined) this.#apiError = message.error
-        else this.#refused = undefined
-        return [...this.#flush(), ...this.#translator.assistant(message)]
+        return [...this.#flush(), ...this.#assistant(message)]
       case 'user':
         return this.#translator.user(message)
       case 'rate_limit_event':
+        this.#limits.event(message)
         return this.#translator.limit(message)
       case 'result':
         return this.#result(message)
       default:
         return this.#system(message)
     }
+  }
+
+  /** What a subagent meets is told to the agent that sent it, and is no failure of the turn. */
+  #assistant(message: Assistant): SessionEvent[] {
+    if (isMain(message)) {
+      this.#limits.assistant(message)
+      this.#apiError = apiErrorOf(message)
+      if (this.#apiError === undefined) this.#refused = undefined
+    }
+    return this.#translator.assistant(message)
   }
 
   #system(message: System): SessionEvent[] {
@@ -132,6 +152,7 @@ export class Conversation {
       interrupting: this.#interrupting,
       error: this.#apiError,
       refused: this.#refused,
+      limits: this.#limits,
     })
     const events = [...(this.#held && !belongTogether(this.#held, ended) ? this.#flush() : [])]
     this.#held = this.#held?.outcome === 'parked' ? this.#held : ended
@@ -154,9 +175,19 @@ export class Conversation {
     this.#interrupting = false
     this.#apiError = undefined
     this.#refused = undefined
+    this.#limits.forget()
     this.parked = ended.outcome === 'parked'
     return [{ ...ended, turns: this.#translator.endTurn() }]
   }
+}
+
+interface Beginning extends Partial<Surroundings> {
+  resumed: boolean
+  vendorId?: string | undefined
+}
+
+function isMain({ agent_id, parent_tool_use_id }: Assistant): boolean {
+  return agent_id === undefined && !parent_tool_use_id
 }
 
 /** A call put off in a batch can give a second result for the same turn. */

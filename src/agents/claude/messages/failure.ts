@@ -18,15 +18,20 @@ const BY_ERROR: Record<string, FailureKind> = {
 /** Where the status says more than the word: the vendor calls an overload a server error. */
 const BY_STATUS: Record<number, FailureKind> = { 401: 'auth', 402: 'billing', 429: 'limit', 529: 'overloaded' }
 
+/** Of a result whose account has used up its allowance. */
+const LIMIT_CODE = 'usage_limit_reached'
+
 export interface ApiError {
   error?: string | undefined
   status?: number | null | undefined
   message?: string | undefined
+  /** The vendor's own code, where the result has one. */
+  code?: string | null | undefined
 }
 
 /** A failure of the vendor's API as a kind. */
-export function apiFailure({ error = 'unknown', status, message }: ApiError): Failure {
-  const kind = kindOf(error, status ?? undefined)
+export function apiFailure({ error = 'unknown', status, message, code }: ApiError): Failure {
+  const kind = code === LIMIT_CODE ? 'limit' : kindOf(error, status ?? undefined)
   const told = message || `the vendor's API failed (${error})`
   return {
     kind,

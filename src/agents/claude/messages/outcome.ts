@@ -1,5 +1,6 @@
 import type { Failure, SessionEvent, TurnOutcome } from '../../../domain/session.ts'
 import { apiFailure } from './failure.ts'
+import type { LimitRecords } from './limit-records.ts'
 import type { Result } from './wire.ts'
 
 export type TurnEnded = Extract<SessionEvent, { kind: 'turn_ended' }>
@@ -12,6 +13,7 @@ export interface TurnContext {
   error: string | undefined
   /** The login was refused and the agent was stopped from trying it again. */
   refused: Failure | undefined
+  limits: LimitRecords
 }
 
 /**
@@ -58,12 +60,13 @@ function outcomeOf({ is_error, terminal_reason }: Result, { pausing, interruptin
   }
 }
 
-function failureOf(result: Result, { error, refused }: TurnContext): Failure {
+function failureOf(result: Result, { error, refused, limits }: TurnContext): Failure {
   if (refused && isAborted(result)) return refused
   const message =
     result.result || result.errors?.join('; ') || `the turn ended with ${result.terminal_reason ?? 'no reason'}`
   if (result.terminal_reason === 'prompt_too_long') return { kind: 'prompt_too_long', message }
   if (result.stop_reason === 'refusal') return { kind: 'refusal', message }
   if (result.terminal_reason !== 'api_error') return { kind: 'other', message }
-  return apiFailure({ error, status: result.api_error_status, message })
+  const failure = apiFailure({ error, status: result.api_error_status, message, code: result.api_error })
+  return failure.kind === 'limit' ? { ...failure, limit: limits.limitOf(result) } : failure
 }

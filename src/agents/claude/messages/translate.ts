@@ -1,8 +1,17 @@
-import { Question, type SessionEvent } from '../../../domain/session.ts'
+import { type Failure, Question, type SessionEvent } from '../../../domain/session.ts'
 import { apiFailure } from './failure.ts'
 import { Plan } from './plan.ts'
 import { Spending } from './spending.ts'
-import type { Assistant, Block, RateLimit, Result, System, User } from './wire.ts'
+import {
+  type Assistant,
+  type Block,
+  msOf,
+  type RateLimit,
+  type Result,
+  SYNTHETIC,
+  type System,
+  type User,
+} from './wire.ts'
 
 interface Call {
   tool: string
@@ -36,8 +45,8 @@ export class Translator {
   }
 
   assistant(message: Assistant): SessionEvent[] {
-    // Claude Code itself speaks here, to tell of an API error: the turn's end will say it.
-    if (message.message.model === '<synthetic>') return []
+    // It tells of an API error: the turn's end will say it.
+    if (message.message.model === SYNTHETIC) return []
     const by = agentOf(message)
     const usage = this.#spending.onAnswer(message)
     return [...message.message.content.flatMap(block => this.#said(block, by)), ...(usage ? [usage] : [])]
@@ -75,7 +84,7 @@ export class Translator {
         kind: 'limit',
         status: status === 'allowed_warning' ? 'warning' : status,
         ...(rateLimitType !== undefined && { window: rateLimitType }),
-        ...(resetsAt !== undefined && { resetsAt: resetsAt * 1000 }),
+        ...(resetsAt !== undefined && { resetsAt: msOf(resetsAt) }),
         ...(utilization !== undefined && { utilization }),
         ...(unifiedWindows && { windows: windowsOf(unifiedWindows) }),
       },
@@ -147,7 +156,13 @@ function cap(text: string): string {
 
 function retryOf(message: Extract<System, { subtype: 'api_retry' }>): SessionEvent {
   const { attempt, max_retries: maxRetries, retry_delay_ms: delayMs, error, error_status: status } = message
-  return { kind: 'retry', attempt, maxRetries, delayMs, failure: apiFailure({ error, status }) }
+  return { kind: 'retry', attempt, maxRetries, delayMs, failure: withLimit(apiFailure({ error, status })) }
+}
+
+/** A try that is refused for now will be made again by the agent itself; when, nobody says. */
+function withLimit(failure: Failure): Failure {
+  if (failure.kind !== 'limit') return failure
+  return { ...failure, limit: { source: 'retry', message: failure.message } }
 }
 
 function windowsOf(windows: NonNullable<RateLimit['rate_limit_info']['unifiedWindows']>) {
@@ -156,7 +171,7 @@ function windowsOf(windows: NonNullable<RateLimit['rate_limit_info']['unifiedWin
       name,
       {
         ...(utilization !== undefined && { utilization }),
-        ...(resetsAt !== undefined && { resetsAt: resetsAt * 1000 }),
+        ...(resetsAt !== undefined && { resetsAt: msOf(resetsAt) }),
         ...(status !== undefined && { status }),
       },
     ]),

@@ -31,6 +31,19 @@ const byAgent = {
   agent_id: z.string().optional(),
 }
 
+const window = z.looseObject({
+  utilization: z.number().optional(),
+  resetsAt: z.number().optional(),
+  status: z.string().optional(),
+})
+const RateLimitInfo = z.looseObject({
+  status: z.enum(['allowed', 'allowed_warning', 'rejected']),
+  rateLimitType: z.string().optional().catch(undefined),
+  resetsAt: z.number().optional().catch(undefined),
+  utilization: z.number().optional().catch(undefined),
+  unifiedWindows: z.record(z.string(), window).optional().catch(undefined),
+})
+
 const Assistant = z.looseObject({
   type: z.literal('assistant'),
   message: z.looseObject({
@@ -39,10 +52,23 @@ const Assistant = z.looseObject({
     content: z.array(Block),
     usage: Usage.optional().catch(undefined),
   }),
-  error: z.string().optional(),
+  error: z.string().optional().catch(undefined),
+  timestamp: z.string().optional().catch(undefined),
+  api_error_params: z.looseObject({ rate_limit_info: RateLimitInfo.optional() }).optional().catch(undefined),
   ...byAgent,
 })
 export type Assistant = z.infer<typeof Assistant>
+
+/** Claude Code itself speaks here in the model's place. */
+export const SYNTHETIC = '<synthetic>'
+
+/**
+ * What Claude Code says went wrong, where it speaks in the model's place. The name of the model alone does not count:
+ * whatever serves the API may call itself anything. `error` stands outside of the message, where only Claude Code writes.
+ */
+export function apiErrorOf({ message, error }: Assistant): string | undefined {
+  return message.model === SYNTHETIC ? error : undefined
+}
 
 const User = z.looseObject({
   type: z.literal('user'),
@@ -85,6 +111,7 @@ const Result = z.looseObject({
   modelUsage: z.record(z.string(), ModelUsage).catch({}),
   permission_denials: z.array(z.unknown()).catch([]),
   api_error_status: z.number().nullish().catch(undefined),
+  api_error: z.string().nullish().catch(undefined),
   startup_failure_reason: z.string().optional(),
   deferred_tool_use: z.looseObject({ id: z.string(), name: z.string() }).optional().catch(undefined),
 })
@@ -122,22 +149,13 @@ const System = z.discriminatedUnion('subtype', [
 ])
 export type System = z.infer<typeof System>
 
-const window = z.looseObject({
-  utilization: z.number().optional(),
-  resetsAt: z.number().optional(),
-  status: z.string().optional(),
-})
-const RateLimit = z.looseObject({
-  type: z.literal('rate_limit_event'),
-  rate_limit_info: z.looseObject({
-    status: z.enum(['allowed', 'allowed_warning', 'rejected']),
-    rateLimitType: z.string().optional().catch(undefined),
-    resetsAt: z.number().optional().catch(undefined),
-    utilization: z.number().optional().catch(undefined),
-    unifiedWindows: z.record(z.string(), window).optional().catch(undefined),
-  }),
-})
+const RateLimit = z.looseObject({ type: z.literal('rate_limit_event'), rate_limit_info: RateLimitInfo })
 export type RateLimit = z.infer<typeof RateLimit>
+
+/** The vendor's times are seconds; a number that would be thousands of years away is milliseconds already. */
+export function msOf(time: number): number {
+  return time < 100_000_000_000 ? time * 1000 : time
+}
 
 const VendorMessage = z.union([Assistant, User, Result, System, RateLimit])
 export type VendorMessage = z.infer<typeof VendorMessage>
