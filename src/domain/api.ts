@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Answerer } from './answerer.ts'
 import { PlanItem, QuestionItem, Risk, StoredReason } from './session.ts'
+import { TaskView } from './task.ts'
 
 /** What a session shows. Derived from its row, never stored (domain/session-status.ts). */
 export const SessionStatus = z.enum([
@@ -67,6 +68,8 @@ export const SessionView = z.object({
   name: z.string(),
   project: z.string(),
   task: z.string(),
+  /** The task of its queue that it works on, or will go on with. */
+  task_id: z.string().nullable().optional(),
   agent: z.string(),
   model: z.string().nullable(),
   status: SessionStatus,
@@ -89,6 +92,8 @@ export const SessionView = z.object({
   tools: z.object({ auto: z.number(), human: z.number(), denied: z.number() }),
   questions: z.object({ auto: z.number(), human: z.number() }),
   asks: z.array(OpenAsk),
+  /** What is open in its queue, in the order in which it will run; the one at work first. Only of one session that is asked for. */
+  queue: z.array(TaskView).optional(),
 })
 export type SessionView = z.infer<typeof SessionView>
 

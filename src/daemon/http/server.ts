@@ -6,6 +6,7 @@ import { escalationRoutes } from '../routes/escalations.ts'
 import { eventRoutes } from '../routes/events.ts'
 import { sessionRoutes } from '../routes/sessions.ts'
 import { steerRoutes } from '../routes/steer.ts'
+import { taskRoutes } from '../routes/tasks.ts'
 import type { World } from '../world.ts'
 import { errorReply } from './error-reply.ts'
 import { installErrors } from './errors.ts'
@@ -35,6 +36,7 @@ export function buildServer(world: World): FastifyInstance {
   answerRoutes(app, world)
   escalationRoutes(app, world)
   eventRoutes(app, world)
+  taskRoutes(app, world)
   return app
 }
 

@@ -10,6 +10,7 @@ export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
     name: row.name,
     project: row.project,
     task: row.task,
+    task_id: row.task_id,
     agent: row.agent,
     model: row.model,
     status,

@@ -10,6 +10,7 @@ import { checked } from '../http/errors.ts'
 import { viewOf } from '../http/view-of.ts'
 import type { World } from '../world.ts'
 import { escalationsOf } from './escalations-of.ts'
+import { tasksOf } from './tasks-of.ts'
 
 const Ref = z.object({ ref: z.string().min(1) })
 
@@ -42,7 +43,10 @@ export function sessionRoutes(app: FastifyInstance, world: World): void {
     return { sessions, decisions: await escalationsOf(world).waiting() }
   })
 
-  app.get('/sessions/:ref', async request => view(await sessionOf(request.params, world), world))
+  app.get('/sessions/:ref', async (request): Promise<SessionView> => {
+    const row = await sessionOf(request.params, world)
+    return { ...view(row, world), queue: await tasksOf(world).queue(row.id) }
+  })
 
   app.get('/sessions/:ref/events', async request => {
     const { id } = await sessionOf(request.params, world)
@@ -66,7 +70,8 @@ export function view(row: SessionRow, world: World): SessionView {
 
 const NOBODY = ''
 
-function isBlankTask(body: unknown): boolean {
+/** Said in words of its own, since it is what happens to a variable that was not set. */
+export function isBlankTask(body: unknown): boolean {
   if (typeof body !== 'object' || body === null || !('task' in body)) return false
   return typeof body.task === 'string' && body.task.trim() === ''
 }
