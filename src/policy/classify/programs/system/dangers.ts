@@ -1,5 +1,6 @@
 import type { Rules } from '../../call.ts'
-import { always, named, wrapper } from '../common/build.ts'
+import { always, named } from '../common/build.ts'
+import { wrapper } from '../common/wrapper.ts'
 
 /** Programs that are HIGH however they are called. */
 export const DANGERS: Rules = {
@@ -15,23 +16,8 @@ export const DANGERS: Rules = {
   ...named(
     'sudo doas pkexec gosu su-exec gsudo',
     wrapper({
-      valued: [
-        '-u',
-        '-g',
-        '-h',
-        '-p',
-        '-C',
-        '-r',
-        '-t',
-        '-T',
-        '-U',
-        '-D',
-        '-R',
-        '--user',
-        '--group',
-        '--chdir',
-        '--host',
-      ],
+      harmless:
+        '-abEeHiKklnPSsvVAB -u: -g: -h: -p: -C: -r: -t: -T: -U: -D: -R: --user: --group: --chdir: --host: --preserve-env? --login --shell --non-interactive --stdin --set-home',
       assigns: true,
       besides: { risk: 'HIGH', code: 'escalate', text: 'runs with the rights of somebody else' },
     }),
