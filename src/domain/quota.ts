@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import type { SessionStatus } from './api.ts'
+import type { Gate } from './limit.ts'
 import type { SessionEvent } from './session.ts'
 
 /** Who told it: the vendor itself, `ccusage` from local files, or our own count. */
@@ -17,6 +19,17 @@ export const QuotaWindow = z.object({
   at: z.number(),
 })
 export type QuotaWindow = z.infer<typeof QuotaWindow>
+
+/** What comes of it if work goes on at the pace of late. */
+export const QuotaForecast = z.object({
+  /** Share of the window used in an hour. */
+  per_hour: z.number(),
+  /** Null where it resets first, or where nothing is used. */
+  full_at: z.number().nullable(),
+  /** How full it will be when it resets, where that comes first. */
+  at_reset: z.number().nullable(),
+})
+export type QuotaForecast = z.infer<typeof QuotaForecast>
 
 /** Where on the way to the wall an account is. `unknown` never holds anything back (docs/adr/0012). */
 export const QuotaLevel = z.enum(['unknown', 'ok', 'notice', 'warning', 'critical'])
@@ -41,9 +54,17 @@ export function lengthOf(window: string): number {
   return window.startsWith('seven_day') ? 7 * 24 * HOUR_MS : 5 * HOUR_MS
 }
 
-/** Whether what was told still says something: its reset has not come, and it is not older than the window is long. */
-export function isCurrent({ window, resets_at, at }: QuotaWindow, now: number): boolean {
-  return resets_at === null ? now - at < lengthOf(window) : now < resets_at
+/** Nobody knows when it ends: believed for so long, then it is tried anew. */
+const WITHOUT_RESET_MS = HOUR_MS / 2
+
+/** Until when a word counts: its reset, or a while where none was told. */
+function countsUntil({ resets_at, at }: QuotaWindow): number {
+  return resets_at ?? at + WITHOUT_RESET_MS
+}
+
+/** Whether what was told still says something. */
+export function isCurrent(window: QuotaWindow, now: number): boolean {
+  return now < countsUntil(window)
 }
 
 /** The level that holds work back: that of the fullest window whose word still counts. */
@@ -81,11 +102,22 @@ export function startsAllowed(level: QuotaLevel, max: number): number {
 
 /** When a critical account can be looked at again: the last reset of what makes it so. Undefined where no time is known. */
 export function easesAt(windows: readonly QuotaWindow[], thresholds: Thresholds, now: number): number | undefined {
-  const resets = windows
-    .filter(one => levelOf([one], thresholds, now) === 'critical')
-    .map(one => one.resets_at ?? one.at + lengthOf(one.window))
+  const resets = windows.filter(one => levelOf([one], thresholds, now) === 'critical').map(countsUntil)
   return resets.length === 0 ? undefined : Math.max(...resets)
 }
+
+/** The level a window has come to with this report and had not before it; undefined where there is nothing new to warn of. */
+export function newLevel(
+  before: QuotaWindow | undefined,
+  after: QuotaWindow,
+  thresholds: Thresholds,
+): QuotaLevel | undefined {
+  const level = levelAt(after.utilization, thresholds)
+  const earlier = before && isCurrent(before, after.at) ? levelAt(before.utilization, thresholds) : 'ok'
+  return LEVELS.indexOf(level) > LEVELS.indexOf(earlier) ? level : undefined
+}
+
+const LEVELS = QuotaLevel.options
 
 type LimitEvent = Extract<SessionEvent, { kind: 'limit' }>
 
@@ -99,10 +131,48 @@ export function windowsIn(event: LimitEvent, now: number): QuotaWindow[] {
   const named = event.window
   if (named === undefined) return [...told.values()]
   const known = told.get(named)
-  const utilization = event.status === 'rejected' ? Math.max(1, known?.utilization ?? 1) : event.utilization
-  if (utilization !== undefined && (known === undefined || event.status === 'rejected')) {
-    const resets_at = event.resetsAt ?? known?.resets_at ?? null
-    told.set(named, { window: named, utilization, resets_at, source: 'vendor', at: now })
-  }
+  const resets_at = event.resetsAt ?? known?.resets_at ?? null
+  // Without a reset a refusal is the gate's business alone, which tries again after minutes.
+  const isFull = event.status === 'rejected' && resets_at !== null
+  const utilization = isFull ? Math.max(1, known?.utilization ?? 1) : (known?.utilization ?? event.utilization)
+  if (utilization !== undefined) told.set(named, { window: named, utilization, resets_at, source: 'vendor', at: now })
   return [...told.values()]
 }
+
+/** One account in `GET /quota`, as far as its windows go. */
+export interface AccountQuota {
+  account: string
+  /** In words, without any secret. */
+  label: string
+  windows: (QuotaWindow & { forecast: QuotaForecast | null })[]
+  /** What the vendor told of windows that have reset since. */
+  past: QuotaWindow[]
+  /** What holds work back. */
+  level: QuotaLevel
+  /** The same with our own estimate, which is only a warning unless `quota.gate_on_estimate` says otherwise. */
+  warns: QuotaLevel
+  /** When a critical account can be looked at again. */
+  eases_at: number | null
+  /** Why a better source was not used. */
+  notes: string[]
+}
+
+/** A session that goes on by itself later, or is kept from it. */
+export interface WaitingSession {
+  id: string
+  name: string
+  status: SessionStatus
+  resumes_at: number | null
+  held: boolean
+}
+
+/** GET /quota */
+export interface QuotaView {
+  at: number
+  accounts: (AccountQuota & { gate: Gate | null; waiting: WaitingSession[] })[]
+  /** A person holds everything back. */
+  hold: { by: string; at: number } | null
+}
+
+/** POST /quota/hold and /quota/release; without an account all of them. */
+export const HoldQuota = z.strictObject({ account: z.string().min(1).optional() })

@@ -1,3 +1,5 @@
+import { readHours } from '../hours.ts'
+
 /**
  * What a project's own file may do to a setting before a person has said `pcc trust`:
  * `free` sets it, `tighten` may only make it stricter, `trusted` does nothing yet, `never` is refused at any time.
@@ -33,9 +35,24 @@ export function flag(given: Given<boolean>): Setting<boolean> {
 /** A whole number with a floor. */
 export function count(least: number, given: Given<number>): Setting<number> {
   return {
-    accepts: value => Number.isSafeInteger(value) && Number(value) >= least,
+    accepts: isCount(least),
     kind: 'number',
     expects: `a whole number, ${least} or more`,
+    ...given,
+  }
+}
+
+/** A whole number with a floor that may be left unset. */
+export function optionalCount(least: number, given: Given<number | undefined>): Setting<number | undefined> {
+  return { accepts: isCount(least), kind: 'number', expects: `a whole number, ${least} or more`, ...given }
+}
+
+/** A share of a hundred. */
+export function percent(given: Given<number>): Setting<number> {
+  return {
+    accepts: value => typeof value === 'number' && value > 0 && value <= 100,
+    kind: 'number',
+    expects: 'a number above 0, up to 100',
     ...given,
   }
 }
@@ -65,6 +82,16 @@ export function word(given: Given<string>): Setting<string> {
   return { accepts: isText, kind: 'text', expects: 'text', ...given }
 }
 
+/** Hours of the day that may be left unset. */
+export function hours(given: Given<string | undefined>): Setting<string | undefined> {
+  return {
+    accepts: value => typeof value === 'string' && readHours(value) !== undefined,
+    kind: 'text',
+    expects: 'hours such as "22:00-07:00", or several with commas between',
+    ...given,
+  }
+}
+
 /** An http or https address. */
 export function address(given: Given<string>): Setting<string> {
   return { accepts: isAddress, kind: 'text', expects: 'an address such as http://localhost:11434', ...given }
@@ -85,6 +112,10 @@ export function texts(given: Given<string[]>, item = /./s, each = 'texts'): Sett
 export function someOf<const Word extends string>(words: readonly Word[], given: Given<Word[]>): Setting<Word[]> {
   const accepts = (value: unknown) => isListOf(value, entry => isOneOf(words, entry))
   return { accepts, kind: 'list', expects: `a list of ${anyOf(words)}`, ...given }
+}
+
+function isCount(least: number): (value: unknown) => boolean {
+  return value => Number.isSafeInteger(value) && Number(value) >= least
 }
 
 function isText(value: unknown): boolean {

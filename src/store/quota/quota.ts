@@ -15,7 +15,7 @@ export interface QuotaAccount {
 }
 
 /** What `ccusage` needs of the agent's environment to find its files. */
-export interface QuotaPlace {
+export type QuotaPlace = {
   HOME?: string | undefined
   PATH?: string | undefined
   CLAUDE_CONFIG_DIR?: string | undefined
