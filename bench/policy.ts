@@ -1,13 +1,13 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { openClassifier } from '../src/policy/classify/classify.ts'
 import { MAX_COMMAND } from '../src/policy/shell/precheck.ts'
+import { benchPolicyPeer } from './policy-peer.ts'
+import { labelledRows } from './policy-rows.ts'
 import type { BenchRow } from './row.ts'
 
 const ROUNDS = 5
 const HOSTILE = ['$[', '$(', '${', '`', '((', '<(', '"$(', '$(( $( ', '{a,', '[[ a =~ (']
 
-/** The rule path of a permission: every command of the corpus up to 1 KiB, and the worst that 16 KiB can hold. */
+/** The rule path of a permission: every command of the corpus up to 1 KiB, the worst that 16 KiB can hold, and a peer. */
 export async function benchPolicy(): Promise<BenchRow[]> {
   using classifier = openClassifier()
   const judge = (command: string) =>
@@ -43,6 +43,7 @@ export async function benchPolicy(): Promise<BenchRow[]> {
       budget: '≤ 100 ms and HIGH',
       ok: worst.ms <= 100 && worst.allHigh,
     },
+    ...(await benchPolicyPeer()),
   ]
 }
 
@@ -63,12 +64,7 @@ async function worstHostile(judge: (command: string) => ReturnType<ReturnType<ty
 }
 
 function corpusCommands(): string[] {
-  const folder = join(import.meta.dirname, '../test/policy/corpus')
-  return readdirSync(folder)
-    .flatMap(name => readFileSync(join(folder, name), 'utf8').split('\n'))
-    .filter(line => line !== '')
-    .map(line => (JSON.parse(line) as { command?: string }).command)
-    .filter(command => command !== undefined)
+  return (labelledRows()[0]?.rows ?? []).flatMap(({ command }) => (command === undefined ? [] : [command]))
 }
 
 if (import.meta.main) console.table(await benchPolicy())

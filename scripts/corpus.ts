@@ -1,10 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { writeRecord } from './corpus/record.ts'
 import { type CorpusRow, report } from './corpus/report.ts'
 
 // npm run corpus [-- path.jsonl] [--misses]: how the classifier does on labelled requests. Fails on a row below its least risk.
-const { values, positionals } = parseArgs({ options: { misses: { type: 'boolean' } }, allowPositionals: true })
+// With --record the reasons for every row of our own are written down anew; git then shows what a change has changed.
+const { values, positionals } = parseArgs({
+  options: { misses: { type: 'boolean' }, record: { type: 'boolean' } },
+  allowPositionals: true,
+})
+if (values.record) await writeRecord()
 const folder = join(import.meta.dirname, '../test/policy/corpus')
 const files = positionals.length > 0 ? positionals : readdirSync(folder).map(name => join(folder, name))
 const rows = files.flatMap(file =>

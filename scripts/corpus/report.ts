@@ -23,6 +23,8 @@ export interface Judged {
   row: CorpusRow
   risk: Risk
   codes: string[]
+  /** Each reason with the words it points at. */
+  said: string[]
   /** Whether a person would be asked under the standard settings. */
   escalates: boolean
 }
@@ -47,6 +49,9 @@ export async function judgeRows(rows: readonly CorpusRow[]): Promise<Judged[]> {
       row,
       risk: assessment.risk,
       codes: assessment.reasons.map(reason => `${reason.risk[0]}:${reason.code}`),
+      said: assessment.reasons.map(({ risk, code, at }) =>
+        [risk, code, ...(at && row.command !== undefined ? [row.command.slice(...at)] : [])].join(' '),
+      ),
       escalates,
     })
   }
@@ -66,7 +71,8 @@ function aboveIdeal(judged: readonly Judged[]): Judged[] {
   return judged.filter(({ row, risk }) => rank(risk) > rank(row.ideal))
 }
 
-function inputOf(row: CorpusRow): unknown {
+/** What the tool is called with. */
+export function inputOf(row: CorpusRow): unknown {
   if (row.input !== undefined) return row.input
   const { command, file_path, notebook_path } = row
   return {

@@ -1,0 +1,158 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type CorpusRow, inputOf, judgeRows } from '../scripts/corpus/report.ts'
+import { labelledRows } from './policy-rows.ts'
+import { ROOT } from './program.ts'
+import type { BenchRow } from './row.ts'
+
+/** What it stops and how long it took for the commands, in milliseconds. */
+interface Outcome {
+  stopped: Set<string>
+  times: number[]
+}
+
+/** Tools for which the peer's hook is asked; others it does not know. */
+const FILE_TOOLS = ['Read', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit', 'Glob', 'Grep']
+/** The hook is a process per request: of more rows than this every second, third, … is taken. */
+const MAX_HOOKS = 100
+/** What the peer says it is made for. */
+const ITS_FIELD = ['danger.rm', 'danger.rm-like', 'git.force']
+
+/**
+ * Ours beside cc-safety-net on the same labelled requests. They are different things: it is a hook that denies what it
+ * knows to destroy work or to open secrets and lets all else pass; ours has three levels, and what it does not know goes
+ * to a person. So it does not try to stop most of what is HIGH here (`sudo`, a download piped to a shell, publishing).
+ * Its strictest preset stands beside its standard one.
+ */
+export async function benchPolicyPeer(): Promise<BenchRow[]> {
+  const measured: BenchRow[] = []
+  for (const { name, rows } of labelledRows()) {
+    const asked = thinned(rows.filter(row => row.symlinks === undefined && isAsked(row)))
+    const all = {
+      ours: await judgedByUs(asked),
+      peer: judgedByPeer(asked, 'standard'),
+      strictest: judgedByPeer(asked, 'paranoid'),
+    }
+    const high = asked.filter(row => row.min === 'HIGH')
+    const field = high.filter(row => ITS_FIELD.includes(row.cat))
+    const everyday = asked.filter(row => row.cat.startsWith('safe.'))
+    const pass = (group: CorpusRow[]) => counts(all, one => group.filter(row => !one.stopped.has(row.id)).length)
+    const stop = (group: CorpusRow[]) => counts(all, one => group.filter(row => one.stopped.has(row.id)).length)
+    measured.push(
+      compared(`${name}: of ${high.length} HIGH requests pass unasked, against cc-safety-net`, pass(high)),
+      compared(`${name}: the same, of ${field.length} in its own field (rm, find -delete, forced git)`, pass(field)),
+      compared(`${name}: of ${everyday.length} everyday requests are stopped`, stop(everyday)),
+      timed(`${name}: verdict on a command in process, median`, median(all.ours.times), median(all.peer.times)),
+    )
+  }
+  return measured
+}
+
+function isAsked(row: CorpusRow): boolean {
+  return row.command !== undefined ? row.tool === 'Bash' && row.command.trim() !== '' : FILE_TOOLS.includes(row.tool)
+}
+
+/** All commands, and of the rest as many as there is time for. */
+function thinned(rows: CorpusRow[]): CorpusRow[] {
+  const files = rows.filter(row => row.command === undefined)
+  const step = Math.ceil(files.length / MAX_HOOKS)
+  const kept = new Set(files.filter((_, place) => place % step === 0))
+  return rows.filter(row => row.command !== undefined || kept.has(row))
+}
+
+async function judgedByUs(rows: CorpusRow[]): Promise<Outcome> {
+  const stopped = new Set<string>()
+  const times: number[] = []
+  for (const row of rows) {
+    const started = performance.now()
+    const [judged] = await judgeRows([row])
+    if (row.command !== undefined) times.push(performance.now() - started)
+    if (judged?.escalates) stopped.add(row.id)
+  }
+  return { stopped, times }
+}
+
+/** Not in the folder for temporary files: what is deleted there is harmless to the peer. */
+function judgedByPeer(rows: CorpusRow[], level: 'standard' | 'paranoid'): Outcome {
+  const folder = mkdtempSync(join(ROOT, '.bench-'))
+  try {
+    const places = { cwd: join(folder, 'proj'), home: join(folder, 'home'), level }
+    for (const place of [places.cwd, places.home]) mkdirSync(place)
+    const commands = rows.filter(row => row.command !== undefined)
+    const answers = peerCommands(
+      commands.map(row => moved(row.command, places)),
+      places,
+    )
+    const denied = commands.filter((_, place) => answers[place]?.denied)
+    const refused = rows.filter(row => row.command === undefined && peerHookDenies(row, places))
+    return { stopped: new Set([...denied, ...refused].map(row => row.id)), times: answers.map(answer => answer.ms) }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+interface Places {
+  cwd: string
+  home: string
+  level: string
+}
+
+/** The rows speak of `/proj` and `/home/u`, and the peer looks at the disk. */
+function moved<Value>(value: Value, { cwd, home }: Places): Value {
+  const text = JSON.stringify(value)
+    .replaceAll(/\/proj(?![a-z])/g, cwd)
+    .replaceAll('/home/u', home)
+  return JSON.parse(text) as Value
+}
+
+function peerCommands(commands: unknown[], places: Places): { denied: boolean; ms: number }[] {
+  const child = join(ROOT, 'bench/policy-peer-child.ts')
+  const input = commands.map(command => `${JSON.stringify(command)}\n`).join('')
+  const { stdout } = spawnSync(process.execPath, [child], { ...optionsFor(places), input })
+  const answers = stdout.split('\n').filter(line => line !== '')
+  if (answers.length !== commands.length)
+    throw new Error(`cc-safety-net answered ${answers.length} of ${commands.length} times`)
+  return answers.map(line => JSON.parse(line))
+}
+
+function peerHookDenies(row: CorpusRow, places: Places): boolean {
+  const call = { tool_name: row.tool, tool_input: moved(inputOf(row), places) }
+  const input = JSON.stringify({ session_id: 'bench', cwd: places.cwd, hook_event_name: 'PreToolUse', ...call })
+  const hook = join(ROOT, 'node_modules/cc-safety-net/dist/bin/cc-safety-net.js')
+  const { stdout } = spawnSync(process.execPath, [hook, 'hook', '--coding-cli'], { ...optionsFor(places), input })
+  return stdout.includes('"permissionDecision":"deny"')
+}
+
+/** Its own settings and nothing of this machine's. */
+function optionsFor({ cwd, home, level }: Places) {
+  const env = { HOME: home, PATH: '/usr/bin:/bin', CC_SAFETY_NET_LEVEL: level }
+  return { cwd, env, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 } as const
+}
+
+interface All<Value> {
+  ours: Value
+  peer: Value
+  strictest: Value
+}
+
+function counts({ ours, peer, strictest }: All<Outcome>, count: (one: Outcome) => number): All<number> {
+  return { ours: count(ours), peer: count(peer), strictest: count(strictest) }
+}
+
+function compared(what: string, { ours, peer, strictest }: All<number>): BenchRow {
+  const measured = `${ours} (cc-safety-net ${peer}; paranoid ${strictest})`
+  return { what, measured, budget: 'no more than it', ok: ours <= Math.min(peer, strictest) }
+}
+
+function timed(what: string, ours: number, peer: number): BenchRow {
+  const micro = (ms: number) => `${(ms * 1000).toFixed(0)} µs`
+  const measured = `${micro(ours)} (cc-safety-net ${micro(peer)})`
+  return { what, measured, ratio: ours / peer, budget: '≤ 1×', ok: ours <= peer }
+}
+
+function median(values: number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+if (import.meta.main) console.table(await benchPolicyPeer())

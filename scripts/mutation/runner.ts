@@ -1,0 +1,122 @@
+import { globSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { StrykerOptions } from '@stryker-mutator/api/core'
+import { INSTRUMENTER_CONSTANTS, type InstrumenterContext } from '@stryker-mutator/api/core'
+import { commonTokens, tokens } from '@stryker-mutator/api/plugin'
+import {
+  type CompleteDryRunResult,
+  type DryRunResult,
+  DryRunStatus,
+  type MutantRunOptions,
+  type MutantRunResult,
+  MutantRunStatus,
+  type TestResult,
+  type TestRunner,
+  TestStatus,
+} from '@stryker-mutator/api/test-runner'
+import { type Collected, collectTests } from './collect.ts'
+
+/** Runs the bodies of the tests again and again in one process, each time with another mutant switched on. */
+export class RepeatingRunner implements TestRunner {
+  static inject = tokens(commonTokens.options)
+  readonly #patterns: string[]
+  readonly #context: InstrumenterContext
+  #tests: Promise<Map<string, Collected>> | undefined
+
+  constructor(options: StrykerOptions) {
+    this.#patterns = options['repeating'] as string[]
+    const shared = globalThis as { [INSTRUMENTER_CONSTANTS.NAMESPACE]?: InstrumenterContext }
+    this.#context = shared[INSTRUMENTER_CONSTANTS.NAMESPACE] ?? {}
+    shared[INSTRUMENTER_CONSTANTS.NAMESPACE] = this.#context
+  }
+
+  capabilities() {
+    // What was imported stays as it is: a mutant in a table needs a new process, which Stryker starts.
+    return { reloadEnvironment: false }
+  }
+
+  async dryRun(): Promise<DryRunResult> {
+    const tests: TestResult[] = []
+    for (const [id, test] of await this.#load()) {
+      this.#context.currentTestId = id
+      const started = performance.now()
+      const failure = await failureOf(test)
+      const outcome = { id, name: test.title, fileName: test.file, timeSpentMs: Math.ceil(performance.now() - started) }
+      tests.push(
+        failure === undefined
+          ? { ...outcome, status: TestStatus.Success }
+          : { ...outcome, status: TestStatus.Failed, failureMessage: failure },
+      )
+    }
+    delete this.#context.currentTestId
+    const result: CompleteDryRunResult = { status: DryRunStatus.Complete, tests }
+    return this.#context.mutantCoverage ? { ...result, mutantCoverage: this.#context.mutantCoverage } : result
+  }
+
+  async mutantRun({
+    activeMutant,
+    mutantActivation,
+    testFilter,
+    hitLimit,
+  }: MutantRunOptions): Promise<MutantRunResult> {
+    if (mutantActivation === 'runtime') await this.#load()
+    this.#activate(activeMutant.id, hitLimit)
+    let nrOfTests = 0
+    try {
+      for (const [id, test] of await this.#load()) {
+        if (testFilter && !testFilter.includes(id)) continue
+        nrOfTests += 1
+        const failureMessage = await failureOf(test)
+        if (hitLimit !== undefined && (this.#context.hitCount ?? 0) > hitLimit)
+          return { status: MutantRunStatus.Timeout, reason: `executed more than ${hitLimit} times` }
+        if (failureMessage !== undefined)
+          return { status: MutantRunStatus.Killed, killedBy: [id], failureMessage, nrOfTests }
+      }
+      return { status: MutantRunStatus.Survived, nrOfTests }
+    } catch (error) {
+      // Only the import of the tests throws past them: the mutant broke the program before a test could begin.
+      return { status: MutantRunStatus.Killed, killedBy: [], failureMessage: String(error), nrOfTests }
+    } finally {
+      this.#activate(undefined, undefined)
+    }
+  }
+
+  /** Workers of the classifier are threads with a global scope of their own: the environment tells them. */
+  #activate(id: string | undefined, hitLimit: number | undefined) {
+    delete process.env[INSTRUMENTER_CONSTANTS.ACTIVE_MUTANT_ENV_VARIABLE]
+    delete this.#context.activeMutant
+    delete this.#context.hitCount
+    delete this.#context.hitLimit
+    if (id === undefined) return
+    process.env[INSTRUMENTER_CONSTANTS.ACTIVE_MUTANT_ENV_VARIABLE] = id
+    this.#context.activeMutant = id
+    if (hitLimit === undefined) return
+    this.#context.hitCount = 0
+    this.#context.hitLimit = hitLimit
+  }
+
+  #load(): Promise<Map<string, Collected>> {
+    this.#tests ??= this.#import()
+    return this.#tests
+  }
+
+  async #import(): Promise<Map<string, Collected>> {
+    const root = process.cwd()
+    const files = this.#patterns.flatMap(pattern => globSync(pattern, { cwd: root }).sort())
+    const tests = await collectTests([...new Set(files)].map(file => pathToFileURL(resolve(root, file))))
+    return new Map(tests.map(test => [`${test.file.slice(root.length + 1)}: ${test.title}`, test]))
+  }
+}
+
+async function failureOf({ body }: Collected): Promise<string | undefined> {
+  const undos: (() => unknown)[] = []
+  try {
+    await body({ after: undo => undos.push(undo) })
+    return undefined
+  } catch (error) {
+    return String(error)
+  } finally {
+    for (const undo of undos.reverse()) await undo()
+  }
+}
