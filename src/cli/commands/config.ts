@@ -7,6 +7,7 @@ import { settingNamed } from '../../domain/config/setting-names.ts'
 import { settingOf } from '../../domain/config/settings.ts'
 import { settingRow, visible, written } from '../config/rows.ts'
 import { type Context, contextOf } from '../context.ts'
+import { refuseInSession } from '../own-terminal.ts'
 
 /** `pcc config show | get | set | reset | path`. What only one of them needs is imported there: `get` is called by scripts. */
 export function addConfigCommand(program: Command): void {
@@ -46,6 +47,7 @@ export function addConfigCommand(program: Command): void {
     .action(async (name: string, text: string, _options: object, command: Command) => {
       const context = { ...(await plainContext(command)), env: process.env }
       const key = settingNamed(name)
+      refuseInSession(process.env, `config set ${key} …`)
       const { setSetting } = await import('../../domain/config/edit.ts')
       const value = visible(key, setSetting(context.places, key, text), false)
       const file = context.places.configFile
@@ -64,6 +66,7 @@ export function addConfigCommand(program: Command): void {
       const context = await plainContext(command)
       const { places } = context
       const key = name === undefined ? undefined : settingNamed(name)
+      refuseInSession(process.env, `config reset ${key ?? ''}`.trim())
       const what = key ?? `all settings in ${places.configFile}`
       const { confirm } = await import('../confirm.ts')
       await confirm({ action: `Resetting ${what}`, question: `Reset ${what}?`, yes: options.yes === true })

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { shellWord } from '../../base/shell-word.ts'
 import type { TrustStatus } from '../../policy/trust.ts'
 import { type Context, contextOf } from '../context.ts'
+import { refuseInSession } from '../own-terminal.ts'
 import { neutral } from '../render/text.ts'
 
 /** `pcc trust [path]`, `pcc trust status`, `pcc trust revoke`. What they do is imported on use: completion needs only their names. */
@@ -17,6 +19,7 @@ export function addTrustCommand(program: Command): void {
       const { grantTrust, trustStatus } = await import('../../policy/trust.ts')
       const status = await trustStatus(context.places, resolve(path))
       if (status.state === 'nothing-to-trust' || status.state === 'trusted') return report(context, status)
+      refuseInSession(context.env, `trust ${shellWord(path)}`)
       if (!context.json) for (const line of pageOf(status, context)) context.out(line)
       const { confirm } = await import('../confirm.ts')
       await confirm({
@@ -48,6 +51,7 @@ export function addTrustCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {
       const context = await contextOf(command)
+      refuseInSession(context.env, `trust revoke ${shellWord(path)}`)
       const project = resolve(path)
       const { revokeTrust } = await import('../../policy/trust.ts')
       const revoked = await revokeTrust(context.places, project)

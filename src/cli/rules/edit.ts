@@ -6,6 +6,7 @@ import type { WrittenRule } from '../../policy/rules/rules-file.ts'
 import { patternOf } from '../../policy/verdict/pattern.ts'
 import { type PolicyRule, shownRule } from '../../policy/verdict/rules.ts'
 import type { Context } from '../context.ts'
+import { refuseInSession } from '../own-terminal.ts'
 import { neutral } from '../render/text.ts'
 
 interface Where {
@@ -14,6 +15,7 @@ interface Where {
 
 /** `pcc rules add` */
 export async function addOne(context: Context, rule: PolicyRule, where: Where): Promise<void> {
+  refuseInSession(context.env, `rules add ${rule.effect} …`)
   refuseUseless(rule)
   const added = addRule(await edited(context, where), rule)
   say(context, 'Added', added)
@@ -26,6 +28,7 @@ export async function addOne(context: Context, rule: PolicyRule, where: Where): 
 
 /** `pcc rules remove` */
 export async function removeOne(context: Context, number: number, where: Where): Promise<void> {
+  refuseInSession(context.env, `rules remove ${number}`)
   say(context, 'Removed', removeRule(await edited(context, where), number))
 }
 

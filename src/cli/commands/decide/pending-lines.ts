@@ -4,6 +4,7 @@ import { ago } from '../../render/format.ts'
 import { boxTable, type Cell } from '../../render/list-table.ts'
 import type { Terminal } from '../../render/paint.ts'
 import { cut, firstLine, neutral, wrap } from '../../render/text.ts'
+import { hasMore, optionsLine, questionLine, questionLines } from './question-lines.ts'
 
 export type ShownEscalation = Omit<Escalation, 'fingerprint'>
 
@@ -21,33 +22,47 @@ interface Page {
 
 /** The page of `pcc pending`. Whatever the table has to cut stands whole below it: nobody should approve what they have not seen. */
 export function pendingLines(waiting: ShownEscalation[], { asking, terminal, now }: Page): string[] {
-  const calls = asking.map(({ id, name }) => `Session ${id} (${firstLine(name)}) waits for an answer: pcc attach ${id}`)
-  const [first] = waiting
-  if (!first) return calls.length > 0 ? calls : ['Nothing waits for you.']
+  const unnumbered = asking.filter(({ id }) => !waiting.some(row => row.state === 'open' && row.session_id === id))
+  const calls = unnumbered.map(
+    ({ id, name }) => `Session ${id} (${firstLine(name)}) waits for an answer: pcc attach ${id}`,
+  )
+  if (waiting.length === 0) return calls.length > 0 ? calls : ['Nothing waits for you.']
   const rows = waiting.flatMap(row => rowsOf(row, now))
   const table = boxTable({ headings: HEADINGS, rows, terminal, giveWay: [[QUESTION, 16]] })
-  const long = waiting.filter(row => !table.some(line => line.includes(` ${questionOf(row)} `)))
+  const fits = (text: string) => table.some(line => line.includes(` ${text} `))
+  const long = waiting.filter(
+    row => !fits(questionOf(row)) || (row.kind === 'question' && !fits(belowOf(row))) || hasMore(row),
+  )
   return [
     'Pending Human Decisions:',
     ...table,
     ...long.flatMap(row => ['', `${row.number} in full:`, ...wholeLines(row, terminal.width)]),
     '',
-    `Respond with: pcc respond ${first.number} --approve`,
-    `          or: pcc respond ${first.number} --deny`,
+    ...responses(waiting),
     ...calls,
   ]
 }
 
+/** How to answer, by the first of each kind. */
+function responses(waiting: ShownEscalation[]): string[] {
+  const permission = waiting.find(({ kind }) => kind !== 'question')
+  const question = waiting.find(({ kind }) => kind === 'question')
+  const ways = [
+    ...(permission ? [`pcc respond ${permission.number} --approve`, `pcc respond ${permission.number} --deny`] : []),
+    ...(question ? [`pcc respond ${question.number} "your words, or the number of an option"`] : []),
+  ]
+  return ways.map((way, index) => `${index === 0 ? 'Respond with' : '          or'}: ${way}`)
+}
+
 /** Everything of a request that counts, line by line and harmless. */
 export function wholeLines(row: ShownEscalation, width: number): string[] {
+  if (row.kind === 'question') return questionLines(row, width - 2).map(line => `  ${line}`)
   return wrap(neutral(wantedOf(row)), width - 2).map(line => `  ${line}`)
 }
 
 function rowsOf(row: ShownEscalation, now: number): Cell[][] {
-  const times = row.count > 1 ? `, asked ${row.count} times` : ''
-  const state = row.state === 'denied' ? 'refused for now' : 'waits'
   const below: Cell = {
-    text: cut(`${row.risk} risk, ${state}${times}: ${firstLine(row.reason)}`, QUESTION_WIDTH),
+    text: cut(belowOf(row), QUESTION_WIDTH),
     tone: row.risk === 'HIGH' ? 'red' : 'yellow',
   }
   const blank: Cell = { text: '' }
@@ -55,7 +70,7 @@ function rowsOf(row: ShownEscalation, now: number): Cell[][] {
     [
       { text: String(row.number) },
       { text: firstLine(row.session_id) },
-      { text: 'Perm.' },
+      { text: TYPES[row.kind] },
       { text: shortQuestion(row) },
       { text: ago(now - row.created_at) },
     ],
@@ -63,16 +78,29 @@ function rowsOf(row: ShownEscalation, now: number): Cell[][] {
   ]
 }
 
+const TYPES: Record<ShownEscalation['kind'], string> = { permission: 'Perm.', question: 'Q&A', error: 'Error' }
+
+function belowOf(row: ShownEscalation): string {
+  if (row.kind === 'question') return optionsLine(row)
+  const times = row.count > 1 ? `, asked ${row.count} times` : ''
+  if (row.kind === 'error') return `in session: ${firstLine(row.task)}${times}`
+  const state = row.state === 'denied' ? 'refused for now' : 'waits'
+  return `${row.risk} risk, ${state}${times}: ${firstLine(row.reason)}`
+}
+
 function shortQuestion(row: ShownEscalation): string {
   return cut(firstLine(questionOf(row)), QUESTION_WIDTH)
 }
 
 function questionOf(row: ShownEscalation): string {
+  if (row.kind === 'question') return questionLine(row)
+  if (row.kind === 'error') return firstLine(row.reason)
   return `Approve: ${wantedOf(row)}`
 }
 
 /** A command speaks for itself; other tools need their name. A request of which only the tool is known shows its input. */
-function wantedOf({ tool, normalised, input }: ShownEscalation): string {
+function wantedOf({ kind, reason, tool, normalised, input }: ShownEscalation): string {
+  if (kind === 'error') return reason
   if (tool === 'Bash' && normalised.startsWith('Bash ')) return normalised.slice('Bash '.length)
   return normalised === tool ? `${tool} ${JSON.stringify(input)}` : normalised
 }

@@ -22,7 +22,7 @@ export function addPendingCommand(program: Command): void {
     })
 }
 
-/** Sessions that wait for an answer at a terminal: those have no number, they are answered where they are asked. */
+/** Sessions that wait for an answer. What is asked at a terminal has no number: it is answered where it is asked. */
 async function askingSessions(client: Client, ref: string | undefined): Promise<SessionView[]> {
   if (ref === undefined) {
     return (await client.request<{ sessions: SessionView[] }>('GET', '/sessions?status=waiting_input')).sessions

@@ -1,21 +1,15 @@
 import type { Command } from 'commander'
 import { AppError } from '../../../base/errors.ts'
-import { sessionMarker } from '../../../base/process/marker.ts'
-import { shellWord } from '../../../base/shell-word.ts'
 import { openClient } from '../../client.ts'
 import { contextOf } from '../../context.ts'
-import { neutral } from '../../render/text.ts'
-import { type ShownEscalation, wholeLines } from './pending-lines.ts'
+import { refuseInSession } from '../../own-terminal.ts'
+import { answeredLines } from './answered-lines.ts'
+import type { ShownEscalation } from './pending-lines.ts'
 
 interface RespondOptions {
   approve?: boolean
   deny?: boolean
   reason?: string
-}
-
-interface Answered {
-  escalation: ShownEscalation
-  remembered: boolean
 }
 
 /** `pcc respond`: a person's word on what waits. */
@@ -24,66 +18,51 @@ export function addRespondCommand(program: Command): void {
     .command('respond')
     .description('Answer what waits for your decision; see the numbers with: pcc pending')
     .argument('<number>', 'the number that pcc pending shows')
-    .option('--approve', 'yes')
-    .option('--deny', 'no')
-    .option('--reason <text>', 'why, for who reads the log')
+    .argument('[answer...]', 'to a question: words, or the number of an option; one for each part of it')
+    .option('--approve', 'yes, it may run')
+    .option('--deny', 'no; to a question: go on without an answer')
+    .option('--reason <text>', 'why; the agent is told it with a no')
     .option('--json', 'print JSON')
-    .action(async (number: string, options: RespondOptions, command: Command) => {
-      const verdict = verdictOf(options)
+    .action(async (number: string, words: string[], options: RespondOptions, command: Command) => {
+      const answer = answerOf(words, options)
       if (!/^[1-9]\d{0,8}$/.test(number)) throw usage(`"${number}" is no number of a decision`)
       const { places, json, out, terminal, ...context } = await contextOf(command)
-      if (isAgents(context.env)) throw new AppError('agent_answers', { command: `respond ${number} --approve, or --deny` })
+      refuseInSession(context.env, `respond ${number} …`)
       const client = await openClient(places, context)
-      const body = { verdict, ...(options.reason !== undefined && { reason: options.reason }) }
+      const asked = await client.request<ShownEscalation>('GET', `/escalations/${number}`)
+      const body = {
+        ...answer,
+        ...(asked.state === 'open' && { env: await environmentFor(asked, places, context.env) }),
+      }
       const answered = await client.request<Answered>('POST', `/escalations/${number}/answer`, body)
       if (json) return out(JSON.stringify(answered, null, 2))
-      for (const line of answerLines(answered, terminal.width)) out(line)
+      for (const line of answeredLines({ ...answered, wasOpen: asked.state === 'open' }, terminal.width)) out(line)
     })
 }
 
-/** The policy refuses agents every `pcc` they spell out; this is for the one that a script of theirs runs without knowing. */
-function isAgents(env: Record<string, string | undefined>): boolean {
-  return env[sessionMarker('').name] !== undefined
+interface Answered {
+  escalation: ShownEscalation
+  remembered: boolean
 }
 
-function verdictOf({ approve, deny }: RespondOptions): 'allow' | 'deny' {
+/** A parked session goes on in the environment of this shell, as it would from `pcc attach`. */
+async function environmentFor(
+  { project }: ShownEscalation,
+  places: Parameters<typeof openClient>[0],
+  env: Record<string, string | undefined>,
+): Promise<Record<string, string>> {
+  const { sessionEnvironment } = await import('../../session-env.ts')
+  return sessionEnvironment({ places, env, project })
+}
+
+function answerOf(words: string[], { approve, deny, reason }: RespondOptions) {
   if (approve && deny) throw usage('--approve and --deny exclude one another')
-  if (!approve && !deny) throw usage('say --approve or --deny')
-  return approve ? 'allow' : 'deny'
+  if (words.length > 0 && (approve || deny)) throw usage('give an answer, or --approve or --deny, not both')
+  if (words.length === 0 && !approve && !deny) throw usage('say --approve or --deny, or give an answer to a question')
+  const said = words.length > 0 ? { answer: words } : { verdict: approve ? ('allow' as const) : ('deny' as const) }
+  return { ...said, ...(reason !== undefined && { reason }) }
 }
 
 function usage(problem: string): AppError {
   return new AppError('usage', { problem, command: 'respond' })
-}
-
-function answerLines({ escalation, remembered }: Answered, width: number): string[] {
-  const { number, verdict, session_id } = escalation
-  return [
-    `${verdict === 'allow' ? 'Approved' : 'Denied'}: decision ${number} of session ${session_id}`,
-    ...wholeLines(escalation, width),
-    ...consequence(escalation, remembered),
-  ]
-}
-
-/** What the answer changes, and what it does not. */
-function consequence(escalation: ShownEscalation, remembered: boolean): string[] {
-  const { verdict, project, risk } = escalation
-  if (remembered) {
-    const from = verdict === 'allow' ? 'is allowed from now on' : 'is refused from now on'
-    return [`Remembered: the same request in ${neutral(project)} ${from}, without asking you.`]
-  }
-  if (verdict === 'deny') return ['It stays refused; this session does not list it again.']
-  const why = risk === 'HIGH' ? 'HIGH requests are asked about every time' : 'the answer is for this one call alone'
-  return [
-    `Not remembered: ${why}. It was refused when the session asked, and will be the next time.`,
-    ...ruleFor(escalation),
-  ]
-}
-
-/** A rule opens a HIGH request only as that exact request, and only if it can be written on one line without wildcards. */
-function ruleFor({ tool, normalised }: ShownEscalation): string[] {
-  const exact = normalised.slice(tool.length + 1)
-  const writable = exact !== '' && !/[*\p{Cc}\p{Cf}\u2028\u2029…]/u.test(exact)
-  if (!writable) return ['No rule can allow exactly this; where you want it, do it yourself.']
-  return [`To allow exactly this: pcc rules add allow ${shellWord(tool)} ${shellWord(exact)}`]
 }
