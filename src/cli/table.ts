@@ -16,6 +16,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/start.ts')).addStartCommand(program),
   },
   {
+    name: 'add',
+    group: WORK,
+    summary: 'Add a task to a session’s queue',
+    add: async program => (await import('./commands/work/add.ts')).addAddCommand(program),
+  },
+  {
     name: 'list',
     group: WATCH,
     summary: 'List all sessions',
