@@ -1,4 +1,5 @@
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
+import type { TaskView } from '../../domain/task.ts'
 import { counted, dateTime, duration, fullCount, isOver, money, shownPath, statusWords, wakeTime } from './format.ts'
 import { goOn } from './go-on.ts'
 import type { Terminal } from './paint.ts'
@@ -21,6 +22,7 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
   const status = statusWords(session)
   const reason = session.reason ? wrap(neutral(session.reason), terminal.width - 13) : []
   const over = isOver(session)
+  const task = currentTask(session)?.title ?? session.task
   const fact = (name: string, value: string) => `${pad13(`${name}:`)}${value}`
   return [
     terminal.paint('bold', `Session: ${session.id} (${firstLine(session.name)})`),
@@ -36,14 +38,16 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
     fact('Duration', duration((session.ended_at ?? now) - session.created_at)),
     ...(session.vendor_id ? [fact('Resume id', neutral(session.vendor_id))] : []),
     '',
-    `${over ? 'Task' : 'Current Task'}: ${firstLine((over ? undefined : session.activity) ?? session.task)}`,
+    `${over ? 'Task' : 'Current Task'}: ${firstLine((over ? undefined : session.activity) ?? task)}`,
     ...progress(session, terminal),
     '',
     `Token Usage: ${usage(session)}`,
+    ...spent(session),
     `Cost: ${money(session.cost_usd)} in ${counted(session.turns, 'turn')}`,
     `Questions Answered: ${split(session.questions)}`,
     `Tools Approved: ${split(session.tools)}`,
     ...(session.tools.denied > 0 ? [`Tools Denied: ${session.tools.denied}`] : []),
+    ...queue(session, options),
     ...asks(session, terminal),
   ]
 }
@@ -79,8 +83,49 @@ function askLine(ask: OpenAsk): string {
 function usage({ tokens }: SessionView): string {
   if (tokens.context === 0) return '–'
   if (tokens.window === 0) return `${fullCount(tokens.context)} in context`
-  const share = Math.round((tokens.context / tokens.window) * 100)
-  return `${fullCount(tokens.context)} / ${fullCount(tokens.window)} in context (${share}%)`
+  const share = Math.floor((tokens.context / tokens.window) * 100)
+  return `${fullCount(tokens.context)} / ${fullCount(tokens.window)} (${share}%)`
+}
+
+function spent({ tokens }: SessionView): string[] {
+  if (tokens.input + tokens.output === 0) return []
+  return [`Tokens Spent: ${fullCount(tokens.input)} in, ${fullCount(tokens.output)} out`]
+}
+
+/** What the session works on, or will go on with. */
+function currentTask({ queue, task_id }: SessionView): TaskView | undefined {
+  return queue?.find(({ id }) => id === task_id)
+}
+
+/** Tasks of the queue that are shown; the rest is counted. */
+const QUEUE_SHOWN = 20
+
+function queue(session: SessionView, { terminal, now }: PageOptions): string[] {
+  const current = currentTask(session)
+  const waiting = (session.queue ?? []).filter(task => task !== current)
+  if (waiting.length === 0) return []
+  const more = waiting.length - QUEUE_SHOWN
+  const lines = waiting.slice(0, QUEUE_SHOWN).flatMap((task, index) => {
+    const number = `${index + 1}. `
+    const detail = taskDetail(task, now)
+    const title = cut(firstLine(task.title), Math.max(20, terminal.width - 2 - number.length - detail.length))
+    const why = task.reason === null ? [] : wrap(firstLine(task.reason), terminal.width - 5)
+    return [
+      `  ${number}${title}${terminal.paint('dim', detail)}`,
+      ...why.map(line => terminal.paint('dim', `     ${line}`)),
+    ]
+  })
+  return ['', 'Task Queue:', ...lines, ...(more > 0 ? [`  … and ${more} more`] : [])]
+}
+
+/** The id, by which `--after` names it, and what is out of the ordinary. */
+function taskDetail({ id, state, priority, reason, after, wakes_at }: TaskView, now: number): string {
+  const words = [
+    ...(priority === 0 ? [] : [`priority ${priority}`]),
+    ...(state === 'blocked' && reason === null ? [`after ${after.join(', ')}`] : []),
+    ...(state === 'waiting' ? [wakes_at === null ? 'waits' : `waits until ${wakeTime(wakes_at, now)}`] : []),
+  ]
+  return ` (${[id, ...words].join(', ')})`
 }
 
 function split({ auto, human }: { auto: number; human: number }): string {

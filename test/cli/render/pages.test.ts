@@ -5,7 +5,7 @@ import { listTable } from '../../../src/cli/render/list-table.ts'
 import { sessionPage } from '../../../src/cli/render/session-page.ts'
 import { summaryLines, summaryOf } from '../../../src/cli/render/summary.ts'
 import { widthOf } from '../../../src/cli/render/text.ts'
-import { decided, event, NOON, plain, session } from './sample.ts'
+import { decided, event, NOON, plain, queued, session } from './sample.ts'
 
 test('the list looks as in the manual, with the time of the reset under a limited session', () => {
   const sessions = [
@@ -105,6 +105,12 @@ test('the page of a session looks as in the manual', () => {
       { text: 'Implementing refresh token logic', state: 'active' },
       { text: 'Writing tests', state: 'pending' },
     ],
+    task_id: 't-000001',
+    queue: [
+      queued({ id: 't-000001', title: 'Build user authentication', state: 'running' }),
+      queued({ id: 't-000002', title: 'Add password reset endpoint' }),
+      queued({ id: 't-000003', title: 'Implement rate limiting', state: 'blocked', after: ['t-000002'] }),
+    ],
   })
   const now = NOON + (2 * 60 + 15) * 60_000
   assert.deepEqual(sessionPage(shown, { terminal: plain(), now, cwd: '/code', home: '/home/me' }), [
@@ -123,11 +129,54 @@ test('the page of a session looks as in the manual', () => {
     '  → Implementing refresh token logic',
     '  ○ Writing tests',
     '',
-    'Token Usage: 45,231 / 200,000 in context (23%)',
+    'Token Usage: 45,231 / 200,000 (22%)',
+    'Tokens Spent: 1,000 in, 200 out',
     'Cost: $0.42 in 3 turns',
     'Questions Answered: 3 (2 auto, 1 human)',
     'Tools Approved: 47 (45 auto, 2 human)',
+    '',
+    'Task Queue:',
+    '  1. Add password reset endpoint (t-000002)',
+    '  2. Implement rate limiting (t-000003, after t-000002)',
   ])
+})
+
+test('the task queue fits the terminal, counts what it does not show, and says why a task cannot run', () => {
+  const queue = Array.from({ length: 25 }, (_, index) =>
+    queued({ id: `t-0000${index + 10}`, title: `${'long '.repeat(40)}` }),
+  )
+  queue[0] = queued({
+    title: 'Deploy\x1b[2J',
+    state: 'blocked',
+    reason: 'comes after t-00000a (x), which failed',
+    priority: 5,
+  })
+  const page = sessionPage(session({ queue }), { terminal: plain(60), now: NOON, cwd: '/', home: undefined })
+  const lines = page.slice(page.indexOf('Task Queue:') + 1)
+  assert.deepEqual(lines.slice(0, 2), [
+    '  1. Deploy (t-00000f, priority 5)',
+    '     comes after t-00000a (x), which failed',
+  ])
+  assert.ok(
+    lines.every(line => widthOf(line) <= 60),
+    lines.join('\n'),
+  )
+  assert.deepEqual([lines.length, lines.at(-1)], [22, '  … and 5 more'])
+})
+
+test('a session that stopped in the middle of its queue names the task it will go on with', () => {
+  const stopped = session({
+    status: 'stopped',
+    ended_at: NOON,
+    task_id: 't-00000b',
+    queue: [
+      queued({ id: 't-00000b', title: 'The second', state: 'waiting' }),
+      queued({ id: 't-00000c', title: 'The third' }),
+    ],
+  })
+  const page = sessionPage(stopped, { terminal: plain(), now: NOON, cwd: '/', home: undefined }).join('\n')
+  assert.match(page, /\nTask: The second\n/)
+  assert.match(page, /Task Queue:\n {2}1\. The third \(t-00000c\)$/)
 })
 
 test('the box of a new session is closed on every line, at any width', () => {

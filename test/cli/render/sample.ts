@@ -1,6 +1,7 @@
 import { type Terminal, terminalOf } from '../../../src/cli/render/paint.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
 import type { EventBody, EventKind, StoredEvent } from '../../../src/domain/event.ts'
+import type { TaskView } from '../../../src/domain/task.ts'
 
 /** Twelve o'clock, wherever the test runs. */
 export const NOON = new Date(2026, 0, 13, 12, 0, 0).getTime()
@@ -66,6 +67,27 @@ export function session(change: Partial<SessionView> = {}): SessionView {
     tools: { auto: 45, human: 2, denied: 0 },
     questions: { auto: 2, human: 1 },
     asks: [],
+    ...change,
+  }
+}
+
+/** A task of a queue as the daemon shows it. */
+export function queued(change: Partial<TaskView> = {}): TaskView {
+  return {
+    id: 't-00000f',
+    session_id: 's-abc123',
+    title: 'Add rate limiting',
+    description: 'Add rate limiting',
+    state: 'ready',
+    reason: null,
+    priority: 0,
+    after: [],
+    attempt: 0,
+    created_at: NOON,
+    started_at: null,
+    ended_at: null,
+    wakes_at: null,
+    result: null,
     ...change,
   }
 }
