@@ -34,7 +34,7 @@ const STEERING: [RegExp, Steering][] = [
   [/\/\.(gitconfig|gitmodules|gitattributes)$/, GIT],
   [/\/\.config\/git\//, GIT],
   [/\/\.(husky|githooks|git-hooks)(\/|$)/, HOOK],
-  [/\/\.(bash|zsh|k|tc|c|da|fi)?sh(rc|env)$/, STARTUP],
+  [/\/\.(ba|z|k|tc|c|da|fi)?sh(rc|env)$/, STARTUP],
   [
     /\/\.(bash_profile|bash_login|bash_logout|bash_aliases|zprofile|zlogin|zlogout|zshenv|profile|login|logout|inputrc|xprofile|xinitrc|xsession|xsessionrc|pam_environment|vimrc|exrc|nanorc|emacs|tmux\.conf|screenrc|gdbinit|lldbinit|pythonrc|pythonstartup|irbrc|pryrc|psqlrc|sqliterc|rprofile|curlrc|wgetrc|lesskey|ackrc|direnvrc|hushlogin|envrc)$/,
     STARTUP,

@@ -15,7 +15,12 @@ for (const { name, rows } of corpusFiles()) {
     })
 
     test(`every row of ${category} in ${name} is judged for the reasons on record`, async () => {
-      for (const { row, said } of await judgeRows(group)) assert.deepEqual(said, record.get(row.id), row.command)
+      for (const { row, said } of await judgeRows(group))
+        assert.deepEqual(
+          said,
+          record.get(row.id),
+          `${row.id} ${row.command}: is it better so? Then "npm run corpus -- --record", and read the diff`,
+        )
     })
   }
 }

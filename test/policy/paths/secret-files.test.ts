@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { globFindsSecret, isHistory, secretPart } from '../../../src/policy/paths/secret-files.ts'
+
+const isSecret = (name: string) => secretPart(`/p/${name}`) !== undefined
+
+function check(secrets: string[], others: string[]): void {
+  for (const name of secrets) assert.ok(isSecret(name), `${name} is a secret`)
+  for (const name of others) assert.ok(!isSecret(name), `${name} is none`)
+}
+
+test('files of variables are secrets, by their whole name', () => {
+  check(
+    [
+      '.env',
+      '.env.local',
+      '.env-prod',
+      '.env_x',
+      '.env~',
+      '.envrc',
+      'prod.env',
+      'production.env',
+      'staging.env',
+      'local.env',
+      'dev.env',
+    ],
+    ['env', 'x.env.ts', '.environment', 'a.envrc', '.envrc.ts', 'myprod.env', 'prod.env.ts', 'test.env', 'x.env'],
+  )
+})
+
+test('keys and stores of keys are secrets, by their ending or their name', () => {
+  check(
+    [
+      'a.pem',
+      'a.key',
+      'a.p12',
+      'a.jks',
+      'a.kdbx',
+      'a.tfstate',
+      'a.tfstate.backup',
+      'login.keychain-db',
+      'a.gpg',
+      'master.key',
+    ],
+    ['a.pem.ts', 'a.keys', 'apem', 'a.tfstate.backup.md', 'a.tfstatex', 'key'],
+  )
+  check(
+    [
+      'id_rsa',
+      'id_dsa',
+      'id_ed25519',
+      'id_ecdsa_sk',
+      'id_rsa.old',
+      'id_rsa-work',
+      'id_rsa_2',
+      'id_rsa.pub.bak',
+      'ssh_host_rsa_key',
+      'ssh_host_ed25519_key',
+    ],
+    ['id_rsa.pub', 'my_id_rsa', 'id_rsax', 'id_foo', 'ssh_host_rsa_key.pub', 'xssh_host_rsa_key', 'ssh_host_key'],
+  )
+})
+
+test('files in which programs keep logins are secrets, by their whole name', () => {
+  check(
+    [
+      '.netrc',
+      '_netrc',
+      '.npmrc',
+      '.pgpass',
+      '.git-credentials',
+      '.htpasswd',
+      '.vault-token',
+      '.yarnrc.yml',
+      '.boto',
+      '.fly.toml',
+    ],
+    ['x.netrc', '.netrc.md', '.npmrcs', 'netrc', '.yarnrc'],
+  )
+  check(
+    [
+      'auth.json',
+      'auth.toml',
+      'hosts.yml',
+      'keyfile',
+      'login.keychain',
+      'cookies.sqlite',
+      'logins.json',
+      'key3.db',
+      'key4.db',
+      'wallet.dat',
+    ],
+    ['oauth.json', 'auth.json5', 'key5.db', 'key.db', 'mywallet.dat', 'wallet.data'],
+  )
+  check(
+    ['shadow', 'gshadow', 'shadow-', 'sudoers', 'master.passwd', 'krb5.keytab'],
+    ['shadows', 'box-shadow', 'sudoers.md'],
+  )
+})
+
+test('a file that is called a credential is one, as data and not as code', () => {
+  check(
+    [
+      'credentials',
+      'credential.json',
+      'secret',
+      'secrets.yml',
+      'secrets.yaml',
+      'password.txt',
+      'passwords.csv',
+      'token',
+      'tokens.json',
+      'apikey',
+      'apikeys.toml',
+      'api-key.txt',
+      'api_keys.ini',
+      '.credentials',
+      '.secrets.toml',
+      'secret.enc',
+      'token.db',
+    ],
+    [
+      'credentials.ts',
+      'secretary',
+      'xtoken',
+      'token.rs',
+      'tokens.md',
+      'secrets.jsonl',
+      'password-policy',
+      'apikeyx',
+      'api.key.ts',
+      'mypassword',
+    ],
+  )
+  check(
+    [
+      'aws-credentials.json',
+      'my_secrets.yaml',
+      'app.secret.toml',
+      'db-credential.ini',
+      'x.secrets.yml',
+      'x-secret.env',
+      'x-secret.enc',
+    ],
+    ['aws-credentials.ts', 'mysecrets.yaml', 'x-secrets.json5', 'x-secret.txt'],
+  )
+  check(
+    [
+      'service-account.json',
+      'service_account_prod.json',
+      'serviceaccount.json',
+      'client_secret_1.json',
+      'client-secrets.json',
+      'clientsecret.json',
+      'gcp-key.json',
+      'gcpkey.json',
+      'gcp_key2.json',
+      'application_default_credentials.json',
+      'firebase-adminsdk-x.json',
+    ],
+    ['service-account.ts', 'my-service-account.json', 'client_secret.json.md', 'service account.json', 'gcp.key.json'],
+  )
+})
+
+test('a template that is meant to be shared is no secret', () => {
+  check(
+    ['.env.example.local.pem', 'example.env.pem', '.envexample.pem'],
+    [
+      '.env.example',
+      '.env-sample',
+      '.env.template',
+      '.env.dist',
+      '.env_default',
+      '.env.defaults',
+      'secrets.example.yml',
+      'credentials.sample.json',
+      '.env.schema',
+      '.env.tmpl',
+    ],
+  )
+})
+
+test('what lies in a folder of secrets is one, but for public keys', () => {
+  for (const path of [
+    '/h/.ssh',
+    '/h/.ssh/config',
+    '/h/.aws/x/y',
+    '/h/.GNUPG/a',
+    '/p/.secrets/readme.md',
+    '/h/.kube/config.pub/x',
+  ])
+    assert.ok(secretPart(path), path)
+  for (const path of ['/h/.ssh/id_rsa.pub', '/h/ssh/config', '/h/.sshx/a', '/h/.ssh/deep/key.PUB'])
+    assert.equal(secretPart(path), undefined, path)
+})
+
+test('some folders are secret only below another', () => {
+  const secrets = [
+    '/h/.config/gh/x',
+    '/h/.config/gcloud',
+    '/h/.docker/config.json',
+    '/h/.cargo/credentials',
+    '/h/.cargo/credentials.toml',
+    '/h/.m2/settings.xml',
+    '/h/.m2/settings-security.xml',
+    '/h/.claude/.credentials.json',
+    '/h/.codex/auth.json',
+    '/h/.local/share/keyrings/a',
+    '/proc/1/environ',
+    '/proc/self/mem',
+    '/run/secrets/x',
+    '/etc/ssl/private/a',
+    '/h/Library/Cookies/x',
+    '/h/.perpetualcc/run/token',
+    '/dev/mem',
+    '/h/.mozilla/firefox/a',
+  ]
+  for (const path of secrets) assert.ok(secretPart(path), path)
+  const others = [
+    '/h/.config/nvim/x',
+    '/p/gh/x',
+    '/h/.docker/config.json5',
+    '/h/.cargo/config',
+    '/h/.m2/settings.md',
+    '/proc/1/status',
+    '/proc/environ',
+    '/proc/1/2/environ',
+    '/etc/ssl/certs/a',
+    '/h/.config/ghx',
+    '/h/.config/ghx/a',
+    '/x.config/gh/x',
+    '/h/.cargo/credentials.tom',
+  ]
+  for (const path of others) assert.equal(secretPart(path), undefined, path)
+})
+
+test('the part that makes a path a secret is named as it was spelled', () => {
+  assert.equal(secretPart('/h/.SSH/Config'), '.SSH')
+  assert.equal(secretPart('/p/a/.Env'), '.Env')
+  assert.equal(secretPart('/h/.config/gh/Hosts'), 'Hosts')
+  assert.equal(secretPart('//p//.env/'), '.env')
+  assert.equal(secretPart('/p/.env/readable.ts'), undefined, 'a folder of that name is no file of variables')
+})
+
+test('what a prompt remembers of its person is a history', () => {
+  for (const name of [
+    '.bash_history',
+    '.zsh_history',
+    '.python_history',
+    '.psql_history',
+    '.lesshst',
+    '.viminfo',
+    '.node_repl_history',
+    '.BASH_HISTORY',
+    '.irb_history',
+  ])
+    assert.ok(isHistory(`/h/${name}`), name)
+  for (const name of [
+    '.bash',
+    'bash_history',
+    '.bash_history.md',
+    '.zshrc',
+    '.python',
+    'x.bash_history',
+    'history',
+    '.bash_historyx',
+  ])
+    assert.ok(!isHistory(`/h/${name}`), name)
+  assert.ok(isHistory('.bash_history'))
+})
+
+test('a pattern counts as looking for secrets when it fits one and says more than everyday patterns do', () => {
+  const looking = [
+    '.e*',
+    '.en?',
+    '.[e]nv',
+    '.*',
+    '?env',
+    '[.]env',
+    '.ss?',
+    'x/.aw*',
+    '.NETR?',
+    'id_*',
+    'id*',
+    '*.pem',
+    '*.key',
+    'cred*',
+    '*_rsa',
+    'secrets.*',
+    'serv*.json',
+    '?d_rsa',
+    'i?_rsa',
+    '[i]d_rsa',
+    's?????',
+    'a/../i*_rsa',
+    '*.en?',
+    'sh*ow',
+    '?hado?',
+    '*d_*',
+    'pro*',
+  ]
+  for (const pattern of looking) assert.ok(globFindsSecret(pattern), pattern)
+  const everyday = [
+    '*',
+    '**',
+    '*.*',
+    '*.json',
+    '*.yml',
+    '*.yaml',
+    '*.txt',
+    '*.toml',
+    'src/*',
+    '*.ts',
+    'a*',
+    's*',
+    '*s',
+    '?',
+    '??',
+    '???',
+    '.eslint*',
+    'test?',
+    'x?',
+    '.env',
+    'id_rsa',
+    '[a]*x',
+    '*.js',
+    '.x?',
+    'p*',
+  ]
+  for (const pattern of everyday) assert.ok(!globFindsSecret(pattern), pattern)
+})
+
+test('a pattern longer than anybody writes is taken for one that looks for secrets', () => {
+  assert.ok(globFindsSecret(`${'x'.repeat(128)}*`))
+  assert.ok(!globFindsSecret(`${'x'.repeat(127)}*`))
+  assert.ok(!globFindsSecret('x'.repeat(200)))
+})
