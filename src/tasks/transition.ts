@@ -61,12 +61,20 @@ async function tellDependents(before: Task, task: Task, parts: TxParts): Promise
   for (const dependent of await store.tasks.dependentsOf(task.id, tx)) {
     if (dependent.state !== 'blocked') continue
     if (task.state === 'done') await unblock(dependent, parts)
+    else if (reopened) await store.tasks.swap(dependent, { reason: await otherInTheWay(dependent, parts) }, tx)
     else {
-      const reason = reopened ? undefined : inTheWay(task)
-      await store.tasks.swap(dependent, { reason: reason ?? null }, tx)
-      if (reason !== undefined) await tx.append([eventOf(dependent, { ...dependent, reason }, 'daemon')])
+      const held = await store.tasks.swap(dependent, { reason: inTheWay(task) }, tx)
+      if (held) await tx.append([eventOf(dependent, held, 'daemon')])
     }
   }
+}
+
+async function otherInTheWay({ id }: Task, { store, tx }: TxParts): Promise<string | null> {
+  for (const { blocker_id } of await store.tasks.blockersOf([id], tx)) {
+    const blocker = await store.tasks.get(blocker_id, tx)
+    if (blocker?.state === 'failed' || blocker?.state === 'cancelled') return inTheWay(blocker)
+  }
+  return null
 }
 
 async function unblock(dependent: Task, parts: TxParts): Promise<void> {
