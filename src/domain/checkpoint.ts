@@ -24,6 +24,11 @@ export type KeyDecision = z.infer<typeof KeyDecision>
 export const QueuedTask = z.object({ title: z.string(), state: z.string() })
 export type QueuedTask = z.infer<typeof QueuedTask>
 
+/** Whether a task was being worked on, be it that it waits for a limit or a person now. */
+export function isBegun({ state }: QueuedTask): boolean {
+  return state === 'running' || state === 'waiting' || state === 'verifying' || state === 'merging'
+}
+
 /** What is needed to go on with a session as if nothing had happened. */
 export const Checkpoint = z.object({
   version: z.literal(CHECKPOINT_VERSION),

@@ -1,4 +1,10 @@
-import { CHECKPOINT_VERSION, type Checkpoint, type CheckpointReason, type QueuedTask } from '../../domain/checkpoint.ts'
+import {
+  CHECKPOINT_VERSION,
+  type Checkpoint,
+  type CheckpointReason,
+  isBegun,
+  type QueuedTask,
+} from '../../domain/checkpoint.ts'
 import type { Store } from '../../store/store.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { modifiedFiles } from './files/modified-files.ts'
@@ -6,11 +12,14 @@ import type { ScanLimits } from './files/scan.ts'
 import { type History, readHistory } from './history.ts'
 import { type Summarize, summaryOf } from './summary.ts'
 
+/** A task with the whole of its text, where that is more than its title. */
+export type GatheredTask = QueuedTask & { description?: string | undefined }
+
 export interface Gather {
   store: Pick<Store, 'events'>
   session: SessionRow
   /** All tasks of the session, in the order they run. */
-  tasks: QueuedTask[]
+  tasks: GatheredTask[]
   reason: CheckpointReason
   now: number
   /** Its last checkpoint: only what came after it is read. */
@@ -38,7 +47,7 @@ export async function gather(from: Gather): Promise<Checkpoint> {
   const plan = history.plan ?? session.plan
   const open = new Set(plan.filter(({ state }) => state !== 'done').map(({ text }) => text))
   const queue = tasks.filter(({ state }) => state !== 'cancelled')
-  const running = queue.find(({ state }) => state === 'running')
+  const begun = queue.find(isBegun)
   return {
     version: CHECKPOINT_VERSION,
     session_id: session.id,
@@ -47,10 +56,10 @@ export async function gather(from: Gather): Promise<Checkpoint> {
     project_path: session.project,
     vendor_id: session.vendor_id,
     original_task: session.task,
-    current_task: running?.title ?? session.task,
+    current_task: begun?.description ?? begun?.title ?? session.task,
     completed_subtasks: history.completed.filter(text => !open.has(text)),
     pending_subtasks: [...open],
-    queue: queue.slice(0, MAX_TASKS),
+    queue: queue.slice(0, MAX_TASKS).map(({ title, state }) => ({ title, state })),
     modified_files: files,
     key_decisions: history.decisions,
     conversation_summary: await summaryOf(history, previous, from),
@@ -77,7 +86,7 @@ function nextAction(session: SessionRow, history: History, queue: QueuedTask[]):
   if (session.parked) return waitingFor(session.parked)
   const plan = history.plan ?? session.plan
   const step = plan.find(({ state }) => state === 'active') ?? plan.find(({ state }) => state === 'pending')
-  const task = queue.find(({ state }) => state === 'running') ?? queue.find(({ state }) => state === 'ready')
+  const task = queue.find(isBegun) ?? queue.find(({ state }) => state === 'ready')
   const aim = step?.text ?? task?.title ?? session.task
   const [call] = history.open.slice(-1)
   return call === undefined ? aim : `${aim} (under way, outcome unknown: ${call})`

@@ -1,4 +1,4 @@
-import type { Checkpoint, CheckpointReason, FileChange } from '../../domain/checkpoint.ts'
+import { type Checkpoint, type CheckpointReason, type FileChange, isBegun } from '../../domain/checkpoint.ts'
 import { block, list, quoted } from './fence.ts'
 
 export interface Restoration {
@@ -79,9 +79,7 @@ const CLOSING =
 
 function progressOf({ completed_subtasks, pending_subtasks, queue }: Checkpoint) {
   const done = queue.filter(({ state }) => state === 'done').map(({ title }) => `task: ${title}`)
-  const waiting = queue
-    .filter(({ state }) => !ENDED.has(state) && state !== 'running')
-    .map(({ title }) => `task: ${title}`)
+  const waiting = queue.filter(task => !ENDED.has(task.state) && !isBegun(task)).map(({ title }) => `task: ${title}`)
   return { completed: [...done, ...completed_subtasks], remaining: [...pending_subtasks, ...waiting] }
 }
 
