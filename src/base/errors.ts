@@ -80,6 +80,30 @@ export const ERRORS = {
     says: 'The conversation {vendor_id} is in use by a session that has not ended ({id}): two would mix in it.',
     next: 'Wait for it or stop it with: pcc stop {id}. Or go on with a copy: add --fork',
   },
+  session_running: {
+    exit: 2,
+    http: 409,
+    says: 'Session {id} is at work already.',
+    next: 'Watch it with: pcc attach {id}',
+  },
+  session_complete: {
+    exit: 2,
+    http: 409,
+    says: 'Session {id} is complete and nothing is left in its queue.',
+    next: 'Give it something to do with: pcc add {id} "…"',
+  },
+  session_waits_for_answer: {
+    exit: 2,
+    http: 409,
+    says: 'Session {id} waits for your answer; it goes on by itself when it has it.',
+    next: 'See it with: pcc pending, then: pcc respond {number}',
+  },
+  checkpoint_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'Session {id} has no usable checkpoint "{checkpoint}".{problem}',
+    next: 'See them with: pcc checkpoints {id}',
+  },
   session_queued: {
     exit: 2,
     http: 409,
@@ -164,6 +188,18 @@ export const ERRORS = {
     http: 409,
     says: 'Task {id} is being worked on, so it cannot be taken out of the queue.',
     next: 'Stop the work on it with: pcc stop {session}',
+  },
+  account_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'There is no account "{ref}".',
+    next: 'See them with: pcc quota',
+  },
+  account_ambiguous: {
+    exit: 2,
+    http: 409,
+    says: '"{ref}" could be any of {matches}.',
+    next: 'Type more of the id.',
   },
   // config and trust
   config_invalid: {

@@ -46,6 +46,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/logs.ts')).addLogsCommand(program),
   },
   {
+    name: 'quota',
+    group: WATCH,
+    summary: 'Show how full your accounts are, and hold work back',
+    add: async program => (await import('./quota/command.ts')).addQuotaCommand(program),
+  },
+  {
     name: 'rules',
     group: DECIDE,
     summary: 'Say what is always allowed, asked about or refused',
@@ -74,6 +80,12 @@ export const COMMANDS: CommandRow[] = [
     group: STEER,
     summary: 'Stop a session',
     add: async program => (await import('./commands/stop.ts')).addStopCommand(program),
+  },
+  {
+    name: 'checkpoints',
+    group: STEER,
+    summary: 'Show where a session stood when it was interrupted',
+    add: async program => (await import('./commands/steer/checkpoints.ts')).addCheckpointsCommand(program),
   },
   {
     name: 'config',

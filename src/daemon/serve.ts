@@ -1,5 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { openGates } from '../agents/limits/gates.ts'
+import { openQuota } from '../agents/quota/quota.ts'
 import { systemClock } from '../base/clock.ts'
 import { openLog } from '../base/log.ts'
 import type { Places } from '../base/places.ts'
@@ -13,6 +15,7 @@ import { driverShelf } from './driver-shelf.ts'
 import { buildServer } from './http/server.ts'
 import { policyShelf } from './policy-shelf.ts'
 import { catchSignals } from './signals.ts'
+import { deliverAnswers } from './start/deliver-answers.ts'
 import type { Readiness } from './start/readiness.ts'
 import { clearSocketPath } from './start/socket.ts'
 import { sweepLeftovers } from './start/sweep-leftovers.ts'
@@ -44,6 +47,12 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   await using drivers = driverShelf(log)
   using policy = policyShelf()
   const terminals = new Terminals()
+  const gates = openGates({ store, clock: systemClock })
+  const quota = openQuota({
+    store,
+    clock: systemClock,
+    settings: async () => (await loadConfig({ places, env })).config.quota,
+  })
   const supervisor = new Supervisor({
     store,
     terminals,
@@ -54,6 +63,9 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     driverFor: drivers.get,
     bootId,
     log,
+    quota,
+    gates,
+    agentEnv: definedIn(env),
   })
   const stopping = new AbortController()
   const settled = new AbortController()
@@ -68,6 +80,8 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     store,
     terminals,
     supervisor,
+    quota,
+    gates,
     stopping: stopping.signal,
     settled: settled.signal,
     streams: new Set(),
@@ -84,10 +98,12 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     { actor: 'daemon', subject: 'daemon', kind: 'daemon.started', body: { pid: process.pid, version } },
   ])
   log.info({ version, socket: places.socket, boot: bootId }, 'daemon started')
+  const delivered = deliverAnswers(world).catch(error => log.error({ error }, 'answers could not be delivered'))
   ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
 
   await aborted(stopping.signal)
   await drain(world, { app, settle: () => settled.abort() })
+  await delivered
   rmSync(places.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()

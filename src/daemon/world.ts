@@ -1,3 +1,5 @@
+import type { Gates } from '../agents/limits/gates.ts'
+import type { QuotaBook } from '../agents/quota/quota.ts'
 import type { Log } from '../base/log.ts'
 import type { Places } from '../base/places.ts'
 import type { Terminals } from '../human/terminals.ts'
@@ -17,6 +19,8 @@ export interface World {
   store: Store
   terminals: Terminals
   supervisor: Supervisor
+  quota: QuotaBook
+  gates: Gates
   /** Aborted when the daemon begins to stop. */
   stopping: AbortSignal
   /** Aborted when every session is settled: event streams tell what is left and end. */

@@ -144,7 +144,7 @@ export interface AccountQuota {
   account: string
   /** In words, without any secret. */
   label: string
-  windows: (QuotaWindow & { forecast: QuotaForecast | null })[]
+  windows: (QuotaWindow & { level: QuotaLevel; forecast: QuotaForecast | null })[]
   /** What the vendor told of windows that have reset since. */
   past: QuotaWindow[]
   /** What holds work back. */

@@ -6,6 +6,7 @@ import {
   easesAt,
   isCurrent,
   lengthOf,
+  levelAt,
   levelOf,
   type QuotaWindow,
   type Thresholds,
@@ -72,7 +73,8 @@ export function openQuota({ store, clock, settings }: QuotaParts): QuotaBook {
       windows.map(async window => {
         const since = now - lengthOf(window.window)
         const points = await rows.history({ account, window: window.window, source: window.source, since })
-        return { ...window, forecast: forecastOf(points, window.window, now) ?? null }
+        const level = levelAt(window.utilization, thresholds)
+        return { ...window, level, forecast: forecastOf(points, window.window, now) ?? null }
       }),
     )
     return {

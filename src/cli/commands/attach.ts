@@ -7,6 +7,7 @@ import { type Context, contextOf, ExitCode } from '../context.ts'
 import { closingLines, exitOf, interruptedLines } from '../live/closing.ts'
 import { isInteractive } from '../live/interactive.ts'
 import { runView } from '../live/run-view.ts'
+import { goesOnByItself } from '../live/waiting/countdown.ts'
 import { isOver } from '../render/format.ts'
 import { attachHeader } from '../render/header.ts'
 import { eventLines } from '../render/lines/event-lines.ts'
@@ -53,14 +54,27 @@ async function attach(ref: string, context: Context): Promise<number> {
   const unseen = open.filter(({ event }) => !events.some(({ id }) => id === event.id))
   const parked = isOver(session) && session.asks.length > 0
   if (!json && !answers) unseen.flatMap(one => one.lines).forEach(out)
-  if (isOver(session) && !(parked && isInteractive(context))) {
+  const resumesAt = isOver(session) && goesOnByItself(events.findLast(isTurningPoint)) ? session.resumes_at : null
+  if (isOver(session) && resumesAt === null && !(parked && isInteractive(context))) {
     if (!json) interruptedLines({ ...session, reason: null }, terminal).forEach(out)
     if (!json) (await closingLines(client, session, { id: session.id, terminal })).forEach(out)
     return exitOf(session)
   }
   if (!json) out('')
   const env = await sessionEnvironment({ places: context.places, env: context.env, project: session.project })
-  return runView({ client, session, context, after: events.at(-1)?.id ?? 0, open, env })
+  return runView({
+    client,
+    session,
+    context,
+    after: events.at(-1)?.id ?? 0,
+    open,
+    env,
+    resumesAt: resumesAt ?? undefined,
+  })
+}
+
+function isTurningPoint({ kind }: StoredEvent): boolean {
+  return kind === 'session.ended' || kind === 'session.resumed'
 }
 
 type Asked = Extract<

@@ -62,7 +62,7 @@ async function showSession({ world, client, env, context, signal }: Show): Promi
     client,
     session,
     terminal,
-    screen: json ? { print: () => {}, pin: () => {}, prompt: () => {} } : screen,
+    screen: json ? { ticks: false, print: () => {}, pin: () => {}, prompt: () => {} } : screen,
     verbose,
     after: 0,
     env,

@@ -17,6 +17,7 @@ export interface View {
   context: Context
   after: number
   open?: Asked[]
+  resumesAt?: number | undefined
   env: Record<string, string>
 }
 
@@ -27,7 +28,7 @@ const DETACHED = 130
  * The live view at this terminal: Ctrl+C leaves it, Ctrl+D stops the session, asks are answered by keys. Where either end
  * is not a terminal the events are only shown and nobody counts as attached. Returns the exit code.
  */
-export async function runView({ client, session, context, after, open, env }: View): Promise<number> {
+export async function runView({ client, session, context, after, open, resumesAt, env }: View): Promise<number> {
   const { terminal, json, out, note } = context
   const screen = openScreen(process.stdout)
   const leave = new AbortController()
@@ -56,6 +57,7 @@ export async function runView({ client, session, context, after, open, env }: Vi
     quiet: context.quiet,
     after,
     env,
+    resumesAt,
     ...(open && { open }),
     person: keyboard && terminalPerson(keyboard, screen, terminal),
     raw: json ? event => out(JSON.stringify(event)) : undefined,

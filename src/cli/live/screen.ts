@@ -2,6 +2,8 @@ import { widthOf } from '../render/text.ts'
 
 /** Lines that scroll, under them what is asked right now, and under that one line that comes and goes: the prompt. */
 export interface Screen {
+  /** Whether a line can change in place. */
+  readonly ticks: boolean
   print(lines: string[]): void
   /** Keeps lines right above the prompt, whatever is printed meanwhile, or changes them; without lines they are let go and stay where they are. */
   pin(lines: string[] | undefined): void
@@ -36,6 +38,7 @@ export function openScreen(stream: Output): Screen {
     drawPrompt()
   }
   return {
+    ticks: stream.isTTY === true,
     print(lines) {
       if (lines.length === 0) return
       if (stream.isTTY) redraw(asText(lines), pinned)

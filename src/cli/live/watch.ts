@@ -8,6 +8,7 @@ import { type Asked, openAsks } from './asks.ts'
 import { followSession } from './follow.ts'
 import type { Person } from './person.ts'
 import type { Screen } from './screen.ts'
+import { goesOnByItself, openCountdown } from './waiting/countdown.ts'
 
 export interface Watch {
   client: Connection
@@ -23,6 +24,8 @@ export interface Watch {
   person?: Person | undefined
   /** Asked before we came. */
   open?: Asked[]
+  /** It waits for this time already, and then goes on by itself. */
+  resumesAt?: number | undefined
   /** The caller's environment: a parked session is started again with it. */
   env: Record<string, string>
   /** Instead of lines: what to do with each event. */
@@ -31,7 +34,7 @@ export interface Watch {
   signal: AbortSignal
 }
 
-/** Shows a session live and puts its asks to the person, until it ends. `undefined`: the watching ended first. */
+/** Shows a session live and puts its asks to the person, until it ends for good: one that goes on by itself is waited for. `undefined`: the watching ended first. */
 export async function watchSession(watch: Watch): Promise<Extract<StoredEvent, { kind: 'session.ended' }> | undefined> {
   const { client, session, terminal, screen, person, signal, raw } = watch
   const path = `/sessions/${session.id}/answers`
@@ -45,6 +48,12 @@ export async function watchSession(watch: Watch): Promise<Extract<StoredEvent, {
     tell: error => screen.print([terminal.paint('red', `The answer was not taken: ${neutral(String(error))}`)]),
   })
   if (person) for (const asked of watch.open ?? []) desk.put(asked)
+  using countdown = openCountdown({
+    screen: watch.quiet || raw ? SILENT : screen,
+    id: session.id,
+    look: () => client.request<SessionView>('GET', `/sessions/${session.id}`),
+  })
+  if (watch.resumesAt !== undefined) countdown.begin(watch.resumesAt)
   const follow = { session: session.id, after: watch.after, attach: person !== undefined, signal }
   for await (const event of followSession(client, follow)) {
     const lines = raw ? [] : draw(event)
@@ -52,10 +61,13 @@ export async function watchSession(watch: Watch): Promise<Extract<StoredEvent, {
     if (person) desk.see(event, lines)
     if (raw) raw(event)
     else if (watch.quiet ? isEssential(event) : !person || !isAsk(event)) screen.print(lines)
-    if (event.kind === 'session.ended') return event
+    countdown.see(event)
+    if (event.kind === 'session.ended' && !goesOnByItself(event)) return event
   }
   return undefined
 }
+
+const SILENT: Pick<Screen, 'print' | 'prompt' | 'ticks'> = { ticks: false, print: () => {}, prompt: () => {} }
 
 /** Shown by the desk, when its turn comes. */
 function isAsk({ kind }: StoredEvent): boolean {
@@ -63,5 +75,5 @@ function isAsk({ kind }: StoredEvent): boolean {
 }
 
 function isEssential({ kind }: StoredEvent): boolean {
-  return kind.endsWith('.parked') || kind === 'limit.hit' || kind === 'session.ended'
+  return kind.endsWith('.parked') || kind === 'limit.hit' || kind === 'session.ended' || kind === 'session.resumed'
 }

@@ -54,6 +54,15 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours}h ${minutes % 60}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`
 }
 
+/** `12:34`, `1:02:03`, `6d 3:12:05`: what is left, as a clock shows it. */
+export function countdown(ms: number): string {
+  const seconds = Math.ceil(Math.max(0, ms) / 1000)
+  const [days, hours, minutes] = [86_400, 3600, 60].map(unit => Math.floor(seconds / unit))
+  const clock = `${two((minutes ?? 0) % 60)}:${two(seconds % 60)}`
+  if (!hours) return clock
+  return `${days ? `${days}d ` : ''}${hours % 24}:${clock}`
+}
+
 /** `5m ago`, `2h ago`: one unit is enough to know how long something waits. */
 export function ago(ms: number): string {
   const minutes = Math.floor(Math.max(0, ms) / 60_000)

@@ -1,9 +1,11 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { AppError } from '../../base/errors.ts'
 import { answerRoutes } from '../routes/answers.ts'
+import { checkpointRoutes } from '../routes/checkpoints.ts'
 import { daemonRoutes } from '../routes/daemon.ts'
 import { escalationRoutes } from '../routes/escalations.ts'
 import { eventRoutes } from '../routes/events.ts'
+import { quotaRoutes } from '../routes/quota.ts'
 import { sessionRoutes } from '../routes/sessions.ts'
 import { steerRoutes } from '../routes/steer.ts'
 import { taskRoutes } from '../routes/tasks.ts'
@@ -34,8 +36,10 @@ export function buildServer(world: World): FastifyInstance {
   sessionRoutes(app, world)
   steerRoutes(app, world)
   answerRoutes(app, world)
+  checkpointRoutes(app, world)
   escalationRoutes(app, world)
   eventRoutes(app, world)
+  quotaRoutes(app, world)
   taskRoutes(app, world)
   return app
 }

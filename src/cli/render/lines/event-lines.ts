@@ -1,9 +1,10 @@
-import type { EventBody, StoredEvent } from '../../../domain/event.ts'
-import { clockTime, duration, wakeTime } from '../format.ts'
+import type { EventBody, EventOf, StoredEvent } from '../../../domain/event.ts'
+import { clockTime, duration } from '../format.ts'
 import { INDENT, type LineOptions, type Terminal, type Tone } from '../paint.ts'
 import { planLines } from '../session-page.ts'
 import { cut, firstLine, neutral, wrap } from '../text.ts'
 import { askedPermission, askedQuestions, parkedPermission, parkedQuestions } from './ask-lines.ts'
+import { goesOnText, hitText, warnedText } from './limit-lines.ts'
 import { isTaskEvent, type TasksSeen, taskLines } from './task-lines.ts'
 import { toolLine, toolResult } from './tool-lines.ts'
 
@@ -93,11 +94,13 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
         ? [terminal.paint('dim', `Tokens: ${event.body.input_tokens} in, ${event.body.output_tokens} out`)]
         : []
     case 'limit.warned':
-      return prose('⚠ Limit:', limitText(event.body, event.time), 'yellow', terminal)
+      return prose('⚠ Limit:', warnedText(event.body, event.time), 'yellow', terminal)
     case 'limit.hit':
       return prose('⏳ Limit:', hitText(event.body, event.time), 'yellow', terminal)
     case 'session.ended':
-      return endLines(event.body, options, before.told)
+      return endLines(event, options, before.told)
+    case 'session.resumed':
+      return prose('▶ Session goes on.', event.body.reason, 'green', terminal)
     case 'tool.requested':
       return verbose
         ? [terminal.paint('dim', `${event.body.tool} → ${cut(firstLine(event.body.target), 100)} ...`)]
@@ -153,22 +156,14 @@ const END_WORDS: Record<EventBody<'session.ended'>['status'], string> = {
   error: 'Session ended with an error.',
 }
 
-function endLines({ status, reason }: EventBody<'session.ended'>, options: LineOptions, told: Set<string>): string[] {
+const WAITS_FOR_RESET = 'Session waits for the limit to reset.'
+
+function endLines({ body, time }: EventOf<'session.ended'>, options: LineOptions, told: Set<string>): string[] {
   const { terminal, reasonElsewhere } = options
-  const heading = END_WORDS[status]
-  const tone = status === 'error' ? 'red' : 'bold'
-  return prose(heading, reasonElsewhere || told.has(reason) ? '' : reason, tone, terminal)
-}
-
-function limitText(body: EventBody<'limit.warned'>, now: number): string {
-  const used = body.utilization === undefined ? 'is near' : `is ${Math.round(body.utilization * 100)}% used`
-  const reset = body.resets_at === undefined ? '' : `, resets ${wakeTime(body.resets_at, now)}`
-  return `${body.window?.replace('_', ' ') ?? 'the vendor’s limit'} ${used}${reset}`
-}
-
-function hitText(body: EventBody<'limit.hit'>, now: number): string {
-  if (body.resets_at === undefined || /\bresets?\b/.test(body.message)) return body.message
-  return `${body.message} (resets ${wakeTime(body.resets_at, now)})`
+  const heading = body.status === 'rate_limited' && body.resumes_at ? WAITS_FOR_RESET : END_WORDS[body.status]
+  const tone = body.status === 'error' ? 'red' : 'bold'
+  const reason = reasonElsewhere || told.has(body.reason) ? '' : body.reason
+  return prose(heading, `${goesOnText(body, time)} ${reason}`, tone, terminal)
 }
 
 function decisionText(body: EventBody<'escalation.answered'>): string {

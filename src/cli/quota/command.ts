@@ -1,0 +1,66 @@
+import type { Command } from 'commander'
+import { AppError } from '../../base/errors.ts'
+import type { SessionView } from '../../domain/api.ts'
+import type { QuotaView } from '../../domain/quota.ts'
+import { openClient } from '../client.ts'
+import { sessionPath } from '../connection/session-path.ts'
+import { contextOf } from '../context.ts'
+import { firstLine } from '../render/text.ts'
+import { quotaPage } from './page.ts'
+import { watchQuota } from './watch.ts'
+
+interface HoldOptions {
+  account?: string
+}
+
+/** `pcc quota`: how full the accounts are, and a person's hand on them. */
+export function addQuotaCommand(program: Command): void {
+  const quota = program
+    .command('quota')
+    .description('Show how full your accounts are, what comes of it, and which sessions wait.')
+    .option('--watch', 'keep showing it until Ctrl+C')
+    .option('--json', 'print JSON; with --watch one line for each change')
+    .action(async ({ watch }: { watch?: boolean }, command: Command) => {
+      const context = await contextOf(command)
+      const client = await openClient(context.places, context)
+      if (watch) return watchQuota(client, context)
+      const view = await client.request<QuotaView>('GET', '/quota')
+      if (context.json) return context.out(JSON.stringify(view, null, 2))
+      for (const line of quotaPage(view, context.terminal)) context.out(line)
+    })
+  addSwitch(quota, 'hold', 'Keep sessions from going on by themselves: one, those of an account, or all.')
+  addSwitch(quota, 'release', 'Let them go on again.')
+}
+
+function addSwitch(quota: Command, name: 'hold' | 'release', description: string): void {
+  quota
+    .command(name)
+    .description(description)
+    .argument('[session]', 'id, unique beginning of an id, or name; "all" is what holds without it', 'all')
+    .option('--account <account>', 'all sessions of this account: its id, or a part of its label')
+    .option('--json', 'print JSON')
+    .action(async (ref: string, { account }: HoldOptions, command: Command) => {
+      if (account !== undefined && ref !== 'all') {
+        throw new AppError('usage', { problem: 'give a session or --account, not both', command: `quota ${name}` })
+      }
+      const { places, json, out, ...context } = await contextOf(command)
+      const client = await openClient(places, context)
+      const held = name === 'hold'
+      if (ref !== 'all') {
+        const session = await client.request<SessionView>('POST', `${await sessionPath(ref)}/hold`, { held })
+        return out(
+          json ? JSON.stringify(session, null, 2) : `${verb(held)}: ${session.id} (${firstLine(session.name)})`,
+        )
+      }
+      const body = account === undefined ? {} : { account }
+      const view = await client.request<QuotaView>('POST', `/quota/${name}`, body)
+      if (json) return out(JSON.stringify(view, null, 2))
+      out(`${verb(held)}: ${account === undefined ? 'all accounts' : firstLine(account)}`)
+      const undo = account === undefined ? '' : ` --account ${firstLine(account)}`
+      if (held) out(`Let it go with: pcc quota release${undo}`)
+    })
+}
+
+function verb(held: boolean): string {
+  return held ? 'Held' : 'Released'
+}

@@ -1,0 +1,161 @@
+import type { QuotaForecast, QuotaLevel, QuotaView, QuotaWindow, WaitingSession } from '../../domain/quota.ts'
+import { ago, counted, dateTime, STATUS_WORDS, wakeTime } from '../render/format.ts'
+import type { Terminal, Tone } from '../render/paint.ts'
+import { firstLine, neutral, pad, wrap } from '../render/text.ts'
+import { windowName } from '../render/window-name.ts'
+
+type Account = QuotaView['accounts'][number]
+type ShownWindow = Account['windows'][number]
+
+const NAME_WIDTH = 13
+const INDENT = 2
+const WIDEST_BAR = 30
+const NARROWEST_BAR = 8
+/** What stands beside a bar: percent, reset and source. */
+const BESIDE_BAR = 48
+/** More are counted, not listed. */
+const SESSIONS_SHOWN = 8
+
+const TONES: Record<QuotaLevel, Tone> = {
+  unknown: 'dim',
+  ok: 'green',
+  notice: 'cyan',
+  warning: 'yellow',
+  critical: 'red',
+}
+
+const SOURCES: Record<QuotaWindow['source'], string> = {
+  vendor: 'told by the vendor',
+  ccusage: 'by ccusage, from local files',
+  estimate: 'our own estimate',
+}
+
+const LEVEL_WORDS: Record<QuotaLevel, string | undefined> = {
+  unknown: 'Unknown, so nothing is held back.',
+  ok: undefined,
+  notice: 'Half as many sessions start at once.',
+  warning: 'A session starts only when no other is at work.',
+  critical: 'No session starts until it eases.',
+}
+
+/** The page of `pcc quota`. */
+export function quotaPage(view: QuotaView, terminal: Terminal): string[] {
+  const hold = view.hold
+    ? [terminal.paint('yellow', `Everything is held by ${firstLine(view.hold.by)} since ${dateTime(view.hold.at)}.`)]
+    : []
+  const release = view.hold ? ['Let it go with: pcc quota release', ''] : []
+  if (view.accounts.length === 0) return [...hold, ...release, 'Nothing is known yet: no session has used an account.']
+  const pages = view.accounts.map(account => accountLines(account, { at: view.at, terminal }))
+  return [...hold, ...release, ...pages.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))]
+}
+
+interface Page {
+  at: number
+  terminal: Terminal
+}
+
+function accountLines(account: Account, page: Page): string[] {
+  const { terminal, at } = page
+  const title = `${terminal.paint('bold', firstLine(account.label))} ${terminal.paint('dim', `(${account.account.slice(0, 6)})`)}`
+  return [
+    title,
+    ...account.windows.flatMap(window => windowLines(window, page)),
+    ...account.past.map(({ window, resets_at }) =>
+      named(windowName(window), terminal.paint('dim', `reset ${wakeTime(resets_at ?? at, at)}, nothing told since`)),
+    ),
+    ...account.notes.flatMap(text => wrapped('', neutral(text), { terminal, tone: 'dim' })),
+    ...levelLines(account, page),
+    ...gateLines(account, page),
+    ...waitingLines(account.waiting, page),
+  ]
+}
+
+function windowLines(window: ShownWindow, { terminal, at }: Page): string[] {
+  const tone = TONES[window.level]
+  const percent = `${Math.round(window.utilization * 100)}%`.padStart(4)
+  const reset = window.resets_at === null ? '' : `  resets ${wakeTime(window.resets_at, at)}`
+  const age = window.source === 'estimate' ? '' : `, ${ago(at - window.at)}`
+  const source = terminal.paint('dim', `  ${SOURCES[window.source]}${age}`)
+  const bar = terminal.paint(tone, barOf(window.utilization, terminal.width))
+  const words = forecastWords(window.forecast, at)
+  return [
+    named(windowName(window.window), `${bar} ${percent}${reset}${source}`),
+    ...(words === undefined ? [] : [named('', terminal.paint('dim', words))]),
+  ]
+}
+
+/** Filled from the left; anything used shows, and only what is full is filled to the end. */
+function barOf(used: number, width: number): string {
+  const room = Math.max(NARROWEST_BAR, Math.min(WIDEST_BAR, width - INDENT - NAME_WIDTH - BESIDE_BAR))
+  const share = Math.max(0, Math.min(1, used))
+  const filled = share >= 1 ? room : Math.min(room - 1, Math.ceil(share * room))
+  return '█'.repeat(filled) + '░'.repeat(room - filled)
+}
+
+/** `at this pace full at 16:40`: what comes of it. */
+export function forecastWords(forecast: QuotaForecast | null, now: number): string | undefined {
+  if (!forecast) return undefined
+  const { full_at, at_reset, per_hour } = forecast
+  const pace = `${(per_hour * 100).toFixed(per_hour < 0.1 ? 1 : 0)}% an hour`
+  if (full_at !== null) return full_at <= now ? 'full' : `at this pace (${pace}) full at ${wakeTime(full_at, now)}`
+  if (at_reset !== null) return `at this pace (${pace}) ${Math.round(at_reset * 100)}% used when it resets`
+  return 'nothing used of late'
+}
+
+function levelLines({ level, warns, windows, eases_at }: Account, { terminal, at }: Page): string[] {
+  const isEstimate = windows.every(({ source }) => source === 'estimate')
+  if (level === 'unknown' && isEstimate && warns !== 'ok' && warns !== 'unknown') {
+    const text = 'Only an estimate: it warns and holds nothing back (quota.gate_on_estimate).'
+    return wrapped('Level', `${warns}. ${text}`, { terminal, tone: TONES[warns] })
+  }
+  const words = LEVEL_WORDS[level]
+  if (words === undefined) return []
+  const until = level === 'critical' && eases_at !== null ? ` Looked at again ${wakeTime(eases_at, at)}.` : ''
+  return wrapped('Level', `${level}. ${words}${until}`, { terminal, tone: TONES[level] })
+}
+
+function gateLines({ gate, account }: Account, { terminal, at }: Page): string[] {
+  const lines: string[] = []
+  const isClosed = gate && gate.closed_until !== null && gate.closed_until > at
+  if (isClosed) {
+    const why = gate.reason ? `: ${firstLine(gate.reason)}` : ''
+    const how = gate.source === 'probe' ? 'no reset is known; tried again' : 'closed until'
+    lines.push(
+      ...wrapped('Gate', `${how} ${wakeTime(gate.closed_until ?? at, at)}${why}`, { terminal, tone: 'yellow' }),
+    )
+  }
+  if (gate?.held) {
+    const since = gate.held_at === null ? '' : ` since ${wakeTime(gate.held_at, at)}`
+    const text = `held by ${firstLine(gate.held_by ?? 'a person')}${since}; pcc quota release --account ${account.slice(0, 6)}`
+    lines.push(...wrapped(isClosed ? '' : 'Gate', text, { terminal, tone: 'yellow' }))
+  }
+  return lines.length > 0 ? lines : [named('Gate', terminal.paint('green', 'open'))]
+}
+
+function waitingLines(waiting: WaitingSession[], { terminal, at }: Page): string[] {
+  if (waiting.length === 0) return []
+  const shown = waiting.slice(0, SESSIONS_SHOWN)
+  const rest = waiting.length - shown.length
+  return [
+    named('Waiting', counted(waiting.length, 'session')),
+    ...shown.map(session => named('', waitingWords(session, at))),
+    ...(rest > 0 ? [named('', terminal.paint('dim', `and ${rest} more: pcc list`))] : []),
+  ]
+}
+
+function waitingWords({ id, name, status, resumes_at, held }: WaitingSession, at: number): string {
+  const who = `${id} (${firstLine(name)})`
+  if (held) return `${who} is held: pcc quota release ${id}`
+  if (resumes_at !== null) return `${who} goes on ${resumes_at <= at ? 'now' : `at ${wakeTime(resumes_at, at)}`}`
+  if (status === 'idle') return `${who} waits for a place`
+  return `${who} ${STATUS_WORDS[status].text.replace(/^\S+ /, '').toLowerCase()}: pcc resume ${id}`
+}
+
+function named(name: string, text: string): string {
+  return `${' '.repeat(INDENT)}${pad(name, NAME_WIDTH)}${text}`
+}
+
+function wrapped(name: string, text: string, { terminal, tone }: { terminal: Terminal; tone: Tone }): string[] {
+  const lines = wrap(text, terminal.width - INDENT - NAME_WIDTH)
+  return lines.map((line, index) => named(index === 0 ? name : '', terminal.paint(tone, line)))
+}
