@@ -39,6 +39,8 @@ test('a login that fails when a parked question is answered leaves the question 
   )
   assert.deepEqual([open.status, open.asks], ['waiting_input', [ask]])
   assert.match(open.reason ?? '', /login was refused[\s\S]*pcc agents login[\s\S]*still open/)
+  const { body: row } = await world.daemon.call('GET', '/escalations/1')
+  assert.deepEqual([row.state, row.answered_by, row.answer], ['open', null, null], 'and so is its decision')
 
   writeFileSync(renewed, '')
   assert.deepEqual((await answer(world.env)).body, { ok: true })

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { Escalation } from '../../../src/domain/escalation.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
-import { viewWhen } from '../daemon-process.ts'
+import { type DaemonProcess, startDaemon, viewWhen } from '../daemon-process.ts'
 
 const SCENARIO = `
 conversations:
@@ -11,28 +12,29 @@ conversations:
     turns:
       - tools: [{ Bash: { command: tee made, description: Make } }]
       - text: "It said: {{last_tool_result}}"
+  - match: make it twice
+    turns:
+      - tools: [{ Bash: { command: tee made, description: Make } }]
+      - tools: [{ Bash: { command: tee made, description: Make again } }]
+      - text: Done.
 `
 const WAIT = { env: { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' } }
 
-/** A session whose dangerous call waits for a person. */
-async function waiting(t: TestContext): Promise<{ world: AgentSessions; id: string; askId: string; question: string }> {
-  const world = await agentSessions(t, SCENARIO, WAIT)
-  const { id } = await world.start('Please make the file')
-  const view = await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
-  const [ask] = view.asks
-  assert.ok(ask?.kind === 'question')
-  return { world, id, askId: ask.ask_id, question: ask.questions[0]?.question ?? '' }
+interface Waiting {
+  world: AgentSessions
+  id: string
+  askId: string
 }
 
-async function answered(answer: 'allow' | 'deny', t: TestContext) {
-  const { world, id, askId, question } = await waiting(t)
-  assert.equal(question, 'May it run this? Bash: tee made')
-  const body = { ask_id: askId, answers: { [question]: answer }, env: world.env }
-  const reply = await world.daemon.call('POST', `/sessions/${id}/answers`, { body })
-  assert.ok(reply.status < 300, JSON.stringify(reply.body))
-  await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
-  const decided = bodiesOf(await world.log(id), 'permission.decided').map(({ verdict, by }) => [verdict, by])
-  return { decided, made: existsSync(join(world.project, 'made')) }
+/** A session whose dangerous call waits for a person as decision 1. */
+async function waiting(t: TestContext, task = 'Please make the file'): Promise<Waiting> {
+  const world = await agentSessions(t, SCENARIO, WAIT)
+  const { id } = await world.start(task)
+  const view = await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
+  const [ask] = view.asks
+  assert.ok(ask?.kind === 'permission')
+  assert.deepEqual([ask.tool, ask.target, ask.risk, ask.number], ['Bash', 'tee made', 'HIGH', 1])
+  return { world, id, askId: ask.ask_id }
 }
 
 test('permissions.unattended_high = "deny": a HIGH request with nobody there is refused at once', async t => {
@@ -43,10 +45,128 @@ test('permissions.unattended_high = "deny": a HIGH request with nobody there is 
   assert.deepEqual([decided?.verdict, decided?.by], ['deny', 'policy'])
 })
 
-test('permissions.unattended_high = "wait": the session waits, and a yes lets that very call run', async t => {
-  assert.deepEqual(await answered('allow', t), { decided: [['allow', 'human']], made: true })
+test('permissions.unattended_high = "wait": a HIGH request waits as a numbered row, and a yes lets that very call run', async t => {
+  const { world, id } = await waiting(t)
+  const [row, ...others] = await rows(world.daemon)
+  assert.deepEqual(others, [])
+  assert.ok(row)
+  const { number, kind, state, session_id, project, task, tool, normalised, risk, input } = row
+  assert.deepEqual([number, kind, state, session_id, project], [1, 'permission', 'open', id, world.project])
+  assert.deepEqual([task, tool, normalised, risk], ['Please make the file', 'Bash', 'Bash tee made', 'HIGH'])
+  assert.deepEqual(input, { command: 'tee made', description: 'Make' })
+  assert.ok(row.reasons.some(({ risk }) => risk === 'HIGH'))
+  assert.equal((await world.daemon.call('GET', '/sessions')).body.decisions, 1)
+  assert.deepEqual((await world.daemon.call('GET', '/escalations/1')).body, row)
+
+  const reply = await answer(world.daemon, 1, { verdict: 'allow', env: world.env })
+  assert.deepEqual([reply.status, reply.body.remembered, reply.body.escalation.state], [200, false, 'answered'])
+  await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+  assert.ok(existsSync(join(world.project, 'made')))
+  const log = await world.log(id)
+  const [parked] = bodiesOf(log, 'permission.parked')
+  assert.deepEqual([parked?.number, parked?.target], [1, 'tee made'])
+  assert.deepEqual(
+    bodiesOf(log, 'permission.decided').map(({ call_id, verdict, by }) => [call_id, verdict, by]),
+    [[parked?.call_id, 'allow', 'human']],
+  )
+  assert.equal(bodiesOf(log, 'escalation.answered')[0]?.verdict, 'allow')
+  assert.deepEqual(await rows(world.daemon), [])
 })
 
-test('permissions.unattended_high = "wait": after a no the agent goes on without it', async t => {
-  assert.deepEqual(await answered('deny', t), { decided: [['deny', 'human']], made: false })
+test('after a no the agent goes on without it and the model sees the reason', async t => {
+  const { world, id } = await waiting(t)
+  const reply = await answer(world.daemon, 1, { verdict: 'deny', reason: 'use the Write tool', env: world.env })
+  assert.equal(reply.status, 200)
+  await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+  assert.equal(existsSync(join(world.project, 'made')), false)
+  const log = await world.log(id)
+  assert.deepEqual(
+    bodiesOf(log, 'permission.decided').map(({ verdict, by, reason }) => [verdict, by, reason]),
+    [['deny', 'human', 'use the Write tool']],
+  )
+  assert.match(bodiesOf(log, 'agent.said').at(-1)?.text ?? '', /It said: .*use the Write tool/)
 })
+
+test('a yes is for one call: the same HIGH request waits again as a new decision', async t => {
+  const { world, id } = await waiting(t, 'Please make it twice')
+  await answer(world.daemon, 1, { verdict: 'allow', env: world.env })
+  await viewWhen(world.daemon, id, ({ status, asks }) => status === 'waiting_input' && asks[0]?.number === 2)
+  assert.deepEqual(
+    (await rows(world.daemon)).map(({ number, state, count }) => [number, state, count]),
+    [[2, 'open', 1]],
+  )
+  await answer(world.daemon, 2, { verdict: 'deny', env: world.env })
+  await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+})
+
+test('what waits outlives a killed daemon, and its answer resumes the session', async t => {
+  const { world, id } = await waiting(t)
+  const before = await rows(world.daemon)
+  world.daemon.child.kill('SIGKILL')
+  await world.daemon.ended
+  const daemon = await startDaemon(t, { home: world.daemon.home, ...WAIT })
+  assert.deepEqual(await rows(daemon), before)
+  assert.equal((await answer(daemon, 1, { verdict: 'allow', env: world.env })).status, 200)
+  await viewWhen(daemon, id, ({ status }) => status === 'completed')
+  assert.ok(existsSync(join(world.project, 'made')))
+})
+
+test('an answer without an environment is given in that of the daemon; with another login it stays open', async t => {
+  const { world, id } = await waiting(t)
+  const reply = await answer(world.daemon, 1, { verdict: 'allow' })
+  assert.deepEqual([reply.status, reply.body.error.code], [409, 'account_differs'])
+  assert.deepEqual(
+    (await rows(world.daemon)).map(({ state }) => state),
+    ['open'],
+  )
+  world.daemon.child.kill('SIGTERM')
+  await world.daemon.ended
+  const daemon = await startDaemon(t, { home: world.daemon.home, env: { ...world.env, ...WAIT.env } })
+  assert.equal((await answer(daemon, 1, { verdict: 'allow' })).status, 200)
+  await viewWhen(daemon, id, ({ status }) => status === 'completed')
+  assert.ok(existsSync(join(world.project, 'made')))
+})
+
+test('of two answers at once, one from a terminal and one by number, one wins and the other is told who', async t => {
+  const { world, id, askId } = await waiting(t)
+  const [terminal, numbered] = await Promise.all([
+    world.daemon.call('POST', `/sessions/${id}/answers`, {
+      body: { ask_id: askId, verdict: 'deny', by: 'ann', env: world.env },
+    }),
+    answer(world.daemon, 1, { verdict: 'deny', by: 'bob', env: world.env }),
+  ])
+  assert.deepEqual([terminal.status, numbered.status].sort(), [200, 409])
+  const late = terminal.status === 409 ? terminal : numbered
+  const winner = terminal.status === 409 ? 'bob' : 'ann'
+  assert.equal(late.body.error.code, 'escalation_answered')
+  assert.match(late.body.error.message, new RegExp(`^Decision 1 was denied by ${winner} on .* UTC; the first`))
+  await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+  const log = await world.log(id)
+  assert.deepEqual(
+    bodiesOf(log, 'permission.decided').map(({ by }) => by),
+    [winner],
+  )
+  assert.equal(bodiesOf(log, 'escalation.answered').length, 1)
+  const again = await answer(world.daemon, 1, { verdict: 'allow', env: world.env })
+  assert.deepEqual([again.status, again.body.error.code], [409, 'escalation_answered'])
+})
+
+test('a session that is stopped needs no answer any more', async t => {
+  const { world, id } = await waiting(t)
+  assert.equal((await world.daemon.call('POST', `/sessions/${id}/stop`, { body: {} })).status, 200)
+  assert.deepEqual(await rows(world.daemon), [])
+  const [row] = await rows(world.daemon, '?state=withdrawn')
+  assert.deepEqual([row?.number, row?.answered_by, row?.answer_reason], [1, null, 'stopped by a person'])
+  const reply = await answer(world.daemon, 1, { verdict: 'allow', env: world.env })
+  assert.deepEqual([reply.status, reply.body.error.code], [409, 'escalation_withdrawn'])
+  assert.match(reply.body.error.message, /^Decision 1 needs no answer any more since .*: stopped by a person$/)
+  assert.equal(existsSync(join(world.project, 'made')), false)
+})
+
+function answer(daemon: DaemonProcess, number: number, body: object) {
+  return daemon.call('POST', `/escalations/${number}/answer`, { body })
+}
+
+async function rows(daemon: DaemonProcess, query = ''): Promise<Escalation[]> {
+  return (await daemon.call<{ escalations: Escalation[] }>('GET', `/escalations${query}`)).body.escalations
+}

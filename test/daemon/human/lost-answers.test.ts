@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../../src/base/clock.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { claimParked } from '../../../src/supervisor/resume/claim-parked.ts'
+import { agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { startDaemon, viewWhen } from '../daemon-process.ts'
+
+const SCENARIO = `
+conversations:
+  - match: make the file
+    turns:
+      - tools: [{ Bash: { command: tee made, description: Make } }]
+      - text: Done.
+`
+const WAIT = { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' }
+
+/** A session whose decision was approved by a daemon that died at that moment, before it started the agent. */
+async function approvedAndKilled(t: TestContext) {
+  const world = await agentSessions(t, SCENARIO, { env: WAIT })
+  const { id } = await world.start('Please make the file')
+  await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
+  world.daemon.child.kill('SIGKILL')
+  await world.daemon.ended
+  await using store = await openStore({ file: world.daemon.places.database })
+  const parked = (await store.sessions.get(id))?.parked
+  assert.ok(parked)
+  await claimParked(
+    { store, clock: systemClock },
+    {
+      id,
+      parked,
+      said: { verdict: 'allow', by: 'ann' },
+      patch: { state: 'starting', owner: 'boot-dead', ended_as: null },
+    },
+  )
+  return { world, id, made: join(world.project, 'made') }
+}
+
+test('an answer that a daemon took and died with is delivered by the next, to the same call', async t => {
+  const { world, id, made } = await approvedAndKilled(t)
+  const daemon = await startDaemon(t, { home: world.daemon.home, env: { ...world.env, ...WAIT } })
+  await viewWhen(daemon, id, ({ status }) => status === 'completed')
+  assert.ok(existsSync(made))
+  const { body } = await daemon.call('GET', `/sessions/${id}/events`)
+  assert.deepEqual(
+    bodiesOf(body.events, 'permission.decided').map(({ verdict, by }) => [verdict, by]),
+    [['allow', 'ann']],
+  )
+})
+
+test('where the next daemon has not the login the decision is asked again, and a new answer goes on', async t => {
+  const { world, id, made } = await approvedAndKilled(t)
+  const daemon = await startDaemon(t, { home: world.daemon.home, env: WAIT })
+  const stream = await daemon.stream(`/events?session=${id}`)
+  const events = await stream.until(
+    ({ kind, body }) => kind === 'session.noted' && 'text' in body && /asked again/.test(body.text),
+  )
+  stream.close()
+  assert.match(bodiesOf(events, 'session.noted').at(-1)?.text ?? '', /decision 1 .*another login/)
+  const { body } = await daemon.call('GET', '/escalations')
+  assert.deepEqual(
+    [body.escalations.length, body.escalations[0].state, body.escalations[0].answered_by],
+    [1, 'open', null],
+  )
+  assert.equal(existsSync(made), false)
+  const reply = await daemon.call('POST', '/escalations/1/answer', { body: { verdict: 'allow', env: world.env } })
+  assert.equal(reply.status, 200)
+  await viewWhen(daemon, id, ({ status }) => status === 'completed')
+  assert.ok(existsSync(made))
+})
