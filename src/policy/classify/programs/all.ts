@@ -1,7 +1,6 @@
 import type { Rules } from '../call.ts'
 import { INTERPRETERS } from './code/interpreters.ts'
 import { SHELLS } from './code/shells.ts'
-import { TOOLCHAIN } from './code/toolchain.ts'
 import { WRAPPERS } from './code/wrappers.ts'
 import { FILES } from './files/files.ts'
 import { GIT } from './git/git.ts'
@@ -13,6 +12,7 @@ import { INFRA } from './remote/infra.ts'
 import { NETWORK } from './remote/network.ts'
 import { DANGERS } from './system/dangers.ts'
 import { SYSTEM } from './system/system.ts'
+import { TOOLCHAIN } from './tools/toolchain.ts'
 
 /** Every program with a rule. What stands later wins, so the dangerous ones come last. */
 export const PROGRAMS: Rules = {

@@ -15,6 +15,8 @@ export interface FlagEntry {
 export interface FlagSpec extends Partial<Record<FlagKind, string>> {
   /** One dash is as good as two, and letters do not stand in clusters (`go test -run x`, `openssl dgst -sha256`). */
   words?: boolean
+  /** A value may hang on any long flag, as most parsers of flags that are no getopt have it. */
+  loose?: boolean
 }
 
 export interface FlagTable {
@@ -24,6 +26,7 @@ export interface FlagTable {
   beginnings: [start: string, entry: FlagEntry][]
   numbers: boolean
   words: boolean
+  loose: boolean
 }
 
 const KINDS: readonly FlagKind[] = ['harmless', 'asks', 'reads', 'writes', 'runs']
@@ -36,6 +39,7 @@ export function flagTable(spec: FlagSpec): FlagTable {
     beginnings: [],
     numbers: false,
     words: spec.words === true,
+    loose: spec.loose === true,
   }
   for (const name of ['help', 'version']) table.names.set(name, { kind: 'harmless', takes: 0 })
   for (const kind of KINDS)
@@ -49,10 +53,11 @@ function enter(table: FlagTable, kind: FlagKind, token: string): void {
     return
   }
   const [, dashes = '', name = '', mark = ''] = /^(--?)(.+?)(::|[:?*]|)$/.exec(token) ?? []
-  const entry: FlagEntry = { kind, takes: TAKES[mark] ?? 0 }
+  const takes = TAKES[mark]
   if (mark === '*') table.beginnings.push([`${dashes}${name}`, { kind, takes: 'attached' }])
-  else if (dashes === '--' || (table.words && name.length > 1)) table.names.set(name, entry)
-  else for (const letter of name) table.letters.set(letter, entry)
+  else if (dashes === '--' || (table.words && name.length > 1))
+    table.names.set(name, { kind, takes: takes ?? (table.loose ? 'attached' : 0) })
+  else for (const letter of name) table.letters.set(letter, { kind, takes: takes ?? 0 })
 }
 
 const TAKES: Record<string, FlagEntry['takes']> = { ':': 1, '::': 2, '?': 'attached' }

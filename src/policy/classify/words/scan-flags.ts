@@ -48,6 +48,9 @@ export function scanFlags(args: readonly Arg[], table: FlagTable, ends?: (arg: A
     if (table.words && arg.value[1] !== '-') {
       const letter = table.letters.get(arg.value[1] ?? '')
       const rest = arg.value.slice(2)
+      // `-vv` is `-v` twice.
+      if (letter?.takes === 0 && [...rest].every(one => one === arg.value[1]))
+        return note(letter, { name: arg.value[1] ?? '', attached: undefined, arg, all, place })
       if (letter && (rest === '' || letter.takes === 'attached' || letter.takes === 1))
         return note(letter, {
           name: arg.value[1] ?? '',

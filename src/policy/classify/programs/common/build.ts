@@ -1,5 +1,5 @@
 import type { Risk } from '../../../../domain/session.ts'
-import type { Rule, Rules } from '../../call.ts'
+import type { Call, Rule, Rules } from '../../call.ts'
 import { HOLE, isFlag } from '../../words/arg.ts'
 import { operandsOf } from '../../words/flags.ts'
 import { judgeToolWords } from './tool-words.ts'
@@ -30,6 +30,8 @@ export interface VerbTable {
   valued?: string[]
   /** Flags that raise the risk, tried against each flag as written. */
   flags?: VerbRow[]
+  /** Flags that are known; for a LOW verb all others ask. */
+  known?: RegExp
   /** It runs the project's own code: words that point outside it are foreign. */
   ofProject?: boolean
   /** Words are not looked at as files. */
@@ -50,6 +52,7 @@ export function verbs(table: VerbTable): Rule {
       call.say(table.otherwise.code, table.otherwise.risk, `${call.name} ${table.otherwise.text}`)
     else if (risk !== 'LOW')
       call.say(code, risk, `${call.name} ${line.split(' ').slice(0, 3).join(' ')}: ${text}`, operands[0] ?? call.head)
+    else if (table.known) judgeKnown(call, table.known)
     if (table.ofProject) judgeToolWords(call, call.args)
     for (const arg of call.args) {
       const raised = isFlag(arg) ? table.flags?.find(([shape]) => shape.test(arg.value)) : undefined
@@ -62,5 +65,13 @@ export function verbs(table: VerbTable): Rule {
           : { ...arg, value: arg.value.replace(/^@/, '') },
       )
     }
+  }
+}
+
+function judgeKnown(call: Call, known: RegExp): undefined {
+  for (const arg of call.args) {
+    if (arg.value === '--') return
+    if (isFlag(arg) && !known.test(arg.value))
+      call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
   }
 }
