@@ -14,6 +14,7 @@ import { drain } from './drain.ts'
 import { driverShelf } from './driver-shelf.ts'
 import { buildServer } from './http/server.ts'
 import { policyShelf } from './policy-shelf.ts'
+import { pruneCheckpoints } from './prune-checkpoints.ts'
 import { catchSignals } from './signals.ts'
 import { deliverAnswers } from './start/deliver-answers.ts'
 import type { Readiness } from './start/readiness.ts'
@@ -99,9 +100,13 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   ])
   log.info({ version, socket: places.socket, boot: bootId }, 'daemon started')
   const delivered = deliverAnswers(world).catch(error => log.error({ error }, 'answers could not be delivered'))
+  supervisor.wakeWaiting()
   ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
 
-  await aborted(stopping.signal)
+  {
+    await using _pruning = pruneCheckpoints({ places, env, store, log })
+    await aborted(stopping.signal)
+  }
   await drain(world, { app, settle: () => settled.abort() })
   await delivered
   rmSync(places.socket, { force: true })

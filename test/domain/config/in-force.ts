@@ -17,6 +17,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'permissions.blocked_commands': 'test/domain/config/flips-permissions.test.ts',
   'permissions.unattended_high': 'test/daemon/human/parked-permissions.test.ts',
   'brain.confidence_threshold': 'test/domain/config/flips-permissions.test.ts',
+  'data.checkpoint_retention_days': 'test/agents/checkpoints/retention.test.ts',
   'data.directory': 'test/domain/config/data-directory.test.ts',
   'agents.env': 'test/domain/config/flips-agent.test.ts',
   'agents.setting_sources': 'test/domain/config/flips-agent.test.ts',
