@@ -235,7 +235,7 @@ export const SETTINGS = {
     standard: 90,
     about: 'Days an episode is kept',
     project: 'never',
-    inForce: false,
+    inForce: true,
   }),
   'agents.env': texts(
     {
