@@ -105,6 +105,19 @@ export const SETTINGS = {
     project: 'trusted',
     inForce: true,
   }),
+  'sessions.checkpoint_minutes': count(1, {
+    standard: 10,
+    about: 'Minutes of work after which a checkpoint is written',
+    project: 'free',
+    inForce: true,
+  }),
+  'sessions.keep_environment': flag({
+    standard: true,
+    about: 'Keep what an agent was started with in a private file until its session is over, to go on after a restart',
+    project: 'tighten',
+    tighten: both,
+    inForce: true,
+  }),
   'sessions.persist_history': flag({
     standard: true,
     about: 'Keep the history of sessions',
@@ -229,13 +242,13 @@ export const SETTINGS = {
     standard: 30,
     about: 'Days a checkpoint is kept',
     project: 'never',
-    inForce: false,
+    inForce: true,
   }),
   'data.episode_retention_days': count(1, {
     standard: 90,
     about: 'Days an episode is kept',
     project: 'never',
-    inForce: true,
+    inForce: false,
   }),
   'agents.env': texts(
     {
