@@ -115,5 +115,7 @@ export const AddedTask = z.object({
   /** Tasks of the queue that run before it. */
   ahead: z.number(),
   resumes_at: z.number().nullable(),
+  /** Why the session could not go on with it at once; it is queued all the same. */
+  problem: z.object({ code: z.string(), message: z.string(), next: z.string() }).optional(),
 })
 export type AddedTask = z.infer<typeof AddedTask>

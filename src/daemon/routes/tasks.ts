@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
-import { AppError } from '../../base/errors.ts'
+import { AppError, messageOf } from '../../base/errors.ts'
 import { type AddedTask, AddTask, AT_WORK, type TaskState } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
 import { whenItRuns } from '../../tasks/when-it-runs.ts'
@@ -26,8 +26,8 @@ export function taskRoutes(app: FastifyInstance, world: World): void {
       const { id } = await tasks.submit({ session_id, project, text, priority, after }, tx)
       return addedTask({ session: session_id, id }, world, tx)
     })
-    await world.supervisor.nudge?.(session_id, env)
-    return reply.code(201).send(added)
+    const problem = added.task.state === 'ready' ? await goOn(session_id, env, world) : undefined
+    return reply.code(201).send(problem ? { ...added, will: 'on_resume', problem } : added)
   })
 
   app.get('/sessions/:ref/tasks', async request => {
@@ -45,6 +45,18 @@ export function taskRoutes(app: FastifyInstance, world: World): void {
     })
     return { task: (await tasks.list(session)).find(({ id }) => id === cancelled.id) }
   })
+}
+
+/** The task is queued whatever becomes of the session: what keeps that from going on is told beside it. */
+async function goOn(id: string, env: AddTask['env'], { supervisor, log }: World): Promise<AddedTask['problem']> {
+  try {
+    await supervisor.nudge(id, env)
+    return undefined
+  } catch (error) {
+    const known = error instanceof AppError ? error : new AppError('internal', { problem: messageOf(error) }, error)
+    log.warn({ error, session: id }, 'could not go on with an added task')
+    return { code: known.code, message: known.message, next: known.next }
+  }
 }
 
 /** Told from how things are before the session is woken: what it does then is what was told. */

@@ -1,12 +1,17 @@
 import type { SessionView } from '../../../domain/api.ts'
 import type { AddedTask } from '../../../domain/task.ts'
 import { counted, wakeTime } from '../../render/format.ts'
-import { firstLine } from '../../render/text.ts'
+import { firstLine, neutral } from '../../render/text.ts'
 
 /** What was queued, and when it will run. */
 export function addedLines(added: AddedTask, session: Pick<SessionView, 'id' | 'status'>, now: number): string[] {
   const { id, title } = added.task
-  return [`Task queued: ${id} (${firstLine(title)})`, when(added, session, now)]
+  const { problem } = added
+  return [
+    `Task queued: ${id} (${firstLine(title)})`,
+    ...(problem ? [`The session could not go on with it: ${neutral(problem.message)}`, neutral(problem.next)] : []),
+    when(added, session, now),
+  ]
 }
 
 function when(
@@ -29,7 +34,7 @@ function when(
     case 'on_answer':
       return `It runs when the session has its answer. Answer with: pcc attach ${id}`
     case 'on_resume':
-      return `The session is ${WORDS[status] ?? 'over'}. Run it with: pcc resume ${id}`
+      return `${WORDS[status] ? `The session is ${WORDS[status]}. ` : ''}Run it with: pcc resume ${id}`
   }
 }
 
