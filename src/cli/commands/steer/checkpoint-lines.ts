@@ -32,7 +32,7 @@ export function checkpointTable(
 
 function rest(line: CheckpointLine, terminal: Terminal, width: number): string {
   if ('problem' in line) {
-    return `  ${terminal.paint('red', cut(`cannot be used: ${neutral(line.problem)}`, terminal.width - width - 2))}`
+    return `  ${terminal.paint('red', cut(`cannot be used: ${firstLine(line.problem)}`, terminal.width - width - 2))}`
   }
   const { completed, pending, files, decisions } = line
   const counts = [`✓ ${completed}`, `○ ${pending}`, counted(files, 'file'), counted(decisions, 'decision')].join('  ')
