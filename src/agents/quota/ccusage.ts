@@ -103,7 +103,7 @@ async function output(command: string, place: QuotaPlace): Promise<{ text: strin
     if (code === 0) resolve({ text: Buffer.concat(pieces).toString('utf8') })
     else resolve({ problem: `${command} ended with code ${code ?? 'none'}` })
   })
-  return promise.finally(() => clearTimeout(timer))
+  return await promise.finally(() => clearTimeout(timer))
 }
 
 function parsedJson(text: string): unknown {

@@ -25,10 +25,13 @@ export async function keepHistory({ store, clock, account, windows, tx }: Keepin
     const known = await store.quota.windows(account, own)
     for (const window of windows) {
       const before = known.find(one => one.window === window.window && one.source === window.source)
-      if (before && before.at > window.at) continue
+      const now = clock.now()
+      // From a time that has not come: the clock was set back, and what it says now counts.
+      const isFromTheFuture = before !== undefined && before.at > now
+      if (before && before.at > window.at && !isFromTheFuture) continue
+      if (isFromTheFuture || isNewDay(before, window)) await thin(store, now, own)
       await store.quota.put(account, window, own)
       await keepPoint(store, { account, window, tx: own })
-      if (isNewDay(before, window)) await thin(store, clock.now(), own)
     }
   }
   await (tx ? work(tx) : store.transaction(work))
@@ -56,5 +59,8 @@ function isNewDay(before: QuotaWindow | undefined, after: QuotaWindow): boolean 
 }
 
 function thin(store: Keeping['store'], now: number, tx: Tx): Promise<void> {
-  return store.quota.thin({ forgetBefore: now - KEPT_MS, thinBefore: now - DAY_MS, stepMs: STEP_MS }, tx)
+  return store.quota.thin(
+    { forgetBefore: now - KEPT_MS, forgetAfter: now, thinBefore: now - DAY_MS, stepMs: STEP_MS },
+    tx,
+  )
 }

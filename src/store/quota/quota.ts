@@ -27,17 +27,24 @@ export interface Quota {
   place(account: string, place: QuotaPlace, tx?: Tx): Promise<void>
   accounts(): Promise<QuotaAccount[]>
   windows(account?: string, tx?: Tx): Promise<(QuotaWindow & { account: string })[]>
-  /** Takes the place of what the same source said of the same window, unless that is newer. */
+  /** Takes the place of what the same source said of the same window. */
   put(account: string, window: QuotaWindow, tx?: Tx): Promise<void>
   /** Adds to the history; a point of the same moment is replaced. */
   keep(account: string, window: QuotaWindow, tx?: Tx): Promise<void>
   drop(point: { account: string } & HistoryKey, tx?: Tx): Promise<void>
   /** Points in order of time. */
   history(query: HistoryQuery, tx?: Tx): Promise<QuotaWindow[]>
-  /** Removes everything older, and thins out what lies between to one point a step. */
-  thin(times: { forgetBefore: number; thinBefore: number; stepMs: number }, tx?: Tx): Promise<void>
+  /** Removes what is older, or from a time that has not come, and leaves one point a step of what lies long back. */
+  thin(times: ThinTimes, tx?: Tx): Promise<void>
   /** Reports of the account's sessions since a time, each session's in order, with the last one before that time as its base. */
   spending(account: string, since: number): Promise<SessionReports[]>
+}
+
+interface ThinTimes {
+  forgetBefore: number
+  forgetAfter: number
+  thinBefore: number
+  stepMs: number
 }
 
 interface HistoryKey {
@@ -109,9 +116,7 @@ async function put(db: Kysely<Tables>, account: string, row: QuotaWindow): Promi
   await db
     .insertInto('quota_windows')
     .values({ account, window, source, ...said })
-    .onConflict(same =>
-      same.columns(['account', 'window', 'source']).doUpdateSet(said).where('quota_windows.at', '<=', said.at),
-    )
+    .onConflict(same => same.columns(['account', 'window', 'source']).doUpdateSet(said))
     .execute()
 }
 
@@ -146,11 +151,11 @@ function history(db: Kysely<Tables>, { account, window, source, since }: History
     .execute()
 }
 
-async function thin(
-  db: Kysely<Tables>,
-  { forgetBefore, thinBefore, stepMs }: { forgetBefore: number; thinBefore: number; stepMs: number },
-): Promise<void> {
-  await db.deleteFrom('quota_history').where('at', '<', forgetBefore).execute()
+async function thin(db: Kysely<Tables>, { forgetBefore, forgetAfter, thinBefore, stepMs }: ThinTimes): Promise<void> {
+  await db
+    .deleteFrom('quota_history')
+    .where(({ eb, or }) => or([eb('at', '<', forgetBefore), eb('at', '>', forgetAfter)]))
+    .execute()
   const rows = await db
     .selectFrom('quota_history')
     .select(['account', 'window', 'source', 'at'])
