@@ -53,6 +53,8 @@ export const Checkpoint = z.object({
   cost_usd: z.number(),
   /** The newest event that went into it: the next checkpoint reads on from there. */
   last_event: z.number(),
+  /** How many older ones had to give way to newer ones, in this and in earlier checkpoints of the session. */
+  dropped: z.object({ decisions: z.number(), files: z.number() }),
   /** What did not fit or could not be looked at, one sentence each. */
   left_out: z.array(z.string()),
 })

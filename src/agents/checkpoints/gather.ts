@@ -31,6 +31,7 @@ export interface Gather {
 }
 
 const MAX_TASKS = 200
+const MAX_STEPS = 500
 
 /** Puts together what is needed to go on with a session, from its row, its stored events and its project's files. */
 export async function gather(from: Gather): Promise<Checkpoint> {
@@ -44,6 +45,7 @@ export async function gather(from: Gather): Promise<Checkpoint> {
     limits: from.scanLimits,
     signal,
   })
+  const { dropped } = history
   const plan = history.plan ?? session.plan
   const open = new Set(plan.filter(({ state }) => state !== 'done').map(({ text }) => text))
   const queue = tasks.filter(({ state }) => state !== 'cancelled')
@@ -58,11 +60,11 @@ export async function gather(from: Gather): Promise<Checkpoint> {
     original_task: session.task,
     current_task: begun?.description ?? begun?.title ?? session.task,
     completed_subtasks: history.completed.filter(text => !open.has(text)),
-    pending_subtasks: [...open],
+    pending_subtasks: [...open].slice(0, MAX_STEPS),
     queue: queue.slice(0, MAX_TASKS).map(({ title, state }) => ({ title, state })),
     modified_files: files,
     key_decisions: history.decisions,
-    conversation_summary: await summaryOf(history, previous, from),
+    conversation_summary: await summaryOf({ said: history.said, previous, summarize: from.summarize, signal }),
     next_action: nextAction(session, history, queue),
     tokens: {
       context: session.context_tokens,
@@ -72,10 +74,12 @@ export async function gather(from: Gather): Promise<Checkpoint> {
     },
     cost_usd: session.cost_usd,
     last_event: history.lastEvent,
+    dropped,
     left_out: [
       ...leftOut,
-      ...(history.decisionsDropped > 0 ? [`${history.decisionsDropped} older decisions are not listed.`] : []),
-      ...(history.writtenDropped > 0 ? [`${history.writtenDropped} older changed files are not listed.`] : []),
+      ...(dropped.decisions > 0 ? [`${dropped.decisions} older decisions are not listed.`] : []),
+      ...(dropped.files > 0 ? [`${dropped.files} older changed files are not listed.`] : []),
+      ...(open.size > MAX_STEPS ? [`${open.size - MAX_STEPS} more steps are not listed.`] : []),
       ...(queue.length > MAX_TASKS ? [`${queue.length - MAX_TASKS} more tasks are not listed.`] : []),
     ],
   }

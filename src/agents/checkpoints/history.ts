@@ -5,6 +5,7 @@ import type { EventKind, StoredEvent } from '../../domain/event.ts'
 import type { PlanItem, QuestionItem } from '../../domain/session.ts'
 import type { Store } from '../../store/store.ts'
 import { answerDecisions, escalationDecision, permissionDecision } from './decisions.ts'
+import { MAX_FILES } from './files/modified-files.ts'
 
 /** What a session's events say about where it stands. Every part is bounded: a session may live for weeks. */
 export interface History {
@@ -13,15 +14,14 @@ export interface History {
   /** Steps that were done in any of the agent's plans, in the order they were. */
   completed: string[]
   decisions: KeyDecision[]
-  decisionsDropped: number
   /** Paths that a tool wrote to, from the project's directory, the latest last. */
   written: string[]
-  writtenDropped: number
+  /** Older ones that gave way. */
+  dropped: Checkpoint['dropped']
   /** The last words of turns, and what was said since. */
   said: string[]
   /** Calls that were asked for and have not come back. */
   open: string[]
-  calls: Map<string, number>
 }
 
 const KINDS: EventKind[] = [
@@ -39,7 +39,7 @@ const KINDS: EventKind[] = [
 
 /** A stored text may have 20,000 characters, so a page takes some megabytes at most. */
 const PAGE = 250
-const MAX = { completed: 500, decisions: 200, written: 2_000, said: 6, open: 500, asked: 200 }
+const MAX = { completed: 500, decisions: 200, written: MAX_FILES, said: 6, open: 500, asked: 200 }
 
 const WRITERS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 
@@ -71,17 +71,17 @@ class HistoryReader {
   readonly #completed: Set<string>
   readonly #decisions: KeyDecision[]
   readonly #written: Set<string>
-  readonly #dropped = { decisions: 0, written: 0 }
+  readonly #dropped: Checkpoint['dropped']
   readonly #said: string[] = []
   readonly #open = new Map<string, { tool: string; target: string; path: string | undefined }>()
   readonly #asked = new Map<string, QuestionItem[]>()
-  readonly #calls = new Map<string, number>()
 
   constructor(project: string, previous: Checkpoint | undefined) {
     this.#project = project
     this.lastEvent = previous?.last_event ?? 0
     this.#completed = new Set(previous?.completed_subtasks)
     this.#decisions = [...(previous?.key_decisions ?? [])]
+    this.#dropped = { ...(previous?.dropped ?? { decisions: 0, files: 0 }) }
     this.#written = new Set(previous?.modified_files.map(({ path }) => path))
   }
 
@@ -100,7 +100,6 @@ class HistoryReader {
         return
       case 'tool.requested':
         keepEntry(this.#open, event.body.call_id, this.#callOf(event.body), MAX.open)
-        this.#calls.set(event.body.tool, (this.#calls.get(event.body.tool) ?? 0) + 1)
         return
       case 'tool.finished':
         if (event.body.ok && WRITERS.has(event.body.tool)) this.#write(event.body)
@@ -128,12 +127,10 @@ class HistoryReader {
       plan: this.#plan,
       completed: [...this.#completed],
       decisions: this.#decisions,
-      decisionsDropped: this.#dropped.decisions,
       written: [...this.#written],
-      writtenDropped: this.#dropped.written,
+      dropped: this.#dropped,
       said: this.#said,
       open: [...this.#open.values()].map(({ tool, target }) => (target === '' ? tool : `${tool} ${target}`)),
-      calls: this.#calls,
     }
   }
 
@@ -155,7 +152,7 @@ class HistoryReader {
     const inside = isAbsolute(path) ? relative(this.#project, path) : path
     if (inside === '' || inside.startsWith('..') || isAbsolute(inside)) return
     this.#written.delete(inside)
-    this.#dropped.written += keep(this.#written, inside, MAX.written)
+    this.#dropped.files += keep(this.#written, inside, MAX.written)
   }
 
   #decide(made: KeyDecision[]): void {

@@ -92,7 +92,7 @@ function currentTask({ original_task, current_task }: Checkpoint, caps: Caps): s
 
 function fullParts({ conversation_summary, modified_files }: Checkpoint, caps: Caps): string[] {
   return [
-    `Progress summary:\n${block(conversation_summary, caps.summary)}`,
+    `Progress summary:\n${conversation_summary === '' ? '(none)' : block(conversation_summary, caps.summary)}`,
     `Files that were modified:\n${list(
       modified_files.map(({ path, hash }) => ({ path, gone: hash === null })),
       { max: caps.entries, each: caps.entry },

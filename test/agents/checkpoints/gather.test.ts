@@ -179,12 +179,12 @@ test('a call that has not come back is named, for its outcome is unknown', async
 test('the queue tells what runs and what is left; what was cancelled is left out', async t => {
   const tasks = [
     { title: 'First', state: 'done' },
-    { title: 'Second', state: 'running' },
+    { title: 'Second', state: 'waiting', description: 'Second, with all that it needs' },
     { title: 'Third', state: 'cancelled' },
     { title: 'Fourth', state: 'ready' },
   ]
   const { checkpoint } = await gathered(t, { ask: { tasks } })
-  assert.equal(checkpoint.current_task, 'Second')
+  assert.equal(checkpoint.current_task, 'Second, with all that it needs')
   assert.equal(checkpoint.next_action, 'Second')
   assert.deepEqual(
     checkpoint.queue.map(({ title }) => title),
@@ -199,7 +199,7 @@ test('a summary is what the agent said last, or what a brain makes of it, or the
     event('turn.ended', { outcome: 'completed', text: 'The schema stands.', turns: 1, duration_ms: 1, denials: 0 }),
     ...call('1', 'Read', {}),
   ]
-  const own = 'Tools used: Read 1×.\n\nThe schema stands.'
+  const own = 'The schema stands.'
   assert.equal((await gathered(t, { events })).checkpoint.conversation_summary, own)
   const seen: string[] = []
   const summarize = async (material: string) => `${seen.push(material)} line`
@@ -219,7 +219,7 @@ test('the next checkpoint reads on from the last and knows what that knew', asyn
     ],
     meanwhile: project => writeFileSync(join(project, 'x.ts'), 'x'),
   })
-  await first.store.append([plan(['Write tests', 'done'])])
+  await first.store.append([plan(['Write tests', 'done']), event('agent.said', { text: 'Tests are written.' })])
   rmSync(join(first.project, 'x.ts'))
   const asked: (number | undefined)[] = []
   const store: Gather['store'] = {
@@ -234,7 +234,7 @@ test('the next checkpoint reads on from the last and knows what that knew', asyn
   assert.deepEqual(next.completed_subtasks, ['Create the schema', 'Write tests'])
   assert.deepEqual(next.key_decisions, previous.key_decisions)
   assert.deepEqual(next.modified_files, [{ path: 'x.ts', hash: null, bytes: 0 }])
-  assert.equal(next.conversation_summary, previous.conversation_summary)
+  assert.equal(next.conversation_summary, 'x is written.\n\nTests are written.')
 })
 
 test('a hundred thousand events are read in pages, and nothing of it grows without end', async t => {
@@ -262,4 +262,6 @@ test('a hundred thousand events are read in pages, and nothing of it grows witho
   assert.match(checkpoint.conversation_summary, /Step 24999 is done\.$/)
   assert.match(checkpoint.left_out.join('\n'), /24800 older decisions/)
   assert.ok(JSON.stringify(checkpoint).length < 200_000)
+  const again = await gather({ store, session, tasks: [], reason: 'pause', now: Date.now(), previous: checkpoint })
+  assert.deepEqual({ ...again, timestamp: 0 }, { ...checkpoint, timestamp: 0 })
 })

@@ -28,6 +28,7 @@ export function sampleCheckpoint(change: Partial<Checkpoint> = {}): Checkpoint {
     tokens: { context: 45_231, window: 200_000, input: 1_000, output: 200 },
     cost_usd: 0.42,
     last_event: 17,
+    dropped: { decisions: 0, files: 0 },
     left_out: [],
     ...change,
   }

@@ -12,7 +12,7 @@ export interface FindModified {
 }
 
 /** More files than anybody checks by name; hashing them takes well under a second. */
-const MAX_FILES = 500
+export const MAX_FILES = 500
 
 /** The files that changed while a session was at work, with what is in them now, and what could not be told. */
 export async function modifiedFiles(find: FindModified): Promise<{ files: ModifiedFile[]; leftOut: string[] }> {
