@@ -30,7 +30,12 @@ export interface Told {
  * The time at which the vendor's own message says that a limit resets: `resets 3:37am (UTC)`, `resets Nov 20, 3am
  * (Europe/Berlin)`, `resets in 2h 5m`. Undefined where it says none. Only for messages that the vendor wrote.
  */
-export function resetTime(message: string, { now, tz }: Told): number | undefined {
+export function resetTime(message: string, told: Told): number | undefined {
+  const found = timeIn(message, told)
+  return found !== undefined && Number.isSafeInteger(found) ? found : undefined
+}
+
+function timeIn(message: string, { now, tz }: Told): number | undefined {
   const text = message.replace(/\s+/g, ' ')
   const epoch = EPOCH.exec(text)?.[1]
   if (epoch !== undefined) return Number(epoch.padEnd(13, '0'))
