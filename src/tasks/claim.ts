@@ -2,7 +2,10 @@ import { AT_WORK, type Task, type TaskState } from '../domain/task.ts'
 import type { TxParts } from './parts.ts'
 import { transition } from './transition.ts'
 
-/** Takes the task that a session is to work on: what it was in the middle of comes first, since the conversation holds it. */
+/**
+ * Takes the task that a session is to work on. What it was in the middle of comes first, since the conversation holds it;
+ * then what its row names: the prompt that opens its agent was made for that one, while it waited for its place.
+ */
 export async function claimNext(session: string, parts: TxParts): Promise<Task | undefined> {
   const {
     store: { tasks },
@@ -10,9 +13,15 @@ export async function claimNext(session: string, parts: TxParts): Promise<Task |
   } = parts
   const held = await tasks.atWork(session, tx)
   if (held && isAtWork(held.state)) return undefined
-  const task = held ?? (await tasks.next(session, tx))
+  const task = held ?? (await planned(session, parts)) ?? (await tasks.next(session, tx))
   if (!task) return undefined
   return transition(task.id, { to: 'running', attempt: task.attempt }, parts)
+}
+
+async function planned(session: string, { store, tx }: TxParts): Promise<Task | undefined> {
+  const row = await store.sessions.get(session, tx)
+  const task = row?.task_id ? await store.tasks.get(row.task_id, tx) : undefined
+  return task?.state === 'ready' ? task : undefined
 }
 
 function isAtWork(state: TaskState): boolean {

@@ -13,8 +13,8 @@ export interface Tasks {
   /** A new task: `ready`, or `blocked` by what it comes after. */
   submit(request: NewTaskRequest, tx: Tx): Promise<Task>
   /**
-   * The task that a session works on from now on: the one it was in the middle of, else the ready one with the highest
-   * priority, else the oldest. Nothing while it is at one already, or when none can run.
+   * The task that a session works on from now on: the one it was in the middle of, else the one its row names, else the
+   * ready one with the highest priority, else the oldest. Nothing while it is at one already, or when none can run.
    */
   claimNext(session: string, tx: Tx): Promise<Task | undefined>
   /** The one writer of a task's state. Throws `task_move_refused`, or `task_moved` where somebody else was first. */

@@ -6,7 +6,8 @@ export async function queueOf(session: string, store: Store, tx?: Tx): Promise<T
   const tasks = await store.tasks.list({ session, states: OPEN_STATES }, tx)
   if (tasks.length === 0) return []
   const edges = await store.tasks.blockersOf(idsOf(tasks), tx)
-  return withEdges(runOrder(tasks, edges), edges)
+  const planned = (await store.sessions.get(session, tx))?.task_id
+  return withEdges(runOrder(tasks, edges, planned), edges)
 }
 
 /** Tasks as the API shows them. */
@@ -15,10 +16,13 @@ export async function viewsOf(tasks: Task[], store: Store, tx?: Tx): Promise<Tas
 }
 
 /**
- * The order in which a session will take open tasks, as far as it can be known: what it has begun, then by priority and
- * age among those whose blockers are before them. What waits for a task that failed comes last: it does not run by itself.
+ * The order in which a session will take open tasks, as far as it can be known: what it has begun or is about to begin,
+ * then by priority and age among those whose blockers are before them. What waits for a task that failed comes last: it does not run by itself.
  */
-export function runOrder(tasks: readonly Task[], edges: readonly Edge[]): Task[] {
+export function runOrder(tasks: readonly Task[], edges: readonly Edge[], planned?: string | null): Task[] {
+  // What is taken next stands at the end, where taking it costs nothing.
+  const lastFirst = (a: Task, b: Task) =>
+    begun(a, planned) - begun(b, planned) || a.priority - b.priority || b.position - a.position
   const open = new Set(idsOf(tasks))
   const missing = new Map(tasks.map(task => [task.id, task.state === 'blocked' ? task.open_blockers : 0]))
   const dependents = Map.groupBy(
@@ -34,33 +38,28 @@ export function runOrder(tasks: readonly Task[], edges: readonly Edge[]): Task[]
       const left = (missing.get(task_id) ?? 0) - 1
       missing.set(task_id, left)
       const next = byId.get(task_id)
-      if (left === 0 && next) free.splice(placeOf(next, free), 0, next)
+      if (left === 0 && next) free.splice(placeOf(next, free, lastFirst), 0, next)
     }
   }
   const placed = new Set(idsOf(order))
   return [...order, ...tasks.filter(({ id }) => !placed.has(id))]
 }
 
-/** What is taken next stands at the end, where taking it costs nothing. */
-function lastFirst(a: Task, b: Task): number {
-  return begun(a) - begun(b) || a.priority - b.priority || b.position - a.position
-}
-
 /** Where a task belongs among sorted ones. */
-function placeOf(task: Task, sorted: readonly Task[]): number {
+function placeOf(task: Task, sorted: readonly Task[], compare: (a: Task, b: Task) => number): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {
     const middle = (low + high) >> 1
     const other = sorted[middle]
-    if (other && lastFirst(other, task) < 0) low = middle + 1
+    if (other && compare(other, task) < 0) low = middle + 1
     else high = middle
   }
   return low
 }
 
-function begun({ state }: Task): number {
-  if (state === 'ready' || state === 'blocked') return 0
-  return state === 'waiting' ? 1 : 2
+function begun({ id, state }: Task, planned: string | null | undefined): number {
+  if (state === 'ready' || state === 'blocked') return id === planned ? 1 : 0
+  return state === 'waiting' ? 2 : 3
 }
 
 function withEdges(tasks: Task[], edges: Edge[]): TaskView[] {

@@ -109,6 +109,16 @@ for (const database of DATABASES) {
     assert.deepEqual([again?.title, again?.attempt, again?.wakes_at, again?.reason], ['long', 1, null, null])
   })
 
+  test(`${database.name}: the task that a session was opened for comes before a more urgent one that is added meanwhile`, async t => {
+    const queue = await openQueue(t, database)
+    const first = await queue.add('first')
+    const row = { id: SESSION, name: 'n', project: '/p', task: 'first', agent: 'claude' }
+    await queue.store.sessions.insert({ ...row, task_id: first.id })
+    await queue.add('urgent', { priority: 9 })
+    assert.deepEqual(await queue.titles(), ['first', 'urgent'])
+    assert.deepEqual(await runAll(queue), ['first', 'urgent'])
+  })
+
   test(`${database.name}: two tasks after a done one, and one named twice, count once`, async t => {
     const queue = await openQueue(t, database)
     const done = await queue.add('done')
