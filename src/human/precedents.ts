@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Assessment } from '../domain/assessment.ts'
 import type { Risk } from '../domain/session.ts'
-import type { Store, Tx } from '../store/store.ts'
+import type { Answers, Store, Tx } from '../store/store.ts'
 import { fingerprintOf, isBare, keptNormalised } from './fingerprint.ts'
 
 /** A person's word on the very same request; only a fresh word is worth more. */
@@ -20,6 +20,9 @@ export interface PrecedentAdvice {
   approve: boolean
   confidence: number
   reason: string
+  /** Who answered, and on which day. */
+  by: string
+  day: string
 }
 
 export interface Precedents {
@@ -43,14 +46,27 @@ export function precedents(store: Pick<Store, 'answers'>, clock: Clock = systemC
       await store.answers.put({ ...answer, normalised: keptNormalised(normalised) }, tx)
       return true
     },
-    async find(project, tool, { risk, normalised }) {
-      if (risk !== 'MEDIUM' || isBare(tool, normalised)) return undefined
-      const answer = await store.answers.find(project, fingerprintOf(tool, normalised))
-      if (!answer) return undefined
-      const approve = answer.verdict === 'allow'
-      const day = new Date(answer.answered_at).toISOString().slice(0, 10)
-      const said = `${answer.by} ${approve ? 'allowed' : 'refused'} the same request on ${day}`
-      return { approve, confidence: CONFIDENCE, reason: approve ? said : `${said}; go on without it` }
-    },
+    find: (project, tool, assessment) => findPrecedent(store.answers, { project, tool, assessment }),
   }
+}
+
+interface Asked {
+  project: string
+  tool: string
+  assessment: Assessment
+}
+
+/** The same for who only reads. */
+export async function findPrecedent(
+  answers: Pick<Answers, 'find'>,
+  { project, tool, assessment: { risk, normalised } }: Asked,
+): Promise<PrecedentAdvice | undefined> {
+  if (risk !== 'MEDIUM' || isBare(tool, normalised)) return undefined
+  const answer = await answers.find(project, fingerprintOf(tool, normalised))
+  if (!answer) return undefined
+  const { by, verdict, answered_at } = answer
+  const approve = verdict === 'allow'
+  const day = new Date(answered_at).toISOString().slice(0, 10)
+  const said = `${by} ${approve ? 'allowed' : 'refused'} the same request on ${day}`
+  return { approve, confidence: CONFIDENCE, reason: approve ? said : `${said}; go on without it`, by, day }
 }

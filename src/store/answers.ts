@@ -8,14 +8,19 @@ import type { Writer } from './writer.ts'
 export function openAnswers(read: Kysely<Tables>, writer: Writer): Answers {
   return {
     put: (answer, tx) => (tx ? put(tx.db, answer) : writer.transaction(own => put(own.db, answer))),
-    find: (project, fingerprint) =>
-      read
-        .selectFrom('answers')
-        .selectAll()
-        .where('project', '=', project)
-        .where('fingerprint', '=', fingerprint)
-        .executeTakeFirst(),
+    find: findAnswer(read),
   }
+}
+
+/** The answer to a request in a project, for who only reads. */
+export function findAnswer(read: Kysely<Tables>): Answers['find'] {
+  return (project, fingerprint) =>
+    read
+      .selectFrom('answers')
+      .selectAll()
+      .where('project', '=', project)
+      .where('fingerprint', '=', fingerprint)
+      .executeTakeFirst()
 }
 
 async function put(db: Kysely<Tables>, { project, fingerprint, ...said }: RememberedAnswer): Promise<void> {

@@ -1,5 +1,6 @@
 import { openClassifier } from '../../policy/classify/classify.ts'
 import { explainTree } from '../../policy/verdict/explain.ts'
+import { openRememberedAnswers } from '../../store/remembered-answers.ts'
 import type { Context } from '../context.ts'
 import type { Tone } from '../render/paint.ts'
 import { neutral } from '../render/text.ts'
@@ -10,10 +11,11 @@ import { deciderOf, wouldChange } from './would-change.ts'
 /** Prints what a call is made of, with the risk of each piece, what decided and what would change it. */
 export async function explainCall(call: Call, { places, env, terminal, json, out, note }: Context): Promise<void> {
   using classifier = openClassifier()
-  const policy = await projectPolicy({ places, env, project: call.project })
-  const { assessment, decision } = await judgeCall(call, { classifier, policy, attached: false })
+  using answers = openRememberedAnswers(places.database)
+  const policy = await projectPolicy({ places, env, project: call.project, answers })
+  const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })
   const { decision: atTerminal } = await judgeCall(call, { classifier, policy, attached: true })
-  const facts = { call, assessment, decision, policy }
+  const facts = { call, assessment, decision, policy, remembered }
   const decider = deciderOf(facts)
   const changes = wouldChange(facts)
   if (policy.problem) note(`${policy.problem.message} ${policy.problem.next}`)

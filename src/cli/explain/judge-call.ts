@@ -1,5 +1,6 @@
 import { judgePermission } from '../../brain/rules/permission.ts'
 import type { Assessment } from '../../domain/assessment.ts'
+import { findPrecedent, type PrecedentAdvice } from '../../human/precedents.ts'
 import type { Classifier } from '../../policy/classify/classify.ts'
 import { realPathOf } from '../../policy/paths/real-path.ts'
 import { type Decision, type DecisionContext, decide } from '../../policy/verdict/decide.ts'
@@ -21,18 +22,31 @@ export interface JudgeParts {
   attached: boolean
   /** Rules after those of the files. */
   moreRules?: (assessment: Assessment) => readonly PolicyRule[]
+  /** In place of what people answered before. */
   precedent?: DecisionContext['precedent']
+}
+
+export interface Judged {
+  assessment: Assessment
+  decision: Decision
+  /** What a person answered before, where it was looked up. */
+  remembered?: PrecedentAdvice | undefined
 }
 
 /** What would become of a call. Nothing is run and nothing is remembered. */
 export async function judgeCall(
   call: Call,
   { classifier, policy, attached, moreRules, precedent }: JudgeParts,
-): Promise<{ assessment: Assessment; decision: Decision }> {
+): Promise<Judged> {
   const { tool, input, home } = call
   const project = realPathOf(call.project) ?? call.project
   const { safeDirectories, settings, rules } = policy
   const assessment = await classifier.classify({ tool, input, project, home, safeDirectories })
+  let remembered: PrecedentAdvice | undefined
+  const recall = async (asked: Assessment) => {
+    remembered = await findPrecedent(policy.answers, { project, tool, assessment: asked })
+    return remembered
+  }
   const decision = await decide(
     assessment,
     {
@@ -40,12 +54,12 @@ export async function judgeCall(
       tool,
       rules: moreRules ? [...rules.rules, ...moreRules(assessment)] : rules.rules,
       opinion: judgePermission,
-      ...(precedent && { precedent }),
+      precedent: precedent ?? recall,
       attached,
     },
     NEVER,
   )
-  return { assessment, decision }
+  return { assessment, decision, remembered }
 }
 
 /** The rule brain answers at once: there is nothing to break off. */

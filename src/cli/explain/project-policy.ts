@@ -6,6 +6,7 @@ import { type LoadedRules, loadRules } from '../../policy/rules/load.ts'
 import { userRulesFile } from '../../policy/rules/places.ts'
 import { trustedFile, trustStatus } from '../../policy/trust.ts'
 import type { DecisionContext } from '../../policy/verdict/decide.ts'
+import type { RememberedAnswers } from '../../store/remembered-answers.ts'
 
 export interface ProjectPolicy {
   settings: Pick<DecisionContext, 'blocked' | 'autoApproveLow' | 'threshold' | 'unattendedHigh'>
@@ -13,6 +14,8 @@ export interface ProjectPolicy {
   rules: LoadedRules
   /** Where the person's own rules are written. */
   userFile: string
+  /** What people answered before. */
+  answers: Pick<RememberedAnswers, 'find'>
   problem?: AppError
 }
 
@@ -23,10 +26,15 @@ export interface PolicyPlace {
   project: string
   /** In place of the person's own rules file. */
   userFile?: string | undefined
+  /** What people answered before; without it nothing was. */
+  answers?: RememberedAnswers
 }
 
+const NO_ANSWERS = { find: async () => undefined }
+
 /** The settings and rules that are in force in a project, as a session there would have them. */
-export async function projectPolicy({ places, env, project, userFile }: PolicyPlace): Promise<ProjectPolicy> {
+export async function projectPolicy(place: PolicyPlace): Promise<ProjectPolicy> {
+  const { places, env, project, userFile, answers = NO_ANSWERS } = place
   const there = await stat(project).catch(() => undefined)
   const trusted = there?.isDirectory() ? trustedFile(await trustStatus(places, project)) : () => false
   const at = there?.isDirectory() ? { project } : {}
@@ -43,6 +51,7 @@ export async function projectPolicy({ places, env, project, userFile }: PolicyPl
     safeDirectories: permissions.safe_directories,
     rules,
     userFile: userFile ?? userRulesFile(places),
+    answers,
     ...(rules.problem && { problem: rules.problem }),
   }
 }

@@ -1,5 +1,6 @@
 import { shellWord } from '../../base/shell-word.ts'
 import type { Assessment } from '../../domain/assessment.ts'
+import type { PrecedentAdvice } from '../../human/precedents.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
 import { type PolicyRule, shownRule } from '../../policy/verdict/rules.ts'
 import { wayRound } from '../../policy/verdict/way-round.ts'
@@ -11,15 +12,20 @@ export interface Facts {
   assessment: Assessment
   decision: Decision
   policy: ProjectPolicy
+  remembered?: PrecedentAdvice | undefined
 }
 
 /** What decided, with the place where it is written. */
-export function deciderOf({ decision, policy }: Facts): string {
+export function deciderOf({ decision, policy, remembered }: Facts): string {
   const { by, rule, risk, confidence } = decision
   if (rule?.startsWith('blocked ')) return 'permissions.blocked_commands, which nothing overrides'
   if (by === 'rule') {
     const where = writtenAt(rule, policy)
     return where ? `the rule "${rule}" (${where.file}:${where.line})` : 'a rules file is wrong, so everything asks'
+  }
+  if (by === 'precedent' && remembered) {
+    const who = remembered.by === 'human' ? 'you' : remembered.by
+    return `${who} answered this on ${remembered.day}: ${remembered.approve ? 'approve' : 'deny'}`
   }
   if (by === 'brain' && decision.verdict === 'allow')
     return `the rule brain, sure to ${confidence} of the ${policy.settings.threshold} that are needed`
@@ -47,9 +53,12 @@ function waysOf(facts: Facts): string[] {
     return [
       `to be asked: ${adding('ask', facts)}`,
       `to forbid it: ${adding('deny', facts)}`,
-      risk === 'LOW'
-        ? 'to be asked about everything LOW: pcc config set permissions.auto_approve_low_risk false'
-        : `to be asked about all that the brain allows: pcc config set brain.confidence_threshold 1`,
+      ...(risk === 'LOW'
+        ? ['to be asked about everything LOW: pcc config set permissions.auto_approve_low_risk false']
+        : []),
+      ...(by === 'brain'
+        ? ['to be asked about all that the brain allows: pcc config set brain.confidence_threshold 1']
+        : []),
     ]
   if (risk === 'HIGH')
     return [

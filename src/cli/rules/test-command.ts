@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { openClassifier } from '../../policy/classify/classify.ts'
 import { ruleFor, shownRule } from '../../policy/verdict/rules.ts'
+import { openRememberedAnswers } from '../../store/remembered-answers.ts'
 import type { Context } from '../context.ts'
 import { judgeCall } from '../explain/judge-call.ts'
 import { projectPolicy } from '../explain/project-policy.ts'
@@ -12,10 +13,11 @@ export async function testCommand(context: Context, command: string, options: { 
   const { places, env, json, out, note, terminal } = context
   const project = process.cwd()
   const userFile = options.rules === undefined ? undefined : resolve(options.rules)
-  const policy = await projectPolicy({ places, env, project, userFile })
+  using answers = openRememberedAnswers(places.database)
+  const policy = await projectPolicy({ places, env, project, userFile, answers })
   using classifier = openClassifier()
   const call = { tool: 'Bash', input: { command }, project, home: env['HOME'] || places.home }
-  const { assessment, decision } = await judgeCall(call, { classifier, policy, attached: false })
+  const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })
   const matching = policy.rules.written.filter(({ rule }) => ruleFor(call.tool, assessment, [rule]) !== undefined)
   if (policy.problem) note(`${policy.problem.message} ${policy.problem.next}`)
   const { verdict, risk, by, reason } = decision
@@ -24,9 +26,8 @@ export async function testCommand(context: Context, command: string, options: { 
     out(JSON.stringify({ command, verdict, risk, by, reason, rule: decision.rule ?? null, matching: rules }, null, 2))
     return
   }
-  out(
-    `${terminal.paint('bold', verdict)}  ${risk} risk; decided by ${neutral(deciderOf({ call, assessment, decision, policy }))}`,
-  )
+  const decider = neutral(deciderOf({ call, assessment, decision, policy, remembered }))
+  out(`${terminal.paint('bold', verdict)}  ${risk} risk; ${by === 'precedent' ? '' : 'decided by '}${decider}`)
   out(matching.length === 0 ? 'No rule matches.' : 'Rules that match:')
   for (const { rule, file, line } of matching) {
     const mark = by === 'rule' && shownRule(rule) === decision.rule ? '>' : ' '

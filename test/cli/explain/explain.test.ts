@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { placesFor } from '../../../src/base/places.ts'
+import { precedents } from '../../../src/human/precedents.ts'
+import { openStore } from '../../../src/store/open.ts'
 import { pccFor } from '../pcc.ts'
 
 test('a command is shown as a tree with the risk of each piece, what decided and what would change it', async t => {
@@ -96,4 +99,37 @@ test('nothing in a command reaches the terminal as more than text', async t => {
   const { stdout } = await pcc.run(['explain', 'echo \x1b[2J\u202e; rm \x07x'])
   assert.match(stdout, /^HIGH /)
   assert.doesNotMatch(stdout, /[\x00-\x09\x0b-\x1f\u202e]/)
+})
+
+test('an answer that is remembered is named with its day, here only, and a rule goes before it', async t => {
+  const pcc = pccFor(t)
+  const { database } = placesFor({ env: pcc.env })
+  const explain = async (command: string, cwd = pcc.home) =>
+    JSON.parse((await pcc.run(['explain', '--json', command], { cwd })).stdout) as Record<string, unknown>
+  assert.equal((await explain('ln -s a b'))['verdict'], 'ask', 'there is no store yet')
+  {
+    await using store = await openStore({ file: database })
+    const memory = precedents(store, { now: () => Date.UTC(2026, 10, 12) })
+    const said = { project: realpathSync(pcc.home), tool: 'Bash', risk: 'MEDIUM', by: 'human' } as const
+    await memory.remember({ ...said, normalised: 'Bash ln -s a b', verdict: 'allow' })
+    await memory.remember({ ...said, normalised: 'Bash ln -s a c', verdict: 'deny', by: 'ann' })
+  }
+  const approved = await explain('ln -s a b')
+  assert.deepEqual([approved['verdict'], approved['by']], ['allow', 'precedent'])
+  assert.equal(approved['decided'], 'you answered this on 2026-11-12: approve')
+  assert.deepEqual(approved['would_change'], [
+    "to be asked: pcc rules add ask Bash 'ln -s a b'",
+    "to forbid it: pcc rules add deny Bash 'ln -s a b'",
+  ])
+  const denied = await explain('ln  -s a c')
+  assert.deepEqual([denied['verdict'], denied['decided']], ['deny', 'ann answered this on 2026-11-12: deny'])
+  assert.deepEqual(denied['would_change'], ["to allow it: pcc rules add allow Bash 'ln -s a c'"])
+  assert.equal((await explain('ln -s a b', '/'))['verdict'], 'ask', 'another project')
+  assert.match(
+    (await pcc.run(['rules', 'test', 'ln -s a b'])).stdout,
+    /^allow {2}MEDIUM risk; you answered this on 2026-11-12: approve\n/,
+  )
+  await pcc.run(['rules', 'add', 'ask', 'Bash', 'ln *'])
+  assert.deepEqual([(await explain('ln -s a b'))['verdict'], (await explain('ln -s a c'))['verdict']], ['ask', 'ask'])
+  assert.equal(existsSync(join(pcc.home, 'pcc/run')), false, 'no daemon was started')
 })

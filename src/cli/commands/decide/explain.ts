@@ -38,16 +38,18 @@ async function explainBatch(context: Context, text: string | undefined, options:
   const { runBatch } = await import('../../explain/batch.ts')
   const { projectPolicy } = await import('../../explain/project-policy.ts')
   const { places, env } = context
+  const { openRememberedAnswers } = await import('../../../store/remembered-answers.ts')
   const project = resolve(options.project)
+  using answers = openRememberedAnswers(places.database)
   // A config or rules file that is wrong is told once, at the start; each line then has the verdict that follows from it.
-  const own = await projectPolicy({ places, env, project })
+  const own = await projectPolicy({ places, env, project, answers })
   if (own.problem) context.note(`${own.problem.message} ${own.problem.next}`)
   await runBatch({
     input: process.stdin,
     output: process.stdout,
     project,
     home: homeOf(context),
-    policyFor: each => projectPolicy({ places, env, project: each }),
+    policyFor: each => projectPolicy({ places, env, project: each, answers }),
   })
 }
 
