@@ -31,7 +31,7 @@ const SOURCES: Record<QuotaWindow['source'], string> = {
 }
 
 const LEVEL_WORDS: Record<QuotaLevel, string | undefined> = {
-  unknown: 'Unknown, so nothing is held back.',
+  unknown: 'So nothing is held back.',
   ok: undefined,
   notice: 'Half as many sessions start at once.',
   warning: 'A session starts only when no other is at work.',

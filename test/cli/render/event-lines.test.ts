@@ -6,7 +6,7 @@ import { eventLines } from '../../../src/cli/render/lines/event-lines.ts'
 import { terminalOf } from '../../../src/cli/render/paint.ts'
 import { widthOf } from '../../../src/cli/render/text.ts'
 import type { StoredEvent } from '../../../src/domain/event.ts'
-import { decided, event, plain, session } from './sample.ts'
+import { decided, event, NOON, plain, session } from './sample.ts'
 
 function drawn(events: StoredEvent[], options: { width?: number; verbose?: boolean } = {}): string[] {
   const { width = 80, verbose = false } = options
@@ -121,6 +121,30 @@ test('a limit and a parked question are not explained again by the end of the se
     event('session.ended', { status: 'waiting_input', reason: 'nobody is there' }),
   ]
   assert.equal(drawn(parked).at(-1), '[12:00:01] Session waits for an answer.')
+})
+
+test('a limit that is near says how much of which window is used, and when it resets', () => {
+  const warned = (body: Parameters<typeof event<'limit.warned'>>[1]) => drawn([event('limit.warned', body)])
+  assert.deepEqual(warned({ window: 'five_hour', utilization: 0.85, resets_at: NOON + 3_600_000 }), [
+    '[12:00:01] ⚠ Limit: 85% of the 5-hour window is used, resets 13:00',
+  ])
+  assert.deepEqual(warned({ window: 'seven_day', utilization: 0.9 }), [
+    '[12:00:01] ⚠ Limit: 90% of the 7-day window is used',
+  ])
+  assert.deepEqual(warned({}), ['[12:00:01] ⚠ Limit: the vendor’s limit is nearly used up'])
+})
+
+test('a session that goes on by itself says when, and that it does', () => {
+  const reason = 'You have hit your limit'
+  const waits = [
+    event('limit.hit', { message: reason }),
+    event('session.ended', { status: 'rate_limited', reason, resumes_at: NOON + 3_600_000 }),
+    event('session.resumed', { reason: 'the limit has reset' }, 2),
+  ]
+  assert.deepEqual(drawn(waits).slice(1), [
+    '[12:00:01] Session waits for the limit to reset. Goes on by itself at 13:00.',
+    '[12:00:02] ▶ Session goes on: the limit has reset',
+  ])
 })
 
 test('a refusal is a warning and no error, whoever reads the logs', () => {

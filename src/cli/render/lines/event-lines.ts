@@ -100,7 +100,7 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
     case 'session.ended':
       return endLines(event, options, before.told)
     case 'session.resumed':
-      return prose('▶ Session goes on.', event.body.reason, 'green', terminal)
+      return prose('▶ Session goes on:', event.body.reason, 'green', terminal)
     case 'tool.requested':
       return verbose
         ? [terminal.paint('dim', `${event.body.tool} → ${cut(firstLine(event.body.target), 100)} ...`)]
