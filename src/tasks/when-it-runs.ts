@@ -1,5 +1,5 @@
 import type { SessionStatus } from '../domain/api.ts'
-import { AT_WORK, type TaskState, type TaskView, type TaskWill } from '../domain/task.ts'
+import type { TaskView, TaskWill } from '../domain/task.ts'
 
 /** What is known of the session whose queue it is. */
 export interface QueueOwner {
@@ -20,15 +20,13 @@ export function whenItRuns(
     queue.findIndex(task => task.id === id),
   )
   const task = queue[ahead]
-  return { will: task?.state === 'blocked' ? 'after' : willOf(ahead, queue, session), ahead }
+  return { will: task?.state === 'blocked' ? 'after' : willOf(ahead, session), ahead }
 }
 
-function willOf(ahead: number, queue: readonly TaskView[], session: QueueOwner): TaskWill {
+function willOf(ahead: number, session: QueueOwner): TaskWill {
   if (session.status === 'rate_limited') return session.resumes_at === null ? 'on_resume' : 'on_reset'
   if (session.status === 'waiting_input' && session.ended) return 'on_answer'
   if (session.status === 'completed') return ahead === 0 ? 'now' : 'in_line'
   if (session.ended || session.status === 'error') return 'on_resume'
-  const first = queue[0]
-  const begun = first !== undefined && (AT_WORK as readonly TaskState[]).includes(first.state)
-  return ahead <= (begun ? 1 : 0) ? 'next' : 'in_line'
+  return ahead <= 1 ? 'next' : 'in_line' // one before it is at work, or about to be
 }
