@@ -174,6 +174,66 @@ test('a megabyte is kept cut, is still told apart, and its answer is for it alon
   assert.ok(JSON.stringify(kept?.input).length < 64_000)
 })
 
+test('what is open is answered only together with its session, and waits again when the answer reached nobody', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  await escalations.record(entry({ risk: 'HIGH', state: 'open' }))
+  const deny = { verdict: 'deny', by: 'ann', reason: 'no' } as const
+  assert.equal(await escalations.answer(1, deny), undefined)
+  assert.equal((await escalations.get(1)).state, 'open')
+  const settle = () => store.transaction(tx => escalations.settle(1, deny, tx))
+  const { escalation, remembered } = await settle()
+  assert.deepEqual([escalation.state, escalation.answered_by, remembered], ['answered', 'ann', false])
+  await assert.rejects(settle(), { code: 'escalation_answered' })
+  await store.transaction(tx => escalations.reopen(1, tx))
+  const { state, verdict, answered_by, answered_at, answer_reason } = await escalations.get(1)
+  assert.deepEqual([state, verdict, answered_by, answered_at, answer_reason], ['open', null, null, null, null])
+  await settle()
+})
+
+test('what is withdrawn waits no more and cannot be answered; the same asked again is a new row', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  await escalations.record(entry({ state: 'open' }))
+  await escalations.record(entry({ normalised: 'Bash touch b' }))
+  await escalations.record(entry({ session_id: 's-2', state: 'open' }))
+  await store.transaction(tx => escalations.withdraw('s-1', 'stopped by a person', tx))
+  assert.deepEqual(
+    (await escalations.list()).map(({ number, state }) => [number, state]),
+    [
+      [2, 'denied'],
+      [3, 'open'],
+    ],
+  )
+  await assert.rejects(escalations.answer(1, { verdict: 'allow', by: 'ann' }), { code: 'escalation_withdrawn' })
+  await store.transaction(tx => escalations.reopen(1, tx))
+  assert.equal((await escalations.get(1)).state, 'withdrawn', 'only an answered one is opened again')
+  assert.equal(await escalations.record(entry({ state: 'open' })), 4)
+})
+
+test('what was refused at first and is parked later is one row that is open now', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  await escalations.record(entry({ risk: 'HIGH' }))
+  assert.equal(await escalations.record(entry({ risk: 'HIGH', state: 'open', call_id: 'c-2' })), 1)
+  const { state, count, call_id } = await escalations.get(1)
+  assert.deepEqual([state, count, call_id], ['open', 2, 'c-2'])
+})
+
+test('an answer to a question is kept in its words and teaches the policy nothing', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  await escalations.record(
+    entry({ kind: 'question', tool: 'AskUserQuestion', normalised: 'AskUserQuestion Which?', state: 'open' }),
+  )
+  const answer = ['red', ['one', 'two']]
+  const { escalation, remembered } = await store.transaction(tx => escalations.settle(1, { answer, by: 'ann' }, tx))
+  assert.deepEqual([escalation.answer, escalation.verdict, remembered], [answer, null, false])
+  const [told] = await store.events({ kinds: ['escalation.answered'] })
+  assert.ok(told?.kind === 'escalation.answered')
+  assert.deepEqual([told.body.answer, told.body.verdict], [answer, undefined])
+})
+
 const clock = { now: () => 1_000 }
 
 async function said(escalations: HumanEscalations, number: number, answer: EscalationAnswer) {

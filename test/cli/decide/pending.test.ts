@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { placesFor } from '../../../src/base/places.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
@@ -118,8 +120,13 @@ test('a wrong number, an answer too late, and both flags or none are refused wit
     assert.deepEqual([code, stdout], [2, ''], args.join(' '))
     return stderr
   }
-  assert.match(await failing('1'), /error: say --approve or --deny\n {2}next: See: pcc respond --help/)
+  assert.match(
+    await failing('1'),
+    /error: say --approve or --deny, or give an answer to a question\n {2}next: See: pcc respond --help/,
+  )
   assert.match(await failing('1', '--approve', '--deny'), /--approve and --deny exclude one another/)
+  assert.match(await failing('1', 'yes', '--deny'), /give an answer, or --approve or --deny, not both/)
+  assert.match(await failing('1', 'yes'), /Decision 1 was not answered: it is a permission: say --approve or --deny/)
   assert.match(await failing('one', '--deny'), /"one" is no number of a decision/)
   assert.match(
     await failing('7', '--deny'),
@@ -133,6 +140,43 @@ test('a wrong number, an answer too late, and both flags or none are refused wit
   assert.equal(JSON.parse(await failing('1', '--deny', '--json')).error.code, 'escalation_answered')
 })
 
+test('what is parked is listed with its number: a call with its risk, a question with its options', async t => {
+  const pcc = pccFor(t)
+  const options = [
+    { label: 'red', description: '' },
+    { label: 'blue', description: '' },
+  ]
+  const one = { question: 'Which colour?', header: '', multiSelect: false, options }
+  const two = {
+    question: 'Why \u001b[2Jnot?',
+    header: '',
+    multiSelect: true,
+    options: [{ label: 'no', description: 'never' }],
+  }
+  await refused(pcc, [
+    { normalised: 'Bash tee made', risk: 'HIGH', reason: 'tee writes', state: 'open' },
+    { ...QUESTION, input: { questions: [one] } },
+    { ...QUESTION, normalised: 'AskUserQuestion two', input: { questions: [one, two] } },
+    { ...QUESTION, normalised: 'AskUserQuestion cut', target: 'Too long to keep', input: { left_out: ['questions'] } },
+  ])
+  const { stdout } = await pcc.run(['pending'])
+  assert.match(stdout, /│ 1 │ s-aaaaaa │ Perm\. │ Approve: tee made +│ 3h ago/)
+  assert.match(stdout, /│ HIGH risk, waits: tee writes +│/)
+  assert.match(stdout, /│ 2 │ s-aaaaaa │ Q&A {3}│ Which colour\? +│ 3h ago/)
+  assert.match(stdout, /│ \[1\] red {2}\[2\] blue +│/)
+  assert.match(stdout, /│ 3 │ s-aaaaaa │ Q&A {3}│ Which colour\? \(and 1 more\) +│/)
+  assert.doesNotMatch(stdout, /[12] in full/)
+  assert.match(
+    stdout,
+    /\n3 in full:\n {2}Which colour\?\n {4}\[1\] red\n {4}\[2\] blue\n {2}Why not\? \(several may be chosen: 1,2\)\n {4}\[1\] no — never\n/,
+  )
+  assert.match(stdout, /│ 4 │ s-aaaaaa │ Q&A {3}│ Too long to keep +│/)
+  assert.match(
+    stdout,
+    /\nRespond with: pcc respond 1 --approve\n {10}or: pcc respond 1 --deny\n {10}or: pcc respond 2 "your words, or the number of an option"\n$/,
+  )
+})
+
 test('an agent cannot answer for a person', async t => {
   const pcc = pccFor(t)
   await refused(pcc, [{ normalised: 'Bash ln -s a b' }])
@@ -142,6 +186,48 @@ test('an agent cannot answer for a person', async t => {
   assert.match(stderr, /an agent cannot decide for a person\. Nothing was changed\./)
   assert.match((await pcc.run(['pending'])).stdout, /Approve: ln -s a b/)
 })
+
+test('an agent can change neither rules nor trust nor settings', async t => {
+  const pcc = pccFor(t)
+  const project = join(pcc.home, 'project')
+  mkdirSync(project)
+  assert.equal((await pcc.run(['rules', 'add', '--project', 'allow', 'Bash', 'make *'], { cwd: project })).code, 0)
+  assert.equal((await pcc.run(['rules', 'add', 'deny', 'Bash', 'git push'])).code, 0)
+  const inside = { env: { [sessionMarker('x').name]: 'x' }, cwd: project }
+  for (const args of [
+    ['rules', 'add', 'allow', 'Bash', 'rm x'],
+    ['rules', 'remove', '1'],
+    ['trust', project, '--yes'],
+    ['trust', 'revoke', project],
+    ['config', 'set', 'permissions.unattended_high', 'wait'],
+    ['config', 'reset', '--yes'],
+  ]) {
+    const { code, stdout, stderr } = await pcc.run(args, inside)
+    assert.deepEqual([code, stdout], [3, ''], args.join(' '))
+    assert.match(
+      stderr,
+      /an agent cannot decide for a person\. Nothing was changed\.\n {2}next: Do it from a terminal of your own: pcc /,
+    )
+  }
+  for (const args of [
+    ['rules', 'list'],
+    ['rules', 'test', 'ls'],
+    ['trust', 'status', project],
+    ['config', 'show'],
+  ]) {
+    assert.equal((await pcc.run(args, inside)).code, 0, args.join(' '))
+  }
+  assert.match((await pcc.run(['rules', 'list'])).stdout, /^Yours: .*\n {3}1 {2}deny Bash git push\n$/)
+})
+
+const QUESTION = {
+  kind: 'question',
+  tool: 'AskUserQuestion',
+  target: 'Which colour?',
+  normalised: 'AskUserQuestion Which colour?',
+  risk: 'LOW',
+  state: 'open',
+} as const
 
 /** Puts refusals of the night into the store, three hours ago. */
 async function refused(pcc: Pcc, entries: Partial<NewEscalation>[]): Promise<void> {

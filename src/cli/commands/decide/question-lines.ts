@@ -28,6 +28,7 @@ export function optionsLine(row: Asked): string {
 
 /** Whether one line cannot tell all of it. */
 export function hasMore(row: Asked): boolean {
+  if (row.kind !== 'question') return false
   const questions = questionsOf(row)
   const described = questions.some(({ options }) => options.some(({ description }) => description !== ''))
   return questions.length !== 1 || described || questions.some(({ multiSelect }) => multiSelect)
@@ -36,7 +37,7 @@ export function hasMore(row: Asked): boolean {
 /** Every part of a question with its numbered options, harmless and wrapped. */
 export function questionLines(row: Asked, width: number): string[] {
   const questions = questionsOf(row)
-  if (questions.length === 0) return wrap(neutral(row.target), width)
+  if (questions.length === 0) return wrap(`${neutral(row.target)} (too long for here: answer with pcc attach)`, width)
   return questions.flatMap(({ question, options, multiSelect }) => [
     ...wrap(`${neutral(question)}${multiSelect ? ' (several may be chosen: 1,2)' : ''}`, width),
     ...options.flatMap(({ label, description }, index) => {
