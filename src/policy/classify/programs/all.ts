@@ -1,5 +1,6 @@
 import type { Rules } from '../call.ts'
 import { INTERPRETERS } from './code/interpreters.ts'
+import { RUNNERS } from './code/runners.ts'
 import { SHELLS } from './code/shells.ts'
 import { WRAPPERS } from './code/wrappers.ts'
 import { FILES } from './files/files.ts'
@@ -29,5 +30,6 @@ export const PROGRAMS: Rules = {
   ...GIT,
   ...SHELLS,
   ...WRAPPERS,
+  ...RUNNERS,
   ...DANGERS,
 }

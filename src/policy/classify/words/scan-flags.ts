@@ -68,11 +68,12 @@ export function scanFlags(args: readonly Arg[], table: FlagTable, ends?: (arg: A
 
   /** getopt takes any beginning that fits one flag. Nobody writes that by hand, so it counts only for what is dangerous. */
   function abbreviated(at: Place): number {
-    let worst: FlagEntry | undefined
+    let worst: { full: string; entry: FlagEntry } | undefined
     if (at.name !== '' && at.arg.value.startsWith('--'))
       for (const [full, entry] of table.names)
-        if (full.startsWith(at.name) && (worst === undefined || RANK[entry.kind] > RANK[worst.kind])) worst = entry
-    if (worst && worst.kind !== 'harmless') return note(worst, at)
+        if (full.startsWith(at.name) && (worst === undefined || RANK[entry.kind] > RANK[worst.entry.kind]))
+          worst = { full, entry }
+    if (worst && worst.entry.kind !== 'harmless') return note(worst.entry, { ...at, name: worst.full })
     seen.unknown.push(at.arg)
     return 0
   }

@@ -47,17 +47,13 @@ export const SHELLS: Rules = {
     if (call.args.length === 0 || call.args.every(arg => /^-[pxfF]+$/.test(arg.value)))
       call.say('env.print', 'MEDIUM', 'it shows every variable')
   }),
-  read: () => undefined,
   ...named('mapfile readarray', call => {
     const runs = findFlag(call.args, ['-C'], 'CcdnOsu')
-    if (runs?.value) call.shell(runs.value)
+    if (runs?.value) {
+      call.say('shell.nested', 'MEDIUM', `${runs.arg.text} runs a command for every few lines`, runs.arg)
+      call.shell(runs.value)
+    }
   }),
-  unset: () => undefined,
-  unalias: () => undefined,
-  disown: () => undefined,
-  bg: () => undefined,
-  fg: () => undefined,
-  caller: () => undefined,
   shopt: call => {
     if (call.args.some(arg => /expand_aliases|extdebug|sourcepath/.test(arg.value)))
       call.say('shell.extend', 'MEDIUM', 'it changes how the shell reads')

@@ -30,6 +30,10 @@ export function reader(row: ReaderRow): Rule {
 /** What the words of a reader say, for rules that look at them in another way besides. */
 export function judgeReader(call: Call, row: ReaderRow, seen: Scanned): undefined {
   judgeFlags(call, seen)
+  // Unquoted, it may be more than one word, and one of them a flag that does more.
+  if (row.runs !== undefined || row.writes !== undefined)
+    for (const { value } of seen.flags)
+      if (value && !value.known) call.say('arg.unknown', 'MEDIUM', `${value.text} is known only when it runs`, value)
   if (row.operands === 'text') {
     for (const arg of seen.operands)
       if (arg.value.startsWith(HOLE)) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)

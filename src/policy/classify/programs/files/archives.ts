@@ -1,5 +1,10 @@
 import type { Call } from '../../call.ts'
+import { isFlag } from '../../words/arg.ts'
 import { findFlag, operandsOf } from '../../words/flags.ts'
+
+/** Flags with which a list stays a list. */
+const LISTING =
+  /^(-[fvzjJatCOS]+|--(list|verbose|file|gzip|bzip2|xz|zstd|auto-compress|wildcards|no-wildcards|exclude|strip-components|full-time|numeric-owner|directory|no-recursion|utc|block-number|occurrence)(=.*)?)$/
 
 export function tar(call: Call): undefined {
   const { args } = call
@@ -15,12 +20,15 @@ export function tar(call: Call): undefined {
   const removes = args.find(arg => /^--(remove-files|delete|recursive-unlink|unlink-first|overwrite)/.test(arg.value))
   if (removes) call.say('file.delete', 'HIGH', `${removes.text} deletes files`, removes)
   const mode = args[0]?.value ?? ''
-  const lists = /^-?[a-z]*t[a-z]*$/.test(mode) && !/[xcru]/.test(mode.replace(/^-/, '').replace(/[fvzjJ]/g, ''))
+  const lists =
+    /^(--list|-?[fvzjJaZ]*t[fvzjJaZ]*)$/.test(mode) && !/[xcru]/.test(mode.replace(/^-/, '').replace(/[fvzjJ]/g, ''))
   const into = findFlag(args, ['-C', '--directory', '--one-top-level'], 'Cfb')
   if (into?.value) call.path(into.value, lists ? 'read' : 'write')
   for (const arg of operandsOf(args)) call.secret(arg)
   if (args.some(arg => /^(-[a-zA-Z]*P|--absolute-names)/.test(arg.value)))
     call.say('file.archive', 'HIGH', 'tar takes absolute names as they are')
+  const odd = lists ? args.slice(1).find(arg => isFlag(arg) && !LISTING.test(arg.value)) : undefined
+  if (odd) call.say('flag.unknown', 'MEDIUM', `${odd.text} is not a flag of ${call.name} that the policy knows`, odd)
   if (!lists) call.say('file.archive', 'MEDIUM', 'tar packs or unpacks files')
   const out =
     findFlag(args, ['-f', '--file'], 'fCbXT') ??

@@ -1,10 +1,16 @@
 import type { Call, Rules } from '../../call.ts'
 import { type Arg, isFlag } from '../../words/arg.ts'
+import { flagTable } from '../../words/flag-table.ts'
 import { findFlag, operandsOf } from '../../words/flags.ts'
+import { scanFlags } from '../../words/scan-flags.ts'
 import { named } from '../common/build.ts'
+import { judgeFlags } from '../common/reader.ts'
 import { archive, tar } from './archives.ts'
+import { fd } from './fd.ts'
 import { find } from './find.ts'
 import { sed } from './sed.ts'
+
+const TEE = flagTable({ harmless: '-aip --append --ignore-interrupts --output-error?' })
 
 /** Programs that make, move, pack and edit files. */
 export const FILES: Rules = {
@@ -37,8 +43,9 @@ export const FILES: Rules = {
     call.secret(target)
   }),
   tee: call => {
-    const files = operandsOf(call.args)
-    for (const arg of files) {
+    const seen = scanFlags(call.args, TEE)
+    judgeFlags(call, seen)
+    for (const arg of seen.operands) {
       if (arg.known && /^\/dev\/(null|std(out|err)|tty|fd\/\d+)$/.test(arg.value)) continue
       call.path(arg, 'write')
       call.say('write.redirect', 'HIGH', `tee writes ${arg.text}; the Write tool does this in the open`, arg)
@@ -54,26 +61,7 @@ export const FILES: Rules = {
   },
   ...named('sed gsed', sed),
   ...named('find gfind', find),
-  ...named('fd fdfind', call => {
-    const place = call.args.findIndex(arg => /^(-x|-X|--exec|--exec-batch|--exec=.*|--exec-batch=.*)$/.test(arg.value))
-    if (place >= 0) call.run(call.args.slice(place + 1).filter(arg => arg.value !== ';'))
-    const operands = operandsOf(place < 0 ? call.args : call.args.slice(0, place), [
-      '-e',
-      '-t',
-      '-d',
-      '-E',
-      '-g',
-      '-j',
-      '-S',
-      '--extension',
-      '--type',
-      '--max-depth',
-      '--exclude',
-      '--changed-within',
-      '--base-directory',
-    ])
-    for (const arg of operands.slice(1)) call.path(arg, 'read')
-  }),
+  ...named('fd fdfind', fd),
   ...named('tar gtar bsdtar', tar),
   ...named('zip 7z 7za 7zr rar', call => {
     const moves = call.args.find(arg =>
@@ -83,18 +71,20 @@ export const FILES: Rules = {
     archive(call)
   }),
   ...named('unzip unrar unar gunzip bunzip2 unxz unzstd uncompress', call => {
-    const lists = call.args.some(arg => /^-[a-z]*[ltpvZ][a-z]*$/.test(arg.value)) && call.name !== 'gunzip'
-    if (!lists) archive(call)
+    const lists = call.args.some(arg => /^-[a-z]*[ltpvZ][a-z]*$/.test(arg.value)) && /^(unzip|unrar)$/.test(call.name)
+    const odd = call.args.find(arg => isFlag(arg) && !/^-[ltpvZ12qCsmhz]+$/.test(arg.value))
+    if (!lists || odd) archive(call)
     const out = findFlag(call.args, ['-d', '-o'], 'dxP')
     if (call.name === 'unzip' && out?.value && /^-d/.test(out.arg.value)) call.path(out.value, 'write')
   }),
   ...named('gzip bzip2 xz zstd lz4 compress brotli pigz', call => {
-    const [only] = call.args
-    if (call.args.some(arg => /^-[a-z]*c|--stdout|^-l$|^-t$|--list|--test/.test(arg.value))) {
+    const prints = call.args.some(arg => /^-[a-z0-9]*[clt]|^--(stdout|to-stdout|list|test)$/.test(arg.value))
+    const known = call.args.every(arg => !isFlag(arg) || PACKER_FLAGS.test(arg.value))
+    if (prints && known) {
       for (const arg of operandsOf(call.args)) call.path(arg, 'read')
       return
     }
-    call.say('file.edit', only ? 'MEDIUM' : 'MEDIUM', `${call.name} replaces files`)
+    call.say('file.edit', 'MEDIUM', `${call.name} replaces files`)
     for (const arg of operandsOf(call.args)) call.secret(arg)
   }),
   ...named('cpio ar pax shar', call => archive(call)),
@@ -120,6 +110,10 @@ export const FILES: Rules = {
       call.say('flag.runs', 'HIGH', `${call.name} runs code`)
   }),
 }
+
+/** With which a packer only prints. */
+const PACKER_FLAGS =
+  /^(-[1-9cdfklntqv]+|--(stdout|to-stdout|decompress|list|test|keep|force|quiet|verbose|fast|best|no-name))$/
 
 function writes(call: Call, places: Arg[], code: string, text: string): undefined {
   call.say(code, 'MEDIUM', `${call.name} ${text}`)

@@ -1,6 +1,18 @@
 import { globFindsSecret, secretPart } from '../../../paths/secret-files.ts'
 import type { Call } from '../../call.ts'
-import { isFlag, made } from '../../words/arg.ts'
+import { type Arg, isFlag, made } from '../../words/arg.ts'
+
+/** Tests, and actions that print. The first list takes the next word. */
+const TAKES_WORD = new Set(
+  `-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -size -mtime -atime -ctime -mmin -amin -cmin
+   -newer -anewer -cnewer -newermt -newerat -newerct -newermm -maxdepth -mindepth -perm -user -group -uid -gid -links -inum -samefile
+   -lname -ilname -fstype -used -printf -context -D -newerBt -Btime -Bmin -depth`.split(/\s+/),
+)
+const PLAIN = new Set(
+  `-not -and -or -a -o -print -print0 -ls -prune -quit -empty -true -false -depth -d -mount -xdev -follow -daystart -noleaf -warn -nowarn
+   -readable -writable -executable -nouser -nogroup -ignore_readdir_race -noignore_readdir_race -L -P -H -O0 -O1 -O2 -O3 -E -X -x -s
+   -nocase -f --`.split(/\s+/),
+)
 
 /** find: LOW, but for the actions that run, delete or write. */
 export function find(call: Call): undefined {
@@ -16,12 +28,18 @@ export function find(call: Call): undefined {
         .slice(place + 1, end < 0 ? undefined : end)
         .map(one => (one.value === '{}' ? made('./{found}', one) : one))
       call.run(inner)
+      if (/dir$/.test(arg.value))
+        call.say('cwd.unknown', 'MEDIUM', `${arg.text} runs it in the folder of each file that is found`, arg)
       if (end < 0) call.say('shell.unreadable', 'HIGH', 'find -exec without an end', arg)
       else place = end
     } else if (arg.value === '-delete') call.say('file.delete', 'HIGH', 'find -delete deletes files', arg)
     else if (/^-(fprint0?|fprintf|fls)$/.test(arg.value))
       call.say('write.flag', 'HIGH', `find ${arg.text} writes a file`, arg)
     else if (arg.value === '-files0-from') call.say('arg.unknown', 'MEDIUM', 'the folders come from a file', arg)
+    else if (TAKES_WORD.has(arg.value) && !(arg.value === '-depth' && !/^[+-]?\d/.test(args[place + 1]?.value ?? '')))
+      place += skipped(call, args[place + 1])
+    else if (isFlag(arg) && arg.known && !PLAIN.has(arg.value))
+      call.say('flag.unknown', 'MEDIUM', `${arg.text} is not a test of find that the policy knows`, arg)
     else if (!arg.known) call.path(arg, 'read')
   }
   const named = args.find(
@@ -36,6 +54,12 @@ export function find(call: Call): undefined {
     if (path === '/' || path === call.scope.home)
       call.say('read.wide', 'MEDIUM', `${arg.text} is the whole machine or home`, arg)
   }
+}
+
+/** The word of a test. One that is known only later may be more than one word. */
+function skipped(call: Call, word: Arg | undefined): 1 {
+  if (word && !word.known) call.path(word, 'read')
+  return 1
 }
 
 function findsSecret(pattern: string): boolean {

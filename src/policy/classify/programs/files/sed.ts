@@ -1,13 +1,22 @@
 import type { Call } from '../../call.ts'
 import { type Arg, isFlag, made } from '../../words/arg.ts'
+import { flagTable } from '../../words/flag-table.ts'
 import { findFlag, operandsOf } from '../../words/flags.ts'
+import { scanFlags } from '../../words/scan-flags.ts'
+import { judgeFlags } from '../common/reader.ts'
 import { judgeScriptFile } from '../common/script-file.ts'
+
+const FLAGS = flagTable({
+  harmless: `-nErsuzb -e: -f: -l: -i? -I? -a --quiet --silent --expression: --file: --line-length: --in-place? --regexp-extended --separate
+    --unbuffered --null-data --zero-terminated --posix --debug --sandbox --follow-symlinks --binary`,
+})
 
 /** sed: LOW as a filter, MEDIUM in place; its own commands `w`, `e`, `r` write, run and read. */
 export function sed(call: Call): undefined {
   const inPlace = call.args.find(
     arg => /^(-[a-zA-Z]*i.*|--in-place.*)$/.test(arg.value) && !/^-[a-zA-Z]*[ef]/.test(arg.value),
   )
+  judgeFlags(call, scanFlags(call.args, FLAGS))
   const file = findFlag(call.args, ['-f', '--file'], 'efls')
   if (file?.value) judgeScriptFile(call, file.value)
   const texts: Arg[] = []

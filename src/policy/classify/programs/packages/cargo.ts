@@ -1,7 +1,12 @@
 import type { Call } from '../../call.ts'
+import { isFlag } from '../../words/arg.ts'
 import { atDoubleDash, operandsOf } from '../../words/flags.ts'
 import { judgeToolWords } from '../common/tool-words.ts'
 import { judgeInstalled } from './package-verbs.ts'
+
+/** Flags with which cargo still only works on the project. */
+const FLAGS =
+  /^(-[vqrhVejinde]+|-[pFjZ].*|-vv|--(release|verbose|quiet|help|version|list|features|all-features|no-default-features|workspace|all|exclude|package|lib|bin|bins|example|examples|test|tests|bench|benches|all-targets|target|profile|jobs|color|message-format|no-run|no-fail-fast|keep-going|doc|no-deps|document-private-items|open|check|frozen|locked|offline|dry-run|edges|invert|depth|prefix|charset|format|duplicates|no-dedupe|prune|dev|build|optional|rename|fix|allow-dirty|allow-staged|allow-no-vcs|broken-code|precise|recursive|aggressive|timings|future-incompat-report|unit-graph|build-plan|ignore-rust-version|format-version|filter-platform|limit|no-verify|explain|success-output|failure-output|test-threads|retries|partition|run-ignored|no-capture|nocapture|status-level|final-status-level|filter-expr|html|json|lcov|summary-only|deny|branch|rev|tag|path|git|no-track|manifest-path|target-dir|lockfile-path|compact|hide-inclusion-graph|exit-code|root-deps-only|direct|ignore|no-optional|default-features|public)(=.*)?)$/
 
 export function cargo(call: Call): undefined {
   const { before, after } = atDoubleDash(call.args)
@@ -56,7 +61,11 @@ export function cargo(call: Call): undefined {
     if (value) judgeToolWords(call, [value])
   }
   for (const arg of after) judgeToolWords(call, [arg])
-  if (verb === undefined) return
+  if (verb === undefined) {
+    const odd = before.find(arg => isFlag(arg) && !FLAGS.test(arg.value))
+    if (odd) call.say('tool.flag', 'MEDIUM', `${odd.text} is not a flag of cargo that the policy knows`, odd)
+    return
+  }
   if (/^(publish|yank|owner|login|logout|release)$/.test(verb.value))
     return call.say('pkg.publish', 'HIGH', `cargo ${verb.value} publishes, or logs in`, verb)
   if (
@@ -71,6 +80,8 @@ export function cargo(call: Call): undefined {
     )
   )
     return call.say('pkg.other', 'MEDIUM', `cargo ${verb.text} is not an everyday command`, verb)
+  const odd = before.find(arg => isFlag(arg) && !FLAGS.test(arg.value) && arg !== other && arg !== elsewhere)
+  if (odd) call.say('tool.flag', 'MEDIUM', `${odd.text} is not a flag of cargo that the policy knows`, odd)
   const opens = before.find(arg => arg.value === '--open')
   if (opens) call.say('open', 'MEDIUM', 'it opens a browser', opens)
   if (/^(add)$/.test(verb.value) && second) judgeInstalled(call, operands.slice(operands.indexOf(second)), [])

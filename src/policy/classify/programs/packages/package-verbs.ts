@@ -21,6 +21,8 @@ export interface Manager {
   valued: string[]
   /** Whether an unknown verb is the name of a script (`yarn lint`). */
   scripts?: boolean
+  /** LOW verbs that run the script of that name, so that flags behind them are the script's (`yarn test --ci`). */
+  scriptVerbs?: RegExp
   /** Verbs that are no scripts and not everyday either. */
   other?: RegExp
 }
@@ -59,7 +61,16 @@ const FAR_SCRIPT =
 
 /** Behind the name of a script the flags are the script's. */
 function ownFlags(before: readonly Arg[], verb: Arg | undefined, line: string, row: Manager): readonly Arg[] {
-  const builtin = row.low.test(line) || row.installs?.test(line) || row.fetches?.test(line) || row.other?.test(line)
+  if (row.scripts && verb !== undefined && row.runs?.test(line)) {
+    // Between `run` and the name of the script they are still the manager's.
+    const script = before.slice(before.indexOf(verb) + 1).findIndex(arg => !isFlag(arg))
+    return script < 0 ? before : before.slice(0, before.indexOf(verb) + 1 + script)
+  }
+  const builtin =
+    (row.low.test(line) && !row.scriptVerbs?.test(line)) ||
+    row.installs?.test(line) ||
+    row.fetches?.test(line) ||
+    row.other?.test(line)
   if (!row.scripts || verb === undefined || builtin) return before
   return before.slice(0, before.indexOf(verb))
 }

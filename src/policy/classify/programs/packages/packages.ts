@@ -5,7 +5,8 @@ import { cargo } from './cargo.ts'
 import { npm } from './node.ts'
 import { npx } from './npx.ts'
 import { manager } from './package-verbs.ts'
-import { pytest, python } from './python.ts'
+import { pytest } from './pytest.ts'
+import { python } from './python.ts'
 
 const RUBY: Rule = verbs({
   ofProject: true,
@@ -31,6 +32,8 @@ const RUBY: Rule = verbs({
     ],
   ],
   otherwise: { risk: 'MEDIUM', code: 'pkg.other', text: 'does something with packages' },
+  known:
+    /^(-[vVqhnojWoDlai]+|--(version|help|verbose|quiet|local|remote|all|no-document|no-doc|jobs|retry|without|with|deployment|frozen|conservative|patch|minor|major|strict|groups|dry-run|pre|prerelease|no-dev|no-interaction|no-ansi|ansi|no-progress|prefer-dist|prefer-source|optimize-autoloader|classmap-authoritative|with-all-dependencies|with-dependencies|no-scripts|no-plugins|ignore-platform-reqs?|tree|direct|outdated|latest|format|locked|dev|fixed|no-suggest|no-update|sort-packages|audit|platform|name-only|path|gemfile-lock|only-explicit|parseable|filter-.*|profile|lock|no-audit|no-security-blocking)(=.*)?)$/,
   flags: [
     [
       /^(--source|-s|--clear-sources|--repository.*|--http-proxy|-P)(=|$)/,
@@ -53,6 +56,7 @@ export const PACKAGES: Rules = {
       runs: /^(run|run-script|exec)( |$)/,
       fetches: /^(dlx|create|init|x)( |$)/,
       scripts: true,
+      scriptVerbs: /^(test|t|tst|start)( |$)/,
       other:
         /^(link|ln|unlink|import|rebuild|rb|deploy|env|setup|patch\S*|store|server|self-update|self|config|c|login|logout|approve-builds|pack|fetch|completion|init|cache|owner|tag|team|version|policies|set|plugin|unplug|global|generate-lock-entry|npm|stage|prune|upgrade|repl|pm|exec|dlx|create)( |$)/,
     }),
@@ -66,6 +70,7 @@ export const PACKAGES: Rules = {
       runs: /^(run|exec|workspaces (foreach|run)( (run|exec))?|workspace \S+( run| exec)?)( |$)/,
       fetches: /^(dlx|create|init|global|link|policies|set|plugin|node|patch.*|unplug)( |$)/,
       scripts: true,
+      scriptVerbs: /^(test|t|tst|start)( |$)/,
       other:
         /^(link|ln|unlink|import|rebuild|rb|deploy|env|setup|patch\S*|store|server|self-update|self|config|c|login|logout|approve-builds|pack|fetch|completion|init|cache|owner|tag|team|version|policies|set|plugin|unplug|global|generate-lock-entry|npm|stage|prune|upgrade|repl|pm|exec|dlx|create)( |$)/,
     }),

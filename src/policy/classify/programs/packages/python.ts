@@ -60,6 +60,7 @@ export function python(call: Call): undefined {
     ),
   )
   if (places) call.say('pkg.elsewhere', 'MEDIUM', `${places.text} installs elsewhere or by force`, places)
+  judgeKnownFlags(call, args)
   if (verb === undefined) return
   const line = operands.map(arg => arg.value).join(' ')
   if (
@@ -130,14 +131,16 @@ function judgePythonPackages(call: Call, packages: readonly Arg[]): undefined {
   }
 }
 
-export function pytest(call: Call): undefined {
-  const odd = call.args.find(
-    arg =>
-      /^(-p|-o|-c|--(override-ini|basetemp|confcutdir|rootdir|config-file|import-mode|pyargs|debug|junit-?xml|result-log|log-file|pastebin|pdb|pdbcls|trace|trace-config|cov-config|html|report-log))(=|$)/.test(
-        arg.value,
-      ) || /^-[pc]./.test(arg.value),
-  )
-  if (odd && !/^-p(no:|no)/.test(odd.value))
-    call.say('pkg.flag', 'MEDIUM', `${odd.text} changes what pytest loads or writes`, odd)
-  judgeToolWords(call, call.args)
+/** Flags of pip and its like that change nothing about where things come from or go. */
+const KNOWN =
+  /^(-[UqvVhyrecGnpd]+|-[rec].*|-[vq]+|--(upgrade|upgrade-strategy|quiet|verbose|version|help|requirement|constraint|editable|no-cache-dir|no-cache|no-input|disable-pip-version-check|no-color|progress-bar|dry-run|outdated|uptodate|format|not-required|local|path|exclude|exclude-editable|all|files|dev|only|with|without|extras|extra|all-extras|all-groups|group|no-dev|no-root|only-group|no-group|sync|locked|frozen|no-sync|refresh|offline|reinstall|require-hashes|only-binary|no-binary|prefer-binary|use-pep517|no-build-isolation|retries|timeout|no-interaction|no-ansi|ansi|tree|latest|top-level|depth|invert|why|package|script|no-install-project|no-editable|resolution|prerelease|python-version|python-platform|universal|output-format|no-header|emit-index-url|generate-hashes|annotation-style|strip-extras|no-annotate|lock|keep-outdated|deploy|ignore-pipfile|dev-only|pypi|json|yes|name|channel|no-update-deps|explicit|revision|export|from-history|verify|wheel|sdist|clean|no-hashes|without-hashes|without-urls|no-progress|active|check|color|no-self|default|bare|no-progress)(=.*)?)$/
+
+function judgeKnownFlags(call: Call, args: readonly Arg[]): undefined {
+  const place = args.findIndex(arg => /^(run|runpip|x|shell)$/.test(arg.value))
+  const inner = place < 0 ? [] : runWords(args, /^(run|runpip|x|shell)$/)
+  for (const arg of args.slice(0, args.length - inner.length)) {
+    if (arg.value === '--') return
+    if (isFlag(arg) && !KNOWN.test(arg.value))
+      call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
+  }
 }

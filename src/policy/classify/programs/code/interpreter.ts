@@ -1,0 +1,91 @@
+import type { Call, Rule } from '../../call.ts'
+import { type Arg, isFlag } from '../../words/arg.ts'
+import { findFlag, operandsOf } from '../../words/flags.ts'
+import { judgeInline } from '../common/inline-code.ts'
+import { judgeScriptFile } from '../common/script-file.ts'
+import { judgeModule } from './python-modules.ts'
+
+interface Language {
+  /** Flags whose value is program text. */
+  inline: string[]
+  /** Flags that load further code. */
+  loads?: string[]
+  /** Flags that take a value. */
+  valued?: string[]
+  /** `-m name` runs a module. */
+  module?: string
+  /** Flags with which nothing runs. */
+  checks?: string[]
+  /** Verbs before the file (`deno run`, `bun run`). */
+  verbs?: RegExp
+}
+
+/** The rule for a program that runs a text in a language of its own: the text, the script or the module is what counts. */
+export function interpreter(language: Language): Rule {
+  return call => {
+    const { args, feed } = call
+    const shorts = [...language.inline, ...(language.loads ?? []), ...(language.valued ?? [])]
+      .filter(flag => flag.length === 2)
+      .map(flag => flag[1])
+      .join('')
+    const loads = language.loads && findFlag(args, language.loads, shorts)
+    if (loads) judgeLoad(call, loads.arg, loads.value)
+    const code = findFlag(args, language.inline, shorts)
+    if (code) judgeFiles(call, code.value, language)
+    if (code)
+      return code.value
+        ? judgeInline(call, code.value)
+        : call.say('code.unknown', 'HIGH', 'the program text is missing')
+    if (language.module) {
+      const module = findFlag(args, [language.module], 'cmWX')
+      if (module) return judgeModule(call, module.value)
+    }
+    if (
+      args.some(arg => /^-[a-zA-Z]*i/.test(arg.value) && !arg.value.startsWith('--')) &&
+      /^(perl|ruby)/.test(call.name)
+    )
+      call.say('write.in-place', 'MEDIUM', `${call.name} -i changes files`)
+    const operands = operandsOf(args, [...language.inline, ...(language.loads ?? []), ...(language.valued ?? [])])
+    const [file] = operands
+    const { checks } = language
+    if (checks?.some(flag => args.some(arg => arg.value === flag))) {
+      for (const arg of args)
+        if (isFlag(arg) && !checks.includes(arg.value))
+          call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday beside a check`, arg)
+      return file ? call.path(file, 'read') : undefined
+    }
+    if (args.some(arg => arg.value === '--test'))
+      return call.say('script.run', 'MEDIUM', 'it runs the tests of the project')
+    if (file && language.verbs?.test(file.value))
+      return call.say('script.run', 'MEDIUM', 'it builds or runs the project')
+    if (file && file.value !== '-' && !/^\/dev\/(stdin|fd\/0)$/.test(file.value)) {
+      for (const arg of args) if (arg !== file) call.secret(arg)
+      if (file.substituted) return call.say('pipe.interpreter', 'HIGH', `${call.name} runs what a command prints`, file)
+      const base = file.value.slice(file.value.lastIndexOf('/') + 1)
+      if (FRAMEWORK.test(base)) call.run([{ ...file, value: base }, ...args.slice(args.indexOf(file) + 1)])
+      return judgeScriptFile(call, file)
+    }
+    if (feed.text) return judgeInline(call, feed.text)
+    if (feed.file) return judgeScriptFile(call, feed.file)
+    if (feed.piped) return call.say('pipe.interpreter', 'HIGH', `bytes of another program reach ${call.name}`)
+    call.say('code.interactive', 'MEDIUM', `${call.name} without a script waits for input`)
+  }
+}
+
+/** Scripts that every project of a framework has, with verbs that are known. */
+const FRAMEWORK = /^(manage\.py|artisan|rails|rake)$/
+
+/** `perl -pe … file` reads files, with `-i` it changes them. */
+function judgeFiles(call: Call, code: Arg | undefined, language: Language): undefined {
+  if (!/^(perl|ruby)/.test(call.name)) return
+  const inPlace = call.args.find(arg => /^-[a-zA-Z0]*i/.test(arg.value) && !arg.value.startsWith('-I'))
+  if (inPlace) call.say('write.in-place', 'MEDIUM', `${inPlace.text} changes files`, inPlace)
+  const files = operandsOf(call.args, [...language.inline, ...(language.loads ?? [])]).filter(arg => arg !== code)
+  for (const arg of files) call.path(arg, inPlace ? 'write' : 'read')
+}
+
+function judgeLoad(call: Call, flag: Arg, value: Arg | undefined): undefined {
+  const inside = value?.known && /^[@\w][\w@/.-]*$/.test(value.value) && !value.value.includes('..')
+  call.say('flag.loads', inside ? 'MEDIUM' : 'HIGH', `${flag.text} loads further code`, flag)
+  if (value) call.secret(value)
+}
