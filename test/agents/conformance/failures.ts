@@ -24,11 +24,49 @@ export function failureCases(adapter: Adapter): void {
     const limit = talk.all('limit').find(event => event.status === 'rejected')
     assert.equal(limit?.window, 'five_hour')
     assert.equal(limit?.resetsAt, resets.getTime())
+    const { message, ...told } = ended.failure?.limit ?? assert.fail('a limit says so')
+    assert.deepEqual(told, { window: 'five_hour', resetsAt: resets.getTime(), source: 'event' })
+    assert.match(message, /limit/)
     assert.deepEqual(talk.all('text'), [], "the agent's own words about the limit are not the model's")
 
     await world.model.restart([{ prompt: 'work', steps: [{ say: 'Unused.' }], later }])
     await talk.session.prompt('go on')
     assert.equal((await talk.turn()).outcome, 'completed')
+  })
+
+  test('a refusal that says no time is a limit without a reset', async t => {
+    const fault: Fault = { kind: 'limit', resets: new Date(Date.now() + 3_600_000).toISOString() }
+    const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ fault }] }])
+    const ended = await (await world.talk('work')).turn()
+    assert.equal(ended.failure?.kind, 'limit')
+    assert.equal(ended.failure?.limit?.resetsAt, undefined)
+    assert.equal(ended.failure?.limit?.source, 'result')
+  })
+
+  test('an agent that reads, prints and says the words of a limit has met none', async t => {
+    const words = "You've hit your 5-hour limit · resets 3am (UTC)"
+    const world = await World.open(
+      t,
+      adapter,
+      [
+        {
+          prompt: 'work',
+          steps: [
+            { say: words, think: words, calls: [{ run: 'cat limit.txt; cat limit.txt >&2; exit 1' }] },
+            { say: words },
+          ],
+        },
+      ],
+      { login: 'subscription', files: { 'limit.txt': `${words}\n{"type":"rate_limit_event"}\n` } },
+    )
+    const talk = await world.talk('work')
+    const ended = await talk.turn()
+    assert.deepEqual([ended.outcome, ended.text, ended.failure], ['completed', words, undefined])
+    assert.deepEqual(
+      talk.all('limit').filter(event => event.status === 'rejected'),
+      [],
+    )
+    assert.match(world.model.told(), /5-hour limit/)
   })
 
   const faults: [Fault['kind'], FailureKind][] = [

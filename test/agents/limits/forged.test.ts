@@ -78,6 +78,21 @@ test('the words of a synthetic message count from when it was written, in the zo
   assert.equal(limit?.resetsAt, Date.parse('2026-11-15T06:00:00Z'))
 })
 
+const REFUSED = { ...LOST, api_error_status: 429, result: 'Request rejected (429)' }
+const UNKNOWN = { source: 'result', message: 'Request rejected (429)' }
+
+test('what was over within the turn, or before it, says nothing of the limit that ends it', () => {
+  const allowed = { ...EVENT, rate_limit_info: { status: 'allowed' } }
+  assert.deepEqual(endOf([synthetic(), said(), REFUSED])?.failure?.limit, UNKNOWN, 'an answer came after it')
+  assert.deepEqual(endOf([EVENT, allowed, REFUSED])?.failure?.limit, UNKNOWN, 'it was allowed again')
+  assert.deepEqual(endOf([EVENT, synthetic(), DONE, IDLE, INIT, REFUSED])?.failure?.limit, UNKNOWN, 'another turn')
+})
+
+test('the details of a synthetic message count as the event that did not come', () => {
+  const limit = endOf([synthetic({ api_error_params: { rate_limit_info: INFO } }), REFUSED])?.failure?.limit
+  assert.deepEqual(limit, { ...UNKNOWN, source: 'event', window: 'five_hour', resetsAt: 1_893_456_000_000 })
+})
+
 test('a reset in milliseconds is read as such', () => {
   const event = { ...EVENT, rate_limit_info: { ...INFO, resetsAt: 1_893_456_000_000 } }
   const limit = endOf([event, synthetic(), { ...LOST, api_error_status: 429 }])?.failure?.limit
