@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { SessionView } from '../../../src/domain/api.ts'
@@ -129,6 +129,23 @@ test('a more urgent task that is added while a session waits for its place comes
     ],
   )
   await viewWhen(world.daemon, front.id, ({ status }) => status === 'completed')
+
+  rmSync(join(world.project, 'go'))
+  await world.start('Do the first job again')
+  await add(world, id, 'the calm one')
+  await add(world, id, 'the other urgent one', { priority: 9 })
+  go(world)
+  await viewWhen(world.daemon, id, ({ status, queue }) => status === 'completed' && queue?.length === 0)
+  assert.deepEqual(
+    bodiesOf(await world.log(id), 'task.finished')
+      .slice(2)
+      .map(({ title, result }) => [title, result]),
+    [
+      ['the calm one', 'Did the calm one.'],
+      ['the other urgent one', 'Did the other urgent one.'],
+    ],
+    'the same holds for one that goes on',
+  )
 })
 
 async function atWork(t: TestContext): Promise<{ world: AgentSessions; id: string }> {

@@ -21,7 +21,7 @@ function when(
 ): string {
   switch (will) {
     case 'now':
-      return `The session goes on with it now. Watch with: pcc attach ${id}`
+      return `The session goes on with it. Watch with: pcc attach ${id}`
     case 'next':
       return 'It runs next, in the same conversation.'
     case 'in_line':
