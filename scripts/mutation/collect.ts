@@ -33,4 +33,5 @@ export async function collectTests(files: readonly URL[]): Promise<Collected[]> 
   return collected
 }
 
-const source = `export const test = globalThis[Symbol.for('${HANDED_OVER.description}')]`
+/** Loaded once and for all files: whoever collects at the time is looked up with each call. */
+const source = `export const test = (...handed) => globalThis[Symbol.for('${HANDED_OVER.description}')](...handed)`

@@ -17,15 +17,25 @@ import {
 } from '@stryker-mutator/api/test-runner'
 import { type Collected, collectTests } from './collect.ts'
 
+/** Test files, and the sources whose mutants they are for: slow ones need not run for all. */
+interface Group {
+  tests: string
+  of: string
+}
+
+interface Known extends Collected {
+  of: string
+}
+
 /** Runs the bodies of the tests again and again in one process, each time with another mutant switched on. */
 export class RepeatingRunner implements TestRunner {
   static inject = tokens(commonTokens.options)
-  readonly #patterns: string[]
+  readonly #groups: Group[]
   readonly #context: InstrumenterContext
-  #tests: Promise<Map<string, Collected>> | undefined
+  #tests: Promise<Map<string, Known>> | undefined
 
   constructor(options: StrykerOptions) {
-    this.#patterns = options['repeating'] as string[]
+    this.#groups = options['repeating'] as Group[]
     const shared = globalThis as { [INSTRUMENTER_CONSTANTS.NAMESPACE]?: InstrumenterContext }
     this.#context = shared[INSTRUMENTER_CONSTANTS.NAMESPACE] ?? {}
     shared[INSTRUMENTER_CONSTANTS.NAMESPACE] = this.#context
@@ -62,10 +72,12 @@ export class RepeatingRunner implements TestRunner {
   }: MutantRunOptions): Promise<MutantRunResult> {
     if (mutantActivation === 'runtime') await this.#load()
     this.#activate(activeMutant.id, hitLimit)
+    const wanted = testFilter && new Set(testFilter)
     let nrOfTests = 0
     try {
       for (const [id, test] of await this.#load()) {
-        if (testFilter && !testFilter.includes(id)) continue
+        if (!activeMutant.fileName.includes(test.of)) continue
+        if (wanted && !wanted.has(id)) continue
         nrOfTests += 1
         const failureMessage = await failureOf(test)
         if (hitLimit !== undefined && (this.#context.hitCount ?? 0) > hitLimit)
@@ -96,16 +108,20 @@ export class RepeatingRunner implements TestRunner {
     this.#context.hitLimit = hitLimit
   }
 
-  #load(): Promise<Map<string, Collected>> {
+  #load(): Promise<Map<string, Known>> {
     this.#tests ??= this.#import()
     return this.#tests
   }
 
-  async #import(): Promise<Map<string, Collected>> {
+  async #import(): Promise<Map<string, Known>> {
     const root = process.cwd()
-    const files = this.#patterns.flatMap(pattern => globSync(pattern, { cwd: root }).sort())
-    const tests = await collectTests([...new Set(files)].map(file => pathToFileURL(resolve(root, file))))
-    return new Map(tests.map(test => [`${test.file.slice(root.length + 1)}: ${test.title}`, test]))
+    const known = new Map<string, Known>()
+    for (const { tests, of } of this.#groups) {
+      const files = globSync(tests, { cwd: root }).sort()
+      for (const test of await collectTests(files.map(file => pathToFileURL(resolve(root, file)))))
+        known.set(`${test.file.slice(root.length + 1)}: ${test.title}`, { ...test, of })
+    }
+    return known
   }
 }
 

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { judgeAddress } from '../../../src/policy/tools/address.ts'
+
+function check(expected: string, addresses: string[]): void {
+  for (const address of addresses) {
+    const { code, risk } = judgeAddress(address)
+    assert.equal(`${risk} ${code}`, expected, address)
+  }
+}
+
+test('a page of the web is MEDIUM', () => {
+  check('MEDIUM net.get', [
+    'https://example.com',
+    'http://example.com/a?b=c',
+    'https://mylocal.example/',
+    'https://110.1.1.1',
+    'https://172.32.0.1',
+    'https://172.15.0.1',
+    'https://local.example.com',
+    'https://xlocalhost.com',
+    'https://11.0.0.1',
+    'https://example.com/10.0.0.1',
+  ])
+})
+
+test('what is no address, or not of the web, is told apart', () => {
+  check('MEDIUM net.address', ['example.com', '', 'https://'])
+  check('HIGH net.odd', [
+    'file:///etc/passwd',
+    'ftp://example.com',
+    'httpsx://example.com',
+    'xhttp://example.com',
+    'data:text/plain,x',
+    'javascript:1',
+  ])
+})
+
+test('an address with a login in it is HIGH, half of one too', () => {
+  check('HIGH net.login', ['https://a:b@example.com', 'https://a@example.com', 'https://:b@example.com'])
+})
+
+test('the place where a machine hands out its credentials is HIGH in every spelling', () => {
+  check('HIGH net.metadata', [
+    'http://169.254.169.254/latest',
+    'http://metadata.google.internal/x',
+    'http://METADATA.google.internal/',
+    'http://100.100.100.200/',
+    'http://[fd00:ec2::254]/',
+    'http://2852039166/',
+  ])
+  check('MEDIUM net.get', ['https://xmetadata.example.com', 'https://1.169.254.1'])
+})
+
+test('what is inside the network is told apart from the web', () => {
+  check('MEDIUM net.inside', [
+    'http://localhost:3000',
+    'http://127.0.0.1',
+    'http://10.1.2.3',
+    'http://192.168.1.1',
+    'http://172.16.0.1',
+    'http://172.20.0.1',
+    'http://172.29.0.1',
+    'http://172.31.0.1',
+    'http://[::1]/',
+    'http://[fe80::1]/',
+    'http://[fc00::1]/',
+    'http://printer.local',
+    'http://a.b.internal',
+    'http://x.LAN',
+    'http://0.0.0.0',
+  ])
+})
+
+test('an address that carries much behind its path is told apart, the path does not count', () => {
+  check('MEDIUM net.get', [
+    `https://e.example/?${'x'.repeat(399)}`,
+    `https://e.example/${'x'.repeat(900)}`,
+    `https://e.example/?${'x'.repeat(198)}#${'y'.repeat(199)}`,
+  ])
+  check('MEDIUM net.long', [
+    `https://e.example/?${'x'.repeat(400)}`,
+    `https://e.example/#${'x'.repeat(400)}`,
+    `https://e.example/?${'x'.repeat(200)}#${'y'.repeat(200)}`,
+  ])
+})
