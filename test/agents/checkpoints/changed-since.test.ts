@@ -78,6 +78,21 @@ test('a file that became a link is changed, and what the link points to is never
   assert.equal(await hashFile(project, '../x'), 'unreadable')
 })
 
+test('a link that was listed is the same as long as it points to the same place, whatever is there', async t => {
+  const project = tempDir(t)
+  const outside = tempDir(t)
+  writeFileSync(join(outside, 'a'), '1')
+  symlinkSync(join(outside, 'a'), join(project, 'link'))
+  const { files } = await modifiedFiles({ project, since: 0, written: [] })
+  const timestamp = await timeAfter(join(outside, 'a'), tempDir(t))
+  const checkpoint = sampleCheckpoint({ project_path: project, modified_files: files, timestamp })
+  writeFileSync(join(outside, 'a'), 'two')
+  assert.deepEqual(await names(checkpoint), [])
+  rmSync(join(project, 'link'))
+  symlinkSync(join(outside, 'b'), join(project, 'link'))
+  assert.deepEqual(await names(checkpoint), ['link changed'])
+})
+
 test('links are not followed by the look through the project, be they loops or ways out', async t => {
   const project = tempDir(t)
   const outside = tempDir(t)

@@ -62,6 +62,11 @@ test('the essentials leave out what the conversation itself remembers, and stay 
   assert.match(prompt, /\n\(69000 more characters are left out\)\n/)
 })
 
+test('every kind of line break in a recorded text begins a new fenced line', () => {
+  const prompt = full({ conversation_summary: 'one\r\ntwo\u2028three\x85four\n\nfive\tsix' })
+  assert.match(prompt, /\nProgress summary:\n\| one\n\| two\n\| three\n\| four\n\| \n\| five\tsix\n\n/)
+})
+
 test('where nothing changed and nothing was left out, nothing is said of it', () => {
   const prompt = full({ completed_subtasks: [] }, [])
   assert.ok(!prompt.includes('meanwhile'))
@@ -133,6 +138,6 @@ test('a cut never falls into the middle of a character', () => {
   for (const pad of ['', 'x']) {
     const prompt = full({ next_action: pad + '😀'.repeat(5_000) })
     assert.ok(prompt.isWellFormed())
-    assert.ok(!prompt.includes('\ufffd'))
+    assert.doesNotMatch(prompt, /\ufffd|\\ud[89ab]/)
   }
 })
