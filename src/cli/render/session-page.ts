@@ -71,7 +71,14 @@ function asks(session: SessionView, terminal: Terminal): string[] {
     terminal.paint('yellow', 'Needs you:'),
     ...session.asks.map(ask => `  ${cut(askLine(ask), terminal.width - 2)}`),
     `  Answer with: pcc attach ${session.id}`,
+    ...session.asks.flatMap(respondWith),
   ]
+}
+
+/** What is parked has a number, by which it is answered from anywhere. */
+function respondWith({ kind, number }: OpenAsk): string[] {
+  if (number === undefined) return []
+  return [`           or: pcc respond ${number} ${kind === 'permission' ? '--approve, or --deny' : '"…"'}`]
 }
 
 function askLine(ask: OpenAsk): string {
