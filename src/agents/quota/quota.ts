@@ -113,7 +113,7 @@ export function openQuota({ store, clock, settings }: QuotaParts): QuotaBook {
 }
 
 /** The settings as the levels take them. */
-export function thresholdsOf(settings: QuotaSettings): Thresholds {
+function thresholdsOf(settings: QuotaSettings): Thresholds {
   return {
     notice: settings.notice_percent,
     warning: settings.warning_percent,
