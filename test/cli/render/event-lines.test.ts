@@ -216,10 +216,35 @@ test('a plan is drawn with what is done, what is worked on and what is left', ()
   ])
 })
 
+test('the steps of a queue are told where there is more than the task the session began with', () => {
+  const created = event('session.created', { name: 'n', project: '/p', task: 'First', agent: 'claude' })
+  const submitted = (task_id: string, title: string, more = {}) =>
+    event('task.submitted', { task_id, title, priority: 0, after: [], state: 'ready', ...more })
+  const moved = { title: 'First', task_id: 't-1', attempt: 1 }
+  const first = [created, submitted('t-1', 'First'), event('task.started', { ...moved, from: 'ready' })]
+  assert.deepEqual(drawn(first), ['[12:00:01] Starting Claude Code session...'], 'one task needs no line of its own')
+  const lines = drawn([
+    ...first,
+    submitted('t-2', 'Second\nline', { priority: 3, after: ['t-1'], state: 'blocked' }),
+    event('task.waiting', { ...moved, from: 'running', reason: 'limit', wakes_at: NOON + 3_600_000 }),
+    event('task.finished', { ...moved, from: 'running', result: 'ok' }),
+    event('task.readied', { ...moved, task_id: 't-2', from: 'blocked' }),
+    event('task.failed', { task_id: 't-2', title: 'x'.repeat(200), from: 'running', attempt: 1, reason: 'no' }),
+  ])
+  assert.deepEqual(lines.slice(1, 4), [
+    '[12:00:01] [TASK] queued: Second … (t-2), after t-1, priority 3',
+    '[12:00:01] [TASK] waits: First (t-1): limit until 13:00',
+    '[12:00:01] [TASK] ✓ done: First (t-1)',
+  ])
+  assert.match(lines[4] ?? '', /^\[12:00:01\] \[TASK\] ✗ failed: x+…$/)
+  assert.ok(widthOf(lines[4] ?? '') <= 80)
+})
+
 test('nothing an agent says, names or prints reaches the terminal as an escape sequence', () => {
   const evil = '\x1b[2J\x1b]0;owned\x07\x9b31mtext\u202e'
   const events: StoredEvent[] = [
     event('session.noted', { text: evil }),
+    event('task.failed', { task_id: evil, title: evil, from: 'running', attempt: 1, reason: evil }),
     event('agent.started', { vendor_id: evil, model: evil, version: evil, resumed: false }),
     event('agent.said', { text: evil, agent_id: evil }),
     event('agent.thought', { text: evil }),
