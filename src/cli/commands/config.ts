@@ -7,7 +7,7 @@ import { settingNamed } from '../../domain/config/setting-names.ts'
 import { settingOf } from '../../domain/config/settings.ts'
 import { settingRow, visible, written } from '../config/rows.ts'
 import { type Context, contextOf } from '../context.ts'
-import { refuseInSession } from '../own-terminal.ts'
+import { refuseInSession } from './decide/own-terminal.ts'
 
 /** `pcc config show | get | set | reset | path`. What only one of them needs is imported there: `get` is called by scripts. */
 export function addConfigCommand(program: Command): void {

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { shellWord } from '../../base/shell-word.ts'
 import type { TrustStatus } from '../../policy/trust.ts'
 import { type Context, contextOf } from '../context.ts'
-import { refuseInSession } from '../own-terminal.ts'
 import { neutral } from '../render/text.ts'
+import { refuseInSession } from './decide/own-terminal.ts'
 
 /** `pcc trust [path]`, `pcc trust status`, `pcc trust revoke`. What they do is imported on use: completion needs only their names. */
 export function addTrustCommand(program: Command): void {

@@ -1,6 +1,6 @@
 import { openClassifier } from '../../policy/classify/classify.ts'
 import { explainTree } from '../../policy/verdict/explain.ts'
-import { openRememberedAnswers } from '../../store/remembered-answers.ts'
+import { openRememberedAnswers } from '../../store/decisions/remembered-answers.ts'
 import type { Context } from '../context.ts'
 import type { Tone } from '../render/paint.ts'
 import { neutral } from '../render/text.ts'

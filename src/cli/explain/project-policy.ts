@@ -6,7 +6,7 @@ import { type LoadedRules, loadRules } from '../../policy/rules/load.ts'
 import { userRulesFile } from '../../policy/rules/places.ts'
 import { trustedFile, trustStatus } from '../../policy/trust.ts'
 import type { DecisionContext } from '../../policy/verdict/decide.ts'
-import type { RememberedAnswers } from '../../store/remembered-answers.ts'
+import type { RememberedAnswers } from '../../store/decisions/remembered-answers.ts'
 
 export interface ProjectPolicy {
   settings: Pick<DecisionContext, 'blocked' | 'autoApproveLow' | 'threshold' | 'unattendedHigh'>

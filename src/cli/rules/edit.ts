@@ -5,8 +5,8 @@ import { findProjectRules, projectRulesFile, userRulesFile } from '../../policy/
 import type { WrittenRule } from '../../policy/rules/rules-file.ts'
 import { patternOf } from '../../policy/verdict/pattern.ts'
 import { type PolicyRule, shownRule } from '../../policy/verdict/rules.ts'
+import { refuseInSession } from '../commands/decide/own-terminal.ts'
 import type { Context } from '../context.ts'
-import { refuseInSession } from '../own-terminal.ts'
 import { neutral } from '../render/text.ts'
 
 interface Where {

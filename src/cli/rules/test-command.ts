@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { openClassifier } from '../../policy/classify/classify.ts'
 import { ruleFor, shownRule } from '../../policy/verdict/rules.ts'
-import { openRememberedAnswers } from '../../store/remembered-answers.ts'
+import { openRememberedAnswers } from '../../store/decisions/remembered-answers.ts'
 import type { Context } from '../context.ts'
 import { judgeCall } from '../explain/judge-call.ts'
 import { projectPolicy } from '../explain/project-policy.ts'

@@ -38,7 +38,7 @@ async function explainBatch(context: Context, text: string | undefined, options:
   const { runBatch } = await import('../../explain/batch.ts')
   const { projectPolicy } = await import('../../explain/project-policy.ts')
   const { places, env } = context
-  const { openRememberedAnswers } = await import('../../../store/remembered-answers.ts')
+  const { openRememberedAnswers } = await import('../../../store/decisions/remembered-answers.ts')
   const project = resolve(options.project)
   using answers = openRememberedAnswers(places.database)
   // A config or rules file that is wrong is told once, at the start; each line then has the verdict that follows from it.

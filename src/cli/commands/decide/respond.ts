@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import { AppError } from '../../../base/errors.ts'
 import { openClient } from '../../client.ts'
 import { contextOf } from '../../context.ts'
-import { refuseInSession } from '../../own-terminal.ts'
 import { answeredLines } from './answered-lines.ts'
+import { refuseInSession } from './own-terminal.ts'
 import type { ShownEscalation } from './pending-lines.ts'
 
 interface RespondOptions {

@@ -5,8 +5,8 @@ import type { AddedTask } from '../../../domain/task.ts'
 import { openClient } from '../../client.ts'
 import { sessionPath } from '../../connection/session-path.ts'
 import { contextOf } from '../../context.ts'
-import { refuseInSession } from '../../own-terminal.ts'
 import { sessionEnvironment } from '../../session-env.ts'
+import { refuseInSession } from '../decide/own-terminal.ts'
 import { addedLines } from './added-lines.ts'
 
 interface AddOptions {

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
-import type { Escalation } from '../domain/escalation.ts'
-import type { EscalationFilter, EscalationRow, Escalations, StoredAnswer } from './store.ts'
-import type { EscalationsTable, Tables } from './tables.ts'
+import type { Escalation } from '../../domain/escalation.ts'
+import type { EscalationFilter, EscalationRow, Escalations, StoredAnswer } from '../store.ts'
+import type { EscalationsTable, Tables } from '../tables.ts'
 
 /** Opens the table. Everything that writes is part of a transaction: a row belongs to the event that tells of it. */
 export function openEscalations(read: Kysely<Tables>): Escalations {

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
-import type { RememberedAnswer } from '../domain/escalation.ts'
-import type { Answers } from './store.ts'
-import type { Tables } from './tables.ts'
-import type { Writer } from './writer.ts'
+import type { RememberedAnswer } from '../../domain/escalation.ts'
+import type { Answers } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import type { Writer } from '../writer.ts'
 
 /** Opens the table. */
 export function openAnswers(read: Kysely<Tables>, writer: Writer): Answers {

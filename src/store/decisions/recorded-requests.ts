@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { Kysely, sql } from 'kysely'
-import type { EventBody } from '../domain/event.ts'
-import { SqliteConnection } from './database/sqlite-connection.ts'
-import { inspectFile } from './database/sqlite-file.ts'
-import { MIGRATIONS } from './migrations/all.ts'
-import type { Tables } from './tables.ts'
+import type { EventBody } from '../../domain/event.ts'
+import { SqliteConnection } from '../database/sqlite-connection.ts'
+import { inspectFile } from '../database/sqlite-file.ts'
+import { MIGRATIONS } from '../migrations/all.ts'
+import type { Tables } from '../tables.ts'
 
 /** A request that was decided, with what is needed to decide it again. */
 export interface RecordedRequest {

@@ -1,5 +1,5 @@
-import { AppError } from '../base/errors.ts'
-import { sessionMarker } from '../base/process/marker.ts'
+import { AppError } from '../../../base/errors.ts'
+import { sessionMarker } from '../../../base/process/marker.ts'
 
 /**
  * Refuses what only a person may decide where it is run inside a session. The policy refuses agents every such `pcc` they

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { Kysely, sql } from 'kysely'
+import { SqliteConnection } from '../database/sqlite-connection.ts'
+import { inspectFile } from '../database/sqlite-file.ts'
+import { MIGRATIONS } from '../migrations/all.ts'
+import type { Answers } from '../store.ts'
+import type { Tables } from '../tables.ts'
 import { findAnswer } from './answers.ts'
-import { SqliteConnection } from './database/sqlite-connection.ts'
-import { inspectFile } from './database/sqlite-file.ts'
-import { MIGRATIONS } from './migrations/all.ts'
-import type { Answers } from './store.ts'
-import type { Tables } from './tables.ts'
 
 export type RememberedAnswers = Pick<Answers, 'find'> & Disposable
 
