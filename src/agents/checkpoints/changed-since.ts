@@ -1,5 +1,5 @@
 import type { Checkpoint, FileChange } from '../../domain/checkpoint.ts'
-import { hashFile } from './files/hash-file.ts'
+import { hashFiles } from './files/hash-file.ts'
 import { type ScanLimits, scanChanged } from './files/scan.ts'
 
 /**
@@ -12,8 +12,12 @@ export async function changedSince(
 ): Promise<FileChange[]> {
   const { project_path: project, modified_files: listed, timestamp } = checkpoint
   const changes: FileChange[] = []
+  const states = await hashFiles(
+    project,
+    listed.map(({ path }) => path),
+  )
   for (const { path, hash } of listed) {
-    const state = await hashFile(project, path)
+    const state = states.get(path) ?? 'unreadable'
     if (state === 'gone') {
       if (hash !== null) changes.push({ path, how: 'deleted' })
     } else if (hash === null) changes.push({ path, how: 'created' })
@@ -21,8 +25,8 @@ export async function changedSince(
   }
   const known = new Set(listed.map(({ path }) => path))
   const { files } = await scanChanged({ project, since: timestamp, limits, signal })
-  for (const { path, createdAt } of files) {
-    if (!known.has(path)) changes.push({ path, how: createdAt >= timestamp ? 'created' : 'changed' })
+  for (const { path, isNew } of files) {
+    if (!known.has(path)) changes.push({ path, how: isNew ? 'created' : 'changed' })
   }
   return changes.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }

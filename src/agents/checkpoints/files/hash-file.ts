@@ -15,6 +15,7 @@ export type FileState = HashedFile | 'gone' | 'unreadable'
 const WHOLE_BYTES = 32 * 1024 * 1024
 const ENDS_BYTES = 1024 * 1024
 const CHUNK_BYTES = 256 * 1024
+const AT_ONCE = 16
 
 /**
  * The state of one file of a project. Nothing is followed out of it: a link is hashed by where it points, and a file below
@@ -41,6 +42,17 @@ export async function hashFile(project: string, path: string): Promise<FileState
     const { code } = thrown as NodeJS.ErrnoException
     return code === 'ENOENT' || code === 'ENOTDIR' ? 'gone' : 'unreadable'
   }
+}
+
+/** The states of many files, some at a time: few enough that large ones do not fill the memory. */
+export async function hashFiles(project: string, paths: string[]): Promise<Map<string, FileState>> {
+  const states = new Map<string, FileState>()
+  for (let at = 0; at < paths.length; at += AT_ONCE) {
+    const some = paths.slice(at, at + AT_ONCE)
+    const found = await Promise.all(some.map(path => hashFile(project, path)))
+    for (const [nth, path] of some.entries()) states.set(path, found[nth] ?? 'unreadable')
+  }
+  return states
 }
 
 function ofLink(target: string): HashedFile {

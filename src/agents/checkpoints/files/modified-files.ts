@@ -1,5 +1,5 @@
 import type { ModifiedFile } from '../../../domain/checkpoint.ts'
-import { hashFile } from './hash-file.ts'
+import { hashFiles } from './hash-file.ts'
 import { type ScanLimits, scanChanged } from './scan.ts'
 
 export interface FindModified {
@@ -20,10 +20,10 @@ export async function modifiedFiles(find: FindModified): Promise<{ files: Modifi
   const scan = await scanChanged(find)
   const newestFirst = scan.files.toSorted((a, b) => b.changedAt - a.changedAt).map(({ path }) => path)
   const paths = [...new Set([...written.toReversed(), ...newestFirst])]
+  const states = await hashFiles(project, paths.slice(0, MAX_FILES))
   const files: ModifiedFile[] = []
   let unreadable = 0
-  for (const path of paths.slice(0, MAX_FILES)) {
-    const state = await hashFile(project, path)
+  for (const [path, state] of states) {
     if (state === 'unreadable') unreadable += 1
     else files.push(state === 'gone' ? { path, hash: null, bytes: 0 } : { path, ...state })
   }
