@@ -106,18 +106,10 @@ export function easesAt(windows: readonly QuotaWindow[], thresholds: Thresholds,
   return resets.length === 0 ? undefined : Math.max(...resets)
 }
 
-/** The level a window has come to with this report and had not before it; undefined where there is nothing new to warn of. */
-export function newLevel(
-  before: QuotaWindow | undefined,
-  after: QuotaWindow,
-  thresholds: Thresholds,
-): QuotaLevel | undefined {
-  const level = levelAt(after.utilization, thresholds)
-  const earlier = before && isCurrent(before, after.at) ? levelAt(before.utilization, thresholds) : 'ok'
-  return LEVELS.indexOf(level) > LEVELS.indexOf(earlier) ? level : undefined
+/** Whether one level is nearer the wall than another. */
+export function isHigher(level: QuotaLevel, than: QuotaLevel): boolean {
+  return QuotaLevel.options.indexOf(level) > QuotaLevel.options.indexOf(than)
 }
-
-const LEVELS = QuotaLevel.options
 
 type LimitEvent = Extract<SessionEvent, { kind: 'limit' }>
 

@@ -3,6 +3,7 @@ import { AppError } from '../../base/errors.ts'
 import type { SessionView } from '../../domain/api.ts'
 import type { QuotaView } from '../../domain/quota.ts'
 import { openClient } from '../client.ts'
+import { refuseInSession } from '../commands/decide/own-terminal.ts'
 import { sessionPath } from '../connection/session-path.ts'
 import { contextOf } from '../context.ts'
 import { firstLine } from '../render/text.ts'
@@ -44,6 +45,7 @@ function addSwitch(quota: Command, name: 'hold' | 'release', description: string
         throw new AppError('usage', { problem: 'give a session or --account, not both', command: `quota ${name}` })
       }
       const { places, json, out, ...context } = await contextOf(command)
+      refuseInSession(context.env, `quota ${name}`)
       const client = await openClient(places, context)
       const held = name === 'hold'
       if (ref !== 'all') {
