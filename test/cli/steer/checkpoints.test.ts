@@ -90,7 +90,7 @@ test('a checkpoint, a session or a word that is not known is an error that says 
   assert.equal((await pcc.run(['checkpoints', 'nobody'])).code, 2)
   const word = await pcc.run(['checkpoints', 'auth', 'shwo'])
   assert.equal(word.code, 2)
-  assert.match(word.stderr, /"shwo" is not "show"/)
+  assert.match(word.stderr, /shwo(.|\n)*show/)
 })
 
 test('whatever a checkpoint holds, the page keeps to its width and prints no control characters', () => {

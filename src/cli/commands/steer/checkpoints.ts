@@ -1,5 +1,4 @@
-import type { Command } from 'commander'
-import { AppError } from '../../../base/errors.ts'
+import { Argument, type Command } from 'commander'
 import type { SessionView } from '../../../domain/api.ts'
 import type { CheckpointLine, CheckpointView } from '../../../domain/checkpoint.ts'
 import { openClient } from '../../client.ts'
@@ -13,14 +12,13 @@ export function addCheckpointsCommand(program: Command): void {
     .command('checkpoints')
     .description('List the checkpoints of a session, or show one with what the agent would be told.')
     .argument('<session>', 'id, unique beginning of an id, or name')
-    .argument('[show]', '"show": one of them instead of the list')
+    .addArgument(new Argument('[action]', 'one of them instead of the list').choices(['show']))
     .argument('[checkpoint]', 'its id or a unique beginning of it; the newest good one when absent')
     .option('--json', 'print JSON')
     .action(async (ref: string, action: string | undefined, id: string | undefined, _: unknown, command: Command) => {
-      if (action !== undefined && action !== 'show') throw new AppError('usage', notShow(ref, action))
       const { places, json, out, terminal, ...context } = await contextOf(command)
       const client = await openClient(places, context)
-      const path = `${await sessionPath(ref)}`
+      const path = await sessionPath(ref)
       if (action === 'show') {
         const one = `${path}/checkpoints/${encodeURIComponent(id ?? 'latest')}`
         const view = await client.request<CheckpointView>('GET', one)
@@ -32,8 +30,4 @@ export function addCheckpointsCommand(program: Command): void {
       const session = await client.request<SessionView>('GET', path)
       checkpointTable(reply.checkpoints, { session: session.id, terminal }).forEach(out)
     })
-}
-
-function notShow(ref: string, action: string): { problem: string; command: string } {
-  return { problem: `"${action}" is not "show": pcc checkpoints ${ref} show ${action}`, command: 'checkpoints' }
 }
