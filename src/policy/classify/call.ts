@@ -3,6 +3,7 @@ import type { Access } from '../paths/judge-path.ts'
 import type { Fence } from '../paths/place.ts'
 import type { Arg } from './words/arg.ts'
 import type { Scope } from './words/scope.ts'
+import type { Upstream } from './words/upstream.ts'
 
 /** What a program is fed on standard input, if that is not the agent's own. */
 export interface Feed {
@@ -11,6 +12,8 @@ export interface Feed {
   /** The text of a here-document or here-string, or the file of `<`. */
   text?: Arg
   file?: Arg
+  /** What stands before it in the pipe, the first first. */
+  upstream?: readonly Upstream[]
 }
 
 /** A program about to run: who, with what, fed how. Rules look at it and say what they see. */
@@ -22,6 +25,8 @@ export interface Call {
   feed: Feed
   scope: Scope
   fence: Fence
+  /** The shell itself looks for it, so that a function of that name counts. */
+  direct: boolean
   /** Adds a reason; `at` is the word it is about, the program's own when left out. */
   say(code: string, risk: Risk, text: string, at?: Arg): undefined
   /** Judges a word as a path; a hole is unknown. Says nothing for a LOW one. */

@@ -15,18 +15,19 @@ export function judgeCall(call: Call): undefined {
   if (named.is === 'unknown') return call.say('name.unknown', 'HIGH', `it is not known before it runs ${named.why}`)
   call.name = named.name
   if (named.is !== 'program') judgePlace(call, named.is === 'foreign-file')
-  else if (call.scope.functions.has(named.name)) return
+  const rule = ruleFor(named.name)
+  // A function may be undefined again, be passed over by a wrapper or never come to be: it hides no program with a rule.
+  if (named.is === 'program' && rule === undefined && call.direct && call.scope.functions.has(named.name)) return
   const odd = ODD_NAME.exec(named.name)
   if (odd) call.say('name.odd', 'HIGH', `the name of the program holds ${JSON.stringify(odd[0])}`)
   for (const arg of call.args) judgeLetters(call, arg)
   for (const arg of call.args) judgeArithmetic(call, arg)
-  if (onlyAsksForHelp(call)) return
+  if (rule !== undefined && onlyAsksForHelp(call)) return
   const brace = call.args.find(arg => arg.text === '{' || arg.text === '}')
   if (brace && named.name !== 'find')
     call.say('shell.odd', 'MEDIUM', `${brace.text} stands where it means nothing`, brace)
   const qualifier = call.args.find(arg => arg.glob && /[*?)]\([^)]*(['":]|^\+)/.test(arg.text))
   if (qualifier) call.say('shell.odd', 'MEDIUM', `${qualifier.text} runs a command in some shells`, qualifier)
-  const rule = ruleFor(named.name)
   if (rule) rule(call)
   else judgeUnknown(call, named.is === 'program')
 }

@@ -1,18 +1,19 @@
-import type { Piece } from '../../domain/assessment.ts'
-import { type Fence, placeOf } from '../paths/place.ts'
+import type { Piece, Reason, Span } from '../../domain/assessment.ts'
+import type { Fence } from '../paths/place.ts'
 import { parseShell, unread } from '../shell/parse.ts'
 import { mayBeSlow } from '../shell/precheck.ts'
 import type { Node, Reading, Redirect, Script, Word } from '../shell/tree.ts'
-import type { Call, Feed } from './call.ts'
+import type { Feed } from './call.ts'
 import { judgeAssignment } from './effects/environment.ts'
-import { judgeFile, judgeSecret } from './effects/judge-file.ts'
 import { judgeRedirect } from './effects/redirects.ts'
 import { callsItselfApart } from './fork-bomb.ts'
+import { callOf } from './hands.ts'
 import { judgeCall, runsWhenEvaluated } from './judge-call.ts'
 import { add, child, childOf, point } from './pieces.ts'
-import { type Arg, HOLE } from './words/arg.ts'
+import type { Arg } from './words/arg.ts'
 import { expandWord, expandWords } from './words/expand.ts'
 import { childScope, noteSetters, type Scope } from './words/scope.ts'
+import { type Upstream, upstreamOf } from './words/upstream.ts'
 import { bind, textOf } from './words/values.ts'
 
 /** Wrappers in wrappers, scripts in scripts: nobody writes more, and whoever does hides something. */
@@ -70,9 +71,12 @@ export class Walk {
       case 'pipeline': {
         const piece = child(spot.piece, node, this.#source.slice(node.at[0], node.at[1]))
         piece.piped = true
+        const before: Upstream[] = []
         for (const [place, part] of node.parts.entries()) {
-          const feed = place === 0 ? spot.feed : { piped: true }
-          this.#node(part, { ...spot, piece, feed, scope: childScope(spot.scope) })
+          const feed = place === 0 ? spot.feed : { piped: true, upstream: [...before] }
+          const scope = childScope(spot.scope)
+          this.#node(part, { ...spot, piece, feed, scope })
+          before.push(upstreamOf(part, scope))
         }
         return
       }
@@ -100,8 +104,11 @@ export class Walk {
   #loop(node: Extract<Node, { is: 'loop' }>, spot: Spot): undefined {
     this.#words(node.words ?? [], spot)
     const { scope } = spot
+    const at = node.at
+    judgeAssignment({ name: node.name, value: undefined, at, alone: true }, reason => add(spot.piece, reason))
     const values = node.words === undefined ? undefined : expandWords(node.words, scope)
     const followable = values?.every(one => one.known && one.secret === undefined) && !scope.unknown.has(node.name)
+    if (values?.some(one => one.secret !== undefined)) scope.secrets.add(node.name)
     if (!values || !followable || values.length > MAX_ROUNDS) {
       scope.unknown.add(node.name)
       return this.#nodes(node.body, spot)
@@ -138,6 +145,10 @@ export class Walk {
     for (const bit of word.bits) {
       if (bit.is === 'substitution') this.#substitution(bit.script, word, spot)
       else if (bit.is === 'variable' || bit.is === 'brace' || bit.is === 'arithmetic') this.#words(bit.inner, spot)
+      if (bit.is === 'variable' && bit.sets)
+        judgeAssignment({ name: bit.name, value: undefined, at: word.at, alone: true }, reason =>
+          add(spot.piece, reason),
+        )
     }
   }
 
@@ -162,6 +173,13 @@ export class Walk {
         { redirect: one, targets: target ?? [] },
         { ...spot, fence: this.#fence, add: reason => add(spot.piece, reason) },
       )
+      if (body?.secret !== undefined)
+        add(spot.piece, {
+          code: 'secret.variable',
+          risk: 'HIGH',
+          text: `${body.secret} looks like a secret`,
+          at: body.at,
+        })
       if (body) feed = { piped: false, text: body }
       else if (one.op === '<' && target?.[0]) feed = { piped: false, file: target[0] }
     }
@@ -179,18 +197,26 @@ export class Walk {
         text: `more than ${MAX_COMMANDS} commands`,
         at: node.at,
       })
-    for (const one of node.assigns) {
-      if (one.value) this.#bits(one.value, spot)
-      this.#words(one.inner, spot)
-      const value = one.value && textOf(one.value, spot.scope)
-      const alone = node.words.length === 0
-      judgeAssignment({ name: one.name, value, at: one.at, alone }, reason => add(piece, reason))
-      if (alone) bind(one.name, one.append ? undefined : value, spot.scope)
-    }
+    this.#assigns(node, spot)
     this.#words(node.words, spot)
     const feed = this.#redirects(node.redirects, spot)
     const args = expandWords(node.words, spot.scope)
     if (args.length > 0) this.#run(args, { ...spot, feed })
+  }
+
+  #assigns(node: Extract<Node, { is: 'command' }>, spot: Spot): undefined {
+    const alone = node.words.length === 0
+    for (const one of node.assigns) {
+      if (one.value) this.#bits(one.value, spot)
+      this.#words(one.inner, spot)
+      const value = one.value && textOf(one.value, spot.scope)
+      // `IFS= read -r line` splits that line and nothing else.
+      const ofRead = one.name === 'IFS' && node.words[0]?.text === 'read'
+      if (!ofRead) judgeAssignment({ name: one.name, value, at: one.at, alone }, reason => add(spot.piece, reason))
+      if (alone) bind(one.name, one.append ? undefined : value, spot.scope)
+      const words = value ? [value] : expandWords(one.inner, spot.scope)
+      if (alone && words.some(word => word.secret !== undefined)) spot.scope.secrets.add(one.name)
+    }
   }
 
   /** Judges expanded words as a command; wrappers come back here with what they run. */
@@ -205,49 +231,15 @@ export class Walk {
       judgeAssignment({ name: set[1] ?? '', value, at: head.at, alone: false }, reason => add(spot.piece, reason))
       return this.#run(rest, { ...spot, depth: spot.depth + 1 })
     }
-    if (spot.depth > MAX_DEPTH)
-      return add(spot.piece, {
-        code: 'wrapper.deep',
-        risk: 'HIGH',
-        text: `commands in commands, more than ${MAX_DEPTH} deep`,
-        at: head.at,
-      })
+    if (spot.depth > MAX_DEPTH) return add(spot.piece, tooDeep(head.at))
     spot.piece.argv = args.map(arg => arg.value)
-    const call: Call = {
-      name: '',
-      head,
-      args: rest,
-      feed: spot.feed,
-      scope: spot.scope,
+    const call = callOf(args, {
+      ...spot,
       fence: this.#fence,
-      say: (code, risk, text, at = head) => add(spot.piece, { code, risk, text, at: at.at }),
-      path: (arg, access) =>
-        judgeFile(arg, access, { scope: spot.scope, fence: this.#fence, add: reason => add(spot.piece, reason) }),
-      secret: arg =>
-        judgeSecret(arg, { scope: spot.scope, fence: this.#fence, add: reason => add(spot.piece, reason) }),
-      set: (name, value, at) => {
-        judgeAssignment({ name, value, at: at.at, alone: true }, reason => add(spot.piece, reason))
-        bind(name, value, spot.scope)
-      },
-      move: path => {
-        const place = placeOf(path, spot.scope.cwd ?? this.#fence.boundary, this.#fence)
-        spot.scope.cwd = place.where === 'strange' ? undefined : place.path
-        if (place.where !== 'inside')
-          add(spot.piece, { code: 'cwd.outside', risk: 'MEDIUM', text: `${path} is outside the project`, at: head.at })
-      },
-      run: inner => {
-        const first = inner[0]
-        if (first === undefined) return
-        const piece = childOf(spot.piece, {
-          text: inner.map(one => one.value.replaceAll(HOLE, '…')).join(' '),
-          at: first.at,
-        })
-        piece.derived = true
-        this.#run(inner, { ...spot, piece, depth: spot.depth + 1 })
-      },
+      run: (inner, piece) => this.#run(inner, { ...spot, piece, depth: spot.depth + 1 }),
       shell: script => this.#nested(script, spot),
-    }
-    judgeCall(call)
+    })
+    if (call) judgeCall(call)
   }
 
   /** A text that a shell will read: read it now, unless part of it is known only later. */
@@ -260,13 +252,7 @@ export class Walk {
         text: 'a shell reads a text that is known only when it runs',
         at,
       })
-    if (spot.depth >= MAX_DEPTH)
-      return add(spot.piece, {
-        code: 'wrapper.deep',
-        risk: 'HIGH',
-        text: `commands in commands, more than ${MAX_DEPTH} deep`,
-        at,
-      })
+    if (spot.depth >= MAX_DEPTH) return add(spot.piece, tooDeep(at))
     const reading = mayBeSlow(value) ? unread(value, 'a text for a nested shell is too long') : parseShell(value)
     const piece = childOf(spot.piece, { text: value, at })
     piece.derived = true
@@ -275,4 +261,8 @@ export class Walk {
     // Offsets of a nested text mean that text: what is said about it points at the word that holds it.
     point(piece, at)
   }
+}
+
+function tooDeep(at: Span): Reason {
+  return { code: 'wrapper.deep', risk: 'HIGH', text: `commands in commands, more than ${MAX_DEPTH} deep`, at }
 }

@@ -10,7 +10,17 @@ export type Bit =
   /** `{a,b}` with nothing in it that expands further; `undefined` value when something does. */
   | { is: 'brace'; value: string | undefined; inner: Word[] }
   /** `plain` is `$x` or `${x}`; anything that computes (`${x:-y}`, `${!x}`, `${x[1]}`) is not. */
-  | { is: 'variable'; name: string; plain: boolean; quoted: boolean; inner: Word[] }
+  | {
+      is: 'variable'
+      name: string
+      plain: boolean
+      quoted: boolean
+      inner: Word[]
+      /** `${!x}`: which variable is shown is known only when it runs. */
+      indirect?: boolean
+      /** `${x:=y}` sets x. */
+      sets?: boolean
+    }
   | { is: 'substitution'; how: '$(' | '<(' | '>('; script: Script }
   | { is: 'arithmetic'; inner: Word[] }
 

@@ -54,6 +54,17 @@ export function judgeFile(arg: Arg, access: Access, { scope, fence, add }: Where
     arg.glob && found.risk === 'LOW' ? judgePath(arg.value, 'read', { cwd: scope.cwd ?? fence.boundary, fence }) : found
   const worse = tail.risk === 'HIGH' ? tail : found
   if (worse.risk !== 'LOW') add({ ...worse, at })
+  if (worse.risk !== 'HIGH') judgeElsewhere(arg, access, { scope, fence, add })
+}
+
+/** The same word in the other folders that the command may be in: only what it must never be counts there. */
+function judgeElsewhere(arg: Arg, access: Access, { scope, fence, add }: Where): undefined {
+  if (arg.value.startsWith('/') || scope.folders.size < 2) return
+  for (const cwd of scope.folders) {
+    if (cwd === scope.cwd) continue
+    const found = judgePath(arg.value, access, { cwd, fence })
+    if (found.risk === 'HIGH' && !/^path\.(outside|strange)$/.test(found.code)) return add({ ...found, at: arg.at })
+  }
 }
 
 /** A word that may or may not be a path: says something only if it is that of a secret. */

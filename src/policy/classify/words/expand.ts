@@ -1,6 +1,7 @@
 import type { Word } from '../../shell/tree.ts'
 import { type Arg, HOLE } from './arg.ts'
 import { expandBraces } from './braces.ts'
+import { printedBy } from './printed.ts'
 import type { Scope } from './scope.ts'
 import { isSecretVariable } from './secret-variables.ts'
 
@@ -54,7 +55,7 @@ class Expansion {
           break
         case 'substitution':
           this.#substituted = true
-          this.#add(HOLE, true)
+          this.#add(printedBy(bit, this.#scope) ?? HOLE, true)
           break
         case 'arithmetic':
           this.#add(HOLE, true)
@@ -97,10 +98,11 @@ class Expansion {
     this.#open = true
   }
 
-  #variable(bit: { name: string; plain: boolean; quoted: boolean }): undefined {
+  #variable(bit: { name: string; plain: boolean; quoted: boolean; indirect?: boolean }): undefined {
     const known = bit.plain ? this.#valueOf(bit.name) : undefined
     if (known === undefined) {
-      if (isSecretVariable(bit.name)) this.#secret = bit.name
+      if (bit.indirect) this.#secret = `what ${bit.name} names`
+      else if (isSecretVariable(bit.name) || this.#scope.secrets.has(bit.name)) this.#secret = bit.name
       return this.#add(HOLE, true)
     }
     if (known.glob) this.#glob = true

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Node, Script, Word } from '../../shell/tree.ts'
 
 /** What is known about variables, functions and the current directory at one point of a script. */
@@ -10,13 +11,26 @@ export interface Scope {
   /** Names that are set more than once, by a program, or to something unknown. */
   unknown: Set<string>
   functions: Set<string>
+  /** Names that hold the value of a variable with a secret. */
+  secrets: Set<string>
+  /** Folders in which a command may find itself: a `cd` may fail, not happen, or happen in another round. */
+  folders: Set<string>
   /** Something was run that may have set anything (`source`, `declare -n`). */
   tainted: boolean
 }
 
 /** The start of a command. */
 export function newScope(cwd: string, home: string): Scope {
-  return { home, cwd, values: new Map(), unknown: new Set(), functions: new Set(), tainted: false }
+  return {
+    home,
+    cwd,
+    values: new Map(),
+    unknown: new Set(),
+    functions: new Set(),
+    secrets: new Set(),
+    folders: new Set([cwd]),
+    tainted: false,
+  }
 }
 
 /** A scope for what runs in a process of its own: it sees all and changes nothing outside. */
@@ -26,7 +40,16 @@ export function childScope(scope: Scope): Scope {
     values: new Map(scope.values),
     unknown: new Set(scope.unknown),
     functions: new Set(scope.functions),
+    secrets: new Set(scope.secrets),
   }
+}
+
+/** More folders than anybody visits in one command. */
+const MAX_FOLDERS = 16
+
+/** Remembers a folder that the command has been in. */
+export function noteFolder(scope: Scope, folder: string): undefined {
+  if (scope.folders.size < MAX_FOLDERS) scope.folders.add(folder)
 }
 
 const SETTERS = new Set([
@@ -81,7 +104,7 @@ export function noteSetters(script: Script, scope: Scope): undefined {
           one.inner.forEach(word)
         }
         node.words.forEach(word)
-        if (SETTERS.has(textOf(node.words[0]))) noteNames(node.words.slice(1), set, scope)
+        noteCommand(node.words, set, scope)
         for (const one of node.redirects) {
           if (one.target) word(one.target)
           if (one.body) word(one.body)
@@ -104,10 +127,22 @@ export function noteSetters(script: Script, scope: Scope): undefined {
   nodes(script.body)
 }
 
+function noteCommand(words: Word[], set: (name: string, how: string) => void, scope: Scope): undefined {
+  const start = words.findIndex(one => !/^(command|builtin)$/.test(textOf(one)))
+  const [head, ...rest] = start < 0 ? [] : words.slice(start)
+  const name = textOf(head)
+  if (SETTERS.has(name)) noteNames(rest, set, scope)
+  // Where a `cd` leads is noted beforehand: a function or a loop may come to a line with it done.
+  if ((name === 'cd' || name === 'pushd') && rest[0] && scope.cwd !== undefined) {
+    const target = textOf(rest.find(one => !one.text.startsWith('-')))
+    if (target !== '' && !target.startsWith('~')) noteFolder(scope, resolve(scope.cwd, target))
+  }
+}
+
 /** `export A=1` sets A to what stands there; `read A` and the like set it to anything. */
 function noteNames(words: Word[], set: (name: string, how: string) => void, scope: Scope): undefined {
   for (const one of words) {
-    const [, name, equals] = /^([A-Za-z_]\w*)(=)?/.exec(one.text) ?? []
+    const [, name, equals] = /^(?:-[a-zA-Z]*v)?([A-Za-z_]\w*)(=)?/.exec(one.text) ?? []
     if (name === undefined) continue
     if (equals) set(name, `${one.at[0]}:${one.at[1]}`)
     else scope.unknown.add(name)

@@ -7,7 +7,8 @@ import type { Scope } from './scope.ts'
 export function bind(name: string, value: Arg | undefined, scope: Scope): undefined {
   // Words are split elsewhere from here on: nothing unquoted can be told any more.
   if (name === 'IFS') scope.tainted = true
-  if (value === undefined || !value.known || scope.unknown.has(name)) scope.unknown.add(name)
+  if (value?.secret !== undefined) scope.secrets.add(name)
+  if (value === undefined || !value.known || scope.unknown.has(name) || OWN.test(name)) scope.unknown.add(name)
   else scope.values.set(name, { value: value.value, glob: value.glob })
 }
 
@@ -27,3 +28,7 @@ export function textOf(word: Word, scope: Scope): Arg {
 function quote(bit: Word['bits'][number]): Word['bits'][number] {
   return bit.is === 'variable' ? { ...bit, quoted: true } : bit
 }
+
+/** Variables that the shell itself sets, whatever they were set to. */
+const OWN =
+  /^(_|PWD|OLDPWD|REPLY|MAPFILE|OPTARG|OPTIND|RANDOM|SRANDOM|SECONDS|LINENO|EPOCH\w+|BASH\w*|COPROC|DIRSTACK|FUNCNAME|PIPESTATUS|PPID|UID|EUID|SHLVL|HOSTNAME|COLUMNS|LINES)$/

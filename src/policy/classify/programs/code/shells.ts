@@ -1,5 +1,5 @@
 import type { Call, Rules } from '../../call.ts'
-import { isFlag } from '../../words/arg.ts'
+import { type Arg, HOLE, isFlag, made } from '../../words/arg.ts'
 import { findFlag, operandsOf } from '../../words/flags.ts'
 import { named } from '../common/build.ts'
 import { judgeScriptFile } from '../common/script-file.ts'
@@ -47,7 +47,9 @@ export const SHELLS: Rules = {
     if (call.args.length === 0 || call.args.every(arg => /^-[pxfF]+$/.test(arg.value)))
       call.say('env.print', 'MEDIUM', 'it shows every variable')
   }),
+  ...named('read getopts let wait unset printf', setsNames),
   ...named('mapfile readarray', call => {
+    setsNames(call)
     const runs = findFlag(call.args, ['-C'], 'CcdnOsu')
     if (runs?.value) {
       call.say('shell.nested', 'MEDIUM', `${runs.arg.text} runs a command for every few lines`, runs.arg)
@@ -59,6 +61,36 @@ export const SHELLS: Rules = {
       call.say('shell.extend', 'MEDIUM', 'it changes how the shell reads')
   },
   setopt: call => call.say('shell.extend', 'MEDIUM', 'it changes how the shell reads'),
+}
+
+/** Flags of the builtins that set variables whose next word is no name. */
+const VALUED: Record<string, string[]> = {
+  read: ['-d', '-i', '-n', '-N', '-p', '-t', '-u'],
+  mapfile: ['-C', '-c', '-d', '-n', '-O', '-s', '-u'],
+  readarray: ['-C', '-c', '-d', '-n', '-O', '-s', '-u'],
+}
+
+/** Builtins that give variables a value which is known only when they run. */
+function setsNames(call: Call): undefined {
+  const named = /^(printf|wait)$/.test(call.name)
+    ? namedBy(call, call.name === 'printf' ? 'v' : 'p')
+    : operandsOf(call.args, VALUED[call.name] ?? []).slice(call.name === 'getopts' ? 1 : 0)
+  const joined = call.args
+    .filter(arg => /^-[a-z]*a./.test(arg.value))
+    .map(arg => made(arg.value.replace(/^-[a-z]*a/, ''), arg))
+  for (const arg of [...named, ...joined]) {
+    const name = /^([A-Za-z_]\w*)/.exec(arg.value)?.[1]
+    if (name !== undefined) call.set(name, { ...arg, value: HOLE, known: false }, arg)
+  }
+}
+
+/** `printf -v name` and `printf -vname`. */
+function namedBy(call: Call, letter: string): Arg[] {
+  const place = call.args.findIndex(arg => arg.value.startsWith(`-${letter}`))
+  const flag = call.args[place]
+  if (flag === undefined) return []
+  const next = flag.value.length > 2 ? made(flag.value.slice(2), flag) : call.args[place + 1]
+  return next ? [next] : []
 }
 
 /** `cd "$(git rev-parse --show-toplevel)"` is the usual way to the top of the project. */
