@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Assessment } from '../../src/domain/assessment.ts'
+import type { Request } from '../../src/domain/session.ts'
+import type { Decision } from '../../src/policy/verdict/decide.ts'
+import { callDigest } from '../../src/supervisor/asks/call-digest.ts'
+import { givenAnswer } from '../../src/supervisor/asks/given-answer.ts'
+import { answerTo, parkPermission } from '../../src/supervisor/asks/parked-permission.ts'
+import { aRun } from './a-run.ts'
+
+const REQUEST: Request = { callId: 'c-1', tool: 'Bash', input: { command: 'rm x', description: 'Remove' }, cwd: '/p' }
+const REASON = { code: 'file.delete', risk: 'HIGH', text: 'rm deletes' } as const
+const ASSESSMENT: Assessment = { risk: 'HIGH', reasons: [REASON], pieces: [], normalised: 'Bash rm x' }
+const DECISION: Decision = { verdict: 'ask', risk: 'HIGH', reason: 'rm deletes', confidence: 0, by: 'policy' }
+const JUDGED = { assessment: ASSESSMENT, decision: DECISION }
+
+test('a call is put off with the row by which a person hears of it, without its input in what the session keeps', () => {
+  const run = aRun()
+  const park = parkPermission({ request: REQUEST, ...JUDGED }, run)
+  assert.equal(park?.reason, 'HIGH risk: rm deletes; it waits for a person')
+  const waiting = run.parking.get('c-1')
+  assert.ok(waiting && 'digest' in waiting.parked)
+  assert.deepEqual([waiting.parked.tool, waiting.parked.target, waiting.parked.risk], ['Bash', 'rm x', 'HIGH'])
+  assert.equal('input' in waiting.parked, false)
+  const { state, kind, task, input, normalised, reasons } = waiting.escalation
+  assert.deepEqual([state, kind, task, input, normalised], ['open', 'permission', 't', REQUEST.input, 'Bash rm x'])
+  assert.deepEqual(reasons, [REASON])
+})
+
+test('a call of a subagent, or one too long to be shown whole, is not put off', () => {
+  const run = aRun()
+  assert.equal(parkPermission({ request: { ...REQUEST, agentId: 'a-1' }, ...JUDGED }, run), undefined)
+  const long = { ...REQUEST, input: { command: 'rm x', description: 'y'.repeat(4_000) } }
+  assert.equal(parkPermission({ request: long, ...JUDGED }, run), undefined)
+  assert.equal(run.parking.size, 0)
+})
+
+test('a yes is for the very call with its very input, whatever the order of its fields, and is used once', () => {
+  const run = approved()
+  assert.equal(answerTo({ ...REQUEST, callId: 'c-2' }, JUDGED, run), undefined, 'another call')
+  const reordered = { ...REQUEST, input: { description: 'Remove', command: 'rm x' } }
+  const { verdict, by, reason } = answerTo(reordered, JUDGED, run) ?? {}
+  assert.deepEqual([verdict, by, reason], ['allow', 'ann', 'approved by a person'])
+  assert.equal(answerTo(REQUEST, JUDGED, run), undefined)
+})
+
+test('a call that came back with another input or as another tool is refused, in the name of nobody', () => {
+  for (const request of [
+    { ...REQUEST, input: { ...REQUEST.input, command: 'rm y' } },
+    { ...REQUEST, input: { ...REQUEST.input, run_in_background: true } },
+    { ...REQUEST, tool: 'Monitor' },
+  ]) {
+    const { verdict, by } = answerTo(request, JUDGED, approved()) ?? {}
+    assert.deepEqual([verdict, by], ['deny', 'nobody'], JSON.stringify(request))
+  }
+})
+
+test('a yes does not open what a rule forbids by now, what trust has to cover, or what the policy failed on', () => {
+  const ruled: Decision = { ...DECISION, verdict: 'deny', by: 'rule', rule: 'deny Bash rm *' }
+  assert.equal(answerTo(REQUEST, { ...JUDGED, decision: ruled }, approved()), undefined)
+  const guarded: Decision = { ...DECISION, verdict: 'deny', by: 'policy' }
+  assert.equal(answerTo(REQUEST, { decision: guarded }, approved()), undefined)
+  const unattended = { ...JUDGED, decision: guarded }
+  assert.equal(answerTo(REQUEST, unattended, approved())?.verdict, 'allow', 'that nobody is attached is no objection')
+})
+
+test('only a clear yes is one', () => {
+  const parked = { ...PARKED, digest: callDigest('Bash', REQUEST.input) }
+  for (const said of [{ by: 'ann' }, { by: 'ann', answer: ['allow'] }, { by: 'ann', verdict: 'deny' as const }]) {
+    const run = aRun({}, { answer: givenAnswer(parked, said) })
+    assert.equal(answerTo(REQUEST, JUDGED, run)?.verdict, 'deny')
+  }
+})
+
+const PARKED = {
+  ask_id: 'a-1',
+  call_id: 'c-1',
+  tool: 'Bash',
+  target: 'rm x',
+  risk: 'HIGH',
+  reason: 'rm deletes',
+} as const
+
+/** A run that was started again with a yes to the call. */
+function approved() {
+  const parked = { ...PARKED, digest: callDigest('Bash', REQUEST.input) }
+  return aRun({}, { answer: givenAnswer(parked, { verdict: 'allow', by: 'ann' }) })
+}
