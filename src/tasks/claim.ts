@@ -1,6 +1,6 @@
 import { AT_WORK, type Task, type TaskState } from '../domain/task.ts'
 import type { TxParts } from './parts.ts'
-import { transition } from './transition.ts'
+import { moveTask } from './transition.ts'
 
 /**
  * Takes the task that a session is to work on. What it was in the middle of comes first, since the conversation holds it;
@@ -15,7 +15,7 @@ export async function claimNext(session: string, parts: TxParts): Promise<Task |
   if (held && isAtWork(held.state)) return undefined
   const task = held ?? (await planned(session, parts)) ?? (await tasks.next(session, tx))
   if (!task) return undefined
-  return transition(task.id, { to: 'running', attempt: task.attempt }, parts)
+  return moveTask(task, { to: 'running' }, parts)
 }
 
 async function planned(session: string, { store, tx }: TxParts): Promise<Task | undefined> {

@@ -27,6 +27,11 @@ export async function transition(id: string, move: Move, parts: TxParts): Promis
   const task = await parts.store.tasks.get(id, parts.tx)
   if (!task) throw new AppError('task_unknown', { session: '–', ref: id, known: 'no task with that id' })
   if (move.attempt !== undefined && move.attempt !== task.attempt) throw movedError(task)
+  return moveTask(task, move, parts)
+}
+
+/** The same for a task that was read in this transaction. */
+export async function moveTask(task: Task, move: Move, parts: TxParts): Promise<Task> {
   if (!TASK_MOVES[task.state].includes(move.to)) throw refusal(task, move.to)
   const moved = await write(task, move, parts)
   await tellDependents(task, moved, parts)
@@ -81,7 +86,7 @@ async function unblock(dependent: Task, parts: TxParts): Promise<void> {
   const { store, tx } = parts
   const left = dependent.open_blockers - 1
   const counted = await store.tasks.swap(dependent, { open_blockers: left }, tx)
-  if (counted && left === 0) await transition(dependent.id, { to: 'ready' }, parts)
+  if (counted && left === 0) await moveTask(counted, { to: 'ready' }, parts)
 }
 
 /** Why a task cannot run that comes after one which will not be done. */

@@ -33,6 +33,13 @@ export const tasks: Migration = {
       .columns(['session_id', 'priority desc', 'position'])
       .where(sql.ref('state'), '=', sql.lit('ready'))
       .execute()
+    // What a session has begun is found without looking at what is done.
+    await db.schema
+      .createIndex('tasks_begun')
+      .on('tasks')
+      .column('session_id')
+      .where(sql.ref('state'), 'in', sql`('running', 'verifying', 'merging', 'waiting')`)
+      .execute()
     // One session has one conversation: the database itself refuses a second task in it.
     await db.schema
       .createIndex('tasks_at_work')
