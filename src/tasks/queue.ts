@@ -19,7 +19,7 @@ export async function viewsOf(tasks: Task[], store: Store, tx?: Tx): Promise<Tas
  * The order in which a session will take open tasks, as far as it can be known: what it has begun or is about to begin,
  * then by priority and age among those whose blockers are before them. What waits for a task that failed comes last: it does not run by itself.
  */
-export function runOrder(tasks: readonly Task[], edges: readonly Edge[], planned?: string | null): Task[] {
+function runOrder(tasks: readonly Task[], edges: readonly Edge[], planned?: string | null): Task[] {
   // What is taken next stands at the end, where taking it costs nothing.
   const lastFirst = (a: Task, b: Task) =>
     begun(a, planned) - begun(b, planned) || a.priority - b.priority || b.position - a.position
