@@ -69,6 +69,12 @@ test('secrets are known by name in any case, and examples and code are not secre
     '/p/credentials.json',
     '/etc/shadow',
     '/proc/1/environ',
+    '/p/certs/apple-dist.p12',
+    '/p/keys/default.key',
+    '/p/.vault_pass',
+    '/h/.config/github-copilot/hosts.json',
+    '/h/Library/Application Support/Google/Chrome/Default/Login Data',
+    '/etc/wireguard/wg0.conf',
   ])
     assert.ok(secretPart(path), path)
   for (const path of [
@@ -78,6 +84,8 @@ test('secrets are known by name in any case, and examples and code are not secre
     '/h/.ssh/id_rsa.pub',
     '/p/environment.md',
     '/p/src/token.rs',
+    '/p/certs/server.pem.example',
+    '/p/docs/vault.md',
   ])
     assert.equal(secretPart(path), undefined, path)
 })
@@ -93,4 +101,31 @@ test('a project as wide as a home has no folder for code', t => {
   const { home } = world(t)
   const { risk } = classify({ tool: 'Write', input: { file_path: 'src/a.ts' }, project: home, home }) as Assessment
   assert.equal(risk, 'MEDIUM')
+})
+
+test('a folder whose files steer agents, git or other programs is as sensitive as they are', t => {
+  const { risk, found } = world(t)
+  for (const folder of ['.claude', '.claude/agents', '.codex', '.cursor', '.vscode', '.idea', '.devcontainer', '.git'])
+    assert.equal(risk('Write', folder), 'HIGH', folder)
+  assert.equal(found('Write', '.github/workflows').reasons[0]?.code, 'path.ci')
+  assert.equal(found('Write', '.circleci').reasons[0]?.code, 'path.ci')
+  assert.equal(risk('Write', '.claude-notes.md'), 'MEDIUM')
+  assert.equal(risk('Write', 'src/cursor/a.ts'), 'LOW')
+})
+
+test('a copy into such a folder is not allowed by the name of the folder', t => {
+  const { project, home } = world(t)
+  const risk = (command: string) => (classify({ tool: 'Bash', input: { command }, project, home }) as Assessment).risk
+  assert.equal(risk('cp settings.json .claude'), 'HIGH')
+  assert.equal(risk('cp settings.json ./.claude/'), 'HIGH')
+  assert.equal(risk('mv -t .claude settings.json'), 'HIGH')
+})
+
+test('a path with a character that cannot be seen is never LOW, and a dollar inside a name is a letter', t => {
+  const { risk } = world(t)
+  assert.equal(risk('Write', 'src/\u202ea.ts'), 'MEDIUM')
+  assert.equal(risk('Write', 'src/a\u200b.ts'), 'MEDIUM')
+  assert.equal(risk('Write', 'app/routes/$id.tsx'), 'LOW')
+  assert.equal(risk('Write', '$DIR/a.ts'), 'MEDIUM')
+  assert.equal(risk('Write', 'src/${X}/a.ts'), 'MEDIUM')
 })

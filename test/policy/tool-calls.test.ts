@@ -40,6 +40,8 @@ test('a search is LOW anywhere but at secrets', () => {
   assert.equal(assess('Grep', { pattern: '.', glob: '.env*' }).risk, 'HIGH')
   assert.equal(assess('Grep', { pattern: '.', path: '~/.ssh' }).risk, 'HIGH')
   assert.equal(assess('Grep', { pattern: '.', glob: '.env' }).risk, 'HIGH')
+  assert.equal(assess('Grep', { pattern: '.', glob: '{.env,*.ts}' }).risk, 'HIGH')
+  assert.equal(assess('Grep', { pattern: '.', glob: '*.{ts,tsx}' }).risk, 'LOW')
 })
 
 test('reading a page is MEDIUM, and what hands out credentials or is no page is HIGH', () => {
@@ -49,6 +51,33 @@ test('reading a page is MEDIUM, and what hands out credentials or is no page is 
   assert.equal(risk('file:///etc/passwd'), 'HIGH')
   assert.equal(risk('https://user:pw@example.com'), 'HIGH')
   assert.equal(risk('no address'), 'MEDIUM')
+})
+
+test('an address is inside the network however it is spelled, and a public name is not', () => {
+  const code = (url: string) => assess('WebFetch', { url, prompt: 'x' }).reasons[0]?.code
+  for (const url of [
+    'http://localhost:3000/',
+    'http://localhost./',
+    'http://api.localhost/',
+    'http://router/',
+    'http://2130706433/',
+    'http://[::]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[fd12::1]/',
+    'http://100.64.0.1/',
+    'http://10.0.0.1.nip.io/',
+  ])
+    assert.equal(code(url), 'net.inside', url)
+  for (const url of ['http://metadata.google.internal/', 'http://[::ffff:169.254.169.254]/', 'http://168.63.129.16/'])
+    assert.equal(code(url), 'net.metadata', url)
+  for (const url of [
+    'https://fdic.gov/',
+    'https://fcbarcelona.com/',
+    'https://10.example.com/',
+    'https://metadata.org/',
+  ])
+    assert.equal(code(url), 'net.get', url)
+  assert.equal(code(`https://example.com/${'a'.repeat(900)}`), 'net.long')
 })
 
 test('one file has one normal form however it is spelled', () => {

@@ -120,6 +120,14 @@ test('an allow rule is for commands that match word by word, all of them', async
   assert.equal((await decided('npx other evil', { rules })).verdict, 'ask')
 })
 
+test('an allow rule does not cover a variable that is set before the program', async () => {
+  const rules = [{ effect: 'allow', tool: 'Bash', match: 'npx evil *' } as const]
+  assert.equal((await decided('HOME=/tmp/x npx evil a', { rules })).verdict, 'ask')
+  assert.equal((await decided('CI=1 npx evil a', { rules })).verdict, 'allow')
+  const exact = { effect: 'allow', tool: 'Bash', match: 'HOME=/tmp/x npx evil a' } as const
+  assert.equal((await decided('HOME=/tmp/x npx evil a', { rules: [exact] })).verdict, 'allow')
+})
+
 test('a HIGH request passes only by the exact rule that a person wrote', async () => {
   const exact = { effect: 'allow', tool: 'Bash', match: 'rm -rf dist' } as const
   assert.equal((await decided('rm -rf dist', { rules: [exact] })).verdict, 'allow')

@@ -68,10 +68,12 @@ function expandHome(path: string, home: string): string {
 function strangeSpelling(path: string): string | undefined {
   if (path === '') return 'it is empty'
   if (/[\0-\x1f\x7f]/.test(path)) return 'it holds a control character'
+  if (/[\p{Cf}\u2028\u2029]/u.test(path)) return 'it holds a character that cannot be seen'
   if (path.trim() !== path) return 'it begins or ends with a space'
   if (path.includes('\\')) return 'it holds a backslash'
   if (/^~[^/]/.test(path)) return "it names another user's home"
-  if (/\$(?!HOME\b|\{HOME\})[A-Za-z_{(]|%[A-Za-z_]+%/.test(path)) return 'it holds a variable'
+  // No agent expands them further on: `app/routes/$id.tsx` is the name of a file in some frameworks.
+  if (/^\$(?!HOME\b|\{HOME\})[A-Za-z_{(]|\$[{(]|%[A-Za-z_]+%/.test(path)) return 'it holds a variable'
   if (/^[a-z][a-z+.-]*:(\/\/|[^/])/i.test(path)) return 'it is an address or names a drive'
   return undefined
 }

@@ -16,8 +16,12 @@ const SECRET_NAMES: RegExp[] = [
   /^(.*[-_.])?(credentials?|secrets?)\.(json|ya?ml|toml|ini|env|enc)$/,
   /^(master\.key|auth\.json|auth\.toml|hosts\.yml|keyfile|login\.keychain.*|cookies\.sqlite|logins\.json|key[34]\.db|wallet\.dat)$/,
   /^(shadow|gshadow|shadow-|master\.passwd|sudoers|krb5\.keytab|opasswd)$/,
+  /^\.?(ansible[-_])?vault[-_]pass(word)?([-_]file)?(\.txt)?$/,
+  /^(\.sentryclirc|kaggle\.json|\.rclone\.conf|rclone\.conf|chap-secrets|pap-secrets|access-token|access_token)$/,
 ]
 
+/** Keys and stores of keys: whatever else their name says, they are what they are (`apple-dist.p12`). */
+const KEY_FILE = /\.(pem|key|p12|pfx|p8|ppk|jks|keystore|kdbx|kdb|keychain|keychain-db|mobileprovision)$/
 /** Templates that are meant to be shared. */
 const EXAMPLES = /[._-](example|examples|sample|template|tmpl|dist|defaults?|schema|vault\.example)(\.\w+)?$/
 
@@ -43,7 +47,7 @@ const SECRET_FOLDERS = new Set([
 ])
 /** The same, two folders deep. */
 const SECRET_PAIRS =
-  /\/(\.config\/(gcloud|gh|op|hub|doctl|rclone|heroku|stripe|netlify|sops|age|containers)|\.local\/share\/(keyrings|code-server)|\.docker\/config\.json|\.cargo\/credentials(\.toml)?|\.gem\/credentials|\.m2\/settings(-security)?\.xml|\.gradle\/gradle\.properties|\.claude\/\.credentials\.json|\.claude\.json|\.codex\/auth\.json|\.gemini\/oauth_creds\.json|\.perpetualcc\/run|\.terraform\.d\/credentials\.tfrc\.json|\.mozilla\/firefox|\.config\/(google-chrome|chromium|bravesoftware)|var\/run\/secrets|run\/secrets|proc\/[^/]+\/(environ|mem|maps)|proc\/kcore|etc\/ssl\/private|etc\/sudoers\.d|dev\/(mem|kmem)|library\/(cookies|keychains))(\/|$)/
+  /\/(\.config\/(gcloud|gh|op|hub|doctl|rclone|heroku|stripe|netlify|sops|age|containers|github-copilot|configstore|ngrok|anthropic|openai|bitwarden cli|1password)|\.local\/share\/(keyrings|code-server)|\.docker\/config\.json|\.cargo\/credentials(\.toml)?|\.gem\/credentials|\.m2\/settings(-security)?\.xml|\.gradle\/gradle\.properties|\.claude\/\.credentials\.json|\.claude\.json|\.codex\/auth\.json|\.gemini\/oauth_creds\.json|\.perpetualcc\/run|\.terraform\.d\/credentials\.tfrc\.json|\.mozilla\/firefox|\.config\/(google-chrome|chromium|bravesoftware)|var\/run\/secrets|run\/secrets|proc\/[^/]+\/(environ|mem|maps)|proc\/kcore|etc\/ssl\/private|etc\/sudoers\.d|dev\/(mem|kmem)|library\/(cookies|keychains|application support\/(google\/chrome|firefox|bravesoftware|chromium|microsoft edge))|etc\/(wireguard|ppp\/(chap|pap)-secrets|networkmanager\/system-connections)|\.wrangler\/config|\.railway\/config\.json|\.fly\/config\.yml|\.snowsql\/config|\.dbt\/profiles\.yml)(\/|$)/
 
 /** What a person typed before: often a password. */
 const HISTORY =
@@ -63,7 +67,7 @@ export function secretPart(path: string): string | undefined {
 
 /** Whether a file of this (folded) name is a secret. */
 function isSecretName(name: string): boolean {
-  if (EXAMPLES.test(name)) return false
+  if (EXAMPLES.test(name) && (!KEY_FILE.test(name) || /[._-](examples?|sample|template)\b/.test(name))) return false
   return SECRET_NAMES.some(shape => shape.test(name))
 }
 

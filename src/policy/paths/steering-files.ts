@@ -24,38 +24,44 @@ const TOOL: Steering = {
 /** Patterns on the whole path, folded, beginning with a slash. The first that fits counts. */
 const STEERING: [RegExp, Steering][] = [
   [/\/\.perpetualcc(\.toml|\/)?/, GUARD],
+  // The folder itself too: what is copied into it brings its own name.
   [
-    /\/\.(claude|codex|gemini|cursor|windsurf|continue|aider|copilot|opencode)\/(settings.*|hooks(\/.*|\.json)?|config\..*|\.credentials.*|commands\/.*|agents\/.*|plugins\/.*|skills\/.*|rules\/.*|mcp\.json)$/,
+    /\/\.(claude|codex|gemini|cursor|windsurf|continue|aider|copilot|opencode|roo|cline|clinerules|kiro|amazonq)$/,
+    GUARD,
+  ],
+  [
+    /\/\.(claude|codex|gemini|cursor|windsurf|continue|aider|copilot|opencode|roo|cline|clinerules|kiro|amazonq)\/(settings.*|hooks(\/.*|\.json)?|config\..*|\.credentials.*|(commands|agents|plugins|skills|rules|output-styles|workflows|steering)(\/.*)?|mcp\.json)$/,
     GUARD,
   ],
   [/\/(\.mcp\.json|\.claude\.json|\.cursorrules|\.aider\.conf\.yml|managed-settings\.json)$/, GUARD],
   [/\/\.git(\/|$)/, GIT],
   [/\/git~\d+(\/|$)/, GIT],
   [/\/\.(gitconfig|gitmodules|gitattributes)$/, GIT],
-  [/\/\.config\/git\//, GIT],
+  [/\/\.config\/git(\/|$)/, GIT],
   [/\/\.(husky|githooks|git-hooks)(\/|$)/, HOOK],
   [/\/\.(ba|z|k|tc|c|da|fi)?sh(rc|env)$/, STARTUP],
   [
-    /\/\.(bash_profile|bash_login|bash_logout|bash_aliases|zprofile|zlogin|zlogout|zshenv|profile|login|logout|inputrc|xprofile|xinitrc|xsession|xsessionrc|pam_environment|vimrc|exrc|nanorc|emacs|tmux\.conf|screenrc|gdbinit|lldbinit|pythonrc|pythonstartup|irbrc|pryrc|psqlrc|sqliterc|rprofile|curlrc|wgetrc|lesskey|ackrc|direnvrc|hushlogin|envrc)$/,
+    /\/\.(bash_profile|bash_login|bash_logout|bash_aliases|zprofile|zlogin|zlogout|zshenv|profile|login|logout|inputrc|xprofile|xinitrc|xsession|xsessionrc|pam_environment|vimrc|exrc|nanorc|emacs|tmux\.conf|screenrc|gdbinit|lldbinit|pythonrc|pythonstartup|irbrc|pryrc|psqlrc|sqliterc|rprofile|curlrc|wgetrc|lesskey|ackrc|direnvrc|hushlogin|envrc|nvimrc|nvim\.lua|dir-locals\.el|rvmrc)$/,
     STARTUP,
   ],
   [
-    /\/(\.config\/(fish|autostart|systemd|nvim|environment\.d|direnv)|\.local\/(bin|share\/(applications|systemd))|\.emacs\.d|\.vim|\.oh-my-zsh|library\/launch(agents|daemons)|\.config\/upstart)\//,
+    /\/(\.config\/(fish|autostart|systemd|nvim|environment\.d|direnv)|\.local\/(bin|share\/(applications|systemd))|\.emacs\.d|\.vim|\.oh-my-zsh|library\/launch(agents|daemons)|\.config\/upstart)(\/|$)/,
     STARTUP,
   ],
   [/\/(crontab|cron\.(d|daily|hourly|weekly|monthly)(\/.*)?|authorized_keys2?|rc\.local|ld\.so\.preload)$/, STARTUP],
-  [/\/\.vscode\/(tasks|settings|launch|extensions)\.json$/, HOOK],
-  [/\/\.idea\/(runconfigurations\/.*|workspace\.xml|externaldependencies\.xml)$/, HOOK],
-  [/\/\.devcontainer(\/|\.json$)/, HOOK],
+  [/\/\.vscode(\/(tasks|settings|launch|extensions)\.json)?$/, HOOK],
+  [/\/\.zed(\/(tasks|settings|debug)\.json)?$/, HOOK],
+  [/\/\.idea(\/(runconfigurations(\/.*)?|workspace\.xml|externaldependencies\.xml))?$/, HOOK],
+  [/\/\.devcontainer(\/|\.json$|$)/, HOOK],
   [/\/(lefthook\.ya?ml|\.lefthook\.ya?ml|\.pre-commit-config\.yaml|\.lintstagedrc.*)$/, CI],
   [/\/\.(npmrc|yarnrc|yarnrc\.yml|pnpmrc|pypirc|condarc|gemrc|bowerrc)$/, TOOL],
   [
-    /\/(\.pnpmfile\.cjs|pip\.conf|pip\.ini|\.cargo\/config(\.toml)?|\.yarn\/(plugins|releases)\/.*|sitecustomize\.py|usercustomize\.py|[^/]*\.pth)$/,
+    /\/(\.pnpmfile\.cjs|pip\.conf|pip\.ini|\.cargo(\/config(\.toml)?)?|\.yarn\/(plugins|releases)(\/.*)?|sitecustomize\.py|usercustomize\.py|[^/]*\.pth)$/,
     TOOL,
   ],
-  [/\/\.github\/(workflows|actions)\//, CI],
+  [/\/\.github(\/(workflows|actions)(\/|$)|$)/, CI],
   [
-    /\/(\.gitlab-ci\.ya?ml|\.travis\.yml|jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|\.drone\.yml|cloudbuild\.ya?ml|appveyor\.yml|\.circleci\/.*|\.buildkite\/.*|\.teamcity\/.*|\.woodpecker.*|buildspec\.ya?ml|codeowners|dependabot\.ya?ml|renovate\.json5?)$/,
+    /\/(\.gitlab-ci\.ya?ml|\.travis\.yml|jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|\.drone\.yml|cloudbuild\.ya?ml|appveyor\.yml|\.circleci(\/.*)?|\.buildkite(\/.*)?|\.teamcity(\/.*)?|\.woodpecker.*|buildspec\.ya?ml|codeowners|dependabot\.ya?ml|renovate\.json5?)$/,
     CI,
   ],
 ]

@@ -1,6 +1,7 @@
 import type { Assessment, Reason } from '../../domain/assessment.ts'
 import { assessmentOf } from '../classify/assessment-of.ts'
 import type { Surroundings } from '../classify/command.ts'
+import { expandBraces } from '../classify/words/braces.ts'
 import { judgePath } from '../paths/judge-path.ts'
 import { placeOf } from '../paths/place.ts'
 import { globFindsSecret } from '../paths/secret-files.ts'
@@ -53,7 +54,9 @@ function judge(
 function judgeSearch({ base, glob, reads }: Extract<ToolUse, { does: 'search' }>, around: Surroundings): Reason {
   const folder = judgePath(base ?? around.cwd, 'read', around)
   if (folder.risk !== 'LOW' || glob === undefined) return folder
-  if (reads && (globFindsSecret(glob) || judgePath(glob, 'read', around).code === 'path.secret'))
+  // Braces are alternatives to the searcher: `{.env,*.ts}` is both.
+  const globs = expandBraces(glob) ?? [glob]
+  if (reads && globs.some(one => globFindsSecret(one) || judgePath(one, 'read', around).code === 'path.secret'))
     return { code: 'path.secret', risk: 'HIGH', text: `${glob} finds files with secrets` }
   const fixed = glob.replace(/[^/]*[*?[{!].*$/s, '')
   return fixed === '' ? folder : judgePath(fixed, 'read', around)

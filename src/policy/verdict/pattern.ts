@@ -46,7 +46,9 @@ export function allMatch(pattern: Pattern, assessment: Assessment): boolean {
   let commands = 0
   const check = (piece: Piece): boolean => {
     if (piece.argv) commands++
-    const allowed = piece.argv !== undefined && allows(first, piece.argv)
+    // A variable before the program is none of its words, and may make it another program.
+    const bare = !piece.reasons.some(({ code }) => /^env\.(hijack|redirect|unlisted|odd|code-text)$/.test(code))
+    const allowed = piece.argv !== undefined && bare && allows(first, piece.argv)
     if (piece.argv && !allowed) return false
     // What an allowed command runs out of its own words is allowed with it; what is substituted into them is not.
     return piece.pieces.every(inner => (allowed && inner.derived) || check(inner))
