@@ -99,6 +99,15 @@ test('a reset in milliseconds is read as such', () => {
   assert.equal(limit?.resetsAt, 1_893_456_000_000)
 })
 
+test('a refusal counts whatever the vendor calls the end of the turn, but only where the result is an error', () => {
+  for (const terminal_reason of [undefined, null, 'completed', 'usage_limit', 'aborted_streaming']) {
+    assert.equal(endOf([{ ...REFUSED, terminal_reason }])?.failure?.kind, 'limit', String(terminal_reason))
+  }
+  const stopped = { ...REFUSED, is_error: false, terminal_reason: 'hook_stopped' }
+  assert.equal(endOf([stopped])?.failure?.kind, 'other')
+  assert.equal(endOf([{ ...REFUSED, is_error: false, terminal_reason: 'completed' }])?.outcome, 'completed')
+})
+
 test('the code of the result counts where it has no status', () => {
   const ended = endOf([{ ...LOST, api_error: 'usage_limit_reached', result: TEXT }])
   assert.equal(ended?.failure?.kind, 'limit')

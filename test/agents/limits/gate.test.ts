@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { closedBy, heldBy, isShut, openGate, released, reopened } from '../../../src/agents/limits/gate.ts'
 import { resumeTimes } from '../../../src/agents/limits/resume-times.ts'
+import type { Gate, Limit } from '../../../src/domain/account/limit.ts'
 import { isTransient } from '../../../src/domain/failure.ts'
-import type { Gate, Limit } from '../../../src/domain/limit.ts'
 import { FailureKind } from '../../../src/domain/session.ts'
 
 const NOW = Date.parse('2026-11-15T05:47:00Z')

@@ -19,7 +19,7 @@ const BY_ERROR: Record<string, FailureKind> = {
 const BY_STATUS: Record<number, FailureKind> = { 401: 'auth', 402: 'billing', 429: 'limit', 529: 'overloaded' }
 
 /** Of a result whose account has used up its allowance. */
-const LIMIT_CODE = 'usage_limit_reached'
+export const LIMIT_CODE = 'usage_limit_reached'
 
 export interface ApiError {
   error?: string | undefined

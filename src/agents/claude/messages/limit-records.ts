@@ -1,4 +1,4 @@
-import type { Limit } from '../../../domain/limit.ts'
+import type { Limit } from '../../../domain/account/limit.ts'
 import { resetTime } from '../../limits/reset-time.ts'
 import { type Assistant, apiErrorOf, msOf, type RateLimit, type Result } from './wire.ts'
 

@@ -1,5 +1,5 @@
 import type { Failure, SessionEvent, TurnOutcome } from '../../../domain/session.ts'
-import { apiFailure } from './failure.ts'
+import { apiFailure, LIMIT_CODE } from './failure.ts'
 import type { LimitRecords } from './limit-records.ts'
 import type { Result } from './wire.ts'
 
@@ -66,7 +66,12 @@ function failureOf(result: Result, { error, refused, limits }: TurnContext): Fai
     result.result || result.errors?.join('; ') || `the turn ended with ${result.terminal_reason ?? 'no reason'}`
   if (result.terminal_reason === 'prompt_too_long') return { kind: 'prompt_too_long', message }
   if (result.stop_reason === 'refusal') return { kind: 'refusal', message }
-  if (result.terminal_reason !== 'api_error') return { kind: 'other', message }
+  if (result.terminal_reason !== 'api_error' && !isLimited(result)) return { kind: 'other', message }
   const failure = apiFailure({ error, status: result.api_error_status, message, code: result.api_error })
   return failure.kind === 'limit' ? { ...failure, limit: limits.limitOf(result) } : failure
+}
+
+/** Whatever the vendor calls the end of such a turn one day: a limit that is missed costs the night. */
+function isLimited({ is_error, api_error_status, api_error }: Result): boolean {
+  return is_error && (api_error_status === 429 || api_error === LIMIT_CODE)
 }
