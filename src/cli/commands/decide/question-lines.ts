@@ -8,7 +8,7 @@ type Asked = Pick<Escalation, 'kind' | 'input' | 'target'>
 const Input = z.object({ questions: z.array(QuestionItem).min(1) })
 
 /** The parts of a question as its row keeps them; none where they were too long to be kept. */
-export function questionsOf({ kind, input }: Asked): QuestionItem[] {
+function questionsOf({ kind, input }: Asked): QuestionItem[] {
   return kind === 'question' ? (Input.safeParse(input).data?.questions ?? []) : []
 }
 
