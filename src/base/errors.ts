@@ -54,7 +54,7 @@ export const ERRORS = {
     exit: 2,
     http: 409,
     says: 'Session {id} is over ({status}).',
-    next: 'Go on from it with: pcc start {project} --resume {vendor_id} --task "…"',
+    next: 'Go on with it: pcc resume {id}, or give it something new: pcc add {id} "…"',
   },
   resume_invalid: {
     exit: 2,
@@ -85,6 +85,12 @@ export const ERRORS = {
     http: 409,
     says: 'Session {id} is at work already.',
     next: 'Watch it with: pcc attach {id}',
+  },
+  nothing_to_retry: {
+    exit: 2,
+    http: 409,
+    says: 'Nothing of session {id} has failed; it is {status}.',
+    next: 'Go on with it: pcc resume {id}',
   },
   session_complete: {
     exit: 2,

@@ -25,6 +25,10 @@ export const StartSession = z.strictObject({
   max_turns: z.number().int().positive().optional(),
   allowed_tools: z.array(z.string().min(1)).optional(),
   disallowed_tools: z.array(z.string().min(1)).optional(),
+  /** Higher comes first where several sessions wait. */
+  priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
+  /** `--[no-]auto-resume`: in place of `sessions.auto_resume`. */
+  auto_resume: z.boolean().optional(),
   /** `--[no-]auto-approve`: in place of `permissions.auto_approve_low_risk`. */
   auto_approve: z.boolean().optional(),
   resume: z.strictObject({ vendor_id: z.string().min(1), fork: z.boolean() }).optional(),
@@ -96,6 +100,15 @@ export const SessionView = z.object({
   queue: z.array(TaskView).optional(),
 })
 export type SessionView = z.infer<typeof SessionView>
+
+/** POST /sessions/:ref/resume and /retry */
+export const ResumeSession = z.strictObject({
+  /** A checkpoint's id: a new conversation goes on from there. */
+  from: z.string().min(1).optional(),
+  /** The caller's environment, cut down to the allow-list. Without it the one that was kept counts. */
+  env: z.record(z.string(), z.string()).optional(),
+})
+export type ResumeSession = z.infer<typeof ResumeSession>
 
 /** POST /sessions/:ref/answers */
 export const AnswerAsk = z.strictObject({

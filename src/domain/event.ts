@@ -148,7 +148,11 @@ export const EVENT_BODIES = {
   'session.ended': z.object({
     status: z.enum(['completed', 'stopped', 'paused', 'rate_limited', 'waiting_input', 'error']),
     reason: z.string(),
+    /** When it goes on by itself. */
+    resumes_at: z.number().optional(),
   }),
+  /** A session that had ended, or waited, goes on. */
+  'session.resumed': z.object({ reason: z.string() }),
   'task.submitted': z.object({
     task_id: z.string(),
     title: z.string(),

@@ -1,4 +1,3 @@
-import { shellWord } from '../base/shell-word.ts'
 import type { SessionStatus } from './api.ts'
 
 /** What a session is doing, as its row says it. `ended` comes with an `EndedAs`. */
@@ -9,13 +8,12 @@ export type EndedAs = 'completed' | 'stopped' | 'paused' | 'rate_limited' | 'wai
 
 /** The columns of a session's row that its status follows from. */
 export interface StatusFacts {
+  id: string
   state: SessionState
   ended_as: EndedAs | null
   status_reason: string | null
   /** The daemon (one boot of it) that runs the session. */
   owner: string | null
-  project: string
-  vendor_id: string | null
 }
 
 /** The status a person sees. A live row of another boot is an error: the daemon that ran it died without ending it. */
@@ -33,6 +31,5 @@ const LIVE_STATUS = {
 } as const satisfies Record<Exclude<SessionState, 'ended'>, SessionStatus>
 
 function interruption(row: StatusFacts): string {
-  if (row.vendor_id === null) return 'interrupted before the agent had started; start it again'
-  return `interrupted; resume with: pcc start ${shellWord(row.project)} --resume ${shellWord(row.vendor_id)} --task "…"`
+  return `interrupted; go on with: pcc resume ${row.id}`
 }

@@ -25,6 +25,7 @@ export function openSessions({ read, writer, clock }: SessionsParts): Sessions {
     get: (id, tx) => getSession(tx?.db ?? read, id),
     list: filter => listSessions(read, filter?.project),
     resolve: ref => resolveSession(read, ref),
+    waiting: tx => waitingSessions(tx?.db ?? read),
   }
 }
 
@@ -50,6 +51,12 @@ async function listSessions(db: Kysely<Tables>, project: string | undefined): Pr
   let select = db.selectFrom('sessions').selectAll()
   if (project !== undefined) select = select.where('project', '=', project)
   const rows = await select.orderBy('created_at', 'desc').orderBy('id').execute()
+  return rows.map(fromSessionRow)
+}
+
+async function waitingSessions(db: Kysely<Tables>): Promise<SessionRow[]> {
+  const select = db.selectFrom('sessions').selectAll().where('resumes_at', 'is not', null)
+  const rows = await select.where('state', '=', 'ended').orderBy('resumes_at').execute()
   return rows.map(fromSessionRow)
 }
 
@@ -111,5 +118,9 @@ function emptySession(
     marker: null,
     agent_pid: null,
     agent_started: null,
+    task_id: null,
+    retries: 0,
+    priority: 0,
+    held_at: null,
   }
 }

@@ -1,66 +1,110 @@
 /** Somebody in the line. */
-interface Waiting {
-  id: string
-  max: number
-  /** Told once, when nobody stands before it any more. */
-  next: () => void
+interface Waiting extends Entrant {
   toldNext: boolean
-  enter: (leave: (() => void) | undefined) => void
+  admit: (leave: (() => void) | undefined) => void
 }
 
 export interface Entrant {
   id: string
   /** How many may run at once, in this one's eyes. */
   max: number
-  /** It must wait. */
-  waits: () => void
-  /** It waits, and will be let in as soon as one leaves. */
+  /** Higher comes first. */
+  priority?: number | undefined
+  /** Who shares an allowance with it. */
+  account?: string | null | undefined
+  /** How many of the same account may run, as its allowance stands now. */
+  allowed?: (() => number) | undefined
+  /** It must wait: for a place, or for its account's allowance. */
+  waits: (what: 'place' | 'allowance') => void
+  /** It waits for a place, and will be let in as soon as one leaves. */
   next: () => void
 }
 
-/** At most so many sessions run at once; the rest wait in the order they came. */
+/** An allowance grows fresh by the clock alone, which nobody tells of. */
+const LOOK_AGAIN_MS = 15_000
+
+/** At most so many sessions run at once; the rest wait by priority and then in the order they came. */
 export class Admission {
   readonly #line: Waiting[] = []
+  readonly #byAccount = new Map<string, number>()
   #inside = 0
+  #timer: NodeJS.Timeout | undefined
 
   /** Resolves with the way out when there is a place, or with nothing when the entrant was withdrawn. */
-  async enter({ id, max, waits, next }: Entrant): Promise<(() => void) | undefined> {
-    if (this.#line.length === 0 && this.#inside < max) return this.#place()
-    waits()
+  async enter(entrant: Entrant): Promise<(() => void) | undefined> {
+    const lacking = this.#lacks(entrant)
+    if (
+      lacking === undefined &&
+      !this.#line.some(other => comesBefore(other, entrant) && !this.#lacksAllowance(other))
+    ) {
+      return this.#place(entrant)
+    }
+    entrant.waits(lacking ?? 'place')
     const { promise, resolve } = Promise.withResolvers<(() => void) | undefined>()
-    this.#line.push({ id, max, next, toldNext: false, enter: resolve })
-    this.#move()
+    const waiting = { ...entrant, toldNext: false, admit: resolve }
+    const behind = this.#line.findIndex(other => !comesBefore(other, entrant))
+    this.#line.splice(behind < 0 ? this.#line.length : behind, 0, waiting)
+    this.look()
     return promise
   }
 
-  /** Takes one out of the line; nothing happens to one that is inside. */
-  withdraw(id: string): void {
+  /** Takes one out of the line; nothing happens to one that is inside. True where it stood there. */
+  withdraw(id: string): boolean {
     const index = this.#line.findIndex(each => each.id === id)
-    if (index < 0) return
-    this.#line.splice(index, 1)[0]?.enter(undefined)
-    this.#move()
+    if (index < 0) return false
+    this.#line.splice(index, 1)[0]?.admit(undefined)
+    this.look()
+    return true
   }
 
-  #place(): () => void {
-    this.#inside++
+  /** Lets in whoever can enter now. One whose account has no allowance left holds up nobody else. */
+  look(): void {
+    clearTimeout(this.#timer)
+    for (const waiting of [...this.#line]) {
+      const lacking = this.#lacks(waiting)
+      if (lacking === 'allowance') continue
+      if (lacking === 'place') {
+        if (!waiting.toldNext) waiting.next()
+        waiting.toldNext = true
+        break
+      }
+      this.#line.splice(this.#line.indexOf(waiting), 1)
+      waiting.admit(this.#place(waiting))
+    }
+    if (this.#line.length > 0) this.#timer = setTimeout(() => this.look(), LOOK_AGAIN_MS).unref()
+  }
+
+  #lacks(entrant: Entrant): 'place' | 'allowance' | undefined {
+    if (this.#inside >= entrant.max) return 'place'
+    return this.#lacksAllowance(entrant) ? 'allowance' : undefined
+  }
+
+  #lacksAllowance({ account, allowed }: Entrant): boolean {
+    if (account == null || !allowed) return false
+    return (this.#byAccount.get(account) ?? 0) >= allowed()
+  }
+
+  #place({ account }: Entrant): () => void {
+    this.#count(account, 1)
     let left = false
     return () => {
       if (left) return
       left = true
-      this.#inside--
-      this.#move()
+      this.#count(account, -1)
+      this.look()
     }
   }
 
-  #move(): void {
-    for (let head = this.#line[0]; head; head = this.#line[0]) {
-      if (this.#inside >= head.max) {
-        if (!head.toldNext) head.next()
-        head.toldNext = true
-        return
-      }
-      this.#line.shift()
-      head.enter(this.#place())
-    }
+  #count(account: string | null | undefined, by: 1 | -1): void {
+    this.#inside += by
+    if (account == null) return
+    const count = (this.#byAccount.get(account) ?? 0) + by
+    if (count > 0) this.#byAccount.set(account, count)
+    else this.#byAccount.delete(account)
   }
+}
+
+/** Whether one that stands in the line stays before one that comes now. */
+function comesBefore(standing: Entrant, coming: Entrant): boolean {
+  return (standing.priority ?? 0) >= (coming.priority ?? 0)
 }

@@ -1,7 +1,9 @@
 import { redactValues } from '../base/redact.ts'
 import type { NewEvent } from '../domain/event.ts'
 import { openEscalations } from '../human/escalations.ts'
+import type { Tx } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
+import type { Move } from '../tasks/transition.ts'
 import type { Parts, Run, Step } from './run.ts'
 
 /**
@@ -14,7 +16,7 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<void> 
   const patch = patchWithoutSecrets(step.patch, run)
   const before = run.row
   run.row = { ...run.row, ...patch }
-  if (step.events.length === 0 && Object.keys(patch).length === 0 && !step.escalation) return
+  if (step.events.length === 0 && Object.keys(patch).length === 0 && !step.escalation && !step.task) return
   const escalations = openEscalations(parts)
   try {
     await parts.store.transaction(async tx => {
@@ -24,6 +26,7 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<void> 
       const number = escalation && (await escalations.record(redactValues(escalation, run.secrets), tx))
       const parked = patch.parked && number !== undefined ? { parked: { ...patch.parked, number } } : {}
       run.row = { ...run.row, ...parked }
+      if (step.task) await moveTask(run, parts, step.task, tx)
       await tx.append(step.events.map(event => withoutSecrets(numbered(event, number), run)))
       const columns = { ...patch, ...parked }
       if (Object.keys(columns).length > 0) await parts.store.sessions.update(run.id, columns, tx)
@@ -32,6 +35,17 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<void> 
     run.row = { ...run.row, ...undone(patch, before) }
     throw error
   }
+}
+
+/** A task that was cancelled, or given to somebody else, meanwhile stays as it is. */
+async function moveTask(
+  { row: { task_id }, secrets }: Run,
+  { store, tasks }: Parts,
+  move: Move,
+  tx: Tx,
+): Promise<void> {
+  const task = task_id === null ? undefined : await store.tasks.get(task_id, tx)
+  if (task?.state === 'running') await tasks.transition(task.id, redactValues(move, secrets), tx)
 }
 
 /** An agent may print its own key: what is stored has the session's secrets taken out, as the log has. */

@@ -1,16 +1,22 @@
+import type { Consent } from '../agents/limits/consent.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Assessment } from '../domain/assessment.ts'
+import type { CheckpointReason } from '../domain/checkpoint.ts'
 import type { NewEscalation } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
+import type { QuotaLevel, Thresholds } from '../domain/account/quota.ts'
 import type { Driver, FailureKind, OpenSession, Request, Session, Verdict } from '../domain/session.ts'
 import type { Terminals } from '../human/terminals.ts'
 import type { Question } from '../policy/classify/classify.ts'
 import type { LoadedRules, LoadRules } from '../policy/rules/load.ts'
 import type { Store } from '../store/store.ts'
 import type { Parked, ParkedQuestion, SessionRow } from '../store/tables.ts'
+import type { Tasks } from '../tasks/open.ts'
+import type { Move } from '../tasks/transition.ts'
 import type { GivenAnswer } from './asks/given-answer.ts'
 import type { SessionPolicy } from './asks/session-policy.ts'
+import type { Accounts } from './waits/accounts.ts'
 
 /** One live session: its row as last written, and what is known of it only while it runs. */
 export interface Run {
@@ -35,12 +41,24 @@ export interface Run {
   answer: GivenAnswer | undefined
   /** The parked question whose answer was taken, until the agent has gone on from it: a login may fail in between. */
   taken: ParkedQuestion | undefined
-  /** What the session had spent before its agent was opened, in earlier lives of it. */
-  readonly before: Pick<SessionRow, 'input_tokens' | 'output_tokens' | 'cost_usd' | 'turns'>
+  /** What the session had spent before its agent was opened, in earlier lives of it; rounds also in earlier turns. */
+  before: Pick<SessionRow, 'input_tokens' | 'output_tokens' | 'cost_usd' | 'turns'>
   /** Values that must not be stored. */
   readonly secrets: readonly string[]
-  /** The last refusal of the vendor, until the turn it ended is settled. */
-  limit: { window?: string | undefined; resetsAt?: number | undefined } | undefined
+  /** What a person agreed to: whether, and in which hours, it goes on by itself. */
+  consent: Consent
+  /** From when on the account's allowance counts as nearly used up, and what is done then. */
+  quota: { thresholds: Thresholds; onCritical: 'finish' | 'pause' }
+  /** The level of each of the vendor's windows, as it was last told. */
+  readonly warned: Map<string, QuotaLevel>
+  /** The model has answered since the agent was opened. */
+  answered: boolean
+  /** The agent waits to call the vendor once more after a failure. */
+  trying: boolean
+  /** The conversation is being shortened, or was, because it had become too long for the model. */
+  compaction: 'running' | 'done' | undefined
+  checkpointedAt: number
+  checkpointEveryMs: number
   session: Session | undefined
   /** Resolves when the agent is open, or will never be. */
   readonly opened: PromiseWithResolvers<void>
@@ -48,6 +66,8 @@ export interface Run {
   readonly placed: PromiseWithResolvers<void>
   /** Why it is being stopped, once somebody asked for that. */
   stopping: string | undefined
+  /** Who asked it to stop after the tool in flight: a person, or the account that was shut under it. */
+  pausing: 'person' | 'gate' | undefined
   /** True from the end of the turn on: nothing can be added any more. */
   over: boolean
 }
@@ -66,6 +86,10 @@ export interface Parts {
   terminals: Terminals
   clock: Clock
   policy: Policy
+  tasks: Tasks
+  accounts: Accounts
+  /** The directory of all checkpoints. */
+  checkpoints: string
 }
 
 /** Finds out what a request is, and which rules the person and the project have written. */
@@ -84,6 +108,8 @@ export interface Step {
   reopen?: number | undefined
   /** Why nobody needs an answer to what is open of this session any more. */
   withdraw?: string | undefined
+  /** What becomes of the task at work. */
+  task?: Move | undefined
 }
 
 /** How a session ends; `settle` applies it. */
@@ -99,4 +125,10 @@ export interface Ending {
   reopen?: number | undefined
   /** Events that belong to the ending and are stored with it. */
   events?: NewEvent[]
+  /** What becomes of the task at work. */
+  task?: Move | undefined
+  /** Why a checkpoint is written. */
+  checkpoint?: CheckpointReason | undefined
+  /** Failures in a row so far; without it, none. */
+  retries?: number
 }

@@ -57,6 +57,10 @@ function wholeRow(row: Partial<SessionRow>): SessionRow {
     marker: null,
     agent_pid: null,
     agent_started: null,
+    task_id: null,
+    retries: 0,
+    priority: 0,
+    held_at: null,
     ...row,
   }
 }

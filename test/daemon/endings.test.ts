@@ -130,10 +130,7 @@ test('a killed daemon takes its agents along, and its sessions show as interrupt
   assert.deepEqual(await findMarked(sessionMarker(marker)), [])
   const { body } = await next.call<SessionView>('GET', `/sessions/${id}`)
   assert.equal(body.status, 'error')
-  assert.match(
-    body.reason ?? '',
-    new RegExp(`interrupted; resume with: pcc start ${world.project} --resume ${body.vendor_id}`),
-  )
+  assert.equal(body.reason, `interrupted; go on with: pcc resume ${id}`)
   assert.match(readFileSync(join(next.places.logs, 'daemon.log'), 'utf8'), /an earlier daemon did not end cleanly/)
   const stopped = await next.call<SessionView>('POST', `/sessions/${id}/stop`)
   assert.equal(stopped.body.status, 'stopped')
@@ -148,7 +145,7 @@ test('a paused session stops after the tool in flight and can be resumed by its 
   await stream.until(isEnd)
   const { body } = await world.daemon.call<SessionView>('GET', `/sessions/${id}`)
   assert.equal(body.status, 'paused')
-  assert.match(body.reason ?? '', /^paused; go on with: pcc start .* --resume/)
+  assert.equal(body.reason, `paused; go on with: pcc resume ${id}`)
   assert.ok(body.vendor_id)
   const resumed = await world.start('work on and on', { resume: { vendor_id: body.vendor_id, fork: false } })
   const again = await world.daemon.stream(`/events?session=${resumed.id}`)

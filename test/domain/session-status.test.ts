@@ -6,12 +6,11 @@ const BOOT = 'boot-now'
 
 function row(facts: Partial<StatusFacts>): StatusFacts {
   return {
+    id: 's-000001',
     state: 'running',
     ended_as: null,
     status_reason: null,
     owner: BOOT,
-    project: '/home/me/app',
-    vendor_id: 'v-1',
     ...facts,
   }
 }
@@ -47,20 +46,8 @@ test('a live session of another boot was interrupted and says how to go on', () 
     for (const owner of ['boot-before', null]) {
       assert.deepEqual(statusOf(row({ state, owner, status_reason: 'stale' }), BOOT), {
         status: 'error',
-        reason: 'interrupted; resume with: pcc start /home/me/app --resume v-1 --task "…"',
+        reason: 'interrupted; go on with: pcc resume s-000001',
       })
     }
   }
-})
-
-test('a session interrupted before its agent had started is to be started again', () => {
-  assert.deepEqual(statusOf(row({ owner: 'boot-before', vendor_id: null }), BOOT), {
-    status: 'error',
-    reason: 'interrupted before the agent had started; start it again',
-  })
-})
-
-test('the command to go on can be pasted into a shell whatever the path holds', () => {
-  const { reason } = statusOf(row({ owner: null, project: "/home/me/it's $HOME" }), BOOT)
-  assert.ok(reason?.includes(`pcc start '/home/me/it'\\''s $HOME' --resume`), reason ?? '')
 })

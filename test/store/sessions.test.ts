@@ -164,6 +164,10 @@ const FULL: SessionRow = {
   marker: 'mark',
   agent_pid: 4242,
   agent_started: '123456',
+  task_id: 't-0a1b2c',
+  retries: 2,
+  priority: 7,
+  held_at: 1_700_000_000_003,
 }
 
 function session(id: string, name: string): NewSessionRow {

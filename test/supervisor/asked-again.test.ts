@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { systemClock } from '../../src/base/clock.ts'
-import { Terminals } from '../../src/human/terminals.ts'
-import { classify } from '../../src/policy/classify/classify.ts'
-import { loadRules } from '../../src/policy/rules/load.ts'
 import { openStore } from '../../src/store/open.ts'
 import { onQuestion } from '../../src/supervisor/asks/on-question.ts'
 import { tempDir } from '../support/world.ts'
 import { aRun } from './a-run.ts'
+import { partsOn } from './parts.ts'
 
 const questions = [{ question: 'Which colour?', header: '', multiSelect: false, options: [] }]
 const answer = { answers: { 'Which colour?': 'red' }, by: 'human' }
@@ -18,8 +15,7 @@ test('the answer to a parked question also reaches a model that asks the same un
   const run = aRun({}, { answer: { callId: 'old', questions, answer } })
   const { id, name, project, task, agent } = run.row
   await store.sessions.insert({ id, name, project, task, agent })
-  const policy = { classify, loadRules }
-  const desk = { run, parts: { store, terminals: new Terminals(), clock: systemClock, policy } }
+  const desk = { run, parts: partsOn(store) }
   const ask = (callId: string, question: string) =>
     onQuestion(
       { callId, questions: [{ ...questions[0], question, header: '', multiSelect: false, options: [] }] },

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '../../src/base/clock.ts'
-import { Terminals } from '../../src/human/terminals.ts'
 import { openClassifier } from '../../src/policy/classify/classify.ts'
 import { loadRules } from '../../src/policy/rules/load.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -10,6 +8,7 @@ import { judge } from '../../src/supervisor/asks/judge.ts'
 import type { Parts, Run } from '../../src/supervisor/run.ts'
 import { tempDir } from '../support/world.ts'
 import { aRun } from './a-run.ts'
+import { partsOn } from './parts.ts'
 
 /** The decision on one command in a run like this, with the real store and classifier but for what is changed. */
 async function judged(
@@ -20,7 +19,7 @@ async function judged(
   using classifier = openClassifier()
   await using store = await openStore({ file: join(tempDir(t), 'a.db') })
   const policy = { classify: classifier.classify, loadRules, ...change.policy }
-  const parts: Parts = { store, terminals: new Terminals(), clock: systemClock, policy }
+  const parts = partsOn(store, { policy })
   const request = { callId: 'c', tool: 'Bash', input: { command }, cwd: '/p' }
   const { decision } = await judge(request, AbortSignal.timeout(5_000), { run: aRun({}, change.run), parts })
   return decision

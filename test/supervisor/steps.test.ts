@@ -50,12 +50,10 @@ test('usage replaces what was known and is added to what earlier lives of the se
   assert.equal(stepFor(ended, run).patch.turns, 5)
 })
 
-test('a refusal of the vendor is remembered until the vendor lets work go on again', () => {
+test('of what the vendor tells of its windows only a warning is told on; a refusal is told by the turn it ends', () => {
   const run = aRun()
-  stepFor({ kind: 'limit', status: 'rejected', window: 'five_hour', resetsAt: 7 }, run)
-  assert.deepEqual(run.limit, { window: 'five_hour', resetsAt: 7 })
+  assert.deepEqual(stepFor({ kind: 'limit', status: 'rejected', window: 'five_hour', resetsAt: 7 }, run).events, [])
   assert.deepEqual(stepFor({ kind: 'limit', status: 'allowed' }, run).events, [])
-  assert.equal(run.limit, undefined)
   const [warned] = stepFor({ kind: 'limit', status: 'warning', utilization: 0.9 }, run).events
   assert.deepEqual([warned?.kind, warned?.body], ['limit.warned', { utilization: 0.9 }])
 })

@@ -60,8 +60,7 @@ export class ClaudeSession implements Session {
 
   async prompt(text: string): Promise<void> {
     if (this.#closing) {
-      const { id, cwd } = this.#open
-      throw new AppError('session_over', { id, status: 'closed', project: cwd, vendor_id: this.vendorId ?? '?' })
+      throw new AppError('session_over', { id: this.id, status: 'closed' })
     }
     this.#say(text)
   }

@@ -1,21 +1,22 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
-import { shellWord } from '../../base/shell-word.ts'
+import { ResumeSession } from '../../domain/api.ts'
 import { statusOf } from '../../domain/session-status.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Run } from '../../supervisor/run.ts'
-import { stopWaiting } from '../../supervisor/stop-waiting.ts'
+import { pauseWaiting, stopWaiting } from '../../supervisor/settling/stop-waiting.ts'
 import { checked } from '../http/errors.ts'
 import type { World } from '../world.ts'
 import { sessionOf, view } from './sessions.ts'
 
 const Prompt = z.strictObject({ text: z.string().trim().min(1).max(1_000_000) })
+const Hold = z.strictObject({ held: z.boolean() })
 
 /** Statuses of a session that is over for good. */
 const FINAL = new Set(['completed', 'stopped', 'error'])
 
-/** Stop, pause, interrupt, and the next words to an agent that is at work. */
+/** Stop, pause, resume, hold, interrupt, and the next words to an agent that is at work. */
 export function steerRoutes(app: FastifyInstance, world: World): void {
   app.post('/sessions/:ref/stop', async request => {
     const row = await sessionOf(request.params, world)
@@ -24,13 +25,41 @@ export function steerRoutes(app: FastifyInstance, world: World): void {
     else if (FINAL.has(statusOf(row, world.bootId).status) && row.state === 'ended') throw overError(row, world)
     else if (!(await stopWaiting(row, world.store, Date.now())))
       await world.supervisor.stop(row.id, 'stopped by a person')
+    world.supervisor.forget(row.id)
     return fresh(row.id, world)
   })
 
+  // Paused once is paused: asking again changes nothing.
   app.post('/sessions/:ref/pause', async request => {
-    const { row, run } = await liveSession(request.params, world)
-    await run.session?.pause()
-    return view(row, world)
+    const row = await sessionOf(request.params, world)
+    if (row.state === 'ended' || !world.supervisor.run(row.id)) await pauseEnded(row, world)
+    else await world.supervisor.pause(row.id)
+    return fresh(row.id, world)
+  })
+
+  app.post('/sessions/:ref/resume', async request => {
+    const row = await sessionOf(request.params, world)
+    const { from, env } = checked(ResumeSession, request.body ?? {}, 'POST /sessions/:ref/resume')
+    refuseAtWork(row, world)
+    const resumed = await world.supervisor.resume(row, { env, from, reason: 'resumed by a person', actor: 'human' })
+    return view(resumed, world)
+  })
+
+  app.post('/sessions/:ref/retry', async request => {
+    const row = await sessionOf(request.params, world)
+    const { env } = checked(ResumeSession, request.body ?? {}, 'POST /sessions/:ref/retry')
+    refuseAtWork(row, world)
+    const { status } = statusOf(row, world.bootId)
+    if (status !== 'error' && row.retries === 0) throw new AppError('nothing_to_retry', { id: row.id, status })
+    return view(await world.supervisor.resume(row, { env, reason: 'tried again', actor: 'human' }), world)
+  })
+
+  app.post('/sessions/:ref/hold', async request => {
+    const row = await sessionOf(request.params, world)
+    const { held } = checked(Hold, request.body, 'POST /sessions/:ref/hold')
+    await world.store.sessions.update(row.id, { held_at: held ? (row.held_at ?? Date.now()) : null })
+    world.supervisor.gatesChanged()
+    return fresh(row.id, world)
   })
 
   app.post('/sessions/:ref/interrupt', async request => {
@@ -47,6 +76,19 @@ export function steerRoutes(app: FastifyInstance, world: World): void {
   })
 }
 
+/** One that waits for its limit or its next try is not to go on by itself; one that is over cannot be paused. */
+async function pauseEnded(row: SessionRow, world: World): Promise<void> {
+  const { status } = statusOf(row, world.bootId)
+  if (FINAL.has(status)) throw overError(row, world)
+  if (status === 'waiting_input') throw new AppError('session_waits_for_answer', { id: row.id, number: numberOf(row) })
+  await pauseWaiting(row, world.store, Date.now())
+}
+
+function refuseAtWork(row: SessionRow, world: World): void {
+  const run = world.supervisor.run(row.id)
+  if (run && run.row.state !== 'ended') throw new AppError('session_running', { id: row.id })
+}
+
 /** A session whose agent is in its turn; waits for one that is just starting. */
 async function liveSession(params: unknown, world: World): Promise<{ row: SessionRow; run: Run }> {
   const row = await sessionOf(params, world)
@@ -57,10 +99,12 @@ async function liveSession(params: unknown, world: World): Promise<{ row: Sessio
   return { row, run }
 }
 
+function numberOf({ parked }: SessionRow): string {
+  return String(parked?.number ?? '<number>')
+}
+
 function overError(row: SessionRow, world: World): AppError {
-  const { status } = statusOf(row, world.bootId)
-  const [project, vendor_id] = [shellWord(row.project), row.vendor_id ?? '<id>']
-  return new AppError('session_over', { id: row.id, status, project, vendor_id })
+  return new AppError('session_over', { id: row.id, status: statusOf(row, world.bootId).status })
 }
 
 async function fresh(id: string, world: World) {

@@ -1,4 +1,4 @@
-import { isHigher, levelAt, type QuotaLevel, type QuotaWindow, windowsIn } from '../../domain/quota.ts'
+import { isHigher, levelAt, type QuotaLevel, type QuotaWindow, windowsIn } from '../../domain/account/quota.ts'
 import type { SessionEvent } from '../../domain/session.ts'
 import type { Run, Step } from '../run.ts'
 import { eventOf } from './agent-event.ts'

@@ -24,11 +24,15 @@ export async function admit(run: Run, { admission, max, ready, parts }: AdmitOpt
   }
   let waited: Promise<void> | undefined
   let warming: Promise<void> | undefined
+  await parts.accounts.level(run) // known from here on, so that `allowed` need not wait for it
   const leave = await admission.enter({
     id: run.id,
     max,
-    waits: () => {
-      waited = tellWaiting(run, parts, max).finally(run.placed.resolve)
+    priority: run.row.priority,
+    account: run.row.account,
+    allowed: () => parts.accounts.allowed(run, max),
+    waits: what => {
+      waited = tellWaiting(run, parts, WAITS[what](max)).finally(run.placed.resolve)
     },
     next: () => {
       run.log.info({}, 'next in line, its agent is started ahead of time')
@@ -41,7 +45,7 @@ export async function admit(run: Run, { admission, max, ready, parts }: AdmitOpt
   })
   run.placed.resolve()
   await waited
-  if (leave && run.stopping === undefined) {
+  if (leave && run.stopping === undefined && run.pausing !== 'person') {
     if (waited) {
       await warming
       run.renew = bringUpToDate
@@ -55,8 +59,18 @@ export async function admit(run: Run, { admission, max, ready, parts }: AdmitOpt
   return undefined
 }
 
-async function tellWaiting(run: Run, parts: Parts, max: number): Promise<void> {
-  const text = `Waits for a free place: ${max} at once (sessions.max_concurrent).`
+const WAITS = {
+  place: (max: number) => ({
+    reason: 'waits for a free place',
+    text: `Waits for a free place: ${max} at once (sessions.max_concurrent).`,
+  }),
+  allowance: () => ({
+    reason: "waits until the account's allowance is fresh (pcc quota)",
+    text: "Waits: the account's allowance is nearly used up, so fewer sessions start (pcc quota).",
+  }),
+}
+
+async function tellWaiting(run: Run, parts: Parts, { reason, text }: { reason: string; text: string }): Promise<void> {
   const event = { actor: 'daemon', subject: run.id, kind: 'session.noted', body: { text } } as const
-  await record(run, parts, { events: [event], patch: { state: 'queued', status_reason: 'waits for a free place' } })
+  await record(run, parts, { events: [event], patch: { state: 'queued', status_reason: reason } })
 }

@@ -16,7 +16,7 @@ export interface Start {
 }
 
 /** A run before its agent is open. */
-export function newRun(row: SessionRow, ready: Preparation, start: Start & { log: Log }): Run {
+export function newRun(row: SessionRow, ready: Preparation, start: Start & { log: Log; now: number }): Run {
   return {
     id: row.id,
     row,
@@ -44,11 +44,19 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
       turns: row.turns,
     },
     secrets: ready.secrets,
-    limit: undefined,
+    consent: ready.consent,
+    quota: ready.quota,
+    warned: new Map(),
+    answered: false,
+    trying: false,
+    compaction: undefined,
+    checkpointedAt: start.now,
+    checkpointEveryMs: ready.checkpointEveryMs,
     session: undefined,
     opened: Promise.withResolvers(),
     placed: Promise.withResolvers(),
     stopping: undefined,
+    pausing: undefined,
     over: false,
   }
 }

@@ -1,5 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
+import type { Consent } from '../../agents/limits/consent.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import type { StartSession } from '../../domain/api.ts'
@@ -12,7 +13,7 @@ import { skillVerdict } from '../../policy/trust/skill-verdict.ts'
 import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.ts'
 import { idleRules } from '../../policy/verdict/allowed-tools.ts'
 import type { SessionPolicy } from '../asks/session-policy.ts'
-import type { Policy } from '../run.ts'
+import type { Policy, Run } from '../run.ts'
 import { accountOf } from './account.ts'
 
 export interface PrepareParts {
@@ -35,6 +36,12 @@ export interface Preparation {
   again(): Promise<Preparation>
   /** How many sessions may run at once. */
   maxConcurrent: number
+  /** Whether, and in which hours, a session goes on by itself after a limit. */
+  consent: Consent
+  quota: Run['quota']
+  checkpointEveryMs: number
+  /** Whether what its agent is started with may be kept in a file until it is over. */
+  keepEnvironment: boolean
   /** What the person should know: settings of the project that are left out until it is trusted. */
   notes: string[]
   /** Values that must never reach a log or an event. */
@@ -88,6 +95,22 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
     again: () => prepare(request, parts),
     account: accountOf(driver.agent, env),
     maxConcurrent: config.sessions.max_concurrent,
+    consent: {
+      autoResume: request.auto_resume ?? config.sessions.auto_resume,
+      hours: config.sessions.resume_hours,
+      zone: env['TZ'],
+    },
+    quota: {
+      thresholds: {
+        notice: config.quota.notice_percent,
+        warning: config.quota.warning_percent,
+        critical: config.quota.critical_percent,
+        gateOnEstimate: config.quota.gate_on_estimate,
+      },
+      onCritical: config.quota.on_critical,
+    },
+    checkpointEveryMs: config.sessions.checkpoint_minutes * 60_000,
+    keepEnvironment: config.sessions.keep_environment,
     notes: [
       ...untrustedNote(loaded),
       ...(note === undefined ? [] : [note]),

@@ -18,8 +18,8 @@ conversations:
 const WAIT = { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' }
 
 /** A session whose decision was approved by a daemon that died at that moment, before it started the agent. */
-async function approvedAndKilled(t: TestContext) {
-  const world = await agentSessions(t, SCENARIO, { env: WAIT })
+async function approvedAndKilled(t: TestContext, env: Record<string, string> = {}) {
+  const world = await agentSessions(t, SCENARIO, { env: { ...WAIT, ...env } })
   const { id } = await world.start('Please make the file')
   await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
   world.daemon.child.kill('SIGKILL')
@@ -52,7 +52,7 @@ test('an answer that a daemon took and died with is delivered by the next, to th
 })
 
 test('where the next daemon has not the login the decision is asked again, and a new answer goes on', async t => {
-  const { world, id, made } = await approvedAndKilled(t)
+  const { world, id, made } = await approvedAndKilled(t, { PCC_SESSIONS_KEEP_ENVIRONMENT: 'false' })
   const daemon = await startDaemon(t, { home: world.daemon.home, env: WAIT })
   const stream = await daemon.stream(`/events?session=${id}`)
   const events = await stream.until(

@@ -82,7 +82,7 @@ test('the log of a session that a dead daemon left gets its end, once', { timeou
       ['error'],
       life,
     )
-    assert.match(ends[0]?.reason ?? '', /^interrupted; resume with: pcc start/)
+    assert.match(ends[0]?.reason ?? '', /^interrupted; go on with: pcc resume/)
     const { body: view } = await next.call<SessionView>('GET', `/sessions/${attached.id}`)
     assert.deepEqual([view.status, view.cost_usd, view.turns, view.ended_at !== null], ['error', null, 1, true])
     next.child.kill('SIGTERM')

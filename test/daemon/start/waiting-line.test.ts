@@ -32,7 +32,10 @@ test('sessions.max_concurrent: the next session waits, its agent is started mean
   assert.equal((await viewWhen(world.daemon, long.id, () => true)).status, 'completed')
   assert.ok(existsSync(join(world.project, 'next.txt')))
   const notes = bodiesOf(await world.log(next.id), 'session.noted').map(({ text }) => text)
-  assert.deepEqual(notes, ['Waits for a free place: 1 at once (sessions.max_concurrent).'])
+  assert.deepEqual(notes, [
+    `Session ${long.id} (${long.name}) works in this directory too: they may get in each other's way.`,
+    'Waits for a free place: 1 at once (sessions.max_concurrent).',
+  ])
   const log = readFileSync(join(world.daemon.places.logs, 'daemon.log'), 'utf8')
   assert.match(log, new RegExp(`session ${next.id}: takes a warm process`))
   assert.match(log, new RegExp(`session ${long.id}: starts cold`))
@@ -57,10 +60,15 @@ test('a session that is stopped while it waits never starts, its warm process en
   assert.deepEqual(await findMarked(marker), [])
 })
 
-test('a session that waits in line has nothing to pause, and says so at once', async t => {
+test('a session that is paused while it waits in line leaves the line, and a resume puts it back', async t => {
   const world = await agentSessions(t, SCENARIO, { env: ONE_AT_A_TIME })
   await world.start('Do the long one')
   const next = await world.start('Do the next one')
-  const reply = await world.daemon.call('POST', `/sessions/${next.id}/pause`)
-  assert.deepEqual([reply.status, reply.body.error.code], [409, 'session_queued'])
+  const paused = await world.daemon.call('POST', `/sessions/${next.id}/pause`)
+  assert.deepEqual([paused.status, paused.body.status], [200, 'paused'])
+  const again = await world.daemon.call('POST', `/sessions/${next.id}/pause`)
+  assert.deepEqual([again.status, again.body.status], [200, 'paused'], 'pausing twice changes nothing')
+  const resumed = await world.daemon.call('POST', `/sessions/${next.id}/resume`)
+  assert.deepEqual([resumed.status, resumed.body.status, resumed.body.queued], [200, 'idle', true])
+  await viewWhen(world.daemon, next.id, ({ status }) => status === 'completed')
 })

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Ending, Parts, Run } from './run.ts'
+import type { Ending, Parts, Run } from '../run.ts'
 import { settle } from './settle.ts'
 
 /** A disk that is full or a file that is locked is often free again soon; about two minutes in all. */

@@ -1,6 +1,6 @@
-import { eventOf } from './events/agent-event.ts'
-import { record } from './record.ts'
-import type { Ending, Parts, Run } from './run.ts'
+import { eventOf } from '../events/agent-event.ts'
+import { record } from '../record.ts'
+import type { Ending, Parts, Run } from '../run.ts'
 
 /**
  * Applies an ending: the row and everything that belongs to the end, in one transaction. While the agent is still there its
@@ -14,10 +14,7 @@ export async function settle(run: Run, parts: Parts, ending: Ending): Promise<vo
   }
   const final = keepUndelivered(run, ending)
   await record(run, parts, {
-    events: [
-      ...(final.events ?? []),
-      eventOf(run, 'session.ended', { status: final.as, reason: final.reason }, 'daemon'),
-    ],
+    events: [...(final.events ?? []), eventOf(run, 'session.ended', endedBody(final), 'daemon')],
     patch: {
       state: 'ended',
       ended_as: final.as,
@@ -25,13 +22,19 @@ export async function settle(run: Run, parts: Parts, ending: Ending): Promise<vo
       ended_at: parts.clock.now(),
       resumes_at: final.resumesAt ?? null,
       parked: final.parked ?? null,
+      retries: final.retries ?? 0,
       ...(gone && NO_PROCESS),
     },
+    task: final.task,
     escalation: final.escalation,
     reopen: final.reopen,
     withdraw: final.as === 'waiting_input' ? undefined : `the session is over (${final.as})`,
   })
   run.log.info({ status: final.as, turns: run.row.turns, cost_usd: run.row.cost_usd }, 'session ended')
+}
+
+function endedBody({ as, reason, resumesAt }: Ending) {
+  return { status: as, reason, ...(resumesAt !== undefined && { resumes_at: resumesAt }) }
 }
 
 /** The agent is gone with everything it started: there is nothing left to sweep. */
@@ -42,6 +45,9 @@ const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
  * that stands in the conversation already, where only the login failed, is given in words the next time.
  */
 function keepUndelivered(run: Run, ending: Ending): Ending {
+  // It goes on later: the answer stands in the decision's row and is brought to the agent then.
+  if (run.answer && (ending.resumesAt !== undefined || ending.as === 'paused'))
+    return { ...ending, parked: run.row.parked }
   if (ending.as !== 'error' && ending.as !== 'rate_limited') return ending
   const parked = run.answer ? run.row.parked : ending.failure === 'auth' ? run.taken : undefined
   if (!parked) return ending

@@ -1,0 +1,45 @@
+import { AppError } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import { shellWord } from '../base/shell-word.ts'
+import type { StartSession } from '../domain/api.ts'
+import type { SessionRow } from '../store/tables.ts'
+import type { LiveSessions } from './live-sessions.ts'
+import type { Parts } from './run.ts'
+import { checkProject } from './start/check-project.ts'
+import type { HeldConversations } from './start/held-conversations.ts'
+import type { Preparation, PrepareParts } from './start/prepare.ts'
+import type { KeptEnvironments } from './waits/kept-environments.ts'
+
+/** What starting and resuming sessions work with. */
+export interface Floor {
+  parts: Parts
+  prepareParts: PrepareParts
+  /** This boot of the daemon: the owner of every session it runs. */
+  bootId: string
+  log: Log
+  live: LiveSessions
+  conversations: HeldConversations
+  kept: KeptEnvironments
+  closing: AbortSignal
+}
+
+export function refuseWhenClosed({ closing }: Floor): void {
+  if (closing.aborted) throw new AppError('daemon_stopping', {})
+}
+
+/** Imported on use: what reads settings and trust is memory that a daemon without sessions need not hold. */
+export async function prepareFor(request: StartSession, { prepareParts }: Floor): Promise<Preparation> {
+  const { prepare } = await import('./start/prepare.ts')
+  return prepare(request, prepareParts)
+}
+
+/** The same for a session that goes on: under its own settings, and on the account it began with. */
+export async function prepareAgain(row: SessionRow, env: Record<string, string>, floor: Floor): Promise<Preparation> {
+  await checkProject(row.project)
+  const ready = await prepareFor({ ...row.options, project: row.project, env }, floor)
+  if (row.account !== null && ready.account !== row.account) {
+    const { id, project, vendor_id } = row
+    throw new AppError('account_differs', { id, project: shellWord(project), vendor_id: vendor_id ?? '<id>' })
+  }
+  return ready
+}

@@ -1,0 +1,127 @@
+import type { Log } from '../base/log.ts'
+import type { AnsweredEscalation } from '../domain/escalation.ts'
+import type { SessionRow } from '../store/tables.ts'
+import type { Admission } from './admission.ts'
+import { endAgent } from './end-agent.ts'
+import { saveCheckpoint } from './loop/checkpoints.ts'
+import { paused, stopped } from './loop/endings.ts'
+import type { Ending, Parts, Run } from './run.ts'
+import { runTask } from './run-task.ts'
+import { settlePatiently } from './settling/settle-patiently.ts'
+import { admit } from './start/admit.ts'
+import { newRun, type Start } from './start/new-run.ts'
+import type { Preparation } from './start/prepare.ts'
+import type { KeptEnvironments } from './waits/kept-environments.ts'
+
+export interface Live {
+  run: Run
+  /** Resolves when the row is this run's, with the decision that was settled by it. */
+  saved: Promise<AnsweredEscalation | undefined>
+  /** Resolves when the session is settled and its agent gone. */
+  done: Promise<void>
+}
+
+export interface LiveParts {
+  parts: Parts
+  admission: Admission
+  kept: KeptEnvironments
+  log: Log
+  /** Aborted when the daemon leaves. */
+  closing: AbortSignal
+  /** A session was settled: one that waits has a time in its row now. */
+  settled(row: SessionRow): void
+}
+
+/** The sessions that run now: each from its place in the line to the moment its agent is gone. */
+export class LiveSessions {
+  readonly #of: LiveParts
+  readonly #live = new Map<string, Live>()
+
+  constructor(of: LiveParts) {
+    this.#of = of
+  }
+
+  get(id: string): Live | undefined {
+    return this.#live.get(id)
+  }
+
+  all(): Live[] {
+    return [...this.#live.values()]
+  }
+
+  runs(): Run[] {
+    return this.all().map(({ run }) => run)
+  }
+
+  /** Runs a session in the background. It counts as live before this returns. */
+  launch(row: SessionRow, ready: Preparation, start: Start): Pick<Live, 'run' | 'saved'> {
+    const now = this.#of.parts.clock.now()
+    const run = newRun(row, ready, { ...start, log: this.#of.log.child({ session: row.id }), now })
+    const saved = start.claim?.() ?? Promise.resolve(undefined)
+    const done = saved.then(
+      () => this.#runToEnd(run, ready),
+      () => undefined, // `saved` is the caller's to hear about
+    )
+    this.#live.set(row.id, { run, saved, done: done.finally(() => this.#live.delete(row.id)) })
+    return { run, saved }
+  }
+
+  /** Ends a live session and waits until its agent is gone. */
+  async stop(id: string, reason: string): Promise<void> {
+    const live = this.#live.get(id)
+    if (!live) return
+    live.run.stopping ??= reason
+    this.#of.admission.withdraw(id)
+    await endAgent(live.run, live.done)
+    await live.done
+  }
+
+  /** Asks a live session to stop after the tool in flight; one that waits for its place has nothing in flight. */
+  async pause(id: string): Promise<void> {
+    const live = this.#live.get(id)
+    if (!live || live.run.over) return
+    live.run.pausing = 'person'
+    if (this.#of.admission.withdraw(id)) return live.done
+    await live.run.opened.promise
+    await live.run.session?.pause()
+  }
+
+  async #runToEnd(run: Run, ready: Preparation): Promise<void> {
+    const { parts, admission, kept, log, closing, settled } = this.#of
+    const forget = log.hide(ready.secrets)
+    run.log.info({ agent: ready.driver.agent, project: run.row.project }, 'session started')
+    try {
+      using place = await admit(run, { admission, max: ready.maxConcurrent, ready, parts })
+      if (ready.keepEnvironment) keep(run, kept)
+      const ending = place ? await runTask(run, parts) : leftTheLine(run)
+      if (ending.checkpoint && run.row.vendor_id !== null) await saveCheckpoint(run, parts, ending.checkpoint)
+      await settlePatiently(run, parts, { ending, signal: closing })
+      if (OVER.has(ending.as)) kept.forget(run.id)
+    } catch (error) {
+      // The store failed for long; the row stays as it was and shows as interrupted, because nobody runs it.
+      run.log.error({ error }, 'session could not be settled')
+    } finally {
+      run.placed.resolve()
+      forget()
+      settled(run.row)
+    }
+  }
+}
+
+/** A person who takes such a session up again brings an environment along. */
+const OVER = new Set<Ending['as']>(['completed', 'stopped', 'error'])
+
+function keep(run: Run, kept: KeptEnvironments): void {
+  try {
+    kept.keep(run.id, run.open.env)
+  } catch (error) {
+    run.log.warn({ error }, 'its environment could not be kept; it will not go on by itself after a restart')
+  }
+}
+
+/** It took no task, so none is put down. */
+function leftTheLine(run: Run): Ending {
+  const { stopping, pausing } = run
+  const ending = stopping === undefined && pausing === 'person' ? paused('person', run) : stopped(stopping ?? 'stopped')
+  return { ...ending, task: undefined, checkpoint: undefined }
+}

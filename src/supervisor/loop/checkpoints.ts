@@ -1,0 +1,39 @@
+import { join } from 'node:path'
+import { messageOf } from '../../base/errors.ts'
+import type { CheckpointReason } from '../../domain/checkpoint.ts'
+import type { Parts, Run } from '../run.ts'
+
+/** Where the checkpoints of all sessions lie. */
+export function checkpointsIn(dataDir: string): string {
+  return join(dataDir, 'checkpoints')
+}
+
+/**
+ * Writes down where the session stands. It is a help for going on, not the work itself: one that cannot be written is
+ * logged, and nothing else changes.
+ */
+export async function saveCheckpoint(run: Run, parts: Parts, reason: CheckpointReason): Promise<void> {
+  run.checkpointedAt = parts.clock.now()
+  try {
+    // Imported on use: memory that a daemon without sessions need not hold.
+    const [{ gather }, { read }, { save }] = await Promise.all([
+      import('../../agents/checkpoints/gather.ts'),
+      import('../../agents/checkpoints/read.ts'),
+      import('../../agents/checkpoints/save.ts'),
+    ])
+    const previous = (await read(parts.checkpoints, run.id)).good?.checkpoint
+    const tasks = await parts.tasks.list(run.id)
+    const now = parts.clock.now()
+    const checkpoint = await gather({ store: parts.store, session: run.row, tasks, reason, now, previous })
+    const id = await save(parts.checkpoints, checkpoint, { hidden: run.secrets })
+    run.log.info({ checkpoint: id, reason }, 'checkpoint written')
+  } catch (error) {
+    run.log.warn({ problem: messageOf(error), reason }, 'no checkpoint could be written')
+  }
+}
+
+/** Writes one when the last is old enough. Asked with every event, so that a session that does nothing costs nothing. */
+export async function saveWhenDue(run: Run, parts: Parts): Promise<void> {
+  if (parts.clock.now() - run.checkpointedAt < run.checkpointEveryMs) return
+  await saveCheckpoint(run, parts, 'interval')
+}

@@ -1,0 +1,26 @@
+import type { Context } from './decide.ts'
+import type { Desk } from './execute.ts'
+import type { Analysis } from './think.ts'
+
+/** What is known of the session beside the event. The queue and the quota are looked at where a task ended. */
+export async function contextOf(analysis: Analysis, { run, parts }: Desk): Promise<Context> {
+  const { stopping, pausing, compaction, row } = run
+  const known = { stopping, pausing, compaction, retries: row.retries, hasNext: false, critical: false }
+  if (analysis.type !== 'task_complete' || compaction === 'running') return known
+  const queue = await parts.tasks.queue(run.id)
+  const hasNext = queue.some(task => task.id !== row.task_id && canRun(task, row.task_id))
+  if (!hasNext) return known
+  const admission = await parts.accounts.admits(run)
+  const { level } = await parts.accounts.level(run)
+  return {
+    ...known,
+    hasNext,
+    critical: level === 'critical',
+    pausing: pausing ?? (admission.open ? undefined : 'gate'),
+  }
+}
+
+/** Ready, or blocked by nothing but the task that has just been completed. */
+function canRun({ state, after }: { state: string; after: string[] }, done: string | null): boolean {
+  return state === 'ready' || (state === 'blocked' && done !== null && after.includes(done))
+}

@@ -1,0 +1,103 @@
+import { unreachable } from '../../base/errors.ts'
+import type { Limit } from '../../domain/account/limit.ts'
+import type { Failure } from '../../domain/session.ts'
+import type { Analysis } from './think.ts'
+
+/** What is known of the session beside the event. */
+export interface Context {
+  /** Why it is being stopped, once somebody asked for that. */
+  stopping: string | undefined
+  /** Who asked it to pause: a person, or the account that was shut under it. */
+  pausing: 'person' | 'gate' | undefined
+  /** Failures in a row that may pass by themselves. */
+  retries: number
+  /** Whether the conversation is being shortened, or was, because it had become too long for the model. */
+  compaction: 'running' | 'done' | undefined
+  /** Whether its queue holds a task that could run now. */
+  hasNext: boolean
+  /** Whether the account's allowance is nearly used up: what runs may end, nothing new begins. */
+  critical: boolean
+}
+
+export type Action =
+  | { do: 'go_on' }
+  /** The account answers again. */
+  | { do: 'open_gate' }
+  | { do: 'next_task'; text: string }
+  | { do: 'session_complete'; text: string }
+  /** The task is done, the next one waits until the allowance is fresh. */
+  | { do: 'wait_for_quota'; text: string }
+  | { do: 'checkpoint_and_wait'; limit: Limit; failure: Failure }
+  /** Somebody else's limit: the account is shut. `text` where the task was just completed. */
+  | { do: 'wait_for_gate'; text?: string }
+  | { do: 'retry'; failure: Failure; afterMs: number; attempt: number }
+  /** Tried often enough: it waits for a person. */
+  | { do: 'escalate'; failure: Failure }
+  /** The conversation is too long for the model: it is shortened once, and then the work goes on. */
+  | { do: 'compact' }
+  | { do: 'continue' }
+  /** `text` where the task was completed first. */
+  | { do: 'pause'; why: 'person' | 'interrupted' | 'turns'; text?: string }
+  | { do: 'park'; callId: string | undefined }
+  | { do: 'fail'; failure: Failure }
+  /** `text` where the task was completed first. */
+  | { do: 'stop'; reason: string; text?: string }
+
+/** Waits between tries of what may pass by itself, and thereby how often it is tried. */
+export const RETRY_MS = [5_000, 30_000, 120_000] as const
+
+/** Picks the action for what happened. Pure. */
+export function decide(analysis: Analysis, context: Context): Action {
+  switch (analysis.type) {
+    case 'progress':
+      return analysis.answered ? { do: 'open_gate' } : { do: 'go_on' }
+    case 'permission_request':
+    case 'question':
+    case 'quota':
+    case 'trouble':
+      return { do: 'go_on' }
+    case 'task_complete':
+      return afterTask(analysis.text, context)
+    default:
+      if (context.stopping !== undefined) return { do: 'stop', reason: context.stopping }
+      return cutShort(analysis, context)
+  }
+}
+
+/** A completed task stays completed, whatever else was wanted: only what follows it changes. */
+function afterTask(text: string, { stopping, pausing, hasNext, critical, compaction }: Context): Action {
+  if (compaction === 'running') return stopping === undefined ? { do: 'continue' } : { do: 'stop', reason: stopping }
+  if (stopping !== undefined) return { do: 'stop', reason: stopping, text }
+  if (!hasNext) return { do: 'session_complete', text }
+  if (pausing === 'person') return { do: 'pause', why: 'person', text }
+  if (pausing === 'gate') return { do: 'wait_for_gate', text }
+  return critical ? { do: 'wait_for_quota', text } : { do: 'next_task', text }
+}
+
+type CutShort = Extract<Analysis, { type: 'held_up' | 'parked' | 'rate_limit' | 'error' }>
+
+function cutShort(analysis: CutShort, context: Context): Action {
+  switch (analysis.type) {
+    case 'held_up':
+      if (analysis.by === 'capped') return { do: 'pause', why: 'turns' }
+      if (context.pausing === 'gate') return { do: 'wait_for_gate' }
+      return { do: 'pause', why: analysis.by === 'paused' ? 'person' : 'interrupted' }
+    case 'parked':
+      return { do: 'park', callId: analysis.callId }
+    case 'rate_limit':
+      return { do: 'checkpoint_and_wait', limit: analysis.limit, failure: analysis.failure }
+    case 'error':
+      return afterFailure(analysis.failure, analysis.mayPass, context)
+    default:
+      return unreachable(analysis)
+  }
+}
+
+function afterFailure(failure: Failure, mayPass: boolean, { retries, compaction, pausing }: Context): Action {
+  // Interrupted because the account was shut while the agent was trying again: the limit is the cause, not this.
+  if (pausing === 'gate' && mayPass) return { do: 'wait_for_gate' }
+  if (failure.kind === 'prompt_too_long' && compaction === undefined) return { do: 'compact' }
+  if (!mayPass) return { do: 'fail', failure }
+  const afterMs = RETRY_MS[retries]
+  return afterMs === undefined ? { do: 'escalate', failure } : { do: 'retry', failure, afterMs, attempt: retries + 1 }
+}

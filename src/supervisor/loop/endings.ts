@@ -1,0 +1,157 @@
+import { ERRORS, unreachable } from '../../base/errors.ts'
+import { shellWord } from '../../base/shell-word.ts'
+import type { NewEvent } from '../../domain/event.ts'
+import type { Limit } from '../../domain/account/limit.ts'
+import type { Failure } from '../../domain/session.ts'
+import type { Parked } from '../../store/tables.ts'
+import { isPermission } from '../asks/given-answer.ts'
+import { eventOf } from '../events/agent-event.ts'
+import type { Ending, Run } from '../run.ts'
+
+/** The last task is done and nothing is left in the queue. */
+export function completed(text: string): Ending {
+  return { as: 'completed', reason: '', task: { to: 'done', result: text } }
+}
+
+/** A person, a cap on turns or an interruption stopped it; a person makes it go on. `text`: its task was completed first. */
+export function paused(why: 'person' | 'interrupted' | 'turns', run: Run, text?: string): Ending {
+  const cause = { person: 'paused', interrupted: 'interrupted', turns: 'the turn limit was reached' }[why]
+  const reason = `${cause}; go on with: pcc resume ${run.id}`
+  return { as: 'paused', reason, task: taskAfter(text, cause), checkpoint: why === 'turns' ? 'capped' : 'pause' }
+}
+
+export interface LimitWait {
+  /** When it goes on by itself; null where only a person makes it. */
+  resumesAt: number | null
+  limit?: Limit | undefined
+  text?: string | undefined
+}
+
+/** The account is shut: by this session's own limit, or by another's. */
+export function limited(message: string, { resumesAt, limit, text }: LimitWait, run: Run): Ending {
+  const hit = limit && {
+    message: limit.message,
+    ...(limit.window !== undefined && { window: limit.window }),
+    ...(limit.resetsAt !== undefined && { resets_at: limit.resetsAt }),
+  }
+  const reason = resumesAt === null ? `${message}; go on with: pcc resume ${run.id}` : message
+  return {
+    as: 'rate_limited',
+    reason,
+    failure: 'limit',
+    resumesAt: resumesAt ?? undefined,
+    events: hit ? [eventOf(run, 'limit.hit', hit)] : [],
+    task: taskAfter(text, message, resumesAt),
+    checkpoint: 'limit',
+  }
+}
+
+/** The vendor failed in a way that may pass; it is tried again soon. */
+export function retried(failure: Failure, { at, attempt, of }: { at: number; attempt: number; of: number }): Ending {
+  const reason = `${failure.message}; try ${attempt} of ${of} follows`
+  return {
+    as: 'paused',
+    reason,
+    failure: failure.kind,
+    resumesAt: at,
+    retries: attempt,
+    task: { to: 'waiting', reason, wakesAt: at },
+    checkpoint: 'error',
+  }
+}
+
+/** It was tried often enough: a person hears of it and says what happens. */
+export function escalated(failure: Failure, run: Run): Ending {
+  const reason = `${failure.message}\nTried ${run.row.retries + 1} times; go on with: pcc resume ${run.id}`
+  return {
+    as: 'paused',
+    reason,
+    failure: failure.kind,
+    task: { to: 'waiting', reason: failure.message },
+    checkpoint: 'error',
+    escalation: errorRow(failure, run),
+  }
+}
+
+/** Nothing that passes by itself. */
+export function failed(failure: Failure, run: Run): Ending {
+  const reason = `${failure.message}\n${adviceFor(failure, run)}`.trim()
+  return { as: 'error', reason, failure: failure.kind, task: { to: 'failed', reason: failure.message } }
+}
+
+export function stopped(reason: string, text?: string): Ending {
+  return { as: 'stopped', reason, task: taskAfter(text, reason), checkpoint: 'shutdown' }
+}
+
+/** A call waits for a person. */
+export function parked(callId: string | undefined, run: Run): Ending {
+  const waiting = (callId === undefined ? undefined : run.parking.get(callId)) ?? [...run.parking.values()][0]
+  if (!waiting) return { ...paused('interrupted', run), reason: `a call was put off; go on with: pcc resume ${run.id}` }
+  return {
+    as: 'waiting_input',
+    reason: waiting.reason,
+    parked: waiting.parked,
+    escalation: waiting.escalation,
+    events: [parkedEvent(waiting.parked, run)],
+    task: { to: 'waiting', reason: waiting.reason },
+    checkpoint: 'park',
+  }
+}
+
+function parkedEvent(what: Parked, run: Run): NewEvent {
+  if (!isPermission(what)) return eventOf(run, 'question.parked', what, 'daemon')
+  const { digest: _, ...told } = what
+  return eventOf(run, 'permission.parked', told, 'daemon')
+}
+
+/** A task that was completed stays so, whatever became of its session. */
+function taskAfter(text: string | undefined, reason: string, wakesAt?: number | null): NonNullable<Ending['task']> {
+  if (text !== undefined) return { to: 'done', result: text }
+  return { to: 'waiting', reason, ...(wakesAt != null && { wakesAt }) }
+}
+
+function errorRow(failure: Failure, run: Run): NonNullable<Ending['escalation']> {
+  return {
+    kind: 'error',
+    session_id: run.id,
+    project: run.row.project,
+    task: run.row.task,
+    call_id: '',
+    tool: 'session',
+    target: failure.message,
+    input: { failure },
+    risk: 'LOW',
+    reason: `${failure.message}; it was tried ${run.row.retries + 1} times`,
+    reasons: [],
+    normalised: `error ${failure.kind}`,
+    state: 'open',
+  }
+}
+
+function adviceFor(failure: Failure, run: Run): string {
+  switch (failure.kind) {
+    case 'auth':
+      return ERRORS.agent_not_logged_in.next
+    case 'agent_missing':
+      return ERRORS.agent_missing.next
+    case 'billing':
+      return `Look at the account's balance and plan, then: pcc retry ${run.id}`
+    case 'model_not_found':
+      return 'Name another model with --model.'
+    case 'prompt_too_long':
+      return 'Give a shorter task, or split it.'
+    case 'refusal':
+      return 'The model refused; say the task in other words.'
+    case 'resume_unknown':
+      return `See the conversations there are with: pcc agents sessions ${shellWord(run.row.project)}`
+    case 'overloaded':
+    case 'server':
+    case 'network':
+    case 'agent_crashed':
+    case 'limit':
+    case 'other':
+      return `Try it again with: pcc retry ${run.id}`
+    default:
+      return unreachable(failure.kind)
+  }
+}

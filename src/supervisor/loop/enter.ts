@@ -1,0 +1,24 @@
+import type { Ending, Parts, Run } from '../run.ts'
+import { paused, stopped } from './endings.ts'
+import { waitAtGate } from './gate-wait.ts'
+
+/**
+ * Before the agent is opened: nothing starts on an account that is shut, and the session takes the task it will work on. An
+ * ending comes back where it may not begin.
+ */
+export async function enter(run: Run, parts: Parts): Promise<Ending | undefined> {
+  if (run.stopping !== undefined) return { ...stopped(run.stopping), task: undefined }
+  if (run.pausing === 'person') return { ...paused('person', run), task: undefined }
+  const admission = await parts.accounts.admits(run)
+  // No task was taken, so none is put down.
+  if (!admission.open) return { ...(await waitAtGate(admission, { run, parts })), task: undefined }
+  if (run.pausing === 'gate') run.pausing = undefined // the gate has opened again meanwhile
+  const { store, tasks } = parts
+  const task = await store.transaction(async tx => {
+    const claimed = await tasks.claimNext(run.id, tx)
+    if (claimed) await store.sessions.update(run.id, { task_id: claimed.id }, tx)
+    return claimed
+  })
+  if (task) run.row = { ...run.row, task_id: task.id }
+  return undefined
+}

@@ -1,0 +1,67 @@
+import { unreachable } from '../../base/errors.ts'
+import type { Session } from '../../domain/session.ts'
+import type { Ending, Parts, Run } from '../run.ts'
+import { type Action, RETRY_MS } from './decide.ts'
+import { completed, escalated, failed, parked, paused, retried, stopped } from './endings.ts'
+import { waitAtGate, waitForQuota } from './gate-wait.ts'
+import { nextTask } from './next-task.ts'
+
+export interface Desk {
+  run: Run
+  parts: Parts
+}
+
+/** Does what was decided. An ending comes back when the session has no more use for its agent now. */
+export async function execute(action: Action, session: Session | undefined, desk: Desk): Promise<Ending | undefined> {
+  const { run, parts } = desk
+  switch (action.do) {
+    case 'go_on':
+      return undefined
+    case 'open_gate':
+      await parts.accounts.answered(run)
+      return undefined
+    case 'next_task':
+      return session ? nextTask(action.text, session, desk) : completed(action.text)
+    case 'session_complete':
+      return completed(action.text)
+    case 'wait_for_quota':
+      return waitForQuota(action.text, desk)
+    case 'checkpoint_and_wait':
+      return limitMet(action, desk)
+    case 'wait_for_gate':
+      return waitAtGate(await parts.accounts.admits(run), { ...desk, text: action.text })
+    case 'retry':
+      return retried(action.failure, {
+        at: parts.clock.now() + action.afterMs,
+        attempt: action.attempt,
+        of: RETRY_MS.length,
+      })
+    case 'escalate':
+      return escalated(action.failure, run)
+    case 'compact':
+    case 'continue':
+      return shorten(action.do, session, run)
+    case 'pause':
+      return paused(action.why, run, action.text)
+    case 'park':
+      return parked(action.callId, run)
+    case 'fail':
+      return failed(action.failure, run)
+    case 'stop':
+      return stopped(action.reason, action.text)
+    default:
+      return unreachable(action)
+  }
+}
+
+async function limitMet({ limit }: Extract<Action, { do: 'checkpoint_and_wait' }>, desk: Desk): Promise<Ending> {
+  await desk.parts.accounts.shut(desk.run, limit)
+  return waitAtGate(await desk.parts.accounts.admits(desk.run), { ...desk, limit })
+}
+
+/** Claude Code's own way to shorten a conversation; when it is done, the work goes on. */
+async function shorten(what: 'compact' | 'continue', session: Session | undefined, run: Run): Promise<undefined> {
+  run.compaction = what === 'compact' ? 'running' : 'done'
+  run.log.info({ what }, 'the conversation is too long for the model')
+  await session?.prompt(what === 'compact' ? '/compact' : 'Go on with the task where you stopped.')
+}

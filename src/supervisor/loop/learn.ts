@@ -1,0 +1,34 @@
+import { startTimeOf } from '../../base/process/start-time.ts'
+import type { Session, SessionEvent } from '../../domain/session.ts'
+import { stepFor } from '../events/step-for.ts'
+import { record } from '../record.ts'
+import type { Run, Step } from '../run.ts'
+import { saveWhenDue } from './checkpoints.ts'
+import type { Desk } from './execute.ts'
+
+/** Stores what happened, and keeps what the next decisions need to know of it. */
+export async function learn(event: SessionEvent, session: Session, { run, parts }: Desk): Promise<void> {
+  run.log.debug({ kind: event.kind }, 'agent event')
+  if (WENT_ON.has(event.kind)) run.taken = undefined
+  if (event.kind === 'retry') run.trying = true
+  else if (event.kind !== 'limit') run.trying = false
+  await record(run, parts, stepFor(event, run))
+  if (event.kind === 'started') await record(run, parts, await processOf(session))
+  if (event.kind === 'limit') await parts.accounts.told(event, run)
+  if (event.kind === 'turn_ended') countOn(run)
+  else await saveWhenDue(run, parts)
+}
+
+/** Signs that the model has seen the answer to a parked question: from here on a failure is one of the work. */
+const WENT_ON = new Set<SessionEvent['kind']>(['text', 'thinking', 'tool_request', 'plan'])
+
+/** The agent counts rounds anew with every turn; tokens and cost it counts from its opening. */
+function countOn(run: Run): void {
+  run.before = { ...run.before, turns: run.row.turns }
+}
+
+/** The agent's process, told apart from a later one of the same number by its start. */
+async function processOf({ pid }: Session): Promise<Step> {
+  if (pid === undefined) return { events: [], patch: {} }
+  return { events: [], patch: { agent_pid: pid, agent_started: (await startTimeOf(pid)) ?? null } }
+}

@@ -1,0 +1,29 @@
+import { redactValues } from '../../base/redact.ts'
+import type { Session } from '../../domain/session.ts'
+import type { SessionRow } from '../../store/tables.ts'
+import type { Ending } from '../run.ts'
+import { completed } from './endings.ts'
+import type { Desk } from './execute.ts'
+
+/** Finishes the task at work and takes the next of the queue, in one transaction; it goes on in the same conversation. */
+export async function nextTask(text: string, session: Session, { run, parts }: Desk): Promise<Ending | undefined> {
+  const { store, tasks } = parts
+  const { task, patch } = await store.transaction(async tx => {
+    if (run.row.task_id !== null)
+      await tasks.transition(run.row.task_id, { to: 'done', result: redactValues(text, run.secrets) }, tx)
+    const task = await tasks.claimNext(run.id, tx)
+    const patch: Partial<SessionRow> = {
+      task_id: task?.id ?? null,
+      retries: 0,
+      ...(task && { plan: [], activity: task.title }),
+    }
+    await store.sessions.update(run.id, patch, tx)
+    return { task, patch }
+  })
+  run.row = { ...run.row, ...patch }
+  if (!task) return completed(text)
+  run.compaction = undefined
+  run.log.info({ task: task.id }, 'next task')
+  await session.prompt(task.description)
+  return undefined
+}

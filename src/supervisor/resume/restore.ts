@@ -1,0 +1,65 @@
+import { AppError } from '../../base/errors.ts'
+import type { Driver } from '../../domain/session.ts'
+import type { SessionRow } from '../../store/tables.ts'
+import type { Parts } from '../run.ts'
+
+export interface Restore {
+  row: SessionRow
+  driver: Driver
+  env: Record<string, string>
+  /** The checkpoint to go on from; without it the newest that can be used. */
+  from?: string | undefined
+}
+
+export interface Restored {
+  prompt: string
+  /** The task that the prompt is for; absent where the queue is empty. */
+  task_id: string | undefined
+  /** The vendor's conversation, where it is intact. */
+  resume: { vendorId: string; fork: boolean } | undefined
+  /** What the person should know about how it goes on. */
+  notes: string[]
+}
+
+/**
+ * How a session goes on: in the vendor's own conversation where that is intact, with the essentials of where it stood;
+ * in a new one with all that was kept where it is not.
+ */
+export async function restore({ row, driver, env, from }: Restore, parts: Parts): Promise<Restored> {
+  const [{ read }, { changedSince }, { restorationPrompt }] = await Promise.all([
+    import('../../agents/checkpoints/read.ts'),
+    import('../../agents/checkpoints/changed-since.ts'),
+    import('../../agents/checkpoints/restoration-prompt.ts'),
+  ])
+  const { good, bad } = await read(parts.checkpoints, row.id, from)
+  if (from !== undefined && !good) {
+    const problem = bad[0] ? ` ${bad[0].id}: ${bad[0].problem}.` : ''
+    throw new AppError('checkpoint_unknown', { id: row.id, checkpoint: from, problem })
+  }
+  const [task] = await parts.tasks.queue(row.id)
+  // Who names a checkpoint wants to go on from there, and the conversation holds what came after it too.
+  const isIntact = from === undefined && (await hasConversation({ row, driver, env }))
+  const resume = isIntact && row.vendor_id !== null ? { vendorId: row.vendor_id, fork: false } : undefined
+  const notes = [
+    ...bad.map(({ id, problem }) => `The checkpoint ${id} was passed over: ${problem}.`),
+    ...(row.vendor_id !== null && !isIntact && from === undefined ? [LOST] : []),
+  ]
+  // A task that has not begun needs no restoring in a conversation that remembers everything else.
+  const isFresh = task !== undefined && task.state === 'ready'
+  const how = { resume, notes, task_id: task?.id }
+  if (isFresh && (resume || !good)) return { prompt: task.description, ...how }
+  if (!good) return { prompt: resume ? GO_ON : (task?.description ?? row.task), ...how }
+  const changed = await changedSince(good.checkpoint)
+  const told = restorationPrompt(good.checkpoint, { changed, mode: resume ? 'essentials' : 'full' })
+  const prompt = isFresh ? `${told}\n\nThe next task:\n${task.description}` : told
+  return { prompt, ...how }
+}
+
+const LOST = "The agent's own record of the conversation is gone or damaged; a new one goes on from the checkpoint."
+const GO_ON = 'The work was interrupted. Go on with the task where you stopped.'
+
+async function hasConversation({ row, driver, env }: Restore): Promise<boolean> {
+  if (row.vendor_id === null) return false
+  const state = await driver.conversationState?.(row.vendor_id, { cwd: row.project, env })
+  return state === undefined || state === 'intact'
+}

@@ -1,0 +1,81 @@
+import { AppError } from '../../base/errors.ts'
+import { secretId } from '../../base/ids.ts'
+import type { AnsweredEscalation, EscalationAnswer } from '../../domain/escalation.ts'
+import { lateAnswer } from '../../human/late-answer.ts'
+import type { Parked, SessionRow } from '../../store/tables.ts'
+import { answerTo, givenAnswer } from '../asks/given-answer.ts'
+import { type Floor, prepareAgain, refuseWhenClosed } from '../floor.ts'
+import type { Start } from '../start/new-run.ts'
+import { claimParked } from './claim-parked.ts'
+import { answeredInWords, inWords } from './in-words.ts'
+
+/** What a parked session goes on with. */
+export interface Resumption {
+  said: EscalationAnswer
+  /** It is settled already. */
+  settled?: boolean
+  env: Record<string, string>
+}
+
+/**
+ * Starts a parked session again; the call that waited gets the answer, and the decision is settled by it. An answer that
+ * settled it before (in an earlier life of the daemon, or before a limit) is only brought to the agent.
+ */
+export async function resumeParked(
+  row: SessionRow,
+  { said, settled, env }: Resumption,
+  floor: Floor,
+): Promise<AnsweredEscalation | undefined> {
+  const { parked, vendor_id: vendorId } = row
+  if (!parked || vendorId === null) throw new AppError('ask_unknown', { id: row.id, ask: parked?.ask_id ?? '' })
+  const { store, clock } = floor.parts
+  const ready = await prepareAgain(row, env, floor)
+  await free(row.id, parked, floor)
+  refuseWhenClosed(floor)
+  // From here to `launch` nothing is awaited before the session counts as live. What happened to the row while this was
+  // prepared (another answer, a stop) is seen by `claimParked`.
+  using _held = floor.conversations.take({ vendorId, fork: false }, floor.live.runs())
+  const patch = takenUp(floor, ready.account)
+  // The call of a taken question is settled in the conversation; only words can follow it.
+  const taken = 'taken' in parked ? { question: parked, answer: answerTo(parked.questions, said) } : undefined
+  if (taken) patch.parked = null
+  const start: Start = taken
+    ? { prompt: inWords(taken.question, taken.answer), taken: taken.question }
+    : { answer: givenAnswer(parked, said) }
+  const resume = { vendorId, fork: false }
+  const claim = () => claimParked({ store, clock }, { id: row.id, parked, said: settled ? undefined : said, patch })
+  const answered = await floor.live.launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
+  if (taken) await store.append([answeredInWords(row.id, taken.question, taken.answer)])
+  return answered
+}
+
+/** The row of a session that this daemon takes up. */
+export function takenUp({ bootId }: Floor, account: string): Partial<SessionRow> {
+  return {
+    state: 'starting',
+    owner: bootId,
+    ended_as: null,
+    ended_at: null,
+    status_reason: null,
+    resumes_at: null,
+    account,
+    marker: secretId(16),
+  }
+}
+
+/** Resolves when the session is not live: its agent has left, or whoever wanted to take it up did not get it. */
+async function free(id: string, { ask_id, number }: Parked, { live, parts }: Floor): Promise<void> {
+  for (let held = live.get(id); held; held = live.get(id)) {
+    const taken =
+      held.run.row.state !== 'ended' &&
+      (await held.saved.then(
+        () => true,
+        () => false,
+      ))
+    if (taken) {
+      const escalation = number === undefined ? undefined : await parts.store.escalations.get(number)
+      throw escalation ? lateAnswer(escalation) : new AppError('ask_unknown', { id, ask: ask_id })
+    }
+    await held.done
+  }
+}

@@ -1,0 +1,107 @@
+import { AppError } from '../../base/errors.ts'
+import type { Escalation, EscalationAnswer } from '../../domain/escalation.ts'
+import type { SessionRow } from '../../store/tables.ts'
+import { type Floor, prepareAgain, refuseWhenClosed } from '../floor.ts'
+import { restore } from './restore.ts'
+import { resumeParked, takenUp } from './resume-parked.ts'
+
+export interface Resume {
+  env: Record<string, string>
+  /** Who or what makes it go on, for the log. */
+  reason: string
+  actor: 'daemon' | 'human'
+  /** The checkpoint to go on from, and thereby a new conversation. */
+  from?: string | undefined
+}
+
+/** Makes a session go on that is paused, limited, stopped or failed, or that was given a new task after it was complete. */
+export async function resumeSession(row: SessionRow, resume: Resume, floor: Floor): Promise<SessionRow> {
+  const { store } = floor.parts
+  await floor.live.get(row.id)?.done
+  const current = (await store.sessions.get(row.id)) ?? row
+  const answer = await answerKept(current, floor)
+  if (answer) {
+    await resumeParked(current, { said: answer, settled: true, env: resume.env }, floor)
+    return (await store.sessions.get(row.id)) ?? current
+  }
+  if (current.parked && current.ended_as === 'waiting_input') throw waitsForAnswer(current)
+  const ready = await prepareAgain(current, resume.env, floor)
+  await takeUpFailed(current, floor)
+  await checkLeft(current, floor)
+  const restored = await restore(
+    { row: current, driver: ready.driver, env: ready.open.env, from: resume.from },
+    floor.parts,
+  )
+  refuseWhenClosed(floor)
+  using _held = floor.conversations.take(restored.resume, floor.live.runs())
+  if (floor.live.get(row.id)) throw new AppError('session_running', { id: row.id })
+  const { task_id } = restored
+  const patch = { ...takenUp(floor, ready.account), parked: null, held_at: null, ...(task_id && { task_id }) }
+  const claim = () => takeUp(current, { patch, resume, notes: restored.notes }, floor)
+  const { run, saved } = floor.live.launch({ ...current, ...patch }, ready, {
+    prompt: restored.prompt,
+    resume: restored.resume,
+    claim,
+  })
+  await saved
+  await run.placed.promise
+  return run.row
+}
+
+interface TakeUp {
+  patch: Partial<SessionRow>
+  resume: Resume
+  notes: string[]
+}
+
+/** Of two who take it up, or of one and a stop, one wins. */
+async function takeUp(
+  row: SessionRow,
+  { patch, resume, notes }: TakeUp,
+  { parts: { store } }: Floor,
+): Promise<undefined> {
+  await store.transaction(async tx => {
+    const now = await store.sessions.get(row.id, tx)
+    if (!now || now.state !== row.state || now.ended_at !== row.ended_at || now.owner !== row.owner) {
+      throw new AppError('session_running', { id: row.id })
+    }
+    await store.sessions.update(row.id, patch, tx)
+    const { actor, reason } = resume
+    await tx.append([
+      { actor, subject: row.id, kind: 'session.resumed', body: { reason } },
+      ...notes.map(text => ({ actor: 'daemon', subject: row.id, kind: 'session.noted' as const, body: { text } })),
+    ])
+  })
+}
+
+/** The answer that a person gave before the session could be brought back to its agent. */
+async function answerKept(row: SessionRow, { parts }: Floor): Promise<EscalationAnswer | undefined> {
+  const number = row.parked?.number
+  const decision = number === undefined ? undefined : await parts.store.escalations.get(number)
+  return decision?.state === 'answered' ? saidIn(decision) : undefined
+}
+
+function saidIn({ verdict, answer, answer_reason, answered_by }: Escalation): EscalationAnswer {
+  return {
+    by: answered_by ?? 'human',
+    ...(verdict !== null && { verdict }),
+    ...(answer !== null && { answer }),
+    ...(answer_reason !== null && { reason: answer_reason }),
+  }
+}
+
+function waitsForAnswer({ id, parked }: SessionRow): AppError {
+  return new AppError('session_waits_for_answer', { id, number: parked?.number ?? '<number>' })
+}
+
+async function checkLeft({ id, ended_as }: SessionRow, { parts: { tasks } }: Floor): Promise<void> {
+  if (ended_as === 'completed' && (await tasks.queue(id)).length === 0) throw new AppError('session_complete', { id })
+}
+
+/** A task that failed is tried once more when a person makes its session go on. */
+async function takeUpFailed(row: SessionRow, { parts: { store, tasks } }: Floor): Promise<void> {
+  await store.transaction(async tx => {
+    const task = row.task_id === null ? undefined : await store.tasks.get(row.task_id, tx)
+    if (task?.state === 'failed') await tasks.transition(task.id, { to: 'ready', actor: 'human' }, tx)
+  })
+}

@@ -1,0 +1,99 @@
+import { secretId, shortId } from '../../base/ids.ts'
+import type { StartSession } from '../../domain/api.ts'
+import type { NewEvent } from '../../domain/event.ts'
+import type { Tx } from '../../store/store.ts'
+import type { SessionRow } from '../../store/tables.ts'
+import { type Floor, prepareFor, refuseWhenClosed } from '../floor.ts'
+import { checkProject } from './check-project.ts'
+import { checkRecord } from './check-record.ts'
+import { checkResume } from './check-resume.ts'
+import type { Preparation } from './prepare.ts'
+import { nameFromTask, uniqueName } from './session-name.ts'
+
+/** Makes the session's row with the first task of its queue, and starts its agent in the background. */
+export async function startSession(request: StartSession, floor: Floor): Promise<SessionRow> {
+  refuseWhenClosed(floor)
+  const project = await checkProject(request.project)
+  const vendorId = request.resume?.vendor_id
+  const [ready] = await Promise.all([prepareFor({ ...request, project }, floor), hasLeft(vendorId, floor)])
+  checkResume(request, ready.driver)
+  await checkRecord(request.record)
+  refuseWhenClosed(floor)
+  const resume = request.resume && { vendorId: request.resume.vendor_id, fork: request.resume.fork }
+  using _held = floor.conversations.take(resume, floor.live.runs())
+  const row = await floor.parts.store.transaction(tx => insert({ ...request, project }, ready, { ...floor, tx }))
+  if (request.attach) expectPerson(row.id, floor)
+  const { run } = floor.live.launch(row, ready, { prompt: request.task, resume })
+  await run.placed.promise
+  return run.row
+}
+
+async function insert(request: StartSession, ready: Preparation, { parts, bootId, live, tx }: Floor & { tx: Tx }) {
+  const { store, tasks, clock, accounts } = parts
+  const { env: _, project, task, ...options } = request
+  const rows = await tx.db.selectFrom('sessions').select(['id', 'name']).execute()
+  const taken = new Set(rows.flatMap(({ id, name }) => [id, id.replace(/^s-/, ''), name]))
+  const row = await store.sessions.insert(
+    {
+      id: freeId(taken),
+      name: uniqueName(request.name ?? nameFromTask(task), taken),
+      project,
+      task,
+      agent: ready.driver.agent,
+      model: request.model ?? null,
+      options: { ...options, ...ready.settings, project, task },
+      owner: bootId,
+      state: 'starting',
+      account: ready.account,
+      priority: request.priority ?? 0,
+      marker: secretId(16),
+      started_at: clock.now(),
+    },
+    tx,
+  )
+  const beside = live.runs().filter(run => run.row.project === project && run.row.state !== 'ended')
+  await tx.append(firstEvents(row, request, [...ready.notes, ...beside.map(run => sharedNote(run.row))]))
+  const { id: task_id } = await tasks.submit({ session_id: row.id, project, text: task }, tx)
+  // The agent is opened with this one, so it is taken first, whatever is added while the session waits for its place.
+  await store.sessions.update(row.id, { task_id }, tx)
+  await accounts.met(ready.account, { agent: ready.driver.agent, env: ready.open.env }, tx)
+  return { ...row, task_id }
+}
+
+function sharedNote({ id, name }: SessionRow): string {
+  return `Session ${id} (${name}) works in this directory too: they may get in each other's way.`
+}
+
+function firstEvents(row: SessionRow, request: StartSession, notes: string[]): NewEvent[] {
+  const { id: subject, name, project, task, agent } = row
+  const resumed = request.resume ? { resumed: request.resume.vendor_id } : {}
+  return [
+    { actor: 'cli', subject, kind: 'session.created', body: { name, project, task, agent, ...resumed } },
+    ...notes.map(text => ({ actor: 'daemon', subject, kind: 'session.noted' as const, body: { text } })),
+  ]
+}
+
+/** An id that is neither another session's id nor, since either will do to name one, its name. */
+function freeId(taken: ReadonlySet<string>): string {
+  for (;;) {
+    const id = shortId('s')
+    if (!taken.has(id) && !taken.has(id.replace(/^s-/, ''))) return id
+  }
+}
+
+/** Resolves when no agent is still leaving that conversation: two must not write to it. */
+async function hasLeft(vendorId: string | undefined, { live }: Floor): Promise<void> {
+  const leaving = live
+    .all()
+    .filter(({ run: { row } }) => vendorId !== undefined && row.vendor_id === vendorId && row.state === 'ended')
+  await Promise.all(leaving.map(({ done }) => done))
+}
+
+/** Longer than any client needs to open its stream, short enough that a lost one does not hold an agent up. */
+const ATTACH_GRACE_MS = 10_000
+
+/** A terminal that has announced itself counts as attached while it connects. */
+function expectPerson(id: string, { parts }: Floor): void {
+  const leave = parts.terminals.attach(id)
+  setTimeout(leave, ATTACH_GRACE_MS).unref()
+}

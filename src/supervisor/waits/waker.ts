@@ -1,0 +1,81 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import type { Store } from '../../store/store.ts'
+import type { SessionRow } from '../../store/tables.ts'
+
+/** However long the wait is: the clock may be set, or the machine may have slept. */
+const LONGEST_SLEEP_MS = 15_000
+const SHORTEST_SLEEP_MS = 100
+
+export interface WakerParts {
+  store: Store
+  clock: Clock
+  log: Log
+  /** Makes a session go on; whatever it meets is its own to settle. */
+  wake(row: SessionRow): Promise<void>
+}
+
+/**
+ * Makes sessions go on whose time has come. The times stand in their rows, so nothing is lost with this process; with no
+ * row that waits it does nothing at all.
+ */
+export class Waker {
+  readonly #parts: WakerParts
+  #timer: NodeJS.Timeout | undefined
+  #looking: Promise<void> | undefined
+  #again = false
+  #closed = false
+
+  constructor(parts: WakerParts) {
+    this.#parts = parts
+  }
+
+  /** Something about the times has changed, or may have. */
+  poke(): void {
+    if (this.#closed) return
+    this.#again = true
+    this.#looking ??= this.#lookWhilePoked().finally(() => {
+      this.#looking = undefined
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    await this.#looking
+  }
+
+  async #lookWhilePoked(): Promise<void> {
+    while (this.#again && !this.#closed) {
+      this.#again = false
+      try {
+        await this.#look()
+      } catch (error) {
+        this.#parts.log.error({ error }, 'could not look for sessions that wait')
+        this.#arm(LONGEST_SLEEP_MS)
+      }
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { store, clock, log, wake } = this.#parts
+    const waiting = (await store.sessions.waiting()).filter(row => row.held_at === null)
+    const now = clock.now()
+    for (const row of waiting) {
+      if (this.#closed) return
+      if ((row.resumes_at ?? now) > now) continue
+      log.info({ session: row.id, waited_ms: now - (row.ended_at ?? now) }, 'its time has come')
+      await wake(row)
+    }
+    const next = waiting.map(row => row.resumes_at ?? now).filter(at => at > now)
+    clearTimeout(this.#timer)
+    if (next.length > 0) this.#arm(Math.min(...next) - now)
+  }
+
+  #arm(waitMs: number): void {
+    if (this.#closed) return
+    clearTimeout(this.#timer)
+    const sleepMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, waitMs))
+    this.#timer = setTimeout(() => this.poke(), sleepMs).unref()
+  }
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { FailureKind, type SessionEvent } from '../../src/domain/session.ts'
+import { type Action, type Context, decide, RETRY_MS } from '../../src/supervisor/loop/decide.ts'
+import { type Analysis, think } from '../../src/supervisor/loop/think.ts'
+
+type TurnEnded = Extract<SessionEvent, { kind: 'turn_ended' }>
+
+const turn = (outcome: TurnEnded['outcome'], more: Partial<TurnEnded> = {}): TurnEnded => ({
+  kind: 'turn_ended',
+  outcome,
+  text: 'done',
+  turns: 1,
+  durationMs: 1,
+  denials: 0,
+  ...more,
+})
+
+const QUIET: Context = {
+  stopping: undefined,
+  pausing: undefined,
+  retries: 0,
+  compaction: undefined,
+  hasNext: false,
+  critical: false,
+}
+
+const limit = { source: 'event', message: 'limit', resetsAt: 5 } as const
+const failing = (kind: FailureKind) =>
+  turn('failed', { failure: { kind, message: kind, ...(kind === 'limit' && { limit }) } })
+
+/** Every row of the table: what happens, in which circumstances, and what follows. */
+const TABLE: [string, SessionEvent, Partial<Context>, Action['do']][] = [
+  ['an event of the work', { kind: 'plan', items: [] }, {}, 'go_on'],
+  ['a word of the model', { kind: 'text', text: 'a' }, {}, 'open_gate'],
+  ['a call', { kind: 'tool_request', callId: 'c', tool: 'Bash', input: {} }, {}, 'go_on'],
+  ['a question', { kind: 'question', callId: 'c', questions: [] }, {}, 'go_on'],
+  ['a refused window, before the turn has ended', { kind: 'limit', status: 'rejected' }, {}, 'go_on'],
+  ['a completed task, nothing left', turn('completed'), {}, 'session_complete'],
+  ['a completed task, one left', turn('completed'), { hasNext: true }, 'next_task'],
+  ['the same while a person pauses', turn('completed'), { hasNext: true, pausing: 'person' }, 'pause'],
+  ['the same on a shut account', turn('completed'), { hasNext: true, pausing: 'gate' }, 'wait_for_gate'],
+  ['the same above critical', turn('completed'), { hasNext: true, critical: true }, 'wait_for_quota'],
+  ['the last task while a person pauses', turn('completed'), { pausing: 'person' }, 'session_complete'],
+  ['a completed task while it is stopped', turn('completed'), { stopping: 'enough' }, 'stop'],
+  ['a shortened conversation', turn('completed'), { compaction: 'running' }, 'continue'],
+  ['a pause', turn('paused'), { pausing: 'person' }, 'pause'],
+  ['a pause because the account was shut', turn('paused'), { pausing: 'gate' }, 'wait_for_gate'],
+  ['an interruption', turn('interrupted'), {}, 'pause'],
+  ['an interruption because the account was shut', turn('interrupted'), { pausing: 'gate' }, 'wait_for_gate'],
+  ['the cap on turns', turn('capped'), {}, 'pause'],
+  ['a call that was put off', turn('parked'), {}, 'park'],
+  ['a limit', failing('limit'), {}, 'checkpoint_and_wait'],
+  ['a limit while it is stopped', failing('limit'), { stopping: 'enough' }, 'stop'],
+  ['a failure that may pass', failing('overloaded'), {}, 'retry'],
+  ['the last try', failing('network'), { retries: RETRY_MS.length }, 'escalate'],
+  ['a failure that stays', failing('auth'), {}, 'fail'],
+  ['too long a conversation', failing('prompt_too_long'), {}, 'compact'],
+  ['too long even when shortened', failing('prompt_too_long'), { compaction: 'done' }, 'fail'],
+  ['a crash', { kind: 'ended', reason: 'crashed' }, {}, 'retry'],
+  ['a close because the account was shut', { kind: 'ended', reason: 'closed' }, { pausing: 'gate' }, 'wait_for_gate'],
+]
+
+test('the loop, row by row', () => {
+  for (const [what, event, context, action] of TABLE) {
+    assert.equal(decide(think(event), { ...QUIET, ...context }).do, action, what)
+  }
+})
+
+test('only a completed turn completes a task: no other end is ever a success', () => {
+  const done = new Set<Action['do']>(['session_complete', 'next_task'])
+  const outcomes = ['paused', 'parked', 'interrupted', 'capped', 'failed'] as const
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...outcomes),
+      fc.constantFrom(...FailureKind.options),
+      fc.record({
+        stopping: fc.constantFrom(undefined, 'enough'),
+        pausing: fc.constantFrom(undefined, 'person' as const, 'gate' as const),
+        retries: fc.nat(5),
+        compaction: fc.constantFrom(undefined, 'running' as const, 'done' as const),
+        hasNext: fc.boolean(),
+        critical: fc.boolean(),
+      }),
+      (outcome, kind, context) => {
+        const event = outcome === 'failed' ? failing(kind) : turn(outcome)
+        assert.equal(done.has(decide(think(event), context).do), false)
+      },
+    ),
+  )
+})
+
+test('what may pass by itself is tried three times, later each time; the rest is never tried again', () => {
+  const waits = [0, 1, 2].map(retries => decide(think(failing('server')), { ...QUIET, retries }))
+  assert.deepEqual(
+    waits.map(action => action.do === 'retry' && [action.attempt, action.afterMs]),
+    RETRY_MS.map((ms, index) => [index + 1, ms]),
+  )
+  const permanent = FailureKind.options.filter(kind => decide(think(failing(kind)), QUIET).do === 'fail')
+  assert.deepEqual(permanent, [
+    'auth',
+    'billing',
+    'model_not_found',
+    'refusal',
+    'resume_unknown',
+    'agent_missing',
+    'other',
+  ])
+})
+
+test('a limit without a record of its own is a limit all the same', () => {
+  const analysis: Analysis = think(turn('failed', { failure: { kind: 'limit', message: 'full' } }))
+  assert.deepEqual(analysis.type === 'rate_limit' && analysis.limit, { source: 'result', message: 'full' })
+})
