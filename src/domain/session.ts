@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Limit } from './limit.ts'
+import { Limit } from './account/limit.ts'
 
 /**
  * The contract between the supervisor and every driver.

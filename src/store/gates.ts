@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Gate } from '../domain/limit.ts'
+import type { Gate } from '../domain/account/limit.ts'
 import type { Gates } from './store.ts'
 import type { GatesTable, Tables } from './tables.ts'
 

@@ -1,9 +1,11 @@
 import type { Transaction } from 'kysely'
+import type { Gate } from '../domain/account/limit.ts'
+import type { QuotaWindow } from '../domain/account/quota.ts'
 import type { Escalation, EscalationAnswer, EscalationState, RememberedAnswer } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
-import type { Gate } from '../domain/limit.ts'
 import type { Task, TaskState } from '../domain/task.ts'
-import type { Quota } from './quota/quota.ts'
+import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
+import type { SessionReports } from './quota/spending.ts'
 import type { NewSessionRow, SessionRow, Tables } from './tables.ts'
 
 /** Rows and nothing else. Every method may throw `store_unusable` (disk full, file gone) or `store_damaged`; the store stays usable. */
@@ -136,4 +138,23 @@ export interface Tasks {
 export interface Edge {
   task_id: string
   blocker_id: string
+}
+
+/** How full accounts are: the newest word of each source, and the history that forecasts are made from. */
+export interface Quota {
+  label(account: string, label: string, tx?: Tx): Promise<void>
+  place(account: string, place: QuotaPlace, tx?: Tx): Promise<void>
+  accounts(): Promise<QuotaAccount[]>
+  windows(account?: string, tx?: Tx): Promise<(QuotaWindow & { account: string })[]>
+  /** Takes the place of what the same source said of the same window. */
+  put(account: string, window: QuotaWindow, tx?: Tx): Promise<void>
+  /** Adds to the history; a point of the same moment is replaced. */
+  keep(account: string, window: QuotaWindow, tx?: Tx): Promise<void>
+  drop(point: HistoryKey, tx?: Tx): Promise<void>
+  /** Points in order of time. */
+  history(query: HistoryQuery, tx?: Tx): Promise<QuotaWindow[]>
+  /** Removes what is older, or from a time that has not come, and leaves one point a step of what lies long back. */
+  thin(times: ThinTimes, tx?: Tx): Promise<void>
+  /** Reports of the account's sessions since a time, each session's in order, with the last one before that time as its base. */
+  spending(account: string, since: number): Promise<SessionReports[]>
 }

@@ -1,4 +1,4 @@
-import type { Gate, Limit } from '../../domain/limit.ts'
+import type { Gate, Limit } from '../../domain/account/limit.ts'
 
 const MINUTE_MS = 60_000
 /** Without a known reset: one minute, two, four … A try that is refused costs nothing, but it must not become a habit. */

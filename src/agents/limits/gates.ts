@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { EVERY_ACCOUNT, type Gate, type Limit } from '../../domain/limit.ts'
+import { EVERY_ACCOUNT, type Gate, type Limit } from '../../domain/account/limit.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import { closedBy, heldBy, isClosed, openGate, released, reopened } from './gate.ts'
 

@@ -1,4 +1,4 @@
-import type { Gate } from '../../domain/limit.ts'
+import type { Gate } from '../../domain/account/limit.ts'
 
 /** The vendor's clock and ours differ by a second or two. */
 const AFTER_RESET_MS = 2000

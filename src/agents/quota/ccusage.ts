@@ -5,8 +5,8 @@ import { messageOf } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import { spawnGuarded } from '../../base/process/guardian.ts'
-import type { QuotaWindow } from '../../domain/quota.ts'
-import type { QuotaPlace } from '../../store/quota/quota.ts'
+import type { QuotaWindow } from '../../domain/account/quota.ts'
+import type { QuotaPlace } from '../../store/quota/shapes.ts'
 
 /** Its window, or why there is none; `undefined` in both: it works, and nothing was used of late. */
 export type CcusageReading = { window: QuotaWindow | undefined } | { problem: string }

@@ -1,4 +1,4 @@
-import type { QuotaWindow } from '../../domain/quota.ts'
+import type { QuotaWindow } from '../../domain/account/quota.ts'
 import type { SessionReports, UsageReport } from '../../store/quota/spending.ts'
 
 /** The stretch that `quota.max_tokens_per_hour` is about. */

@@ -1,4 +1,4 @@
-import { lengthOf, type QuotaForecast } from '../../domain/quota.ts'
+import { lengthOf, type QuotaForecast } from '../../domain/account/quota.ts'
 
 /** One moment of the history of a window. */
 export interface Point {

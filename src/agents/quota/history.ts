@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { QuotaWindow } from '../../domain/quota.ts'
+import type { QuotaWindow } from '../../domain/account/quota.ts'
 import type { Store, Tx } from '../../store/store.ts'
 
 const MINUTE_MS = 60_000

@@ -1,6 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { accountLabel } from '../../domain/account.ts'
-import type { Config } from '../../domain/config/config.ts'
+import { accountLabel } from '../../domain/account/label.ts'
 import {
   type AccountQuota,
   easesAt,
@@ -10,7 +9,8 @@ import {
   levelOf,
   type QuotaWindow,
   type Thresholds,
-} from '../../domain/quota.ts'
+} from '../../domain/account/quota.ts'
+import type { Config } from '../../domain/config/config.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import { openCcusage } from './ccusage.ts'
 import { ESTIMATE_MS, estimateOf } from './estimate.ts'

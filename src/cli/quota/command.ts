@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
+import type { QuotaView } from '../../domain/account/quota.ts'
 import type { SessionView } from '../../domain/api.ts'
-import type { QuotaView } from '../../domain/quota.ts'
 import { openClient } from '../client.ts'
 import { refuseInSession } from '../commands/decide/own-terminal.ts'
 import { sessionPath } from '../connection/session-path.ts'

@@ -1,4 +1,4 @@
-import type { QuotaForecast, QuotaLevel, QuotaView, QuotaWindow, WaitingSession } from '../../domain/quota.ts'
+import type { QuotaForecast, QuotaLevel, QuotaView, QuotaWindow, WaitingSession } from '../../domain/account/quota.ts'
 import { ago, counted, dateTime, STATUS_WORDS, wakeTime } from '../render/format.ts'
 import type { Terminal, Tone } from '../render/paint.ts'
 import { firstLine, neutral, pad, wrap } from '../render/text.ts'

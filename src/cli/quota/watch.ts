@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { QuotaView } from '../../domain/quota.ts'
+import type { QuotaView } from '../../domain/account/quota.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Context } from '../context.ts'
 import { openScreen } from '../live/screen.ts'

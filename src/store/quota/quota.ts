@@ -1,64 +1,11 @@
 import type { Kysely } from 'kysely'
 import type { Clock } from '../../base/clock.ts'
-import type { QuotaSource, QuotaWindow } from '../../domain/quota.ts'
-import type { Tx } from '../store.ts'
+import type { QuotaWindow } from '../../domain/account/quota.ts'
+import type { Quota, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import type { Writer } from '../writer.ts'
-import { reportsSince, type SessionReports } from './spending.ts'
-
-/** An account as people know it, and where its agent keeps its files. Nothing of it is secret. */
-export interface QuotaAccount {
-  account: string
-  label: string
-  place: QuotaPlace | null
-  updated_at: number
-}
-
-/** What `ccusage` needs of the agent's environment to find its files. */
-export type QuotaPlace = {
-  HOME?: string | undefined
-  PATH?: string | undefined
-  CLAUDE_CONFIG_DIR?: string | undefined
-}
-
-/** How full accounts are: the newest word of each source, and the history that forecasts are made from. */
-export interface Quota {
-  label(account: string, label: string, tx?: Tx): Promise<void>
-  place(account: string, place: QuotaPlace, tx?: Tx): Promise<void>
-  accounts(): Promise<QuotaAccount[]>
-  windows(account?: string, tx?: Tx): Promise<(QuotaWindow & { account: string })[]>
-  /** Takes the place of what the same source said of the same window. */
-  put(account: string, window: QuotaWindow, tx?: Tx): Promise<void>
-  /** Adds to the history; a point of the same moment is replaced. */
-  keep(account: string, window: QuotaWindow, tx?: Tx): Promise<void>
-  drop(point: { account: string } & HistoryKey, tx?: Tx): Promise<void>
-  /** Points in order of time. */
-  history(query: HistoryQuery, tx?: Tx): Promise<QuotaWindow[]>
-  /** Removes what is older, or from a time that has not come, and leaves one point a step of what lies long back. */
-  thin(times: ThinTimes, tx?: Tx): Promise<void>
-  /** Reports of the account's sessions since a time, each session's in order, with the last one before that time as its base. */
-  spending(account: string, since: number): Promise<SessionReports[]>
-}
-
-interface ThinTimes {
-  forgetBefore: number
-  forgetAfter: number
-  thinBefore: number
-  stepMs: number
-}
-
-interface HistoryKey {
-  window: string
-  source: QuotaSource
-  at: number
-}
-
-interface HistoryQuery {
-  account: string
-  window: string
-  source: QuotaSource
-  since: number
-}
+import type { HistoryKey, HistoryQuery, QuotaPlace, ThinTimes } from './shapes.ts'
+import { reportsSince } from './spending.ts'
 
 export interface QuotaParts {
   read: Kysely<Tables>
@@ -129,7 +76,7 @@ async function keep(db: Kysely<Tables>, account: string, row: QuotaWindow): Prom
     .execute()
 }
 
-async function drop(db: Kysely<Tables>, { account, window, source, at }: { account: string } & HistoryKey) {
+async function drop(db: Kysely<Tables>, { account, window, source, at }: HistoryKey) {
   await db
     .deleteFrom('quota_history')
     .where('account', '=', account)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { quotaPage } from '../../../src/cli/quota/page.ts'
 import { widthOf } from '../../../src/cli/render/text.ts'
-import type { QuotaView } from '../../../src/domain/quota.ts'
+import type { QuotaView } from '../../../src/domain/account/quota.ts'
 import { NOON, plain } from '../render/sample.ts'
 
 const HOUR = 3_600_000

@@ -82,7 +82,8 @@ test('trust is asked for the very file and content that is loaded', async t => {
 
 for (const key of SETTING_KEYS.filter(each => settingOf(each).project === 'never')) {
   test(`a project file may not set ${key}, trusted or not`, async t => {
-    const example = { 'data.directory': '"/tmp/x"', 'logs.level': '"debug"' }[key as string] ?? '20000'
+    const example =
+      { 'data.directory': '"/tmp/x"', 'logs.level': '"debug"', 'quota.ccusage': '"x"' }[key as string] ?? '20000'
     const world = configWorld(t, { project: `# p\n${key} = ${example}\n` })
     await assert.rejects(
       loadConfig({ ...world, trusted: () => true }),
@@ -104,6 +105,7 @@ const words: Partial<Record<SettingKey, string[]>> = {
   'knowledge.embedding_provider': ['local', 'gemini', 'hybrid'],
   'agents.isolation': ['auto', 'namespace', 'marker'],
   'permissions.unattended_high': ['deny', 'wait'],
+  'quota.on_critical': ['finish', 'pause'],
 }
 
 test('tightening is the person’s value or stricter, and tightening twice changes nothing', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keepHistory } from '../../../src/agents/quota/history.ts'
-import type { QuotaWindow } from '../../../src/domain/quota.ts'
+import type { QuotaWindow } from '../../../src/domain/account/quota.ts'
 import { DATABASES } from '../databases.ts'
 
 const NOW = Date.UTC(2026, 0, 20, 12)

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import type { SessionStatus } from './api.ts'
+import type { SessionStatus } from '../api.ts'
+import type { SessionEvent } from '../session.ts'
 import type { Gate } from './limit.ts'
-import type { SessionEvent } from './session.ts'
 
 /** Who told it: the vendor itself, `ccusage` from local files, or our own count. */
 export const QuotaSource = z.enum(['vendor', 'ccusage', 'estimate'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accountLabel } from '../../../src/domain/account.ts'
+import { accountLabel } from '../../../src/domain/account/label.ts'
 
 test('an account is named by its agent, host and kind of credential', () => {
   assert.equal(accountLabel('claude', { ANTHROPIC_API_KEY: 'sk-1' }), 'claude · api.anthropic.com · API key')

@@ -11,7 +11,7 @@ import {
   STANDARD_THRESHOLDS,
   startsAllowed,
   windowsIn,
-} from '../../../src/domain/quota.ts'
+} from '../../../src/domain/account/quota.ts'
 
 const NOW = Date.UTC(2026, 0, 13, 12)
 const HOUR = 3_600_000
