@@ -20,6 +20,7 @@ const HIJACK: RegExp[] = [
   /^GIT_.*$/,
   /^(EDITOR|VISUAL|PAGER|MANPAGER|BAT_PAGER|SYSTEMD_PAGER|SYSTEMD_EDITOR|PSQL_PAGER|AWS_PAGER|DELTA_PAGER|LESSOPEN|LESSCLOSE|LESSKEY.*|LESS|BROWSER|FCEDIT|SUDO_.*|SSH_ASKPASS.*|SSH_AUTH_SOCK|RSYNC_.*|CVS_RSH|SVN_SSH|HGEDITOR|HGRCPATH|TAR_OPTIONS|GZIP|ZIPOPT|UNZIPOPT|RIPGREP_CONFIG_PATH|FZF_DEFAULT_(COMMAND|OPTS)|ACK_OPTIONS|TERMINFO.*|TERMCAP)$/,
   /^(ESLINT_.*|JEST_.*_PATH|TS_NODE_.*|BABEL_.*PATH|WEBPACK_.*|DOTNET_(STARTUP_HOOKS|ROOT.*)|COMPlus_.*|CORECLR_.*|COR_.*|ELECTRON_RUN_AS_NODE|ELECTRON_.*|PLAYWRIGHT_.*_PATH|PUPPETEER_EXECUTABLE_PATH|CHROME_PATH|MOZ_.*)$/,
+  /^(AWK(LIB)?PATH|GOWORK|GOMODCACHE|CHROME_BIN|SWIFT_EXEC|DEVELOPER_DIR|ERL_A?Z?FLAGS|ERL_LIBS|ELIXIR_ERL_OPTIONS|PSQLRC|PROTOC|PYTHON|JRUBY_OPTS|BAT_CONFIG_.*|NODE_REDIRECT_WARNINGS|NODE_V8_COVERAGE|NODE_COMPILE_CACHE|LLVM_PROFILE_FILE|.*_SYMBOLIZER_PATH|PRISMA_.*_(BINARY|LIBRARY)|CYPRESS_RUN_BINARY|VIMRUNTIME|JUST_.*|COVERAGE_(PROCESS_START|FILE|RCFILE)|TEXINPUTS|TEXMF.*|BIBINPUTS|TCLLIBPATH|SSLKEYLOGFILE|ESBUILD_BINARY_PATH|NAPI_RS_.*|.*_(PRELOAD|LIBRARY_PATH))$/,
   /^(ANSIBLE_.*|TF_CLI_.*|TF_CLI_ARGS.*|VAGRANT_.*|PACKER_.*|HELM_.*|KUBE_EDITOR|DOCKER_CONFIG|NIX_.*|GUIX_.*)$/,
 ]
 
@@ -47,7 +48,10 @@ export function judgeAssignment({ name, value, at, alone }: Setting, add: (reaso
   if (/\(\)\s*\{/.test(quoted)) add({ code: 'env.hijack', risk: 'HIGH', text: `${name} is set to a function`, at })
   // An empty pager or editor, or `cat`, is the usual way to switch it off.
   if (/PAGER$/.test(name) && (quoted === '' || quoted === 'cat') && value?.known) return
-  if (HARMLESS.test(name)) return
+  if (HARMLESS.test(name)) {
+    if (value?.known && OUTSIDE.test(quoted)) add(odd(name, at))
+    return
+  }
   if (HIJACK.some(shape => shape.test(name)))
     return add({ code: 'env.hijack', risk: 'HIGH', text: `${name} decides what other programs load or run`, at })
   if (REDIRECT.test(name))
@@ -57,5 +61,24 @@ export function judgeAssignment({ name, value, at, alone }: Setting, add: (reaso
       text: `${name} changes where programs look or what they trust`,
       at,
     })
-  if (!alone) add({ code: 'env.unlisted', risk: 'MEDIUM', text: `${name} is not a variable the policy knows`, at })
+  if (alone) return
+  if (ODD_NAME.test(name) || (value?.known && ODD_VALUE.test(quoted))) return add(odd(name, at))
+  add({ code: 'env.unlisted', risk: 'MEDIUM', text: `${name} is not a variable the policy knows`, at })
+}
+
+/** A path that leads out, where a mode or a number is expected. */
+const OUTSIDE = /^[/~]|(^|\/)\.\.(\/|$)/
+/** Names that by their ending say what a program loads, where it looks or whom it asks. */
+const ODD_NAME =
+  /(_|^)(PATH|BINARY|BIN|EXEC|EXECUTABLE|OPTIONS|OPTS|FLAGS|ARGS|CONFIG|RC|HOOKS?|PLUGINS?|WRAPPER|LIBRARY|COMMAND|CMD|REGISTRY|MIRROR|PROXY|PRELOAD|LOADER|SCRIPT|INIT|STARTUP)$|RC$/
+/** Values that are a place outside, a flag, a list of words with flags, an address or a command. */
+const ODD_VALUE = /(^|[:=,\s])[/~]|^[-@]|(^|\/)\.\.(\/|$)|:\/\/|[;`|]|\$\(|\s-/
+
+function odd(name: string, at: Span): Reason {
+  return {
+    code: 'env.odd',
+    risk: 'MEDIUM',
+    text: `${name} is set to a place or to words that a program may act on`,
+    at,
+  }
 }

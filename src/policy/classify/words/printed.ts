@@ -8,7 +8,7 @@ export function printedBy(bit: Extract<Bit, { is: 'substitution' }>, scope: Scop
   if (node.assigns.length > 0 || node.redirects.length > 0) return undefined
   const [name, ...words] = node.words.map(literal)
   if (name === undefined || scope.functions.has(name) || !words.every(word => word !== undefined)) return undefined
-  if (name === 'echo') return plain(words.join(' '))
+  if (name === 'echo') return /^-[neE]+$/.test(words[0] ?? '') ? undefined : plain(words.join(' '))
   const [format, ...values] = words
   if (name !== 'printf' || format === undefined) return undefined
   return plain(format.replaceAll('%s', () => values.shift() ?? ''))
@@ -16,7 +16,7 @@ export function printedBy(bit: Extract<Bit, { is: 'substitution' }>, scope: Scop
 
 /** One word without escapes, so that nothing is left to split, to expand or to interpret. */
 function plain(text: string): string | undefined {
-  return /^[\w./+,:@=~-]+$/.test(text) && !text.startsWith('-') ? text : undefined
+  return /^[\w./+,:@=~-]+$/.test(text) ? text : undefined
 }
 
 function literal(word: Word): string | undefined {

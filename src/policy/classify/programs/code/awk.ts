@@ -1,4 +1,5 @@
 import type { Call } from '../../call.ts'
+import { isStandardDevice } from '../../effects/judge-file.ts'
 import type { Arg } from '../../words/arg.ts'
 import { flagTable } from '../../words/flag-table.ts'
 import { scanFlags } from '../../words/scan-flags.ts'
@@ -35,11 +36,42 @@ export function awk(call: Call): undefined {
 function judgeText(call: Call, program: Arg): undefined {
   if (!program.known)
     return call.say('code.unknown', 'MEDIUM', 'part of the awk program is known only when it runs', program)
-  const bare = program.value.replace(/"(?:[^"\\]|\\.)*"/g, '"').replace(/\/(?:[^/\\\n]|\\.)+\//g, ' ')
+  const bare = withoutLiterals(program.value)
   if (/\bsystem\s*\(|\bgetline\b|@\w|\||\bENVIRON\b/.test(bare))
     return call.say('code.alarming', 'HIGH', 'the awk program runs commands or reads elsewhere', program)
   if (/\bprintf?\b[^;}\n]*>/.test(withoutBrackets(bare)))
     call.say('write.program', 'HIGH', 'the awk program writes files', program)
+}
+
+/** The program with strings as `"` and regular expressions as a blank. After a value a slash divides. */
+function withoutLiterals(text: string): string {
+  let bare = ''
+  for (let at = 0; at < text.length; at++) {
+    const letter = text[at] ?? ''
+    const isRegex = letter === '/' && /(^|[({},;!~&|\n]|\b(?:in|return))\s*$/.test(bare)
+    if (letter === '"' || isRegex) {
+      const end = endOf(text, at, letter)
+      const inner = text.slice(at + 1, end)
+      // Standard error is no file.
+      if (letter === '"' && isStandardDevice(inner)) bare = bare.replace(/>>?\s*$/, '')
+      bare += letter === '"' ? '"' : ' '
+      at = end
+    } else if (letter === '#') at = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at) - 1
+    else bare += letter
+  }
+  return bare
+}
+
+function endOf(text: string, start: number, delimiter: string): number {
+  let inside = false
+  for (let at = start + 1; at < text.length; at++) {
+    const letter = text[at]
+    if (letter === '\\') at++
+    else if (delimiter === '/' && letter === '[') inside = true
+    else if (inside && letter === ']') inside = false
+    else if (letter === delimiter && !inside) return at
+  }
+  return text.length
 }
 
 /** `print (a > b)` compares, `print a > b` writes. */

@@ -3,6 +3,7 @@ import { isFlag } from '../../words/arg.ts'
 import { findFlag, operandsOf } from '../../words/flags.ts'
 import { judgeInline } from '../common/inline-code.ts'
 import { judgeScriptFile } from '../common/script-file.ts'
+import { judgeToolWords } from '../common/tool-words.ts'
 
 /** deno: verbs like those of other tools, and scripts with rights that are given one by one. */
 export function deno(call: Call): undefined {
@@ -18,7 +19,10 @@ export function deno(call: Call): undefined {
       call.say('deno.rights', 'MEDIUM', 'it gets every right')
     return judgeScriptFile(call, rest[0])
   }
-  if (verb?.value === 'task') return call.say('script.run', 'MEDIUM', 'deno runs a task of the project')
+  if (verb?.value === 'task') {
+    foreignWords(call)
+    return call.say('script.run', 'MEDIUM', 'deno runs a task of the project')
+  }
   call.say(
     'code.inline',
     verb && /^(install|upgrade|publish|compile|repl|jupyter|uninstall|deploy)$/.test(verb.value) ? 'HIGH' : 'MEDIUM',
@@ -29,7 +33,9 @@ export function deno(call: Call): undefined {
 /** java: runs a class or an archive, and loads agents into it. */
 export function java(call: Call): undefined {
   const agent = call.args.find(arg =>
-    /^-(javaagent|agentlib|agentpath|XX:OnError|XX:OnOutOfMemoryError)/.test(arg.value),
+    /^(-(javaagent|agentlib|agentpath|XX:OnError|XX:OnOutOfMemoryError|XX:Flags|XX:HeapDumpPath|XX:VMOptionsFile|Xlog:.*file=)|@)/.test(
+      arg.value,
+    ),
   )
   if (agent) call.say('flag.runs', 'HIGH', `${agent.text} loads code into it`, agent)
   const jar = findFlag(call.args, ['-jar'])
@@ -44,8 +50,7 @@ const DENO_FLAGS =
 
 /** Words of a tool of the project that point outside it: then it runs or reads what nobody agreed to. */
 function foreignWords(call: Call): undefined {
-  for (const arg of call.args) {
+  judgeToolWords(call, call.args)
+  for (const arg of call.args)
     if (/^https?:/.test(arg.value)) call.say('net.run', 'HIGH', `${arg.text} is code from the network`, arg)
-    call.secret(arg)
-  }
 }

@@ -3,6 +3,7 @@ import { type Arg, isFlag } from '../../words/arg.ts'
 import { findFlag, operandsOf } from '../../words/flags.ts'
 import { judgeInline } from '../common/inline-code.ts'
 import { judgeScriptFile } from '../common/script-file.ts'
+import { judgeToolWords } from '../common/tool-words.ts'
 import { judgeModule } from './python-modules.ts'
 
 interface Language {
@@ -23,7 +24,8 @@ interface Language {
 /** The rule for a program that runs a text in a language of its own: the text, the script or the module is what counts. */
 export function interpreter(language: Language): Rule {
   return call => {
-    const { args, feed } = call
+    const { feed } = call
+    const args = ownWords(call.args, language)
     const shorts = [...language.inline, ...(language.loads ?? []), ...(language.valued ?? [])]
       .filter(flag => flag.length === 2)
       .map(flag => flag[1])
@@ -54,15 +56,13 @@ export function interpreter(language: Language): Rule {
           call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday beside a check`, arg)
       return file ? call.path(file, 'read') : undefined
     }
-    if (args.some(arg => arg.value === '--test'))
-      return call.say('script.run', 'MEDIUM', 'it runs the tests of the project')
-    if (file && language.verbs?.test(file.value))
-      return call.say('script.run', 'MEDIUM', 'it builds or runs the project')
+    if (args.some(arg => arg.value === '--test')) return runsProject(call, 'it runs the tests of the project')
+    if (file && language.verbs?.test(file.value)) return runsProject(call, 'it builds or runs the project')
     if (file && file.value !== '-' && !/^\/dev\/(stdin|fd\/0)$/.test(file.value)) {
-      for (const arg of args) if (arg !== file) call.secret(arg)
+      for (const arg of call.args) if (arg !== file) call.secret(arg)
       if (file.substituted) return call.say('pipe.interpreter', 'HIGH', `${call.name} runs what a command prints`, file)
       const base = file.value.slice(file.value.lastIndexOf('/') + 1)
-      if (FRAMEWORK.test(base)) call.run([{ ...file, value: base }, ...args.slice(args.indexOf(file) + 1)])
+      if (FRAMEWORK.test(base)) call.run([{ ...file, value: base }, ...call.args.slice(call.args.indexOf(file) + 1)])
       return judgeScriptFile(call, file)
     }
     if (feed.text) return judgeInline(call, feed.text)
@@ -70,6 +70,25 @@ export function interpreter(language: Language): Rule {
     if (feed.piped) return call.say('pipe.interpreter', 'HIGH', `bytes of another program reach ${call.name}`)
     call.say('code.interactive', 'MEDIUM', `${call.name} without a script waits for input`)
   }
+}
+
+function runsProject(call: Call, text: string): undefined {
+  judgeToolWords(call, call.args)
+  call.say('script.run', 'MEDIUM', text)
+}
+
+/** Behind the script everything belongs to it; behind program text the words are still files for some. */
+function ownWords(args: readonly Arg[], language: Language): Arg[] {
+  const taken = [...language.inline, ...(language.loads ?? []), ...(language.valued ?? [])]
+  const [script] = operandsOf(args, language.module ? [...taken, language.module] : taken)
+  const place = script === undefined ? -1 : args.indexOf(script)
+  const before = place < 0 ? args : args.slice(0, place)
+  const given = [...language.inline, ...(language.module ? [language.module] : [])]
+  const shorts = taken
+    .filter(flag => flag.length === 2)
+    .map(flag => flag[1])
+    .join('')
+  return place < 0 || findFlag(before, given, shorts) ? [...args] : args.slice(0, place + 1)
 }
 
 /** Scripts that every project of a framework has, with verbs that are known. */
@@ -81,7 +100,12 @@ function judgeFiles(call: Call, code: Arg | undefined, language: Language): unde
   const inPlace = call.args.find(arg => /^-[a-zA-Z0]*i/.test(arg.value) && !arg.value.startsWith('-I'))
   if (inPlace) call.say('write.in-place', 'MEDIUM', `${inPlace.text} changes files`, inPlace)
   const files = operandsOf(call.args, [...language.inline, ...(language.loads ?? [])]).filter(arg => arg !== code)
-  for (const arg of files) call.path(arg, inPlace ? 'write' : 'read')
+  for (const arg of files) {
+    // Perl opens what it is given by a rule of its own: a bar runs it, a bracket writes it.
+    if (call.name.startsWith('perl') && /[|<>]/.test(arg.value))
+      call.say('code.alarming', 'HIGH', `perl runs or writes ${arg.text}`, arg)
+    call.path(arg, inPlace ? 'write' : 'read')
+  }
 }
 
 function judgeLoad(call: Call, flag: Arg, value: Arg | undefined): undefined {

@@ -1,5 +1,6 @@
-import type { Rules } from '../../call.ts'
+import type { Call, Rules } from '../../call.ts'
 import { named } from '../common/build.ts'
+import { judgeToolWords } from '../common/tool-words.ts'
 import { awk } from './awk.ts'
 import { deno, java } from './deno-java.ts'
 import { interpreter } from './interpreter.ts'
@@ -59,10 +60,7 @@ export const INTERPRETERS: Rules = {
       checks: ['-c', '-wc', '-cw'],
     }),
   ),
-  ...named(
-    'perl perl5',
-    interpreter({ inline: ['-e', '-E'], loads: ['-M', '-m', '-I', '-d', '-S'], checks: ['-c', '-wc', '-cw'] }),
-  ),
+  ...named('perl perl5', interpreter({ inline: ['-e', '-E'], loads: ['-M', '-m', '-I', '-d', '-S'] })),
   ...named(
     'php php8',
     interpreter({
@@ -73,7 +71,8 @@ export const INTERPRETERS: Rules = {
     }),
   ),
   ...named('lua luajit lua5.1 lua5.3 lua5.4 texlua', interpreter({ inline: ['-e'], loads: ['-l'] })),
-  ...named('Rscript R', interpreter({ inline: ['-e'], loads: ['-f', '--file'] })),
+  Rscript: interpreter({ inline: ['-e'], loads: ['-f', '--file'] }),
+  R: call => (call.args[0]?.value === 'CMD' ? rCommand(call) : R(call)),
   ...named(
     'julia',
     interpreter({
@@ -114,4 +113,12 @@ export const INTERPRETERS: Rules = {
   deno,
   ...named('awk gawk mawk nawk', awk),
   java,
+}
+
+const R = interpreter({ inline: ['-e'], loads: ['-f', '--file'] })
+
+/** `R CMD check` and the like run scripts and install packages. */
+function rCommand(call: Call): undefined {
+  judgeToolWords(call, call.args)
+  call.say('pkg.other', 'MEDIUM', 'R CMD runs a tool of R', call.args[1])
 }

@@ -4,6 +4,7 @@ import { operandsOf } from '../../words/flags.ts'
 import { judgeInline } from '../common/inline-code.ts'
 import { judgeWritten } from '../common/reader.ts'
 import { judgeScriptFile } from '../common/script-file.ts'
+import { judgeToolWords } from '../common/tool-words.ts'
 
 /** Modules that are programs with a rule of their own, by the name of that program. */
 const PROGRAMS: Record<string, string> = {
@@ -38,6 +39,7 @@ export function judgeModule(call: Call, module: Arg | undefined): undefined {
 }
 
 function judgeShown(call: Call, module: Arg, rest: readonly Arg[]): undefined {
+  if (/^(py_compile|compileall|build)$/.test(module.value)) judgeToolWords(call, rest)
   for (const arg of rest)
     if (isFlag(arg) && !SHOW_FLAGS.test(arg.value))
       call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${module.text} that the policy knows`, arg)

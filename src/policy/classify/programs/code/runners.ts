@@ -1,5 +1,5 @@
 import type { Call, Rules } from '../../call.ts'
-import { HOLE, isFlag, made } from '../../words/arg.ts'
+import { type Arg, HOLE, isFlag, made } from '../../words/arg.ts'
 import { flagTable } from '../../words/flag-table.ts'
 import { findFlag } from '../../words/flags.ts'
 import { named } from '../common/build.ts'
@@ -38,9 +38,12 @@ export const RUNNERS: Rules = {
   xargs: call => {
     call.say('arg.unknown', 'MEDIUM', 'xargs takes words from its input')
     const { flags, rest } = peel(call, XARGS, {})
-    const mark = flags.find(flag => /^(I|i|J|replace)$/.test(flag.name))?.value?.value ?? '{}'
+    const replaces = flags.find(flag => /^(I|i|J|replace)$/.test(flag.name))
+    const mark = replaces?.value?.value ?? '{}'
     const filled = rest.map(arg => (arg.value.includes(mark) ? made(arg.value.replaceAll(mark, HOLE), arg) : arg))
-    if (filled.length > 0) call.run(filled)
+    const [first] = filled
+    judgeFed(call)
+    if (first) call.run(replaces ? filled : [...filled, ...fedWords(call, first)])
   },
   parallel: parallelRule,
   rush: parallelRule,
@@ -99,6 +102,8 @@ export const RUNNERS: Rules = {
 
 function envRule(call: Call): undefined {
   const split = findFlag(call.args, ['-S', '--split-string'], 'uSCP')
+  if (split?.value && /\\|\$\{/.test(split.value.value))
+    return call.say('shell.unknown-text', 'HIGH', `${split.arg.text} has escapes of its own`, split.value)
   if (split?.value)
     return call.shell({
       ...split.value,
@@ -134,4 +139,23 @@ function afterWord(call: Call, words: string[]): undefined {
   const rest = place < 0 ? call.args.filter(arg => !isFlag(arg)) : call.args.slice(place + 1)
   const inner = rest[0]?.value === '--' ? rest.slice(1) : rest
   if (inner.length > 0) call.run(inner)
+}
+
+/** The words that xargs puts behind its command: those of an `echo` before it, or some that are known only later. */
+function fedWords(call: Call, like: Arg): Arg[] {
+  const last = call.feed.upstream?.at(-1)?.words
+  const [name, ...words] = last ?? []
+  if (name && /^(echo|printf)$/.test(name.value) && words.every(word => word.known))
+    return words.flatMap(word => word.value.split(/\s+/).map(value => ({ ...word, value })))
+  return [{ ...like, value: HOLE, known: false }]
+}
+
+/** What goes into xargs may be the name of a secret, found or written in the pipe before it. */
+function judgeFed(call: Call): undefined {
+  for (const { words } of call.feed.upstream ?? [])
+    for (const word of words.slice(1)) {
+      call.secret(word)
+      if (/^\.?\*?\.?(env|pem|key|ssh|netrc|npmrc|id_\w*|secret\w*|credential\w*)[\\$*]*$/i.test(word.value))
+        call.say('path.secret', 'HIGH', `${word.text} finds files with secrets`, word)
+    }
 }

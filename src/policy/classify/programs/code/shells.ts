@@ -1,6 +1,8 @@
 import type { Call, Rules } from '../../call.ts'
-import { type Arg, HOLE, isFlag, made } from '../../words/arg.ts'
+import { type Arg, HOLE, made } from '../../words/arg.ts'
+import { flagTable } from '../../words/flag-table.ts'
 import { findFlag, operandsOf } from '../../words/flags.ts'
+import { scanFlags } from '../../words/scan-flags.ts'
 import { named } from '../common/build.ts'
 import { judgeScriptFile } from '../common/script-file.ts'
 
@@ -11,7 +13,7 @@ export const SHELLS: Rules = {
     shell,
   ),
   ...named('source .', call => {
-    const [file] = call.args
+    const file = call.args.find(arg => arg.value !== '--')
     if (file === undefined) return
     call.scope.tainted = true
     if (!file.known || file.value === '/dev/stdin' || /^\/(dev|proc)\//.test(file.value))
@@ -100,32 +102,33 @@ function moveTo(call: Call, path: string): undefined {
   call.move(path)
 }
 
+/** Flags of shells whose value is the next word; `-co errexit 'text'` takes its value before the text. */
+const SHELL_FLAGS = flagTable({
+  harmless: `-abefhiklmnprstuvxBCDEHPT -c -o: -O: --login --norc --noprofile --posix --restricted --verbose --noediting --debugger --no-config
+    --private --interactive --no-execute --command:`,
+  runs: '--rcfile: --init-file: --init-command:',
+})
+
 function shell(call: Call): undefined {
-  const { args, feed } = call
-  const command =
-    args.find((arg, place) => /^-[a-zA-Z]*c[a-zA-Z]*$/.test(arg.value) && place < 6) ??
-    args.find(arg => /^--command(=|$)/.test(arg.value))
-  const odd = findFlag(args, ['--rcfile', '--init-file', '--init-command', '-C'], 'oOC')
-  if (odd) call.say('flag.runs', 'HIGH', `${odd.arg.text} makes the shell read another file first`, odd.arg)
+  const { feed } = call
+  // Behind the first word that is no flag, everything belongs to the script.
+  const args = call.args.filter(arg => !/^\+[a-zA-Z]/.test(arg.value))
+  const seen = scanFlags(args, SHELL_FLAGS, () => true)
+  for (const { kind, arg } of seen.flags)
+    if (kind === 'runs') call.say('flag.runs', 'HIGH', `${arg.text} makes the shell read another file first`, arg)
+  for (const arg of seen.unknown)
+    call.say('flag.unknown', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
+  const [file] = seen.rest
+  const command = seen.flags.find(flag => flag.name === 'c' || flag.name === 'command')
   if (command) {
-    const place = args.indexOf(command)
-    const rest = args.slice(place + 1).filter((arg, at) => at > 0 || !isFlag(arg) || arg.value === '-')
-    const script = command.value.includes('=')
-      ? { ...command, value: command.value.slice(command.value.indexOf('=') + 1) }
-      : rest.find(arg => !isFlag(arg))
-    if (script) {
-      call.say('shell.nested', 'MEDIUM', `${call.name} -c reads a text`, command)
-      return call.shell(script)
-    }
-    return call.say('shell.unknown-text', 'HIGH', 'the text for the shell is missing')
+    const script = command.value ?? file
+    if (script === undefined) return call.say('shell.unknown-text', 'HIGH', 'the text for the shell is missing')
+    call.say('shell.nested', 'MEDIUM', `${call.name} -c reads a text`, command.arg)
+    return call.shell(script)
   }
-  const [file] = operandsOf(args, ['-o', '-O', '+o', '+O', '--rcfile', '--init-file'])
-  const noRun = args.some(arg => arg.value === '-n' || arg.value === '--no-execute')
-  const standardInput =
-    args.some(arg => /^-[a-z]*s[a-z]*$/.test(arg.value) || arg.value === '-') ||
-    file === undefined ||
-    /^\/dev\/(stdin|fd\/0)$/.test(file.value)
-  if (!standardInput && file) {
+  const has = (name: string) => seen.flags.some(flag => flag.name === name)
+  const noRun = (has('n') || has('no-execute')) && !has('i') && args.length === call.args.length
+  if (file && file.value !== '-' && !has('s') && !/^\/dev\/(stdin|fd\/0)$/.test(file.value)) {
     if (noRun && file.known) return call.path(file, 'read')
     return judgeScriptFile(call, file)
   }

@@ -22,13 +22,22 @@ export function judgeInline(call: Call, code: Arg): undefined {
     call.say('code.unknown', 'HIGH', 'part of the program text is known only when it runs', code)
     return
   }
-  const hit = ALARMING.map(shape => shape.exec(code.value)).find(found => found !== null)
+  if (PRINTS_A_TEXT.test(code.value))
+    return call.say('code.plain', 'MEDIUM', `a program for ${call.name} that prints a text`, code)
+  const hit = [...ALARMING, FOREIGN].map(shape => shape.exec(code.value)).find(found => found !== null)
   if (hit)
     return call.say('code.alarming', 'HIGH', `the program text holds ${JSON.stringify(hit[0].slice(0, 40))}`, code)
   if (onlyComputes(code.value))
     return call.say('code.plain', 'MEDIUM', `a short program for ${call.name} that computes and prints`, code)
   call.say('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
 }
+
+/** One call that prints one literal, in which nothing is interpolated. */
+const PRINTS_A_TEXT = /^\s*(console\.log|print|puts|echo|say|println!?)\s*\(?\s*(['"])[^'"\\$`#@{]*\2\s*\)?\s*;?\s*$/
+
+/** Code that is taken from outside the project or from the text itself. */
+const FOREIGN =
+  /\b(require|require_once|include|include_once|import|from|do|dofile|use|load|require_relative|source)\b\s*\(?\s*["'](\/|~|\.\.\/|data:|https?:|file:)/
 
 /** Every name in the text must be one of these for it to count as computing and printing only. */
 const PLAIN = new Set(
@@ -39,7 +48,9 @@ const PLAIN = new Set(
 
 function onlyComputes(code: string): boolean {
   if (code.length > 600) return false
+  // Texts that are glued together are names in pieces.
+  if (/["'`]\s*(\+|\.\.|\.)\s*["'`]/.test(code)) return false
   const bare = code.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g, ' ').replace(/\/(?:[^/\\\n]|\\.)+\/[a-z]*/g, ' ')
-  if (/[`|<>]{1,2}\s*["'`]|`/.test(bare)) return false
+  if (/[`|<>]{1,2}\s*["'`]|`|["']/.test(bare) || /\/[^/]*["'][^/]*\//.test(code)) return false
   return (bare.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || /^[a-z]$/i.test(word))
 }

@@ -16,13 +16,19 @@ const FLAGS = flagTable({
 
 /** fd: LOW, but for what it runs on every file that it finds. */
 export function fd(call: Call): undefined {
-  const place = call.args.findIndex(arg => /^(-[a-zA-Z0]*[xX]|--exec(-batch)?)(=|$)/.test(arg.value))
+  const place = call.args.findIndex(arg => EXEC.test(arg.value))
   const flag = call.args[place]
   const seen = scanFlags(flag ? call.args.slice(0, place) : call.args, FLAGS)
   judgeFlags(call, seen)
   for (const arg of seen.operands.slice(1)) call.path(arg, 'read')
   if (flag === undefined) return
-  const attached = /^--[a-z-]+=(.+)$/s.exec(flag.value)?.[1]
+  const attached = /^(?:--[a-z-]+=|-[a-zA-Z0]*?[xX]=?)(.+)$/s.exec(flag.value)?.[1]
   const inner = call.args.slice(place + 1).filter(arg => arg.value !== ';')
+  const { cwd } = call.scope
+  if (seen.flags.some(one => /^(C|base-directory)$/.test(one.name))) call.scope.cwd = undefined
   call.run(attached === undefined ? inner : [{ ...flag, value: attached }, ...inner])
+  call.scope.cwd = cwd
 }
+
+/** `-x`, in a cluster or with the program attached, and the long forms, abbreviated too. */
+const EXEC = /^(-[HIuisgFap0lLq1]*[xX].*|--exec?(-b[a-z]*)?(=.*)?|--exec.*)$/s

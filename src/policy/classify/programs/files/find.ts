@@ -1,6 +1,6 @@
 import { globFindsSecret, secretPart } from '../../../paths/secret-files.ts'
 import type { Call } from '../../call.ts'
-import { type Arg, isFlag, made } from '../../words/arg.ts'
+import { type Arg, HOLE, isFlag, made } from '../../words/arg.ts'
 
 /** Tests, and actions that print. The first list takes the next word. */
 const TAKES_WORD = new Set(
@@ -27,7 +27,7 @@ export function find(call: Call): undefined {
       const inner = args
         .slice(place + 1, end < 0 ? undefined : end)
         .map(one => (one.value === '{}' ? made('./{found}', one) : one))
-      call.run(inner)
+      runThere(call, inner, /dir$/.test(arg.value))
       if (/dir$/.test(arg.value))
         call.say('cwd.unknown', 'MEDIUM', `${arg.text} runs it in the folder of each file that is found`, arg)
       if (end < 0) call.say('shell.unreadable', 'HIGH', 'find -exec without an end', arg)
@@ -40,10 +40,18 @@ export function find(call: Call): undefined {
       place += skipped(call, args[place + 1])
     else if (isFlag(arg) && arg.known && !PLAIN.has(arg.value))
       call.say('flag.unknown', 'MEDIUM', `${arg.text} is not a test of find that the policy knows`, arg)
-    else if (!arg.known) call.path(arg, 'read')
+    else if (!arg.known) {
+      call.path(arg, 'read')
+      // Behind the folders it may be a test, or an action that deletes.
+      if (place > 0 && arg.value.startsWith(HOLE))
+        call.say('flag.unknown', 'MEDIUM', `${arg.text} may be anything that find does`, arg)
+    }
   }
   const named = args.find(
-    (arg, at) => /^-i?(name|path|wholename)$/.test(args[at - 1]?.value ?? '') && findsSecret(arg.value),
+    (arg, at) =>
+      (/^-i?(name|path|wholename|lname)$|^-(samefile|newer.*)$/.test(args[at - 1]?.value ?? '') &&
+        findsSecret(arg.value)) ||
+      (/^-i?regex$/.test(args[at - 1]?.value ?? '') && TELLING.test(arg.value)),
   )
   if (named && args.some(arg => /^-(exec|execdir|ok|okdir)$/.test(arg.value)))
     call.say('path.secret', 'HIGH', `${named.text} finds files with secrets`, named)
@@ -54,6 +62,17 @@ export function find(call: Call): undefined {
     if (path === '/' || path === call.scope.home)
       call.say('read.wide', 'MEDIUM', `${arg.text} is the whole machine or home`, arg)
   }
+}
+
+/** What a pattern that looks for secrets holds. */
+const TELLING = /env|key|pem|ssh|secret|cred|token|id_|passw|netrc|npmrc|aws/i
+
+/** With `-execdir` it runs in the folder of the file, which may be any. */
+function runThere(call: Call, inner: readonly Arg[], there: boolean): undefined {
+  const { cwd } = call.scope
+  if (there) call.scope.cwd = undefined
+  call.run(inner)
+  call.scope.cwd = cwd
 }
 
 /** The word of a test. One that is known only later may be more than one word. */

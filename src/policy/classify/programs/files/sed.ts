@@ -1,55 +1,52 @@
 import type { Call } from '../../call.ts'
-import { type Arg, isFlag, made } from '../../words/arg.ts'
+import { type Arg, made } from '../../words/arg.ts'
 import { flagTable } from '../../words/flag-table.ts'
-import { findFlag, operandsOf } from '../../words/flags.ts'
 import { scanFlags } from '../../words/scan-flags.ts'
-import { judgeFlags } from '../common/reader.ts'
+import { judgeFlags, judgeWritten } from '../common/reader.ts'
 import { judgeScriptFile } from '../common/script-file.ts'
+import { readSedScript } from './sed-script.ts'
 
 const FLAGS = flagTable({
-  harmless: `-nErsuzb -e: -f: -l: -i? -I? -a --quiet --silent --expression: --file: --line-length: --in-place? --regexp-extended --separate
-    --unbuffered --null-data --zero-terminated --posix --debug --sandbox --follow-symlinks --binary`,
+  harmless: `-nErsuzba -e: -f: -l: -i? -I? --quiet --silent --line-length: --regexp-extended --separate --unbuffered
+    --null-data --zero-terminated --posix --debug --sandbox --follow-symlinks --binary`,
+  // Not harmless in themselves, so that abbreviations of them count.
+  asks: '--expression: --file: --in-place?',
 })
 
 /** sed: LOW as a filter, MEDIUM in place; its own commands `w`, `e`, `r` write, run and read. */
 export function sed(call: Call): undefined {
-  const inPlace = call.args.find(
-    arg => /^(-[a-zA-Z]*i.*|--in-place.*)$/.test(arg.value) && !/^-[a-zA-Z]*[ef]/.test(arg.value),
-  )
-  judgeFlags(call, scanFlags(call.args, FLAGS))
-  const file = findFlag(call.args, ['-f', '--file'], 'efls')
-  if (file?.value) judgeScriptFile(call, file.value)
+  const seen = scanFlags(call.args, FLAGS)
+  judgeFlags(call, { ...seen, flags: [] })
+  const inPlace = seen.flags.find(flag => /^(i|I|in-place)$/.test(flag.name))
   const texts: Arg[] = []
-  for (const [place, arg] of call.args.entries()) {
-    const joined = /^(?:--expression=|-[a-zA-Z]*e)(.+)$/s.exec(arg.value)
-    if (joined && isFlag(arg)) texts.push(made(joined[1] ?? '', arg))
-    else if (/^(-[a-zA-Z]*e|--expression)$/.test(call.args[place - 1]?.value ?? '')) texts.push(arg)
+  let explicit = false
+  for (const { name, value } of seen.flags) {
+    if (!/^(e|expression|f|file)$/.test(name)) continue
+    explicit = true
+    if (value && /^e/.test(name)) texts.push(value)
+    else if (value) judgeScriptFile(call, value)
   }
-  const operands = operandsOf(call.args, ['-e', '-f', '-l', '--expression', '--file'])
-  const explicit = texts.length > 0 || file !== undefined
-  const [first, ...others] = operands
-  if (!explicit && first) texts.push(first)
-  const files = explicit ? operands : others
-  for (const arg of texts) judgeSedText(call, arg)
   // BSD sed takes the suffix as a word of its own: `sed -i '' s/a/b/ file`.
-  for (const arg of files) if (arg.value !== '') call.path(arg, inPlace ? 'write' : 'read')
-  if (inPlace) call.say('file.edit', 'MEDIUM', 'sed -i changes files', inPlace)
+  const words = inPlace && seen.operands[0]?.value === '' ? seen.operands.slice(1) : seen.operands
+  const [first, ...others] = words
+  if (!explicit && first) texts.push(first)
+  judgeTexts(call, texts)
+  for (const arg of explicit ? words : others) call.path(arg, inPlace ? 'write' : 'read')
+  if (inPlace) call.say('file.edit', 'MEDIUM', 'sed -i changes files', inPlace.arg)
 }
 
-function judgeSedText(call: Call, arg: Arg): undefined {
-  if (!arg.known) return call.say('code.unknown', 'MEDIUM', 'part of the sed program is known only when it runs', arg)
-  const bare = withoutSedStrings(arg.value)
-  if (/(^|[;{}\n]|[\d$/])\s*!?\s*[wW]\s+\S|§[a-zA-Z0-9]*w/.test(bare))
-    call.say('write.program', 'HIGH', 'the sed program writes files', arg)
-  if (/(^|[;{}\n]|[\d$/])\s*!?\s*e(\s|$)|§[a-zA-Z0-9]*e/.test(bare))
-    call.say('code.alarming', 'HIGH', 'the sed program runs commands', arg)
-  if (/(^|[;{}\n]|[\d$/])\s*!?\s*[rR]\s+\S/.test(bare))
-    call.say('code.inline', 'MEDIUM', 'the sed program reads another file', arg)
-}
-
-/** `s/a/b/` and `y/a/b/` with any delimiter become §, so that what follows is their flags; `/re/` becomes `/`. */
-function withoutSedStrings(text: string): string {
-  return text
-    .replace(/(^|[;{}\n\s\d$,!/])[sy]([^\w\s\\;{}])(?:\\.|(?!\2)[^\\])*?\2(?:\\.|(?!\2)[^\\])*?\2/gs, '$1§')
-    .replace(/\/(?:\\.|[^/\\])*\//g, '/')
+/** Several texts are one script, a line each. */
+function judgeTexts(call: Call, texts: readonly Arg[]): undefined {
+  const [first] = texts
+  if (first === undefined) return
+  const unknown = texts.find(arg => !arg.known)
+  if (unknown) return call.say('code.unknown', 'MEDIUM', 'part of the sed program is known only when it runs', unknown)
+  const { writes, reads, runs, readable } = readSedScript(texts.map(arg => arg.value).join('\n'))
+  if (!readable) call.say('code.unknown', 'HIGH', 'the sed program cannot be read', first)
+  if (runs) call.say('code.alarming', 'HIGH', 'the sed program runs commands', first)
+  for (const path of writes) judgeWritten(call, first, made(path, first))
+  for (const path of reads) {
+    call.path(made(path, first), 'read')
+    call.say('code.inline', 'MEDIUM', 'the sed program reads another file', first)
+  }
 }

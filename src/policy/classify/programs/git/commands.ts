@@ -12,7 +12,9 @@ export const SPECIAL: Record<string, Special> = {
   push: (call, args) => {
     const force = args.find(
       arg =>
-        /^(--force.*|--forc?e?|--mirror|--delete|--del.*|--prune|--pru.*|-[a-zA-Z]*[fd][a-zA-Z]*)$/.test(arg.value) &&
+        /^(--force.*|--forc?e?|--mirror|--delete|--del.*|--prune|--pru.*|-[a-zA-Z46]*[fd][a-zA-Z46]*)$/.test(
+          arg.value,
+        ) &&
         !/^--(no-|follow|dry)/.test(arg.value) &&
         !/^-o/.test(arg.value),
     )

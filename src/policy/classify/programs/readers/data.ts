@@ -1,11 +1,13 @@
 import type { Call, Rules } from '../../call.ts'
 import type { Arg } from '../../words/arg.ts'
 import { flagTable } from '../../words/flag-table.ts'
+import { findFlag } from '../../words/flags.ts'
 import { scanFlags } from '../../words/scan-flags.ts'
 import { isSecretVariable } from '../../words/secret-variables.ts'
 import { named } from '../common/build.ts'
 import { judgeInline } from '../common/inline-code.ts'
 import { judgeReader, type ReaderRow, reader } from '../common/reader.ts'
+import { judgeScriptFile } from '../common/script-file.ts'
 
 const JQ: ReaderRow = {
   operands: 'pattern-first',
@@ -35,9 +37,11 @@ export const DATA: Rules = {
   ...named('jq gojq jaq', call => {
     const seen = scanFlags(call.args, JQ_FLAGS)
     judgeReader(call, JQ, seen)
-    for (const { name, value } of seen.flags)
+    for (const { name, value } of seen.flags) {
+      if (/^(f|from-file)$/.test(name)) judgeProgram(call, seen.operands[0], value)
       if (/^arg/.test(name) && value && !value.known)
         call.say('arg.unknown', 'MEDIUM', `${value.text} is known only when it runs`, value)
+    }
     const [filter] = seen.operands
     if (filter && !seen.flags.some(flag => flag.name === 'f' || flag.name === 'from-file')) judgeFilter(call, filter)
   }),
@@ -57,7 +61,7 @@ export const DATA: Rules = {
   jless: reader({ harmless: '-n -m: --mode: --yaml --json --scrolloff:' }),
   // A word that is no flag and no file is a function in JavaScript.
   fx: call => {
-    const [, ...texts] = call.args
+    const texts = call.feed.piped || call.feed.text || call.feed.file ? call.args : call.args.slice(1)
     for (const arg of texts) if (!/^[.\w[\]]+$/.test(arg.value)) judgeInline(call, arg)
     if (call.args.length > 0) call.say('code.plain', 'MEDIUM', 'fx computes with a program text')
     for (const arg of call.args) call.secret(arg)
@@ -81,12 +85,21 @@ export const DATA: Rules = {
   // Its language runs commands and writes files.
   mlr: call => {
     const line = call.args.map(arg => arg.value).join(' ')
-    if (/\b(system|exec)\s*\(|\b(tee|emit\w*|print\w*|dump)\b[^;]*>|\bENV\b|(^| )(tee|split|case) /.test(line))
+    if (
+      /\b(system|exec)\s*\(|\b(tee|emit\w*|print\w*|dump)\b[^;]*[>|]|\bENV\b|(^| )(tee|split|case) |--(prepipe\w*|m?load|ofmt-file)\b|(^| )-s /.test(
+        line,
+      )
+    )
       return call.say('code.alarming', 'HIGH', 'the Miller program runs commands or writes files')
     call.say('tool.other', 'MEDIUM', 'mlr runs a program text of its own')
-    if (call.args.some(arg => /^-[a-zA-Z]*I/.test(arg.value)))
-      call.say('write.in-place', 'MEDIUM', 'mlr -I changes files')
-    for (const arg of call.args) call.secret(arg)
+    const inPlace = call.args.some(arg => /^-[a-zA-Z]*I/.test(arg.value))
+    if (inPlace) call.say('write.in-place', 'MEDIUM', 'mlr -I changes files')
+    const script = call.args.find((_, place) => call.args[place - 1]?.value === '-f')
+    if (script) judgeScriptFile(call, script)
+    for (const arg of call.args) {
+      call.secret(arg)
+      if (inPlace && /[./]/.test(arg.value)) call.path(arg, 'write')
+    }
   },
   ...named('xsv qsv', call => {
     const verb = call.args.find(arg => !arg.value.startsWith('-'))
@@ -112,6 +125,8 @@ export const DATA: Rules = {
   dasel: call => {
     const changes = call.args.find(arg => /^(put|delete)$/.test(arg.value))
     if (changes) call.say('write.in-place', 'MEDIUM', `dasel ${changes.text} changes the file`, changes)
+    const file = changes && findFlag(call.args, ['-f', '--file'], 'frwpstvo')
+    if (file?.value) call.path(file.value, 'write')
     DASEL(call)
   },
   xmllint: reader({
@@ -146,10 +161,18 @@ const DASEL = reader({
   writes: '-o: --out:',
 })
 
+/** jq takes the file after `-f`, or the first bare word. A filter from elsewhere is foreign code, if of a harmless language. */
+function judgeProgram(call: Call, first: Arg | undefined, value: Arg | undefined): undefined {
+  for (const file of [first, value])
+    if (file && /^([/~]|.*\.\.(\/|$))/.test(file.value) && !file.value.startsWith(`${call.fence.boundary}/`))
+      call.say('script.foreign', 'HIGH', `${file.text} is a filter outside the project`, file)
+}
+
 /** A filter can show the environment and read further modules. `.env` is a field like any other. */
 function judgeFilter(call: Call, filter: Arg): undefined {
   if (!filter.known) return call.say('arg.unknown', 'MEDIUM', 'part of the filter is known only when it runs', filter)
-  const bare = filter.value.replace(/"(?:[^"\\]|\\.)*"/g, '""')
+  // In a string `\\(…)` is code again.
+  const bare = filter.value.replace(/"(?:[^"\\]|\\.)*"/g, text => (text.includes('\\(') ? text : '""'))
   const shown = /\$ENV\b(?:\.(\w+))?|(?<![.\w$"@])env\b(?!\s*:)(?:\.(\w+))?/.exec(bare)
   if (shown) {
     const name = shown[1] ?? shown[2]

@@ -133,14 +133,19 @@ export const PRINTERS: Rules = {
       --languages --no-size --uloc`,
     writes: '-o: --output: --format-multi:',
   }),
-  cloc: reader({
-    harmless: `--by-file --by-file-by-lang --by-percent: --exclude-dir: --exclude-ext: --exclude-lang: --include-lang:
-      --include-ext: --match-f: --not-match-f: --match-d: --not-match-d: --fullpath --quiet --json --yaml --xml --csv --md
-      --hide-rate --vcs: --skip-uniqueness --show-lang --show-ext --progress-rate: --timeout: --processes: --no-recurse
-      --max-file-size: --sum-one --show-os`,
-    reads: '--list-file: --exclude-list-file: --read-lang-def: --force-lang-def:',
-    writes: `--out: --report-file: --ignored: --counted: --found: --categorized: --sql: --strip-comments: --strip-code:
-      --write-lang-def: --write-lang-def-incl-dup: --unique:`,
-    runs: '--extract-with: --custom-cmd: --config: --diff-list-file: --opt-match-f:',
-  }),
+  cloc: call => {
+    // As a word of its own choosing, `--vcs` is a command.
+    CLOC({ ...call, args: call.args.filter(arg => !/^--vcs=(git|svn|auto)$/.test(arg.value)) })
+  },
 }
+
+const CLOC = reader({
+  harmless: `--by-file --by-file-by-lang --by-percent: --exclude-dir: --exclude-ext: --exclude-lang: --include-lang:
+      --include-ext: --match-f: --not-match-f: --match-d: --not-match-d: --fullpath --quiet --json --yaml --xml --csv --md
+      --hide-rate --skip-uniqueness --show-lang --show-ext --progress-rate: --timeout: --processes: --no-recurse
+      --max-file-size: --sum-one --show-os`,
+  reads: '--list-file: --exclude-list-file: --read-lang-def: --force-lang-def:',
+  writes: `--out: --report-file: --ignored: --counted: --found: --categorized: --sql: --strip-comments: --strip-code:
+      --write-lang-def: --write-lang-def-incl-dup: --unique:`,
+  runs: '--vcs: --extract-with: --custom-cmd: --config: --diff-list-file: --opt-match-f:',
+})
