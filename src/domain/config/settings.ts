@@ -150,7 +150,7 @@ export const SETTINGS = {
     about: 'What running sessions do then: finish what they do, or pause after the tool in flight',
     project: 'tighten',
     tighten: onlyTo<'finish' | 'pause'>('pause'),
-    inForce: false,
+    inForce: true,
   }),
   'quota.max_tokens_per_hour': count(1, {
     standard: 100_000,

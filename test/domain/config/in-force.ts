@@ -8,6 +8,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'quota.notice_percent': 'test/agents/quota/flips.test.ts',
   'quota.warning_percent': 'test/agents/quota/flips.test.ts',
   'quota.critical_percent': 'test/agents/quota/flips.test.ts',
+  'quota.on_critical': 'test/e2e/limits/on-critical.test.ts',
   'quota.max_tokens_per_hour': 'test/agents/quota/flips.test.ts',
   'quota.gate_on_estimate': 'test/agents/quota/flips.test.ts',
   'quota.ccusage': 'test/agents/quota/flips.test.ts',
