@@ -23,7 +23,7 @@ conversations:
                 - { content: Add the login route, status: in_progress, activeForm: Adding }
                 - { content: Write tests, status: pending, activeForm: Writing }
           - Write: { file_path: "{{cwd}}/auth.ts", content: "export {}" }
-          - Bash: { command: "echo made > made.txt", description: Make a file }
+          - Bash: { command: "touch made.txt", description: Make a file }
       - tools:
           - AskUserQuestion:
               questions:
@@ -67,7 +67,7 @@ async function heardOnResume(world: AgentSessions & { id: string }, from?: strin
   return world.simulator.requests[before]?.prompt ?? ''
 }
 
-test('each stop leaves a checkpoint that tells the plan, the files, the decision and what was under way', async t => {
+test('each stop leaves a checkpoint that tells the plan, the files, the decision and the next action', async t => {
   const { daemon, id } = await stopped(t)
   const list = await daemon.call<{ checkpoints: CheckpointLine[] }>('GET', `/sessions/${id}/checkpoints`)
   assert.deepEqual(
@@ -118,4 +118,17 @@ test('with the transcript intact the same conversation goes on with the essentia
   assert.match(prompt, /Which database\?/)
   assert.doesNotMatch(prompt, /Progress summary/)
   assert.equal(world.simulator.requests.at(-1)?.conversation, 'work')
+})
+
+test('from a checkpoint that is named a new conversation goes on as it stood then; one that is not there is refused', async t => {
+  const world = await stopped(t)
+  const { daemon, id, env } = world
+  const list = await daemon.call<{ checkpoints: CheckpointLine[] }>('GET', `/sessions/${id}/checkpoints`)
+  const unknown = await daemon.call('POST', `/sessions/${id}/resume`, { body: { env, from: '2031' } })
+  assert.equal(unknown.status, 404)
+  assert.equal((await daemon.call<SessionView>('GET', `/sessions/${id}`)).body.status, 'stopped')
+  const prompt = await heardOnResume(world, list.body.checkpoints.at(-1)?.id)
+  assert.match(prompt, /interrupted by a wait for a person, and the earlier conversation is lost/)
+  assert.match(prompt, /Key decisions[^\n]*:\n\(none\)/)
+  assert.match(prompt, /Remaining:\n- "Add the login route"\n/)
 })
