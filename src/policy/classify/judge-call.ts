@@ -75,8 +75,8 @@ const EVALUATES = new Set(
   '[ test printf read unset let declare typeset local export readonly wait mapfile readarray getopts'.split(' '),
 )
 const ASCII = /^[\x00-\x7f]*$/
-/** Wide forms of `;|&<>$`, a backquote, slash and dash, the Greek question mark, and blanks that are no blanks to the shell. */
+/** Wide, small and other forms of `;|&<>$`, a backquote, slash and dash, and blanks that are no blanks to the shell. */
 const LIKE_OPERATORS =
-  /[\uff1b\uff5c\uff06\uff1c\uff1e\uff04\uff40\uff0f\uff0d\u037e\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/
+  /[\uff1b\uff5c\uff06\uff1c\uff1e\uff04\uff40\uff0f\uff0d\u037e\u2016\u01c0\u2223\u2225\u2758\ufe31\ufe33\u204f\ufe54\u061b\u203a\u2039\u276f\u276e\ufe64\ufe65\ufe69\ufe60\u3009\u27e9\u2e35\u00a6\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/
 const LIKE_LATIN =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\uff00-\uff5e\u2018-\u201f]/u

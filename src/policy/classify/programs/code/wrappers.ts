@@ -9,7 +9,7 @@ const OTHER_PROCESS = 'changes a process that runs already'
 
 /** Programs that run other programs: they are peeled, and what they run is judged. */
 export const WRAPPERS: Rules = {
-  ...named('nohup eatmydata catchsegv pty linux32 linux64', plain),
+  ...named('shx nohup eatmydata catchsegv pty linux32 linux64', plain),
   setsid: wrapper({ harmless: '-cfw --ctty --fork --wait' }),
   unbuffer: wrapper({ harmless: '-p' }),
   caffeinate: wrapper({ harmless: '-disum -t: -w:' }),

@@ -17,6 +17,9 @@ export function tar(call: Call): undefined {
       /^-[a-zA-Z]*[IF]/.test(arg.value),
   )
   if (runs) call.say('flag.runs', 'HIGH', `${runs.text} makes tar run a program`, runs)
+  const remote = operandsOf(args).find(arg => /^[\w.@-]+:/.test(arg.value))
+  if (remote && !args.some(arg => arg.value === '--force-local'))
+    call.say('net.transfer', 'HIGH', `${remote.text} is an archive on another machine`, remote)
   const removes = args.find(arg => /^--(remove-files|delete|recursive-unlink|unlink-first|overwrite)/.test(arg.value))
   if (removes) call.say('file.delete', 'HIGH', `${removes.text} deletes files`, removes)
   const mode = args[0]?.value ?? ''

@@ -71,7 +71,7 @@ export const FILES: Rules = {
     archive(call)
   }),
   ...named('unzip unrar unar gunzip bunzip2 unxz unzstd uncompress', call => {
-    const lists = call.args.some(arg => /^-[a-z]*[ltpvZ][a-z]*$/.test(arg.value)) && /^(unzip|unrar)$/.test(call.name)
+    const lists = call.args.some(arg => /^-[a-z]*[ltpvZ][a-z]*$/.test(arg.value)) && call.name === 'unzip'
     const odd = call.args.find(arg => isFlag(arg) && !/^-[ltpvZ12qCsmhz]+$/.test(arg.value))
     if (!lists || odd) archive(call)
     const out = findFlag(call.args, ['-d', '-o'], 'dxP')

@@ -59,6 +59,10 @@ export function manager(row: Manager): Rule {
 const FAR_SCRIPT =
   /(^|[:._-])(deploy|publish|release|ship|destroy|drop|wipe|nuke|purge|prod|production|provision|rollback|teardown|undeploy|unpublish|promote|seed:prod)([:._-]|$)/i
 
+/** Programs that nobody calls a script after. */
+const PROGRAMS =
+  /^(rimraf|shx|del-cli|trash|trash-cli|cross-env|cross-env-shell|nodemon|ts-node|tsx|node|prisma|concurrently|kill-port|fkill|sequelize|sequelize-cli|knex|typeorm|drizzle-kit|python3?|bash|sh|zsh|rm|sudo|curl|firebase|vercel|netlify|wrangler|serverless|sst|cdk|supabase|np|semantic-release|release-it|changeset|lerna|nyc|c8|dotenv|env-cmd|tsc|eslint|prettier|jest|vitest|mocha|vite|next|webpack|rollup|esbuild|biome|turbo|nx|playwright|cypress|gh-pages|http-server|npx|dlx)$/
+
 /** Behind the name of a script the flags are the script's. */
 function ownFlags(before: readonly Arg[], verb: Arg | undefined, line: string, row: Manager): readonly Arg[] {
   if (row.scripts && verb !== undefined && row.runs?.test(line)) {
@@ -99,10 +103,11 @@ function judgeScript(call: Call, operands: readonly Arg[], after: readonly Arg[]
   if (script.value === 'env') call.say('env.print', 'MEDIUM', 'it shows the environment', script)
   if (FAR_SCRIPT.test(script.value))
     call.say('script.far', 'MEDIUM', `${script.text} sounds as if it reached beyond the project`, script)
-  if (operands[0]?.value === 'exec' || operands[1]?.value === 'exec') {
-    const place = call.args.indexOf(script)
+  const place = call.args.indexOf(script)
+  if (operands.some(arg => arg.value === 'exec' && call.args.indexOf(arg) < place))
     return call.run(call.args.slice(place))
-  }
+  // The managers look among the installed programs too, unless a script of the project has the name.
+  if (call.name !== 'npm' && PROGRAMS.test(script.value)) call.run(call.args.slice(place))
   judgeToolWords(call, words.slice(1))
   judgeToolWords(call, after)
 }

@@ -103,7 +103,7 @@ export const PACKAGES: Rules = {
     system,
   ),
   ...named(
-    'twine flit bumpversion semantic-release release-it np lerna changeset standard-version goreleaser jreleaser vsce ovsx',
+    'twine flit bumpversion semantic-release release-it np changeset standard-version goreleaser jreleaser vsce ovsx',
     verbs({
       rows: [
         [/^(publish|upload|release|version|package)( |$)|^$/, 'HIGH', 'pkg.publish', 'publishes'],
@@ -117,12 +117,25 @@ export const PACKAGES: Rules = {
       otherwise: { risk: 'HIGH', code: 'pkg.publish', text: 'publishes' },
     }),
   ),
+  lerna: verbs({
+    rows: [
+      [/^(publish|version)( |$)/, 'HIGH', 'pkg.publish', 'publishes'],
+      [
+        /^(run|ls|list|la|ll|changed|diff|bootstrap|info|build|test)( |$)/,
+        'MEDIUM',
+        'script.run',
+        'runs scripts of the project',
+      ],
+      [/^exec( |$)/, 'MEDIUM', 'pkg.exec', 'runs a program in every package'],
+    ],
+    otherwise: { risk: 'MEDIUM', code: 'pkg.other', text: 'works on packages' },
+  }),
   ...named(
     'nvm fnm volta asdf mise rbenv pyenv nodenv goenv jenv sdk rustup corepack n rvm tfenv proto',
     verbs({
       rows: [
         [
-          /^(ls|list|current|which|show|version|versions|where|plugin list|outdated|local|toolchain list|component list|target list|alias|doctor|env)( |$)|^$/,
+          /^(ls|list|current|which|show|version|versions|where|plugin list|outdated|local|toolchain list|component list|target list|alias|doctor|env|use|local|shell|ls-remote|list-remote|help)( |$)|^$/,
           'MEDIUM',
           'pkg.read',
           'looks at installed versions',

@@ -2,6 +2,7 @@ import type { Risk } from '../../../../domain/session.ts'
 import type { Call } from '../../call.ts'
 import { type Arg, isFlag } from '../../words/arg.ts'
 import { operandsOf } from '../../words/flags.ts'
+import { judgeScriptFile } from '../common/script-file.ts'
 import { judgeToolWords } from '../common/tool-words.ts'
 
 export function python(call: Call): undefined {
@@ -47,7 +48,7 @@ export function python(call: Call): undefined {
   const [verb, ...rest] = operands
   const other = args.find(
     arg =>
-      /^(-i|--index-url|--extra-index-url|--trusted-host|--proxy|--find-links|-f|--index|--default-index|--cert|--client-cert|--repository.*|--publish-url|--global-option|--install-option|--config-settings|--build-option|--override-channels)(=|$)/.test(
+      /^(-i.+|-i|-f(https?|\/).*|--index-url|--extra-index-url|--trusted-host|--proxy|--find-links|-f|--index|--default-index|--cert|--client-cert|--repository.*|--publish-url|--global-option|--install-option|--config-settings|--build-option|--override-channels)(=|$)/.test(
         arg.value,
       ) && !(name !== 'pip' && !/^pip\d/.test(name) && arg.value === '-f' && !/^(uv)$/.test(name)),
   )
@@ -55,7 +56,7 @@ export function python(call: Call): undefined {
   if (other ?? channel)
     call.say('pkg.registry', 'HIGH', `${(other ?? channel)?.text} changes where packages come from`, other ?? channel)
   const places = args.find(arg =>
-    /^(-t|--target|--prefix|--root|--user|--break-system-packages|--system|--force-reinstall|--no-deps|--pre|--ignore-installed|--python|--directory|--project|--cache-dir|--log|--isolated)(=|$)/.test(
+    /^(-t.*|--report|--src|--target|--prefix|--root|--user|--break-system-packages|--system|--force-reinstall|--no-deps|--pre|--ignore-installed|--python|--directory|--project|--cache-dir|--log|--isolated)(=|$)/.test(
       arg.value,
     ),
   )
@@ -63,9 +64,11 @@ export function python(call: Call): undefined {
   judgeKnownFlags(call, args)
   if (verb === undefined) return
   const line = operands.map(arg => arg.value).join(' ')
+  if (/^cache (purge|clear|remove|clean|prune)/.test(line))
+    return call.say('pkg.remove', 'MEDIUM', `${name} ${line} empties a cache`, verb)
   if (
     /^(publish|upload|self|pip publish)( |$)/.test(line) ||
-    /^(cache purge|config (set|unset|edit|--add)|cache clear|env remove|env remove --all)/.test(line)
+    /^(config (set|unset|edit|--add)|env remove|env remove --all)/.test(line)
   )
     return call.say(
       /^(cache|env)/.test(line) ? 'pkg.remove' : 'pkg.publish',
@@ -77,9 +80,13 @@ export function python(call: Call): undefined {
     const inner = runWords(args, /^(run|runpip)$/)
     if (/^tool run/.test(line) || name === 'pipx' || args.some(arg => /^(--with|--from|-w)/.test(arg.value)))
       return call.say('pkg.exec', 'MEDIUM', `${name} fetches a program and runs it`, rest[0])
-    if (inner.length > 0) call.run(inner)
+    const [first] = inner
+    if (first && /^[\w./-]+\.py$/.test(first.value)) return judgeScriptFile(call, first)
+    if (first) call.run(first.value === '-m' ? [{ ...first, value: 'python3' }, ...inner] : inner)
     return
   }
+  if (/^(test|fmt|check|lint|format|typing|docs)( |$)/.test(line) && /^(hatch|pdm|rye|uv|poetry)$/.test(name))
+    return call.say('script.run', 'MEDIUM', `${name} ${line} checks the project`, verb)
   if (/^(uninstall|remove|pip uninstall)( |$)/.test(line))
     return call.say('pkg.remove', 'MEDIUM', `${name} removes packages`, verb)
   if (/^(install|add|sync|lock|update|pip (install|sync|compile)|develop)( |$)/.test(line)) {
@@ -101,7 +108,7 @@ function runWords(args: readonly Arg[], verb: RegExp): Arg[] {
   const rest = args.slice(place + 1)
   const start = rest.findIndex(
     (arg, at) =>
-      !isFlag(arg) &&
+      (!isFlag(arg) || arg.value === '-m') &&
       !/^(-n|--name|-p|--prefix|--python|-e|--env-file|--group|--extra|--package)$/.test(rest[at - 1]?.value ?? ''),
   )
   const dash = rest[0]?.value === '--' ? 1 : start
@@ -109,8 +116,16 @@ function runWords(args: readonly Arg[], verb: RegExp): Arg[] {
 }
 
 function judgePythonPackages(call: Call, packages: readonly Arg[]): undefined {
-  const editable = call.args.find((_, at) => /^(-e|--editable)$/.test(call.args[at - 1]?.value ?? ''))
-  for (const arg of [...packages, ...(editable ? [editable] : [])]) {
+  const editable = call.args.flatMap((arg, at) => {
+    if (/^(-e|--editable)$/.test(call.args[at - 1]?.value ?? '')) return [arg]
+    const joined = /^(?:-e|--editable=)(.+)$/.exec(arg.value)?.[1]
+    return joined === undefined ? [] : [{ ...arg, value: joined }]
+  })
+  judgeToolWords(
+    call,
+    call.args.filter(arg => isFlag(arg) && !/^(-e|--editable)/.test(arg.value)),
+  )
+  for (const arg of [...packages, ...editable]) {
     if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
     else if (/^\.(\[[\w,-]+\])?$/.test(arg.value) || /^(install|pip|sync|compile)$/.test(arg.value)) continue
     else if (/:\/\/|^git\+|^(\.{1,2}\/|\/|~)|\.(whl|tar\.gz|zip)$|@ /.test(arg.value))

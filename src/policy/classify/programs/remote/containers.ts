@@ -130,12 +130,26 @@ function docker(call: Call): undefined {
     return judgeRun(call, operands.slice(grouped ? 2 : 1), verb)
   if (/^(build|image build|buildx (build|bake)|pull|start|restart|tag|attach|unpause)$/.test(line))
     return call.say(
-      /^(build|image build|buildx)/.test(line) ? 'container.build' : 'container.other',
+      /^(build|image build)/.test(line) && ownBuild(call)
+        ? 'script.run'
+        : /^(build|image build|buildx)/.test(line)
+          ? 'container.build'
+          : 'container.other',
       'MEDIUM',
       `${call.name} ${line}`,
       verb,
     )
   call.say('container.other', 'MEDIUM', `${call.name} ${line}`, verb)
+}
+
+/** `docker build .` runs the project's own file; with another context, or flags that hand over more, it does not. */
+function ownBuild(call: Call): boolean {
+  return call.args.every(
+    arg =>
+      !/^([/~]|.*\.\.(\/|$)|https?:|git@|.*=([/~]|\.\.))|^--(secret|ssh|push|output|network|allow|security-opt|cache-to|build-context|add-host|iidfile|metadata-file)/.test(
+        arg.value,
+      ) && arg.known,
+  )
 }
 
 function judgeRights(call: Call): undefined {
@@ -179,11 +193,17 @@ function compose(call: Call, args: readonly Arg[]): undefined {
   if (verb === undefined) return call.say('container.read', 'MEDIUM', 'compose')
   if (/^(rm|kill|push)$/.test(verb.value) || (verb.value === 'down' && volumes))
     return call.say('container.destroy', 'HIGH', `compose ${verb.value} removes things`, volumes ?? verb)
-  if (/^(ps|logs|images|ls|top|port|version|events)$/.test(verb.value))
+  const short = args.some(arg => /^(-q|--quiet|--services|--images|--volumes|--profiles|--hash)$/.test(arg.value))
+  if (/^(ps|logs|images|ls|top|port|version|events)$/.test(verb.value) || (verb.value === 'config' && short))
     return call.say('container.read', 'MEDIUM', 'compose looks at containers', verb)
   if (/^(exec|run)$/.test(verb.value)) {
     judgeRights(call)
     return judgeRun(call, operands.slice(1), verb)
   }
-  call.say('container.compose', 'MEDIUM', `compose ${verb.text}`, verb)
+  call.say(
+    verb.value === 'build' && ownBuild(call) ? 'script.run' : 'container.compose',
+    'MEDIUM',
+    `compose ${verb.text}`,
+    verb,
+  )
 }

@@ -1,13 +1,14 @@
 import type { Call, Rules } from '../../call.ts'
 import { type Arg, isFlag } from '../../words/arg.ts'
 import { always, named } from '../common/build.ts'
+import { comesFromNetwork } from '../common/from-network.ts'
 
 /** SQL and the like that loses data or reaches out of the database. */
 const DESTROYS =
   /\b(drop|truncate|delete\s+from|delete|alter\s+(table|user|role|system|database)|grant|revoke|create\s+(user|role|extension|language)|update\s+\w+\s+set|shutdown|flushall|flushdb|dropdatabase|deletemany|deleteone|remove|\.drop|config\s+set|debug\s+(segfault|sleep)|slaveof|replicaof|eval|script\s+(flush|load)|module\s+load|migrate|restore|swapdb|reset|del|unlink|purge|vacuum\s+into|attach)\b/i
 
 const REACHES =
-  /\b(system|shell|copy\s[\s\S]*\b(to|from)\s+(program|stdout|')|\\!|lo_export|pg_read_file|load_file|into\s+(out|dump)file|load\s+data|xp_cmdshell|load_extension|child_process|source)\b|\b(load|run)\(|(^|\s)\.(shell|system|output|once|save|backup|import|read|load|excel|open|cd|dump|clone|archive|log)\b|\\(!|copy|o\b|w\b|i\b)|\\g\s*\|/i
+  /\b(system|shell|copy\s[\s\S]*\b(to|from)\s+(program|stdout|')|\\!|lo_export|pg_read_file|load_file|into\s+(out|dump)file|load\s+data|xp_cmdshell|load_extension|writefile|readfile|child_process|source)\b|\b(load|run)\(|(^|\s)\.(shell|system|output|once|save|backup|import|read|load|excel|open|cd|dump|clone|archive|log)\b|\\(!|copy|o\b|w\b|i\b)|\\g\s*\|/i
 
 const READS =
   /^\s*("|')?\s*(select|show|describe|desc|explain|\\d\w*|\\l|\\dt|\.tables|\.schema|\.databases|pragma|with|ping|info|get|keys|scan|ttl|exists|type|llen|lrange|hgetall|hget|smembers|dbsize|time|echo|version|values|table|count|find)\b/i
@@ -34,7 +35,14 @@ export const DATABASES: Rules = {
 }
 
 function client(call: Call): undefined {
-  const texts = [...call.args.filter(arg => arg.value.length > 1), ...(call.feed.text ? [call.feed.text] : [])]
+  const texts = [
+    ...call.args.filter(arg => arg.value.length > 1),
+    ...(call.feed.text ? [call.feed.text] : []),
+    ...fedTexts(call),
+  ]
+  if (comesFromNetwork(call)) call.say('pipe.interpreter', 'HIGH', `bytes from the network reach ${call.name}`)
+  const out = call.args.find(arg => /^(-o|-L|--output|--log-file|--tee|--pager)(=|$)|^-[oL]./.test(arg.value))
+  if (out && OUTPUTS.test(call.name)) call.say('write.flag', 'HIGH', `${out.text} makes ${call.name} write or run`, out)
   const words = call.args
     .filter(arg => !isFlag(arg))
     .map(arg => arg.value)
@@ -61,9 +69,33 @@ function client(call: Call): undefined {
   if (script) call.say('db.reach', 'HIGH', `${script.text} runs more`, script)
   if (said) return
   const line = texts.filter(arg => !isFlag(arg)).map(arg => arg.value)
-  if (call.feed.piped || call.feed.file) return call.say('db.change', 'MEDIUM', `${call.name} runs what it is fed`)
-  if (line.some(word => READS.test(word))) return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
+  const file = call.args.some(arg => /^(-f|--file|-init)/.test(arg.value))
+  if (call.feed.piped || call.feed.file || file)
+    return call.say('db.change', 'MEDIUM', `${call.name} runs what it is fed`)
+  if (line.some(onlyReads) && !line.some(word => CHANGES.test(word)))
+    return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
   call.say('db.open', 'MEDIUM', `${call.name} opens a database`)
+}
+
+const OUTPUTS = /^(psql|mysql|mariadb|pgcli|mycli|usql)$/
+
+/** Statements and functions that change something, wherever they stand. */
+const CHANGES =
+  /\b(insert|update|merge|create|call|do|copy|into|replace|upsert|set\s+role|pg_terminate_backend|pg_cancel_backend|setval|nextval|lo_\w+|dblink\w*|query_to_xml|writefile|readfile|edit|load_extension|hset|sadd|lpush|rpush|incr|expire|persist|rename|publish)\b/i
+
+function onlyReads(text: string): boolean {
+  return text
+    .split(';')
+    .filter(part => part.trim().length > 1)
+    .every(part => READS.test(part))
+}
+
+/** Texts of an `echo` or of a here-document before it in the pipe. */
+function fedTexts(call: Call): Arg[] {
+  const last = call.feed.upstream?.at(-1)
+  if (last === undefined) return []
+  const [name, ...words] = last.words
+  return [...(name && /^(echo|printf)$/.test(name.value) ? words : []), ...(last.text ? [last.text] : [])]
 }
 
 function looksLikePath(value: string): boolean {

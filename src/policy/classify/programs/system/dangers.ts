@@ -74,7 +74,21 @@ export const DANGERS: Rules = {
     'sponge patchelf ex ed vi vim nvim view rvim vimdiff nano pico emacs emacsclient joe micro mcedit kak hx helix',
     always('HIGH', 'editor', 'edits files or runs commands from inside an editor; use the Edit tool'),
   ),
-  ...named('m4 pic groff troff nroff eqn tbl refer soelim bc dc gnuplot octave maxima gp gap genius', call => {
+  ...named('bc dc', call => {
+    const last = call.feed.upstream?.at(-1)
+    const [name, ...words] = last?.words ?? []
+    const echoed = name && /^(echo|printf)$/.test(name.value) ? words : undefined
+    const texts = [...call.args, ...(call.feed.text ? [call.feed.text] : []), ...(echoed ?? [])]
+    const plain = texts.every(arg => /^[\w\s.+*/^%()=;,<>-]*$/.test(arg.value)) && call.feed.file === undefined
+    if (
+      plain &&
+      (echoed !== undefined || !call.feed.piped) &&
+      !call.args.some(arg => /^-f|^[^-]/.test(arg.value) && call.name === 'bc')
+    )
+      return call.say('code.plain', 'MEDIUM', `${call.name} computes`)
+    call.say('interpreter.odd', 'HIGH', `${call.name} can run commands from its input`)
+  }),
+  ...named('m4 pic groff troff nroff eqn tbl refer soelim gnuplot octave maxima gp gap genius', call => {
     const loose = call.feed.text !== undefined || call.feed.piped || call.args.length > 0
     call.say('interpreter.odd', loose ? 'HIGH' : 'MEDIUM', `${call.name} can run commands from its input`)
   }),

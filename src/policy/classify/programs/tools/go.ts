@@ -44,6 +44,8 @@ function judgeVerb(call: Call, verb: Arg, rest: readonly Arg[]): undefined {
       ? undefined
       : call.say('tool.other', 'MEDIUM', 'go mod changes the module', verb)
   if (verb.value === 'run') return judgeGoRun(call, rest[0])
+  if (verb.value === 'get' && rest.every(arg => /^(\.|\.\/\.\.\.|all|[\w-]+(\.[\w-]+)+\/[\w./@+-]+)$/.test(arg.value)))
+    return call.say('pkg.read', 'MEDIUM', 'go get adds a module that the project names', verb)
   call.say(
     verb.value === 'install' || verb.value === 'get' ? 'pkg.foreign' : 'tool.other',
     'MEDIUM',
