@@ -93,7 +93,7 @@ function barOf(used: number, width: number): string {
 }
 
 /** `at this pace full at 16:40`: what comes of it. */
-export function forecastWords(forecast: QuotaForecast | null, now: number): string | undefined {
+function forecastWords(forecast: QuotaForecast | null, now: number): string | undefined {
   if (!forecast) return undefined
   const { full_at, at_reset, per_hour } = forecast
   const pace = `${(per_hour * 100).toFixed(per_hour < 0.1 ? 1 : 0)}% an hour`

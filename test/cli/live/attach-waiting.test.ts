@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { NewEvent } from '../../../src/domain/event.ts'
+import { onTerminal } from '../../e2e/pty.ts'
+import { type Pcc, pccFor } from '../pcc.ts'
+import { seed } from '../seeded.ts'
+
+const HOUR = 3_600_000
+
+/** A session that met a limit; with a time it goes on by itself then. */
+async function limited(pcc: Pcc, goesOn: boolean): Promise<void> {
+  const resumes_at = Date.now() + 2 * HOUR
+  const ended: NewEvent = {
+    actor: 'daemon',
+    subject: 's-aaaaaa',
+    kind: 'session.ended',
+    body: { status: 'rate_limited', reason: 'You have hit your limit', ...(goesOn && { resumes_at }) },
+  }
+  const row = { ended_as: 'rate_limited', ended_at: Date.now(), resumes_at: goesOn ? resumes_at : null } as const
+  await seed(pcc, [row], [ended])
+}
+
+test('who attaches to a session that waits for a reset sees the time tick, and leaves without stopping it', async t => {
+  const pcc = pccFor(t)
+  await limited(pcc, true)
+  const terminal = onTerminal(t, pcc, ['attach', 'first'])
+  await terminal.see(/Session waits for the limit to reset\. Goes on by itself at /)
+  const [, first = ''] = await terminal.see(/\nResuming in (1:59:\d\d)/)
+  const [, second = ''] = await terminal.see(/\nResuming in (1:59:\d\d)/)
+  assert.ok(first > second, `${first} then ${second}`)
+  terminal.type('\x03')
+  await terminal.see(/Detached; session goes on/)
+  assert.equal(await terminal.exit, 130)
+  assert.match((await pcc.run(['quota', 'hold', 'first'])).stdout, /^Held/)
+})
+
+test('one that does not go on by itself is shown with its end, and left with exit code 4', async t => {
+  const pcc = pccFor(t)
+  await limited(pcc, false)
+  const { code, stdout } = await pcc.run(['attach', 'first'])
+  assert.equal(code, 4)
+  assert.match(stdout, /Session stopped by a limit\./)
+  assert.doesNotMatch(stdout, /Resuming in/)
+})
+
+test('a stop from elsewhere ends the waiting view', async t => {
+  const pcc = pccFor(t)
+  await limited(pcc, true)
+  const terminal = onTerminal(t, pcc, ['attach', 'first'])
+  await terminal.see(/\nResuming in 1:59:\d\d/)
+  const { code, stderr } = await pcc.run(['stop', 'first'])
+  assert.equal(code, 0, stderr)
+  await terminal.see(/Session stopped\./)
+  assert.equal(await terminal.exit, 130)
+})
