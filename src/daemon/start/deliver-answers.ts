@@ -11,8 +11,9 @@ import type { World } from '../world.ts'
  */
 export async function deliverAnswers(world: World): Promise<void> {
   for (const row of await world.store.sessions.list()) {
-    // One that waits for a time is brought its answer then.
-    const number = row.state === 'ended' && row.resumes_at === null ? row.parked?.number : undefined
+    // One that waits for a time, or that a person paused, is brought its answer when it goes on.
+    const isDue = row.state === 'ended' && row.ended_as !== 'paused' && row.resumes_at === null
+    const number = isDue ? row.parked?.number : undefined
     if (number === undefined) continue
     const settled = await world.store.escalations.get(number)
     if (settled?.state === 'answered') await deliver(row, settled, world)

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openStore } from '../../../src/store/open.ts'
+import type { SessionRow } from '../../../src/store/tables.ts'
 import { claimParked } from '../../../src/supervisor/resume/claim-parked.ts'
-import { agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { startDaemon, viewWhen } from '../daemon-process.ts'
 
 const SCENARIO = `
@@ -22,21 +23,21 @@ async function approvedAndKilled(t: TestContext, env: Record<string, string> = {
   const world = await agentSessions(t, SCENARIO, { env: { ...WAIT, ...env } })
   const { id } = await world.start('Please make the file')
   await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
+  await killedAfterAnswers(world, [id])
+  return { world, id, made: join(world.project, 'made') }
+}
+
+async function killedAfterAnswers(world: AgentSessions, ids: string[], more: Record<string, Partial<SessionRow>> = {}) {
   world.daemon.child.kill('SIGKILL')
   await world.daemon.ended
   await using store = await openStore({ file: world.daemon.places.database })
-  const parked = (await store.sessions.get(id))?.parked
-  assert.ok(parked)
-  await claimParked(
-    { store, clock: systemClock },
-    {
-      id,
-      parked,
-      said: { verdict: 'allow', by: 'ann' },
-      patch: { state: 'starting', owner: 'boot-dead', ended_as: null },
-    },
-  )
-  return { world, id, made: join(world.project, 'made') }
+  for (const id of ids) {
+    const parked = (await store.sessions.get(id))?.parked
+    assert.ok(parked)
+    const taken = { state: 'starting', owner: 'boot-dead', ended_as: null } as const
+    const claim = { id, parked, said: { verdict: 'allow', by: 'ann' } as const, patch: { ...taken, ...more[id] } }
+    await claimParked({ store, clock: systemClock }, claim)
+  }
 }
 
 test('an answer that a daemon took and died with is delivered by the next, to the same call', async t => {
@@ -49,6 +50,25 @@ test('an answer that a daemon took and died with is delivered by the next, to th
     bodiesOf(body.events, 'permission.decided').map(({ verdict, by }) => [verdict, by]),
     [['allow', 'ann']],
   )
+})
+
+test('a session that a person paused is not taken up by the next daemon, whatever was answered', async t => {
+  const world = await agentSessions(t, SCENARIO, { env: WAIT })
+  const ids: string[] = []
+  for (const name of ['older', 'newer']) {
+    const { id } = await world.start('Please make the file', { name })
+    await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
+    ids.push(id)
+  }
+  const [older = '', newer = ''] = ids
+  await killedAfterAnswers(world, ids, { [newer]: { state: 'ended', ended_as: 'paused', owner: null } })
+  const daemon = await startDaemon(t, { home: world.daemon.home, env: { ...world.env, ...WAIT } })
+  // Newest first: when the older one is done, the newer one has been looked at.
+  await viewWhen(daemon, older, ({ status }) => status === 'completed')
+  const { body } = await daemon.call('GET', `/sessions/${newer}`)
+  assert.equal(body.status, 'paused')
+  const { body: decision } = await daemon.call('GET', '/escalations/2')
+  assert.deepEqual([decision.session_id, decision.state], [newer, 'answered'], 'the answer is kept for it')
 })
 
 test('where the next daemon has not the login the decision is asked again, and a new answer goes on', async t => {
