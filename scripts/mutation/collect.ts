@@ -1,4 +1,6 @@
-import { registerHooks } from 'node:module'
+import { readFileSync } from 'node:fs'
+import { registerHooks, stripTypeScriptTypes } from 'node:module'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 /** One test as a file wrote it, not yet run. */
 export interface Collected {
@@ -7,31 +9,46 @@ export interface Collected {
   body: (t: { after(undo: () => unknown): void }) => unknown
 }
 
+/** Imports test files; each time everything of the project is evaluated anew. */
+export type Collect = (files: readonly string[]) => Promise<Collected[]>
+
 const HANDED_OVER = Symbol.for('pcc.mutation.collect')
+/** Looked up with each call: whoever collects at the time gets the test. */
+const STAND_IN = `export const test = (...handed) => globalThis[Symbol.for('${HANDED_OVER.description}')](...handed)`
 
 /**
- * Imports test files with a `node:test` that runs nothing: its `test` hands the title and the body over. node:test runs
- * a file once in its process, and a mutant that needs a new process costs a hundred times what it costs to run the
- * bodies again with the next mutant switched on.
+ * Puts a `node:test` in place that runs nothing: its `test` hands the title and the body over. node:test runs a file once in
+ * its process, and a new process for every mutant costs a hundred times what it costs to run the bodies again. A mutant in a
+ * table shows only when the table is made: for it the project's modules are imported again under other names, with the types
+ * stripped once.
  */
-export async function collectTests(files: readonly URL[]): Promise<Collected[]> {
-  const collected: Collected[] = []
-  let file = ''
-  const collect = (title: string, body: Collected['body']) => {
-    collected.push({ title, body, file })
-  }
-  Object.assign(globalThis, { [HANDED_OVER]: collect })
-  const hooks = registerHooks({
-    load: (url, context, next) =>
-      url === 'node:test' ? { format: 'module', source, shortCircuit: true } : next(url, context),
+export function openCollector(root: string): Collect {
+  const own = pathToFileURL(`${root}/`).href
+  const sources = new Map<string, string>()
+  let generation = 0
+  registerHooks({
+    resolve: (specifier, context, next) => {
+      const found = next(specifier, context)
+      const isOurs = found.url.startsWith(own) && found.url.endsWith('.ts')
+      return isOurs ? { ...found, url: `${found.url}?${generation}` } : found
+    },
+    load: (url, context, next) => {
+      if (url === 'node:test') return { format: 'module', source: STAND_IN, shortCircuit: true }
+      const [file = url, query] = url.split('?')
+      if (query === undefined || !file.startsWith(own)) return next(url, context)
+      const source = sources.get(file) ?? stripTypeScriptTypes(readFileSync(fileURLToPath(file), 'utf8'))
+      sources.set(file, source)
+      return { format: 'module', source, shortCircuit: true }
+    },
   })
-  for (const url of files) {
-    file = url.pathname
-    await import(url.href)
+  return async files => {
+    generation += 1
+    const collected: Collected[] = []
+    for (const file of files) {
+      const collect = (title: string, body: Collected['body']) => collected.push({ title, body, file })
+      Object.assign(globalThis, { [HANDED_OVER]: collect })
+      await import(`${pathToFileURL(file).href}?${generation}`)
+    }
+    return collected
   }
-  hooks.deregister()
-  return collected
 }
-
-/** Loaded once and for all files: whoever collects at the time is looked up with each call. */
-const source = `export const test = (...handed) => globalThis[Symbol.for('${HANDED_OVER.description}')](...handed)`

@@ -1,6 +1,5 @@
 import { globSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { StrykerOptions } from '@stryker-mutator/api/core'
 import { INSTRUMENTER_CONSTANTS, type InstrumenterContext } from '@stryker-mutator/api/core'
 import { commonTokens, tokens } from '@stryker-mutator/api/plugin'
@@ -15,9 +14,9 @@ import {
   type TestRunner,
   TestStatus,
 } from '@stryker-mutator/api/test-runner'
-import { type Collected, collectTests } from './collect.ts'
+import { type Collect, type Collected, openCollector } from './collect.ts'
 
-/** Test files, and the sources whose mutants they are for: slow ones need not run for all. */
+/** Test files, and an expression for the sources whose mutants they are for: slow ones need not run for all. */
 interface Group {
   tests: string
   of: string
@@ -32,6 +31,7 @@ export class RepeatingRunner implements TestRunner {
   static inject = tokens(commonTokens.options)
   readonly #groups: Group[]
   readonly #context: InstrumenterContext
+  #collect: Collect | undefined
   #tests: Promise<Map<string, Known>> | undefined
 
   constructor(options: StrykerOptions) {
@@ -42,8 +42,7 @@ export class RepeatingRunner implements TestRunner {
   }
 
   capabilities() {
-    // What was imported stays as it is: a mutant in a table needs a new process, which Stryker starts.
-    return { reloadEnvironment: false }
+    return { reloadEnvironment: true }
   }
 
   async dryRun(): Promise<DryRunResult> {
@@ -69,14 +68,16 @@ export class RepeatingRunner implements TestRunner {
     mutantActivation,
     testFilter,
     hitLimit,
+    reloadEnvironment,
   }: MutantRunOptions): Promise<MutantRunResult> {
+    if (reloadEnvironment) this.#tests = undefined
     if (mutantActivation === 'runtime') await this.#load()
     this.#activate(activeMutant.id, hitLimit)
     const wanted = testFilter && new Set(testFilter)
     let nrOfTests = 0
     try {
       for (const [id, test] of await this.#load()) {
-        if (!activeMutant.fileName.includes(test.of)) continue
+        if (!new RegExp(test.of).test(activeMutant.fileName)) continue
         if (wanted && !wanted.has(id)) continue
         nrOfTests += 1
         const failureMessage = await failureOf(test)
@@ -115,13 +116,16 @@ export class RepeatingRunner implements TestRunner {
 
   async #import(): Promise<Map<string, Known>> {
     const root = process.cwd()
-    const known = new Map<string, Known>()
-    for (const { tests, of } of this.#groups) {
-      const files = globSync(tests, { cwd: root }).sort()
-      for (const test of await collectTests(files.map(file => pathToFileURL(resolve(root, file)))))
-        known.set(`${test.file.slice(root.length + 1)}: ${test.title}`, { ...test, of })
-    }
-    return known
+    this.#collect ??= openCollector(root)
+    const files = new Map(
+      this.#groups.flatMap(({ tests, of }) =>
+        globSync(tests, { cwd: root })
+          .sort()
+          .map(file => [resolve(root, file), of]),
+      ),
+    )
+    const tests = await this.#collect([...files.keys()])
+    return new Map(tests.map((test, place) => [String(place), { ...test, of: files.get(test.file) ?? '' }]))
   }
 }
 

@@ -73,7 +73,7 @@ function strangeSpelling(path: string): string | undefined {
   if (path.includes('\\')) return 'it holds a backslash'
   if (/^~[^/]/.test(path)) return "it names another user's home"
   // No agent expands them further on: `app/routes/$id.tsx` is the name of a file in some frameworks.
-  if (/^\$(?!HOME\b|\{HOME\})[A-Za-z_{(]|\$[{(]|%[A-Za-z_]+%/.test(path)) return 'it holds a variable'
+  if (/^\$(?!HOME\b|\{HOME\})[A-Za-z_{(]|\$(?!\{HOME\})[{(]|%[A-Za-z_]+%/.test(path)) return 'it holds a variable'
   if (/^[a-z][a-z+.-]*:(\/\/|[^/])/i.test(path)) return 'it is an address or names a drive'
   return undefined
 }

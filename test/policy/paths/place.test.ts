@@ -83,9 +83,10 @@ test('a spelling that the agent may read otherwise is strange, and the reason is
     [/empty/, ['']],
     [/control/, ['a\nb', 'a\0', '\x1fa', 'a\x7fb']],
     [/space/, [' a', 'a ', '\u00a0a']],
+    [/cannot be seen/, ['a\u200bb', 'a\u2028b', 'a\u202eb']],
     [/backslash/, ['a\\b', 'C:\\x']],
     [/another user/, ['~root', '~root/x', '~.']],
-    [/variable/, ['$X/a', '$HOMER/a', '${X}/a', 'a/$(id)', 'a/$_b', '%USERPROFILE%/a', 'a/%x%']],
+    [/variable/, ['$X/a', '$HOMER/a', '${X}/a', 'a/$(id)', 'a/${X}', '%USERPROFILE%/a', 'a/%x%']],
     [/address/, ['file:///etc/passwd', 'https://a/b', 'c:x', 'git+ssh://h/a', 'a.b-c:d', 'C:d']],
   ]
   for (const [why, paths] of rows)
@@ -106,6 +107,8 @@ test('a sign that means nothing special leaves a path ordinary', () => {
     '%',
     'a%-%',
     'a$',
+    'a/$id.ts',
+    'a/$_b',
     '$1',
     'a:/b',
     '/proj/a:b',

@@ -335,3 +335,48 @@ test('a pattern longer than anybody writes is taken for one that looks for secre
   assert.ok(!globFindsSecret(`${'x'.repeat(127)}*`))
   assert.ok(!globFindsSecret('x'.repeat(200)))
 })
+
+test('passwords of vaults, tokens and keys are secrets, also where their name sounds like a template', () => {
+  check(
+    [
+      '.vault_pass',
+      '.vault-password',
+      'vault-pass.txt',
+      'ansible-vault-pass',
+      '.ansible_vault_password_file',
+      'vault_password_file.txt',
+      'kaggle.json',
+      'rclone.conf',
+      'access-token',
+      'access_token',
+      'chap-secrets',
+      '.sentryclirc',
+    ],
+    [
+      'vault_passx',
+      'xvault_pass',
+      'vault.txt',
+      'vault_pass.md',
+      'kaggle.json5',
+      'mykaggle.json',
+      'access-tokens',
+      'xaccess-token',
+      'vaultpass',
+    ],
+  )
+  check(
+    ['apple-dist.p12', 'x-default.pem', 'my.schema.key'],
+    ['x-example.pem', 'my.sample.key', 'server.template.pem', 'x.examples.key', 'x-dist.json'],
+  )
+  for (const path of [
+    '/h/.config/ngrok/x',
+    '/etc/wireguard/wg0.conf',
+    '/h/Library/Application Support/Firefox/x',
+    '/h/.dbt/profiles.yml',
+    '/etc/ppp/chap-secrets',
+    '/h/.fly/config.yml',
+  ])
+    assert.ok(secretPart(path), path)
+  for (const path of ['/h/.config/ngrokx', '/etc/wireguardx/a', '/h/.dbt/profiles.yaml', '/p/fly/config.yml'])
+    assert.equal(secretPart(path), undefined, path)
+})

@@ -139,7 +139,6 @@ test('what runs by itself when something starts is HIGH', () => {
     '/etc/crontab.md',
     '/etc/cron.x/a',
     '/h/authorized_keys3',
-    '/h/.config/fish',
     '/h/.vimrcs',
     '/p/xcrontab',
     '/h/.xshrc',
@@ -169,7 +168,6 @@ test('what other programs run without being asked is HIGH', () => {
     '/p/.idea/misc.xml',
     '/p/.idea/workspace.xml.bak',
     '/p/.devcontainer.json5',
-    '/p/.devcontainer',
     '/p/.idea/x/workspace.xml',
   ])
 })
@@ -202,7 +200,6 @@ test('what says where packages come from is HIGH', () => {
     '/p/sitecustomize.pyc',
     '/p/a.pth/b',
     '/p/xpip.conf',
-    '/p/.yarn/plugins',
   ])
 })
 
@@ -244,17 +241,64 @@ test('what runs elsewhere with secrets at hand is MEDIUM', () => {
   ])
   ordinary([
     '/p/.github/dependabot',
-    '/p/.github/workflows',
     '/p/.gitlab-ci.yml.md',
     '/p/jenkinsfile.md',
     '/p/xjenkinsfile',
     '/p/renovate.json6',
     '/p/buildspec.toml',
-    '/p/.circleci',
     '/p/codeowners.md',
     '/p/lefthook.toml',
     '/p/.pre-commit-config.yml',
     '/p/xlefthook.yml',
     '/p/lefthook.yml.md',
+  ])
+})
+
+test('a folder that holds such files is one itself: what is copied into it brings its own name', () => {
+  check('path.guard', 'HIGH', [
+    '/p/.claude',
+    '/p/.cursor',
+    '/p/.claude/agents',
+    '/p/.claude/skills',
+    '/p/.roo/rules',
+    '/p/.claude/output-styles/a.md',
+    '/p/.kiro/steering/x',
+  ])
+  check('path.git', 'HIGH', ['/h/.config/git'])
+  check('path.startup', 'HIGH', ['/h/.config/fish', '/h/.local/bin', '/h/.vim', '/h/.nvim.lua', '/p/.dir-locals.el'])
+  check('path.hook', 'HIGH', [
+    '/p/.vscode',
+    '/p/.zed',
+    '/p/.zed/tasks.json',
+    '/p/.idea',
+    '/p/.idea/runConfigurations',
+    '/p/.devcontainer',
+  ])
+  check('path.tool-config', 'HIGH', ['/p/.cargo', '/p/.yarn/plugins', '/p/.yarn/releases'])
+  check('path.ci', 'MEDIUM', [
+    '/p/.github',
+    '/p/.github/workflows',
+    '/p/.github/actions',
+    '/p/.circleci',
+    '/p/.buildkite',
+    '/p/.teamcity',
+  ])
+  ordinary([
+    '/p/.claudex',
+    '/p/.claude/x',
+    '/p/.vscodex',
+    '/p/.vscode/x',
+    '/p/.zed/x.json',
+    '/p/.zed/tasks.json5',
+    '/p/.ideax',
+    '/p/.idea/runConfigurationsx',
+    '/p/.cargox',
+    '/p/.githubx',
+    '/p/.github/workflowsx',
+    '/p/.circlecix',
+    '/p/.devcontainerx',
+    '/p/.yarn/pluginsx',
+    '/h/.config/fishx',
+    '/h/.config/gitx',
   ])
 })

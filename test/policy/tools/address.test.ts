@@ -72,15 +72,64 @@ test('what is inside the network is told apart from the web', () => {
   ])
 })
 
-test('an address that carries much behind its path is told apart, the path does not count', () => {
+test('an address that carries much behind its path, or in a very long one, is told apart', () => {
   check('MEDIUM net.get', [
     `https://e.example/?${'x'.repeat(399)}`,
-    `https://e.example/${'x'.repeat(900)}`,
+    `https://e.example/${'x'.repeat(799)}`,
     `https://e.example/?${'x'.repeat(198)}#${'y'.repeat(199)}`,
   ])
   check('MEDIUM net.long', [
+    `https://e.example/${'x'.repeat(800)}`,
     `https://e.example/?${'x'.repeat(400)}`,
     `https://e.example/#${'x'.repeat(400)}`,
     `https://e.example/?${'x'.repeat(200)}#${'y'.repeat(200)}`,
+  ])
+})
+
+test('names and numbers that lead to this machine or its network are known in every spelling', () => {
+  check('MEDIUM net.inside', [
+    'http://intranet/',
+    'http://printer',
+    'http://localhost./',
+    'http://a.localhost/',
+    'http://10.0.0.1.nip.io',
+    'http://lvh.me/',
+    'http://100.64.0.1',
+    'http://100.79.0.1',
+    'http://100.119.0.1',
+    'http://100.127.0.1',
+    'http://[::]/',
+    'http://[fd12::1]/',
+    'http://[fea0::1]/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://0x7f.1/',
+  ])
+  check('MEDIUM net.get', [
+    'http://100.63.0.1',
+    'http://100.128.0.1',
+    'http://xlvh.me',
+    'http://lvh.me.example.com',
+    'http://[2001:db8::1]/',
+    'http://10.example.com',
+    'http://localhost.example.com',
+    'http://mynip.io',
+    'http://internal.example.com',
+  ])
+  check('HIGH net.metadata', [
+    'http://169.254.1.2/',
+    'http://168.63.129.16/',
+    'http://192.0.0.192/',
+    'http://metadata/',
+    'http://metadata.azure.com/',
+    'http://instance-data/',
+    'http://instance-data.ec2.internal/',
+    'http://[::ffff:169.254.169.254]/',
+    'http://metadata.google.internal./',
+    'http://0xa9fea9fe/',
+  ])
+  check('MEDIUM net.get', [
+    'http://metadata.example.com',
+    'http://168.63.129.160',
+    'http://metadata.google.internal.example.com',
   ])
 })

@@ -72,8 +72,7 @@ test('an unknown tool whose name sounds like destruction is HIGH', () => {
     'RunShell',
   ])
     assert.equal(said(tool, {}), 'HIGH tool.unknown', tool)
-  for (const tool of ['reader', 'search', 'ListPages'])
-    assert.equal(said(tool, {}), 'MEDIUM tool.unknown', tool)
+  for (const tool of ['reader', 'search', 'ListPages']) assert.equal(said(tool, {}), 'MEDIUM tool.unknown', tool)
 })
 
 test('a tool of a server is MEDIUM, ours is LOW by who started it, and destruction is HIGH', () => {
