@@ -84,6 +84,19 @@ test('a pause says nothing about the pace: the last stretch of work does', () =>
   const slow = series(20, minute => 0.1 + minute * 0.001)
   const fast = series(15, minute => 0.12 + minute * 0.01).map(point => ({ ...point, at: point.at + 60 * MINUTE }))
   assertNear([...slow, ...fast], START + 60 * MINUTE + 88 * MINUTE)
+  const soon = fast.map(point => ({ ...point, at: point.at - 20 * MINUTE }))
+  assertNear([...slow, ...soon], START + 40 * MINUTE + 88 * MINUTE)
+})
+
+test('a pace that changed is that of the last hour', () => {
+  const points = series(180, minute => (minute <= 120 ? minute * 0.001 : 0.12 + (minute - 120) * 0.008))
+  assertNear(points, START + 230 * MINUTE)
+})
+
+test('a few wrong points at the end do not move it', () => {
+  const wrong = [76, 78, 79]
+  const points = series(80, minute => (wrong.includes(minute) ? 0.98 : 0.1 + minute * 0.006))
+  assertNear(points, START + 150 * MINUTE)
 })
 
 test('a window that resets before it is full says how full it will be then', () => {

@@ -35,6 +35,11 @@ test('levels begin at 50, 85 and 90 percent', () => {
   for (const [utilization, level] of levels) assert.equal(levelOf([used(utilization)], STANDARD_THRESHOLDS, NOW), level)
 })
 
+test('a percent is meant as it is written, whatever fractions make of it', () => {
+  assert.equal(levelAt(0.57, { ...STANDARD_THRESHOLDS, notice: 57 }), 'notice')
+  assert.equal(levelAt(0.28999, { ...STANDARD_THRESHOLDS, notice: 29 }), 'ok')
+})
+
 test('the fullest window decides', () => {
   const windows = [used(0.1), used(0.95, { window: 'seven_day' })]
   assert.equal(levelOf(windows, STANDARD_THRESHOLDS, NOW), 'critical')
