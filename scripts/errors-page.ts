@@ -20,7 +20,7 @@ status below. Words in braces are filled in with the thing it happened to.
 Exit codes are one family over all commands: \`0\` complete, \`1\` failure, \`2\` usage or bad input, \`3\` blocked or no plan,
 \`4\` stopped by a cap or by a vendor's limit, \`5\` a store or config file newer than the program, \`130\` interrupted.
 
-This page is made by \`npm run docs\` from \`src/base/errors.ts\`; a test keeps the two in step.`
+This page is made by \`npm run docs\` from \`src/base/error-rows\`; a test keeps the two in step.`
 
 function cell(text: string): string {
   return text.replaceAll('|', '\\|')

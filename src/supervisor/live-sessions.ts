@@ -94,7 +94,8 @@ export class LiveSessions {
       using place = await admit(run, { admission, max: ready.maxConcurrent, ready, parts })
       if (ready.keepEnvironment) keep(run, kept)
       const ending = place ? await runTask(run, parts) : leftTheLine(run)
-      if (ending.checkpoint && run.row.vendor_id !== null) await saveCheckpoint(run, parts, ending.checkpoint)
+      const { checkpoint: reason, parked } = ending
+      if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, parts, { reason, parked })
       await settlePatiently(run, parts, { ending, signal: closing })
       if (OVER.has(ending.as)) kept.forget(run.id)
     } catch (error) {

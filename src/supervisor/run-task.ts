@@ -4,10 +4,10 @@ import { asksFor } from './asks.ts'
 import { contextOf } from './loop/context-of.ts'
 import { decide } from './loop/decide.ts'
 import { enter } from './loop/enter.ts'
-import { type Desk, execute } from './loop/execute.ts'
+import { execute } from './loop/execute.ts'
 import { learn } from './loop/learn.ts'
 import { type Analysis, think, thinkOfFailure } from './loop/think.ts'
-import type { Ending, Parts, Run } from './run.ts'
+import type { Desk, Ending, Parts, Run } from './run.ts'
 import { settle } from './settling/settle.ts'
 
 /**

@@ -1,22 +1,23 @@
 import type { Consent } from '../agents/limits/consent.ts'
+import type { Admission } from '../agents/limits/gates.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import type { Gate, Limit } from '../domain/account/limit.ts'
+import type { QuotaLevel, Thresholds } from '../domain/account/quota.ts'
 import type { Assessment } from '../domain/assessment.ts'
 import type { CheckpointReason } from '../domain/checkpoint.ts'
 import type { NewEscalation } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
-import type { QuotaLevel, Thresholds } from '../domain/account/quota.ts'
-import type { Driver, FailureKind, OpenSession, Request, Session, Verdict } from '../domain/session.ts'
+import type { Driver, FailureKind, OpenSession, Request, Session, SessionEvent, Verdict } from '../domain/session.ts'
 import type { Terminals } from '../human/terminals.ts'
 import type { Question } from '../policy/classify/classify.ts'
 import type { LoadedRules, LoadRules } from '../policy/rules/load.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Tx } from '../store/store.ts'
 import type { Parked, ParkedQuestion, SessionRow } from '../store/tables.ts'
 import type { Tasks } from '../tasks/open.ts'
 import type { Move } from '../tasks/transition.ts'
 import type { GivenAnswer } from './asks/given-answer.ts'
 import type { SessionPolicy } from './asks/session-policy.ts'
-import type { Accounts } from './waits/accounts.ts'
 
 /** One live session: its row as last written, and what is known of it only while it runs. */
 export interface Run {
@@ -87,9 +88,27 @@ export interface Parts {
   clock: Clock
   policy: Policy
   tasks: Tasks
-  accounts: Accounts
+  accounts: AccountDesk
   /** The directory of all checkpoints. */
   checkpoints: string
+}
+
+/** One session and everything that is done with it. */
+export interface Desk {
+  run: Run
+  parts: Parts
+}
+
+/** What the sessions of one account share (waits/accounts.ts). */
+export interface AccountDesk {
+  met(account: string, agent: { agent: string; env: Record<string, string> }, tx: Tx): Promise<void>
+  admits(run: Pick<Run, 'row'>): Promise<Admission>
+  shut(run: Run, limit: Limit): Promise<Gate | undefined>
+  answered(run: Run): Promise<void>
+  told(event: Extract<SessionEvent, { kind: 'limit' }>, run: Run): Promise<void>
+  level(run: Run): Promise<{ level: QuotaLevel; easesAt: number | undefined }>
+  allowed(run: Run, max: number): number
+  resumesAt(run: Run, gate: Gate): Promise<number | null>
 }
 
 /** Finds out what a request is, and which rules the person and the project have written. */

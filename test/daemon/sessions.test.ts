@@ -219,7 +219,7 @@ test('a limit shows as rate_limited with its reset, a missing login says how to 
   assert.equal(login.reason?.match(/pcc agents login/g)?.length, 1, 'the advice is given once')
   assert.deepEqual([login.cost_usd, login.turns], [0, 0])
   const cap = await over(capped.id)
-  assert.deepEqual([cap.status, cap.reason?.includes('--resume'), cap.turns], ['paused', true, 2])
+  assert.deepEqual([cap.status, cap.reason?.includes('pcc resume'), cap.turns], ['paused', true, 2])
 })
 
 test('bad input is refused and leaves no session behind', async t => {

@@ -14,7 +14,7 @@ test('docs/errors.md lists every error as the table has it (write it with: npm r
 
 test('every error code is used somewhere in the source', () => {
   const source = readTree(ROOT, ['src', 'bin'])
-    .filter(file => file.path !== 'src/base/errors.ts')
+    .filter(file => !file.path.startsWith('src/base/error-rows/'))
     .map(file => file.text)
     .join('\n')
   const unused = codes.filter(code => !new RegExp(`['"]${code}['"]`).test(source))

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import type { CheckpointReason } from '../../domain/checkpoint.ts'
+import type { SessionRow } from '../../store/tables.ts'
 import type { Parts, Run } from '../run.ts'
 
 /** Where the checkpoints of all sessions lie. */
@@ -12,7 +13,11 @@ export function checkpointsIn(dataDir: string): string {
  * Writes down where the session stands. It is a help for going on, not the work itself: one that cannot be written is
  * logged, and nothing else changes.
  */
-export async function saveCheckpoint(run: Run, parts: Parts, reason: CheckpointReason): Promise<void> {
+export async function saveCheckpoint(
+  run: Run,
+  parts: Parts,
+  { reason, parked = run.row.parked }: { reason: CheckpointReason; parked?: SessionRow['parked'] | undefined },
+): Promise<void> {
   run.checkpointedAt = parts.clock.now()
   try {
     // Imported on use: memory that a daemon without sessions need not hold.
@@ -24,7 +29,14 @@ export async function saveCheckpoint(run: Run, parts: Parts, reason: CheckpointR
     const previous = (await read(parts.checkpoints, run.id)).good?.checkpoint
     const tasks = await parts.tasks.list(run.id)
     const now = parts.clock.now()
-    const checkpoint = await gather({ store: parts.store, session: run.row, tasks, reason, now, previous })
+    const checkpoint = await gather({
+      store: parts.store,
+      session: { ...run.row, parked },
+      tasks,
+      reason,
+      now,
+      previous,
+    })
     const id = await save(parts.checkpoints, checkpoint, { hidden: run.secrets })
     run.log.info({ checkpoint: id, reason }, 'checkpoint written')
   } catch (error) {
@@ -35,5 +47,5 @@ export async function saveCheckpoint(run: Run, parts: Parts, reason: CheckpointR
 /** Writes one when the last is old enough. Asked with every event, so that a session that does nothing costs nothing. */
 export async function saveWhenDue(run: Run, parts: Parts): Promise<void> {
   if (parts.clock.now() - run.checkpointedAt < run.checkpointEveryMs) return
-  await saveCheckpoint(run, parts, 'interval')
+  await saveCheckpoint(run, parts, { reason: 'interval' })
 }

@@ -1,5 +1,5 @@
+import type { Desk } from '../run.ts'
 import type { Context } from './decide.ts'
-import type { Desk } from './execute.ts'
 import type { Analysis } from './think.ts'
 
 /** What is known of the session beside the event. The queue and the quota are looked at where a task ended. */

@@ -1,7 +1,7 @@
 import { ERRORS, unreachable } from '../../base/errors.ts'
 import { shellWord } from '../../base/shell-word.ts'
-import type { NewEvent } from '../../domain/event.ts'
 import type { Limit } from '../../domain/account/limit.ts'
+import type { NewEvent } from '../../domain/event.ts'
 import type { Failure } from '../../domain/session.ts'
 import type { Parked } from '../../store/tables.ts'
 import { isPermission } from '../asks/given-answer.ts'

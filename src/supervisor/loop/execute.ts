@@ -1,15 +1,10 @@
 import { unreachable } from '../../base/errors.ts'
 import type { Session } from '../../domain/session.ts'
-import type { Ending, Parts, Run } from '../run.ts'
+import type { Desk, Ending, Run } from '../run.ts'
 import { type Action, RETRY_MS } from './decide.ts'
 import { completed, escalated, failed, parked, paused, retried, stopped } from './endings.ts'
 import { waitAtGate, waitForQuota } from './gate-wait.ts'
 import { nextTask } from './next-task.ts'
-
-export interface Desk {
-  run: Run
-  parts: Parts
-}
 
 /** Does what was decided. An ending comes back when the session has no more use for its agent now. */
 export async function execute(action: Action, session: Session | undefined, desk: Desk): Promise<Ending | undefined> {

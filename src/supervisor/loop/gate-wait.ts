@@ -1,8 +1,7 @@
 import type { Admission } from '../../agents/limits/gates.ts'
 import type { Limit } from '../../domain/account/limit.ts'
-import type { Ending } from '../run.ts'
+import type { Desk, Ending } from '../run.ts'
 import { limited } from './endings.ts'
-import type { Desk } from './execute.ts'
 
 /** Long enough that a gate which opened in this very moment is not knocked at by everybody at once. */
 const SOON_MS = 1_000

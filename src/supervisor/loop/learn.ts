@@ -2,9 +2,8 @@ import { startTimeOf } from '../../base/process/start-time.ts'
 import type { Session, SessionEvent } from '../../domain/session.ts'
 import { stepFor } from '../events/step-for.ts'
 import { record } from '../record.ts'
-import type { Run, Step } from '../run.ts'
+import type { Desk, Run, Step } from '../run.ts'
 import { saveWhenDue } from './checkpoints.ts'
-import type { Desk } from './execute.ts'
 
 /** Stores what happened, and keeps what the next decisions need to know of it. */
 export async function learn(event: SessionEvent, session: Session, { run, parts }: Desk): Promise<void> {

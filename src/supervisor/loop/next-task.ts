@@ -1,9 +1,8 @@
 import { redactValues } from '../../base/redact.ts'
 import type { Session } from '../../domain/session.ts'
 import type { SessionRow } from '../../store/tables.ts'
-import type { Ending } from '../run.ts'
+import type { Desk, Ending } from '../run.ts'
 import { completed } from './endings.ts'
-import type { Desk } from './execute.ts'
 
 /** Finishes the task at work and takes the next of the queue, in one transaction; it goes on in the same conversation. */
 export async function nextTask(text: string, session: Session, { run, parts }: Desk): Promise<Ending | undefined> {

@@ -1,6 +1,6 @@
 import { unreachable } from '../../base/errors.ts'
-import { isTransient } from '../../domain/failure.ts'
 import type { Limit } from '../../domain/account/limit.ts'
+import { isTransient } from '../../domain/failure.ts'
 import type { Failure, SessionEvent } from '../../domain/session.ts'
 
 /** What an event of the agent means for its task. */

@@ -1,15 +1,22 @@
 import { nextAllowed } from '../../agents/limits/consent.ts'
 import type { Admission, Gates } from '../../agents/limits/gates.ts'
-import { resumeTimes } from '../../agents/limits/resume-times.ts'
 import type { QuotaBook } from '../../agents/quota/quota.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Gate, Limit } from '../../domain/account/limit.ts'
-import { easesAt, levelOf, type QuotaLevel, type QuotaWindow, startsAllowed, windowsIn } from '../../domain/account/quota.ts'
+import {
+  easesAt,
+  levelOf,
+  type QuotaLevel,
+  type QuotaWindow,
+  startsAllowed,
+  windowsIn,
+} from '../../domain/account/quota.ts'
 import type { SessionEvent } from '../../domain/session.ts'
 import type { Store, Tx } from '../../store/store.ts'
-import type { Run } from '../run.ts'
+import type { AccountDesk, Run } from '../run.ts'
 import { holdBack } from './hold-back.ts'
+import { stagger } from './stagger.ts'
 
 export interface AccountParts {
   store: Store
@@ -23,7 +30,7 @@ export interface AccountParts {
 }
 
 /** What the sessions of one account share: its allowance. A limit met by one holds back all of them. */
-export class Accounts {
+export class Accounts implements AccountDesk {
   readonly #parts: AccountParts
   /** As last told or read. */
   readonly #windows = new Map<string, QuotaWindow[]>()
@@ -102,12 +109,7 @@ export class Accounts {
    * When this session goes on by itself: after the gate opens, a little apart from the others that wait there, and within
    * the hours a person agreed to. Null where only a person makes it go on.
    */
-  async resumesAt(run: Run, gate: Gate, tx?: Tx): Promise<number | null> {
-    const { store } = this.#parts
-    const others = (await store.sessions.waiting(tx)).filter(
-      ({ id, account, ended_as }) => id !== run.id && account === run.row.account && ended_as === 'rate_limited',
-    )
-    const at = resumeTimes(gate, [...others, run.row], Math.random).get(run.id)
-    return at === undefined ? null : nextAllowed(at, run.consent)
+  async resumesAt(run: Run, gate: Gate): Promise<number | null> {
+    return nextAllowed(await stagger(this.#parts.store, gate, run.row), run.consent)
   }
 }

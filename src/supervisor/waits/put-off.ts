@@ -1,6 +1,6 @@
-import { resumeTimes } from '../../agents/limits/resume-times.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Floor } from '../floor.ts'
+import { stagger } from './stagger.ts'
 
 /** A hold is let go by a person, who pokes us; this is for the one whose word was lost. */
 const LOOK_AGAIN_MS = 10 * 60_000
@@ -13,8 +13,7 @@ export async function putOff(row: SessionRow, { parts }: Floor): Promise<boolean
   const { accounts, clock, store } = parts
   const admission = await accounts.admits({ row })
   if (admission.open) return false
-  const at = resumeTimes(admission.gate, [row], Math.random).get(row.id) ?? 0
-  const resumes_at = admission.why === 'held' ? clock.now() + LOOK_AGAIN_MS : at
+  const resumes_at = admission.why === 'held' ? clock.now() + LOOK_AGAIN_MS : await stagger(store, admission.gate, row)
   await store.sessions.update(row.id, { resumes_at })
   return true
 }

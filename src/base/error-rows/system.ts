@@ -1,0 +1,216 @@
+import type { ErrorRow } from './error-row.ts'
+
+/** What goes wrong around them: settings, store, daemon, agents, simulator. */
+export const SYSTEM_ERRORS = {
+  // config and trust
+  config_invalid: {
+    exit: 2,
+    http: 400,
+    says: '{file}:{line}: {key}: {problem}',
+    next: 'Correct that line; nothing was changed.',
+  },
+  config_unknown_key: {
+    exit: 2,
+    http: 400,
+    says: 'There is no setting "{key}"{suggestion}',
+    next: 'See them with: pcc config show',
+  },
+  config_ambiguous_key: {
+    exit: 2,
+    http: 400,
+    says: '"{key}" could be any of {matches}.',
+    next: 'Give the full name.',
+  },
+  config_unreadable: {
+    exit: 2,
+    http: 400,
+    says: 'The config file {file} cannot be read: {problem}',
+    next: 'Correct the path or its permissions; nothing was changed.',
+  },
+  config_not_edited: {
+    exit: 2,
+    http: 400,
+    says: '{file} is written in a way that cannot be edited safely for {key}.',
+    next: 'Edit the file by hand; nothing was changed.',
+  },
+  setting_invalid: {
+    exit: 2,
+    http: 400,
+    says: '{origin}: {key}: {problem}',
+    next: 'Give a value of that kind; nothing was changed.',
+  },
+  confirmation_needed: {
+    exit: 3,
+    http: 400,
+    says: '{action} needs your yes, and nobody can be asked here.',
+    next: 'Run it in a terminal, or add --yes. Nothing was changed.',
+  },
+  not_confirmed: {
+    exit: 3,
+    http: 400,
+    says: '{action} was not confirmed. Nothing was changed.',
+    next: 'Nothing to do.',
+  },
+  trust_refused: {
+    exit: 3,
+    http: 400,
+    says: '{path} of {project} cannot be agreed to: {problem} ({target}).',
+    next: 'Replace it by a plain file of the project. Nothing was changed.',
+  },
+  trust_changed: {
+    exit: 3,
+    http: 409,
+    says: 'The files of {project} changed while they were shown: {files}.',
+    next: 'Look again with: pcc trust {project}',
+  },
+  trust_file_invalid: {
+    exit: 2,
+    http: 500,
+    says: 'The trust file {file} is not valid: {problem}',
+    next: 'Move it away and agree again with: pcc trust PATH. Nothing was changed.',
+  },
+  rules_invalid: {
+    exit: 2,
+    http: 400,
+    says: '{file}:{line}: {problem}',
+    next: 'Correct that line. Until then the last good rules are in force; where there are none, everything asks.',
+  },
+  rules_not_edited: {
+    exit: 2,
+    http: 400,
+    says: '{file} is written in a way that cannot be edited safely.',
+    next: 'Edit the file by hand; nothing was changed.',
+  },
+  rule_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'There is no rule {number} in {file}.',
+    next: 'See them with: pcc rules list',
+  },
+  config_newer: {
+    exit: 5,
+    http: 500,
+    says: '{file} was written for a newer pcc (version {found}, this program knows {known}).',
+    next: 'Update pcc: npm i -g perpetualcc',
+  },
+  // store
+  store_newer: {
+    exit: 5,
+    http: 500,
+    says: 'The database {file} was written by a newer pcc (schema {found}, this program knows {known}). It was left untouched.',
+    next: 'Update pcc: npm i -g perpetualcc',
+  },
+  store_foreign: {
+    exit: 1,
+    http: 500,
+    says: 'The file {file} is not a database of pcc: {problem}. It was left untouched.',
+    next: 'Move it away, or give another --data-dir.',
+  },
+  store_damaged: {
+    exit: 1,
+    http: 500,
+    says: 'The database {file} is damaged: {problem}',
+    next: 'Keep a copy of it, then move it away or put a backup in its place.',
+  },
+  data_directory_unusable: {
+    exit: 1,
+    http: 500,
+    says: 'The data directory {dir} cannot be used: {problem}',
+    next: 'Name a directory that you may write to with --data-dir, PCC_DATA_DIRECTORY or data.directory.',
+  },
+  store_unusable: {
+    exit: 1,
+    http: 500,
+    says: 'The database {file} cannot be used: {problem}',
+    next: 'Free disk space or correct the permissions, then try again.',
+  },
+  // daemon
+  daemon_unreachable: {
+    exit: 1,
+    http: 503,
+    says: 'The daemon for {home} did not come up: {problem}',
+    next: 'See: pcc daemon logs',
+  },
+  daemon_running: {
+    exit: 1,
+    http: 409,
+    says: 'A daemon for {home} is already running (pid {pid}).',
+    next: 'Nothing to do; stop it with: pcc daemon stop',
+  },
+  socket_occupied: {
+    exit: 1,
+    http: 500,
+    says: 'The socket path {path} is occupied by something that is not our socket.',
+    next: 'Look at it, move it away and try again.',
+  },
+  daemon_stopping: { exit: 1, http: 503, says: 'The daemon is shutting down.', next: 'Try again in a moment.' },
+  daemon_gone: {
+    exit: 1,
+    http: 503,
+    says: 'The daemon went away while session {id} was watched.',
+    next: 'Why: pcc daemon logs. What became of the session: pcc status {id}',
+  },
+  unauthorized: {
+    exit: 1,
+    http: 401,
+    says: 'The token is missing or wrong.',
+    next: 'Use the same PCC_HOME and --data-dir as the daemon.',
+  },
+  wrong_host: {
+    exit: 1,
+    http: 421,
+    says: 'The Host header {host} is not this daemon.',
+    next: 'Talk to the socket with Host: pcc',
+  },
+  not_found: {
+    exit: 2,
+    http: 404,
+    says: 'There is no route {route}.',
+    next: 'Client and daemon may differ in version: pcc daemon restart',
+  },
+  output_failed: {
+    exit: 1,
+    http: 500,
+    says: 'What was to be printed cannot be written: {problem}',
+    next: 'Print it somewhere else. Sessions go on: pcc list',
+  },
+  internal: { exit: 1, http: 500, says: 'Something went wrong inside pcc: {problem}', next: 'See: pcc daemon logs' },
+  // agents
+  agent_missing: {
+    exit: 1,
+    http: 500,
+    says: 'Claude Code cannot be started: {problem}',
+    next: 'Reinstall pcc with its optional dependencies: npm i -g perpetualcc --include=optional',
+  },
+  agent_path_wrong: {
+    exit: 2,
+    http: 400,
+    says: 'The setting agents.path ({origin}) names {path}, which cannot be run: {problem}',
+    next: 'Correct it, or take it away with: pcc config reset agents.path. Nothing was started.',
+  },
+  agent_not_logged_in: {
+    exit: 1,
+    http: 400,
+    says: 'Claude Code is not logged in.',
+    next: 'Log in with: pcc agents login. Or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN before pcc start.',
+  },
+  // simulator
+  scenario_invalid: {
+    exit: 2,
+    http: 400,
+    says: '{file}:{line}: {key}: {problem}',
+    next: 'Correct the scenario; docs/simulator.md lists every key.',
+  },
+  scenario_unreadable: {
+    exit: 2,
+    http: 400,
+    says: 'The scenario {file} cannot be read: {problem}',
+    next: 'Check the path.',
+  },
+  port_taken: {
+    exit: 1,
+    http: 500,
+    says: 'Port {port} on 127.0.0.1 is taken.',
+    next: 'Give another one, or --port 0 for a free one.',
+  },
+} as const satisfies Record<string, ErrorRow>
