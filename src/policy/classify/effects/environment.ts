@@ -52,6 +52,9 @@ export function judgeAssignment({ name, value, at, alone }: Setting, add: (reaso
     if (value?.known && OUTSIDE.test(quoted)) add(odd(name, at))
     return
   }
+  // What lies on this machine is the project's own.
+  const local = value?.known && LOCAL.test(quoted)
+  if (local && /(_|^)(URL|URI|HOST|DSN|ENDPOINT|ORIGIN)$/.test(name) && !/PROXY|REGISTRY/.test(name)) return
   if (HIJACK.some(shape => shape.test(name)))
     return add({ code: 'env.hijack', risk: 'HIGH', text: `${name} decides what other programs load or run`, at })
   if (REDIRECT.test(name))
@@ -65,6 +68,9 @@ export function judgeAssignment({ name, value, at, alone }: Setting, add: (reaso
   if (ODD_NAME.test(name) || (value?.known && ODD_VALUE.test(quoted))) return add(odd(name, at))
   add({ code: 'env.unlisted', risk: 'MEDIUM', text: `${name} is not a variable the policy knows`, at })
 }
+
+const LOCAL =
+  /^(sqlite|file):(\/\/)?[\w.:/-]*$|^([a-z+]+:\/\/)?([\w]+(:[\w]*)?@)?(localhost|127\.0\.0\.1|::1)(:\d+)?(\/[\w.?=&/-]*)?$/
 
 /** A path that leads out, where a mode or a number is expected. */
 const OUTSIDE = /^[/~]|(^|\/)\.\.(\/|$)/

@@ -47,6 +47,8 @@ export function judgeFile(arg: Arg, access: Access, { scope, fence, add }: Where
   }
   if (access === 'read' && mayHoldSecrets(arg.value, scope.home))
     add({ code: 'path.maybe-secret', risk: 'MEDIUM', text: `${arg.text} often holds a password or a token`, at })
+  if (access === 'write' && arg.glob && HIDDEN_PATTERN.test(arg.value))
+    return add({ code: 'write.pattern', risk: 'HIGH', text: `${arg.text} may be a file that steers others`, at })
   // In a pattern only the part before the first wildcard is a path.
   const fixed = arg.glob ? arg.value.replace(/[^/]*[*?[].*$/s, '') : arg.value
   const found = judgePath(fixed === '' ? '.' : fixed, access, { cwd: scope.cwd ?? fence.boundary, fence })
@@ -89,3 +91,6 @@ const MAYBE_SECRET = /[./~_]|secret|credential|token|password|shadow|sudoers/i
 export function isStandardDevice(path: string): boolean {
   return /^\/dev\/(null|std(in|out|err)|tty|zero|fd\/\d+)$/.test(path)
 }
+
+/** A pattern in the name of a hidden file or folder, below one, or where a dot may stand: it can find any of them. */
+const HIDDEN_PATTERN = /(^|\/)(\.[^/]*[*?[]|\.[a-z][^/]*\/.*[*?[]|[?[])/i

@@ -11,18 +11,25 @@ export interface FlagHit {
  * short flags that take a value, which end a cluster. An abbreviation of a long flag counts, as getopt takes it.
  */
 export function findFlag(args: readonly Arg[], wanted: readonly string[], values = ''): FlagHit | undefined {
+  return findFlags(args, wanted, values)[0]
+}
+
+/** The same, wherever it stands: for most programs the last one counts. */
+export function findFlags(args: readonly Arg[], wanted: readonly string[], values = ''): FlagHit[] {
+  const hits: FlagHit[] = []
   for (const [place, arg] of args.entries()) {
     const { value } = arg
-    if (value === '--') return undefined
+    if (value === '--') break
     if (value.length < 2 || value[0] !== '-') continue
     for (const flag of wanted) {
       const attached = matchFlag(value, flag, values)
       if (attached === undefined) continue
       const next = attached === '' ? args[place + 1] : { ...arg, value: attached, known: !attached.includes(HOLE) }
-      return { arg, value: next }
+      hits.push({ arg, value: next })
+      break
     }
   }
-  return undefined
+  return hits
 }
 
 /** `''` when the flag is there with nothing attached, the attached value, or `undefined`. */

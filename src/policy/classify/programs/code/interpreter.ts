@@ -74,6 +74,8 @@ export function interpreter(language: Language): Rule {
 
 function runsProject(call: Call, text: string): undefined {
   judgeToolWords(call, call.args)
+  const far = call.args.find(arg => /^(package-registry|publish|plugin)$/.test(arg.value))
+  if (far) call.say('script.far', 'MEDIUM', `${far.text} reaches beyond the project`, far)
   call.say('script.run', 'MEDIUM', text)
 }
 
@@ -110,6 +112,12 @@ function judgeFiles(call: Call, code: Arg | undefined, language: Language): unde
 
 function judgeLoad(call: Call, flag: Arg, value: Arg | undefined): undefined {
   const inside = value?.known && /^[@\w][\w@/.-]*$/.test(value.value) && !value.value.includes('..')
+  // A loader that the project has installed is how its tests run.
+  if (
+    inside &&
+    /^(tsx|ts-node|esbuild-register|@swc-node\/register|dotenv|source-map-support|jiti)(\/[\w./-]+)?$/.test(value.value)
+  )
+    return call.say('script.run', 'MEDIUM', `${flag.text} loads ${value.text}`, flag)
   call.say('flag.loads', inside ? 'MEDIUM' : 'HIGH', `${flag.text} loads further code`, flag)
   if (value) call.secret(value)
 }

@@ -85,7 +85,7 @@ export const INTERPRETERS: Rules = {
     'ghc runghc runhaskell ghci',
     interpreter({ inline: ['-e'], loads: ['-pgmF', '-F', '-fplugin', '-package-db'] }),
   ),
-  ...named('swift', interpreter({ inline: ['-e'], verbs: /^(build|test|package|run|repl)$/ })),
+  ...named('swift', interpreter({ inline: ['-e'], verbs: /^(build|test|package|run|repl|package-registry)$/ })),
   ...named(
     'elixir iex erl escript',
     interpreter({

@@ -28,7 +28,8 @@ const SHOW_FLAGS =
 /** `python -m name`: a program that has a rule, a module that shows things, or code like any other. */
 export function judgeModule(call: Call, module: Arg | undefined): undefined {
   if (!module?.known) return call.say('code.unknown', 'HIGH', 'the module is known only when it runs')
-  const place = call.args.indexOf(module)
+  // Glued (`-mpip`), the module is part of its flag.
+  const place = call.args.findIndex(arg => arg === module || arg.at === module.at)
   const rest = place < 0 ? [] : call.args.slice(place + 1)
   const program = Object.hasOwn(PROGRAMS, module.value) ? PROGRAMS[module.value] : undefined
   if (program !== undefined) return call.run([{ ...module, value: program }, ...rest])

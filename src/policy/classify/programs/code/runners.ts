@@ -1,3 +1,4 @@
+import { globFindsSecret } from '../../../paths/secret-files.ts'
 import type { Call, Rules } from '../../call.ts'
 import { type Arg, HOLE, isFlag, made } from '../../words/arg.ts'
 import { flagTable } from '../../words/flag-table.ts'
@@ -155,6 +156,8 @@ function judgeFed(call: Call): undefined {
   for (const { words } of call.feed.upstream ?? [])
     for (const word of words.slice(1)) {
       call.secret(word)
+      if (/[*?[]/.test(word.value) && globFindsSecret(word.value))
+        call.say('path.secret', 'HIGH', `${word.text} finds files with secrets`, word)
       if (/^\.?\*?\.?(env|pem|key|ssh|netrc|npmrc|id_\w*|secret\w*|credential\w*)[\\$*]*$/i.test(word.value))
         call.say('path.secret', 'HIGH', `${word.text} finds files with secrets`, word)
     }

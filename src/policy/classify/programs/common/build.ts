@@ -34,6 +34,8 @@ export interface VerbTable {
   known?: RegExp
   /** It runs the project's own code: words that point outside it are foreign. */
   ofProject?: boolean
+  /** A bare word that is a path outside the project is said to be one. */
+  places?: boolean
   /** Words are not looked at as files. */
   noFiles?: boolean
 }
@@ -54,6 +56,9 @@ export function verbs(table: VerbTable): Rule {
       call.say(code, risk, `${call.name} ${line.split(' ').slice(0, 3).join(' ')}: ${text}`, operands[0] ?? call.head)
     else if (table.known) judgeKnown(call, table.known)
     if (table.ofProject) judgeToolWords(call, call.args)
+    const out = table.places && call.args.find(arg => /^([/~]|\.\.\/|fileb?:\/\/[/~.])/.test(arg.value))
+    if (out && !out.value.startsWith(`${call.fence.boundary}/`))
+      call.say('infra.elsewhere', 'MEDIUM', `${out.text} is outside the project`, out)
     for (const arg of call.args) {
       const raised = isFlag(arg) ? table.flags?.find(([shape]) => shape.test(arg.value)) : undefined
       if (raised) call.say(raised[2], raised[1], `${arg.text}: ${raised[3]}`, arg)

@@ -44,7 +44,7 @@ function judgeSteering(call: Call, arg: Arg): undefined {
 }
 
 function looksOutside(value: string): boolean {
-  return (/^@?[/~]|[:,=][/~]/.test(value) && !LABEL.test(value)) || value.split('/').includes('..')
+  return (/^@?[/~]|[:,=@"'][/~]/.test(value) && !LABEL.test(value)) || value.split('/').includes('..')
 }
 
 /** `//pkg:target` is how some build tools name their targets. */
@@ -56,6 +56,8 @@ function judgeOutside(call: Call, arg: Arg): undefined {
     return
   }
   const { cwd } = call.scope
-  const place = cwd === undefined ? undefined : placeOf(arg.value, cwd, call.fence)
+  // The path may stand behind something else: `xml:/etc/x`, `@/tmp/args`, `{"rootDir":"/tmp"}`.
+  const path = arg.value.replace(/^.*?[:,=@"'](?=[/~])/s, '').replace(/["'}\],].*$/s, '')
+  const place = cwd === undefined ? undefined : placeOf(path, cwd, call.fence)
   if (place?.where !== 'inside') call.say('tool.outside', 'MEDIUM', `${arg.text} is outside the project`, arg)
 }

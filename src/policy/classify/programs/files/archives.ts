@@ -1,6 +1,7 @@
 import type { Call } from '../../call.ts'
 import { isFlag } from '../../words/arg.ts'
-import { findFlag, operandsOf } from '../../words/flags.ts'
+import { findFlag, findFlags, operandsOf } from '../../words/flags.ts'
+import { comesFromNetwork } from '../common/from-network.ts'
 
 /** Flags with which a list stays a list. */
 const LISTING =
@@ -25,8 +26,10 @@ export function tar(call: Call): undefined {
   const mode = args[0]?.value ?? ''
   const lists =
     /^(--list|-?[fvzjJaZ]*t[fvzjJaZ]*)$/.test(mode) && !/[xcru]/.test(mode.replace(/^-/, '').replace(/[fvzjJ]/g, ''))
-  const into = findFlag(args, ['-C', '--directory', '--one-top-level'], 'Cfb')
-  if (into?.value) call.path(into.value, lists ? 'read' : 'write')
+  for (const into of findFlags(args, ['-C', '--directory', '--one-top-level'], 'Cfb'))
+    if (into.value) call.path(into.value, lists ? 'read' : 'write')
+  if (!lists && comesFromNetwork(call))
+    call.say('net.download', 'HIGH', 'what comes from the network is unpacked unseen')
   for (const arg of operandsOf(args)) call.secret(arg)
   if (args.some(arg => /^(-[a-zA-Z]*P|--absolute-names)/.test(arg.value)))
     call.say('file.archive', 'HIGH', 'tar takes absolute names as they are')

@@ -1,10 +1,12 @@
 import type { Call, Rules } from '../../call.ts'
-import { type Arg, isFlag } from '../../words/arg.ts'
+import { type Arg, isFlag, made } from '../../words/arg.ts'
 import { flagTable } from '../../words/flag-table.ts'
-import { findFlag, operandsOf } from '../../words/flags.ts'
+import { findFlag, findFlags, operandsOf } from '../../words/flags.ts'
 import { scanFlags } from '../../words/scan-flags.ts'
 import { named } from '../common/build.ts'
-import { judgeFlags } from '../common/reader.ts'
+import { comesFromNetwork } from '../common/from-network.ts'
+import { judgeFlags, reader } from '../common/reader.ts'
+import { judgePatch } from '../git/other-commands.ts'
 import { archive, tar } from './archives.ts'
 import { fd } from './fd.ts'
 import { find } from './find.ts'
@@ -14,7 +16,11 @@ const TEE = flagTable({ harmless: '-aip --append --ignore-interrupts --output-er
 
 /** Programs that make, move, pack and edit files. */
 export const FILES: Rules = {
-  mkdir: call => writes(call, operandsOf(call.args, ['-m', '--mode']), 'file.make', 'makes folders'),
+  mkdir: call => {
+    writes(call, operandsOf(call.args, ['-m', '--mode']), 'file.make', 'makes folders')
+    const mode = findFlag(call.args, ['-m', '--mode'], 'm')
+    if (mode) call.say('file.mode', 'HIGH', `${mode.arg.text} sets rights`, mode.arg)
+  },
   touch: call =>
     writes(
       call,
@@ -22,7 +28,12 @@ export const FILES: Rules = {
       'file.make',
       'makes files or changes their time',
     ),
-  mktemp: call => call.say('file.make', 'MEDIUM', 'mktemp makes a file'),
+  mktemp: call => {
+    call.say('file.make', 'MEDIUM', 'mktemp makes a file')
+    const folder = findFlag(call.args, ['-p', '--tmpdir'], 'pt')?.value
+    for (const arg of [...operandsOf(call.args, ['-p', '-t', '--suffix']), ...(folder ? [folder] : [])])
+      if (!/^\/tmp(\/|$)|^[\w.-]+$/.test(arg.value)) call.path(arg, 'write')
+  },
   mkfifo: call => writes(call, operandsOf(call.args, ['-m']), 'file.make', 'makes a pipe'),
   mknod: call => call.say('disk', 'HIGH', 'mknod makes devices'),
   ...named('cp gcp', copy('file.copy', 'copies files')),
@@ -53,11 +64,16 @@ export const FILES: Rules = {
   },
   patch: call => {
     call.say('file.edit', 'MEDIUM', 'patch changes files')
+    judgePatch(call)
     const [file] = operandsOf(call.args, ['-i', '-o', '-p', '-d', '-r', '-B', '-D', '-F', '-g', '-V', '-Y', '-z'])
     if (file) call.path(file, 'write')
     for (const arg of call.args) call.secret(arg)
-    const out = findFlag(call.args, ['-o', '--output', '-d', '--directory', '-r', '--reject-file'], 'iopdrBDFgVYz')
-    if (out?.value) call.path(out.value, 'write')
+    for (const out of findFlags(
+      call.args,
+      ['-o', '--output', '-d', '--directory', '-r', '--reject-file'],
+      'iopdrBDFgVYz',
+    ))
+      if (out.value) call.path(out.value, 'write')
   },
   ...named('sed gsed', sed),
   ...named('find gfind', find),
@@ -71,9 +87,14 @@ export const FILES: Rules = {
     archive(call)
   }),
   ...named('unzip unrar unar gunzip bunzip2 unxz unzstd uncompress', call => {
-    const lists = call.args.some(arg => /^-[a-z]*[ltpvZ][a-z]*$/.test(arg.value)) && call.name === 'unzip'
-    const odd = call.args.find(arg => isFlag(arg) && !/^-[ltpvZ12qCsmhz]+$/.test(arg.value))
+    const lists = call.args.some(arg => /^-[a-z]*[ltpvZ][a-z0-9]*$/.test(arg.value)) && call.name === 'unzip'
+    const odd = call.args.find(arg => isFlag(arg) && !/^-[ltpvZ12qCsmhzM]+$/.test(arg.value))
     if (!lists || odd) archive(call)
+    if (!lists && /^(gunzip|bunzip2|unxz|unzstd|uncompress)$/.test(call.name))
+      for (const arg of operandsOf(call.args, ['-o'])) call.path(arg, 'write')
+    const to = findFlag(call.args, ['-o', '--output-dir-flat'], 'oD')
+    if (to?.value && call.name === 'unzstd') call.path(to.value, 'write')
+    if (comesFromNetwork(call)) call.say('net.download', 'HIGH', 'what comes from the network is unpacked unseen')
     const out = findFlag(call.args, ['-d', '-o'], 'dxP')
     if (call.name === 'unzip' && out?.value && /^-d/.test(out.arg.value)) call.path(out.value, 'write')
   }),
@@ -85,13 +106,22 @@ export const FILES: Rules = {
       return
     }
     call.say('file.edit', 'MEDIUM', `${call.name} replaces files`)
-    for (const arg of operandsOf(call.args)) call.secret(arg)
+    const out = findFlag(call.args, ['-o', '--output', '--output-dir-flat', '--output-dir-mirror', '--trace'], 'oDTMS')
+    for (const arg of [...operandsOf(call.args), ...(out?.value ? [out.value] : [])]) call.path(arg, 'write')
   }),
+  zipinfo: reader({ harmless: '-12smlvhMtTzZC' }),
   ...named('cpio ar pax shar', call => archive(call)),
   ...named('rsync', call => {
     const remote = call.args.some(arg => /^[^/]*:|^rsync:\/\//.test(arg.value) && !isFlag(arg))
     const deletes = call.args.find(arg => /^--(delete.*|remove-source-files|force|inplace)$/.test(arg.value))
     const runs = findFlag(call.args, ['-e', '--rsh', '--rsync-path'], 'efBTM')
+    for (const arg of call.args) {
+      const [, flag = '', value = ''] = /^--([a-z-]+)=(.*)$/s.exec(arg.value) ?? []
+      if (/^(log-file|write-batch|only-write-batch|backup-dir|partial-dir|temp-dir)$/.test(flag))
+        call.path(made(value, arg), 'write')
+      else if (/^(files-from|exclude-from|include-from|read-batch|password-file)$/.test(flag))
+        call.path(made(value, arg), 'read')
+    }
     if (deletes) call.say('file.delete', 'HIGH', `${deletes.text} deletes files`, deletes)
     if (runs) call.say('flag.runs', 'HIGH', `${runs.arg.text} runs a program`, runs.arg)
     if (remote) call.say('net.transfer', 'HIGH', 'rsync copies to or from another machine')
@@ -153,7 +183,15 @@ function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
     ])
     const into = findFlag(call.args, ['-t', '--target-directory'], 'tSmog')
     const target = into?.value ?? operands.at(-1)
+    const links = findFlag(call.args, ['-l', '-s', '--link', '--symbolic-link', '--link-dest'], 'tSmog')
+    const whole = findFlag(call.args, ['-r', '-R', '-a', '--recursive', '--archive'], 'tSmog')
     for (const arg of sourcesOf(call)) {
+      if (links && /^(cp|gcp|rsync)$/.test(call.name) && leadsOut(call, arg))
+        call.say('file.link-out', 'HIGH', `${links.arg.text} makes links that lead out of the project`, links.arg)
+      if (whole && isEverything(arg.value, call.scope.home))
+        call.say('read.everything', 'HIGH', `${arg.text} is everything a person has, secrets too`, arg)
+      // The target may be a folder: then the file keeps its name in it.
+      if (target?.known && arg.known) call.path(made(inFolder(target.value, arg.value), target), 'write')
       if (arg.value === '/dev/null') call.say('file.delete', 'HIGH', 'a copy of nothing empties a file', arg)
       call.path(arg, 'read')
     }
@@ -161,6 +199,15 @@ function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
       call.say('file.delete', 'HIGH', 'it moves files into nothing', target)
     if (target && !/^[^/]+:/.test(target.value)) call.path(target, 'write')
   }
+}
+
+function inFolder(folder: string, file: string): string {
+  return `${folder.replace(/\/+$/, '')}/${file.replace(/\/+$/, '').replace(/^.*\//, '')}`
+}
+
+function isEverything(path: string, home: string): boolean {
+  const bare = path.replace(/\/+$/, '')
+  return /^(|\/home|\/root|\/Users|\/etc)$/.test(bare) || bare === home
 }
 
 function leadsOut(call: Call, arg: Arg): boolean {

@@ -1,6 +1,7 @@
 import type { Call, Rules } from '../../call.ts'
 import { type Arg, isFlag } from '../../words/arg.ts'
 import { SPECIAL } from './commands.ts'
+import { OTHER } from './other-commands.ts'
 import { GLOBAL_VALUED, judgeGlobals } from './settings.ts'
 
 /** Verbs that throw work away or rewrite what others have, in any form. */
@@ -88,7 +89,7 @@ function judgeGit(call: Call): undefined {
     if (!arg.known && !TEXT_VERBS.has(verb.value))
       call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
   judgeCommon(call, args)
-  const special = Object.hasOwn(SPECIAL, verb.value) ? SPECIAL[verb.value] : undefined
+  const special = Object.hasOwn(COMMANDS, verb.value) ? COMMANDS[verb.value] : undefined
   if (special?.(call, args) === 'said') return
   if (DESTROYS.has(verb.value))
     return call.say('git.destroy', 'HIGH', `git ${verb.text} throws away or rewrites work`, verb)
@@ -106,6 +107,8 @@ function judgeGit(call: Call): undefined {
   }
   call.say(`git.${verb.value}`, 'MEDIUM', `git ${verb.value}`, verb)
 }
+
+const COMMANDS = { ...SPECIAL, ...OTHER }
 
 const TEXT_VERBS = new Set(['commit', 'tag', 'notes', 'log', 'grep', 'stash'])
 
@@ -132,7 +135,7 @@ function judgeCommon(call: Call, args: readonly Arg[]): undefined {
     arg =>
       /^--(upload-pack|receive-pack|exec|ext-diff|open-files-in-pager|template|extcmd|to-command|sendmail-cmd|smtp-server|to-cmd|cc-cmd|gpg-program)(=|$)/.test(
         arg.value,
-      ) || /^--(upload-p|receive-p|ext-d|open-f)[a-z-]*(=|$)/.test(arg.value),
+      ) || /^--(up|upl|uplo|uploa|upload|receive|rec|ext|open|ope|op)[a-z-]*(=|$)/.test(arg.value),
   )
   if (runs) call.say('git.exec', 'HIGH', `${runs.text} makes git run a program`, runs)
   const writes = args.find(arg => /^--output(=|$|-directory)/.test(arg.value) || /^--outp?u?t?(=|$)/.test(arg.value))
@@ -146,5 +149,6 @@ function judgeCommon(call: Call, args: readonly Arg[]): undefined {
       !isFlag(arg) &&
       !/^(-[a-zA-Z]*m|--message|--grep|-S|-G|--author|-L|--format|--pretty)$/.test(args[place - 1]?.value ?? '')
     )
-      call.secret({ ...arg, value: arg.value.slice(arg.value.indexOf(':') + 1) })
+      call.secret({ ...arg, value: arg.value.replace(/^.*?:(\d:)?/, '') })
+  for (const arg of args) if (/^-L/.test(arg.value)) call.secret({ ...arg, value: arg.value.replace(/^.*:/, '') })
 }

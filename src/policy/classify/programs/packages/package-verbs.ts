@@ -44,6 +44,13 @@ export function manager(row: Manager): Rule {
     if (row.runs?.test(line)) return judgeScript(call, operands, after)
     if (row.fetches?.test(line)) return judgeFetched(call, operands.slice(1), after)
     if (row.installs?.test(line)) return judgeInstalled(call, operands.slice(1), after)
+    if (
+      /^(config|c|get) /.test(line) &&
+      /auth|token|password|_key|( |^)(ls|list) .*(-l|--long|--json)/i.test(
+        `${line} ${before.map(arg => arg.value).join(' ')}`,
+      )
+    )
+      return call.say('secret.config', 'HIGH', `${call.name} shows a token or a password`, second)
     if (row.low.test(line)) {
       if (/^version$/.test(verb.value) && second)
         return call.say('pkg.version', 'MEDIUM', 'it changes the version and commits', second)
@@ -117,7 +124,7 @@ export function judgeInstalled(call: Call, packages: readonly Arg[], after: read
   for (const arg of [...packages, ...after]) {
     if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
     else if (
-      /^(https?|git|ssh|git\+\w+|file):|^[^@/]+@(https?|git|npm|file):|^(git@|github:|gitlab:|bitbucket:|gist:)|\.(tgz|tar\.gz|zip|whl)$|^(\.{1,2}\/|\/|~)|^[\w-]+\/[\w.-]+(#.*)?$/.test(
+      /^(https?|git|ssh|git\+\w+|file):|^[^@/]+@(https?|git|npm|file):|^(git@|github:|gitlab:|bitbucket:|gist:)|\.(tgz|tar\.gz|zip|whl)$|^(\.{1,2}\/|\.\.?$|\/|~)|^[\w-]+\/[\w.-]+(#.*)?$/.test(
         arg.value,
       )
     )

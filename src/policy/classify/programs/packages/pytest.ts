@@ -24,10 +24,12 @@ const FLAGS = flagTable({
 /** pytest: LOW inside the project, with flags that choose tests and how they are shown. */
 export function pytest(call: Call): undefined {
   const odd = call.args.find(
-    arg =>
-      /^(-p|-o|-c|--(override-ini|basetemp|confcutdir|rootdir|config-file|import-mode|pyargs|debug|junit-?xml|result-log|log-file|pastebin|pdb|pdbcls|trace|trace-config|cov-config|html|report-log))(=|$)/.test(
+    (arg, place) =>
+      !(arg.value === '-p' && /^no:/.test(call.args[place + 1]?.value ?? '')) &&
+      (/^(-p|-o|-c|--(override-ini|basetemp|confcutdir|rootdir|config-file|import-mode|pyargs|debug|junit-?xml|result-log|log-file|pastebin|pdb|pdbcls|trace|trace-config|cov-config|html|report-log))(=|$)/.test(
         arg.value,
-      ) || /^-[a-z]*[pco]./.test(arg.value),
+      ) ||
+        /^-[a-z]*[pco]./.test(arg.value)),
   )
   const reports = odd && /^-p(no:|no$)/.test(odd.value)
   if (odd && !reports && !/^--co$/.test(odd.value))

@@ -128,7 +128,7 @@ function judgePythonPackages(call: Call, packages: readonly Arg[]): undefined {
   for (const arg of [...packages, ...editable]) {
     if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
     else if (/^\.(\[[\w,-]+\])?$/.test(arg.value) || /^(install|pip|sync|compile)$/.test(arg.value)) continue
-    else if (/:\/\/|^git\+|^(\.{1,2}\/|\/|~)|\.(whl|tar\.gz|zip)$|@ /.test(arg.value))
+    else if (/:\/\/|^git\+|^(\.{1,2}\/|\.\.$|\/|~)|\.(whl|tar\.gz|zip)$|@ /.test(arg.value))
       call.say(
         'pkg.foreign',
         /^(https?|git\+http):|:\/\//.test(arg.value) ? 'HIGH' : 'MEDIUM',

@@ -172,7 +172,7 @@ function judgeProgram(call: Call, first: Arg | undefined, value: Arg | undefined
 function judgeFilter(call: Call, filter: Arg): undefined {
   if (!filter.known) return call.say('arg.unknown', 'MEDIUM', 'part of the filter is known only when it runs', filter)
   // In a string `\\(…)` is code again.
-  const bare = filter.value.replace(/"(?:[^"\\]|\\.)*"/g, text => (text.includes('\\(') ? text : '""'))
+  const bare = filter.value.includes('\\(') ? filter.value : filter.value.replace(/"(?:[^"\\]|\\.)*"/g, '""')
   const shown = /\$ENV\b(?:\.(\w+))?|(?<![.\w$"@])env\b(?!\s*:)(?:\.(\w+))?/.exec(bare)
   if (shown) {
     const name = shown[1] ?? shown[2]

@@ -79,6 +79,10 @@ export const CONTAINERS: Rules = {
     const sends = call.args.some(arg =>
       /^(copy|push|delete|sync|append|mutate|attach|sign|login|tag|cp)$/.test(arg.value),
     )
+    const more = call.args.find(arg =>
+      /^(-o|--output.*|--file.*|plugin|-f|--report)$|^(-o|--output|--file)=/.test(arg.value),
+    )
+    if (more) call.say('container.other', 'MEDIUM', `${more.text} writes a file, or adds a plugin`, more)
     call.say(sends ? 'container.push' : 'container.read', sends ? 'HIGH' : 'MEDIUM', `${call.name} works on images`)
   }),
   ...named(
@@ -120,6 +124,10 @@ function docker(call: Call): undefined {
       verb,
     )
   judgeRights(call)
+  const other = call.args.find(
+    arg => /^(-H|--host|-c|--context)(=|$)/.test(arg.value) && call.args.indexOf(arg) < call.args.indexOf(verb),
+  )
+  if (other) call.say('container.other', 'MEDIUM', `${other.text} is another machine`, other)
   if (
     /^(ps|images|logs|inspect|version|info|stats|top|port|events|history|diff|search|wait|container (ls|list|inspect|logs|stats|top)|image (ls|list|inspect|history)|volume (ls|inspect)|network (ls|inspect)|system (df|info)|context (ls|show|inspect)|manifest inspect|buildx (ls|du|inspect))$/.test(
       line,

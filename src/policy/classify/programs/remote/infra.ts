@@ -8,11 +8,17 @@ const GONE = 'cannot be taken back'
 const DESTROY =
   /(^|[ :.-])(delete|destroy|terminate|remove|rm|rb|purge|drop|nuke|wipe|deprovision|detach|disable|revoke|deregister|cancel|undeploy|teardown|del|reset|uninstall|kill|stop|flush|rollback|undelete|force-delete|truncate|prune|expunge|release)([ :.-]|$)/i
 
-const READS =
-  /(^|[ :.-])(get|list|ls|describe|show|status|info|whoami|version|logs?|events|top|search|view|ps|images|inspect|history|diff|plan|validate|fmt|check|help|explain|api-resources|api-versions|cluster-info|current-context|regions|providers|output|graph|state list|state show|head-object|lookup|find|port|config view|get-contexts)([ :.-]|$)/i
+/** Verbs that only look, as a whole word or at the head of one (`describe-instances`). */
+const LOOKS =
+  'get|list|ls|ll|describe|show|status|info|whoami|version|logs?|events|top|search|view|ps|images|inspect|history|diff|plan|validate|fmt|check|help|explain|api-resources|api-versions|cluster-info|current-context|regions|providers|output|graph|head|lookup|find|port|tail|releases|apps|domains|open'
+/** At the verb's place: the first words, before any that changes something, never in the name of a thing. */
+const READS = new RegExp(
+  `^(?!.*(^|[ :])(deploy|create|update|set|apply|scale|restart|run|start|publish|send|put|push|invoke|add|patch|edit|import|up|rollout|promote|exec|enable|attach|modify|register|copy|move|rename|resize|reboot|drains)([ :-]|$))([\\w-]+[ :]){0,3}(${LOOKS})(-[\\w-]+)?([ :]|$)`,
+  'i',
+)
 
 const SECRET =
-  /(^|[ :.-])(secrets?|secretsmanager|ssm|kms|keyvault|credentials?|access-keys?|print-access-token|print-identity-token|auth print|login|get-login-password|get-secret-value|get-parameters?|tokens?|service-account keys?|auth token|kv get|read op|assume-role|get-session-token|export-credentials|configure|env (pull|ls|list|get)|env:(list|get|pull)|get values|config:get)([ :.-]|$)/i
+  /(^|[ :.-])(secrets?|secretsmanager|ssm|kms|keyvault|credentials?|access-keys?|print-access-token|print-identity-token|auth print|login|get-login-password|get-secret-value|get-parameters?|tokens?|service-account keys?|auth token|kv get|read op|assume-role|get-session-token|export-credentials|configure|env (pull|ls|list|get)|env:(list|get|pull)|get values|config:get|show-secrets|get-password-data|config get|show-token)([ :.-]|$)/i
 
 const CLOUD: VerbRow[] = [
   [
@@ -33,9 +39,19 @@ const CLOUD_FLAGS: VerbRow[] = [
     'infra.force',
     'skips what would stop it',
   ],
+  [/^--?(show-secrets?|show-token|reveal|with-decryption|decrypt)(=|$)/, 'HIGH', 'secret.store', 'shows secrets'],
+  [
+    /^--?(out|output-dir|output-file|out-dir|outfile|chdir|kubeconfig|endpoint-url|endpoint|server|host|profile-file|post-renderer|plugin-dir|token|credentials-file)(=|$)/,
+    'MEDIUM',
+    'infra.elsewhere',
+    'writes somewhere, or goes elsewhere',
+  ],
 ]
 
 const changes = { risk: 'MEDIUM', code: 'infra.change', text: 'changes shared things' } as const
+
+const KUBECTL =
+  /^(get|describe|logs|top|explain|api-resources|api-versions|cluster-info|version|config|diff|apply|create|delete|edit|patch|replace|scale|rollout|autoscale|expose|set|label|annotate|exec|run|debug|attach|cp|port-forward|proxy|auth|certificate|cordon|uncordon|drain|taint|wait|kustomize|events|completion|options|plugin|help)$/
 
 const VALUED = [
   '-n',
@@ -90,7 +106,7 @@ const VALUED = [
 export const INFRA: Rules = {
   ...named(
     'aws gcloud gsutil bq az oci doctl linode-cli ibmcloud aliyun hcloud scw vultr-cli exo civo eksctl kops gcsfuse azcopy s5cmd mc sam cdk cdklocal amplify eb chalice serverless sls sst pulumi terragrunt packer vagrant nomad consul boundary waypoint heroku fly flyctl railway render vercel now netlify firebase wrangler surge dokku cf ecs-cli fastly akamai cloudflare stripe twilio shopify sfdx sf okteto tilt skaffold devspace garden telepresence argocd flux istioctl linkerd kustomize kubectx kubens k9s oc kn velero crossplane clusterctl talosctl rancher minikube kind k3d k3s microk8s datadog-ci sentry-cli newrelic launchdarkly ldcli snyk sonar-scanner circleci travis buildkite-agent act',
-    verbs({ rows: CLOUD, otherwise: changes, valued: VALUED, flags: CLOUD_FLAGS }),
+    verbs({ rows: CLOUD, otherwise: changes, places: true, valued: VALUED, flags: CLOUD_FLAGS }),
   ),
   aws: verbs({
     rows: [
@@ -99,6 +115,7 @@ export const INFRA: Rules = {
       ...CLOUD,
     ],
     otherwise: changes,
+    places: true,
     valued: VALUED,
     flags: CLOUD_FLAGS,
   }),
@@ -111,8 +128,10 @@ export const INFRA: Rules = {
       if (dash >= 0) call.run(call.args.slice(dash + 1))
     }
     const line = operands.map(arg => arg.value).join(' ')
+    if (verb && !KUBECTL.test(verb.value))
+      call.say('infra.change', 'MEDIUM', `${verb.text} is not a command of kubectl; it may be a plugin`, verb)
     if (call.args.some(arg => arg.value === '--raw')) call.say('secret.store', 'HIGH', 'kubectl shows keys', verb)
-    if (/^(get|describe) (secrets?|all,secret)( |$|\/)/.test(line))
+    if (/^(get|describe) \S*\bsecrets?\b/.test(line))
       return call.say('secret.store', 'HIGH', 'kubectl shows secrets', verb)
     if (
       /^(drain|cordon|taint|cp|port-forward|proxy|replace|certificate|auth reconcile|config (set|use|delete|unset).*)( |$)/.test(
@@ -133,6 +152,7 @@ export const INFRA: Rules = {
         [READS, 'MEDIUM', 'infra.read', 'looks at the cluster'],
       ],
       otherwise: changes,
+      places: true,
       valued: VALUED,
       flags: CLOUD_FLAGS,
     })(call)
@@ -153,7 +173,15 @@ export const INFRA: Rules = {
       ],
     ],
     otherwise: changes,
-    flags: [[/^(--force|--post-renderer.*|--reset-values)/, 'HIGH', 'infra.force', 'forces, or runs a program']],
+    places: true,
+    flags: [
+      [
+        /^(--force|--post-renderer.*|--reset-values|--output-dir.*|--kubeconfig.*)/,
+        'HIGH',
+        'infra.force',
+        'forces, or runs a program',
+      ],
+    ],
   }),
   ...named(
     'terraform tofu',
@@ -168,16 +196,17 @@ export const INFRA: Rules = {
         [/^(apply|import|refresh)( |$)/, 'HIGH', 'infra.change', 'changes infrastructure'],
         [/^(fmt|validate|version|providers|graph|get)( |$)/, 'MEDIUM', 'infra.read', 'checks the files'],
         [
-          /^(plan|show|output|state (list|show)|workspace (list|show)|init|console|test)( |$)/,
+          /^(plan|show|output|state (list|show)|workspace (list|show)|init)( |$)/,
           'MEDIUM',
           'infra.read',
           'looks at infrastructure',
         ],
       ],
       otherwise: changes,
+      places: true,
       flags: [
         [
-          /^(-auto-approve|--auto-approve|-destroy|-force|-lock=false|-plugin-dir.*|-replace.*)/,
+          /^(-auto-approve|--auto-approve|-chdir.*|-out.*|-destroy|-force|-lock=false|-plugin-dir.*|-replace.*)/,
           'HIGH',
           'infra.force',
           'skips what would stop it',
@@ -190,6 +219,12 @@ export const INFRA: Rules = {
       .map(arg => arg.value)
       .join(' ')
     const api = /^api( |$)/.test(line)
+    const shown = call.args.find(arg => /^(--show-token|-t)$/.test(arg.value))
+    if (shown && /^auth status/.test(line)) call.say('secret.store', 'HIGH', `${shown.text} shows the token`, shown)
+    if (/^config get .*token/.test(line)) call.say('secret.store', 'HIGH', 'it shows the token')
+    for (const [at, arg] of call.args.entries())
+      if (/^(--jq|-q|--template|-t)$/.test(call.args[at - 1]?.value ?? '') && /\benv\b|\$ENV/.test(arg.value))
+        call.say('env.print', 'HIGH', `${arg.text} shows the environment`, arg)
     const method = call.args.find(
       (arg, at) =>
         /^(-X|--method)$/.test(call.args[at - 1]?.value ?? '') ||
@@ -219,6 +254,7 @@ export const INFRA: Rules = {
         [DESTROY, 'HIGH', 'infra.destroy', GONE],
       ],
       otherwise: changes,
+      places: true,
       valued: VALUED,
       flags: [
         [/^(--admin|--yes|--force|--confirm|--delete-branch|-d)$/, 'HIGH', 'infra.force', 'skips what would stop it'],

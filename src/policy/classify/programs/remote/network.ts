@@ -1,6 +1,6 @@
 import type { Call, Rules } from '../../call.ts'
 import { type Arg, isFlag } from '../../words/arg.ts'
-import { findFlag, operandsOf } from '../../words/flags.ts'
+import { findFlag, findFlags, operandsOf } from '../../words/flags.ts'
 import { always, named } from '../common/build.ts'
 
 /** Programs that talk to other machines: MEDIUM to read, HIGH to send, to write or to open a door. */
@@ -74,7 +74,7 @@ export const NETWORK: Rules = {
 function curl(call: Call): undefined {
   const shorts = 'AbcCdDeEFhHKmoPQrTtuUwxXyYz'
   const { args } = call
-  const output = findFlag(
+  const output = findFlags(
     args,
     [
       '-o',
@@ -98,8 +98,8 @@ function curl(call: Call): undefined {
       '--download',
     ],
     shorts,
-  )
-  if (output && !(output.value?.known && /^(-|\/dev\/(null|stdout|stderr))$/.test(output.value.value)))
+  ).find(one => !(one.value?.known && /^(-|\/dev\/(null|stdout|stderr))$/.test(one.value.value)))
+  if (output)
     call.say('net.download', 'HIGH', `${output.arg.text} writes what comes from the network to a file`, output.arg)
   const config = findFlag(
     args,
@@ -132,6 +132,11 @@ function curl(call: Call): undefined {
     shorts,
   )
   if (upload) call.say('net.send', 'HIGH', `${upload.arg.text} sends data`, upload.arg)
+  const format = findFlag(args, ['-w', '--write-out'], shorts)
+  if (format?.value && /%output\{|^@/.test(format.value.value))
+    call.say('net.download', 'HIGH', `${format.arg.text} writes or reads a file`, format.arg)
+  const commands = findFlag(args, ['-Q', '--quote', '--prequote', '--postquote', '-P', '--ftp-port'], shorts)
+  if (commands) call.say('net.change', 'HIGH', `${commands.arg.text} gives commands to a server`, commands.arg)
   const data = findFlag(args, ['-d', '--data', '--data-raw', '--data-ascii', '--json', '--url-query'], shorts)
   if (data) judgeData(call, data.arg, data.value)
   const method = findFlag(args, ['-X', '--request'], shorts)
@@ -154,6 +159,12 @@ function curl(call: Call): undefined {
   if (file && !isFlag(file)) call.say('net.send', 'HIGH', `${file.text} reads a file for the network`, file)
   const user = findFlag(args, ['-u', '--user', '-b', '--cookie', '--oauth2-bearer'], shorts)
   if (user) call.say('net.login', 'MEDIUM', `${user.arg.text} logs in`, user.arg)
+  const item = /^(http|https|httpie|xh|xhs|curlie)$/.test(call.name)
+    ? operandsOf(args)
+        .slice(1)
+        .find(arg => /^[\w.-]+:?=(?!=)|^[\w.-]+@/.test(arg.value))
+    : undefined
+  if (item) call.say('net.change', 'MEDIUM', `${item.text} is sent`, item)
   reaches(call)
 }
 
@@ -166,7 +177,7 @@ function wget(call: Call): undefined {
   const { args } = call
   const shorts = 'OoaeitTwQPUBAR'
   const odd = args.find(arg =>
-    /^(--use-askpass|--post-file|--body-file|--config|--execute|--input-file|--load-cookies|--rejected-log|--warc-file|-e|-i|-a|-o|--output-file|--append-output|--on-download-complete|--on-.*|-source|-dump-script|-exec)(=|$)/.test(
+    /^(--(use-a|post-f|body-f|conf|exec|input-f|load-c|save-c|rejected|warc|output-f|append-o|on-|ca-c|private|cert|hsts-f|proxy|bind|dns|directory-p|local-e|convert|mirror|keep-s|save-h|delete)[a-z-]*|-[a-zA-Z]*[eaiox]|-source|-dump-script|-exec)(=|$)|^-[eaio]./.test(
       arg.value,
     ),
   )
@@ -191,6 +202,8 @@ function reaches(call: Call): undefined {
 
 function sends(call: Call): undefined {
   for (const arg of call.args) {
+    const metadata = METADATA.exec(arg.value)
+    if (metadata) call.say('net.metadata', 'HIGH', `${metadata[0]} hands out the credentials of the machine`, arg)
     call.secret(arg)
     if (arg.substituted) call.say('net.send', 'HIGH', `${arg.text} sends what a command prints`, arg)
     else if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
@@ -246,3 +259,7 @@ function ssh(call: Call): undefined {
   const [first] = rest
   if (first) call.shell({ ...first, value: rest.map(arg => arg.value).join(' '), known: rest.every(arg => arg.known) })
 }
+
+/** Addresses at which clouds give a machine its keys, in their usual spellings. */
+const METADATA =
+  /\b(169\.254\.\d+\.\d+|100\.100\.100\.200|metadata\.(google|azure|aws)[\w.]*|2852039166|0xa9fea9fe|0251\.0376\.\d+\.\d+)\b|fd00:ec2|instance-data\b/i

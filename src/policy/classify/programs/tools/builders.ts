@@ -1,6 +1,7 @@
 import type { Rules } from '../../call.ts'
 import { atDoubleDash, findFlag } from '../../words/flags.ts'
 import { named, verbs } from '../common/build.ts'
+import { judgeInline } from '../common/inline-code.ts'
 import { judgeScriptFile } from '../common/script-file.ts'
 import { judgeToolWords } from '../common/tool-words.ts'
 import { go } from './go.ts'
@@ -127,7 +128,18 @@ export const BUILDERS: Rules = {
     known:
       /^(-[cfrvoqh]|--(configuration|framework|runtime|verbosity|no-build|no-restore|nologo|filter|list-tests|logger|collect|blame|settings|verify-no-changes|include|exclude|severity|diagnostics|force|no-incremental|self-contained|info|list-sdks|list-runtimes|outdated|vulnerable|no-dependencies|tl|interactive=false|include-transitive|deprecated|list)([:=].*)?)$/,
     rows: [
-      [/^(nuget (push|delete)|ef database drop)/, 'HIGH', 'pkg.publish', 'publishes or deletes'],
+      [
+        /^(nuget (push|delete)|ef database drop|user-secrets|dev-certs)/,
+        'HIGH',
+        'pkg.publish',
+        'publishes, deletes, or handles secrets',
+      ],
+      [
+        /^(tool (install|update|uninstall)|new install|workload (install|update)|nuget (add|update))( |$)/,
+        'MEDIUM',
+        'pkg.foreign',
+        'installs programs',
+      ],
       [
         /^(build|test|restore|format|clean|list|sln|--info|--list-.*|msbuild|pack|vstest|workload list|tool list|nuget locals)( |$)/,
         'LOW',
@@ -143,22 +155,30 @@ export const BUILDERS: Rules = {
     ],
     otherwise: { risk: 'MEDIUM', code: 'tool.other', text: 'is not everyday' },
   }),
-  mix: verbs({
-    ofProject: true,
-    known:
-      /^(-v|--(trace|cover|failed|stale|only|exclude|include|seed|max-failures|warnings-as-errors|check-formatted|dry-run|strict|force|all|no-color|slowest|partitions|no-compile|no-deps-check|no-start|only-.*|umbrella|format)(=.*)?)$/,
-    rows: [
-      [
-        /^(test|compile|format|deps(\.get|\.compile|\.tree)?|credo|dialyzer|docs|xref|hex\.(info|outdated|audit)|help)( |$)/,
-        'LOW',
-        '',
-        '',
-      ],
-      [/^(hex\.publish|hex\.retire|ecto\.drop|ecto\.reset|hex\.user)/, 'HIGH', 'pkg.publish', 'publishes or deletes'],
-    ],
-    otherwise: { risk: 'MEDIUM', code: 'tool.other', text: 'runs a task of the project' },
-  }),
+  mix: call => {
+    const [verb, ...rest] = call.args
+    if (verb?.value === 'cmd' || verb?.value === 'do') call.run(rest)
+    const code = rest.find((_, at) => /^(-e|--eval)$/.test(rest[at - 1]?.value ?? ''))
+    if (code) judgeInline(call, code)
+    MIX(call)
+  },
 }
+
+const MIX = verbs({
+  ofProject: true,
+  known:
+    /^(-v|--(trace|cover|failed|stale|only|exclude|include|seed|max-failures|warnings-as-errors|check-formatted|dry-run|strict|force|all|no-color|slowest|partitions|no-compile|no-deps-check|no-start|only-.*|umbrella|format)(=.*)?)$/,
+  rows: [
+    [
+      /^(test|compile|format|deps(\.get|\.compile|\.tree)?|credo|dialyzer|docs|xref|hex\.(info|outdated|audit)|help)( |$)/,
+      'LOW',
+      '',
+      '',
+    ],
+    [/^(hex\.publish|hex\.retire|ecto\.drop|ecto\.reset|hex\.user)/, 'HIGH', 'pkg.publish', 'publishes or deletes'],
+  ],
+  otherwise: { risk: 'MEDIUM', code: 'tool.other', text: 'runs a task of the project' },
+})
 
 const CMAKE = tool({
   words: true,

@@ -38,6 +38,13 @@ export const OTHER_TOOLS: Rules = {
       `${call.name} opens an editor`,
     ),
   ),
+  ...named(
+    'wasm-pack trunk maturin graphql-codegen ansible-lint openapi-generator jupyter ffprobe tldr cargo-nextest typos taplo vale lychee dotslash sqlfluff djlint pyupgrade codespell semgrep',
+    call => {
+      call.say('tool.other', 'MEDIUM', `${call.name} builds or checks the project`)
+      PROJECT_TOOL(call)
+    },
+  ),
   ...named('venv virtualenv', call => call.say('tool.other', 'MEDIUM', 'it makes a folder for packages')),
   ...named('claude codex gemini aider opencode copilot pcc perpetualcc cursor-agent amp', (call: Call) => {
     const loose = call.args.find(arg =>
@@ -51,3 +58,5 @@ export const OTHER_TOOLS: Rules = {
     )
   }),
 }
+
+const PROJECT_TOOL = tool({ medium: /^(publish|deploy|login|upload|install)$/ })

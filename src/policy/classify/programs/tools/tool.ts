@@ -43,6 +43,9 @@ export function tool(row: ToolRow = {}): Rule {
       if (row.high?.test(arg.value)) continue
       call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
     }
+    const far = operands.find(arg => FAR.test(arg.value))
+    if (far) call.say('script.far', 'MEDIUM', `${far.text} reaches beyond the project`, far)
+    judgeExec(call)
     const [verb] = operands
     if (verbs && verb && !verbs.has(verb.value))
       call.say('tool.other', 'MEDIUM', `${call.name} ${verb.text} is not an everyday command`, verb)
@@ -51,6 +54,17 @@ export function tool(row: ToolRow = {}): Rule {
         if (!row.steps.test(arg.value))
           call.say('tool.other', 'MEDIUM', `${arg.text} is not an everyday step of ${call.name}`, arg)
   }
+}
+
+/** Verbs that publish or deploy, whichever the tool. */
+const FAR = /^(release|deploy|gh-deploy|publish|upload|login|logout|promote|ship)([:.-].*)?$/i
+
+/** `stack exec -- rm x`: what stands behind the dashes of `exec` is a command. */
+function judgeExec(call: Call): undefined {
+  const exec = call.args.findIndex(arg => /^(exec|cmd|run-commands)$/.test(arg.value))
+  if (exec < 0) return
+  const dashes = call.args.findIndex((arg, place) => place > exec && arg.value === '--')
+  call.run(call.args.slice(Math.max(exec, dashes) + 1))
 }
 
 function judgeWord(call: Call, arg: Arg, row: ToolRow): undefined {
