@@ -13,6 +13,7 @@ export interface Collected {
 export type Collect = (files: readonly string[]) => Promise<Collected[]>
 
 const HANDED_OVER = Symbol.for('pcc.mutation.collect')
+const STAND_IN_URL = 'pcc-mutation:test'
 /** Looked up with each call: whoever collects at the time gets the test. */
 const STAND_IN = `export const test = (...handed) => globalThis[Symbol.for('${HANDED_OVER.description}')](...handed)`
 
@@ -28,12 +29,14 @@ export function openCollector(root: string): Collect {
   let generation = 0
   registerHooks({
     resolve: (specifier, context, next) => {
+      if (specifier === 'node:test' && context.parentURL?.startsWith(own))
+        return { url: STAND_IN_URL, shortCircuit: true }
       const found = next(specifier, context)
       const isOurs = found.url.startsWith(own) && found.url.endsWith('.ts')
       return isOurs ? { ...found, url: `${found.url}?${generation}` } : found
     },
     load: (url, context, next) => {
-      if (url === 'node:test') return { format: 'module', source: STAND_IN, shortCircuit: true }
+      if (url === STAND_IN_URL) return { format: 'module', source: STAND_IN, shortCircuit: true }
       const [file = url, query] = url.split('?')
       if (query === undefined || !file.startsWith(own)) return next(url, context)
       const source = sources.get(file) ?? stripTypeScriptTypes(readFileSync(fileURLToPath(file), 'utf8'))
