@@ -73,7 +73,8 @@ test('a verb that makes a program LOW does not excuse a flag that is not known',
     await fc.assert(
       fc.asyncProperty(unknownFlag, async flag => {
         const [name, ...rest] = call.split(' ')
-        const command = name === 'timeout' ? [name, flag, ...rest].join(' ') : `${call} ${flag}`
+        // Behind their command or script the words are not theirs any more.
+        const command = /^(timeout|node)$/.test(name ?? '') ? [name, flag, ...rest].join(' ') : `${call} ${flag}`
         assert.notEqual((await assess(command)).risk, 'LOW', command)
       }),
       { numRuns: 12 },

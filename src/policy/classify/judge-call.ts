@@ -1,4 +1,5 @@
 import type { Call, Rule } from './call.ts'
+import { runsWhenEvaluated } from './effects/evaluated.ts'
 import { nameOf } from './names.ts'
 import { PROGRAMS } from './programs/all.ts'
 import { onlyAsksForHelp } from './programs/common/help.ts'
@@ -64,11 +65,6 @@ function judgeArithmetic(call: Call, arg: Arg): undefined {
   if (/@P\}/.test(arg.text)) call.say('shell.arithmetic', 'MEDIUM', `${arg.text} expands a text a second time`, arg)
   if (!EVALUATES.has(call.name) || !runsWhenEvaluated(arg.value)) return
   call.say('shell.arithmetic', 'HIGH', `${arg.text} runs a command when ${call.name} evaluates it`, arg)
-}
-
-/** Whether a text holds an array index with a command in it. */
-export function runsWhenEvaluated(text: string): boolean {
-  return /\[[^\]]*(\$\(|`)/.test(text)
 }
 
 const EVALUATES = new Set(

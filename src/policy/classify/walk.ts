@@ -4,17 +4,19 @@ import { parseShell, unread } from '../shell/parse.ts'
 import { mayBeSlow } from '../shell/precheck.ts'
 import type { Node, Reading, Redirect, Script, Word } from '../shell/tree.ts'
 import type { Feed } from './call.ts'
+import { assign } from './effects/assign.ts'
 import { judgeAssignment } from './effects/environment.ts'
+import { judgeEvaluated } from './effects/evaluated.ts'
 import { judgeRedirect } from './effects/redirects.ts'
 import { callsItselfApart } from './fork-bomb.ts'
 import { callOf } from './hands.ts'
-import { judgeCall, runsWhenEvaluated } from './judge-call.ts'
+import { judgeCall } from './judge-call.ts'
 import { add, child, childOf, point } from './pieces.ts'
 import type { Arg } from './words/arg.ts'
 import { expandWord, expandWords } from './words/expand.ts'
 import { childScope, noteSetters, type Scope } from './words/scope.ts'
 import { type Upstream, upstreamOf } from './words/upstream.ts'
-import { bind, textOf } from './words/values.ts'
+import { textOf } from './words/values.ts'
 
 /** Wrappers in wrappers, scripts in scripts: nobody writes more, and whoever does hides something. */
 const MAX_DEPTH = 8
@@ -83,14 +85,7 @@ export class Walk {
       case 'group': {
         const feed = this.#redirects(node.redirects, spot)
         this.#words(node.words, spot)
-        for (const { value, text, at } of expandWords(node.words, spot.scope))
-          if (runsWhenEvaluated(value))
-            add(spot.piece, {
-              code: 'shell.arithmetic',
-              risk: 'HIGH',
-              text: `${text} runs a command when it is evaluated`,
-              at,
-            })
+        judgeEvaluated(expandWords(node.words, spot.scope), reason => add(spot.piece, reason))
         const scope = node.apart ? childScope(spot.scope) : spot.scope
         return this.#nodes(node.body, { ...spot, feed, scope })
       }
@@ -173,13 +168,7 @@ export class Walk {
         { redirect: one, targets: target ?? [] },
         { ...spot, fence: this.#fence, add: reason => add(spot.piece, reason) },
       )
-      if (body?.secret !== undefined)
-        add(spot.piece, {
-          code: 'secret.variable',
-          risk: 'HIGH',
-          text: `${body.secret} looks like a secret`,
-          at: body.at,
-        })
+      if (body?.secret !== undefined) add(spot.piece, shownSecret(body.secret, body.at))
       if (body) feed = { piped: false, text: body }
       else if (one.op === '<' && target?.[0]) feed = { piped: false, file: target[0] }
     }
@@ -191,32 +180,17 @@ export class Walk {
     const piece = child(outer.piece, node, this.#source.slice(node.at[0], node.at[1]))
     const spot = { ...outer, piece }
     if (++this.#budget.commands > MAX_COMMANDS)
-      return add(piece, {
-        code: 'shell.too-many',
-        risk: 'HIGH',
-        text: `more than ${MAX_COMMANDS} commands`,
-        at: node.at,
-      })
-    this.#assigns(node, spot)
-    this.#words(node.words, spot)
-    const feed = this.#redirects(node.redirects, spot)
-    const args = expandWords(node.words, spot.scope)
-    if (args.length > 0) this.#run(args, { ...spot, feed })
-  }
-
-  #assigns(node: Extract<Node, { is: 'command' }>, spot: Spot): undefined {
+      return add(piece, { ...tooDeep(node.at), code: 'shell.too-many', text: `more than ${MAX_COMMANDS} commands` })
     const alone = node.words.length === 0
     for (const one of node.assigns) {
       if (one.value) this.#bits(one.value, spot)
       this.#words(one.inner, spot)
-      const value = one.value && textOf(one.value, spot.scope)
-      // `IFS= read -r line` splits that line and nothing else.
-      const ofRead = one.name === 'IFS' && node.words[0]?.text === 'read'
-      if (!ofRead) judgeAssignment({ name: one.name, value, at: one.at, alone }, reason => add(spot.piece, reason))
-      if (alone) bind(one.name, one.append ? undefined : value, spot.scope)
-      const words = value ? [value] : expandWords(one.inner, spot.scope)
-      if (alone && words.some(word => word.secret !== undefined)) spot.scope.secrets.add(one.name)
+      assign(one, { alone, of: node.words[0]?.text, scope: spot.scope, add: reason => add(piece, reason) })
     }
+    this.#words(node.words, spot)
+    const feed = this.#redirects(node.redirects, spot)
+    const args = expandWords(node.words, spot.scope)
+    if (args.length > 0) this.#run(args, { ...spot, feed })
   }
 
   /** Judges expanded words as a command; wrappers come back here with what they run. */
@@ -265,4 +239,8 @@ export class Walk {
 
 function tooDeep(at: Span): Reason {
   return { code: 'wrapper.deep', risk: 'HIGH', text: `commands in commands, more than ${MAX_DEPTH} deep`, at }
+}
+
+function shownSecret(name: string, at: Span): Reason {
+  return { code: 'secret.variable', risk: 'HIGH', text: `${name} looks like a secret`, at }
 }

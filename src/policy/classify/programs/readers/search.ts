@@ -23,7 +23,7 @@ export const SEARCHERS: Rules = {
   rg: search({
     operands: 'pattern-first',
     patternFlags: 'e f regexp file files type-list',
-    harmless: `-.0abcFhHiIlLnNoPpqsSuUvVwxz -e: -g: -t: -T: -A: -B: -C: -m: -M: -j: -d: -r: -E: --regexp: --glob: --iglob:
+    harmless: `-.0abcFhHiIlLnNoPpqsSuUvVwx -e: -g: -t: -T: -A: -B: -C: -m: -M: -j: -d: -r: -E: --regexp: --glob: --iglob:
       --type: --type-not: --max-count: --max-depth: --maxdepth: --context: --after-context: --before-context: --replace:
       --sort: --sortr: --type-add: --type-clear: --type-list --threads: --encoding: --color: --colors: --max-filesize:
       --max-columns: --max-columns-preview --engine: --auto-hybrid-regex --pcre2 --pcre2-version --no-pcre2 --files
@@ -37,7 +37,7 @@ export const SEARCHERS: Rules = {
       --glob-case-insensitive --ignore --ignore-vcs --debug --trace --no-unicode --unicode --hyperlink-format: --include-zero
       --byte-offset --sort-files --stop-on-nonmatch --generate: --no-fixed-strings --no-json --no-multiline`,
     // It starts the programs that unpack.
-    asks: '--search-zip --pre-glob:',
+    asks: '-z --search-zip --pre-glob:',
     reads: '-f: --file: --ignore-file:',
     runs: '--pre: --hostname-bin:',
     deep: 'always',

@@ -73,10 +73,11 @@ function judgeWord(call: Call, arg: Arg, row: ToolRow): undefined {
     call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or write something else`, arg)
   else if (row.medium?.test(arg.value) || row.medium?.test(key))
     call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday`, arg)
-  if (!isFlag(arg) || !LOADS.test(arg.value)) return
-  const value = arg.value.includes('=')
-    ? { ...arg, value: arg.value.slice(arg.value.indexOf('=') + 1) }
-    : call.args[call.args.indexOf(arg) + 1]
+  if (!isFlag(arg)) return
+  const glued = /^-[crfpIC]((?:[/~]|\.\.).*)$/s.exec(arg.value)?.[1]
+  if (glued === undefined && !LOADS.test(arg.value)) return
+  const attached = glued ?? (arg.value.includes('=') ? arg.value.slice(arg.value.indexOf('=') + 1) : undefined)
+  const value = attached === undefined ? call.args[call.args.indexOf(arg) + 1] : { ...arg, value: attached }
   if (
     value &&
     /^(\/|~)|(^|\/)\.\.(\/|$)|:\/\//.test(value.value) &&
