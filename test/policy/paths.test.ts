@@ -72,6 +72,8 @@ test('secrets are known by name in any case, and examples and code are not secre
     '/p/certs/apple-dist.p12',
     '/p/keys/default.key',
     '/p/.vault_pass',
+    '/p/infra/terraform.tfvars',
+    '/p/prod.auto.tfvars',
     '/h/.config/github-copilot/hosts.json',
     '/h/Library/Application Support/Google/Chrome/Default/Login Data',
     '/etc/wireguard/wg0.conf',
@@ -86,6 +88,8 @@ test('secrets are known by name in any case, and examples and code are not secre
     '/p/src/token.rs',
     '/p/certs/server.pem.example',
     '/p/docs/vault.md',
+    '/p/terraform.tfvars.example',
+    '/p/variables.tf',
   ])
     assert.equal(secretPart(path), undefined, path)
 })

@@ -16,6 +16,7 @@ const SECRET_NAMES: RegExp[] = [
   /^(.*[-_.])?(credentials?|secrets?)\.(json|ya?ml|toml|ini|env|enc)$/,
   /^(master\.key|auth\.json|auth\.toml|hosts\.yml|keyfile|login\.keychain.*|cookies\.sqlite|logins\.json|key[34]\.db|wallet\.dat)$/,
   /^(shadow|gshadow|shadow-|master\.passwd|sudoers|krb5\.keytab|opasswd)$/,
+  /^terraform\.tfvars(\.json)?$|\.auto\.tfvars(\.json)?$/,
   /^\.?(ansible[-_])?vault[-_]pass(word)?([-_]file)?(\.txt)?$/,
   /^(\.sentryclirc|kaggle\.json|\.rclone\.conf|rclone\.conf|chap-secrets|pap-secrets|access-token|access_token)$/,
 ]
