@@ -136,6 +136,8 @@ export interface Ending {
   as: NonNullable<SessionRow['ended_as']>
   reason: string
   failure?: FailureKind
+  /** A person holds the account: it goes on only after they let go, whatever the time says. */
+  held?: boolean
   resumesAt?: number | undefined
   parked?: SessionRow['parked']
   /** The row by which a person hears of what is parked. */

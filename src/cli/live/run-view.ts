@@ -18,6 +18,8 @@ export interface View {
   after: number
   open?: Asked[]
   resumesAt?: number | undefined
+  stays?: boolean
+  rests?: boolean
   env: Record<string, string>
 }
 
@@ -28,7 +30,8 @@ const DETACHED = 130
  * The live view at this terminal: Ctrl+C leaves it, Ctrl+D stops the session, asks are answered by keys. Where either end
  * is not a terminal the events are only shown and nobody counts as attached. Returns the exit code.
  */
-export async function runView({ client, session, context, after, open, resumesAt, env }: View): Promise<number> {
+export async function runView(view: View): Promise<number> {
+  const { client, session, context, after, open, resumesAt, stays, rests, env } = view
   const { terminal, json, out, note } = context
   const screen = openScreen(process.stdout)
   const leave = new AbortController()
@@ -58,19 +61,24 @@ export async function runView({ client, session, context, after, open, resumesAt
     after,
     env,
     resumesAt,
+    stays,
+    rests,
     ...(open && { open }),
     person: keyboard && terminalPerson(keyboard, screen, terminal),
     raw: json ? event => out(JSON.stringify(event)) : undefined,
     signal: leave.signal,
   })
   process.off('SIGINT', onSignal)
+  const look = () => client.request<SessionView>('GET', `/sessions/${session.id}`)
   if (!ended) {
-    const words = `Detached; session goes on. Attach with: pcc attach ${session.id}`
-    if (json) note(words)
-    else out(words)
-    return DETACHED
+    const left = stays ? await look() : undefined
+    const [command] = left ? goOn(left, null) : []
+    const words = command ? `stands still. Go on with: ${command}` : `goes on. Attach with: pcc attach ${session.id}`
+    if (json) note(`Detached; session ${words}`)
+    else out(`Detached; session ${words}`)
+    return left && command ? exitOf(left) : DETACHED
   }
-  const asked = client.request<SessionView>('GET', `/sessions/${session.id}`)
+  const asked = look()
   if (context.quiet) screen.print(json ? [] : goOn(await asked).map(command => `Go on with: ${command}`))
   else if (!json) screen.print(await closingLines(client, asked, { id: session.id, terminal }))
   return exitOf(await asked)

@@ -8,7 +8,7 @@ import { type Asked, openAsks } from './asks.ts'
 import { followSession } from './follow.ts'
 import type { Person } from './person.ts'
 import type { Screen } from './screen.ts'
-import { goesOnByItself, openCountdown } from './waiting/countdown.ts'
+import { canBeResumed, goesOnByItself, openCountdown } from './waiting/countdown.ts'
 
 export interface Watch {
   client: Connection
@@ -26,6 +26,10 @@ export interface Watch {
   open?: Asked[]
   /** It waits for this time already, and then goes on by itself. */
   resumesAt?: number | undefined
+  /** Stays while the session stands still, and goes on showing it when somebody resumes it. */
+  stays?: boolean | undefined
+  /** It stands still already. */
+  rests?: boolean | undefined
   /** The caller's environment: a parked session is started again with it. */
   env: Record<string, string>
   /** Instead of lines: what to do with each event. */
@@ -54,6 +58,7 @@ export async function watchSession(watch: Watch): Promise<Extract<StoredEvent, {
     look: () => client.request<SessionView>('GET', `/sessions/${session.id}`),
   })
   if (watch.resumesAt !== undefined) countdown.begin(watch.resumesAt)
+  if (watch.rests) countdown.rest()
   const follow = { session: session.id, after: watch.after, attach: person !== undefined, signal }
   for await (const event of followSession(client, follow)) {
     const lines = raw ? [] : draw(event)
@@ -62,7 +67,9 @@ export async function watchSession(watch: Watch): Promise<Extract<StoredEvent, {
     if (raw) raw(event)
     else if (watch.quiet ? isEssential(event) : !person || !isAsk(event)) screen.print(lines)
     countdown.see(event)
-    if (event.kind === 'session.ended' && !goesOnByItself(event)) return event
+    if (event.kind !== 'session.ended' || goesOnByItself(event)) continue
+    if (!watch.stays || !canBeResumed(event)) return event
+    countdown.rest()
   }
   return undefined
 }

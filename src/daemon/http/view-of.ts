@@ -20,7 +20,7 @@ export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
     created_at: row.created_at,
     ended_at: row.ended_at,
     activity: row.activity,
-    resumes_at: row.resumes_at,
+    resumes_at: row.held_at === null ? row.resumes_at : null,
     plan: row.plan,
     tokens: {
       context: row.context_tokens,

@@ -1,3 +1,4 @@
+import { nextAllowed } from '../../agents/limits/consent.ts'
 import type { Admission } from '../../agents/limits/gates.ts'
 import type { Limit } from '../../domain/account/limit.ts'
 import type { Desk, Ending } from '../run.ts'
@@ -19,11 +20,10 @@ export async function waitAtGate(admission: Admission, { run, parts, limit, text
   if (admission.open) return limited('the limit is over', { resumesAt: now + SOON_MS, limit, text }, run)
   const { gate } = admission
   if (admission.why === 'held') {
-    return limited(
-      `held by ${gate.held_by ?? 'a person'}; let it go with: pcc quota release`,
-      { resumesAt: null, limit, text },
-      run,
-    )
+    // Its time has come as soon as the person lets go; the waker leaves it alone until then.
+    const resumesAt = nextAllowed(Math.max(now, gate.closed_until ?? 0), run.consent)
+    const message = `held by ${gate.held_by ?? 'a person'}; let it go with: pcc quota release`
+    return { ...limited(message, { resumesAt, limit, text }, run), held: true }
   }
   const resumesAt = await parts.accounts.resumesAt(run, gate)
   return limited(limit?.message ?? gate.reason ?? 'the account is limited', { resumesAt, limit, text }, run)

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
+import { EVERY_ACCOUNT } from '../../domain/account/limit.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 
@@ -59,7 +60,10 @@ export class Waker {
 
   async #look(): Promise<void> {
     const { store, clock, log, wake } = this.#parts
-    const waiting = (await store.sessions.waiting()).filter(row => row.held_at === null)
+    const held = new Set((await store.gates.list()).filter(gate => gate.held).map(({ account }) => account))
+    const isHeld = ({ account, held_at }: SessionRow) =>
+      held_at !== null || held.has(EVERY_ACCOUNT) || (account !== null && held.has(account))
+    const waiting = (await store.sessions.waiting()).filter(row => !isHeld(row))
     const now = clock.now()
     for (const row of waiting) {
       if (this.#closed) return

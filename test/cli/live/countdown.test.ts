@@ -49,6 +49,8 @@ test('on a terminal the time ticks in place until the session goes on', t => {
   assert.equal(prompts.at(-1), 'Resuming in 00:01')
   tick(5000)
   assert.equal(prompts.at(-1), 'Resuming...')
+  tick(12_000)
+  assert.equal(prompts.at(-1), 'Waits for its turn; why: pcc quota')
   clock.see(resumed)
   assert.equal(prompts.at(-1), undefined)
   const drawn = prompts.length

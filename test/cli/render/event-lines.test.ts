@@ -147,6 +147,17 @@ test('a session that goes on by itself says when, and that it does', () => {
   ])
 })
 
+test('why a session waits is told where no limit of its own told it, also beside a summary', () => {
+  const besideSummary = eventLines({ terminal: plain(), project: '/p', verbose: false, reasonElsewhere: true })
+  const held = event('session.ended', { status: 'rate_limited', reason: 'held by human' })
+  assert.deepEqual(besideSummary(held), ['[12:00:01] Session stopped by a limit. held by human'])
+  const own = [
+    event('limit.hit', { message: 'You have hit your limit' }),
+    event('session.ended', { status: 'rate_limited', reason: 'You have hit your limit; go on with: pcc resume s-1' }),
+  ]
+  assert.deepEqual(own.flatMap(besideSummary).slice(1), ['[12:00:01] Session stopped by a limit.'])
+})
+
 test('a refusal is a warning and no error, whoever reads the logs', () => {
   const refusal = decided({ tool: 'Bash', target: 'rm -rf /', verdict: 'deny', by: 'human' })
   const result = (output: string, call_id = 'c1') =>

@@ -17,15 +17,25 @@ export interface Countdown extends Disposable {
   see(event: StoredEvent): void
   /** Waits until then already. */
   begin(resumesAt: number): void
+  /** Stands still until a person makes it go on. */
+  rest(): void
 }
 
 const TICK_MS = 1_000
+/** Nobody waits that long for a place without a reason. */
+const LATE_MS = 15_000
 /** How often the time is asked for again. */
 const LOOK_TICKS = 15
 
 /** Whether an event leaves the session waiting for a time at which it goes on by itself. */
 export function goesOnByItself(event: StoredEvent | undefined): event is WaitingEnd {
   return event?.kind === 'session.ended' && event.body.resumes_at !== undefined
+}
+
+/** Whether an event leaves the session where only a person makes it go on, from any terminal. */
+export function canBeResumed(event: StoredEvent | undefined): boolean {
+  if (event?.kind !== 'session.ended' || goesOnByItself(event)) return false
+  return event.body.status === 'paused' || event.body.status === 'rate_limited'
 }
 
 type WaitingEnd = Extract<StoredEvent, { kind: 'session.ended' }> & { body: { resumes_at: number } }
@@ -36,10 +46,13 @@ export function openCountdown({ screen, id, look }: CountdownParts): Countdown {
   /** The time it goes on; null while only a person makes it. */
   let until: number | null = null
   let passed = 0
+  let resting = false
   const words = () => {
+    if (resting) return `Stands still until: pcc resume ${id} (Ctrl+C leaves)`
     if (until === null) return `It does not go on by itself now. Let it go with: pcc quota release, or pcc resume ${id}`
     const left = until - Date.now()
-    return left > 0 ? `Resuming in ${countdown(left)}` : 'Resuming...'
+    if (left > 0) return `Resuming in ${countdown(left)}`
+    return left > -LATE_MS ? 'Resuming...' : 'Waits for its turn; why: pcc quota'
   }
   const draw = () => {
     if (screen.ticks) screen.prompt(words())
@@ -64,9 +77,10 @@ export function openCountdown({ screen, id, look }: CountdownParts): Countdown {
     timer = undefined
     if (screen.ticks) screen.prompt(undefined)
   }
-  const begin = (resumesAt: number) => {
+  const begin = (resumesAt: number | null) => {
     end()
     until = resumesAt
+    resting = resumesAt === null
     passed = 0
     timer = setInterval(tick, TICK_MS)
     if (!screen.ticks) screen.print([words()])
@@ -74,6 +88,7 @@ export function openCountdown({ screen, id, look }: CountdownParts): Countdown {
   }
   return {
     begin,
+    rest: () => begin(null),
     see: event => {
       if (goesOnByItself(event)) begin(event.body.resumes_at)
       else if (event.kind === 'session.resumed' || event.kind === 'session.ended') end()

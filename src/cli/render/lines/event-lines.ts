@@ -162,8 +162,10 @@ function endLines({ body, time }: EventOf<'session.ended'>, options: LineOptions
   const { terminal, reasonElsewhere } = options
   const heading = body.status === 'rate_limited' && body.resumes_at ? WAITS_FOR_RESET : END_WORDS[body.status]
   const tone = body.status === 'error' ? 'red' : 'bold'
-  const reason = reasonElsewhere || told.has(body.reason) ? '' : body.reason
-  return prose(heading, `${goesOnText(body, time)} ${reason}`, tone, terminal)
+  // The summary leaves a limit's reason out, because it is told here.
+  const isElsewhere = reasonElsewhere && body.status !== 'rate_limited'
+  const isTold = [...told].some(text => text !== '' && body.reason.startsWith(text))
+  return prose(heading, `${goesOnText(body, time)} ${isElsewhere || isTold ? '' : body.reason}`, tone, terminal)
 }
 
 function decisionText(body: EventBody<'escalation.answered'>): string {
