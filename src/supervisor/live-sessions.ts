@@ -83,7 +83,9 @@ export class LiveSessions {
     live.run.pausing = 'person'
     if (this.#of.admission.withdraw(id)) return live.done
     await live.run.opened.promise
-    await live.run.session?.pause()
+    // One that has not introduced itself yet has nothing in flight, and no turn that could be paused.
+    if (live.run.row.state === 'starting') await live.run.session?.[Symbol.asyncDispose]()
+    else await live.run.session?.pause()
   }
 
   async #runToEnd(run: Run, ready: Preparation): Promise<void> {

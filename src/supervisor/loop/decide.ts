@@ -36,8 +36,8 @@ export type Action =
   /** The conversation is too long for the model: it is shortened once, and then the work goes on. */
   | { do: 'compact' }
   | { do: 'continue' }
-  /** `text` where the task was completed first. */
-  | { do: 'pause'; why: 'person' | 'interrupted' | 'turns'; text?: string }
+  /** `text` where the task was completed first; `limit` where one was met on the way to the pause. */
+  | { do: 'pause'; why: 'person' | 'interrupted' | 'turns'; text?: string; limit?: Limit }
   | { do: 'park'; callId: string | undefined }
   | { do: 'fail'; failure: Failure }
   /** `text` where the task was completed first. */
@@ -85,6 +85,8 @@ function cutShort(analysis: CutShort, context: Context): Action {
     case 'parked':
       return { do: 'park', callId: analysis.callId }
     case 'rate_limit':
+      // A person wanted it to stop before the limit did: only the account is shut.
+      if (context.pausing === 'person') return { do: 'pause', why: 'person', limit: analysis.limit }
       return { do: 'checkpoint_and_wait', limit: analysis.limit, failure: analysis.failure }
     case 'error':
       return afterFailure(analysis.failure, analysis.mayPass, context)
@@ -96,6 +98,8 @@ function cutShort(analysis: CutShort, context: Context): Action {
 function afterFailure(failure: Failure, mayPass: boolean, { retries, compaction, pausing }: Context): Action {
   // Interrupted because the account was shut while the agent was trying again: the limit is the cause, not this.
   if (pausing === 'gate' && mayPass) return { do: 'wait_for_gate' }
+  // So is an agent that was closed before it had begun, and one that failed on its way to the pause.
+  if (pausing === 'person' && mayPass) return { do: 'pause', why: 'person' }
   if (failure.kind === 'prompt_too_long' && compaction === undefined) return { do: 'compact' }
   if (!mayPass) return { do: 'fail', failure }
   const afterMs = RETRY_MS[retries]

@@ -14,10 +14,20 @@ export function completed(text: string): Ending {
 }
 
 /** A person, a cap on turns or an interruption stopped it; a person makes it go on. `text`: its task was completed first. */
-export function paused(why: 'person' | 'interrupted' | 'turns', run: Run, text?: string): Ending {
+export function paused(
+  why: 'person' | 'interrupted' | 'turns',
+  run: Run,
+  { text, limit }: { text?: string; limit?: Limit } = {},
+): Ending {
   const cause = { person: 'paused', interrupted: 'interrupted', turns: 'the turn limit was reached' }[why]
   const reason = `${cause}; go on with: pcc resume ${run.id}`
-  return { as: 'paused', reason, task: taskAfter(text, cause), checkpoint: why === 'turns' ? 'capped' : 'pause' }
+  return {
+    as: 'paused',
+    reason,
+    events: limitHit(limit, run),
+    task: taskAfter(text, cause),
+    checkpoint: why === 'turns' ? 'capped' : 'pause',
+  }
 }
 
 export interface LimitWait {
@@ -29,21 +39,23 @@ export interface LimitWait {
 
 /** The account is shut: by this session's own limit, or by another's. */
 export function limited(message: string, { resumesAt, limit, text }: LimitWait, run: Run): Ending {
-  const hit = limit && {
-    message: limit.message,
-    ...(limit.window !== undefined && { window: limit.window }),
-    ...(limit.resetsAt !== undefined && { resets_at: limit.resetsAt }),
-  }
   const reason = resumesAt === null ? `${message}; go on with: pcc resume ${run.id}` : message
   return {
     as: 'rate_limited',
     reason,
     failure: 'limit',
     resumesAt: resumesAt ?? undefined,
-    events: hit ? [eventOf(run, 'limit.hit', hit)] : [],
+    events: limitHit(limit, run),
     task: taskAfter(text, message, resumesAt),
     checkpoint: 'limit',
   }
+}
+
+function limitHit(limit: Limit | undefined, run: Run): NewEvent[] {
+  if (!limit) return []
+  const { message, window, resetsAt } = limit
+  const when = { ...(window !== undefined && { window }), ...(resetsAt !== undefined && { resets_at: resetsAt }) }
+  return [eventOf(run, 'limit.hit', { message, ...when })]
 }
 
 /** The vendor failed in a way that may pass; it is tried again soon. */

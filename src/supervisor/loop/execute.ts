@@ -1,6 +1,7 @@
 import { unreachable } from '../../base/errors.ts'
 import type { Session } from '../../domain/session.ts'
-import type { Desk, Ending, Run } from '../run.ts'
+import type { Desk, Ending } from '../run.ts'
+import { betweenTurns } from './between-turns.ts'
 import { type Action, RETRY_MS } from './decide.ts'
 import { completed, escalated, failed, parked, paused, retried, stopped } from './endings.ts'
 import { waitAtGate, waitForQuota } from './gate-wait.ts'
@@ -35,9 +36,10 @@ export async function execute(action: Action, session: Session | undefined, desk
       return escalated(action.failure, run)
     case 'compact':
     case 'continue':
-      return shorten(action.do, session, run)
+      return shorten(action.do, session, desk)
     case 'pause':
-      return paused(action.why, run, action.text)
+      if (action.limit) await parts.accounts.shut(run, action.limit)
+      return paused(action.why, run, action)
     case 'park':
       return parked(action.callId, run)
     case 'fail':
@@ -55,8 +57,16 @@ async function limitMet({ limit }: Extract<Action, { do: 'checkpoint_and_wait' }
 }
 
 /** Claude Code's own way to shorten a conversation; when it is done, the work goes on. */
-async function shorten(what: 'compact' | 'continue', session: Session | undefined, run: Run): Promise<undefined> {
+async function shorten(
+  what: 'compact' | 'continue',
+  session: Session | undefined,
+  desk: Desk,
+): Promise<Ending | undefined> {
+  const { run } = desk
+  const heldUp = betweenTurns(desk)
+  if (heldUp) return heldUp
   run.compaction = what === 'compact' ? 'running' : 'done'
   run.log.info({ what }, 'the conversation is too long for the model')
   await session?.prompt(what === 'compact' ? '/compact' : 'Go on with the task where you stopped.')
+  return undefined
 }

@@ -2,6 +2,7 @@ import { redactValues } from '../../base/redact.ts'
 import type { Session } from '../../domain/session.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Desk, Ending } from '../run.ts'
+import { betweenTurns } from './between-turns.ts'
 import { completed } from './endings.ts'
 
 /** Finishes the task at work and takes the next of the queue, in one transaction; it goes on in the same conversation. */
@@ -23,6 +24,8 @@ export async function nextTask(text: string, session: Session, { run, parts }: D
   if (!task) return completed(text)
   run.compaction = undefined
   run.log.info({ task: task.id }, 'next task')
+  const heldUp = betweenTurns({ run, parts })
+  if (heldUp) return heldUp
   await session.prompt(task.description)
   return undefined
 }

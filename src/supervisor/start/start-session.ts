@@ -22,7 +22,7 @@ export async function startSession(request: StartSession, floor: Floor): Promise
   const resume = request.resume && { vendorId: request.resume.vendor_id, fork: request.resume.fork }
   using _held = floor.conversations.take(resume, floor.live.runs())
   const row = await floor.parts.store.transaction(tx => insert({ ...request, project }, ready, { ...floor, tx }))
-  if (request.attach) expectPerson(row.id, floor)
+  if (request.attach) floor.parts.terminals.expect(row.id)
   const { run } = floor.live.launch(row, ready, { prompt: request.task, resume })
   await run.placed.promise
   return run.row
@@ -87,13 +87,4 @@ async function hasLeft(vendorId: string | undefined, { live }: Floor): Promise<v
     .all()
     .filter(({ run: { row } }) => vendorId !== undefined && row.vendor_id === vendorId && row.state === 'ended')
   await Promise.all(leaving.map(({ done }) => done))
-}
-
-/** Longer than any client needs to open its stream, short enough that a lost one does not hold an agent up. */
-const ATTACH_GRACE_MS = 10_000
-
-/** A terminal that has announced itself counts as attached while it connects. */
-function expectPerson(id: string, { parts }: Floor): void {
-  const leave = parts.terminals.attach(id)
-  setTimeout(leave, ATTACH_GRACE_MS).unref()
 }

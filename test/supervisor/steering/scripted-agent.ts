@@ -1,0 +1,172 @@
+import { EventQueue } from '../../../src/agents/event-queue.ts'
+import type { Driver, Failure, OpenSession, Session, SessionEvent } from '../../../src/domain/session.ts'
+
+/** A moment of a turn at which a test can hold the agent. */
+export type Point = 'opening' | 'starting' | 'request' | 'tool' | 'question' | 'last request' | 'turn over'
+
+/** What a turn meets: nothing, a failure in place of the last answer, or a question before it. */
+export interface Turn {
+  failure?: Failure
+  asks?: boolean
+}
+
+export interface ScriptedAgent {
+  driver: Driver
+  /** Every prompt that a model was asked with, in order. */
+  prompts: string[]
+  /** How often the model was asked. */
+  calls(): number
+  /** Agents that are open now. */
+  open(): number
+  /** Holds the agent the next time it comes to that point; resolves when it is there, with the way on. */
+  holdAt(point: Point): Promise<() => void>
+}
+
+/**
+ * An agent that keeps the contract of `domain/session.ts` and does what a script says: a request, a tool, perhaps a question,
+ * a last request. `turnFor` tells what a prompt meets.
+ */
+export function scriptedAgent(turnFor: (prompt: string, call: number) => Turn = () => ({})): ScriptedAgent {
+  const prompts: string[] = []
+  const holds = new Map<Point, (goOn: () => void) => void>()
+  let calls = 0
+  let open = 0
+  const at = (point: Point): Promise<void> | void => {
+    const reached = holds.get(point)
+    if (!reached) return
+    holds.delete(point)
+    return new Promise<void>(resolve => reached(resolve))
+  }
+  const world = {
+    at,
+    turnFor: (prompt: string) => turnFor(prompt, calls),
+    called: (prompt?: string) => {
+      calls += 1
+      if (prompt !== undefined) prompts.push(prompt)
+    },
+    closed: () => {
+      open -= 1
+    },
+  }
+  return {
+    prompts,
+    calls: () => calls,
+    open: () => open,
+    holdAt: point => new Promise(resolve => holds.set(point, resolve)),
+    driver: {
+      agent: 'scripted',
+      conversationState: async () => 'intact',
+      async open(options) {
+        await at('opening')
+        open += 1
+        return new ScriptedSession(options, world)
+      },
+      warm: async () => {},
+      cool: async () => {},
+      close: async () => {},
+    },
+  }
+}
+
+interface ScriptWorld {
+  at(point: Point): Promise<void> | void
+  turnFor(prompt: string): Turn
+  called(prompt?: string): void
+  closed(): void
+}
+
+class ScriptedSession implements Session {
+  readonly id: string
+  readonly vendorId = 'v-1'
+  readonly events = new EventQueue()
+  readonly #options: OpenSession
+  readonly #world: ScriptWorld
+  #cut = new AbortController()
+  #running = false
+  #pausing = false
+  #started = false
+  #closed = false
+
+  constructor(options: OpenSession, world: ScriptWorld) {
+    this.id = options.id
+    this.#options = options
+    this.#world = world
+    void this.prompt(options.prompt ?? '(the parked call)')
+  }
+
+  async prompt(text: string): Promise<void> {
+    if (this.#closed) throw new Error('closed')
+    this.#running = true
+    this.#pausing = false
+    this.#cut = new AbortController()
+    void this.#turn(text, this.#cut.signal)
+  }
+
+  async pause(): Promise<void> {
+    if (this.#running) this.#pausing = true
+  }
+
+  async interrupt(): Promise<void> {
+    // As the real one: before it has introduced itself there is no turn to interrupt.
+    if (!this.#running || !this.#started) return
+    this.#cut.abort()
+    this.#end('interrupted')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#cut.abort()
+    if (this.#running && this.#started) this.#end('interrupted')
+    this.events.push({ kind: 'ended', reason: 'closed' })
+    this.#world.closed()
+  }
+
+  async #turn(text: string, cut: AbortSignal): Promise<void> {
+    const { cwd, asks } = this.#options
+    const tell = (event: SessionEvent) => cut.aborted || this.events.push(event)
+    const { failure, asks: wantsToAsk } = this.#world.turnFor(text)
+    // A process takes a while to come up.
+    await new Promise(resolve => setImmediate(resolve))
+    await this.#world.at('starting')
+    if (cut.aborted) return
+    this.#started = true
+    tell({ kind: 'started', vendorId: this.vendorId, model: 'm', cwd, tools: [], resumed: false })
+    await this.#world.at('request')
+    if (cut.aborted) return
+    this.#world.called(text)
+    tell({ kind: 'text', text: 'I begin.' })
+    const request = { callId: `c-${Math.random()}`, tool: 'Read', input: { file_path: `${cwd}/a` }, cwd }
+    tell({ kind: 'tool_request', ...request })
+    await asks.permission(request, cut)
+    await this.#world.at('tool')
+    tell({ kind: 'tool_result', callId: request.callId, ok: true, output: 'read' })
+    if (cut.aborted) return
+    if (this.#pausing) return this.#end('paused')
+    if (wantsToAsk) {
+      const questions = [{ question: 'Which?', header: '', multiSelect: false, options: [] }]
+      const waiting = this.#world.at('question')
+      const answer = await asks.question({ callId: `q-${text}`, questions }, cut)
+      await waiting
+      if (cut.aborted) return
+      if ('park' in answer) return this.#end('parked', { parked: { callId: `q-${text}`, tool: 'AskUserQuestion' } })
+      if (this.#pausing) return this.#end('paused')
+    }
+    await this.#world.at('last request')
+    if (cut.aborted) return
+    this.#world.called()
+    if (failure) return this.#end('failed', { failure })
+    tell({ kind: 'text', text: 'Done.' })
+    this.#end('completed', { text: `done: ${text}` })
+    await this.#world.at('turn over')
+  }
+
+  #end(
+    outcome: Extract<SessionEvent, { kind: 'turn_ended' }>['outcome'],
+    more: Partial<Extract<SessionEvent, { kind: 'turn_ended' }>> = {},
+  ): void {
+    if (!this.#running) return
+    this.#running = false
+    this.events.push({ kind: 'turn_ended', outcome, text: '', turns: 1, durationMs: 1, denials: 0, ...more })
+  }
+}

@@ -1,0 +1,102 @@
+import type { TestContext } from 'node:test'
+import { openGates } from '../../../src/agents/limits/gates.ts'
+import { openQuota } from '../../../src/agents/quota/quota.ts'
+import type { Clock } from '../../../src/base/clock.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { placesFor } from '../../../src/base/places.ts'
+import { buildServer } from '../../../src/daemon/http/server.ts'
+import { policyShelf } from '../../../src/daemon/policy-shelf.ts'
+import type { SessionView } from '../../../src/domain/api.ts'
+import { nestValues, standardValues } from '../../../src/domain/config/config.ts'
+import type { StoredEvent } from '../../../src/domain/event.ts'
+import { Terminals } from '../../../src/human/terminals.ts'
+import { openStore } from '../../../src/store/open.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { Supervisor } from '../../../src/supervisor/supervisor.ts'
+import { tempDir } from '../../support/world.ts'
+import type { ScriptedAgent } from './scripted-agent.ts'
+
+const TOKEN = 'a-token-of-this-test-only'
+
+export interface Reply {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows the shape it asks for
+  body: any
+}
+
+export interface ScriptedWorld {
+  store: Store
+  supervisor: Supervisor
+  terminals: Terminals
+  agent: ScriptedAgent
+  /** What time it is; a test may move it. */
+  time: { ahead: number }
+  call(method: 'GET' | 'POST', path: string, body?: object): Promise<Reply>
+  start(task: string, more?: object): Promise<string>
+  view(id: string): Promise<SessionView>
+  /** Resolves with the first view that fits. */
+  when(id: string, match: (view: SessionView) => boolean): Promise<SessionView>
+  events(id: string): Promise<StoredEvent[]>
+}
+
+/** Supervisor, routes and store as in the daemon, in this process, with an agent that follows a script. */
+export async function scriptedWorld(
+  t: TestContext,
+  agent: ScriptedAgent,
+  settings: Record<string, string> = {},
+): Promise<ScriptedWorld> {
+  const home = tempDir(t)
+  const project = tempDir(t, 'pcc-project-')
+  const places = placesFor({ env: { PCC_HOME: home } })
+  const store = await openStore({ file: `${home}/db` })
+  const policy = policyShelf()
+  const time = { ahead: 0 }
+  const clock: Clock = { now: () => Date.now() + time.ahead }
+  const gates = openGates({ store, clock })
+  const quota = openQuota({ store, clock, settings: async () => nestValues(standardValues()).quota })
+  const terminals = new Terminals()
+  const supervisor = new Supervisor({
+    ...{ store, terminals, policy, clock, places, quota, gates, bootId: 'boot-1', log: silentLog, agentEnv: {} },
+    env: { HOME: home, ...settings },
+    driverFor: async () => agent.driver,
+  })
+  const app = buildServer({
+    ...{ places, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },
+    ...{ store, terminals, supervisor, quota, gates, streams: new Set(), stop: () => undefined },
+    stopping: new AbortController().signal,
+    settled: new AbortController().signal,
+  })
+  t.after(async () => {
+    await supervisor.close('the test is over')
+    await app.close()
+    policy[Symbol.dispose]()
+    await store.close()
+  })
+  const call: ScriptedWorld['call'] = async (method, url, body) => {
+    const headers = { host: 'pcc', authorization: `Bearer ${TOKEN}` }
+    const reply = await app.inject({ method, url, headers, ...(body && { payload: body }) })
+    return { status: reply.statusCode, body: reply.json() }
+  }
+  const view = async (id: string) => (await call('GET', `/sessions/${id}`)).body as SessionView
+  return {
+    ...{ store, supervisor, terminals, agent, time, call, view },
+    async start(task, more = {}) {
+      const { status, body } = await call('POST', '/sessions', { project, task, env: {}, ...more })
+      if (status !== 201) throw new Error(JSON.stringify(body))
+      return body.id
+    },
+    async when(id, match) {
+      const enough = new AbortController()
+      try {
+        for await (const _ of store.follow(0, { subject: id, signal: enough.signal })) {
+          const now = await view(id)
+          if (match(now)) return now
+        }
+      } finally {
+        enough.abort()
+      }
+      throw new Error(`session ${id} never got there`)
+    },
+    events: id => store.events({ subject: id }),
+  }
+}
