@@ -12,6 +12,8 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   start: async () => (await import('./task.ts')).benchTask(),
   daemon: async () => (await import('./idle.ts')).benchIdle(),
   store: async () => (await import('./store.ts')).benchStore(),
+  limits: async () => (await import('./limits/limits.ts')).benchLimits(),
+  calls: async () => (await import('./limits/call-cost.ts')).benchCallCost(),
   policy: async () => (await import('./policy.ts')).benchPolicy(),
 }
 

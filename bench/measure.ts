@@ -3,7 +3,7 @@
  * all of them, and one round before the counting fills caches.
  */
 export async function race<Name extends string>(
-  contenders: Record<Name, () => Promise<void>>,
+  contenders: Record<Name, () => Promise<unknown>>,
   rounds: number,
 ): Promise<Record<Name, number>> {
   const names = Object.keys(contenders) as Name[]
