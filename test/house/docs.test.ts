@@ -107,7 +107,8 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
     const call = /^\s*(?:\$ )?(?:[A-Z_]+=\S+ )*pcc ((?:[a-z]+ ?)*)(.*)$/.exec(line)
     const [first, second] = (call?.[1] ?? '').trim().split(' ')
     if (!call || !first) return []
-    const words = second && ['daemon', 'config', 'trust', 'agents', 'rules'].includes(first) ? [first, second] : [first]
+    const words =
+      second && ['daemon', 'config', 'trust', 'agents', 'rules', 'quota'].includes(first) ? [first, second] : [first]
     return [
       {
         words,
