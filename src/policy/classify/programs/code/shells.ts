@@ -16,7 +16,7 @@ export const SHELLS: Rules = {
     const file = call.args.find(arg => arg.value !== '--')
     if (file === undefined) return
     call.scope.tainted = true
-    if (!file.known || file.value === '/dev/stdin' || /^\/(dev|proc)\//.test(file.value))
+    if (!file.known || file.value.startsWith('-') || file.value === '/dev/stdin' || /^\/(dev|proc)\//.test(file.value))
       return call.say('shell.unknown-text', 'HIGH', 'the shell reads a text that is known only when it runs', file)
     judgeScriptFile(call, file)
   }),

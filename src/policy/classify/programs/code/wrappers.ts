@@ -1,5 +1,6 @@
 import type { Rules } from '../../call.ts'
 import { made } from '../../words/arg.ts'
+import { operandsOf } from '../../words/flags.ts'
 import { named } from '../common/build.ts'
 import { wrapper } from '../common/wrapper.ts'
 
@@ -73,6 +74,8 @@ export const WRAPPERS: Rules = {
   faketime: wrapper({ harmless: '-fm', skip: 1 }),
   flock: call => {
     call.say('file.make', 'MEDIUM', 'flock makes the file that it locks')
+    const [file] = operandsOf(call.args, ['-w', '-E', '--wait', '--timeout', '--conflict-exit-code'])
+    if (file && !/^\/tmp\/[\w.-]+$/.test(file.value)) call.path(file, 'write')
     FLOCK(call)
   },
   ...named(

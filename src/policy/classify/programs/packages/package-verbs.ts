@@ -103,6 +103,9 @@ function judgeFlags(call: Call, before: readonly Arg[], row: Manager): undefined
 function judgeScript(call: Call, operands: readonly Arg[], after: readonly Arg[]): undefined {
   const words = operands.slice(1).filter(arg => !/^(run|exec|foreach)$/.test(arg.value))
   const script = call.name.startsWith('yarn') && operands[0]?.value === 'workspace' ? words[1] : words[0]
+  const exec = operands.find(arg => arg.value === 'exec')
+  // `yarn exec -- rm x`: behind the dashes stands the command itself.
+  if (exec && after.length > 0 && (script === undefined || script === exec)) return call.run(after)
   if (script === undefined) return
   if (!script.known)
     return call.say('script.unknown', 'MEDIUM', 'which script it is, is known only when it runs', script)

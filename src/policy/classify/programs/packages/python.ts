@@ -62,6 +62,7 @@ export function python(call: Call): undefined {
   )
   if (places) call.say('pkg.elsewhere', 'MEDIUM', `${places.text} installs elsewhere or by force`, places)
   judgeKnownFlags(call, args)
+  if (/^(build|wheel|download|export)$/.test(verb?.value ?? '')) judgeToolWords(call, args)
   if (verb === undefined) return
   const line = operands.map(arg => arg.value).join(' ')
   if (/^cache (purge|clear|remove|clean|prune)/.test(line))

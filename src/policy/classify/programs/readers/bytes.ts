@@ -85,6 +85,15 @@ export const BYTES: Rules = {
     if (call.args.some(arg => /^(-[a-zA-Z]*[dD]|--d[a-z]*)$/.test(arg.value)))
       call.say('obfuscation.decode', 'MEDIUM', 'it decodes a text')
   }),
+  // Its files may be lists, addresses or programs of its own, by a prefix.
+  identify: call => {
+    const odd = call.args.find(arg =>
+      /^[@|]|^[a-z]+:|^-(write|debug|define|set|read-mask|script)$|\.(msl|mvg|svg|ps|eps|pdf)$/i.test(arg.value),
+    )
+    if (odd) call.say('flag.runs', 'HIGH', `${odd.text} makes identify read or run more`, odd)
+    call.say('tool.other', 'MEDIUM', 'identify reads pictures with the help of other programs')
+    for (const arg of call.args) if (!arg.value.startsWith('-')) call.path(arg, 'read')
+  },
   ...named('mediainfo', reader({ harmless: '-f --full --Full' })),
   openssl: call => {
     const [verb, ...rest] = call.args

@@ -107,7 +107,7 @@ export const DATA: Rules = {
       verb &&
       !/^(cat|count|fmt|flatten|frequency|headers|join|sample|search|select|slice|sort|stats|table)$/.test(verb.value)
     )
-      call.say('tool.other', 'MEDIUM', `${call.name} ${verb.text} is not an everyday command`, verb)
+      call.say('code.inline', 'MEDIUM', `${call.name} ${verb.text} runs code or writes files`, verb)
     XSV(call)
   }),
   ...named(

@@ -80,7 +80,9 @@ export const CONTAINERS: Rules = {
       /^(copy|push|delete|sync|append|mutate|attach|sign|login|tag|cp)$/.test(arg.value),
     )
     const more = call.args.find(arg =>
-      /^(-o|--output.*|--file.*|plugin|-f|--report)$|^(-o|--output|--file)=/.test(arg.value),
+      /^(-o|--output.*|--file.*|plugin|-f|--report|--config|-c|export|pull|save)$|^(-o|--output|--file|--config)=/.test(
+        arg.value,
+      ),
     )
     if (more) call.say('container.other', 'MEDIUM', `${more.text} writes a file, or adds a plugin`, more)
     call.say(sends ? 'container.push' : 'container.read', sends ? 'HIGH' : 'MEDIUM', `${call.name} works on images`)

@@ -1,4 +1,5 @@
 import type { Rules } from '../../call.ts'
+import { type Arg, isFlag } from '../../words/arg.ts'
 import { always, named } from '../common/build.ts'
 import { wrapper } from '../common/wrapper.ts'
 
@@ -75,17 +76,14 @@ export const DANGERS: Rules = {
     always('HIGH', 'editor', 'edits files or runs commands from inside an editor; use the Edit tool'),
   ),
   ...named('bc dc', call => {
-    const last = call.feed.upstream?.at(-1)
-    const [name, ...words] = last?.words ?? []
+    const [name, ...words] = call.feed.upstream?.at(-1)?.words ?? []
     const echoed = name && /^(echo|printf)$/.test(name.value) ? words : undefined
     const texts = [...call.args, ...(call.feed.text ? [call.feed.text] : []), ...(echoed ?? [])]
-    const plain = texts.every(arg => /^[\w\s.+*/^%()=;,<>-]*$/.test(arg.value)) && call.feed.file === undefined
-    if (
-      plain &&
-      (echoed !== undefined || !call.feed.piped) &&
-      !call.args.some(arg => /^-f|^[^-]/.test(arg.value) && call.name === 'bc')
-    )
-      return call.say('code.plain', 'MEDIUM', `${call.name} computes`)
+    // Files of theirs are programs, and `!` in them runs a command.
+    const files = call.args.some(arg => /^-f|^--file/.test(arg.value) || !isFlag(arg)) && !isExpression(call.args)
+    const plain = texts.every(arg => SUM.test(arg.value.replaceAll('\\n', ' ')) && arg.known)
+    const fed = call.feed.file !== undefined || (call.feed.piped && echoed === undefined)
+    if (plain && !files && !fed) return call.say('code.plain', 'MEDIUM', `${call.name} computes`)
     call.say('interpreter.odd', 'HIGH', `${call.name} can run commands from its input`)
   }),
   ...named('m4 pic groff troff nroff eqn tbl refer soelim gnuplot octave maxima gp gap genius', call => {
@@ -111,4 +109,11 @@ export const DANGERS: Rules = {
       call.say('net.message', fed ? 'HIGH' : 'MEDIUM', `${call.name} hands text to others`)
     },
   ),
+}
+
+const SUM = /^[\w\s.+*/^%()=;,<>-]*$/
+
+/** `dc -e '1 1 + p'`: the only word is the expression. */
+function isExpression(args: readonly Arg[]): boolean {
+  return args.length === 2 && /^(-e|--expression)$/.test(args[0]?.value ?? '')
 }

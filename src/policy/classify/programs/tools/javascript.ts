@@ -1,4 +1,5 @@
-import type { Rules } from '../../call.ts'
+import type { Call, Rules } from '../../call.ts'
+import type { Arg } from '../../words/arg.ts'
 import { named } from '../common/build.ts'
 import { tool } from './tool.ts'
 
@@ -119,7 +120,7 @@ export const JAVASCRIPT: Rules = {
   ),
   ...named('concurrently conc', call => {
     for (const arg of call.args)
-      if (!isFlagLike(arg.value) && !takesNext(call.args[call.args.indexOf(arg) - 1]?.value)) call.shell(arg)
+      if (!isFlagLike(arg.value) && !takesNext(call.args[call.args.indexOf(arg) - 1]?.value)) judgePart(call, arg)
     const odd = call.args.find(arg => isFlagLike(arg.value) && !CONCURRENTLY.test(arg.value))
     if (odd) call.say('tool.flag', 'MEDIUM', `${odd.text} is not a flag of concurrently that the policy knows`, odd)
   }),
@@ -135,6 +136,13 @@ export const JAVASCRIPT: Rules = {
     }
     NODEMON(call)
   },
+}
+
+/** `npm:lint` is a script of the project; everything else is a command for a shell. */
+function judgePart(call: Call, arg: Arg): undefined {
+  if (/^(npm|yarn|pnpm|bun|node):[\w:*-]+$/.test(arg.value))
+    return call.say('script.run', 'MEDIUM', `${arg.text} is a script of the project`, arg)
+  call.shell(arg)
 }
 
 const PLAIN = tool()

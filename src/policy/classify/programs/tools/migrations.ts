@@ -6,6 +6,7 @@ export const MIGRATIONS: Rules = {
   ...named(
     'prisma',
     verbs({
+      ofProject: true,
       rows: [
         [
           /^(migrate reset|db push.*|db execute|migrate resolve)/,
@@ -27,6 +28,7 @@ export const MIGRATIONS: Rules = {
   ...named(
     'drizzle-kit sequelize sequelize-cli knex typeorm alembic flyway liquibase migrate goose dbmate atlas sqlx diesel rails bin/rails artisan django-admin manage.py supabase hasura mikro-orm node-pg-migrate umzug',
     verbs({
+      ofProject: true,
       rows: [
         [
           /(^| )(db:(drop|reset|purge|migrate:reset|rollback|truncate\S*|schema:load|seed:undo\S*|migrate:undo\S*)|drop|reset|clean|dropAll|drop-all|downgrade|undo\S*|down|flush|sqlflush|reset_db|rollback|wipe|migrate:(fresh|reset|rollback|refresh)|db:wipe|schema:drop|database drop|db reset|purge|revert)( |$)/,

@@ -1,10 +1,15 @@
 import type { Call, Rules } from '../../call.ts'
+import { operandsOf } from '../../words/flags.ts'
 import { named } from '../common/build.ts'
 import { tool } from './tool.ts'
 
 /** Documents, sites, editors, and other agents. */
 export const OTHER_TOOLS: Rules = {
-  buf: tool({ verbs: 'lint build breaking format', flags: '-d --diff --exit-code --error-format: --against: --path:' }),
+  buf: tool({
+    high: /^(push|registry|plugin|beta)$/,
+    verbs: 'lint build breaking format',
+    flags: '-d --diff --exit-code --error-format: --against: --path:',
+  }),
   ...named(
     'protoc',
     tool({
@@ -45,7 +50,10 @@ export const OTHER_TOOLS: Rules = {
       PROJECT_TOOL(call)
     },
   ),
-  ...named('venv virtualenv', call => call.say('tool.other', 'MEDIUM', 'it makes a folder for packages')),
+  ...named('venv virtualenv', call => {
+    call.say('tool.other', 'MEDIUM', 'it makes a folder for packages')
+    for (const arg of operandsOf(call.args, ['--prompt', '-p', '--python'])) call.path(arg, 'write')
+  }),
   ...named('claude codex gemini aider opencode copilot pcc perpetualcc cursor-agent amp', (call: Call) => {
     const loose = call.args.find(arg =>
       /dangerously|bypass|yolo|--allow-all|full-auto|never|acceptEdits/i.test(arg.value),

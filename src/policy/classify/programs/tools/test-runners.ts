@@ -68,6 +68,8 @@ export const TEST_RUNNERS: Rules = {
   // They run the command that follows and look at what it covered.
   ...named('c8 nyc', call => {
     if (/^(report|check-coverage|merge|instrument)$/.test(call.args[0]?.value ?? '')) return judgeReport(call)
+    const loads = call.args.find((_, at) => /^(-r|--reporter)$/.test(call.args[at - 1]?.value ?? ''))
+    if (loads && /^[./~]/.test(loads.value)) call.say('flag.loads', 'HIGH', `${loads.text} is loaded as code`, loads)
     COVERED(call)
   }),
 }
