@@ -55,6 +55,7 @@ export function judgeAssignment({ name, value, at, alone }: Setting, add: (reaso
   // What lies on this machine is the project's own.
   const local = value?.known && LOCAL.test(quoted)
   if (local && /(_|^)(URL|URI|HOST|DSN|ENDPOINT|ORIGIN)$/.test(name) && !/PROXY|REGISTRY/.test(name)) return
+  if (name === 'NODE_OPTIONS' && value?.known && MEMORY.test(quoted)) return add(unlisted(name, at))
   if (HIJACK.some(shape => shape.test(name)))
     return add({ code: 'env.hijack', risk: 'HIGH', text: `${name} decides what other programs load or run`, at })
   if (REDIRECT.test(name))
@@ -66,7 +67,7 @@ export function judgeAssignment({ name, value, at, alone }: Setting, add: (reaso
     })
   if (alone) return
   if (ODD_NAME.test(name) || (value?.known && ODD_VALUE.test(quoted))) return add(odd(name, at))
-  add({ code: 'env.unlisted', risk: 'MEDIUM', text: `${name} is not a variable the policy knows`, at })
+  add(unlisted(name, at))
 }
 
 const LOCAL =
@@ -88,3 +89,11 @@ function odd(name: string, at: Span): Reason {
     at,
   }
 }
+
+function unlisted(name: string, at: Span): Reason {
+  return { code: 'env.unlisted', risk: 'MEDIUM', text: `${name} is not a variable the policy knows`, at }
+}
+
+/** Options of Node that give it memory or warnings, and load nothing. */
+const MEMORY =
+  /^\s*(--(max-old-space-size=\d+|max-semi-space-size=\d+|no-warnings|no-deprecation|trace-warnings|trace-deprecation|enable-source-maps|experimental-vm-modules|stack-trace-limit=\d+|unhandled-rejections=\w+)\s*)+$/

@@ -3,6 +3,7 @@ import type { Call, Rules } from '../../call.ts'
 import { type Arg, HOLE, isFlag, made } from '../../words/arg.ts'
 import { flagTable } from '../../words/flag-table.ts'
 import { findFlag } from '../../words/flags.ts'
+import { isSecretVariable } from '../../words/secret-variables.ts'
 import { named } from '../common/build.ts'
 import { peel, wrapper } from '../common/wrapper.ts'
 
@@ -28,12 +29,12 @@ export const RUNNERS: Rules = {
     call.say('bench', 'MEDIUM', 'hyperfine runs commands many times')
   },
   env: envRule,
-  printenv: call =>
-    call.say(
-      'env.print',
-      call.args.some(arg => /key|token|secret|pass|credential/i.test(arg.value)) ? 'HIGH' : 'MEDIUM',
-      'it shows the environment',
-    ),
+  printenv: call => {
+    const secret = call.args.some(arg => isSecretVariable(arg.value) || !arg.known)
+    const one = call.args.length > 0 && call.args.every(arg => /^\w+$/.test(arg.value))
+    if (secret) return call.say('env.print', 'HIGH', 'it shows a variable that looks like a secret')
+    call.say(one ? 'system.read' : 'env.print', 'MEDIUM', 'it shows the environment')
+  },
   'cross-env': wrapper({ assigns: true }),
   'cross-env-shell': wrapper({ assigns: true, joins: true }),
   xargs: call => {
