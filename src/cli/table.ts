@@ -76,10 +76,28 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/decide/respond.ts')).addRespondCommand(program),
   },
   {
+    name: 'pause',
+    group: STEER,
+    summary: 'Pause a session after the tool in flight',
+    add: async program => (await import('./commands/steer/pause.ts')).addPauseCommand(program),
+  },
+  {
+    name: 'resume',
+    group: STEER,
+    summary: 'Go on with a session that stands still',
+    add: async program => (await import('./commands/steer/resume.ts')).addResumeCommand(program),
+  },
+  {
     name: 'stop',
     group: STEER,
-    summary: 'Stop a session',
-    add: async program => (await import('./commands/stop.ts')).addStopCommand(program),
+    summary: 'Stop a session now',
+    add: async program => (await import('./commands/steer/stop.ts')).addStopCommand(program),
+  },
+  {
+    name: 'retry',
+    group: STEER,
+    summary: 'Try a session again that failed',
+    add: async program => (await import('./commands/steer/retry.ts')).addRetryCommand(program),
   },
   {
     name: 'checkpoints',

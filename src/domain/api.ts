@@ -105,6 +105,8 @@ export type SessionView = z.infer<typeof SessionView>
 export const ResumeSession = z.strictObject({
   /** A checkpoint's id: a new conversation goes on from there. */
   from: z.string().min(1).optional(),
+  /** As of `StartSession`: the caller is about to open `/events?attach=1`. */
+  attach: z.boolean().optional(),
   /** The caller's environment, cut down to the allow-list. Without it the one that was kept counts. */
   env: z.record(z.string(), z.string()).optional(),
 })

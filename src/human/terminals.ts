@@ -7,6 +7,9 @@ export type Reply = { answered: AnswerAsk } | { unanswered: 'nobody' | 'withdraw
 /** A terminal that stays silent this long has nobody before it. Shorter than the driver's own hour, whose end is a plain refusal. */
 const PATIENCE_MS = 50 * 60_000
 
+/** Longer than any client needs to open its stream, short enough that a lost one does not hold an agent up. */
+const ARRIVAL_MS = 10_000
+
 interface Waiting {
   ask: OpenAsk
   settle(reply: Reply): void
@@ -35,6 +38,13 @@ export class Terminals {
     const person = Symbol(session)
     this.#desk(session).people.add(person)
     return () => this.#leave(session, person)
+  }
+
+  /** Counts a person in who has announced to come, while their terminal connects. */
+  expect(session: string): () => void {
+    const leave = this.attach(session)
+    setTimeout(leave, ARRIVAL_MS).unref()
+    return leave
   }
 
   isAttached(session: string): boolean {

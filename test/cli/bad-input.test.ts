@@ -35,6 +35,11 @@ test('mistyped commands and flags are refused with a suggestion', async t => {
   assert.match(await refusal(pcc, ['list', 'extra']), /too many arguments/)
   assert.match(await refusal(pcc, ['daemon', 'strt']), /unknown command 'strt' \(did you mean start\?\)/)
   assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--max-turns', '0']), /must be a whole number above 0/)
+  assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--priority', 'high']), /must be a whole number, as in/)
+  assert.match(
+    await refusal(pcc, ['resume', 's-1', '--form', 'x']),
+    /unknown option '--form' \(did you mean --from\?\)/,
+  )
   assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--fork']), /--fork needs --resume/)
   assert.match(await refusal(pcc, ['help', 'lst']), /unknown command 'lst' \(did you mean list\?\)/)
   assert.match(await refusal(pcc, ['completion', 'tcsh']), /Allowed choices are bash, zsh, fish/)
@@ -53,7 +58,7 @@ test('a command that is only a heading says what can stand behind it', async t =
 test('a session that cannot be one is refused in words', async t => {
   const pcc = pccFor(t)
   await pcc.run(['daemon', 'start'])
-  for (const command of ['status', 'attach', 'logs', 'stop']) {
+  for (const command of ['status', 'attach', 'logs', 'pause', 'resume', 'retry', 'stop']) {
     for (const ref of ['', '..', ' ']) {
       const { code, stderr } = await pcc.run([command, ref])
       assert.equal(code, 2, command)

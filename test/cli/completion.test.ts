@@ -28,6 +28,7 @@ test('bash completes commands, subcommands, flags and choices from the table of 
   assert.deepEqual(await offered(pcc, 'pcc st'), ['start', 'status', 'stop'])
   assert.deepEqual(await offered(pcc, 'pcc daemon re'), ['restart'])
   assert.deepEqual(await offered(pcc, 'pcc start . --re'), ['--requirements', '--resume', '--record'])
+  assert.deepEqual(await offered(pcc, 'pcc resume x --f'), ['--from'])
   assert.deepEqual(await offered(pcc, 'pcc list --da'), ['--data-dir'])
   assert.deepEqual(await offered(pcc, 'pcc completion z'), ['zsh'])
   assert.deepEqual(await offered(pcc, 'pcc config set sessions.max'), ['sessions.max_concurrent'])
@@ -40,7 +41,9 @@ test('sessions are completed by id and by name, and only from a daemon that runs
   assert.equal((await pcc.run(['daemon', 'status'])).code, 1, 'completing did not start one')
   await pcc.run(['daemon', 'start'])
   assert.deepEqual(await offered(pcc, 'pcc attach f'), ['first'])
-  assert.deepEqual(await offered(pcc, 'pcc status s-'), ['s-aaaaaa'])
+  for (const command of ['status', 'pause', 'resume', 'retry', 'stop']) {
+    assert.deepEqual(await offered(pcc, `pcc ${command} s-`), ['s-aaaaaa'], command)
+  }
 })
 
 test('the scripts for zsh and fish know every command too', async t => {
@@ -54,6 +57,9 @@ test('the scripts for zsh and fish know every command too', async t => {
     'status',
     'attach',
     'logs',
+    'pause',
+    'resume',
+    'retry',
     'stop',
     'daemon',
     'demo',

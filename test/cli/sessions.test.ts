@@ -49,7 +49,10 @@ test('sessions are listed, filtered and shown, by the short way and by the long 
   const failed = await pcc.run(['list', '--status', 'error', '--json'])
   const { sessions } = JSON.parse(failed.stdout) as { sessions: { id: string; reason: string }[] }
   assert.deepEqual(sessions.map(({ id }) => id).sort(), ['s-aabbbb', 's-cccccc'])
-  assert.match(sessions.find(({ id }) => id === 's-cccccc')?.reason ?? '', /interrupted; resume with: pcc start/)
+  assert.match(
+    sessions.find(({ id }) => id === 's-cccccc')?.reason ?? '',
+    /interrupted; go on with: pcc resume s-cccccc/,
+  )
   const ofOther = await pcc.run(['list', '--project', '/nowhere/other', '--json'])
   assert.equal((JSON.parse(ofOther.stdout) as { sessions: unknown[] }).sessions.length, 1)
   const none = await pcc.run(['list', '--status', 'paused'])
@@ -65,11 +68,8 @@ test('sessions are listed, filtered and shown, by the short way and by the long 
 
 test('a session that is not there, or could be several, is refused with what to do', async t => {
   const pcc = pccFor(t)
-  await seed(pcc, [
-    { id: 's-aaaaaa', project: '/nowhere/my project' },
-    { id: 's-aabbbb', name: 'second' },
-  ])
-  for (const command of ['status', 'attach', 'logs', 'stop']) {
+  await seed(pcc, [{ id: 's-aaaaaa' }, { id: 's-aabbbb', name: 'second' }])
+  for (const command of ['status', 'attach', 'logs', 'pause', 'resume', 'retry', 'stop']) {
     const unknown = await pcc.run([command, 'zzz'])
     assert.equal(unknown.code, 2, command)
     assert.equal(unknown.stderr, 'error: There is no session "zzz".\n  next: See them with: pcc list\n')
@@ -83,7 +83,7 @@ test('a session that is not there, or could be several, is refused with what to 
   const over = await pcc.run(['stop', 's-aaaaaa'])
   assert.equal(over.code, 2)
   assert.match(over.stderr, /Session s-aaaaaa is over \(completed\)/)
-  assert.match(over.stderr, /pcc start '\/nowhere\/my project' --resume v-1 /, 'to be copied into a shell')
+  assert.match(over.stderr, /pcc resume s-aaaaaa, or give it something new: pcc add s-aaaaaa/)
 })
 
 test('attaching to a session that is over shows its last events and its summary, and exits as it ended', async t => {
@@ -94,22 +94,22 @@ test('attaching to a session that is over shows its last events and its summary,
   assert.match(stdout, /^Attached to session s-aaaaaa \(first\)\n─+\n/)
   assert.match(stdout, /Claude: Last words/)
   assert.match(stdout, /Refused:\s+Bash → sudo reboot ✗ by nobody\n\s+nobody is attached/)
-  assert.match(stdout, /Go on:\s+pcc start \/nowhere\/project --resume v-1 --task "…"/)
+  assert.match(stdout, /Go on:\s+pcc resume s-aaaaaa/)
 })
 
 test('the log of a session whose daemon died ends with what became of it', async t => {
   const pcc = pccFor(t)
   await seed(pcc, [{ state: 'running', ended_as: null, ended_at: null }], [said('s-aaaaaa', 'Last words')])
   const interrupted =
-    /Claude: Last words\n\[.*\] Session ended with an error\. interrupted; resume with: pcc start \/nowhere\/project --resume v-1 .*\n$/
+    /Claude: Last words\n\[.*\] Session ended with an error\. interrupted; go on with: pcc resume s-aaaaaa\n$/
   assert.match((await pcc.run(['logs', 'first'])).stdout, interrupted)
   assert.match((await pcc.run(['logs', 'first', '--follow'])).stdout, interrupted)
   const attached = (await pcc.run(['attach', 'first'])).stdout
   assert.match(
     attached,
-    /Last words\n\[.*\] Session ended with an error\.\n(.|\n)*Status: +✗ Error: interrupted; resume with/,
+    /Last words\n\[.*\] Session ended with an error\.\n(.|\n)*Status: +✗ Error: interrupted; go on with/,
   )
-  assert.equal(attached.match(/--resume v-1/g)?.length, 1, 'said once')
+  assert.equal(attached.match(/pcc resume s-aaaaaa/g)?.length, 1, 'said once')
 })
 
 test('logs show the last entries of a level and above', async t => {

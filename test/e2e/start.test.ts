@@ -120,10 +120,7 @@ test('a detached session is listed, shown, logged and stopped', async t => {
   assert.match((await pcc.run(['status', id.slice(2, 6)])).stdout, /Status: +● Running/)
   const stopped = await pcc.run(['stop', 'long'])
   assert.equal(stopped.code, 0, stopped.stderr)
-  assert.match(
-    stopped.stdout,
-    new RegExp(`^Session stopped: ${id} \\(long\\)\nGo on with: pcc start .* --resume .* --task`),
-  )
+  assert.match(stopped.stdout, new RegExp(`^Session stopped: ${id} \\(long\\)\nGo on with: pcc resume ${id}\n$`))
   const attached = await pcc.run(['attach', 'long'])
   assert.equal(attached.code, 130)
   assert.match(attached.stdout, /Status: +○ Stopped/)
@@ -148,11 +145,11 @@ test('a cap on turns ends with exit code 4, a limit of the vendor too', async t 
   const capped = await pcc.run(['start', project, '--task', 'work for long', '--max-turns', '2'])
   assert.equal(capped.code, 4, capped.stdout + capped.stderr)
   assert.match(capped.stdout, /Status: +⏸ Paused/)
-  const limited = await pcc.run(['start', project, '--task', 'hit the limit'])
+  const limited = await pcc.run(['start', project, '--task', 'hit the limit', '--no-auto-resume'])
   assert.equal(limited.code, 4, limited.stdout + limited.stderr)
   assert.match(limited.stdout, /⏳ Limit: /)
-  assert.match(limited.stdout, /Status: +⏳ Limited\nLimit: +resets (.|\n)*\nGo on: +pcc start .* --resume /)
-  assert.match((await pcc.run(['list'])).stdout, /Limit resets: /)
+  assert.match(limited.stdout, /Status: +⏳ Limited\nDone: (.|\n)*\nGo on: +pcc resume s-/)
+  assert.match((await pcc.run(['list'])).stdout, /⏳ Limited/)
 })
 
 test('an agent that cannot be started is one clear error', async t => {

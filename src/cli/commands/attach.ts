@@ -7,7 +7,7 @@ import { type Context, contextOf, ExitCode } from '../context.ts'
 import { closingLines, exitOf, interruptedLines } from '../live/closing.ts'
 import { isInteractive } from '../live/interactive.ts'
 import { runView } from '../live/run-view.ts'
-import { goesOnByItself } from '../live/waiting/countdown.ts'
+import { canBeResumed, goesOnByItself } from '../live/waiting/countdown.ts'
 import { isOver } from '../render/format.ts'
 import { attachHeader } from '../render/header.ts'
 import { eventLines } from '../render/lines/event-lines.ts'
@@ -55,7 +55,8 @@ async function attach(ref: string, context: Context): Promise<number> {
   const parked = isOver(session) && session.asks.length > 0
   if (!json && !answers) unseen.flatMap(one => one.lines).forEach(out)
   const resumesAt = isOver(session) && goesOnByItself(events.findLast(isTurningPoint)) ? session.resumes_at : null
-  if (isOver(session) && resumesAt === null && !(parked && isInteractive(context))) {
+  const rests = answers && isOver(session) && canBeResumed(events.findLast(isTurningPoint))
+  if (isOver(session) && resumesAt === null && !rests && !(parked && answers)) {
     if (!json) interruptedLines({ ...session, reason: null }, terminal).forEach(out)
     if (!json) (await closingLines(client, session, { id: session.id, terminal })).forEach(out)
     return exitOf(session)
@@ -70,6 +71,8 @@ async function attach(ref: string, context: Context): Promise<number> {
     open,
     env,
     resumesAt: resumesAt ?? undefined,
+    stays: answers,
+    rests,
   })
 }
 

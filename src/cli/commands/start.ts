@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { contextOf, ExitCode } from '../context.ts'
-import { positiveIn, type StartOptions, toolsIn } from '../start/options.ts'
+import { positiveIn, type StartOptions, toolsIn, wholeIn } from '../start/options.ts'
 
 /** What `pcc start` does once its arguments are read. */
 export type StartBody = (path: string, options: StartOptions, command: Command) => Promise<number>
@@ -19,6 +19,9 @@ export function addStartCommand(program: Command, body: StartBody = start): void
     .option('--disallowed-tools <names>', 'tools the agent may never use, comma-separated', names)
     .option('--auto-approve', 'allow LOW risk requests unasked, whatever the settings say')
     .option('--no-auto-approve', 'ask about LOW risk requests too')
+    .option('--auto-resume', 'go on by itself after a limit, whatever the settings say')
+    .option('--no-auto-resume', 'after a limit, wait for pcc resume')
+    .option('--priority <n>', 'higher gets a free place sooner (default: 0)', whole)
     .option('--detach', 'start in the background')
     .option('--session-name <name>', 'a name for the session')
     .option('--resume <vendor-id>', 'go on from a conversation of Claude Code (see: pcc agents sessions)')
@@ -42,6 +45,12 @@ async function start(path: string, options: StartOptions, command: Command): Pro
 function positive(value: string): number {
   const found = positiveIn(value)
   if (found === undefined) throw new InvalidArgumentError('It must be a whole number above 0.')
+  return found
+}
+
+function whole(value: string): number {
+  const found = wholeIn(value)
+  if (found === undefined) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
   return found
 }
 

@@ -1,5 +1,6 @@
 import type { SessionStatus } from '../../domain/api.ts'
 import type { Tone } from './paint.ts'
+import { firstLine } from './text.ts'
 
 /** How a status looks: the glyph and word of the manual, and its colour. */
 export const STATUS_WORDS: Record<SessionStatus, { text: string; tone: Tone }> = {
@@ -20,6 +21,11 @@ export function statusWords({ status, queued }: { status: SessionStatus; queued?
 } {
   if (status !== 'idle') return STATUS_WORDS[status]
   return { text: queued ? '○ Queued' : '○ Starting', tone: 'dim' }
+}
+
+/** `s-3fa91c (night)`: the id and what its person calls it. */
+export function nameOf({ id, name }: { id: string; name: string }): string {
+  return `${id} (${firstLine(name)})`
 }
 
 /** `1 turn`, `2 turns`. */

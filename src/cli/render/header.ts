@@ -1,5 +1,5 @@
 import type { SessionView } from '../../domain/api.ts'
-import { shownPath, statusWords } from './format.ts'
+import { nameOf, shownPath, statusWords } from './format.ts'
 import type { Terminal } from './paint.ts'
 import { BRAIN, type PageOptions } from './session-page.ts'
 import { cut, firstLine, neutral, pad, widthOf } from './text.ts'
@@ -30,8 +30,16 @@ export function startHeader(session: SessionView, { terminal, cwd, home }: Omit<
 
 /** What stands above the live view of a session that was already there. */
 export function attachHeader(session: SessionView, terminal: Terminal): string[] {
-  const line = `Attached to session ${session.id} (${firstLine(session.name)})`
+  return underlined(`Attached to session ${nameOf(session)}`, terminal)
+}
+
+function underlined(line: string, terminal: Terminal): string[] {
   return [terminal.paint('bold', line), terminal.paint('dim', '─'.repeat(Math.min(widthOf(line), terminal.width))), '']
+}
+
+/** What stands above the live view of a session that goes on. */
+export function resumeHeader(session: SessionView, terminal: Terminal): string[] {
+  return underlined(`Going on with session ${nameOf(session)}`, terminal)
 }
 
 /** Which keys end the watching, and which end the session. */

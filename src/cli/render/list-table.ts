@@ -88,8 +88,8 @@ function contextOf({ tokens }: SessionView): string {
 }
 
 function belowTask(session: SessionView, now: number): Cell | undefined {
-  if (session.resumes_at !== null && session.status === 'rate_limited') {
-    return { text: `Limit resets: ${wakeTime(session.resumes_at, now)}`, tone: 'yellow' }
+  if (session.resumes_at !== null && session.resumes_at > now) {
+    return { text: `Resumes: ${wakeTime(session.resumes_at, now)}`, tone: 'yellow' }
   }
   if (session.asks.length > 0 || session.status === 'waiting_input') {
     return { text: `Needs you: pcc attach ${session.id}`, tone: 'yellow' }

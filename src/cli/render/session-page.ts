@@ -30,7 +30,9 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
     fact('Project', neutral(shownPath(session.project, options.cwd, options.home))),
     fact('Status', terminal.paint(status.tone, status.text)),
     ...reason.map(line => terminal.paint('dim', `${pad13('')}${line}`)),
-    ...(session.resumes_at === null ? [] : [fact('Limit', `resets ${wakeTime(session.resumes_at, now)}`)]),
+    ...(session.resumes_at === null || session.resumes_at <= now
+      ? []
+      : [fact('Resumes', `by itself at ${wakeTime(session.resumes_at, now)}`)]),
     ...(session.asks.length > 0 ? [] : goOn(session).map(command => fact('Go on', command))),
     fact('Brain', BRAIN),
     fact('Agent', `${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`),

@@ -57,15 +57,20 @@ export function summaryLines(session: SessionView, summary: Summary, terminal: T
     terminal.paint('bold', `Summary of ${session.id} (${firstLine(session.name)})`),
     terminal.paint('dim', '─'.repeat(Math.min(38, terminal.width))),
     ...row('Status', status.text + (reason ? `: ${reason}` : '')),
-    ...(session.resumes_at === null ? [] : row('Limit', `resets ${wakeTime(session.resumes_at, Date.now())}`)),
+    ...resumption(session.resumes_at, Date.now()).flatMap(text => row('Resumes', text)),
     ...done(summary).flatMap((text, index) => row(index === 0 ? 'Done' : '', text)),
     ...row('Decided', decisions(summary)),
     ...refusals(summary, terminal),
     ...row('Took', duration((session.ended_at ?? Date.now()) - session.created_at)),
     ...row('Tokens', `${fullCount(session.tokens.input)} in, ${fullCount(session.tokens.output)} out`),
     ...row('Cost', `${money(session.cost_usd)} in ${counted(session.turns, 'turn')}`),
-    ...goOn(session).flatMap(text => row('Go on', text)),
+    ...goOn(session, reason).flatMap(text => row('Go on', text)),
   ]
+}
+
+/** A time that has passed says nothing: a person holds it, or it waits for its turn. */
+function resumption(resumesAt: number | null, now: number): string[] {
+  return resumesAt === null || resumesAt <= now ? [] : [`by itself at ${wakeTime(resumesAt, now)}`]
 }
 
 function decided(body: EventBody<'permission.decided'>, summary: Summary): void {

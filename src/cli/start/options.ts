@@ -7,6 +7,8 @@ export interface StartOptions {
   allowedTools?: string[]
   disallowedTools?: string[]
   autoApprove?: boolean
+  autoResume?: boolean
+  priority?: number
   detach?: boolean
   sessionName?: string
   resume?: string
@@ -20,9 +22,12 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
   const maxTurns = optional(text('--max-turns'), positiveIn)
   const allowedTools = optional(text('--allowed-tools'), toolsIn)
   const disallowedTools = optional(text('--disallowed-tools'), toolsIn)
-  if (maxTurns === 'wrong' || allowedTools === 'wrong' || disallowedTools === 'wrong') return undefined
+  const priority = optional(text('--priority'), wholeIn)
+  if (priority === 'wrong' || maxTurns === 'wrong' || allowedTools === 'wrong' || disallowedTools === 'wrong')
+    return undefined
   // Both said: the last one counts, which commander knows.
   if (flags['--auto-approve'] && flags['--no-auto-approve']) return undefined
+  if (flags['--auto-resume'] && flags['--no-auto-resume']) return undefined
   return withoutAbsent({
     task: text('--task'),
     requirements: text('--requirements'),
@@ -31,6 +36,8 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
     allowedTools,
     disallowedTools,
     autoApprove: flags['--no-auto-approve'] ? false : flags['--auto-approve'],
+    autoResume: flags['--no-auto-resume'] ? false : flags['--auto-resume'],
+    priority,
     detach: flags['--detach'],
     sessionName: text('--session-name'),
     resume: text('--resume'),
@@ -42,6 +49,11 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
 /** A whole number above 0; undefined when it is none. */
 export function positiveIn(text: string): number | undefined {
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined
+}
+
+/** A whole number, as a priority is; undefined when it is none. */
+export function wholeIn(text: string): number | undefined {
+  return /^[+-]?\d{1,6}$/.test(text) ? Number(text) : undefined
 }
 
 /** Names by commas; rules may hold commas inside parentheses: `Bash(git log:*),Read`. Undefined when there is none. */

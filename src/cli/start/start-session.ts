@@ -71,6 +71,8 @@ function requestOf({ project, task, env, options }: Wanted): StartSession {
     ...(options.allowedTools && { allowed_tools: options.allowedTools }),
     ...(options.disallowedTools && { disallowed_tools: options.disallowedTools }),
     ...(options.autoApprove !== undefined && { auto_approve: options.autoApprove }),
+    ...(options.autoResume !== undefined && { auto_resume: options.autoResume }),
+    ...(options.priority !== undefined && { priority: options.priority }),
     ...(options.resume && { resume: { vendor_id: options.resume, fork: options.fork === true } }),
     ...(options.record && { record: resolve(options.record) }),
   }

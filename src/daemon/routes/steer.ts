@@ -11,6 +11,7 @@ import type { World } from '../world.ts'
 import { sessionOf, view } from './sessions.ts'
 
 const Prompt = z.strictObject({ text: z.string().trim().min(1).max(1_000_000) })
+const RetrySession = ResumeSession.omit({ from: true })
 const Hold = z.strictObject({ held: z.boolean() })
 
 /** Statuses of a session that is over for good. */
@@ -39,19 +40,18 @@ export function steerRoutes(app: FastifyInstance, world: World): void {
 
   app.post('/sessions/:ref/resume', async request => {
     const row = await sessionOf(request.params, world)
-    const { from, env } = checked(ResumeSession, request.body ?? {}, 'POST /sessions/:ref/resume')
+    const asked = checked(ResumeSession, request.body ?? {}, 'POST /sessions/:ref/resume')
     refuseAtWork(row, world)
-    const resumed = await world.supervisor.resume(row, { env, from, reason: 'resumed by a person', actor: 'human' })
-    return view(resumed, world)
+    return resume(row, { ...asked, reason: 'resumed by a person' }, world)
   })
 
   app.post('/sessions/:ref/retry', async request => {
     const row = await sessionOf(request.params, world)
-    const { env } = checked(ResumeSession, request.body ?? {}, 'POST /sessions/:ref/retry')
+    const asked = checked(RetrySession, request.body ?? {}, 'POST /sessions/:ref/retry')
     refuseAtWork(row, world)
     const { status } = statusOf(row, world.bootId)
     if (status !== 'error' && row.retries === 0) throw new AppError('nothing_to_retry', { id: row.id, status })
-    return view(await world.supervisor.resume(row, { env, reason: 'tried again', actor: 'human' }), world)
+    return resume(row, { ...asked, reason: 'tried again' }, world)
   })
 
   app.post('/sessions/:ref/hold', async request => {
@@ -82,6 +82,17 @@ async function pauseEnded(row: SessionRow, world: World): Promise<void> {
   if (FINAL.has(status)) throw overError(row, world)
   if (status === 'waiting_input') throw new AppError('session_waits_for_answer', { id: row.id, number: numberOf(row) })
   await pauseWaiting(row, world.store, Date.now())
+}
+
+/** Whoever is about to watch counts as there from the first moment: what is asked then is put to them. */
+async function resume(row: SessionRow, { attach, ...how }: ResumeSession & { reason: string }, world: World) {
+  const leave = attach ? world.terminals.expect(row.id) : undefined
+  try {
+    return view(await world.supervisor.resume(row, { ...how, actor: 'human' }), world)
+  } catch (error) {
+    leave?.()
+    throw error
+  }
 }
 
 function refuseAtWork(row: SessionRow, world: World): void {

@@ -47,7 +47,7 @@ test('the short way of start takes nothing that commander refuses, and reads the
   const value = fc.constantFrom('x', '.', '3', '0', '-1', '', 'Read,Bash(a,b:*)', ',', 'start', 'list', 'a=b', '日 本')
   const right = fc.constantFrom(
     ...Object.entries({ ...HOT_FLAGS.start, '--config': 'value', '--verbose': 'switch' }).map(([name, kind]) =>
-      kind === 'value' ? [name, name === '--max-turns' ? '3' : 'Read,x'] : [name],
+      kind === 'value' ? [name, name === '--max-turns' || name === '--priority' ? '3' : 'Read,x'] : [name],
     ),
   )
   const odd = fc.oneof(
@@ -78,6 +78,7 @@ test('the short way takes what people type', async () => {
     ['start', '.', '--task', 'Add tests'],
     ['start', '--task=Add tests', '/p', '--model', 'opus', '--max-turns', '7', '--detach', '--json'],
     ['--data-dir', '/d', '--quiet', 'start', '.', '--requirements', 'r.md', '--allowed-tools', 'Read,Bash(a,b:*)'],
+    ['start', '.', '--task', 'x', '--priority', '10', '--no-auto-resume'],
     ['start', '.', '--task', 'x', '--resume', 'id', '--fork', '--record', 'f', '--session-name', 'n', '--verbose'],
   ]) {
     const short = byTable(argv)

@@ -5,9 +5,10 @@ import { listTable } from '../../../src/cli/render/list-table.ts'
 import { sessionPage } from '../../../src/cli/render/session-page.ts'
 import { summaryLines, summaryOf } from '../../../src/cli/render/summary.ts'
 import { widthOf } from '../../../src/cli/render/text.ts'
+import type { SessionView } from '../../../src/domain/api.ts'
 import { decided, event, NOON, plain, queued, session } from './sample.ts'
 
-test('the list looks as in the manual, with the time of the reset under a limited session', () => {
+test('the list looks as in the manual, with the time it resumes under a limited session', () => {
   const sessions = [
     session({ activity: 'Implementing JWT middleware' }),
     session({ id: 's-def456', name: 'dark-mode', status: 'paused', activity: 'Adding theme toggle' }),
@@ -27,7 +28,7 @@ test('the list looks as in the manual, with the time of the reset under a limite
     '│ s-abc123 │ auth-feature │ ● Running  │ Implementing JWT middleware │ 45K/200K  │',
     '│ s-def456 │ dark-mode    │ ⏸ Paused   │ Adding theme toggle         │ 45K/200K  │',
     '│ s-0a1789 │ api-tests    │ ⏳ Limited │ Writing integration tests   │ 200K/200K │',
-    '│          │              │            │ Limit resets: 17:30         │           │',
+    '│          │              │            │ Resumes: 17:30              │           │',
     '└──────────┴──────────────┴────────────┴─────────────────────────────┴───────────┘',
   ])
 })
@@ -70,22 +71,40 @@ test('a session that has not begun starts or waits for a free place', () => {
   assert.match(rows(true), /○ Queued(.|\n)*│ Waits for a free place/)
 })
 
-test('a limited session says when the limit resets and how to go on, for nothing does so by itself yet', () => {
+test('a limited session says when it goes on by itself, or how a person makes it', () => {
   const limited = session({
     status: 'rate_limited',
     reason: 'You have hit your limit',
-    vendor_id: 'v-1',
-    project: '/code/my api',
     ended_at: NOON,
     resumes_at: NOON + 3_600_000,
   })
-  const command = `pcc start '/code/my api' --resume v-1 --task "…"`
-  const page = sessionPage(limited, { terminal: plain(), now: NOON, cwd: '/', home: undefined })
-  assert.ok(page.includes('Limit:       resets 13:00'), page.join('\n'))
-  assert.ok(page.includes(`Go on:       ${command}`))
-  const closing = summaryLines(limited, summaryOf([]), plain())
-  assert.match(closing.join('\n'), /\nStatus: {6}⏳ Limited\nLimit: {7}resets /)
-  assert.ok(closing.includes(`Go on:       ${command}`))
+  const page = (shown: SessionView) => sessionPage(shown, { terminal: plain(), now: NOON, cwd: '/', home: undefined })
+  const closing = (shown: SessionView) => summaryLines(shown, summaryOf([]), plain()).join('\n')
+  assert.ok(page(limited).includes('Resumes:     by itself at 13:00'), page(limited).join('\n'))
+  assert.doesNotMatch(page(limited).join('\n'), /Go on:/)
+  const ahead = closing({ ...limited, resumes_at: Date.now() + 3_600_000 })
+  assert.match(ahead, /\nStatus: {6}⏳ Limited\nResumes: {5}by itself at /)
+  assert.doesNotMatch(ahead, /Go on:/)
+  const held = { ...limited, reason: 'You have hit your limit; go on with: pcc resume s-abc123', resumes_at: null }
+  assert.equal(
+    page(held)
+      .join('\n')
+      .match(/pcc resume s-abc123/g)?.length,
+    1,
+    'said once, with the reason',
+  )
+  assert.match(closing(held), /\nGo on: {7}pcc resume s-abc123$/, 'the summary leaves the reason of a limit out')
+})
+
+test('what stands still says how it goes on, once; what is done says nothing', () => {
+  const page = (shown: Partial<SessionView>) =>
+    sessionPage(session({ ended_at: NOON, ...shown }), { terminal: plain(), now: NOON, cwd: '/', home: undefined })
+  for (const status of ['paused', 'stopped', 'error'] as const) {
+    assert.ok(page({ status }).includes('Go on:       pcc resume s-abc123'), status)
+    const told = page({ status, reason: 'overloaded\nTry it again with: pcc retry s-abc123' })
+    assert.doesNotMatch(told.join('\n'), /Go on:/)
+  }
+  assert.doesNotMatch(page({ status: 'completed' }).join('\n'), /Go on:/)
 })
 
 test('a session that needs somebody says how to answer it', () => {

@@ -1,24 +1,26 @@
 import type { Command } from 'commander'
-import type { SessionView } from '../../domain/api.ts'
-import { openClient } from '../client.ts'
-import { sessionPath } from '../connection/session-path.ts'
-import { contextOf } from '../context.ts'
-import { resumeCommand } from '../render/go-on.ts'
-import { firstLine } from '../render/text.ts'
+import type { SessionView } from '../../../domain/api.ts'
+import { openClient } from '../../client.ts'
+import { sessionPath } from '../../connection/session-path.ts'
+import { contextOf } from '../../context.ts'
+import { nameOf } from '../../render/format.ts'
+import { resumeCommand } from '../../render/go-on.ts'
+import { refuseInSession } from '../decide/own-terminal.ts'
 
 /** `pcc stop`: ends a session and everything its agent started. */
 export function addStopCommand(program: Command): void {
   program
     .command('stop')
-    .description('Stop a session now; its conversation can be resumed.')
+    .description('Stop a session now, the tool in flight too; one that waits is stopped as well.')
     .argument('<session>', 'id, unique beginning of an id, or name')
     .option('--json', 'print JSON')
     .action(async (ref: string, _options: unknown, command: Command) => {
       const { places, json, out, ...context } = await contextOf(command)
+      refuseInSession(context.env, `stop ${ref}`)
       const client = await openClient(places, context)
       const session = await client.request<SessionView>('POST', `${await sessionPath(ref)}/stop`, {})
       if (json) return out(JSON.stringify(session, null, 2))
-      out(`Session stopped: ${session.id} (${firstLine(session.name)})`)
-      if (session.vendor_id) out(`Go on with: ${resumeCommand(session.project, session.vendor_id)}`)
+      out(`Session stopped: ${nameOf(session)}`)
+      out(`Go on with: ${resumeCommand(session)}`)
     })
 }
