@@ -13,7 +13,10 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   daemon: async () => (await import('./idle.ts')).benchIdle(),
   store: async () => (await import('./store.ts')).benchStore(),
   limits: async () => (await import('./limits/limits.ts')).benchLimits(),
-  calls: async () => (await import('./limits/call-cost.ts')).benchCallCost(),
+  calls: async () => [
+    ...(await (await import('./limits/verdict-cost.ts')).benchVerdictCost()),
+    ...(await (await import('./limits/call-cost.ts')).benchCallCost()),
+  ],
   policy: async () => (await import('./policy.ts')).benchPolicy(),
 }
 

@@ -10,6 +10,8 @@ import type { BenchRow } from '../row.ts'
 const SESSIONS = ['one', 'two', 'three']
 /** Long enough that every session has met the limit, or was held back by it, well before it is over. */
 const RESET_MS = 25_000
+/** The agent has to read the refusal and tell us: another session's call may be on its way in that moment. */
+const TOLD_MS = 300
 const GIVE_UP_MS = 180_000
 const WATCHED_MS = 20_000
 
@@ -28,9 +30,11 @@ export async function benchLimits(): Promise<BenchRow[]> {
   const refused = simulator.requests.findIndex(({ response }) => response === 'limit')
   if (refused < 0) throw new Error('no session met the limit')
   const later = simulator.requests.slice(refused + 1)
-  const early = later.filter(({ time }) => time < resetsAt).length
-  if (process.env['PCC_BENCH_DEBUG']) for (const r of simulator.requests) process.stderr.write(`${r.time - (simulator.requests[refused]?.time ?? 0)} ${r.first_prompt.slice(0, 40)} ${r.turn} ${r.response} ${r.status}\n`)
-  const firsts = SESSIONS.map(name => later.find(each => each.first_prompt.includes(name))?.time)
+  const told = (simulator.requests[refused]?.time ?? 0) + TOLD_MS
+  const early = later.filter(({ time }) => time > told && time < resetsAt).length
+  const firsts = SESSIONS.map(
+    name => later.find(each => each.time >= resetsAt && each.first_prompt.includes(name))?.time,
+  )
   const delays = firsts.map(time => ((time ?? Number.POSITIVE_INFINITY) - resetsAt) / 1000).sort((a, b) => a - b)
   const before = simulator.requests.length
   await sleep(WATCHED_MS)
@@ -42,7 +46,12 @@ export async function benchLimits(): Promise<BenchRow[]> {
       budget: '≤ 120 s',
       ok: delays.every(seconds => seconds <= 120),
     },
-    { what: 'model calls while the account is shut', measured: String(early), budget: '0', ok: early === 0 },
+    {
+      what: `model calls while the account is shut, from ${TOLD_MS} ms after the refusal on`,
+      measured: String(early),
+      budget: '0',
+      ok: early === 0,
+    },
     {
       what: `model calls while idle, watched for ${WATCHED_MS / 1000} s`,
       measured: String(idle),

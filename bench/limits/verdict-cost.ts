@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openStore } from '../../src/store/open.ts'
+import { asksFor } from '../../src/supervisor/asks.ts'
+import { stepFor } from '../../src/supervisor/events/step-for.ts'
+import { record } from '../../src/supervisor/record.ts'
+import { aRun } from '../../test/supervisor/a-run.ts'
+import { partsOn } from '../../test/supervisor/parts.ts'
+import type { BenchRow } from '../row.ts'
+
+const CALLS = 500
+
+/** Everything the daemon does for one tool call: the request stored, judged, the verdict stored, the result stored. */
+export async function benchVerdictCost(): Promise<BenchRow[]> {
+  const dir = mkdtempSync(join(tmpdir(), 'pcc-bench-'))
+  try {
+    await using store = await openStore({ file: join(dir, 'store.db') })
+    const run = aRun()
+    const { id, name, project, task, agent } = run.row
+    await store.sessions.insert({ id, name, project, task, agent })
+    const parts = partsOn(store)
+    const asks = asksFor(run, parts)
+    const times: number[] = []
+    for (let index = 0; index < CALLS; index += 1) {
+      const call = { callId: `c${index}`, tool: 'Bash', input: { command: `npm test -- ${index}` } }
+      const started = performance.now()
+      await record(run, parts, stepFor({ kind: 'tool_request', ...call }, run))
+      await asks.permission({ ...call, cwd: project }, new AbortController().signal)
+      await record(run, parts, stepFor({ kind: 'tool_result', callId: call.callId, ok: true, output: 'ok' }, run))
+      times.push(performance.now() - started)
+    }
+    const sorted = times.toSorted((a, b) => a - b)
+    const [median = 0, p99 = 0] = [sorted[CALLS / 2], sorted[Math.floor(CALLS * 0.99)]]
+    return [
+      {
+        what: 'verdict and events of one tool call, in the daemon',
+        measured: `${median.toFixed(2)} ms (p99 ${p99.toFixed(2)} ms)`,
+        budget: '≤ 5 ms',
+        ok: median <= 5,
+      },
+    ]
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
