@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Answerer } from './answerer.ts'
 import { Risk, StoredReason } from './session.ts'
+import { Suggestion } from './suggestion.ts'
 
 /**
  * A row that waits for a human. `open`: its session is parked until somebody answers. `denied`: it was refused because nobody
@@ -10,10 +11,22 @@ import { Risk, StoredReason } from './session.ts'
 export const EscalationState = z.enum(['open', 'denied', 'answered', 'withdrawn'])
 export type EscalationState = z.infer<typeof EscalationState>
 
+/** What becomes of it when nobody has answered by its deadline. Nothing is ever approved by a clock. */
+export const OnDeadline = z.enum(['deny', 'take_suggestion', 'keep_waiting'])
+export type OnDeadline = z.infer<typeof OnDeadline>
+
+/** What a person judges by, beside the request itself. */
+export const EscalationContext = z.object({
+  /** What the session did last, one line each, the newest at the end. */
+  steps: z.array(z.string()).optional(),
+  suggestion: Suggestion.optional(),
+})
+export type EscalationContext = z.infer<typeof EscalationContext>
+
 export const Escalation = z.object({
   /** A small number, given once per data directory. */
   number: z.number(),
-  kind: z.enum(['permission', 'question', 'error']),
+  kind: z.enum(['permission', 'question', 'error', 'review']),
   session_id: z.string(),
   project: z.string(),
   /** What the session was told to do. */
@@ -30,6 +43,14 @@ export const Escalation = z.object({
   /** One spelling for requests that are the same. Very long ones are kept cut; `fingerprint` is of the whole. */
   normalised: z.string(),
   fingerprint: z.string(),
+  /** Of two that are open and have the same, there is one row: the same question of one project. */
+  dedup_key: z.string().nullable(),
+  /** Higher comes first. */
+  priority: z.number(),
+  context: EscalationContext,
+  /** When `on_deadline` happens; null: it waits for a person however long. */
+  deadline: z.number().nullable(),
+  on_deadline: OnDeadline,
   state: EscalationState,
   /** How often the session asked for it. */
   count: z.number(),
@@ -47,10 +68,13 @@ export type Escalation = z.infer<typeof Escalation>
 /** What is known when nobody could be asked. */
 export type NewEscalation = Omit<
   Escalation,
-  'number' | 'fingerprint' | 'count' | 'created_at' | 'last_at' | AnswerFields
+  'number' | 'fingerprint' | 'dedup_key' | 'count' | 'created_at' | 'last_at' | 'state' | AnswerFields | OptionalFields
 > & {
   state: 'open' | 'denied'
-}
+} & Partial<Pick<Escalation, OptionalFields>>
+
+/** Without a priority the session's own counts, without steps its last ones, without a deadline there is none. */
+type OptionalFields = 'priority' | 'context' | 'deadline' | 'on_deadline'
 
 type AnswerFields = 'verdict' | 'answer' | 'answered_by' | 'answered_at' | 'answer_reason'
 
@@ -60,6 +84,8 @@ export interface EscalationAnswer {
   answer?: NonNullable<Escalation['answer']> | undefined
   by: string
   reason?: string | undefined
+  /** It counts until somebody forgets it: in this project, or everywhere. Of a question only. */
+  always?: 'project' | 'everywhere' | undefined
 }
 
 /** POST /escalations/:number/answer */
@@ -70,6 +96,8 @@ export const AnswerEscalation = z.strictObject({
   /** Why, for who reads the log later; the agent is told it with a no. */
   reason: z.string().max(10_000).optional(),
   by: Answerer,
+  /** The answer to a question counts until it is forgotten: in this project, or in every one. */
+  always: z.enum(['project', 'everywhere']).optional(),
   /** The environment in which a parked session goes on. Without it the daemon's own counts. Never stored. */
   env: z.record(z.string(), z.string()).optional(),
 })
@@ -81,13 +109,5 @@ export interface AnsweredEscalation {
   remembered: boolean
 }
 
-/** A person's answer that counts again when the same is asked in the same project. Never of a HIGH request. */
-export interface RememberedAnswer {
-  project: string
-  tool: string
-  normalised: string
-  fingerprint: string
-  verdict: 'allow' | 'deny'
-  by: string
-  answered_at: number
-}
+/** A row as the API shows it: the keys are the store's own business, and `sessions` are all that wait for the answer. */
+export type EscalationView = Omit<Escalation, 'fingerprint' | 'dedup_key'> & { sessions: string[] }

@@ -1,12 +1,13 @@
 import type { Transaction } from 'kysely'
 import type { Gate } from '../domain/account/limit.ts'
 import type { QuotaWindow } from '../domain/account/quota.ts'
-import type { Escalation, EscalationAnswer, EscalationState, RememberedAnswer } from '../domain/escalation.ts'
+import type { Escalation, EscalationAnswer, EscalationState } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
+import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { Task, TaskState } from '../domain/task.ts'
 import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
 import type { SessionReports } from './quota/spending.ts'
-import type { NewSessionRow, SessionRow, Tables } from './tables.ts'
+import type { EscalationSession, NewSessionRow, SessionRow, Tables } from './tables.ts'
 
 /** Rows and nothing else. Every method may throw `store_unusable` (disk full, file gone) or `store_damaged`; the store stays usable. */
 export interface Store extends AsyncDisposable {
@@ -76,16 +77,28 @@ export interface Escalations {
   insert(row: EscalationRow, tx: Tx): Promise<number>
   /** The newest row of the same request of one session. */
   latest(session: string, fingerprint: string, tx: Tx): Promise<Escalation | undefined>
+  /** The open row of the same question, whichever session asked it. */
+  shared(dedupKey: string, tx: Tx): Promise<Escalation | undefined>
+  /** Another session waits for the answer, or the same one with another call. */
+  join(number: number, session: EscalationSession, tx: Tx): Promise<void>
+  /** A session does not wait for it any more. */
+  leave(number: number, session: string, tx: Tx): Promise<void>
+  /** Those that wait, or waited, for the answer, by id. */
+  sessionsOf(numbers: readonly number[], tx?: Tx): Promise<(EscalationSession & { number: number })[]>
   /** Asked once more. */
   repeat(number: number, again: Repetition, tx: Tx): Promise<void>
   /** True for the first answer to a row in that state; a later one changes nothing. */
   answer(number: number, answer: StoredAnswer, tx: Tx): Promise<boolean>
   /** The answer did not reach anybody: it waits again. */
   reopen(number: number, tx: Tx): Promise<void>
-  /** Closes what is open of a session without an answer. */
+  /** Closes what is open of a session without an answer; where others wait for the same, only the session leaves. */
   withdraw(session: string, why: { reason: string; at: number }, tx: Tx): Promise<void>
   get(number: number, tx?: Tx): Promise<Escalation | undefined>
-  /** Oldest first. */
+  /** Open ones whose deadline is there or past, and the time of the next one. */
+  due(now: number): Promise<{ rows: Escalation[]; next: number | undefined }>
+  /** It waits on without a deadline. */
+  dropDeadline(number: number, tx: Tx): Promise<void>
+  /** Highest priority first, then oldest. */
   list(filter?: EscalationFilter): Promise<Escalation[]>
   count(states: readonly EscalationState[]): Promise<number>
 }
@@ -94,11 +107,26 @@ export type StoredAnswer = EscalationAnswer & { at: number; from: 'open' | 'deni
 
 export type Repetition = Pick<Escalation, 'call_id' | 'risk' | 'reason' | 'state' | 'last_at'>
 
+/** An answer before it has an id. */
+export type NewAnswer = RememberedAnswer extends infer Kind ? (Kind extends unknown ? Omit<Kind, 'id'> : never) : never
+
+export interface AnswerFilter {
+  kind?: RememberedAnswer['kind'] | undefined
+  /** Those that count in this project. */
+  project?: string | undefined
+  limit?: number | undefined
+}
+
 /** Answers of people that count again, one per project and request. */
 export interface Answers {
-  /** The newest answer takes the place of an older one. */
-  put(answer: RememberedAnswer, tx?: Tx): Promise<void>
+  /** The newest answer takes the place of an older one, and of its id. */
+  put(answer: NewAnswer, tx?: Tx): Promise<void>
+  /** The one of exactly this project (or, with an empty name, of every project). */
   find(project: string, fingerprint: string): Promise<RememberedAnswer | undefined>
+  /** Newest first. */
+  list(filter?: AnswerFilter): Promise<RememberedAnswer[]>
+  /** False where there is none with this id. */
+  forget(id: string): Promise<boolean>
 }
 
 /** Which accounts may call the model. */

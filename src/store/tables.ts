@@ -2,8 +2,9 @@ import type { Generated, Selectable } from 'kysely'
 import type { Gate } from '../domain/account/limit.ts'
 import type { QuotaWindow } from '../domain/account/quota.ts'
 import type { StartSession } from '../domain/api.ts'
-import type { Escalation, RememberedAnswer } from '../domain/escalation.ts'
+import type { Escalation } from '../domain/escalation.ts'
 import type { EventBody } from '../domain/event.ts'
+import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { PlanItem } from '../domain/session.ts'
 import type { EndedAs, SessionState } from '../domain/session-status.ts'
 import type { Task } from '../domain/task.ts'
@@ -13,7 +14,8 @@ export interface Tables {
   events: EventsTable
   sessions: SessionsTable
   escalations: Omit<EscalationsTable, 'number'> & { number: Generated<number> }
-  answers: RememberedAnswer
+  escalation_sessions: EscalationSession & { number: number }
+  answers: AnswersTable
   tasks: Task
   task_edges: { task_id: string; blocker_id: string }
   gates: GatesTable
@@ -42,10 +44,23 @@ export interface EventsTable {
 
 export type EventRow = Selectable<EventsTable>
 
-export type EscalationsTable = Omit<Escalation, 'input' | 'reasons' | 'answer'> & {
+export type EscalationsTable = Omit<Escalation, 'input' | 'reasons' | 'context' | 'answer'> & {
   input: string
   reasons: string
+  context: string
   answer: string | null
+}
+
+/** One of those that wait for the same answer, and the call that gets it. */
+export interface EscalationSession {
+  session_id: string
+  call_id: string
+}
+
+export interface AnswersTable extends Omit<RememberedAnswer, 'verdict' | 'answer' | 'lasting'> {
+  verdict: 'allow' | 'deny' | null
+  answer: string | null
+  lasting: number
 }
 
 export type GatesTable = Omit<Gate, 'held'> & { held: number; updated_at: number }

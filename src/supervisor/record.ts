@@ -21,9 +21,10 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<void> 
   try {
     await parts.store.transaction(async tx => {
       if (step.withdraw !== undefined) await escalations.withdraw(run.id, step.withdraw, tx)
-      if (step.reopen !== undefined) await escalations.reopen(step.reopen, tx)
+      const reopened = step.reopen === undefined ? undefined : await escalations.reopen(step.reopen, tx, run.id)
       const { escalation } = step
-      const number = escalation && (await escalations.record(redactValues(escalation, run.secrets), tx))
+      const recorded = escalation && (await escalations.record(redactValues(escalation, run.secrets), tx))
+      const number = recorded ?? reopened
       const parked = patch.parked && number !== undefined ? { parked: { ...patch.parked, number } } : {}
       run.row = { ...run.row, ...parked }
       if (step.task) await moveTask(run, parts, step.task, tx)

@@ -69,14 +69,14 @@ for (const { name, open } of DATABASES) {
 
   test(`${name}: one answer is kept per project and request, the newest`, async t => {
     const store = await open(t)
-    const said = { tool: 'Bash', normalised: 'Bash x', fingerprint: 'f1', by: 'human', answered_at: 1 }
+    const of = { kind: 'permission', tool: 'Bash', normalised: 'Bash x', asked: 'Bash x', fingerprint: 'f1' } as const
+    const said = { ...of, answer: null, by: 'human', answered_at: 1, session_id: null, lasting: false }
     await store.answers.put({ ...said, project: '/p', verdict: 'allow' })
     await store.answers.put({ ...said, project: '/p', verdict: 'deny', by: 'ann', answered_at: 2 })
     await store.answers.put({ ...said, project: '/q', verdict: 'allow' })
-    assert.deepEqual(
-      { ...(await store.answers.find('/p', 'f1')) },
-      { ...said, project: '/p', verdict: 'deny', by: 'ann', answered_at: 2 },
-    )
+    const { id, ...found } = (await store.answers.find('/p', 'f1')) ?? { id: '' }
+    assert.match(id, /^a-[0-9a-f]{6}$/)
+    assert.deepEqual(found, { ...said, project: '/p', verdict: 'deny', by: 'ann', answered_at: 2 })
     assert.equal((await store.answers.find('/q', 'f1'))?.verdict, 'allow')
     assert.equal(await store.answers.find('/p', 'f2'), undefined)
   })
@@ -165,6 +165,11 @@ const ROW: EscalationRow = {
   reasons: [{ code: 'file.delete', risk: 'HIGH', text: 'it deletes' }],
   normalised: 'Bash rm x',
   fingerprint: 'f1',
+  dedup_key: null,
+  priority: 0,
+  context: { steps: ['did: Bash ls'] },
+  deadline: null,
+  on_deadline: 'keep_waiting',
   state: 'denied',
   count: 1,
   created_at: 5,

@@ -12,13 +12,16 @@ import type { World } from '../world.ts'
 export async function deliverAnswers(world: World): Promise<void> {
   for (const row of await world.store.sessions.list()) {
     // One that waits for a time, or that a person paused, is brought its answer when it goes on.
-    const isDue = row.state === 'ended' && row.ended_as !== 'paused' && row.resumes_at === null
+    const isDue = row.state === 'ended' && !STANDS_STILL.has(row.ended_as) && row.resumes_at === null
     const number = isDue ? row.parked?.number : undefined
     if (number === undefined) continue
     const settled = await world.store.escalations.get(number)
     if (settled?.state === 'answered') await deliver(row, settled, world)
   }
 }
+
+/** Only a person makes these go on. */
+const STANDS_STILL = new Set<SessionRow['ended_as']>(['paused', 'rate_limited'])
 
 async function deliver(row: SessionRow, settled: Escalation, world: World): Promise<void> {
   const { number, verdict, answer, answered_by, answer_reason } = settled
@@ -42,7 +45,8 @@ async function askAgain(id: string, number: number, { world, why }: { world: Wor
   await world.store.transaction(async tx => {
     const now = await world.store.sessions.get(id, tx)
     if (now?.state !== 'ended' || now.parked?.number !== number) return // it was stopped or goes on
-    await escalationsOf(world).reopen(number, tx)
+    const again = await escalationsOf(world).reopen(number, tx, id)
+    await world.store.sessions.update(id, { parked: { ...now.parked, number: again } }, tx)
     const text = `The daemon died before the answer to decision ${number} reached the agent, so it is asked again: ${why}`
     await tx.append([{ actor: 'daemon', subject: id, kind: 'session.noted', body: { text } }])
   })

@@ -1,13 +1,28 @@
 import type { Kysely } from 'kysely'
 import type { Escalation } from '../../domain/escalation.ts'
 import type { EscalationFilter, EscalationRow, Escalations, StoredAnswer } from '../store.ts'
-import type { EscalationsTable, Tables } from '../tables.ts'
+import type { Tables } from '../tables.ts'
+import { asColumns, parsedRow } from './escalation-row.ts'
+import { joinDecision, sessionsOf, withdraw } from './escalation-sessions.ts'
 
 /** Opens the table. Everything that writes is part of a transaction: a row belongs to the event that tells of it. */
 export function openEscalations(read: Kysely<Tables>): Escalations {
   return {
     insert: (row, tx) => insert(tx.db, row),
-    latest: (session, fingerprint, tx) => latest(tx.db, session, fingerprint),
+    latest: async (session, fingerprint, tx) => {
+      const same = tx.db.selectFrom('escalations').selectAll().where('session_id', '=', session)
+      return first(await same.where('fingerprint', '=', fingerprint).orderBy('number', 'desc').limit(1).execute())
+    },
+    shared: async (dedupKey, tx) => {
+      const open = tx.db.selectFrom('escalations').selectAll().where('state', '=', 'open')
+      return first(await open.where('dedup_key', '=', dedupKey).execute())
+    },
+    join: (number, session, tx) => joinDecision(tx.db, number, session),
+    leave: async (number, session, tx) => {
+      const here = tx.db.deleteFrom('escalation_sessions').where('number', '=', number)
+      await here.where('session_id', '=', session).execute()
+    },
+    sessionsOf: (numbers, tx) => sessionsOf(tx?.db ?? read, numbers),
     repeat: async (number, again, tx) => {
       await tx.db
         .updateTable('escalations')
@@ -19,22 +34,20 @@ export function openEscalations(read: Kysely<Tables>): Escalations {
     reopen: async (number, tx) => {
       await tx.db
         .updateTable('escalations')
-        .set({ state: 'open', ...UNANSWERED })
+        // Another session may have asked the same meanwhile: that is a row of its own by now.
+        .set({ state: 'open', dedup_key: null, deadline: null, ...UNANSWERED })
         .where('number', '=', number)
         .where('state', '=', 'answered')
         .execute()
     },
-    withdraw: async (session, { reason, at }, tx) => {
-      await tx.db
-        .updateTable('escalations')
-        .set({ state: 'withdrawn', answered_at: at, answer_reason: reason })
-        .where('session_id', '=', session)
-        .where('state', '=', 'open')
-        .execute()
-    },
+    withdraw: (session, why, tx) => withdraw(tx.db, session, why),
     get: async (number, tx) => {
       const select = (tx?.db ?? read).selectFrom('escalations').selectAll()
-      return whole(await select.where('number', '=', number).executeTakeFirst())
+      return first(await select.where('number', '=', number).execute())
+    },
+    due: now => due(read, now),
+    dropDeadline: async (number, tx) => {
+      await tx.db.updateTable('escalations').set({ deadline: null }).where('number', '=', number).execute()
     },
     list: filter => list(read, filter),
     count: async states => {
@@ -45,21 +58,10 @@ export function openEscalations(read: Kysely<Tables>): Escalations {
 }
 
 async function insert(db: Kysely<Tables>, row: EscalationRow): Promise<number> {
-  const { input, reasons, answer, ...plain } = row
-  const json = {
-    input: JSON.stringify(input),
-    reasons: JSON.stringify(reasons),
-    answer: answer && JSON.stringify(answer),
-  }
-  const columns = { ...plain, ...json }
-  const { number } = await db.insertInto('escalations').values(columns).returning('number').executeTakeFirstOrThrow()
+  const added = db.insertInto('escalations').values(asColumns(row)).returning('number')
+  const { number } = await added.executeTakeFirstOrThrow()
+  await joinDecision(db, number, row)
   return number
-}
-
-async function latest(db: Kysely<Tables>, session: string, fingerprint: string): Promise<Escalation | undefined> {
-  const same = db.selectFrom('escalations').selectAll().where('session_id', '=', session)
-  const row = await same.where('fingerprint', '=', fingerprint).orderBy('number', 'desc').limit(1).executeTakeFirst()
-  return whole(row)
 }
 
 /** Compare and swap: of two who answer at once one finds the row answered. */
@@ -80,31 +82,24 @@ async function answerOnce(
 
 async function list(db: Kysely<Tables>, { session, states }: EscalationFilter = {}): Promise<Escalation[]> {
   let select = db.selectFrom('escalations').selectAll()
-  if (session !== undefined) select = select.where('session_id', '=', session)
+  if (session !== undefined) {
+    select = select.where('number', 'in', query =>
+      query.selectFrom('escalation_sessions').select('number').where('session_id', '=', session),
+    )
+  }
   if (states !== undefined) select = select.where('state', 'in', states)
-  return (await select.orderBy('number').execute()).map(parsed)
+  return (await select.orderBy('priority', 'desc').orderBy('number').execute()).map(parsedRow)
 }
 
-function whole(row: EscalationsTable | undefined): Escalation | undefined {
-  return row && parsed(row)
+async function due(db: Kysely<Tables>, now: number): ReturnType<Escalations['due']> {
+  const open = db.selectFrom('escalations').where('state', '=', 'open')
+  const late = await open.selectAll().where('deadline', '<=', now).orderBy('deadline').execute()
+  const later = open.select(({ fn }) => fn.min('deadline').as('next')).where('deadline', '>', now)
+  return { rows: late.map(parsedRow), next: (await later.executeTakeFirst())?.next ?? undefined }
 }
 
-/** Damaged JSON becomes nothing: the row must stay listable. */
-function parsed(row: EscalationsTable): Escalation {
-  return {
-    ...row,
-    input: json<Escalation['input']>(row.input) ?? {},
-    reasons: json<Escalation['reasons']>(row.reasons) ?? [],
-    answer: row.answer === null ? null : (json<Escalation['answer']>(row.answer) ?? null),
-  }
-}
-
-function json<T>(text: string): T | undefined {
-  try {
-    return JSON.parse(text) as T
-  } catch {
-    return undefined
-  }
+function first(rows: Parameters<typeof parsedRow>[0][]): Escalation | undefined {
+  return rows[0] && parsedRow(rows[0])
 }
 
 const UNANSWERED = { verdict: null, answer: null, answered_by: null, answered_at: null, answer_reason: null }

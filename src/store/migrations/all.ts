@@ -5,6 +5,7 @@ import { sessionWaits } from './0004-session-waits.ts'
 import { gates } from './0005-gates.ts'
 import { quota } from './0006-quota.ts'
 import { tasks } from './0007-tasks.ts'
+import { rememberedAndShared } from './0008-remembered-and-shared.ts'
 import type { Migration } from './migration.ts'
 
 /** In order: the first is number 1. New ones go to the end. */
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   gates,
   quota,
   tasks,
+  rememberedAndShared,
 ]

@@ -78,7 +78,12 @@ function rowsOf(row: ShownEscalation, now: number): Cell[][] {
   ]
 }
 
-const TYPES: Record<ShownEscalation['kind'], string> = { permission: 'Perm.', question: 'Q&A', error: 'Error' }
+const TYPES: Record<ShownEscalation['kind'], string> = {
+  permission: 'Perm.',
+  question: 'Q&A',
+  error: 'Error',
+  review: 'Review',
+}
 
 function belowOf(row: ShownEscalation): string {
   if (row.kind === 'question') return optionsLine(row)

@@ -1,0 +1,76 @@
+import type { Clock } from '../base/clock.ts'
+import type { Escalation, EscalationState, NewEscalation } from '../domain/escalation.ts'
+import type { Store, Tx } from '../store/store.ts'
+import { fingerprintOf, isBare, keptNormalised } from './fingerprint.ts'
+import { keptInput } from './kept-input.ts'
+import { lastSteps } from './last-steps.ts'
+import { normalisedQuestions, questionsIn } from './memory/questions.ts'
+
+/** What no person has said a word to. */
+export const WAITING: readonly EscalationState[] = ['open', 'denied']
+
+export interface Desk {
+  store: Store
+  clock: Clock
+  tx: Tx
+}
+
+/**
+ * Makes the row of something that waits for a person and gives its number. The same of one session is the same row, counted;
+ * the same question of several sessions of a project is one row that all of them wait for.
+ */
+export async function recordDecision(entry: NewEscalation, { store, clock, tx }: Desk): Promise<number> {
+  const { session_id, call_id, risk, reason } = entry
+  const fingerprint = fingerprintOf(entry.tool, spellingOf(entry))
+  const dedup_key = isShared(entry) ? fingerprintOf(entry.project, fingerprint) : null
+  const own = await store.escalations.latest(session_id, fingerprint, tx)
+  const shared = dedup_key === null ? undefined : await store.escalations.shared(dedup_key, tx)
+  const before = own && countsOn(own, entry) ? own : shared
+  if (before) {
+    const state = before.state === 'answered' ? 'answered' : entry.state
+    const call = before.session_id === session_id ? call_id : before.call_id
+    await store.escalations.repeat(before.number, { call_id: call, risk, reason, state, last_at: clock.now() }, tx)
+    await store.escalations.join(before.number, { session_id, call_id }, tx)
+    return before.number
+  }
+  return store.escalations.insert({ ...(await whole(entry, { store, clock, tx })), fingerprint, dedup_key }, tx)
+}
+
+/** Questions are the same in whatever case and order; calls of which only the tool is known are told apart by their input. */
+function spellingOf({ kind, tool, normalised, input }: NewEscalation): string {
+  const questions = kind === 'question' ? questionsIn(input) : undefined
+  if (questions) return normalisedQuestions(questions)
+  return isBare(tool, normalised) ? `${normalised} ${JSON.stringify(input)}` : normalised
+}
+
+/** A yes to a call is for that call alone; a question does nothing, so one answer serves all who ask it. */
+function isShared({ kind, state, input }: NewEscalation): boolean {
+  return kind === 'question' && state === 'open' && questionsIn(input) !== undefined
+}
+
+/** A person who said no is not asked again by the same session; one who said yes is told that it was refused once more. */
+function countsOn(before: Escalation, entry: NewEscalation): boolean {
+  return WAITING.includes(before.state) || (before.verdict === 'deny' && entry.state === 'denied')
+}
+
+async function whole(entry: NewEscalation, { store, clock, tx }: Desk) {
+  const now = clock.now()
+  const { session_id, context = {}, deadline = null, on_deadline = 'keep_waiting' } = entry
+  const priority = entry.priority ?? (await store.sessions.get(session_id, tx))?.priority ?? 0
+  const steps = context.steps ?? (await lastSteps(store, session_id))
+  return {
+    ...entry,
+    ...{ priority, context: { ...context, ...(steps.length > 0 && { steps }) }, deadline, on_deadline },
+    ...{ input: keptInput(entry.input), normalised: keptNormalised(entry.normalised) },
+    ...{ count: 1, created_at: now, last_at: now },
+    ...UNANSWERED,
+  }
+}
+
+export const UNANSWERED = {
+  verdict: null,
+  answer: null,
+  answered_by: null,
+  answered_at: null,
+  answer_reason: null,
+} as const
