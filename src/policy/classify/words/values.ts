@@ -7,7 +7,6 @@ import type { Scope } from './scope.ts'
 export function bind(name: string, value: Arg | undefined, scope: Scope): undefined {
   // Words are split elsewhere from here on: nothing unquoted can be told any more.
   if (name === 'IFS') scope.tainted = true
-  if (value?.secret !== undefined) scope.secrets.add(name)
   if (value === undefined || !value.known || scope.unknown.has(name) || OWN.test(name)) scope.unknown.add(name)
   else scope.values.set(name, { value: value.value, glob: value.glob })
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { openClassifier } from '../../src/policy/classify/classify.ts'
-import { PROGRAMS } from '../../src/policy/classify/programs/all.ts'
-import { ANY_FLAGS, SHELL_BUILTINS } from '../../src/policy/classify/programs/readers/any-flags.ts'
-import type { Arg } from '../../src/policy/classify/words/arg.ts'
-import { flagTable } from '../../src/policy/classify/words/flag-table.ts'
-import { scanFlags } from '../../src/policy/classify/words/scan-flags.ts'
+import { openClassifier } from '../../../src/policy/classify/classify.ts'
+import { PROGRAMS } from '../../../src/policy/classify/programs/all.ts'
+import { ANY_FLAGS, SHELL_BUILTINS } from '../../../src/policy/classify/programs/readers/any-flags.ts'
+import type { Arg } from '../../../src/policy/classify/words/arg.ts'
+import { flagTable } from '../../../src/policy/classify/words/flag-table.ts'
+import { scanFlags } from '../../../src/policy/classify/words/scan-flags.ts'
 
 using classifier = openClassifier({ realPath: path => path })
 const assess = async (command: string) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readSedScript } from '../../src/policy/classify/programs/files/sed-script.ts'
+import { readSedScript } from '../../../src/policy/classify/programs/files/sed-script.ts'
 
 const effects = (script: string) => {
   const { writes, reads, runs, readable } = readSedScript(script)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openClassifier } from '../../src/policy/classify/classify.ts'
+import { openClassifier } from '../../../src/policy/classify/classify.ts'
 
 using classifier = openClassifier({ realPath: path => path })
 const assess = async (command: string) =>
