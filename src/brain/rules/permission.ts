@@ -114,7 +114,7 @@ const EVERYDAY = new Set<string>([
 ])
 
 /** The rule brain on permissions: sure about everyday work inside the project, and about nothing else. */
-export function judgePermission(assessment: Assessment): Opinion {
+export function judgePermission(assessment: Pick<Assessment, 'risk' | 'reasons'>): Opinion {
   if (assessment.risk === 'HIGH') return unsure(assessment.reasons[0])
   const open = assessment.reasons.find(reason => reason.risk !== 'LOW' && !EVERYDAY.has(reason.code))
   if (open) return unsure(open)

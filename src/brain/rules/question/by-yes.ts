@@ -1,0 +1,41 @@
+import type { QuestionItem } from '../../../domain/session.ts'
+import { graveWords } from '../grave/grave.ts'
+import { affirmative } from './affirmative.ts'
+import type { Thought } from './thought.ts'
+import { GOES_ON, STANDARD } from './yes-phrases.ts'
+
+/**
+ * Yes to going on, and yes to the standard steps of the work. Never to anything destructive, paid, publishing or
+ * irreversible, never to one of two things, and never where the words cannot be read for certain.
+ */
+export function byYes(item: QuestionItem): Thought | undefined {
+  const text = item.question.trim()
+  if (text.length > LONGEST || !READABLE.test(text) || !isYesOrNo(text)) return undefined
+  const answer = affirmative(item)
+  if (answer === undefined) return undefined
+  const chosen = item.options.filter(({ label }) => [answer].flat().includes(label))
+  const said = [item.header, text, ...chosen.flatMap(({ label, description }) => [label, description])].join('\n')
+  if (graveWords(said) !== undefined || !codeIsPlain(said)) return undefined
+  if (GOES_ON.test(text)) return { answer, confidence: 0.85, reasoning: 'it asks whether to go on' }
+  if (STANDARD.test(text)) return { answer, confidence: 0.75, reasoning: 'it asks for a standard step of the work' }
+  return undefined
+}
+
+const LONGEST = 600
+/** Latin letters without accents, signs and pictures: what is written otherwise may mean what no list here knows. */
+const READABLE = /^(?:[\x20-\x7e\n\t]|[‘’“”–—…•→✓✅]|\p{Extended_Pictographic}|\ufe0f)*$/u
+
+/** One question, and not a choice: "proceed or wait?", "A or B?", "which …?". */
+function isYesOrNo(text: string): boolean {
+  if ((text.match(/\?/g) ?? []).length > 1) return false
+  const asked = text.split(/(?<=[.!:])\s+|\n/).at(-1) ?? text
+  return !/\b(or(?! not\b| so\b)|which|versus|vs|either|how|what|where|who|why)\b/i.test(asked)
+}
+
+/** What stands in backticks is a name, a path, or a command that only looks or tests. */
+function codeIsPlain(text: string): boolean {
+  return [...text.matchAll(/`+([^`]*)`+/g)].every(([, code = '']) => PLAIN_CODE.test(code.trim()))
+}
+
+const PLAIN_CODE =
+  /^(?:[\w@./#:()<>[\]-]*|(?:npm|pnpm|yarn|bun) (?:run )?(?:test|lint|build|typecheck|check|format|install|ci)|npx tsc(?: --noEmit)?|tsc(?: -p \.)?|pytest(?: -q)?|cargo (?:test|check|clippy|fmt|build)|go (?:test|vet|build)(?: \.\/\.\.\.)?|make (?:test|lint|check)|git (?:status|diff|log|add|commit))$/
