@@ -5,6 +5,7 @@ import type { Admission } from './admission.ts'
 import { endAgent } from './end-agent.ts'
 import { saveCheckpoint } from './loop/checkpoints.ts'
 import { paused, stopped } from './loop/endings.ts'
+import { shutOut } from './loop/enter.ts'
 import type { Ending, Parts, Run } from './run.ts'
 import { runTask } from './run-task.ts'
 import { settlePatiently } from './settling/settle-patiently.ts'
@@ -93,9 +94,10 @@ export class LiveSessions {
     const forget = log.hide(ready.secrets)
     run.log.info({ agent: ready.driver.agent, project: run.row.project }, 'session started')
     try {
-      using place = await admit(run, { admission, max: ready.maxConcurrent, ready, parts })
       if (ready.keepEnvironment) keep(run, kept)
-      const ending = place ? await runTask(run, parts) : leftTheLine(run)
+      const shut = await shutOut(run, parts)
+      using place = shut ? undefined : await admit(run, { admission, max: ready.maxConcurrent, ready, parts })
+      const ending = shut ?? (place ? await runTask(run, parts) : leftTheLine(run))
       const { checkpoint: reason, parked } = ending
       if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, parts, { reason, parked })
       await settlePatiently(run, parts, { ending, signal: closing })

@@ -60,6 +60,8 @@ export interface Run {
   compaction: 'running' | 'done' | undefined
   checkpointedAt: number
   checkpointEveryMs: number
+  /** How long each try after a failure that may pass waits. */
+  retryMs: readonly number[]
   session: Session | undefined
   /** Resolves when the agent is open, or will never be. */
   readonly opened: PromiseWithResolvers<void>

@@ -166,7 +166,7 @@ export class Supervisor {
   async #wake(row: SessionRow): Promise<void> {
     if (this.#floor.live.get(row.id)) return
     try {
-      if (await putOff(row, this.#floor)) return
+      if (await putOff(row, this.envOf(row.id), this.#floor)) return
       await this.resume(row, { reason: 'its time has come', actor: 'daemon' })
     } catch (error) {
       if (error instanceof AppError && error.code === 'daemon_stopping') return

@@ -46,6 +46,7 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     compaction: undefined,
     checkpointedAt: 0,
     checkpointEveryMs: 600_000,
+    retryMs: [5_000, 30_000, 120_000],
     session: undefined,
     opened: Promise.withResolvers(),
     placed: Promise.withResolvers(),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { FailureKind, type SessionEvent } from '../../src/domain/session.ts'
-import { type Action, type Context, decide, RETRY_MS } from '../../src/supervisor/loop/decide.ts'
+import { type Action, type Context, decide } from '../../src/supervisor/loop/decide.ts'
 import { type Analysis, think } from '../../src/supervisor/loop/think.ts'
 
 type TurnEnded = Extract<SessionEvent, { kind: 'turn_ended' }>
@@ -17,10 +17,13 @@ const turn = (outcome: TurnEnded['outcome'], more: Partial<TurnEnded> = {}): Tur
   ...more,
 })
 
+const RETRY_MS = [5_000, 30_000, 120_000]
+
 const QUIET: Context = {
   stopping: undefined,
   pausing: undefined,
   retries: 0,
+  retryMs: RETRY_MS,
   compaction: undefined,
   hasNext: false,
   critical: false,
@@ -59,6 +62,9 @@ const TABLE: [string, SessionEvent, Partial<Context>, Action['do']][] = [
   ['too long a conversation', failing('prompt_too_long'), {}, 'compact'],
   ['too long even when shortened', failing('prompt_too_long'), { compaction: 'done' }, 'fail'],
   ['a crash', { kind: 'ended', reason: 'crashed' }, {}, 'retry'],
+  ['a limit on the way to a pause', failing('limit'), { pausing: 'person' }, 'pause'],
+  ['a failure on the way to a pause', failing('network'), { pausing: 'person' }, 'pause'],
+  ['a close before the agent was up, to pause', { kind: 'ended', reason: 'closed' }, { pausing: 'person' }, 'pause'],
   ['a close because the account was shut', { kind: 'ended', reason: 'closed' }, { pausing: 'gate' }, 'wait_for_gate'],
 ]
 
@@ -79,6 +85,7 @@ test('only a completed turn completes a task: no other end is ever a success', (
         stopping: fc.constantFrom(undefined, 'enough'),
         pausing: fc.constantFrom(undefined, 'person' as const, 'gate' as const),
         retries: fc.nat(5),
+        retryMs: fc.constant(RETRY_MS),
         compaction: fc.constantFrom(undefined, 'running' as const, 'done' as const),
         hasNext: fc.boolean(),
         critical: fc.boolean(),

@@ -1,9 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
-import { AnswerEscalation, type AnsweredEscalation, type Escalation, EscalationState } from '../../domain/escalation.ts'
+import {
+  AnswerEscalation,
+  type AnsweredEscalation,
+  type Escalation,
+  type EscalationAnswer,
+  EscalationState,
+} from '../../domain/escalation.ts'
 import { lateAnswer } from '../../human/late-answer.ts'
 import { readAnswer } from '../../human/read-answer.ts'
+import type { SessionRow } from '../../store/tables.ts'
 import { checked } from '../http/errors.ts'
 import type { World } from '../world.ts'
 import { escalationsOf } from './escalations-of.ts'
@@ -44,15 +51,38 @@ async function answered(number: number, answer: AnswerEscalation, world: World):
   const row = await world.store.sessions.get(found.session_id)
   const parked = row?.parked?.number === number ? row.parked : undefined
   const questions = parked && 'questions' in parked ? parked.questions : undefined
+  if (found.kind === 'error' && answer.verdict === undefined) {
+    const problem = 'it is an error: say --approve to try again, or --deny to leave the session as it is'
+    throw new AppError('answer_unfit', { number, problem })
+  }
   const said = readAnswer(answer, found.kind === 'question' ? (questions ?? []) : undefined)
   if ('problem' in said) throw new AppError('answer_unfit', { number, problem: said.problem })
   const noted = found.state === 'denied' ? await escalations.answer(number, said) : undefined
   if (noted) return noted
-  // An error has no call that waits for a word: it is only noted that somebody has seen it.
-  if (found.kind === 'error') return world.store.transaction(tx => escalations.settle(number, said, tx))
+  if (row && found.kind === 'error') return answeredError(number, { said, row, env: answer.env }, world)
   const going = row && (await world.supervisor.resumeParked(row, { said, env: answer.env ?? world.agentEnv }))
   if (!going) throw new AppError('escalation_unknown', { number })
   return going
+}
+
+interface ErrorAnswer {
+  said: EscalationAnswer
+  row: SessionRow
+  env: AnswerEscalation['env']
+}
+
+/** A yes to an error that was tried often enough tries once more; a no leaves the session as it is. */
+async function answeredError(number: number, { said, row, env }: ErrorAnswer, world: World) {
+  const escalations = escalationsOf(world)
+  const answered = await world.store.transaction(tx => escalations.settle(number, said, tx))
+  if (said.verdict !== 'allow') return answered
+  try {
+    await world.supervisor.resume(row, { env, reason: 'a person said to try again', actor: 'human' })
+  } catch (error) {
+    await world.store.transaction(tx => escalations.reopen(number, tx))
+    throw error
+  }
+  return answered
 }
 
 /** The fingerprint is the store's own business. */

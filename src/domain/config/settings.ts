@@ -105,6 +105,13 @@ export const SETTINGS = {
     project: 'trusted',
     inForce: true,
   }),
+  'sessions.retry_seconds': count(0, {
+    standard: 5,
+    about:
+      'Seconds before the first of three tries after a failure that may pass; the second waits 6 times, the third 24 times as long',
+    project: 'trusted',
+    inForce: true,
+  }),
   'sessions.checkpoint_minutes': count(1, {
     standard: 10,
     about: 'Minutes of work after which a checkpoint is written',

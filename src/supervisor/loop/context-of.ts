@@ -4,8 +4,8 @@ import type { Analysis } from './think.ts'
 
 /** What is known of the session beside the event. The queue and the quota are looked at where a task ended. */
 export async function contextOf(analysis: Analysis, { run, parts }: Desk): Promise<Context> {
-  const { stopping, pausing, compaction, row } = run
-  const known = { stopping, pausing, compaction, retries: row.retries, hasNext: false, critical: false }
+  const { stopping, pausing, compaction, retryMs, row } = run
+  const known = { stopping, pausing, compaction, retries: row.retries, retryMs, hasNext: false, critical: false }
   if (analysis.type !== 'task_complete' || compaction === 'running') return known
   const queue = await parts.tasks.queue(run.id)
   const hasNext = queue.some(task => task.id !== row.task_id && canRun(task, row.task_id))

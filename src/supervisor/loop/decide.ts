@@ -11,6 +11,8 @@ export interface Context {
   pausing: 'person' | 'gate' | undefined
   /** Failures in a row that may pass by themselves. */
   retries: number
+  /** How long each try waits, and thereby how many there are. */
+  retryMs: readonly number[]
   /** Whether the conversation is being shortened, or was, because it had become too long for the model. */
   compaction: 'running' | 'done' | undefined
   /** Whether its queue holds a task that could run now. */
@@ -42,9 +44,6 @@ export type Action =
   | { do: 'fail'; failure: Failure }
   /** `text` where the task was completed first. */
   | { do: 'stop'; reason: string; text?: string }
-
-/** Waits between tries of what may pass by itself, and thereby how often it is tried. */
-export const RETRY_MS = [5_000, 30_000, 120_000] as const
 
 /** Picks the action for what happened. Pure. */
 export function decide(analysis: Analysis, context: Context): Action {
@@ -95,13 +94,19 @@ function cutShort(analysis: CutShort, context: Context): Action {
   }
 }
 
-function afterFailure(failure: Failure, mayPass: boolean, { retries, compaction, pausing }: Context): Action {
+function afterFailure(failure: Failure, mayPass: boolean, { retries, retryMs, compaction, pausing }: Context): Action {
   // Interrupted because the account was shut while the agent was trying again: the limit is the cause, not this.
   if (pausing === 'gate' && mayPass) return { do: 'wait_for_gate' }
   // So is an agent that was closed before it had begun, and one that failed on its way to the pause.
   if (pausing === 'person' && mayPass) return { do: 'pause', why: 'person' }
   if (failure.kind === 'prompt_too_long' && compaction === undefined) return { do: 'compact' }
-  if (!mayPass) return { do: 'fail', failure }
-  const afterMs = RETRY_MS[retries]
+  if (!mayPass) return { do: 'fail', failure: compaction === 'running' ? stillTooLong(failure) : failure }
+  const afterMs = retryMs[retries]
   return afterMs === undefined ? { do: 'escalate', failure } : { do: 'retry', failure, afterMs, attempt: retries + 1 }
+}
+
+/** What shortening failed with says nothing to who reads it; that it was too long does. */
+function stillTooLong({ message }: Failure): Failure {
+  const why = `The conversation is too long for the model and could not be shortened (${message}).`
+  return { kind: 'prompt_too_long', message: why }
 }

@@ -2,6 +2,12 @@ import type { Ending, Parts, Run } from '../run.ts'
 import { paused, stopped } from './endings.ts'
 import { waitAtGate } from './gate-wait.ts'
 
+/** A session whose account is shut waits for that, without a process and without a place in the line. It took no task. */
+export async function shutOut(run: Run, parts: Parts): Promise<Ending | undefined> {
+  const admission = await parts.accounts.admits(run)
+  return admission.open ? undefined : { ...(await waitAtGate(admission, { run, parts })), task: undefined }
+}
+
 /**
  * Before the agent is opened: nothing starts on an account that is shut, and the session takes the task it will work on. An
  * ending comes back where it may not begin.
@@ -9,9 +15,8 @@ import { waitAtGate } from './gate-wait.ts'
 export async function enter(run: Run, parts: Parts): Promise<Ending | undefined> {
   if (run.stopping !== undefined) return { ...stopped(run.stopping), task: undefined }
   if (run.pausing === 'person') return { ...paused('person', run), task: undefined }
-  const admission = await parts.accounts.admits(run)
-  // No task was taken, so none is put down.
-  if (!admission.open) return { ...(await waitAtGate(admission, { run, parts })), task: undefined }
+  const shut = await shutOut(run, parts)
+  if (shut) return shut
   if (run.pausing === 'gate') run.pausing = undefined // the gate has opened again meanwhile
   const { store, tasks } = parts
   const task = await store.transaction(async tx => {

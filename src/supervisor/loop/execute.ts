@@ -2,7 +2,7 @@ import { unreachable } from '../../base/errors.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Desk, Ending } from '../run.ts'
 import { betweenTurns } from './between-turns.ts'
-import { type Action, RETRY_MS } from './decide.ts'
+import type { Action } from './decide.ts'
 import { completed, escalated, failed, parked, paused, retried, stopped } from './endings.ts'
 import { waitAtGate, waitForQuota } from './gate-wait.ts'
 import { nextTask } from './next-task.ts'
@@ -30,7 +30,7 @@ export async function execute(action: Action, session: Session | undefined, desk
       return retried(action.failure, {
         at: parts.clock.now() + action.afterMs,
         attempt: action.attempt,
-        of: RETRY_MS.length,
+        of: run.retryMs.length,
       })
     case 'escalate':
       return escalated(action.failure, run)

@@ -1,5 +1,6 @@
 import { AppError } from '../../base/errors.ts'
 import type { Escalation, EscalationAnswer } from '../../domain/escalation.ts'
+import { openEscalations } from '../../human/escalations.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareAgain, refuseWhenClosed } from '../floor.ts'
 import { restore } from './restore.ts'
@@ -55,17 +56,16 @@ interface TakeUp {
 }
 
 /** Of two who take it up, or of one and a stop, one wins. */
-async function takeUp(
-  row: SessionRow,
-  { patch, resume, notes }: TakeUp,
-  { parts: { store } }: Floor,
-): Promise<undefined> {
+async function takeUp(row: SessionRow, { patch, resume, notes }: TakeUp, { parts }: Floor): Promise<undefined> {
+  const { store } = parts
   await store.transaction(async tx => {
     const now = await store.sessions.get(row.id, tx)
     if (!now || now.state !== row.state || now.ended_at !== row.ended_at || now.owner !== row.owner) {
       throw new AppError('session_running', { id: row.id })
     }
     await store.sessions.update(row.id, patch, tx)
+    // Whoever makes it go on has answered what it could not go on from.
+    await openEscalations(parts).withdraw(row.id, 'the session goes on', tx)
     const { actor, reason } = resume
     await tx.append([
       { actor, subject: row.id, kind: 'session.resumed', body: { reason } },

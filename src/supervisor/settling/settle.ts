@@ -46,9 +46,9 @@ const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
  */
 function keepUndelivered(run: Run, ending: Ending): Ending {
   // It goes on later: the answer stands in the decision's row and is brought to the agent then.
-  if (run.answer && (ending.resumesAt !== undefined || ending.as === 'paused'))
+  if (run.answer && (ending.as === 'rate_limited' || ending.as === 'paused' || ending.resumesAt !== undefined))
     return { ...ending, parked: run.row.parked }
-  if (ending.as !== 'error' && ending.as !== 'rate_limited') return ending
+  if (ending.as !== 'error') return ending
   const parked = run.answer ? run.row.parked : ending.failure === 'auth' ? run.taken : undefined
   if (!parked) return ending
   return {

@@ -52,6 +52,7 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
     compaction: undefined,
     checkpointedAt: start.now,
     checkpointEveryMs: ready.checkpointEveryMs,
+    retryMs: ready.retryMs,
     session: undefined,
     opened: Promise.withResolvers(),
     placed: Promise.withResolvers(),

@@ -40,6 +40,7 @@ export interface Preparation {
   consent: Consent
   quota: Run['quota']
   checkpointEveryMs: number
+  retryMs: Run['retryMs']
   /** Whether what its agent is started with may be kept in a file until it is over. */
   keepEnvironment: boolean
   /** What the person should know: settings of the project that are left out until it is trusted. */
@@ -49,6 +50,9 @@ export interface Preparation {
   /** What the row keeps of where its settings came from, so that a parked session goes on under the same. */
   settings: Pick<StartSession, 'config' | 'settings'>
 }
+
+/** Of the first wait: a vendor that is down for a moment, for a minute, for longer. */
+const RETRY_FACTORS = [1, 6, 24]
 
 /** Reads the settings for this project and cuts the caller's environment down to what the agent may see. */
 export async function prepare(request: StartSession, parts: PrepareParts): Promise<Preparation> {
@@ -110,6 +114,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       onCritical: config.quota.on_critical,
     },
     checkpointEveryMs: config.sessions.checkpoint_minutes * 60_000,
+    retryMs: RETRY_FACTORS.map(factor => config.sessions.retry_seconds * 1000 * factor),
     keepEnvironment: config.sessions.keep_environment,
     notes: [
       ...untrustedNote(loaded),

@@ -1,19 +1,34 @@
+import { nextAllowed } from '../../agents/limits/consent.ts'
 import type { SessionRow } from '../../store/tables.ts'
-import type { Floor } from '../floor.ts'
+import { type Floor, prepareAgain } from '../floor.ts'
 import { stagger } from './stagger.ts'
 
 /** A hold is let go by a person, who pokes us; this is for the one whose word was lost. */
 const LOOK_AGAIN_MS = 10 * 60_000
 
 /**
- * Its time has come, but its account is shut: by a longer limit that was met since, or by a person. Then it gets another
- * time, and nothing is started. True where it must wait on.
+ * Its time has come, but its account is shut, by a longer limit that was met since or by a person, or it is not an hour that
+ * the person agreed to: the daemon was not there in time, or the settings have changed. Then it gets another time, or none,
+ * and nothing is started. True where it must wait on.
  */
-export async function putOff(row: SessionRow, { parts }: Floor): Promise<boolean> {
-  const { accounts, clock, store } = parts
+export async function putOff(row: SessionRow, env: Record<string, string>, floor: Floor): Promise<boolean> {
+  const { accounts, clock, store } = floor.parts
   const admission = await accounts.admits({ row })
-  if (admission.open) return false
-  const resumes_at = admission.why === 'held' ? clock.now() + LOOK_AGAIN_MS : await stagger(store, admission.gate, row)
+  const now = clock.now()
+  const opensAt = admission.open ? now : await stagger(store, admission.gate, row)
+  const at = !admission.open && admission.why === 'held' ? now + LOOK_AGAIN_MS : opensAt
+  // A try after a failure is nothing that anybody has to agree to.
+  const resumes_at = row.ended_as === 'rate_limited' ? await agreed(row, env, { floor, at }) : at
+  if (resumes_at === now) return false
   await store.sessions.update(row.id, { resumes_at })
   return true
+}
+
+async function agreed(
+  row: SessionRow,
+  env: Record<string, string>,
+  { floor, at }: { floor: Floor; at: number },
+): Promise<number | null> {
+  const { consent } = await prepareAgain(row, env, floor)
+  return nextAllowed(at, consent)
 }

@@ -59,21 +59,26 @@ export class Waker {
   }
 
   async #look(): Promise<void> {
-    const { store, clock, log, wake } = this.#parts
-    const held = new Set((await store.gates.list()).filter(gate => gate.held).map(({ account }) => account))
-    const isHeld = ({ account, held_at }: SessionRow) =>
-      held_at !== null || held.has(EVERY_ACCOUNT) || (account !== null && held.has(account))
-    const waiting = (await store.sessions.waiting()).filter(row => !isHeld(row))
+    const { clock, log, wake } = this.#parts
     const now = clock.now()
-    for (const row of waiting) {
+    for (const row of await this.#waiting()) {
       if (this.#closed) return
       if ((row.resumes_at ?? now) > now) continue
       log.info({ session: row.id, waited_ms: now - (row.ended_at ?? now) }, 'its time has come')
       await wake(row)
     }
-    const next = waiting.map(row => row.resumes_at ?? now).filter(at => at > now)
+    // Read once more: one that could not go on has another time now.
+    const next = (await this.#waiting()).map(row => row.resumes_at ?? now).filter(at => at > now)
     clearTimeout(this.#timer)
     if (next.length > 0) this.#arm(Math.min(...next) - now)
+  }
+
+  async #waiting(): Promise<SessionRow[]> {
+    const { store } = this.#parts
+    const held = new Set((await store.gates.list()).filter(gate => gate.held).map(({ account }) => account))
+    const isHeld = ({ account, held_at }: SessionRow) =>
+      held_at !== null || held.has(EVERY_ACCOUNT) || (account !== null && held.has(account))
+    return (await store.sessions.waiting()).filter(row => !isHeld(row))
   }
 
   #arm(waitMs: number): void {

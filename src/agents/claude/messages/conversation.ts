@@ -31,6 +31,7 @@ export class Conversation {
   #pausing = false
   #interrupting = false
   #apiError: string | undefined
+  #compacted = false
   #refused: Failure | undefined
   #held: TurnEnded | undefined
   #failedStart: Failure | undefined
@@ -121,6 +122,7 @@ export class Conversation {
       if (message.state === 'running') this.#turnOwed = true
       return message.state === 'idle' ? this.#flush() : []
     }
+    if (message.subtype === 'status' && message.compact_result === 'success') this.#compacted = true
     if (message.subtype !== 'init') return this.#trouble(this.#translator.system(message))
     const events: SessionEvent[] = this.#flush()
     this.#turnOwed = true
@@ -153,6 +155,7 @@ export class Conversation {
       error: this.#apiError,
       refused: this.#refused,
       limits: this.#limits,
+      compacted: this.#compacted,
     })
     const events = [...(this.#held && !belongTogether(this.#held, ended) ? this.#flush() : [])]
     this.#held = this.#held?.outcome === 'parked' ? this.#held : ended
@@ -175,6 +178,7 @@ export class Conversation {
     this.#interrupting = false
     this.#apiError = undefined
     this.#refused = undefined
+    this.#compacted = false
     this.#limits.forget()
     this.parked = ended.outcome === 'parked'
     return [{ ...ended, turns: this.#translator.endTurn() }]

@@ -14,6 +14,8 @@ export interface TurnContext {
   /** The login was refused and the agent was stopped from trying it again. */
   refused: Failure | undefined
   limits: LimitRecords
+  /** The conversation was shortened in this turn. */
+  compacted: boolean
 }
 
 /**
@@ -40,7 +42,10 @@ function isAborted({ terminal_reason }: Result): boolean {
   return terminal_reason === 'aborted_streaming' || terminal_reason === 'aborted_tools'
 }
 
-function outcomeOf({ is_error, terminal_reason }: Result, { pausing, interrupting }: TurnContext): TurnOutcome {
+function outcomeOf(result: Result, { pausing, interrupting, compacted }: TurnContext): TurnOutcome {
+  const { is_error, terminal_reason } = result
+  // `/compact` is a command of the agent's own and no turn of the model: its result names no reason.
+  if (compacted && !is_error && terminal_reason == null && result.num_turns === 0) return 'completed'
   switch (terminal_reason) {
     case 'completed':
       return is_error ? 'failed' : 'completed'

@@ -24,7 +24,8 @@ export function answeredLines({ escalation, remembered, wasOpen }: Answered, wid
 }
 
 function goesOn({ kind, verdict, session_id, risk }: ShownEscalation): string[] {
-  if (kind === 'error') return ['Noted.']
+  if (kind === 'error' && verdict === 'deny') return [`The session stays as it is; go on with: pcc resume ${session_id}`]
+  if (kind === 'error') return [`The session tries again; watch it with: pcc attach ${session_id}`]
   const watch = `The session goes on; watch it with: pcc attach ${session_id}`
   if (kind === 'question' || verdict === 'deny') return [watch]
   return [watch, `It was for this one call: ${risk} requests are asked about every time.`]
