@@ -97,6 +97,11 @@ export function address(given: Given<string>): Setting<string> {
   return { accepts: isAddress, kind: 'text', expects: 'an address such as http://localhost:11434', ...given }
 }
 
+/** An http or https address that may be left unset. */
+export function optionalAddress(given: Given<string | undefined>): Setting<string | undefined> {
+  return { accepts: isAddress, kind: 'text', expects: 'an address such as http://localhost:1234/v1', ...given }
+}
+
 /** A path; `~/` is the home directory, a relative one starts where the file that says it lies. */
 export function path<T extends string | undefined>(given: Given<T>): Setting<T> {
   return { accepts: isText, kind: 'path', expects: 'a path', ...given }

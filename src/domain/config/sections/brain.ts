@@ -1,0 +1,106 @@
+import { BRAIN_KINDS, MODEL_KINDS } from '../../brain-kind.ts'
+import { address, count, flag, oneOf, optionalAddress, type Setting, share, someOf, text, word } from '../setting.ts'
+
+/**
+ * What forms opinions. Addresses that a key is sent to are never a project's to say: it could name its own and be given the
+ * person's key.
+ */
+export const BRAIN_SETTINGS = {
+  'brain.type': oneOf(BRAIN_KINDS, {
+    standard: 'none',
+    about: 'What forms opinions beside the rules: nothing, or a language model',
+    project: 'tighten',
+    tighten: (held, proposed) => (proposed === 'none' ? 'none' : held),
+    inForce: true,
+  }),
+  'brain.fallbacks': someOf(MODEL_KINDS, {
+    standard: [],
+    about: 'Language models that are asked after it, in this order, when it is not confident',
+    project: 'tighten',
+    tighten: (held, proposed) => held.filter(each => proposed.includes(each)),
+    inForce: true,
+  }),
+  'brain.timeout_seconds': count(1, {
+    standard: 30,
+    about: 'Seconds after which an opinion of a model that has not come is none',
+    project: 'tighten',
+    tighten: (held, proposed) => Math.min(held, proposed),
+    inForce: true,
+  }),
+  'brain.confidence_threshold': share({
+    standard: 0.7,
+    about: 'Least confidence for an answer without a person',
+    project: 'tighten',
+    tighten: (held, proposed) => Math.max(held, proposed),
+    inForce: true,
+  }),
+  'brain.auto_answer': flag({
+    standard: true,
+    about: 'Answer questions without a person',
+    project: 'tighten',
+    tighten: (held, proposed) => held && proposed,
+    inForce: false,
+  }),
+  'brain.gemini.api_key': text({
+    standard: undefined,
+    about: 'API key, or "env:NAME" to take it from the environment',
+    project: 'trusted',
+    inForce: true,
+    secret: true,
+  }),
+  'brain.gemini.model': word({
+    standard: 'gemini-2.0-flash',
+    about: 'Model name',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'brain.gemini.base_url': address({
+    standard: 'https://generativelanguage.googleapis.com/v1beta',
+    about: 'Address of the Gemini API',
+    project: 'never',
+    inForce: true,
+  }),
+  'brain.ollama.host': address({
+    standard: 'http://localhost:11434',
+    about: 'Address of the Ollama server',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'brain.ollama.model': text({
+    standard: undefined,
+    about: 'Model name, such as deepseek-coder:33b',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'brain.claude.model': word({
+    standard: 'haiku',
+    about: 'Model name or alias of Claude Code; it runs under the login of the session',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'brain.openai_compatible.base_url': optionalAddress({
+    standard: undefined,
+    about: 'Address of an endpoint that speaks as OpenAI does, such as http://localhost:1234/v1',
+    project: 'never',
+    inForce: true,
+  }),
+  'brain.openai_compatible.api_key': text({
+    standard: undefined,
+    about: 'Its API key where it wants one, or "env:NAME" to take it from the environment',
+    project: 'trusted',
+    inForce: true,
+    secret: true,
+  }),
+  'brain.openai_compatible.model': text({
+    standard: undefined,
+    about: 'Model name',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'brain.openai_compatible.json_schema': flag({
+    standard: true,
+    about: 'Ask it for JSON of a given schema; false where it only knows "some JSON"',
+    project: 'trusted',
+    inForce: true,
+  }),
+} as const satisfies Record<string, Setting>
