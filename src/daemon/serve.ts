@@ -91,6 +91,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   using signals = catchSignals(world)
 
   await sweepLeftovers(world)
+  await supervisor.forgetOver()
   await clearSocketPath(places.socket)
   const app = buildServer(world)
   await app.listen({ path: places.socket })

@@ -12,7 +12,7 @@ import { settlePatiently } from './settling/settle-patiently.ts'
 import { admit } from './start/admit.ts'
 import { newRun, type Start } from './start/new-run.ts'
 import type { Preparation } from './start/prepare.ts'
-import type { KeptEnvironments } from './waits/kept-environments.ts'
+import { isOver, type KeptEnvironments } from './waits/kept-environments.ts'
 
 export interface Live {
   run: Run
@@ -94,14 +94,14 @@ export class LiveSessions {
     const forget = log.hide(ready.secrets)
     run.log.info({ agent: ready.driver.agent, project: run.row.project }, 'session started')
     try {
-      if (ready.keepEnvironment) keep(run, kept)
+      keep(run, kept, { onDisk: ready.keepEnvironment })
       const shut = await shutOut(run, parts)
       using place = shut ? undefined : await admit(run, { admission, max: ready.maxConcurrent, ready, parts })
       const ending = shut ?? (place ? await runTask(run, parts) : leftTheLine(run))
       const { checkpoint: reason, parked } = ending
       if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, parts, { reason, parked })
       await settlePatiently(run, parts, { ending, signal: closing })
-      if (OVER.has(ending.as)) kept.forget(run.id)
+      if (isOver(ending.as)) kept.forget(run.id)
     } catch (error) {
       // The store failed for long; the row stays as it was and shows as interrupted, because nobody runs it.
       run.log.error({ error }, 'session could not be settled')
@@ -113,12 +113,9 @@ export class LiveSessions {
   }
 }
 
-/** A person who takes such a session up again brings an environment along. */
-const OVER = new Set<Ending['as']>(['completed', 'stopped', 'error'])
-
-function keep(run: Run, kept: KeptEnvironments): void {
+function keep(run: Run, kept: KeptEnvironments, where: { onDisk: boolean }): void {
   try {
-    kept.keep(run.id, run.open.env)
+    kept.keep(run.id, run.open.env, where)
   } catch (error) {
     run.log.warn({ error }, 'its environment could not be kept; it will not go on by itself after a restart')
   }

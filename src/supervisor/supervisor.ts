@@ -135,9 +135,14 @@ export class Supervisor {
     this.#waker.poke()
   }
 
-  /** What was kept for sessions that are over by now. */
+  /** What was kept for a session that is over by now. */
   forget(id: string): void {
     this.#floor.kept.forget(id)
+  }
+
+  /** The same for all that an earlier life of the daemon left; what it did not end can still go on. */
+  async forgetOver(): Promise<void> {
+    this.#floor.kept.forgetOver(await this.#options.store.sessions.list())
   }
 
   /** No new sessions; every live one is stopped. Resolves when all are settled. */

@@ -3,7 +3,7 @@ import type { SettingKey } from '../../../src/domain/config/settings.ts'
 /** For each setting in force, the test file that flips it and sees behaviour change. */
 export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'sessions.max_concurrent': 'test/daemon/start/waiting-line.test.ts',
-  'sessions.auto_resume': 'test/agents/limits/consent.test.ts',
+  'sessions.auto_resume': 'test/daemon/limits/settings.test.ts',
   'sessions.resume_hours': 'test/agents/limits/consent.test.ts',
   'sessions.retry_seconds': 'test/daemon/limits/trouble.test.ts',
   'sessions.checkpoint_minutes': 'test/daemon/limits/settings.test.ts',
