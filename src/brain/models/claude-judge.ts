@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Options, SDKResultMessage } from '@anthropic-ai/claude-agent-sdk'
+import * as z from 'zod'
+import { type GuardedChild, openGuard } from '../../base/process/guardian.ts'
+import type { Isolation } from '../../base/process/isolation.ts'
+import { sessionMarker } from '../../base/process/marker.ts'
+import { redactText } from '../../base/redact.ts'
+import { type Ask, type Model, ModelFailure, type Reply } from './model.ts'
+
+export interface ClaudeJudge {
+  model: string
+  /** The whole environment, an allow-list made by the caller. */
+  env: Record<string, string>
+  /** The claude program, where it is not the one that came with us. */
+  executable?: string | undefined
+  isolation: Isolation
+}
+
+/**
+ * Claude Code as a judge that can do nothing but reply: no tools, no settings of anybody, hence no hooks and no servers, and a
+ * folder of its own, so that what it judges cannot make it act or ask in turn.
+ */
+export function claudeJudge({ model, env, executable, isolation }: ClaudeJudge): Model {
+  const guard = openGuard()
+  return async ask => {
+    const cwd = await mkdtemp(join(tmpdir(), 'pcc-judge-'))
+    let child: GuardedChild | undefined
+    const options: Options = {
+      ...HARMLESS,
+      cwd,
+      env: { ...env, ...OURS },
+      model,
+      systemPrompt: ask.instructions,
+      outputFormat: { type: 'json_schema', schema: jsonSchema(ask.shape) },
+      spawnClaudeCodeProcess: ({ command, args, cwd, env, signal }) => {
+        child = guard.spawn({ command, args, cwd, env, marker: sessionMarker(`judge-${randomUUID()}`) }, isolation)
+        child.stderr.resume()
+        child.stdin.on('error', () => undefined) // it died: that no result came is what counts
+        child.on('error', () => undefined)
+        signal.addEventListener('abort', () => void child?.end(), { once: true })
+        return child
+      },
+      ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
+    }
+    try {
+      return await replyOf(ask, options)
+    } finally {
+      await child?.end()
+      await rm(cwd, { recursive: true, force: true, maxRetries: 3 })
+    }
+  }
+}
+
+const HARMLESS = {
+  tools: [],
+  settingSources: [],
+  strictMcpConfig: true,
+  permissionMode: 'dontAsk',
+  permissionPrompts: 'none',
+  persistSession: false,
+  // One reply; a second try is the brain's, which also knows which labels there are.
+  maxTurns: 1,
+} satisfies Options
+
+const OURS = {
+  /** A judge that waits out a limit is of no use: the next brain or a person answers sooner. */
+  CLAUDE_CODE_MAX_RETRIES: '1',
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  /** `@path` in what is judged would be read into the prompt. */
+  CLAUDE_CODE_DISABLE_FILE_MENTIONS: '1',
+  CLAUDE_CODE_STARTUP_FAILURE_RESULTS: '1',
+  DISABLE_AUTOUPDATER: '1',
+}
+
+async function replyOf({ prompt, signal }: Ask, options: Options): Promise<Reply> {
+  const { query } = await import('@anthropic-ai/claude-agent-sdk')
+  const abortController = new AbortController()
+  const abort = () => abortController.abort()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    signal.throwIfAborted()
+    for await (const message of query({ prompt: asText(prompt), options: { ...options, abortController } }))
+      if (message.type === 'result') return readResult(message)
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    throw new ModelFailure(redactText(error instanceof Error ? error.message : String(error)), { cause: error })
+  } finally {
+    signal.removeEventListener('abort', abort)
+    abort()
+  }
+  throw new ModelFailure('Claude Code ended without a result')
+}
+
+/** `success` is no success here (an API error says it too), and `structured_output` may be absent: FACTS of the vendor. */
+function readResult(result: SDKResultMessage): Reply {
+  if (result.stop_reason === 'refusal') return { refused: 'it declined to judge this' }
+  if (result.subtype === 'success' && !result.is_error) {
+    return { text: result.structured_output === undefined ? result.result : JSON.stringify(result.structured_output) }
+  }
+  // It replied, in another shape than asked: its one turn is over.
+  if (result.subtype === 'error_max_turns') return { text: '' }
+  const said = result.subtype === 'success' ? result.result : result.errors.join('; ')
+  throw new ModelFailure(redactText(said).slice(0, 300) || `Claude Code gave up: ${result.subtype}`)
+}
+
+/** A prompt that begins with a slash would be a command. */
+function asText(prompt: string): string {
+  return prompt.startsWith('/') ? `\n${prompt}` : prompt
+}
+
+function jsonSchema(shape: z.ZodType): Record<string, unknown> {
+  return z.toJSONSchema(shape) as Record<string, unknown>
+}
