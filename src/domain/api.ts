@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Answerer } from './answerer.ts'
 import { PlanItem, QuestionItem, Risk, StoredReason } from './session.ts'
+import { Suggestion } from './suggestion.ts'
 import { TaskView } from './task.ts'
 
 /** What a session shows. Derived from its row, never stored (domain/session-status.ts). */
@@ -27,6 +28,10 @@ export const StartSession = z.strictObject({
   disallowed_tools: z.array(z.string().min(1)).optional(),
   /** Higher comes first where several sessions wait. */
   priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
+  /** `--brain`, `--brain-model`, `--confidence`: in place of the settings of `[brain]`. */
+  brain: z.string().min(1).optional(),
+  brain_model: z.string().min(1).optional(),
+  confidence: z.number().min(0).max(1).optional(),
   /** `--[no-]auto-resume`: in place of `sessions.auto_resume`. */
   auto_resume: z.boolean().optional(),
   /** `--[no-]auto-approve`: in place of `permissions.auto_approve_low_risk`. */
@@ -61,6 +66,7 @@ export const OpenAsk = z.discriminatedUnion('kind', [
     kind: z.literal('question'),
     ask_id: z.string(),
     questions: z.array(QuestionItem),
+    suggestion: Suggestion.optional(),
     number: z.number().optional(),
   }),
 ])

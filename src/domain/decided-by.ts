@@ -1,7 +1,7 @@
-/** Who decides without a person: the policy, a rule, the brain, an earlier answer. Whoever else is named is somebody. */
-const AUTOMATIC: ReadonlySet<string> = new Set(['policy', 'rule', 'brain', 'precedent', 'memory'])
+/** Who decides without a person: the policy, a rule, a brain (`brain:rules`), an earlier answer, a deadline. Whoever else is named is somebody. */
+const AUTOMATIC: ReadonlySet<string> = new Set(['policy', 'rule', 'brain', 'precedent', 'memory', 'deadline'])
 
 /** Whether a decision came about without a person. */
 export function isAutomatic(by: string): boolean {
-  return AUTOMATIC.has(by)
+  return AUTOMATIC.has(by.split(':', 1)[0] ?? by)
 }

@@ -11,6 +11,8 @@ const TaskMoved = z.object({
   reason: z.string().optional(),
 })
 
+import { Suggestion } from './suggestion.ts'
+
 /** Every kind of stored event and its body. Logs, the terminal and later the dashboard are drawn from these and nothing else. */
 export const EVENT_BODIES = {
   'session.created': z.object({
@@ -103,6 +105,7 @@ export const EVENT_BODIES = {
     ask_id: z.string(),
     call_id: z.string(),
     questions: z.array(QuestionItem),
+    suggestion: Suggestion.optional(),
     agent_id: z.string().optional(),
   }),
   'question.answered': z.object({
@@ -110,6 +113,9 @@ export const EVENT_BODIES = {
     answers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
     declined: z.string().optional(),
     by: z.string(),
+    /** Of an answer without a person: how sure, and why. */
+    confidence: z.number().optional(),
+    reasoning: z.string().optional(),
     agent_id: z.string().optional(),
   }),
   /** Nobody could answer: the call waits, no process runs. */
@@ -117,6 +123,7 @@ export const EVENT_BODIES = {
     ask_id: z.string(),
     call_id: z.string(),
     questions: z.array(QuestionItem),
+    suggestion: Suggestion.optional(),
     reason: z.string(),
     number: z.number().optional(),
   }),

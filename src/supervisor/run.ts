@@ -5,10 +5,13 @@ import type { Log } from '../base/log.ts'
 import type { Gate, Limit } from '../domain/account/limit.ts'
 import type { QuotaLevel, Thresholds } from '../domain/account/quota.ts'
 import type { Assessment } from '../domain/assessment.ts'
+import type { Brain } from '../domain/brain.ts'
 import type { CheckpointReason } from '../domain/checkpoint.ts'
 import type { NewEscalation } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
+import type { Requirements } from '../domain/requirements.ts'
 import type { Driver, FailureKind, OpenSession, Request, Session, SessionEvent, Verdict } from '../domain/session.ts'
+import type { MemorySettings } from '../human/memory/settings.ts'
 import type { Terminals } from '../human/terminals.ts'
 import type { Question } from '../policy/classify/classify.ts'
 import type { LoadedRules, LoadRules } from '../policy/rules/load.ts'
@@ -46,6 +49,12 @@ export interface Run {
   before: Pick<SessionRow, 'input_tokens' | 'output_tokens' | 'cost_usd' | 'turns'>
   /** Values that must not be stored. */
   readonly secrets: readonly string[]
+  /** Who forms opinions for it, and how far they are followed. */
+  mind: Mind
+  /** What the person wrote down about the project. */
+  requirements: Requirements | undefined
+  /** How often a question at the end of a turn was answered, for the task at work. */
+  proseAnswers: number
   /** What a person agreed to: whether, and in which hours, it goes on by itself. */
   consent: Consent
   /** From when on the account's allowance counts as nearly used up, and what is done then. */
@@ -73,6 +82,16 @@ export interface Run {
   pausing: 'person' | 'gate' | undefined
   /** True from the end of the turn on: nothing can be added any more. */
   over: boolean
+}
+
+/** Who forms opinions, and how far they are followed. */
+export interface Mind {
+  brain: Brain
+  /** Least confidence for an answer without a person. */
+  threshold: number
+  autoAnswer: boolean
+  /** How far earlier answers are trusted. */
+  memory: MemorySettings
 }
 
 /** What waits for a person when the turn has ended, and the row by which they hear of it. */

@@ -1,3 +1,5 @@
+import { STANDARD_MEMORY } from '../../src/human/memory/settings.ts'
+import { rulesBrain } from '../../src/brain/rules/brain.ts'
 import { silentLog } from '../../src/base/log.ts'
 import type { Driver } from '../../src/domain/session.ts'
 import type { SessionRow } from '../../src/store/tables.ts'
@@ -38,6 +40,9 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     taken: undefined,
     before: { input_tokens: 0, output_tokens: 0, cost_usd: 0, turns: 0 },
     secrets: [],
+    mind: { brain: rulesBrain, threshold: 0.7, autoAnswer: true, memory: STANDARD_MEMORY },
+    requirements: undefined,
+    proseAnswers: 0,
     consent: { autoResume: true },
     quota: { thresholds: { notice: 50, warning: 85, critical: 90 }, onCritical: 'finish' },
     warned: new Map(),

@@ -1,9 +1,9 @@
-import { judgePermission } from '../../brain/rules/permission.ts'
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Request } from '../../domain/session.ts'
 import { precedents } from '../../human/precedents.ts'
 import { rulesFromAllowedTools } from '../../policy/verdict/allowed-tools.ts'
 import { type Decision, decide } from '../../policy/verdict/decide.ts'
+import { opinionOn } from '../brain/opinion-on.ts'
 import type { Parts, Run } from '../run.ts'
 
 export interface Judgement {
@@ -32,7 +32,7 @@ export async function judge(
         autoApproveLow: policy.autoApproveLow,
         threshold: policy.threshold,
         precedent: asked => precedents(parts.store).find(project, tool, asked),
-        opinion: judgePermission,
+        opinion: (asked, until) => opinionOn(request, asked, until, { run, parts }),
         attached: parts.terminals.isAttached(run.id),
         unattendedHigh: policy.unattendedHigh,
       },

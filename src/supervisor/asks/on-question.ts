@@ -1,17 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import { shortId } from '../../base/ids.ts'
+import { isAutomatic } from '../../domain/decided-by.ts'
 import type { Answer, Park, Question } from '../../domain/session.ts'
+import type { Suggestion } from '../../domain/suggestion.ts'
 import type { Reply } from '../../human/terminals.ts'
+import { type ByMachine, byMachine } from '../brain/by-machine.ts'
 import { byAgent, eventOf } from '../events/agent-event.ts'
 import { record } from '../record.ts'
-import type { Parts, Run } from '../run.ts'
+import type { Desk, Run } from '../run.ts'
 import { askingPatch } from './asking-patch.ts'
 import type { GivenAnswer } from './given-answer.ts'
 import { questionRow } from './question-row.ts'
 
-interface Desk {
-  run: Run
-  parts: Parts
+/** A question on its way to a person. */
+interface Asked {
+  askId: string
+  suggestion: Suggestion | undefined
 }
 
 const NOBODY_TO_ASK = 'nobody is attached to answer; the question waits'
@@ -28,27 +32,40 @@ export async function onQuestion(question: Question, signal: AbortSignal, desk: 
     run.taken = run.row.parked && 'questions' in run.row.parked ? run.row.parked : undefined
     return deliver(question, given.answer, desk)
   }
+  const machine = await byMachine(question.questions, signal, desk)
+  if (machine.answer) return deliver(question, machine.answer, { ...desk, machine })
+  const { suggestion } = machine
   const askId = shortId('q')
   if (question.agentId !== undefined && !parts.terminals.isAttached(run.id)) {
     return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
   }
-  if (!parts.terminals.isAttached(run.id)) return park(question, askId, run)
-  const reply = parts.terminals.ask(run.id, { kind: 'question', ask_id: askId, questions: question.questions }, signal)
-  const asked = { ask_id: askId, call_id: question.callId, questions: question.questions, ...byAgent(question) }
+  if (!parts.terminals.isAttached(run.id)) return park(question, { askId, suggestion }, run)
+  const reply = parts.terminals.ask(
+    run.id,
+    { kind: 'question', ask_id: askId, questions: question.questions, suggestion },
+    signal,
+  )
+  const asked = {
+    ask_id: askId,
+    call_id: question.callId,
+    questions: question.questions,
+    ...byAgent(question),
+    suggestion,
+  }
   await record(run, parts, {
     events: [eventOf(run, 'question.asked', asked)],
     patch: askingPatch(run, parts),
   })
-  return answered(question, await reply, { ...desk, askId })
+  return answered(question, await reply, { ...desk, askId, suggestion })
 }
 
-function answered(question: Question, reply: Reply, desk: Desk & { askId: string }): Promise<Answer> | Park {
+function answered(question: Question, reply: Reply, desk: Desk & Asked): Promise<Answer> | Park {
   if ('answered' in reply) {
     const { answers, reason, by } = reply.answered
     const declined = { declined: reason ?? 'the person at the terminal does not want to answer; decide yourself', by }
     return deliver(question, answers ? { answers, by } : declined, desk)
   }
-  if (reply.unanswered === 'nobody' && question.agentId === undefined) return park(question, desk.askId, desk.run)
+  if (reply.unanswered === 'nobody' && question.agentId === undefined) return park(question, desk, desk.run)
   if (reply.unanswered === 'nobody') return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
   return deliver(question, { declined: 'the session was stopped before anybody answered', by: 'nobody' }, desk)
 }
@@ -59,17 +76,25 @@ function isFor(given: Extract<GivenAnswer, { answer: Answer }>, question: Questi
 }
 
 /** Stores the answer on its way to the agent. */
-async function deliver(question: Question, answer: Answer, { run, parts }: Desk): Promise<Answer> {
+async function deliver(
+  question: Question,
+  answer: Answer,
+  { run, parts, machine }: Desk & { machine?: ByMachine },
+): Promise<Answer> {
   const body = {
     call_id: question.callId,
     answers: 'answers' in answer ? answer.answers : {},
     ...('declined' in answer ? { declined: answer.declined } : {}),
     by: answer.by,
+    ...(machine && { confidence: machine.confidence, reasoning: machine.reasoning }),
     ...byAgent(question),
   }
-  const counted = 'answers' in answer ? { questions_human: run.row.questions_human + 1 } : {}
+  const auto = isAutomatic(answer.by)
+  const { questions_auto, questions_human } = run.row
+  const more = auto ? { questions_auto: questions_auto + 1 } : { questions_human: questions_human + 1 }
+  const counted = 'answers' in answer ? more : {}
   await record(run, parts, {
-    events: [eventOf(run, 'question.answered', body, answer.by === 'nobody' ? 'daemon' : 'human')],
+    events: [eventOf(run, 'question.answered', body, auto || answer.by === 'nobody' ? 'daemon' : 'human')],
     patch: { ...counted, parked: null, ...askingPatch(run, parts) },
   })
   run.log.info({ by: answer.by, declined: 'declined' in answer }, 'question answered')
@@ -77,12 +102,12 @@ async function deliver(question: Question, answer: Answer, { run, parts }: Desk)
 }
 
 /** Remembered until the turn ends, which it does at once; `settle` writes it into the row. */
-function park(question: Question, askId: string, run: Run): Park {
+function park(question: Question, { askId, suggestion }: Asked, run: Run): Park {
   const { callId, questions } = question
   run.parking.set(callId, {
-    parked: { ask_id: askId, call_id: callId, questions, reason: NOBODY_TO_ASK },
+    parked: { ask_id: askId, call_id: callId, questions, reason: NOBODY_TO_ASK, suggestion },
     reason: NOBODY_TO_ASK,
-    escalation: questionRow(question, NOBODY_TO_ASK, run),
+    escalation: { ...questionRow(question, NOBODY_TO_ASK, run), ...(suggestion && { context: { suggestion } }) },
   })
   run.log.info({ parts: question.questions.length }, 'question parked')
   return { park: true, reason: NOBODY_TO_ASK }

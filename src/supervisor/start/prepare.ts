@@ -13,7 +13,8 @@ import { skillVerdict } from '../../policy/trust/skill-verdict.ts'
 import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.ts'
 import { idleRules } from '../../policy/verdict/allowed-tools.ts'
 import type { SessionPolicy } from '../asks/session-policy.ts'
-import type { Policy, Run } from '../run.ts'
+import { mindFor } from '../brain/mind.ts'
+import type { Mind, Policy, Run } from '../run.ts'
 import { accountOf } from './account.ts'
 
 export interface PrepareParts {
@@ -36,6 +37,7 @@ export interface Preparation {
   again(): Promise<Preparation>
   /** How many sessions may run at once. */
   maxConcurrent: number
+  mind: Mind
   /** Whether, and in which hours, a session goes on by itself after a limit. */
   consent: Consent
   quota: Run['quota']
@@ -92,9 +94,10 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       rules: async () => (await loadRules()).rules,
       allowedTools: request.allowed_tools ?? [],
       autoApproveLow: request.auto_approve ?? config.permissions.auto_approve_low_risk,
-      threshold: config.brain.confidence_threshold,
+      threshold: request.confidence ?? config.brain.confidence_threshold,
       unattendedHigh: config.permissions.unattended_high,
     },
+    mind: mindFor(request, config, []),
     guard: call => skillVerdict(call, { places, project, settingSources: sources }),
     again: () => prepare(request, parts),
     account: accountOf(driver.agent, env),

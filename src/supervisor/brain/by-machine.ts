@@ -1,0 +1,53 @@
+import type { AnswerValue, Opinion } from '../../domain/brain.ts'
+import type { Answer, QuestionItem } from '../../domain/session.ts'
+import type { Suggestion } from '../../domain/suggestion.ts'
+import { remembered } from '../../human/memory/remembered.ts'
+import type { Desk } from '../run.ts'
+import { brainContext } from './context.ts'
+
+/** What the machine makes of a question: an answer, or a suggestion for the person who decides, or neither. */
+export interface ByMachine {
+  answer?: Answer | undefined
+  suggestion?: Suggestion | undefined
+  /** Why, for the log. */
+  reasoning: string
+  confidence: number
+}
+
+/**
+ * Answers a question without a person where that is right: what a person answered to the same question before, else what a
+ * brain is confident of. Never throws: whatever fails is no answer, and then a person is asked.
+ */
+export async function byMachine(questions: QuestionItem[], signal: AbortSignal, desk: Desk): Promise<ByMachine> {
+  try {
+    return await formed(questions, signal, desk)
+  } catch (error) {
+    desk.run.log.warn({ error }, 'no opinion could be formed')
+    return { reasoning: 'no opinion could be formed', confidence: 0 }
+  }
+}
+
+async function formed(questions: QuestionItem[], signal: AbortSignal, { run, parts }: Desk): Promise<ByMachine> {
+  const { brain, threshold, autoAnswer, memory: settings } = run.mind
+  const memory = remembered(parts.store, { ...settings, clock: parts.clock })
+  const asked = { project: run.row.project, questions }
+  const earlier = await memory.find(asked)
+  if (autoAnswer && earlier && earlier.confidence >= threshold) return answered(questions, earlier, 'memory')
+  const context = { ...(await brainContext(run, parts)), similar: await memory.similar(asked) }
+  const opinion = await brain.answerQuestion(questions, context, signal)
+  if (autoAnswer && opinion.value && opinion.confidence >= threshold) {
+    return answered(questions, opinion, `brain:${opinion.by}`)
+  }
+  const best = earlier ?? opinion
+  return { suggestion: suggestionOf(best), reasoning: best.reasoning, confidence: best.confidence }
+}
+
+function answered(questions: QuestionItem[], opinion: Opinion<AnswerValue>, by: string): ByMachine {
+  const value = opinion.value ?? []
+  const answers = Object.fromEntries(questions.map(({ question }, index) => [question, value[index] ?? '']))
+  return { answer: { answers, by }, reasoning: opinion.reasoning, confidence: opinion.confidence }
+}
+
+function suggestionOf({ value, confidence, by, reasoning }: Opinion<AnswerValue>): Suggestion | undefined {
+  return value && { answer: value, confidence, by, reasoning }
+}

@@ -1,0 +1,18 @@
+import { chain } from '../../brain/chain.ts'
+import { rulesBrain } from '../../brain/rules/brain.ts'
+import type { StartSession } from '../../domain/api.ts'
+import type { Brain } from '../../domain/brain.ts'
+import type { Config } from '../../domain/config/config.ts'
+import { memorySettings } from '../../human/memory/settings.ts'
+import type { Mind } from '../run.ts'
+
+/** Who forms opinions for a session, cheap ones first, and how far they are followed: its flags count before settings. */
+export function mindFor(request: StartSession, config: Config, models: Brain[]): Mind {
+  const threshold = request.confidence ?? config.brain.confidence_threshold
+  return {
+    brain: chain([rulesBrain, ...models], { threshold }),
+    threshold,
+    autoAnswer: config.brain.auto_answer,
+    memory: memorySettings(config.memory),
+  }
+}
