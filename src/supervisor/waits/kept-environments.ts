@@ -17,7 +17,8 @@ export class KeptEnvironments {
   readonly #inMemory = new Map<string, Record<string, string>>()
 
   constructor(runDir: string) {
-    this.#dir = join(runDir, 'env')
+    // By this name the policy knows it wherever PCC_HOME points to.
+    this.#dir = join(runDir, 'secrets')
   }
 
   keep(session: string, env: Record<string, string>, { onDisk }: { onDisk: boolean }): void {

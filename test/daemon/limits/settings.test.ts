@@ -34,7 +34,7 @@ test('sessions.auto_resume says whether a session goes on by itself after a limi
 test('sessions.keep_environment keeps what the agent was started with in a private file until the session is over', async t => {
   const reset = Date.now() + 8_000
   const world = await agentSessions(t, limitedUntil(reset), { auth: 'oauth' })
-  const dir = join(world.daemon.places.run, 'env')
+  const dir = join(world.daemon.places.run, 'secrets')
   const kept = (id: string) => join(dir, `${id}.json`)
   const a = await world.start('Please do part one')
   const b = await world.start('Please do part two', { settings: { PCC_SESSIONS_KEEP_ENVIRONMENT: 'false' } })
@@ -64,7 +64,7 @@ test('after a restart only what was kept goes on by itself; the rest waits for a
   const a = await world.start('Please do part one')
   const b = await world.start('Please do part two', { settings: { PCC_SESSIONS_KEEP_ENVIRONMENT: 'false' } })
   for (const { id } of [a, b]) await viewWhen(world.daemon, id, ({ status }) => status === 'rate_limited')
-  const stray = join(world.daemon.places.run, 'env', 's-000000.json')
+  const stray = join(world.daemon.places.run, 'secrets', 's-000000.json')
   writeFileSync(stray, '{}')
   world.daemon.child.kill('SIGKILL')
   await world.daemon.ended
