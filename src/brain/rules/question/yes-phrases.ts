@@ -1,5 +1,5 @@
 /** Ways to ask for leave: what follows is what somebody would do. Each line holds alternatives of a regular expression. */
-const LEAVE = lines(String.raw`
+const LEAVE = lines(`
 (?:shall|should|may|can|could|do) (?:i|we)(?: now| just| then)?
 (?:do you )?(?:want|wish) (?:me|us) to|would you like (?:me|us) to|would you like to|do you want to
 (?:is it |are you |am i |are we |all |it's |if it's |if you're )?(?:ok|okay|fine|good|happy|ready|clear|alright|safe)(?: with you| by you| for me| for you)? (?:to|if i|for me to|with me)
