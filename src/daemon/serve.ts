@@ -13,6 +13,7 @@ import { Supervisor } from '../supervisor/supervisor.ts'
 import { drain } from './drain.ts'
 import { driverShelf } from './driver-shelf.ts'
 import { buildServer } from './http/server.ts'
+import { keepDeadlines } from './human/deadlines.ts'
 import { policyShelf } from './policy-shelf.ts'
 import { pruneCheckpoints } from './prune-checkpoints.ts'
 import { catchSignals } from './signals.ts'
@@ -102,6 +103,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   log.info({ version, socket: places.socket, boot: bootId }, 'daemon started')
   const delivered = deliverAnswers(world).catch(error => log.error({ error }, 'answers could not be delivered'))
   supervisor.wakeWaiting()
+  const deadlines = keepDeadlines(world)
   ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
 
   {
@@ -109,7 +111,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     await aborted(stopping.signal)
   }
   await drain(world, { app, settle: () => settled.abort() })
-  await delivered
+  await Promise.all([delivered, deadlines])
   rmSync(places.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()

@@ -36,7 +36,6 @@ interface RememberedWords {
 /** GET /answers: what `pcc answers list` shows. */
 export type RememberedView = Omit<RememberedAnswer, 'fingerprint' | 'normalised' | 'project'> & {
   scope: 'project' | 'everywhere'
+  /** Where it counts; null: in every project. */
   project: string | null
-  /** When it stops counting; null: never. */
-  expires_at: number | null
 }

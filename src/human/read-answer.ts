@@ -2,17 +2,18 @@ import type { AnswerEscalation, Escalation, EscalationAnswer } from '../domain/e
 import type { QuestionItem } from '../domain/session.ts'
 import { LONGEST_ANSWER_BYTES, TOO_LONG } from './terminals.ts'
 
-type Said = Pick<AnswerEscalation, 'verdict' | 'answer' | 'reason' | 'by'>
+type Said = Pick<AnswerEscalation, 'verdict' | 'answer' | 'reason' | 'by' | 'always'>
 
 /**
  * What a person typed, as an answer to what is asked: a verdict to a permission, words or option numbers to a question.
  * What does not fit comes back as a problem in words. Without `questions` the row is a permission.
  */
 export function readAnswer(
-  { verdict, answer, reason, by }: Said,
+  { verdict, answer, reason, by, always }: Said,
   questions: readonly QuestionItem[] | undefined,
 ): EscalationAnswer | { problem: string } {
   if (verdict !== undefined && answer !== undefined) return { problem: 'it is either a verdict or an answer' }
+  if (always && (!questions || answer === undefined)) return { problem: NO_ALWAYS }
   if (!questions) {
     if (verdict === undefined) return { problem: 'it is a permission: say --approve or --deny' }
     return { verdict, reason, by }
@@ -28,8 +29,10 @@ export function readAnswer(
     if ('problem' in read) return read
     chosen.push(read.chosen)
   }
-  return { answer: chosen, reason, by }
+  return { answer: chosen, reason, by, always }
 }
+
+const NO_ALWAYS = 'only the answer to a question is remembered like this; for a permission write a rule: pcc rules add'
 
 function problemOf(words: string[], questions: readonly QuestionItem[]): string | undefined {
   if (words.every(word => word.trim() === '')) return 'the answer is empty'

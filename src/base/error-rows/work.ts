@@ -70,8 +70,8 @@ export const WORK_ERRORS = {
   account_differs: {
     exit: 2,
     http: 409,
-    says: 'Session {id} was started with another login or another address of the API than this shell has. The question is still open.',
-    next: 'Answer from a shell with the same variables (ANTHROPIC_*, CLAUDE_CODE_*, CLAUDE_CONFIG_DIR), or go on with this login: pcc stop {id}, then pcc start {project} --resume {vendor_id} --task "…"',
+    says: 'Session {id} was started with another login or another address of the API than this shell has. Nothing was changed.',
+    next: 'Do it from a shell with the same variables (ANTHROPIC_*, CLAUDE_CODE_*, CLAUDE_CONFIG_DIR), or go on with this login: pcc stop {id}, then pcc start {project} --resume {vendor_id} --task "…"',
   },
   conversation_live: {
     exit: 2,
@@ -144,6 +144,12 @@ export const WORK_ERRORS = {
     http: 400,
     says: 'Decision {number} was not answered: {problem}',
     next: 'See what is asked with: pcc pending',
+  },
+  answer_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'No answer with the id "{id}" is remembered.',
+    next: 'See them with: pcc answers list',
   },
   agent_answers: {
     exit: 3,

@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { AppError } from '../../base/errors.ts'
+import { rememberedRoutes } from '../human/remembered-routes.ts'
 import { answerRoutes } from '../routes/answers.ts'
 import { checkpointRoutes } from '../routes/checkpoints.ts'
 import { daemonRoutes } from '../routes/daemon.ts'
@@ -36,6 +37,7 @@ export function buildServer(world: World): FastifyInstance {
   sessionRoutes(app, world)
   steerRoutes(app, world)
   answerRoutes(app, world)
+  rememberedRoutes(app, world)
   checkpointRoutes(app, world)
   escalationRoutes(app, world)
   eventRoutes(app, world)

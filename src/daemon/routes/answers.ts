@@ -6,6 +6,7 @@ import { misfit } from '../../human/terminals.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { checked } from '../http/errors.ts'
 import { askOf } from '../http/view-of.ts'
+import { answerOpen } from '../human/answer-open.ts'
 import type { World } from '../world.ts'
 import { sessionOf } from './sessions.ts'
 
@@ -31,7 +32,9 @@ async function answerParked(row: SessionRow, answer: AnswerAsk, world: World): P
   if (!answer.env) {
     throw new AppError('bad_request', { route: ROUTE, problem: 'env: needed, because the agent is started again' })
   }
-  await world.supervisor.resumeParked(row, { said: saidTo(parked, answer), env: answer.env })
+  const said = saidTo(parked, answer)
+  if (parked.number === undefined) await world.supervisor.resumeParked(row, { said, env: answer.env })
+  else await answerOpen(parked.number, { said, env: answer.env, first: row.id }, world)
 }
 
 /** The answers in the order of the questions: by their words they could not be found again where a secret was taken out. */

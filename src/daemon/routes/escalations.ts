@@ -7,11 +7,13 @@ import {
   type Escalation,
   type EscalationAnswer,
   EscalationState,
+  type EscalationView,
 } from '../../domain/escalation.ts'
 import { lateAnswer } from '../../human/late-answer.ts'
 import { readAnswer } from '../../human/read-answer.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { checked } from '../http/errors.ts'
+import { answerOpen } from '../human/answer-open.ts'
 import type { World } from '../world.ts'
 import { escalationsOf } from './escalations-of.ts'
 
@@ -25,10 +27,13 @@ export function escalationRoutes(app: FastifyInstance, world: World): void {
     const query = checked(ListQuery, request.query, 'GET /escalations')
     const session = query.session === undefined ? undefined : (await world.store.sessions.resolve(query.session)).id
     const states = query.state === undefined ? undefined : statesOf(query.state)
-    return { escalations: (await escalations.list({ session, states })).map(shown) }
+    return { escalations: await shown(await escalations.list({ session, states }), world) }
   })
 
-  app.get('/escalations/:number', async request => shown(await escalations.get(numberOf(request.params))))
+  app.get('/escalations/:number', async request => {
+    const [view] = await shown([await escalations.get(numberOf(request.params))], world)
+    return view
+  })
 
   app.post('/escalations/:number/answer', async request => {
     const number = numberOf(request.params)
@@ -39,7 +44,8 @@ export function escalationRoutes(app: FastifyInstance, world: World): void {
     }
     const { escalation, remembered } = await answered(number, answer, world)
     world.log.info({ number, verdict: answer.verdict, by: answer.by, remembered }, 'decision answered')
-    return { escalation: shown(escalation), remembered }
+    const [view] = await shown([escalation], world)
+    return { escalation: view, remembered }
   })
 }
 
@@ -60,9 +66,9 @@ async function answered(number: number, answer: AnswerEscalation, world: World):
   const noted = found.state === 'denied' ? await escalations.answer(number, said) : undefined
   if (noted) return noted
   if (row && found.kind === 'error') return answeredError(number, { said, row, env: answer.env }, world)
-  const going = row && (await world.supervisor.resumeParked(row, { said, env: answer.env ?? world.agentEnv }))
-  if (!going) throw new AppError('escalation_unknown', { number })
-  return going
+  // A review has no call that waits for a word: it is noted what was said.
+  if (found.kind === 'review') return world.store.transaction(tx => escalations.settle(number, said, tx))
+  return answerOpen(number, { said, env: answer.env }, world)
 }
 
 interface ErrorAnswer {
@@ -85,9 +91,12 @@ async function answeredError(number: number, { said, row, env }: ErrorAnswer, wo
   return answered
 }
 
-/** The fingerprint is the store's own business. */
-function shown({ fingerprint: _, ...escalation }: Escalation): Omit<Escalation, 'fingerprint'> {
-  return escalation
+async function shown(escalations: Escalation[], { store }: World): Promise<EscalationView[]> {
+  const waiting = await store.escalations.sessionsOf(escalations.map(({ number }) => number))
+  const sessions = Map.groupBy(waiting, ({ number }) => number)
+  return escalations.map(({ fingerprint: _, dedup_key: __, ...row }) => {
+    return { ...row, sessions: (sessions.get(row.number) ?? []).map(({ session_id }) => session_id) }
+  })
 }
 
 function statesOf(text: string): EscalationState[] {

@@ -1,6 +1,7 @@
 import { STANDARD_AGENT_ENV } from './agent-env.ts'
+import { BRAIN_SETTINGS } from './sections/brain.ts'
+import { HUMAN_SETTINGS } from './sections/human.ts'
 import {
-  address,
   count,
   flag,
   hours,
@@ -9,7 +10,6 @@ import {
   path,
   percent,
   type Setting,
-  share,
   someOf,
   text,
   texts,
@@ -18,7 +18,6 @@ import {
 
 const both = (held: boolean, proposed: boolean) => held && proposed
 const lower = (held: number, proposed: number) => Math.min(held, proposed)
-const higher = (held: number, proposed: number) => Math.max(held, proposed)
 const shared = (held: string[], proposed: string[]) => held.filter(each => proposed.includes(each))
 const joined = (held: string[], proposed: string[]) => [...new Set([...held, ...proposed])]
 const onlyTo =
@@ -39,52 +38,7 @@ const environmentName = /^([A-Za-z_]\w*\*?|\*)( if [A-Za-z_]\w*)?$/
 
 /** Every setting there is, by its full key: the one table that files, environment, flags and `pcc config` go by. */
 export const SETTINGS = {
-  'brain.type': oneOf(['none', 'gemini', 'ollama'], {
-    standard: 'none',
-    about: 'What forms opinions: rules only, Gemini, or a local model',
-    project: 'tighten',
-    tighten: onlyTo('none'),
-    inForce: false,
-  }),
-  'brain.confidence_threshold': share({
-    standard: 0.7,
-    about: 'Least confidence for an answer without a person',
-    project: 'tighten',
-    tighten: higher,
-    inForce: true,
-  }),
-  'brain.auto_answer': flag({
-    standard: true,
-    about: 'Answer questions without a person',
-    project: 'tighten',
-    tighten: both,
-    inForce: false,
-  }),
-  'brain.gemini.api_key': text({
-    standard: undefined,
-    about: 'API key, or "env:NAME" to take it from the environment',
-    project: 'trusted',
-    inForce: false,
-    secret: true,
-  }),
-  'brain.gemini.model': word({
-    standard: 'gemini-2.0-flash',
-    about: 'Model name',
-    project: 'trusted',
-    inForce: false,
-  }),
-  'brain.ollama.host': address({
-    standard: 'http://localhost:11434',
-    about: 'Address of the Ollama server',
-    project: 'trusted',
-    inForce: false,
-  }),
-  'brain.ollama.model': text({
-    standard: undefined,
-    about: 'Model name, such as deepseek-coder:33b',
-    project: 'trusted',
-    inForce: false,
-  }),
+  ...BRAIN_SETTINGS,
   'sessions.max_concurrent': count(1, {
     standard: 5,
     about: 'Most sessions at once; the rest wait as `idle` in the order they came',
@@ -220,6 +174,7 @@ export const SETTINGS = {
   'notifications.on_complete': notify('When a task is complete'),
   'notifications.on_rate_limit': notify('When a limit is hit'),
   'notifications.on_error': notify('When something fails'),
+  ...HUMAN_SETTINGS,
   'knowledge.embedding_provider': oneOf(['local', 'gemini', 'hybrid'], {
     standard: 'local',
     about: 'Who computes embeddings',

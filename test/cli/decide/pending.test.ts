@@ -58,7 +58,18 @@ test('a session that waits for an answer at a terminal is named with the way to 
 
 test('on a narrow terminal every question that had to be cut stands in full below', () => {
   const row = { ...REFUSED, number: 4, normalised: 'Bash git push origin some-branch-of-mine', count: 1 }
-  const none = { verdict: null, answer: null, answered_by: null, answered_at: null, answer_reason: null }
+  const none = {
+    priority: 0,
+    context: {},
+    deadline: null,
+    on_deadline: 'keep_waiting' as const,
+    sessions: [],
+    verdict: null,
+    answer: null,
+    answered_by: null,
+    answered_at: null,
+    answer_reason: null,
+  }
   const whole = { created_at: 0, last_at: 0, ...none }
   const lines = (width: number) =>
     pendingLines([{ ...row, ...whole }], { asking: [], now: 60_000, terminal: plain(width) })

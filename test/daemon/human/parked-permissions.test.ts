@@ -27,8 +27,8 @@ interface Waiting {
 }
 
 /** A session whose dangerous call waits for a person as decision 1. */
-async function waiting(t: TestContext, task = 'Please make the file'): Promise<Waiting> {
-  const world = await agentSessions(t, SCENARIO, WAIT)
+async function waiting(t: TestContext, task = 'Please make the file', options = WAIT): Promise<Waiting> {
+  const world = await agentSessions(t, SCENARIO, options)
   const { id } = await world.start(task)
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
   const [ask] = view.asks
@@ -111,8 +111,19 @@ test('what waits outlives a killed daemon, and its answer resumes the session', 
   assert.ok(existsSync(join(world.project, 'made')))
 })
 
-test('an answer without an environment is given in that of the daemon; with another login it stays open', async t => {
+test('an answer without an environment is given in that which the session was started with', async t => {
   const { world, id } = await waiting(t)
+  assert.equal((await answer(world.daemon, 1, { verdict: 'allow' })).status, 200)
+  await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+  assert.ok(existsSync(join(world.project, 'made')))
+})
+
+test('where that was not kept, in the daemon of a later day, its own counts; with another login it stays open', async t => {
+  const unkept = { env: { ...WAIT.env, PCC_SESSIONS_KEEP_ENVIRONMENT: 'false' } }
+  const { world: before, id } = await waiting(t, 'Please make the file', unkept)
+  before.daemon.child.kill('SIGTERM')
+  await before.daemon.ended
+  const world = { ...before, daemon: await startDaemon(t, { home: before.daemon.home, ...unkept }) }
   const reply = await answer(world.daemon, 1, { verdict: 'allow' })
   assert.deepEqual([reply.status, reply.body.error.code], [409, 'account_differs'])
   assert.deepEqual(

@@ -1,12 +1,12 @@
 import type { SessionView } from '../../../domain/api.ts'
-import type { Escalation } from '../../../domain/escalation.ts'
+import type { EscalationView } from '../../../domain/escalation.ts'
 import { ago } from '../../render/format.ts'
 import { boxTable, type Cell } from '../../render/list-table.ts'
 import type { Terminal } from '../../render/paint.ts'
 import { cut, firstLine, neutral, wrap } from '../../render/text.ts'
 import { hasMore, optionsLine, questionLine, questionLines } from './question-lines.ts'
 
-export type ShownEscalation = Omit<Escalation, 'fingerprint'>
+export type ShownEscalation = EscalationView
 
 const HEADINGS = ['#', 'Session', 'Type', 'Question', 'Waiting']
 const QUESTION = 3
