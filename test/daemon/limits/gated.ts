@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { QuotaView } from '../../../src/domain/account/quota.ts'
+import type { SessionView } from '../../../src/domain/api.ts'
+import type { LoggedRequest } from '../../../src/simulator/request-log.ts'
+import type { AgentSessions } from '../agent-sessions.ts'
+import { type DaemonProcess, viewWhen } from '../daemon-process.ts'
+
+/**
+ * A limit that resets so long after it was met, however slow the machine was until then. The vendor believes in it until
+ * `open` says otherwise, so a call that comes too early is refused, and seen.
+ */
+export function limitFor(duration: string): string {
+  return `{ kind: limit, window: five_hour, resets: +${duration}, until_file: "{{cwd}}/open" }`
+}
+
+/** The vendor answers again from now on; whether we call before the reset is another matter. */
+export function openVendor({ project }: AgentSessions): void {
+  writeFileSync(join(project, 'open'), '')
+}
+
+/** A tool call that lasts until the file is there. */
+export function waitsFor(file: string, then = 'true'): string {
+  return `{ Bash: { command: "until [ -e ${file} ]; do sleep 0.1; done; ${then}", description: Work } }`
+}
+
+/** The environment of another account: same machine, same person, another token. */
+export function otherAccount({ env }: AgentSessions, name: string): Record<string, string> {
+  return { ...env, CLAUDE_CODE_OAUTH_TOKEN: `fake-token-of-${name}` }
+}
+
+/** When each closed account opens again, by the order in which they were met. */
+export async function closedUntil(daemon: DaemonProcess): Promise<number[]> {
+  const { body } = await daemon.call<QuotaView>('GET', '/quota')
+  return body.accounts.flatMap(({ gate }) => gate?.closed_until ?? [])
+}
+
+export function isLimited({ status }: SessionView): boolean {
+  return status === 'rate_limited'
+}
+
+export function isComplete({ status }: SessionView): boolean {
+  return status === 'completed'
+}
+
+/** Every one of these sessions, once it has come that far. */
+export function all(
+  daemon: DaemonProcess,
+  ids: string[],
+  match: (view: SessionView) => boolean,
+): Promise<SessionView[]> {
+  return Promise.all(ids.map(id => viewWhen(daemon, id, match)))
+}
+
+/** The requests that the model got from the moment it first refused one until then. */
+export function callsWhileClosed(requests: LoggedRequest[], until: number): LoggedRequest[] {
+  const refused = requests.findIndex(({ response }) => response === 'limit')
+  return requests.slice(refused + 1).filter(({ time }) => time < until)
+}
