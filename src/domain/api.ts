@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { Answerer } from './answerer.ts'
+import { MAX_REQUIRED_TASKS, Requirements } from './requirements.ts'
 import { PlanItem, QuestionItem, Risk, StoredReason } from './session.ts'
 import { Suggestion } from './suggestion.ts'
-import { TaskView } from './task.ts'
+import { FirstTask, TaskView } from './task.ts'
 
 /** What a session shows. Derived from its row, never stored (domain/session-status.ts). */
 export const SessionStatus = z.enum([
@@ -21,6 +22,10 @@ export type SessionStatus = z.infer<typeof SessionStatus>
 export const StartSession = z.strictObject({
   project: z.string().min(1),
   task: z.string().trim().min(1).max(1_000_000),
+  /** The whole queue it begins with, in the order of submission: `task` is the text of the first. */
+  tasks: z.array(FirstTask).min(1).max(MAX_REQUIRED_TASKS).optional(),
+  /** What the person wrote down about the project, for whoever answers the agent's questions. */
+  requirements: Requirements.optional(),
   name: z.string().min(1).max(80).optional(),
   model: z.string().min(1).optional(),
   max_turns: z.number().int().positive().optional(),

@@ -96,6 +96,17 @@ export const AddTask = z.strictObject({
 })
 export type AddTask = z.infer<typeof AddTask>
 
+/** One of the tasks that a session begins with. */
+export const FirstTask = z.strictObject({
+  text: AddTask.shape.task,
+  priority: z.number().int().min(-1_000_000).max(1_000_000),
+  /** A name by which others of the list say that they come after it. */
+  id: z.string().min(1).max(200).optional(),
+  /** Names of tasks further up in the list. */
+  after: z.array(z.string().min(1).max(200)).max(1_000),
+})
+export type FirstTask = z.infer<typeof FirstTask>
+
 /** When a task that was added will run. */
 export const TaskWill = z.enum([
   'now', // nothing stands before it: the session takes it up

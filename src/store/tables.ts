@@ -69,8 +69,11 @@ export type SessionsTable = Omit<SessionRow, JsonColumn> & { options: string; pl
 
 export type JsonColumn = 'options' | 'plan' | 'parked'
 
-/** What `pcc start` asked for, without the caller's environment: that is never stored, and of the settings no secret is. */
-export type SessionOptions = Omit<StartSession, 'env'>
+/**
+ * What `pcc start` asked for, without the caller's environment: that is never stored, and of the settings no secret is. Its
+ * tasks have rows of their own.
+ */
+export type SessionOptions = Omit<StartSession, 'env' | 'tasks'>
 
 /** A session as the rest of the program sees it: its row with the JSON parsed. */
 export interface SessionRow {

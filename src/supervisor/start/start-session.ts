@@ -1,18 +1,21 @@
 import { secretId, shortId } from '../../base/ids.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { NewEvent } from '../../domain/event.ts'
+import type { FirstTask } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareFor, refuseWhenClosed } from '../floor.ts'
 import { checkProject } from './check-project.ts'
 import { checkRecord } from './check-record.ts'
 import { checkResume } from './check-resume.ts'
+import { firstTasks, submitFirst } from './first-tasks.ts'
 import type { Preparation } from './prepare.ts'
 import { nameFromTask, uniqueName } from './session-name.ts'
 
 /** Makes the session's row with the first task of its queue, and starts its agent in the background. */
 export async function startSession(request: StartSession, floor: Floor): Promise<SessionRow> {
   refuseWhenClosed(floor)
+  const tasks = firstTasks(request)
   const project = await checkProject(request.project)
   const vendorId = request.resume?.vendor_id
   const [ready] = await Promise.all([prepareFor({ ...request, project }, floor), hasLeft(vendorId, floor)])
@@ -21,22 +24,24 @@ export async function startSession(request: StartSession, floor: Floor): Promise
   refuseWhenClosed(floor)
   const resume = request.resume && { vendorId: request.resume.vendor_id, fork: request.resume.fork }
   using _held = floor.conversations.take(resume, floor.live.runs())
-  const row = await floor.parts.store.transaction(tx => insert({ ...request, project }, ready, { ...floor, tx }))
+  const row = await floor.parts.store.transaction(tx => insert({ ...request, project, tasks }, ready, { ...floor, tx }))
   if (request.attach) floor.parts.terminals.expect(row.id)
   const { run } = floor.live.launch(row, ready, { prompt: request.task, resume })
   await run.placed.promise
   return run.row
 }
 
-async function insert(request: StartSession, ready: Preparation, { parts, bootId, live, tx }: Floor & { tx: Tx }) {
-  const { store, tasks, clock, accounts } = parts
-  const { env: _, project, task, ...options } = request
+type Checked = StartSession & { tasks: FirstTask[] }
+
+async function insert(request: Checked, ready: Preparation, { parts, bootId, live, tx }: Floor & { tx: Tx }) {
+  const { store, clock, accounts } = parts
+  const { env: _, project, task, tasks, ...options } = request
   const rows = await tx.db.selectFrom('sessions').select(['id', 'name']).execute()
   const taken = new Set(rows.flatMap(({ id, name }) => [id, id.replace(/^s-/, ''), name]))
   const row = await store.sessions.insert(
     {
       id: freeId(taken),
-      name: uniqueName(request.name ?? nameFromTask(task), taken),
+      name: uniqueName(request.name ?? nameFromTask(subjectOf(request)), taken),
       project,
       task,
       agent: ready.driver.agent,
@@ -53,11 +58,16 @@ async function insert(request: StartSession, ready: Preparation, { parts, bootId
   )
   const beside = live.runs().filter(run => run.row.project === project && run.row.state !== 'ended')
   await tx.append(firstEvents(row, request, [...ready.notes, ...beside.map(run => sharedNote(run.row))]))
-  const { id: task_id } = await tasks.submit({ session_id: row.id, project, text: task }, tx)
+  const { id: task_id } = await submitFirst(row, tasks, { parts, tx })
   // The agent is opened with this one, so it is taken first, whatever is added while the session waits for its place.
   await store.sessions.update(row.id, { task_id }, tx)
   await accounts.met(ready.account, { agent: ready.driver.agent, env: ready.open.env }, tx)
   return { ...row, task_id }
+}
+
+/** Several tasks out of one file are known by the title of the file, not by what happens to come first. */
+function subjectOf({ task, tasks, requirements }: Checked): string {
+  return (tasks.length > 1 && requirements?.title) || task
 }
 
 function sharedNote({ id, name }: SessionRow): string {
