@@ -26,7 +26,8 @@ export function questionInProse(text: string): ProseQuestion | undefined {
     if (!sentence) break
     if (isPolite(sentence.text)) continue
     if (sentence.item && !isAsked(sentence, sentences)) continue
-    const kind = asking(sentence.text, { last: behind.length === 0 })
+    const listed = sentence.item && sentence.text.endsWith('?') ? 'other' : undefined
+    const kind = asking(sentence.text, { last: behind.length === 0 }) ?? listed
     if (kind !== undefined && !isAnswered(behind)) return asked(sentence, kind, { sentences, at, text })
     if (sentence.paragraph !== sentences.at(-1)?.paragraph && behind.length > 0 && !sentence.text.endsWith(':')) break
     behind = [sentence, ...behind]
@@ -65,9 +66,9 @@ function asked(
   // "I'll wait for your answer" and "Please let me know" say that there is a question, and the question stands before them.
   if (before && saysItWaits(sentence.text) && !sentence.text.includes('?')) {
     const first = asking(before.text, { last: true })
-    if (first !== undefined) return { question: before.text, kind: first, about: text.slice(-LONGEST_ABOUT) }
+    if (first !== undefined) return { question: before.original, kind: first, about: text.slice(-LONGEST_ABOUT) }
   }
-  return { question: sentence.text, kind, about: text.slice(-LONGEST_ABOUT) }
+  return { question: sentence.original, kind, about: text.slice(-LONGEST_ABOUT) }
 }
 
 /** A list of questions is asked when the line above it says so; otherwise it is a list of something's questions. */

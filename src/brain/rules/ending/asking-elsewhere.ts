@@ -12,7 +12,7 @@ export function asksElsewhere(sentence: string): AskingKind | undefined {
 const phrases = (text: string) => new RegExp(text.trim().split('\n').join('|'), 'u')
 
 const LEAVE = phrases(String.raw`
-\bsoll(en|te|ten)? (ich|wir)\b.*\?|(möchtest|willst) du,? dass ich.*\?|(möchten|wollen) sie,? dass ich.*\?|\bdarf ich\b.*\?|bist du (damit )?einverstanden|sind sie (damit )?einverstanden|\bwarte (ich )?auf (deine|ihre)
+\bsoll(en|te|ten)? (ich|wir)\b.*\?|(möchtest|willst) du,? dass ich.*\?|(möchten|wollen) sie,? dass ich.*\?|\bdarf ich\b.*\?|\bkann ich\b.*(weitermachen|fortfahren|beginnen|anfangen|loslegen|starten)\?|bist du (damit )?einverstanden|sind sie (damit )?einverstanden|\bwarte (ich )?auf (deine|ihre)
 (voulez-vous|veux-tu|souhaitez-vous|souhaites-tu|aimeriez-vous) que je.*\?|\b(dois|puis)-je\b.*\?|est-ce que je (dois|peux).*\?|j'attends (votre|ton)
 ¿?(quieres|quiere|deseas|te gustaría|le gustaría) que.*\?|¿(debo|debería|puedo|procedo|continúo|sigo)\b.*\?|\b(quer|gostaria|deseja) que eu\b.*\?|\b(devo|posso) (continuar|prosseguir|seguir|começar|avançar)\b.*\?
 \b(vuoi|vuole|desideri) che\b.*\?|\b(devo|posso) (continuare|procedere|iniziare|proseguire)\b.*\?|\b(zal|moet|mag) ik\b.*\?|\bwil je dat ik\b.*\?|\bska jag\b.*\?|\bvill du att jag\b.*\?|\bskal jeg\b.*\?|\bvil du (have|at|ha) \w*.*\?|\bczy (mam|mogę)\b.*\?|\bmám (pokračovat|začít)\b.*\?

@@ -1,6 +1,6 @@
 import { folded } from '../grave/revealed.ts'
 import { asksElsewhere } from './asking-elsewhere.ts'
-import { ASKS, ASKS_LAST, CHOOSES, POLITE, SAYS_IT_WAITS, WANTS_LEAVE } from './asking-phrases.ts'
+import { ASKS, ASKS_LAST, CHOOSES, POLITE, REPORTED, SAYS_IT_WAITS, WANTS_LEAVE } from './asking-phrases.ts'
 
 /** `proceed`: leave to go on; `choice`: one of several; `other`: something only somebody else knows. */
 export type AskingKind = 'proceed' | 'choice' | 'other'
@@ -8,7 +8,7 @@ export type AskingKind = 'proceed' | 'choice' | 'other'
 /** What a sentence asks of its reader, if it does; `last` says that nothing but politeness comes behind it. */
 export function asking(sentence: string, { last }: { last: boolean }): AskingKind | undefined {
   const text = folded(sentence)
-  if (POLITE.test(text)) return undefined
+  if (POLITE.test(text) || REPORTED.test(text)) return undefined
   if (SAYS_IT_WAITS.test(text)) return kindOf(text)
   if (!/[?？]\W*$/.test(text)) return last ? asksElsewhere(sentence) : undefined
   if (ASKS.test(text) || (last && ASKS_LAST.test(text))) return kindOf(text)
@@ -26,6 +26,7 @@ export function saysItWaits(sentence: string): boolean {
 }
 
 function kindOf(text: string): AskingKind {
+  if (/^how\b/.test(text)) return 'other'
   if (CHOOSES.test(text)) return 'choice'
   return WANTS_LEAVE.test(text) ? 'proceed' : 'other'
 }
