@@ -25,6 +25,7 @@ const QUIET: Context = {
   retries: 0,
   retryMs: RETRY_MS,
   compaction: undefined,
+  reply: undefined,
   hasNext: false,
   critical: false,
 }
@@ -32,6 +33,8 @@ const QUIET: Context = {
 const limit = { source: 'event', message: 'limit', resetsAt: 5 } as const
 const failing = (kind: FailureKind) =>
   turn('failed', { failure: { kind, message: kind, ...(kind === 'limit' && { limit }) } })
+
+const asks = turn('completed', { text: 'I have a plan. Should I proceed with the refactoring?' })
 
 /** Every row of the table: what happens, in which circumstances, and what follows. */
 const TABLE: [string, SessionEvent, Partial<Context>, Action['do']][] = [
@@ -48,6 +51,10 @@ const TABLE: [string, SessionEvent, Partial<Context>, Action['do']][] = [
   ['the last task while a person pauses', turn('completed'), { pausing: 'person' }, 'session_complete'],
   ['a completed task while it is stopped', turn('completed'), { stopping: 'enough' }, 'stop'],
   ['a shortened conversation', turn('completed'), { compaction: 'running' }, 'continue'],
+  ['a question in place of the work', asks, {}, 'ask_in_words'],
+  ['the same with an answer', asks, { reply: 'Yes.' }, 'say'],
+  ['the same with an answer while a person pauses', asks, { reply: 'Yes.', pausing: 'person' }, 'pause'],
+  ['the same while it is stopped', asks, { reply: 'Yes.', stopping: 'enough' }, 'stop'],
   ['a pause', turn('paused'), { pausing: 'person' }, 'pause'],
   ['a pause because the account was shut', turn('paused'), { pausing: 'gate' }, 'wait_for_gate'],
   ['an interruption', turn('interrupted'), {}, 'pause'],
@@ -87,6 +94,7 @@ test('only a completed turn completes a task: no other end is ever a success', (
         retries: fc.nat(5),
         retryMs: fc.constant(RETRY_MS),
         compaction: fc.constantFrom(undefined, 'running' as const, 'done' as const),
+        reply: fc.constantFrom(undefined, 'yes'),
         hasNext: fc.boolean(),
         critical: fc.boolean(),
       }),

@@ -1,3 +1,4 @@
+import { replyTo } from '../brain/prose.ts'
 import type { Desk } from '../run.ts'
 import type { Context } from './decide.ts'
 import type { Analysis } from './think.ts'
@@ -5,8 +6,18 @@ import type { Analysis } from './think.ts'
 /** What is known of the session beside the event. The queue and the quota are looked at where a task ended. */
 export async function contextOf(analysis: Analysis, { run, parts }: Desk): Promise<Context> {
   const { stopping, pausing, compaction, retryMs, row } = run
-  const known = { stopping, pausing, compaction, retries: row.retries, retryMs, hasNext: false, critical: false }
+  const known = {
+    stopping,
+    pausing,
+    compaction,
+    retries: row.retries,
+    retryMs,
+    reply: undefined,
+    hasNext: false,
+    critical: false,
+  }
   if (analysis.type !== 'task_complete' || compaction === 'running') return known
+  if (analysis.question) return { ...known, reply: await replyTo(analysis.question, { run, parts }) }
   const queue = await parts.tasks.queue(run.id)
   const hasNext = queue.some(task => task.id !== row.task_id && canRun(task, row.task_id))
   if (!hasNext) return known

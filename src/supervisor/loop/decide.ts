@@ -1,4 +1,5 @@
 import { unreachable } from '../../base/errors.ts'
+import type { ProseQuestion } from '../../brain/rules/turn-ending.ts'
 import type { Limit } from '../../domain/account/limit.ts'
 import type { Failure } from '../../domain/session.ts'
 import type { Analysis } from './think.ts'
@@ -15,6 +16,8 @@ export interface Context {
   retryMs: readonly number[]
   /** Whether the conversation is being shortened, or was, because it had become too long for the model. */
   compaction: 'running' | 'done' | undefined
+  /** What is said to a question with which the turn ended; undefined where a person has to say it. */
+  reply: string | undefined
   /** Whether its queue holds a task that could run now. */
   hasNext: boolean
   /** Whether the account's allowance is nearly used up: what runs may end, nothing new begins. */
@@ -27,6 +30,9 @@ export type Action =
   | { do: 'open_gate' }
   | { do: 'next_task'; text: string }
   | { do: 'session_complete'; text: string }
+  /** The turn ended with a question, and this is the answer. */
+  | { do: 'say'; text: string }
+  | { do: 'ask_in_words'; question: ProseQuestion }
   /** The task is done, the next one waits until the allowance is fresh. */
   | { do: 'wait_for_quota'; text: string }
   | { do: 'checkpoint_and_wait'; limit: Limit; failure: Failure }
@@ -56,11 +62,21 @@ export function decide(analysis: Analysis, context: Context): Action {
     case 'trouble':
       return { do: 'go_on' }
     case 'task_complete':
-      return afterTask(analysis.text, context)
+      return (analysis.question && afterQuestion(analysis.question, context)) ?? afterTask(analysis.text, context)
     default:
       if (context.stopping !== undefined) return { do: 'stop', reason: context.stopping }
       return cutShort(analysis, context)
   }
+}
+
+/** A question in place of the work: it is answered, or a person is. Nobody who stops or pauses waits for that. */
+function afterQuestion(question: ProseQuestion, context: Context): Action | undefined {
+  const { stopping, pausing, compaction, reply } = context
+  if (compaction === 'running') return undefined
+  if (stopping !== undefined) return { do: 'stop', reason: stopping }
+  if (reply === undefined) return { do: 'ask_in_words', question }
+  if (pausing === 'person') return { do: 'pause', why: 'person' }
+  return pausing === 'gate' ? { do: 'wait_for_gate' } : { do: 'say', text: reply }
 }
 
 /** A completed task stays completed, whatever else was wanted: only what follows it changes. */

@@ -19,7 +19,7 @@ export function paused(
   run: Run,
   { text, limit }: { text?: string; limit?: Limit } = {},
 ): Ending {
-  const cause = { person: 'paused', interrupted: 'interrupted', turns: 'the turn limit was reached' }[why]
+  const cause = { person: 'paused by a person', interrupted: 'interrupted', turns: 'the turn limit was reached' }[why]
   const reason = `${cause}; go on with: pcc resume ${run.id}`
   return {
     as: 'paused',

@@ -1,5 +1,8 @@
 import { unreachable } from '../../base/errors.ts'
 import type { Session } from '../../domain/session.ts'
+import { parkedInWords } from '../brain/prose.ts'
+import { eventOf } from '../events/agent-event.ts'
+import { record } from '../record.ts'
 import type { Desk, Ending } from '../run.ts'
 import { betweenTurns } from './between-turns.ts'
 import type { Action } from './decide.ts'
@@ -18,6 +21,10 @@ export async function execute(action: Action, session: Session | undefined, desk
       return undefined
     case 'next_task':
       return session ? nextTask(action.text, session, desk) : completed(action.text)
+    case 'say':
+      return say(action.text, session, desk)
+    case 'ask_in_words':
+      return parkedInWords(action.question, run)
     case 'session_complete':
       return completed(action.text)
     case 'wait_for_quota':
@@ -49,6 +56,22 @@ export async function execute(action: Action, session: Session | undefined, desk
     default:
       return unreachable(action)
   }
+}
+
+/** Answers a question with which the turn ended; the conversation goes on with it. */
+async function say(text: string, session: Session | undefined, desk: Desk): Promise<Ending | undefined> {
+  const { run, parts } = desk
+  run.proseAnswers += 1
+  await record(run, parts, {
+    events: [
+      eventOf(run, 'session.noted', { text: `It asked at the end of its turn and was told: ${text}` }, 'daemon'),
+    ],
+    patch: { questions_auto: run.row.questions_auto + 1 },
+  })
+  const heldUp = betweenTurns(desk)
+  if (heldUp) return heldUp
+  await session?.prompt(text)
+  return undefined
 }
 
 async function limitMet({ limit }: Extract<Action, { do: 'checkpoint_and_wait' }>, desk: Desk): Promise<Ending> {

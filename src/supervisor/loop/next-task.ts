@@ -23,6 +23,7 @@ export async function nextTask(text: string, session: Session, { run, parts }: D
   run.row = { ...run.row, ...patch }
   if (!task) return completed(text)
   run.compaction = undefined
+  run.proseAnswers = 0
   run.log.info({ task: task.id }, 'next task')
   const heldUp = betweenTurns({ run, parts })
   if (heldUp) return heldUp

@@ -1,4 +1,5 @@
 import { unreachable } from '../../base/errors.ts'
+import { type ProseQuestion, questionInProse } from '../../brain/rules/turn-ending.ts'
 import type { Limit } from '../../domain/account/limit.ts'
 import { isTransient } from '../../domain/failure.ts'
 import type { Failure, SessionEvent } from '../../domain/session.ts'
@@ -15,7 +16,8 @@ export type Analysis =
   | { type: 'quota' }
   /** The vendor failed and the agent tries again by itself. */
   | { type: 'trouble' }
-  | { type: 'task_complete'; text: string }
+  /** `question`: the turn ended with one, in words, instead of with the work done. */
+  | { type: 'task_complete'; text: string; question?: ProseQuestion | undefined }
   | { type: 'held_up'; by: 'paused' | 'interrupted' | 'capped' }
   | { type: 'parked'; callId: string | undefined }
   | { type: 'rate_limit'; limit: Limit; failure: Failure }
@@ -55,7 +57,7 @@ const CUT_SHORT = 'the agent ended in the middle of its turn'
 function thinkOfEnd(turn: Extract<SessionEvent, { kind: 'turn_ended' }>): Analysis {
   switch (turn.outcome) {
     case 'completed':
-      return { type: 'task_complete', text: turn.text }
+      return { type: 'task_complete', text: turn.text, question: questionInProse(turn.text) }
     case 'paused':
     case 'interrupted':
     case 'capped':
