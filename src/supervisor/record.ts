@@ -1,5 +1,7 @@
 import { redactValues } from '../base/redact.ts'
+import type { NewEscalation } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
+import { deadlineOf } from '../human/deadline.ts'
 import { openEscalations } from '../human/escalations.ts'
 import type { Tx } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
@@ -23,7 +25,7 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<void> 
       if (step.withdraw !== undefined) await escalations.withdraw(run.id, step.withdraw, tx)
       const reopened = step.reopen === undefined ? undefined : await escalations.reopen(step.reopen, tx, run.id)
       const { escalation } = step
-      const recorded = escalation && (await escalations.record(redactValues(escalation, run.secrets), tx))
+      const recorded = escalation && (await escalations.record(withDeadline(escalation, run, parts), tx))
       const number = recorded ?? reopened
       const parked = patch.parked && number !== undefined ? { parked: { ...patch.parked, number } } : {}
       run.row = { ...run.row, ...parked }
@@ -52,6 +54,12 @@ async function moveTask(
 /** An agent may print its own key: what is stored has the session's secrets taken out, as the log has. */
 function withoutSecrets(event: NewEvent, { secrets }: Run): NewEvent {
   return { ...event, body: redactValues(event.body, secrets) } as NewEvent
+}
+
+/** What waits for a person is theirs to read, without secrets, and may have a time by which it is settled. */
+function withDeadline(escalation: NewEscalation, { mind, secrets }: Run, { clock }: Parts): NewEscalation {
+  const until = escalation.state === 'open' ? deadlineOf(escalation.kind, mind.deadlines, clock.now()) : {}
+  return { ...until, ...redactValues(escalation, secrets) }
 }
 
 /** What is parked is told with the number by which it is answered. */

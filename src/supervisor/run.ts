@@ -11,6 +11,7 @@ import type { NewEscalation } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
 import type { Requirements } from '../domain/requirements.ts'
 import type { Driver, FailureKind, OpenSession, Request, Session, SessionEvent, Verdict } from '../domain/session.ts'
+import type { DeadlineSettings } from '../human/deadline.ts'
 import type { MemorySettings } from '../human/memory/settings.ts'
 import type { Terminals } from '../human/terminals.ts'
 import type { Question } from '../policy/classify/classify.ts'
@@ -92,6 +93,8 @@ export interface Mind {
   autoAnswer: boolean
   /** How far earlier answers are trusted. */
   memory: MemorySettings
+  /** When what waits for a person is settled without one, and how. */
+  deadlines: DeadlineSettings
 }
 
 /** What waits for a person when the turn has ended, and the row by which they hear of it. */

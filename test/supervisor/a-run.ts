@@ -1,7 +1,7 @@
-import { STANDARD_MEMORY } from '../../src/human/memory/settings.ts'
-import { rulesBrain } from '../../src/brain/rules/brain.ts'
 import { silentLog } from '../../src/base/log.ts'
+import { rulesBrain } from '../../src/brain/rules/brain.ts'
 import type { Driver } from '../../src/domain/session.ts'
+import { STANDARD_MEMORY } from '../../src/human/memory/settings.ts'
 import type { SessionRow } from '../../src/store/tables.ts'
 import type { Run } from '../../src/supervisor/run.ts'
 
@@ -40,7 +40,13 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     taken: undefined,
     before: { input_tokens: 0, output_tokens: 0, cost_usd: 0, turns: 0 },
     secrets: [],
-    mind: { brain: rulesBrain, threshold: 0.7, autoAnswer: true, memory: STANDARD_MEMORY },
+    mind: {
+      brain: rulesBrain,
+      threshold: 0.7,
+      autoAnswer: true,
+      memory: STANDARD_MEMORY,
+      deadlines: { deadline_minutes: undefined, on_deadline: { question: 'keep_waiting', permission: 'keep_waiting' } },
+    },
     requirements: undefined,
     proseAnswers: 0,
     consent: { autoResume: true },

@@ -44,7 +44,7 @@ export async function judgeCall(
   const assessment = await classifier.classify({ tool, input, project, home, safeDirectories })
   let remembered: PrecedentAdvice | undefined
   const recall = async (asked: Assessment) => {
-    remembered = await findPrecedent(policy.answers, { project, tool, assessment: asked })
+    remembered = await findPrecedent(policy.answers, { project, tool, assessment: asked, memory: policy.memory })
     return remembered
   }
   const decision = await decide(

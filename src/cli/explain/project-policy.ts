@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import type { AppError } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import { loadConfig } from '../../domain/config/load.ts'
+import { type MemorySettings, memorySettings } from '../../human/memory/settings.ts'
 import { type LoadedRules, loadRules } from '../../policy/rules/load.ts'
 import { userRulesFile } from '../../policy/rules/places.ts'
 import { trustedFile, trustStatus } from '../../policy/trust.ts'
@@ -16,6 +17,8 @@ export interface ProjectPolicy {
   userFile: string
   /** What people answered before. */
   answers: Pick<RememberedAnswers, 'find'>
+  /** How far those count. */
+  memory: MemorySettings
   problem?: AppError
 }
 
@@ -52,6 +55,7 @@ export async function projectPolicy(place: PolicyPlace): Promise<ProjectPolicy> 
     rules,
     userFile: userFile ?? userRulesFile(places),
     answers,
+    memory: memorySettings(config.memory),
     ...(rules.problem && { problem: rules.problem }),
   }
 }

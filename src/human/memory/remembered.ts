@@ -27,6 +27,8 @@ export interface RememberedOpinion extends Opinion<AnswerValue> {
   /** Who answered then, and when. */
   said_by: string
   at: number
+  /** A person said of every part that it counts until it is forgotten. */
+  lasting: boolean
 }
 
 /** An earlier answer to another question that is near. */
@@ -75,7 +77,15 @@ export function remembered(
       const value = rows.map(({ answer }, index) => asOffered(answer, questions[index]))
       const { by, answered_at: at } = newest
       const reasoning = `answered as on ${dayOf(at, clock.now())} by ${by === 'human' ? 'you' : by}`
-      return { value, confidence: memory.confidence, reasoning, by: 'memory', said_by: by, at }
+      return {
+        value,
+        confidence: memory.confidence,
+        reasoning,
+        by: 'memory',
+        said_by: by,
+        at,
+        lasting: rows.every(row => row.lasting),
+      }
     },
     async similar({ project, questions }) {
       const rows = await store.answers.list({ kind: 'question', project, limit: LOOKED_THROUGH })

@@ -31,7 +31,7 @@ export async function judge(
         rules: [...(await policy.rules()), ...rulesFromAllowedTools(policy.allowedTools, request, assessment)],
         autoApproveLow: policy.autoApproveLow,
         threshold: policy.threshold,
-        precedent: asked => precedents(parts.store).find(project, tool, asked),
+        precedent: asked => precedents(parts.store, parts.clock, run.mind.memory).find(project, tool, asked),
         opinion: (asked, until) => opinionOn(request, asked, until, { run, parts }),
         attached: parts.terminals.isAttached(run.id),
         unattendedHigh: policy.unattendedHigh,

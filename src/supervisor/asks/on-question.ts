@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { shortId } from '../../base/ids.ts'
+import { redactValues } from '../../base/redact.ts'
 import { isAutomatic } from '../../domain/decided-by.ts'
 import type { Answer, Park, Question } from '../../domain/session.ts'
 import type { Suggestion } from '../../domain/suggestion.ts'
+import { remembered } from '../../human/memory/remembered.ts'
 import type { Reply } from '../../human/terminals.ts'
 import { type ByMachine, byMachine } from '../brain/by-machine.ts'
 import { byAgent, eventOf } from '../events/agent-event.ts'
@@ -63,11 +65,23 @@ function answered(question: Question, reply: Reply, desk: Desk & Asked): Promise
   if ('answered' in reply) {
     const { answers, reason, by } = reply.answered
     const declined = { declined: reason ?? 'the person at the terminal does not want to answer; decide yourself', by }
-    return deliver(question, answers ? { answers, by } : declined, desk)
+    if (!answers) return deliver(question, declined, desk)
+    return kept(question, { answers, by }, desk).then(answer => deliver(question, answer, desk))
   }
   if (reply.unanswered === 'nobody' && question.agentId === undefined) return park(question, desk, desk.run)
   if (reply.unanswered === 'nobody') return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
   return deliver(question, { declined: 'the session was stopped before anybody answered', by: 'nobody' }, desk)
+}
+
+/** What somebody said counts the next time the same is asked. Should that fail, the agent has its answer all the same. */
+async function kept(question: Question, answer: Exclude<Answer, { declined: string }>, { run, parts }: Desk) {
+  const { questions } = question
+  const said = { questions, answer: questions.map(each => answer.answers[each.question] ?? '') }
+  const { store, clock } = parts
+  await remembered(store, { clock })
+    .keep({ project: run.row.project, session: run.id, by: answer.by, ...redactValues(said, run.secrets) })
+    .catch(error => run.log.warn({ error }, 'the answer could not be remembered'))
+  return answer
 }
 
 /** A model that was resumed may ask the same once more under a new id: the answer to it is here already. */

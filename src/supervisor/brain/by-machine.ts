@@ -1,7 +1,8 @@
+import { graveAnswer } from '../../brain/rules/grave/grave-answer.ts'
 import type { AnswerValue, Opinion } from '../../domain/brain.ts'
 import type { Answer, QuestionItem } from '../../domain/session.ts'
 import type { Suggestion } from '../../domain/suggestion.ts'
-import { remembered } from '../../human/memory/remembered.ts'
+import { type RememberedOpinion, remembered } from '../../human/memory/remembered.ts'
 import type { Desk } from '../run.ts'
 import { brainContext } from './context.ts'
 
@@ -31,7 +32,8 @@ async function formed(questions: QuestionItem[], signal: AbortSignal, { run, par
   const { brain, threshold, autoAnswer, memory: settings } = run.mind
   const memory = remembered(parts.store, { ...settings, clock: parts.clock })
   const asked = { project: run.row.project, questions }
-  const earlier = await memory.find(asked)
+  const found = await memory.find(asked)
+  const earlier = found && (found.lasting || !isGrave(questions, found)) ? found : undefined
   if (autoAnswer && earlier && earlier.confidence >= threshold) return answered(questions, earlier, 'memory')
   const context = { ...(await brainContext(run, parts)), similar: await memory.similar(asked) }
   const opinion = await brain.answerQuestion(questions, context, signal)
@@ -40,6 +42,11 @@ async function formed(questions: QuestionItem[], signal: AbortSignal, { run, par
   }
   const best = earlier ?? opinion
   return { suggestion: suggestionOf(best), reasoning: best.reasoning, confidence: best.confidence }
+}
+
+/** A yes to something destructive or irreversible was for that day, unless the person said that it counts always. */
+function isGrave(questions: QuestionItem[], { value }: RememberedOpinion): boolean {
+  return questions.some((item, index) => graveAnswer(item, [value[index] ?? ''].flat()) !== undefined)
 }
 
 function answered(questions: QuestionItem[], opinion: Opinion<AnswerValue>, by: string): ByMachine {

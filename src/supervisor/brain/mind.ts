@@ -14,5 +14,6 @@ export function mindFor(request: StartSession, config: Config, models: Brain[]):
     threshold,
     autoAnswer: config.brain.auto_answer,
     memory: memorySettings(config.memory),
+    deadlines: config.human,
   }
 }
