@@ -145,7 +145,7 @@ test('a paused session stops after the tool in flight and can be resumed by its 
   await stream.until(isEnd)
   const { body } = await world.daemon.call<SessionView>('GET', `/sessions/${id}`)
   assert.equal(body.status, 'paused')
-  assert.equal(body.reason, `paused; go on with: pcc resume ${id}`)
+  assert.equal(body.reason, `paused by a person; go on with: pcc resume ${id}`)
   assert.ok(body.vendor_id)
   const resumed = await world.start('work on and on', { resume: { vendor_id: body.vendor_id, fork: false } })
   const again = await world.daemon.stream(`/events?session=${resumed.id}`)

@@ -89,7 +89,7 @@ export const WORK_ERRORS = {
     exit: 2,
     http: 409,
     says: 'Nothing of session {id} has failed; it is {status}.',
-    next: 'Go on with it: pcc resume {id}',
+    next: 'Go on with it: pcc resume {id}, or give it something new: pcc add {id} "…"',
   },
   session_complete: {
     exit: 2,
