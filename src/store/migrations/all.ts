@@ -6,6 +6,7 @@ import { gates } from './0005-gates.ts'
 import { quota } from './0006-quota.ts'
 import { tasks } from './0007-tasks.ts'
 import { rememberedAndShared } from './0008-remembered-and-shared.ts'
+import { outbox } from './0009-outbox.ts'
 import type { Migration } from './migration.ts'
 
 /** In order: the first is number 1. New ones go to the end. */
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   quota,
   tasks,
   rememberedAndShared,
+  outbox,
 ]
