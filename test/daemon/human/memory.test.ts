@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { RememberedView } from '../../../src/domain/remembered-answer.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { viewWhen } from '../daemon-process.ts'
+
+const DAY_MS = 86_400_000
+const OPTIONS = '[{ label: red, description: "" }, { label: blue, description: "" }]'
+const SCENARIO = `
+conversations:
+  - match: paint it
+    turns:
+      - tools: [{ AskUserQuestion: { questions: [{ question: Which colour?, header: "", multiSelect: false, options: ${OPTIONS} }] } }]
+      - text: "You said: {{last_tool_result}}"
+`
+
+test('the second time it is answered from memory, and says as when and by whom; once forgotten it is asked again', async t => {
+  const world = await answeredBlue(t)
+  const again = await world.start('paint it')
+  await viewWhen(world.daemon, again.id, ({ status }) => status === 'completed')
+  const log = await world.log(again.id)
+  assert.match(bodiesOf(log, 'agent.said').at(-1)?.text ?? '', /You said: .*blue/)
+  const [answered] = bodiesOf(log, 'question.answered')
+  assert.equal(answered?.by, 'memory')
+  assert.match(answered?.reasoning ?? '', /^answered as on \d+ \w{3,4} by you$/)
+
+  const { answers } = (await world.daemon.call<{ answers: RememberedView[] }>('GET', '/answers')).body
+  const [{ id, scope, project, asked, answer } = { id: '' }] = answers
+  assert.deepEqual(
+    [answers.length, scope, project, asked, answer],
+    [1, 'project', world.project, 'Which colour?', 'blue'],
+  )
+  assert.equal((await world.daemon.call('DELETE', `/answers/${id}`)).body.forgotten.asked, 'Which colour?')
+  assert.equal((await world.daemon.call('DELETE', `/answers/${id}`)).body.error.code, 'answer_unknown')
+  assert.equal(await nextTime(world), 'waiting_input')
+})
+
+test('memory.answers_confidence: below the threshold a person is asked again', async t => {
+  const world = await answeredBlue(t)
+  assert.equal(await nextTime(world, { PCC_MEMORY_ANSWERS_CONFIDENCE: '0.5' }), 'waiting_input')
+  const [row] = (await world.daemon.call('GET', '/escalations')).body.escalations
+  assert.deepEqual([row.context.suggestion.answer, row.context.suggestion.confidence], [['blue'], 0.5])
+})
+
+test('memory.answers_ttl_days: an older answer does not count', async t => {
+  const world = await answeredBlue(t)
+  await using store = await openStore({ file: world.daemon.places.database })
+  const answered_at = Date.now() - 10 * DAY_MS
+  await store.transaction(tx => tx.db.updateTable('answers').set({ answered_at }).execute())
+  assert.equal(await nextTime(world, { PCC_MEMORY_ANSWERS_TTL_DAYS: '11' }), 'completed')
+  assert.equal(await nextTime(world, { PCC_MEMORY_ANSWERS_TTL_DAYS: '9' }), 'waiting_input')
+})
+
+/** A person was asked once and said blue. */
+async function answeredBlue(t: TestContext): Promise<AgentSessions> {
+  const world = await agentSessions(t, SCENARIO)
+  assert.equal(await nextTime(world), 'waiting_input')
+  const body = { answer: 'blue', env: world.env }
+  assert.equal((await world.daemon.call('POST', '/escalations/1/answer', { body })).body.remembered, true)
+  return world
+}
+
+/** What becomes of a session that asks. */
+async function nextTime(world: AgentSessions, settings: Record<string, string> = {}): Promise<string> {
+  const { id } = await world.start('paint it', { settings })
+  const view = await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input' || status === 'completed')
+  return view.status
+}
