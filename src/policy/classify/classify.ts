@@ -1,4 +1,4 @@
-import type { Assessment } from '../../domain/assessment.ts'
+import type { Assessment, Reason } from '../../domain/assessment.ts'
 import { type FenceData, fenceFor } from '../paths/fence.ts'
 import type { Fence } from '../paths/place.ts'
 import { realPathOf } from '../paths/real-path.ts'
@@ -49,12 +49,20 @@ export function openClassifier({ realPath, deadlineMs }: Options = {}): Classifi
       const use = useOf(question.tool, question.input)
       if (use.does !== 'command')
         return assessTool(use, { tool: question.tool, ownServers: question.ownServers ?? [] }, around)
-      const { command } = use
-      if (realPath !== undefined || !mayBeSlow(command)) return assessCommand(command, around)
-      return lane.assess({ command, cwd, fence: data })
+      const { command, unfenced } = use
+      if (realPath !== undefined || !mayBeSlow(command)) return fenced(assessCommand(command, around), unfenced)
+      return lane.assess({ command, cwd, fence: data }).then(assessment => fenced(assessment, unfenced))
     },
     [Symbol.dispose]: () => lane[Symbol.dispose](),
   }
+}
+
+/** A person put a sandbox below the gate: a call that asks to leave it is for a person to allow, whatever it runs. */
+function fenced(assessment: Assessment, unfenced: boolean): Assessment {
+  if (!unfenced || assessment.risk === 'HIGH') return assessment
+  const leaves: Reason = { code: 'sandbox.off', risk: 'MEDIUM', text: 'it asks to run outside of the sandbox' }
+  const normalised = `${assessment.normalised} (outside of the sandbox)`
+  return { ...assessment, risk: 'MEDIUM', reasons: [leaves, ...assessment.reasons], normalised }
 }
 
 /** One request, with a classifier for it alone. */

@@ -2,7 +2,8 @@
 export type ToolUse =
   | { does: 'read' | 'write'; path: string }
   | { does: 'search'; base: string | undefined; glob: string | undefined; reads: boolean }
-  | { does: 'command'; command: string }
+  /** `unfenced`: it asks to run outside of the vendor's sandbox. */
+  | { does: 'command'; command: string; unfenced: boolean }
   | { does: 'nothing' }
   | { does: 'fetch'; url: string }
   | { does: 'look-up' }
@@ -57,9 +58,9 @@ export function useOf(tool: string, input: unknown): ToolUse {
   if (tool === 'Glob') return searchUse(fields['path'], fields['pattern'], false)
   if (tool === 'Grep') return searchUse(fields['path'], fields['glob'], true)
   if (tool === 'Bash' || tool === 'Monitor') {
-    const { command } = fields
+    const { command, dangerouslyDisableSandbox: off } = fields
     return typeof command === 'string'
-      ? { does: 'command', command }
+      ? { does: 'command', command, unfenced: off !== undefined && off !== false && off !== null }
       : { does: 'unknown', why: 'its command is no text' }
   }
   if (tool === 'WebSearch') return { does: 'look-up' }

@@ -23,3 +23,19 @@ test('what once got past the policy and the brain does not again', () => {
   assert.ok(commands.length > 250, `${commands.length} commands`)
   assert.deepEqual(passed, [])
 })
+
+test('a call that asks to leave the sandbox is a question, whatever it runs', () => {
+  using classifier = openClassifier({ realPath: path => path })
+  const asked = (off: unknown) =>
+    classifier.classify({
+      tool: 'Bash',
+      input: { command: 'npm test', dangerouslyDisableSandbox: off },
+      project: '/proj',
+      home: '/home/u',
+    }) as Assessment
+  for (const off of [true, 'true', 1, {}]) {
+    const assessment = asked(off)
+    assert.deepEqual([assessment.risk, judgePermission(assessment).approve], ['MEDIUM', false], JSON.stringify(off))
+  }
+  assert.equal(asked(false).risk, 'LOW')
+})

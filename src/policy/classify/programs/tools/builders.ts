@@ -52,7 +52,8 @@ export const BUILDERS: Rules = {
       flags:
         '-q -v -j: -k -n -fast -pedantic -ghc-options=-W* -enable-tests -test -no-colors -batch -scheme: -target: -configuration: -destination: -sdk: -quiet -watch -dry-run -no-color -flag: -jobs:',
       medium: /^(install|exec|run|repl|script|eval|ghci|upload.*|-f|--file|shutdown|.*=\/.*)$/,
-      high: /^(publish.*|deploy.*|release.*|-javaagent.*|-J.*|upload)$/,
+      // One word of sbt is a whole command of it: `eval` runs Scala, `!` the shell, `set` changes what is built.
+      high: /^(publish.*|deploy.*|release.*|-javaagent.*|-J.*|upload|\s*;?\s*(eval|set|!)[\s\S]+)$/,
     }),
   ),
   ...named(

@@ -15,7 +15,7 @@ export const COMPILERS: Rules = {
         -issues-exit-code: -output.*`,
       medium:
         /^(-w|--?w|exec|attach|debug|serve|watch|custom|migrate|--?(destination|junitfile|jsonfile|cpuprofile|memprofile|trace|post-run-command|raw-command|exec|toolexec|destination))$/,
-      high: /^--?(post-run-command|exec_only|toolexec|exec)(=|$)/,
+      high: /^--?(post-run-command|raw-command|exec_only|toolexec|exec)(=|$)/,
     }),
   ),
   dlv: call => call.say('debugger', 'MEDIUM', 'dlv runs a program from the inside'),
