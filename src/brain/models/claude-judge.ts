@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Options, SDKResultMessage } from '@anthropic-ai/claude-agent-sdk'
 import * as z from 'zod'
+import { messageOf } from '../../base/errors.ts'
 import { type GuardedChild, openGuard } from '../../base/process/guardian.ts'
 import type { Isolation } from '../../base/process/isolation.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
@@ -28,6 +29,7 @@ export function claudeJudge({ model, env, executable, isolation }: ClaudeJudge):
   return async ask => {
     const cwd = await mkdtemp(join(tmpdir(), 'pcc-judge-'))
     let child: GuardedChild | undefined
+    let lastWords = ''
     const options: Options = {
       ...HARMLESS,
       cwd,
@@ -37,7 +39,9 @@ export function claudeJudge({ model, env, executable, isolation }: ClaudeJudge):
       outputFormat: { type: 'json_schema', schema: jsonSchema(ask.shape) },
       spawnClaudeCodeProcess: ({ command, args, cwd, env, signal }) => {
         child = guard.spawn({ command, args, cwd, env, marker: sessionMarker(`judge-${randomUUID()}`) }, isolation)
-        child.stderr.resume()
+        child.stderr.setEncoding('utf8').on('data', (text: string) => {
+          lastWords = (lastWords + text).slice(-STDERR_CHARS)
+        })
         child.stdin.on('error', () => undefined) // it died: that no result came is what counts
         child.on('error', () => undefined)
         signal.addEventListener('abort', () => void child?.end(), { once: true })
@@ -47,12 +51,18 @@ export function claudeJudge({ model, env, executable, isolation }: ClaudeJudge):
     }
     try {
       return await replyOf(ask, options)
+    } catch (error) {
+      if (ask.signal.aborted) throw error
+      throw new ModelFailure(said(`${messageOf(error)}\n${lastWords}`), { cause: error })
     } finally {
       await child?.end()
       await rm(cwd, { recursive: true, force: true, maxRetries: 3 })
     }
   }
 }
+
+const STDERR_CHARS = 2_000
+const LONGEST_PROBLEM = 300
 
 const HARMLESS = {
   tools: [],
@@ -84,9 +94,6 @@ async function replyOf({ prompt, signal }: Ask, options: Options): Promise<Reply
     signal.throwIfAborted()
     for await (const message of query({ prompt: asText(prompt), options: { ...options, abortController } }))
       if (message.type === 'result') return readResult(message)
-  } catch (error) {
-    if (signal.aborted) throw signal.reason
-    throw new ModelFailure(redactText(error instanceof Error ? error.message : String(error)), { cause: error })
   } finally {
     signal.removeEventListener('abort', abort)
     abort()
@@ -102,8 +109,12 @@ function readResult(result: SDKResultMessage): Reply {
   }
   // It replied, in another shape than asked: its one turn is over.
   if (result.subtype === 'error_max_turns') return { text: '' }
-  const said = result.subtype === 'success' ? result.result : result.errors.join('; ')
-  throw new ModelFailure(redactText(said).slice(0, 300) || `Claude Code gave up: ${result.subtype}`)
+  const problem = result.subtype === 'success' ? result.result : result.errors.join('; ')
+  throw new ModelFailure(problem || `Claude Code gave up: ${result.subtype}`)
+}
+
+function said(problem: string): string {
+  return redactText(problem.trim()).replace(/\s+/g, ' ').slice(0, LONGEST_PROBLEM)
 }
 
 /** A prompt that begins with a slash would be a command. */
@@ -111,6 +122,7 @@ function asText(prompt: string): string {
   return prompt.startsWith('/') ? `\n${prompt}` : prompt
 }
 
+/** Claude Code refuses a schema that names a later draft than the seventh. */
 function jsonSchema(shape: z.ZodType): Record<string, unknown> {
-  return z.toJSONSchema(shape) as Record<string, unknown>
+  return z.toJSONSchema(shape, { target: 'draft-7' })
 }

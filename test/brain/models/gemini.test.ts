@@ -1,0 +1,3 @@
+import { brainConformance } from './conformance.ts'
+
+brainConformance('gemini')
