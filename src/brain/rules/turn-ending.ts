@@ -4,6 +4,7 @@ import { type AskingKind, asking, isPolite, saysItWaits } from './ending/asking.
 import { offeredOptions } from './ending/offered-options.ts'
 import { lastSentences, type Sentence } from './ending/sentences.ts'
 import { graveWords } from './grave/grave.ts'
+import { reachesOutside } from './question/about-code.ts'
 import { answerByRules } from './question.ts'
 
 export interface ProseQuestion {
@@ -39,10 +40,12 @@ export function questionInProse(text: string): ProseQuestion | undefined {
 export function answerInProse({ question, kind, about }: ProseQuestion, context: BrainContext): Opinion<string> {
   const grave = kind === 'proceed' ? graveWords(about) : undefined
   if (grave !== undefined) return notConfident('rules', `${grave}: a person decides`)
-  if (kind === 'proceed' && !question.includes('?') && READABLE.test(about))
+  if (kind === 'proceed' && reachesOutside(about.slice(-NEAR)))
+    return notConfident('rules', 'it may reach beyond the working copy')
+  if (kind === 'proceed' && !question.includes('?') && READABLE.test(about) && WAITS_TO_GO_ON.test(question))
     return { value: GO_AHEAD, confidence: 0.75, reasoning: 'it waits for leave to go on', by: 'rules' }
   const options = kind === 'choice' ? offeredOptions(question, about) : []
-  if (kind === 'choice' && options.length === 0)
+  if (kind === 'choice' && options.length === 0 && !/\b(which|what)\b/i.test(question))
     return notConfident('rules', 'it is a choice, and what it is between cannot be read')
   const opinion = answerByRules([{ question, header: '', multiSelect: false, options }], context)
   const said = [opinion.value?.[0] ?? []].flat().join(', ')
@@ -50,11 +53,17 @@ export function answerInProse({ question, kind, about }: ProseQuestion, context:
   return { ...opinion, value: said === 'Yes' ? GO_AHEAD : `${said}. Go on with that.` }
 }
 
+/** It waits for the word to go on, and not for a permission: who asks for that has a reason to. */
+const WAITS_TO_GO_ON =
+  /^(?!.*\b(?:permission|approv\w*)\b).*\b(?:proceed|continu\w+|go ahead|go-ahead|go on|start|begin|get started|implement\w*|plan|step|update|green light|say the word|confirm|keep going|changes?)\b/i
+
 const GO_AHEAD = 'Yes, go ahead.'
 const READABLE = /^[\x20-\x7e\n\t‘’“”–—…•→✓✅]*$/
 
 /** An explanation or two may follow a question; more is a report that has a question in it. */
 const MOST_BEHIND = 2
+/** What a bare "Shall I proceed?" is about stands right before it. */
+const NEAR = 400
 const LONGEST_ABOUT = 4_000
 
 function asked(

@@ -39,9 +39,11 @@ function asksWhetherToAct({ question, options }: QuestionItem, answer: readonly 
   return !/^\W*(which|what|where|how|who|when|why)\b/i.test(question)
 }
 
-/** What would be done: the words behind "should I", "want me to", "let me". Without such words the whole question. */
+/** What would be done: the words behind "should I", "want me to", "let me"; and what is secret, whatever is done with it. */
 function deeds(question: string): string {
   const parts = question.split(ACTORS)
+  const secret = /\b(?:secret|credential|private key|api key)s?\b/i.exec(question)?.[0]
+  if (secret !== undefined) return secret
   if (parts.length > 1) return parts.slice(1).join('\n')
   return /\b(should|would|do|does|is|are|will|can)\b/i.test(question) ? '' : question
 }

@@ -7,7 +7,7 @@ export const GRAVE = {
   destructive: String.raw`
 delet|drop(?!down|-down|-in| in |let|box|zone|per|cap|shadow| shadow)|eras(e|ing|ure)|wip(e|ing)|destr(oy|uct(?!ur))|purg
 truncat|nuk(e|ing)\b|remov|overwrit|overwrote|obliterat|annihilat|expung|shred|scrub|discard|trash|uninstall|clobber|flush
-reset|revert|roll(ing|ed)?[ -]?back|reformat|format(ting)? (the |my |a |your )?(disk|drive|partition|volume|usb|machine|server)
+reset(ting|s)? (it|them|all|everything|this|\w+'?s?( \w+){0,2} (database|db|table|data|branch|head|repo|history|passwords?|accounts?|env\w*|server|device|index|schema|keys?|commits?|main|master|machine|project|tree|quota))\b|reset (database|db|data|of)\b|(do|perform|run|trigger|hard|factory|full)\w* (a |the )?(\w+ )?reset|revert|roll(ing|ed)?[ -]?back|reformat|format(ting)? (the |my |a |your )?(disk|drive|partition|volume|usb|machine|server)
 re-?initiali[sz]|re-?creat|reprovision|start(ing)? (over|fresh|anew|clean|again from)|clean slate|fresh start|factory
 (rebuild|restart)\w* .{0,40}from scratch|ge?t(ting)? rid of|throw(ing)? (\w+ ){0,3}(away|out)|toss|blow(ing)? (\w+ ){0,3}(away|up)
 tear(ing)? (\w+ ){0,3}down|teardown|tak(e|ing) (\w+ ){0,4}(down|offline)|shut(ting)? (\w+ ){0,4}(down|off)|shutdown
@@ -21,7 +21,7 @@ sabotag|corrupt|encrypt(ing)? (all|every|the (disk|drive|files|data))|ransom|byp
 skip(ping)? .{0,30}(tests?|checks?|verif|hooks?|review|ci\b|valid|approval|gates?)|without (any |a )?(review|approval|verif|back-?up)
 ignor(e|ing) .{0,30}(tests?|fail|checks?|secur|warning|instruction|rules?|polic|guard)|no-verify|let (it|them|\w+ \w+) go\b
 cancel|unsubscrib|close (the |my |our |your )?account|free(ing)? up .{0,20}(space|disk|storage)|reclaim|sweep|exterminat|bulldoz
-make .{0,40}disappear|never existed|(send|move|put) .{0,30}(bin|recycle|trash)\b|recycle bin|/dev/null|thin out|sacrific|break glass`,
+make .{0,40}disappear|never existed|(send|move|put) .{0,30}(bin|recycle|trash)\b|recycle bin|/dev/null|thin out|sacrific|break glass|data loss|unregister|drain(ing)? |lock(ing)? .{0,20}\bout\b`,
   publishing: String.raw`
 deploy(?!ment (target|platform|provider|guide|docs|documentation|script|config|diagram|section))|redeploy|publish|unpublish
 releas(?!e (notes|date))|ship(?!ment|ping address)|go(es|ing)?[ -]live|(on|onto|to) live\b|live (site|system|server|database|data|env|traffic)
@@ -39,13 +39,13 @@ tag(ging)? (the |a |and |it|this|v?\d)|cut(ting)? (a |the )?(new )?(releas|versi
 distribut(e|ing) (it|the|to|this)|(trigger|kick|start|launch)\w* .{0,30}(pipeline|workflow|deploy|action|cd\b)|app ?store|play ?store|testflight
 twine|docker push|registry|crates\.io|pypi|marketplace|cdn\b|upstream|origin\b|linkedin|facebook|twitter|instagram|reddit|hacker news
 available to (the )?(everyone|public|world|all|users)|out (the door|into the wild|there)|in front of (users|custom|people|the world)|fleet|canary
-(hand|turn)(ing)? (\w+ ){0,3}over to|sign(ing)? (off|up|the (contract|agreement|release))|blue-green|world can see|flip (it|them) on`,
+(hand|turn)(ing)? (\w+ ){0,3}over to|sign(ing)? (off|up|the (contract|agreement|release))|blue-green|switch-?over|mass[- ]mail|world can see|flip (it|them) on`,
   paid: String.raw`
-purchas|buy|bought|order(ing)? (a|an|the|more|new|it|them|\d)|pay(s|ing)?\b|paid|payout|charg(e|es|ing)\b|refund|bill(ed|ing)?\b|invoic
+purchas|payments?\b|buy|bought|order(ing)? (a|an|the|more|new|it|them|\d)|pay(s|ing)?\b|paid|payout|charg(e|es|ing)\b|refund|bill(ed|ing)?\b|(issu|creat|mak)\w* .{0,20}invoic
 (mak|send|process|issu|submit|execut|initiat|captur|authori[sz])\w* .{0,30}payment|subscri(be|bing|ption)|licen[cs]e key|renew|rent(ing)?\b
-(upgrad|downgrad)\w* .{0,40}(plan|tier|account|instance|subscri|licen)|credit ?card|debit|card on file|company card|bank\b|spend|wire\b|transfer
+(upgrad|downgrad)\w* .{0,40}(plan|tier|account|instance|subscri|licen)|credit ?card|debit|card on file|company card|bank\b|spend|wire (the |a |some |\W?\d|money|fund|transfer|payment)|transfer
 cost(s|ing)? (money|real|about|around|extra|up|us|you)|[$€£¥₹]\s?\d|\d+([.,]\d+)? ?([$€£¥₹]|(dollar|euro|usd|eur|gbp|pounds|bucks|btc|eth)\b)
-dollars?\b|bucks|donat|provision|scal(e|ing) (\w+ ){0,3}(up|down|out|to)\b|spin(ning)? up|top(ping)? up|withdraw|mint(ing)?\b|bitcoin
+dollars?\b|bucks|donat|provision|scal(e|ing) (\w+ ){0,3}(up|down|out|to)\b|spin(ning)? up|top(ping)? up|withdraw|mint(ing)?\b|bitcoin|terms and conditions|(complet|finish)\w* (the |this |my |your )?(checkout|order|transaction|purchase|booking)
 crypto ?curr|wallet|sell|bid(ding)?\b|quota increase|(enterprise|pro|premium|paid) (plan|tier)|free trial|autopay|hire|gift card|advertis|ad campaign
 (gpu|bigger|larger|more|additional|extra|second|reserved|dedicated) (instance|server|node|machine|cluster|seat)s?`,
   irreversible: String.raw`
@@ -95,5 +95,5 @@ export const HARMLESS = String.raw`
 (remov|delet|dropp|discard)\w* (the |an? |any |some |all )?(unused|dead|duplicated?|redundant|leftover|debug|commented-out|unneeded|trailing|extra) (imports?|variables?|code|comments?|logs?|logging|white ?space|semicolons?|parameters?|arguments?|statements?|lines?|spaces?|blank lines?|console\.logs?|types?|exports?)
 (the |a |an )?(delete|remove|reset|cancel|submit|publish|share|archive|clear|upload|pay|buy|logout|send|release) (button|endpoint|route|handler|method|modal|dialog|form|icon|label|link|flow|page|menu item)
 (the |a )?(password|pin)[ -]reset( (flow|form|page|token|endpoint|link))?|reset[ -]password (flow|form|page|endpoint)|soft[- ]delet(e|es|ion|ing)( (flag|column|support|logic))?
-release notes|push notifications?|drag[ -]and[ -]drop|drop-?downs?|payment (provider|form|module|page|integration|gateway|endpoint|flow)|css reset|in order to
+release notes|push notifications?|drag[ -]and[ -]drop|drop-?downs?|payment (provider|form|module|page|integration|gateway|endpoint|flow|service|method|api|component|model|type|status|history|view|screen|feature|logic|handler)s?|css reset|in order to
 email (field|address|template|validation|validator|format|column|input|provider|service)|shared? (types?|module|component|code|state|library|folder|package)|cancel(lation)? ?token`

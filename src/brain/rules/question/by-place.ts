@@ -24,6 +24,7 @@ const KINDS: readonly { about: RegExp; places: readonly string[] }[] = [
   { about: /\b(scripts?|tooling)\b/i, places: ['scripts', 'script', 'bin', 'tools'] },
   { about: /\b(components?|views?|widgets?)\b/i, places: ['components', 'src', 'app'] },
   { about: /\b(images?|icons?|assets?|fonts?|static)\b/i, places: ['assets', 'public', 'static'] },
+  { about: /\b(reports?|output|results?)\b/i, places: ['reports', 'report', 'output', 'out', 'docs'] },
   { about: /\b(benchmarks?)\b/i, places: ['bench', 'benchmarks'] },
   { about: /\b(migrations?)\b/i, places: ['migrations', 'db'] },
   {

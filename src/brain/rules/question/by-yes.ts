@@ -1,12 +1,14 @@
 import type { QuestionItem } from '../../../domain/session.ts'
 import { graveWords } from '../grave/grave.ts'
+import { isAboutCode, isCodeVerb, reachesOutside } from './about-code.ts'
 import { affirmative } from './affirmative.ts'
 import type { Thought } from './thought.ts'
-import { GOES_ON, STANDARD } from './yes-phrases.ts'
+import { GOES_ON, GOES_ON_ALONE, POINTS_AT, STANDARD, STANDARD_IF_CODE } from './yes-phrases.ts'
 
 /**
- * Yes to going on, and yes to the standard steps of the work. Never to anything destructive, paid, publishing or
- * irreversible, never to one of two things, and never where the words cannot be read for certain.
+ * Yes to going on, and yes to the standard steps of the work. A list of what is bad has no end, so what is agreed to must be
+ * known to be good: nothing but going on, or something made of code in the project. Never anything destructive, paid, publishing
+ * or irreversible, never anything beyond the working copy, never one of two things, never what cannot be read for certain.
  */
 export function byYes(item: QuestionItem): Thought | undefined {
   const text = item.question.trim()
@@ -15,15 +17,31 @@ export function byYes(item: QuestionItem): Thought | undefined {
   if (answer === undefined) return undefined
   const chosen = item.options.filter(({ label }) => [answer].flat().includes(label))
   const said = [item.header, text, ...chosen.flatMap(({ label, description }) => [label, description])].join('\n')
-  if (graveWords(said) !== undefined || !codeIsPlain(said)) return undefined
-  if (GOES_ON.test(text)) return { answer, confidence: 0.85, reasoning: 'it asks whether to go on' }
-  if (STANDARD.test(text)) return { answer, confidence: 0.75, reasoning: 'it asks for a standard step of the work' }
+  if (graveWords(said) !== undefined || reachesOutside(said) || !codeIsPlain(said)) return undefined
+  if (goesOn(text)) return { answer, confidence: 0.85, reasoning: 'it asks whether to go on' }
+  if (STANDARD.test(text) || (STANDARD_IF_CODE.test(text) && isAboutCode(text)))
+    return { answer, confidence: 0.75, reasoning: 'it asks for a standard step of the work' }
   return undefined
 }
 
 const LONGEST = 600
 /** Latin letters without accents, signs and pictures: what is written otherwise may mean what no list here knows. */
 const READABLE = /^(?:[\x20-\x7e\n\t]|[‘’“”–—…•→✓✅]|\p{Extended_Pictographic}|\ufe0f)*$/u
+
+/** Going on with nothing named, with what was planned, or with work on code. */
+function goesOn(text: string): boolean {
+  if (GOES_ON_ALONE.test(text)) return true
+  const found = GOES_ON.exec(text)
+  if (!found) return false
+  const object = text
+    .slice(found.index + found[0].length)
+    .replace(/[?!.\s]+$/, '')
+    .trim()
+  if (object === '' || POINTS_AT.test(object)) return true
+  const verb = /^(?:and|to|by|with|on)?\s*(?:also |then |now )?([a-z]+)/i.exec(object)?.[1] ?? ''
+  const isDeed = /^(?:and|to|by)\b/i.test(object) || /ing$/i.test(verb)
+  return isAboutCode(object) && (!isDeed || isCodeVerb(verb))
+}
 
 /** One question, and not a choice: "proceed or wait?", "A or B?", "which …?". */
 function isYesOrNo(text: string): boolean {
