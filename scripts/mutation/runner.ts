@@ -31,6 +31,8 @@ export class RepeatingRunner implements TestRunner {
   static inject = tokens(commonTokens.options)
   readonly #groups: Group[]
   readonly #context: InstrumenterContext
+  /** The tests that killed mutants of a file, the latest first: they are the likeliest to kill its next one. */
+  readonly #killers = new Map<string, string[]>()
   #collect: Collect | undefined
   #tests: Promise<Map<string, Known>> | undefined
 
@@ -47,7 +49,7 @@ export class RepeatingRunner implements TestRunner {
 
   async dryRun(): Promise<DryRunResult> {
     const tests: TestResult[] = []
-    for (const [id, test] of await this.#load()) {
+    for (const [id, test] of await this.#import(true)) {
       this.#context.currentTestId = id
       const started = performance.now()
       const failure = await failureOf(test)
@@ -76,15 +78,16 @@ export class RepeatingRunner implements TestRunner {
     const wanted = testFilter && new Set(testFilter)
     let nrOfTests = 0
     try {
-      for (const [id, test] of await this.#load()) {
+      for (const [id, test] of this.#inOrder(await this.#load(), activeMutant.fileName)) {
         if (!new RegExp(test.of).test(activeMutant.fileName)) continue
         if (wanted && !wanted.has(id)) continue
         nrOfTests += 1
         const failureMessage = await failureOf(test)
         if (hitLimit !== undefined && (this.#context.hitCount ?? 0) > hitLimit)
           return { status: MutantRunStatus.Timeout, reason: `executed more than ${hitLimit} times` }
-        if (failureMessage !== undefined)
-          return { status: MutantRunStatus.Killed, killedBy: [id], failureMessage, nrOfTests }
+        if (failureMessage === undefined) continue
+        this.#killers.set(activeMutant.fileName, [id, ...this.#killersOf(activeMutant.fileName, id)])
+        return { status: MutantRunStatus.Killed, killedBy: [id], failureMessage, nrOfTests }
       }
       return { status: MutantRunStatus.Survived, nrOfTests }
     } catch (error) {
@@ -93,6 +96,21 @@ export class RepeatingRunner implements TestRunner {
     } finally {
       this.#activate(undefined, undefined)
     }
+  }
+
+  #killersOf(file: string, but?: string): string[] {
+    return (this.#killers.get(file) ?? []).filter(id => id !== but)
+  }
+
+  #inOrder(tests: Map<string, Known>, file: string): [string, Known][] {
+    const first = new Set(this.#killersOf(file))
+    return [
+      ...[...first].flatMap((id): [string, Known][] => {
+        const test = tests.get(id)
+        return test ? [[id, test]] : []
+      }),
+      ...[...tests].filter(([id]) => !first.has(id)),
+    ]
   }
 
   /** Workers of the classifier are threads with a global scope of their own: the environment tells them. */
@@ -110,11 +128,11 @@ export class RepeatingRunner implements TestRunner {
   }
 
   #load(): Promise<Map<string, Known>> {
-    this.#tests ??= this.#import()
+    this.#tests ??= this.#import(false)
     return this.#tests
   }
 
-  async #import(): Promise<Map<string, Known>> {
+  async #import(counting: boolean): Promise<Map<string, Known>> {
     const root = process.cwd()
     this.#collect ??= openCollector(root)
     const files = new Map(
@@ -124,7 +142,7 @@ export class RepeatingRunner implements TestRunner {
           .map(file => [resolve(root, file), of]),
       ),
     )
-    const tests = await this.#collect([...files.keys()])
+    const tests = await this.#collect([...files.keys()], counting)
     return new Map(tests.map((test, place) => [String(place), { ...test, of: files.get(test.file) ?? '' }]))
   }
 }
