@@ -10,6 +10,7 @@ import { loadConfig } from '../domain/config/load.ts'
 import { Terminals } from '../human/terminals.ts'
 import { openStore } from '../store/open.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
+import { brainShelf } from './brain-shelf.ts'
 import { drain } from './drain.ts'
 import { driverShelf } from './driver-shelf.ts'
 import { buildServer } from './http/server.ts'
@@ -63,6 +64,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     places,
     env,
     driverFor: drivers.get,
+    brainsFor: brainShelf().get,
     bootId,
     log,
     quota,

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Answerer } from './answerer.ts'
+import { BRAIN_KINDS } from './brain-kind.ts'
 import { MAX_REQUIRED_TASKS, Requirements } from './requirements.ts'
 import { PlanItem, QuestionItem, Risk, StoredReason } from './session.ts'
 import { Suggestion } from './suggestion.ts'
@@ -34,7 +35,7 @@ export const StartSession = z.strictObject({
   /** Higher comes first where several sessions wait. */
   priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
   /** `--brain`, `--brain-model`, `--confidence`: in place of the settings of `[brain]`. */
-  brain: z.string().min(1).optional(),
+  brain: z.enum(BRAIN_KINDS).optional(),
   brain_model: z.string().min(1).optional(),
   confidence: z.number().min(0).max(1).optional(),
   /** `--[no-]auto-resume`: in place of `sessions.auto_resume`. */

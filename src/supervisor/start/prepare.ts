@@ -4,7 +4,9 @@ import type { Consent } from '../../agents/limits/consent.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import type { StartSession } from '../../domain/api.ts'
+import type { Brain } from '../../domain/brain.ts'
 import { agentEnvironment } from '../../domain/config/agent-env.ts'
+import type { Config } from '../../domain/config/config.ts'
 import { settingsToKeep } from '../../domain/config/environment-layer.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import type { Driver, OpenSession, Request, Verdict } from '../../domain/session.ts'
@@ -13,7 +15,7 @@ import { skillVerdict } from '../../policy/trust/skill-verdict.ts'
 import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.ts'
 import { idleRules } from '../../policy/verdict/allowed-tools.ts'
 import type { SessionPolicy } from '../asks/session-policy.ts'
-import { mindFor } from '../brain/mind.ts'
+import { mindFor, withFlags } from '../brain/mind.ts'
 import type { Mind, Policy, Run } from '../run.ts'
 import { accountOf } from './account.ts'
 
@@ -22,6 +24,8 @@ export interface PrepareParts {
   /** The daemon's own environment: its PCC_* settings count where a caller says none. */
   env: Record<string, string | undefined>
   policy: Policy
+  /** The language models of the settings, shared by all sessions that have the same. */
+  brainsFor(config: Config, env: Record<string, string | undefined>): Promise<Brain[]>
   driverFor(options: { executable: string | undefined; appendPrompt: string | undefined }): Promise<Driver>
 }
 
@@ -97,7 +101,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       threshold: request.confidence ?? config.brain.confidence_threshold,
       unattendedHigh: config.permissions.unattended_high,
     },
-    mind: mindFor(request, config, []),
+    mind: mindFor(request, config, await parts.brainsFor(withFlags(config, request), { ...parts.env, ...request.env })),
     guard: call => skillVerdict(call, { places, project, settingSources: sources }),
     again: () => prepare(request, parts),
     account: accountOf(driver.agent, env),

@@ -58,6 +58,7 @@ export async function scriptedWorld(
   const supervisor = new Supervisor({
     ...{ store, terminals, policy, clock, places, quota, gates, bootId: 'boot-1', log: silentLog, agentEnv: {} },
     env: { HOME: home, ...settings },
+    brainsFor: async () => [],
     driverFor: async () => agent.driver,
   })
   const app = buildServer({
