@@ -1,20 +1,43 @@
 import { readFileSync } from 'node:fs'
 import { AppError } from '../base/errors.ts'
+import type { StartSession } from '../domain/api.ts'
+import { parseRequirements } from '../tasks/requirements/parse.ts'
+import { queueFrom } from '../tasks/requirements/queue.ts'
 
-/** The task with the text of the requirements file below it. Either may be missing, not both. */
-export function taskText(task: string | undefined, requirements: string | undefined): string {
-  if (task !== undefined && !task.trim()) throw new AppError('task_empty', {})
-  const parts = [task?.trim(), requirements && readRequirements(requirements)].filter(Boolean)
-  if (parts.length === 0) throw new AppError('task_empty', {})
-  return parts.join('\n\n')
+/** What a session is to do, as it is asked for. */
+export type Work = Pick<StartSession, 'task' | 'tasks' | 'requirements'>
+
+/**
+ * What a file of requirements asks for. Beside a task the whole file stands under it; alone, its open tasks are the queue,
+ * and a file that lists none is one task.
+ */
+export function workFrom(path: string, task: string | undefined): Work {
+  const text = textOf(path)
+  const parsed = parseRequirements(path, text)
+  const { requirements } = parsed
+  const whole = `Requirements (${path}):\n\n${text.trim()}`
+  if (task !== undefined) return { task: `${task}\n\n${whole}`, requirements }
+  if (requirements.tasks.length === 0) return { task: whole, requirements }
+  const tasks = queueFrom({ path, text, parsed })
+  const [first] = tasks
+  if (!first) throw new AppError('requirements_done', { path, count: requirements.tasks.length })
+  return { task: first.text, tasks, requirements }
 }
 
-function readRequirements(path: string): string {
+/** What a person hears of the queue that a file became; nothing where it did not become one. */
+export function queueLine({ tasks, requirements }: Work, path: string): string | undefined {
+  if (!tasks) return undefined
+  const done = requirements?.tasks.filter(task => task.done).length ?? 0
+  const count = `${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}`
+  return `Queue: ${count} of ${path}${done > 0 ? `, ${done} done already` : ''}`
+}
+
+function textOf(path: string): string {
   const bytes = read(path)
   const text = decoded(bytes)
   if (text === undefined || text.includes('\0')) throw new AppError('requirements_binary', { path })
   if (!text.trim()) throw new AppError('requirements_empty', { path })
-  return `Requirements (${path}):\n\n${text.trim()}`
+  return text
 }
 
 function read(path: string): Buffer {

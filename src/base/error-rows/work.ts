@@ -47,6 +47,24 @@ export const WORK_ERRORS = {
     says: 'The requirements file {path} is empty.',
     next: 'Write into it what is to be done.',
   },
+  requirements_wrong: {
+    exit: 2,
+    http: 400,
+    says: 'The requirements file {path} is wrong: {problems}',
+    next: 'Mend what is named; docs/requirements.md shows what a file may say.',
+  },
+  requirements_cycle: {
+    exit: 2,
+    http: 400,
+    says: 'In the requirements file {path} tasks wait for one another: {cycle}',
+    next: 'Take one of these ids out of a depends_on.',
+  },
+  requirements_done: {
+    exit: 2,
+    http: 400,
+    says: 'In the requirements file {path} every task is done already ({count} of {count}).',
+    next: 'Uncheck what is to be done again, add a task, or say --task "…".',
+  },
   session_unknown: { exit: 2, http: 404, says: 'There is no session "{ref}".', next: 'See them with: pcc list' },
   session_ambiguous: { exit: 2, http: 409, says: '"{ref}" could be any of {matches}.', next: 'Type more of the id.' },
   session_over: {

@@ -4,7 +4,7 @@ import type { Connection } from '../connection/connection.ts'
 import type { Context } from '../context.ts'
 import { isInteractive } from '../live/interactive.ts'
 import { firstLine } from '../render/text.ts'
-import { taskText } from '../requirements.ts'
+import type { Work } from '../requirements.ts'
 import { callersSettings, sessionEnvironment } from '../session-env.ts'
 import type { StartOptions } from './options.ts'
 
@@ -26,20 +26,20 @@ export async function startSession({ path, options, context, connect }: StartCal
     throw new AppError('usage', { problem: '--fork needs --resume <vendor-id>', command: 'start' })
   }
   const project = projectAt(path)
-  const task = taskText(options.task, options.requirements)
+  const { line, ...work } = await workOf(options)
   const env = await sessionEnvironment({ places: context.places, env: context.env, project })
   const connection = await connect()
   const asked = connection.request<SessionView>('POST', '/sessions', {
-    ...requestOf({ project, task, env, options }),
+    ...requestOf({ project, work, env, options }),
     ...callersSettings(context.places, context.env),
     ...(!options.detach && isInteractive(context) && { attach: true }),
   })
-  if (options.detach) return detached(await asked, context)
+  if (options.detach) return detached(await asked, line, context)
   const [session, [{ runView }, { startHeader }]] = await Promise.all([asked, loadView()])
   if (!context.json && !context.quiet) {
     const { terminal } = context
     const header = startHeader(session, { terminal, cwd: process.cwd(), home: context.env['HOME'] })
-    for (const line of header) context.out(line)
+    for (const text of [...header, ...(line ? [line] : [])]) context.out(text)
   }
   return runView({ client: connection, session, context, after: 0, env })
 }
@@ -55,15 +55,15 @@ async function loadView() {
 
 interface Wanted {
   project: string
-  task: string
+  work: Work
   env: Record<string, string>
   options: StartOptions
 }
 
-function requestOf({ project, task, env, options }: Wanted): StartSession {
+function requestOf({ project, work, env, options }: Wanted): StartSession {
   return {
     project,
-    task,
+    ...work,
     env,
     ...(options.sessionName && { name: options.sessionName }),
     ...(options.model && { model: options.model }),
@@ -78,12 +78,22 @@ function requestOf({ project, task, env, options }: Wanted): StartSession {
   }
 }
 
-function detached(session: SessionView, { json, out }: Context): number {
+/** Files are read, and what reads them is loaded, only where there is one. */
+async function workOf({ task, requirements }: StartOptions): Promise<Work & { line?: string | undefined }> {
+  if (task?.trim() === '' || (task === undefined && requirements === undefined)) throw new AppError('task_empty', {})
+  if (requirements === undefined) return { task: (task ?? '').trim() }
+  const { queueLine, workFrom } = await import('../requirements.ts')
+  const work = workFrom(requirements, task?.trim())
+  return { ...work, line: queueLine(work, requirements) }
+}
+
+function detached(session: SessionView, line: string | undefined, { json, out }: Context): number {
   if (json) out(JSON.stringify(session, null, 2))
   else {
     out(
       `Session ${session.queued ? 'queued, it waits for a free place' : 'started'}: ${session.id} (${firstLine(session.name)})`,
     )
+    if (line) out(line)
     out(`Attach with: pcc attach ${session.id}`)
   }
   return 0

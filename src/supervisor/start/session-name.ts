@@ -15,9 +15,10 @@ export function nameFromTask(task: string): string {
   return name === '' ? 'session' : name
 }
 
-/** A task that is only a requirements file begins with where it lies, which says nothing of the work. */
+/** A task that is only a requirements file begins with where it lies, which says nothing of the work; one above a file ends before it. */
 function withoutFileName(task: string): string {
-  return task.replace(/^Requirements \(.*\):\s*/, '')
+  const [own = ''] = task.split(/\n\n(?:This is the first of \d+ tasks: |Requirements \(.*\):\n)/, 1)
+  return own.replace(/^Requirements \(.*\):\s*/, '')
 }
 
 /** The name itself, or with the first number that makes it new. */

@@ -1,0 +1,79 @@
+import { keyValue, type Section, sectionNamed } from './key-value.ts'
+import { newReading, type Reading } from './reading.ts'
+import { constraintsIn, preferenceIn } from './ruled-out.ts'
+
+interface Item {
+  text: string
+  line: number
+  /** The last line that belongs to it. */
+  to: number
+}
+
+/**
+ * Reads plain text. "Tasks:", "Preferences:", "Constraints:" and "Overview:" begin a section, in which every line is one
+ * item and indented lines belong to the one above. A text that is a list and nothing else is a list of tasks; any other text
+ * without a section for them has none, and is one task as a whole.
+ */
+export function fromText(source: string): Reading {
+  const reading = newReading()
+  const { requirements, taskLines } = reading
+  const lines = source.split(/\r?\n/).map((text, index) => ({ text, line: index + 1 }))
+  let section: Section | undefined = isList(lines) ? 'tasks' : undefined
+  const parts = new Map<Section, Line[]>()
+  const put = (to: Section, line: Line) => parts.set(to, [...(parts.get(to) ?? []), line])
+  for (const line of lines) {
+    const label = labelIn(line.text)
+    if (label?.name === 'project') requirements.title = label.rest || undefined
+    else if (label) {
+      section = label.name
+      if (section === 'tasks') taskLines.push([line.line, line.line])
+      if (label.rest !== '') put(section, { text: label.rest, line: line.line })
+    } else if (section) put(section, line)
+  }
+  for (const { text, line, to } of itemsIn(parts.get('tasks') ?? [])) {
+    const [, box, rest = text] = /^\[([ xX])\]\s+([\s\S]+)$/.exec(text) ?? []
+    const done = box?.toLowerCase() === 'x'
+    requirements.tasks.push({ text: rest, done, priority: 0, depends_on: [], line })
+    taskLines.push([line, to])
+  }
+  const stated = (of: Section) => itemsIn(parts.get(of) ?? []).map(({ text }) => text.replace(/\s+/g, ' '))
+  requirements.preferences.push(...stated('preferences').map(keyValue).map(preferenceIn))
+  requirements.constraints.push(...stated('constraints').flatMap(constraintsIn))
+  const overview = parts
+    .get('overview')
+    ?.map(({ text }) => text)
+    .join('\n')
+    .trim()
+  if (overview) requirements.overview = overview
+  return reading
+}
+
+type Line = Omit<Item, 'to'>
+
+function labelIn(text: string): { name: Section | 'project'; rest: string } | undefined {
+  const [, label = '', rest = ''] = /^(\p{L}[\p{L} -]{0,20}):\s*(.*?)\s*$/u.exec(text) ?? []
+  const name = label.toLowerCase() === 'project' ? 'project' : sectionNamed(label)
+  return name && { name, rest }
+}
+
+function isList(lines: readonly Line[]): boolean {
+  const written = lines.filter(({ text }) => text.trim() !== '' && !/^\s/.test(text))
+  return written.length > 0 && written.every(({ text }) => BULLET.test(text))
+}
+
+const BULLET = /^([-*+•]|\d+[.)])\s+(?=\S)/
+
+/** Where some lines have a bullet, those without one go on with what stands above. */
+function itemsIn(lines: readonly Line[]): Item[] {
+  const items: Item[] = []
+  const bulleted = lines.some(({ text }) => BULLET.test(text))
+  for (const { text, line } of lines) {
+    const last = items.at(-1)
+    if (text.trim() === '') continue
+    if (last && (/^\s/.test(text) || (bulleted && !BULLET.test(text)))) {
+      last.text += `\n${text.trim()}`
+      last.to = line
+    } else items.push({ text: text.trim().replace(BULLET, ''), line, to: line })
+  }
+  return items
+}
