@@ -91,6 +91,8 @@ export const SessionView = z.object({
   status: SessionStatus,
   /** It is `idle` because it waits for a free place (`sessions.max_concurrent`). */
   queued: z.boolean(),
+  /** Who forms opinions for it, and from which confidence on they count. */
+  mind: z.object({ brain: z.string(), threshold: z.number() }).optional(),
   /** Why it has that status, where there is something to say. */
   reason: z.string().nullable(),
   vendor_id: z.string().nullable(),

@@ -22,6 +22,29 @@ export interface Tables {
   quota_accounts: QuotaAccountsTable
   quota_windows: QuotaWindow & { account: string }
   quota_history: QuotaWindow & { account: string }
+  outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
+  /** How far the events were read for some purpose. */
+  cursors: { name: string; event_id: number }
+}
+
+/** What one channel is to say, or has said. */
+export interface OutboxRow {
+  id: number
+  channel: string
+  kind: string
+  /** One channel says it once. */
+  dedup_key: string
+  /** JSON. */
+  body: string
+  /** `waiting` to be said; `told`, and a reminder may come; `done`; `failed`: given up. */
+  state: 'waiting' | 'told' | 'done' | 'failed'
+  tries: number
+  reminders: number
+  /** When it is looked at next. */
+  next_at: number
+  created_at: number
+  /** Why it could not be said the last time. */
+  problem: string | null
 }
 
 export interface QuotaAccountsTable {
@@ -73,7 +96,10 @@ export type JsonColumn = 'options' | 'plan' | 'parked'
  * What `pcc start` asked for, without the caller's environment: that is never stored, and of the settings no secret is. Its
  * tasks have rows of their own.
  */
-export type SessionOptions = Omit<StartSession, 'env' | 'tasks'>
+export type SessionOptions = Omit<StartSession, 'env' | 'tasks'> & {
+  /** Who formed opinions for it when it was started, for whoever looks at it. */
+  mind?: { brain: string; threshold: number } | undefined
+}
 
 /** A session as the rest of the program sees it: its row with the JSON parsed. */
 export interface SessionRow {

@@ -1,6 +1,7 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { BRAIN_KINDS } from '../../domain/brain-kind.ts'
 import { contextOf, ExitCode } from '../context.ts'
-import { positiveIn, type StartOptions, toolsIn, wholeIn } from '../start/options.ts'
+import { positiveIn, type StartOptions, shareIn, toolsIn, wholeIn } from '../start/options.ts'
 
 /** What `pcc start` does once its arguments are read. */
 export type StartBody = (path: string, options: StartOptions, command: Command) => Promise<number>
@@ -22,6 +23,9 @@ export function addStartCommand(program: Command, body: StartBody = start): void
     .option('--auto-resume', 'go on by itself after a limit, whatever the settings say')
     .option('--no-auto-resume', 'after a limit, wait for pcc resume')
     .option('--priority <n>', 'higher gets a free place sooner (default: 0)', whole)
+    .addOption(new Option('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
+    .option('--brain-model <name>', "the brain's model")
+    .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', share)
     .option('--detach', 'start in the background')
     .option('--session-name <name>', 'a name for the session')
     .option('--resume <vendor-id>', 'go on from a conversation of Claude Code (see: pcc agents sessions)')
@@ -51,6 +55,12 @@ function positive(value: string): number {
 function whole(value: string): number {
   const found = wholeIn(value)
   if (found === undefined) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
+  return found
+}
+
+function share(value: string): number {
+  const found = shareIn(value)
+  if (found === undefined) throw new InvalidArgumentError('It must be a number from 0 to 1, as in 0.8.')
   return found
 }
 

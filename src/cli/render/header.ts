@@ -1,7 +1,7 @@
 import type { SessionView } from '../../domain/api.ts'
 import { nameOf, shownPath, statusWords } from './format.ts'
 import type { Terminal } from './paint.ts'
-import { BRAIN, type PageOptions } from './session-page.ts'
+import { brainWords, type PageOptions } from './session-page.ts'
 import { cut, firstLine, neutral, pad, widthOf } from './text.ts'
 
 /** The manual's box is 65 columns; a narrow terminal gets a narrower one. */
@@ -13,7 +13,7 @@ export function startHeader(session: SessionView, { terminal, cwd, home }: Omit<
   const title = cut(` PerpetualCC Session: ${firstLine(session.name)} `, inside - 2)
   const rows = [
     `Project: ${neutral(shownPath(session.project, cwd, home))}`,
-    `Brain: ${BRAIN}`,
+    `Brain: ${neutral(brainWords(session))}`,
     `Agent: ${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`,
     `Status: ${statusWords(session).text.replace(/^\S+ /, '')}`,
   ]

@@ -14,7 +14,14 @@ export interface PageOptions {
 
 const PLAN_GLYPHS = { done: '✓', active: '→', pending: '○' } as const
 /** Rules are the only brain there is so far: what they are not sure about is put to the person. */
-export const BRAIN = 'rules (asks you when unsure)'
+const RULES = 'rules (asks you when unsure)'
+const STANDARD_THRESHOLD = 0.7
+
+/** Who forms opinions for it, as the head of a page says it. */
+export function brainWords({ mind }: SessionView): string {
+  if (!mind || (mind.brain === 'rules' && mind.threshold === STANDARD_THRESHOLD)) return RULES
+  return `${mind.brain} (confidence threshold: ${mind.threshold})`
+}
 
 /** The page of `pcc status`. */
 export function sessionPage(session: SessionView, options: PageOptions): string[] {
@@ -34,7 +41,7 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
       ? []
       : [fact('Resumes', `by itself at ${wakeTime(session.resumes_at, now)}`)]),
     ...(session.asks.length > 0 ? [] : goOn(session).map(command => fact('Go on', command))),
-    fact('Brain', BRAIN),
+    fact('Brain', brainWords(session)),
     fact('Agent', `${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`),
     fact('Started', dateTime(session.created_at)),
     fact('Duration', duration((session.ended_at ?? now) - session.created_at)),

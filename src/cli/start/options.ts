@@ -1,3 +1,5 @@
+import { BRAIN_KINDS, type BrainKind } from '../../domain/brain-kind.ts'
+
 /** What `pcc start` was called with. */
 export interface StartOptions {
   task?: string
@@ -9,6 +11,9 @@ export interface StartOptions {
   autoApprove?: boolean
   autoResume?: boolean
   priority?: number
+  brain?: BrainKind
+  brainModel?: string
+  confidence?: number
   detach?: boolean
   sessionName?: string
   resume?: string
@@ -23,7 +28,16 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
   const allowedTools = optional(text('--allowed-tools'), toolsIn)
   const disallowedTools = optional(text('--disallowed-tools'), toolsIn)
   const priority = optional(text('--priority'), wholeIn)
-  if (priority === 'wrong' || maxTurns === 'wrong' || allowedTools === 'wrong' || disallowedTools === 'wrong')
+  const brain = optional(text('--brain'), kindIn)
+  const confidence = optional(text('--confidence'), shareIn)
+  if (
+    brain === 'wrong' ||
+    confidence === 'wrong' ||
+    priority === 'wrong' ||
+    maxTurns === 'wrong' ||
+    allowedTools === 'wrong' ||
+    disallowedTools === 'wrong'
+  )
     return undefined
   // Both said: the last one counts, which commander knows.
   if (flags['--auto-approve'] && flags['--no-auto-approve']) return undefined
@@ -38,6 +52,9 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
     autoApprove: flags['--no-auto-approve'] ? false : flags['--auto-approve'],
     autoResume: flags['--no-auto-resume'] ? false : flags['--auto-resume'],
     priority,
+    brain,
+    brainModel: text('--brain-model'),
+    confidence,
     detach: flags['--detach'],
     sessionName: text('--session-name'),
     resume: text('--resume'),
@@ -54,6 +71,15 @@ export function positiveIn(text: string): number | undefined {
 /** A whole number, as a priority is; undefined when it is none. */
 export function wholeIn(text: string): number | undefined {
   return /^[+-]?\d{1,6}$/.test(text) ? Number(text) : undefined
+}
+
+function kindIn(text: string): BrainKind | undefined {
+  return BRAIN_KINDS.find(kind => kind === text)
+}
+
+/** A number from 0 to 1; undefined when it is none. */
+export function shareIn(text: string): number | undefined {
+  return /^(0(\.\d+)?|1(\.0+)?|\.\d+)$/.test(text) ? Number(text) : undefined
 }
 
 /** Names by commas; rules may hold commas inside parentheses: `Bash(git log:*),Read`. Undefined when there is none. */

@@ -73,6 +73,9 @@ function requestOf({ project, work, env, options }: Wanted): StartSession {
     ...(options.autoApprove !== undefined && { auto_approve: options.autoApprove }),
     ...(options.autoResume !== undefined && { auto_resume: options.autoResume }),
     ...(options.priority !== undefined && { priority: options.priority }),
+    ...(options.brain !== undefined && { brain: options.brain }),
+    ...(options.brainModel !== undefined && { brain_model: options.brainModel }),
+    ...(options.confidence !== undefined && { confidence: options.confidence }),
     ...(options.resume && { resume: { vendor_id: options.resume, fork: options.fork === true } }),
     ...(options.record && { record: resolve(options.record) }),
   }

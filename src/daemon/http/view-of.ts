@@ -15,6 +15,7 @@ export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
     model: row.model,
     status,
     queued: status === 'idle' && row.state === 'queued',
+    mind: row.options.mind,
     reason,
     vendor_id: row.vendor_id,
     created_at: row.created_at,

@@ -45,7 +45,7 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
     },
     secrets: ready.secrets,
     mind: ready.mind,
-    requirements: undefined,
+    requirements: row.options.requirements,
     proseAnswers: 0,
     consent: ready.consent,
     quota: ready.quota,

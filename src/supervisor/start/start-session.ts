@@ -35,6 +35,7 @@ type Checked = StartSession & { tasks: FirstTask[] }
 
 async function insert(request: Checked, ready: Preparation, { parts, bootId, live, tx }: Floor & { tx: Tx }) {
   const { store, clock, accounts } = parts
+  const { brain, threshold } = ready.mind
   const { env: _, project, task, tasks, ...options } = request
   const rows = await tx.db.selectFrom('sessions').select(['id', 'name']).execute()
   const taken = new Set(rows.flatMap(({ id, name }) => [id, id.replace(/^s-/, ''), name]))
@@ -46,7 +47,7 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
       task,
       agent: ready.driver.agent,
       model: request.model ?? null,
-      options: { ...options, ...ready.settings, project, task },
+      options: { ...options, ...ready.settings, project, task, mind: { brain: brain.name, threshold } },
       owner: bootId,
       state: 'starting',
       account: ready.account,
