@@ -51,6 +51,18 @@ export const SYSTEM_ERRORS = {
     says: '{action} was not confirmed. Nothing was changed.',
     next: 'Nothing to do.',
   },
+  brain_input_missing: {
+    exit: 2,
+    http: 400,
+    says: 'Setting up {kind} needs {what}, and it was not given.',
+    next: 'Give {how}, or run it in a terminal to be asked. Nothing was changed.',
+  },
+  brain_unusable: {
+    exit: 1,
+    http: 400,
+    says: '{kind} cannot be used: {problem}',
+    next: 'Mend that and try again, or add --no-test to write it down unchecked. Nothing was changed.',
+  },
   trust_refused: {
     exit: 3,
     http: 400,

@@ -5,11 +5,12 @@ import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import { findProjectFile } from '../../domain/config/project-layer.ts'
 import { settingNamed } from '../../domain/config/setting-names.ts'
 import { settingOf } from '../../domain/config/settings.ts'
+import { addBrainCommand } from '../config/brain/command.ts'
 import { settingRow, visible, written } from '../config/rows.ts'
 import { type Context, contextOf } from '../context.ts'
 import { refuseInSession } from './decide/own-terminal.ts'
 
-/** `pcc config show | get | set | reset | path`. What only one of them needs is imported there: `get` is called by scripts. */
+/** `pcc config show | get | set | reset | brain | path`. What only one of them needs is imported there: `get` is called by scripts. */
 export function addConfigCommand(program: Command): void {
   const config = program.command('config').description('Show and change settings.')
 
@@ -75,6 +76,8 @@ export function addConfigCommand(program: Command): void {
       const said = backup ? `Reset ${what}. The old file is ${backup}` : `Nothing to reset: ${what} was not set.`
       context.out(context.json ? JSON.stringify({ key: key ?? null, backup: backup ?? null }) : said)
     })
+
+  addBrainCommand(config, plainContext)
 
   config
     .command('path')

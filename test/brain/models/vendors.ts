@@ -11,7 +11,7 @@ import { agentEnv, bareEnv, tempDir } from '../../support/world.ts'
 export type Step =
   | { says: string }
   | { refuses: true }
-  | { status: 401 | 404 | 429; message: string }
+  | { status: 400 | 401 | 404 | 429; message: string }
   | { hangs: true }
   | { drops: true }
 
@@ -29,6 +29,13 @@ export interface Vendor {
 }
 
 export const KEY = 'fake-key-0123456789'
+
+/** The reply to the test question of `pcc config brain`. */
+export const JUDGE_APPLE = JSON.stringify({
+  answers: [{ chosen: ['Apple'] }],
+  confidence: 1,
+  reasoning: 'A hammer is none.',
+})
 
 /** Serves the steps in order, the last one for ever, in the vendor's own words. */
 export function openVendor(t: TestContext, kind: ModelKind, steps: [Step, ...Step[]]): Promise<Vendor> {
@@ -183,11 +190,11 @@ function turnOf(step: Step) {
   return object ? { tools: [{ name: 'StructuredOutput', input: object }] } : { text: step.says }
 }
 
-const FAULTS = { 401: 'unauthorized', 404: 'model_not_found', 429: 'rate_limit' }
+const FAULTS = { 400: 'http', 401: 'unauthorized', 404: 'model_not_found', 429: 'rate_limit' }
 
 /** Past a minute it does not wait. */
 function waitOf(status: number) {
-  return status === 429 ? { retry_after: 120 } : {}
+  return status === 429 ? { retry_after: 120 } : status === 400 ? { status } : {}
 }
 
 function asObject(text: string): object | undefined {
