@@ -38,15 +38,18 @@ export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
   }
 }
 
-function parkedAsk({ parked, state }: SessionRow): OpenAsk[] {
-  return parked && state === 'ended' ? [askOf(parked)] : []
+function parkedAsk({ parked, state, ended_as }: SessionRow): OpenAsk[] {
+  return parked && state === 'ended' && ended_as === 'waiting_input' ? [askOf(parked)] : []
 }
 
 /** What is parked, as it would be asked at a terminal. */
 export function askOf(parked: Parked): OpenAsk {
   const { ask_id, number } = parked
   const told = { ask_id, ...(number !== undefined && { number }) }
-  if ('questions' in parked) return { kind: 'question', ...told, questions: parked.questions }
+  if ('questions' in parked) {
+    const { questions, suggestion } = parked
+    return { kind: 'question', ...told, questions, ...(suggestion && { suggestion }) }
+  }
   const { tool, target, risk, reason, reasons = [] } = parked
   return { kind: 'permission', ...told, tool, target, risk, reason, reasons }
 }
