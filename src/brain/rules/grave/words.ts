@@ -7,7 +7,7 @@ export const GRAVE = {
   destructive: String.raw`
 delet|drop(?!down|-down|-in| in |let|box|zone|per|cap|shadow| shadow)|eras(e|ing|ure)|wip(e|ing)|destr(oy|uct(?!ur))|purg
 truncat|nuk(e|ing)\b|remov|overwrit|overwrote|obliterat|annihilat|expung|shred|scrub|discard|trash|uninstall|clobber|flush
-reset(ting|s)? (it|them|all|everything|this|\w+'?s?( \w+){0,2} (database|db|table|data|branch|head|repo|history|passwords?|accounts?|env\w*|server|device|index|schema|keys?|commits?|main|master|machine|project|tree|quota))\b|reset (database|db|data|of)\b|(do|perform|run|trigger|hard|factory|full)\w* (a |the )?(\w+ )?reset|revert|roll(ing|ed)?[ -]?back|reformat|format(ting)? (the |my |a |your )?(disk|drive|partition|volume|usb|machine|server)
+reset(ting|s)? (it|them|all|everything|this|\w+'?s?( \w+){0,2} (database|db|table|data|branch|head|repo|history|passwords?|accounts?|env\w*|server|device|index|schema|keys?|commits?|main|master|machine|project|tree|quota))\b|reset (database|db|data|of)\b|(do|perform|run|trigger|hard|factory|full)\w* (a |the )?(\w+ )?reset|revert|roll(ing|ed)?[ -]?back|reformat|format(ting)? [a-z]:|format(ting)? (the |my |a |your )?(disk|drive|partition|volume|usb|machine|server)
 re-?initiali[sz]|re-?creat|reprovision|start(ing)? (over|fresh|anew|clean|again from)|clean slate|fresh start|factory
 (rebuild|restart)\w* .{0,40}from scratch|ge?t(ting)? rid of|throw(ing)? (\w+ ){0,3}(away|out)|toss|blow(ing)? (\w+ ){0,3}(away|up)
 tear(ing)? (\w+ ){0,3}down|teardown|tak(e|ing) (\w+ ){0,4}(down|offline)|shut(ting)? (\w+ ){0,4}(down|off)|shutdown

@@ -3,7 +3,7 @@ import { graveWords } from '../grave/grave.ts'
 import { isAboutCode, isCodeVerb, reachesOutside } from './about-code.ts'
 import { affirmative } from './affirmative.ts'
 import type { Thought } from './thought.ts'
-import { GOES_ON, GOES_ON_ALONE, POINTS_AT, STANDARD, STANDARD_IF_CODE } from './yes-phrases.ts'
+import { GOES_ON, GOES_ON_ALONE, LEAVE_FOR, POINTS_AT, STANDARD, STANDARD_IF_CODE } from './yes-phrases.ts'
 
 /**
  * Yes to going on, and yes to the standard steps of the work. A list of what is bad has no end, so what is agreed to must be
@@ -19,8 +19,7 @@ export function byYes(item: QuestionItem): Thought | undefined {
   const said = [item.header, text, ...chosen.flatMap(({ label, description }) => [label, description])].join('\n')
   if (graveWords(said) !== undefined || reachesOutside(said) || !codeIsPlain(said)) return undefined
   if (goesOn(text)) return { answer, confidence: 0.85, reasoning: 'it asks whether to go on' }
-  if (STANDARD.test(text) || (STANDARD_IF_CODE.test(text) && isAboutCode(text)))
-    return { answer, confidence: 0.75, reasoning: 'it asks for a standard step of the work' }
+  if (isStandard(text)) return { answer, confidence: 0.75, reasoning: 'it asks for a standard step of the work' }
   return undefined
 }
 
@@ -31,17 +30,44 @@ const READABLE = /^(?:[\x20-\x7e\n\t]|[‘’“”–—…•→✓✅]|\p{Ext
 /** Going on with nothing named, with what was planned, or with work on code. */
 function goesOn(text: string): boolean {
   if (GOES_ON_ALONE.test(text)) return true
-  const found = GOES_ON.exec(text)
-  if (!found) return false
-  const object = text
-    .slice(found.index + found[0].length)
-    .replace(/[?!.\s]+$/, '')
-    .trim()
+  const object = behind(GOES_ON, text)
+  if (object === undefined) return false
   if (object === '' || POINTS_AT.test(object)) return true
-  const verb = /^(?:and|to|by|with|on)?\s*(?:also |then |now )?([a-z]+)/i.exec(object)?.[1] ?? ''
-  const isDeed = /^(?:and|to|by)\b/i.test(object) || /ing$/i.test(verb)
-  return isAboutCode(object) && (!isDeed || isCodeVerb(verb))
+  const [, link = '', rest = ''] = /^(and|to|by|with|on)?\s*(?:also |then |now )?(.*)$/is.exec(object) ?? []
+  const [deed = '', ...more] = rest.split(LINKS)
+  const verb = /^[a-z]+/i.exec(deed)?.[0] ?? ''
+  const isDeed = /^(?:and|to|by)$/i.test(link) || /ing$/i.test(verb)
+  return isKnown(deed) && (!isDeed || isCodeVerb(verb)) && more.every(isKnown)
 }
+
+function isStandard(text: string): boolean {
+  const [deed = '', ...more] = (behind(LEAVE_FOR, text) ?? '').split(LINKS)
+  const known = STANDARD.test(deed) || (STANDARD_IF_CODE.test(deed) && isAboutCode(deed))
+  return known && more.every(isKnown)
+}
+
+/** What stands behind the leave that is asked for, without the question mark. */
+function behind(leave: RegExp, text: string): string | undefined {
+  const found = leave.exec(text)
+  return found
+    ? text
+        .slice(found.index + found[0].length)
+        .replace(/[?!.\s]+$/, '')
+        .trim()
+    : undefined
+}
+
+/** Where something else may come in behind something good: "run the tests *and* …", "*on* the shop", "*that* bills the team". */
+const LINKS =
+  /[,;:()]|\s(?:and|then|that|which|by|while|before|after|on|onto|into|to|over|against|out of|with|via|using)\s/i
+
+function isKnown(part: string): boolean {
+  const text = part.trim()
+  return text === '' || POINTS_AT.test(text) || isAboutCode(text) || GOES_WITHOUT_SAYING.test(text)
+}
+
+const GOES_WITHOUT_SAYING =
+  /^(?:(?:i|we) (?:continue|proceed|go on|start|commit|finish|move on)|`[\w.]+`(?: everywhere)?|\w*[a-z][A-Z]\w*(?: everywhere)?|so on|the (?:project|repo|repository))$/
 
 /** One question, and not a choice: "proceed or wait?", "A or B?", "which …?". */
 function isYesOrNo(text: string): boolean {

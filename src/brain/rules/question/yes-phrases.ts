@@ -25,8 +25,8 @@ install (?:the |these |all |missing |required |project |project's |dev )*(?:depe
 apply (?:the|this|these|that|it)(?: \w+){0,2} (?:fix|changes?|patch|refactoring|suggestions?|edits?)
 make (?:the|this|these|those|that)(?: \w+){0,2} (?:changes?|edits?|fix|updates?)
 (?:fix|correct|add|apply|document|test|format|implement|finish|fill in|create) (?:it|this|that|these|those|them|some|one)(?: in| too| as well| now| first)?
-rename \W?[\w.]+\W? to \W?[\w.]+|fill (?:it|this|that|them) in
-do (?:it|that|this|so)(?: now| for you)?|look into (?:it|this|that)`)
+rename \W?[\w.]+\W?|fill (?:it|this|that|them) in
+do (?:it|that|this|so)(?: now| for you)?`)
 
 /** Standard steps when what they are done to is code. */
 const STEP_ON_CODE = lines(String.raw`
@@ -48,17 +48,17 @@ export const GOES_ON_ALONE = new RegExp(GOING_ON_ALONE, 'i')
 export const POINTS_AT =
   /^(?:(?:with|on|to|from|using|as|by)?\s*(?:this|that|it|these|those|here|now|then|there|planned|outlined|proposed|described|discussed|above|you say|(?:the )?(?:step|phase|part|task|item|milestone|point|section|stage) \d+|(?:the |this |that |my |our |your |these |those )?(?:next|second|third|first|remaining|rest|rest of it|proposed|outlined|above|current|described|same|new|following|whole|other)?\s*(?:plan|approach|design|proposal|outline|changes|steps?|work|tasks?|items?|points?|one|ones|phase|part|parts|milestone|implementation|rest|rest of (?:it|this|them|the (?:work|plan|tasks?|list))|stage|round|ticket|issue)?)(?:\s+(?:now|above|below|as (?:planned|outlined|described|is|proposed)|then|first|next|please))?)$/i
 
-const leaveFor = (step: string) =>
-  new RegExp(
-    String.raw`\b(?:${LEAVE}),?\s+(?:also |now |please |just |go ahead and |first |then )*(?:${step})\b[^?]{0,80}\?`,
-    'i',
-  )
+/** Leave for something else; what stands behind it is what for. */
+export const LEAVE_FOR = new RegExp(
+  String.raw`\b(?:${LEAVE}),?\s+(?:also |now |please |just |go ahead and |first |then )*`,
+  'i',
+)
 
-/** Leave for one standard step, and a little about it. */
-export const STANDARD = leaveFor(STANDARD_STEP)
+/** One standard step. */
+export const STANDARD = new RegExp(String.raw`^(?:${STANDARD_STEP})\b`, 'i')
 
-/** Leave for a step that is standard when it is done to code. */
-export const STANDARD_IF_CODE = leaveFor(STEP_ON_CODE)
+/** A step that is standard when it is done to code. */
+export const STANDARD_IF_CODE = new RegExp(String.raw`^(?:${STEP_ON_CODE})\b`, 'i')
 
 function lines(text: string): string {
   return text.trim().split('\n').join('|')
