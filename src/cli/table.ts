@@ -76,6 +76,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/decide/respond.ts')).addRespondCommand(program),
   },
   {
+    name: 'answers',
+    group: DECIDE,
+    summary: 'See and forget what you answered before',
+    add: async program => (await import('./commands/decide/answers.ts')).addAnswersCommand(program),
+  },
+  {
     name: 'pause',
     group: STEER,
     summary: 'Pause a session after the tool in flight',

@@ -20,7 +20,7 @@ export function rawConnection({ home, socket, tokenFile }: Places, { quiet }: { 
   let met = false
   const unreachable = (problem: string) => new AppError('daemon_unreachable', { home, problem })
   return {
-    async request<T>(method: 'GET' | 'POST', path: string, body?: unknown) {
+    async request<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown) {
       const asked = rawRequest({ socket, tokenFile, method, path, body, timeoutMs: 0 })
       const reply = await asked.catch(error => Promise.reject(unreachable(messageOf(error))))
       if (!reply) throw met ? unreachable('nobody answers') : new NobodyAnswers()

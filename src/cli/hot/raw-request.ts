@@ -12,7 +12,7 @@ export interface RawRequest {
   socket: string
   tokenFile: string
   path: string
-  method?: 'GET' | 'POST'
+  method?: 'GET' | 'POST' | 'DELETE'
   /** Sent as JSON. */
   body?: unknown
   /** 0 waits for ever. */

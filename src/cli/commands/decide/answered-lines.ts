@@ -1,5 +1,6 @@
 import { shellWord } from '../../../base/shell-word.ts'
 import { neutral, wrap } from '../../render/text.ts'
+import { exactRule } from '../../respond/exact-rule.ts'
 import { type ShownEscalation, wholeLines } from './pending-lines.ts'
 
 interface Answered {
@@ -7,10 +8,13 @@ interface Answered {
   remembered: boolean
   /** Its session waited for it, and goes on now. */
   wasOpen: boolean
+  /** It was said with `--always`: what that wrote is told by itself. */
+  lasts?: boolean
 }
 
 /** What `pcc respond` says: what was answered, and what that changes. */
-export function answeredLines({ escalation, remembered, wasOpen }: Answered, width: number): string[] {
+export function answeredLines(answered: Answered, width: number): string[] {
+  const { escalation, wasOpen } = answered
   const { number, verdict, answer, session_id } = escalation
   const done = answer ? 'Answered' : verdict === 'allow' ? 'Approved' : 'Denied'
   return [
@@ -19,21 +23,31 @@ export function answeredLines({ escalation, remembered, wasOpen }: Answered, wid
     ...(answer ?? []).flatMap(each =>
       wrap(`> ${neutral([each].flat().join(', '))}`, width - 2).map(line => `  ${line}`),
     ),
-    ...(wasOpen ? goesOn(escalation) : consequence(escalation, remembered)),
+    ...(wasOpen ? goesOn(answered) : consequence(answered)),
   ]
 }
 
-function goesOn({ kind, verdict, session_id, risk }: ShownEscalation): string[] {
-  if (kind === 'error' && verdict === 'deny') return [`The session stays as it is; go on with: pcc resume ${session_id}`]
+function goesOn({ escalation, remembered, lasts }: Answered): string[] {
+  const { kind, verdict, session_id, sessions, risk, project } = escalation
+  if (kind === 'error' && verdict === 'deny')
+    return [`The session stays as it is; go on with: pcc resume ${session_id}`]
   if (kind === 'error') return [`The session tries again; watch it with: pcc attach ${session_id}`]
-  const watch = `The session goes on; watch it with: pcc attach ${session_id}`
-  if (kind === 'question' || verdict === 'deny') return [watch]
+  const watch =
+    sessions.length > 1
+      ? `${sessions.length} sessions go on: ${sessions.join(', ')}`
+      : `The session goes on; watch it with: pcc attach ${session_id}`
+  if (kind === 'question' && remembered) {
+    const forHow = lasts ? 'until you forget it' : 'for some time'
+    return [watch, `Remembered ${forHow}; you are not asked this again in ${neutral(project)}: pcc answers list`]
+  }
+  if (kind === 'question' || verdict === 'deny' || lasts) return [watch]
   return [watch, `It was for this one call: ${risk} requests are asked about every time.`]
 }
 
 /** What the answer changes, and what it does not. */
-function consequence(escalation: ShownEscalation, remembered: boolean): string[] {
+function consequence({ escalation, remembered, lasts }: Answered): string[] {
   const { verdict, project, risk } = escalation
+  if (lasts) return []
   if (remembered) {
     const from = verdict === 'allow' ? 'is allowed from now on' : 'is refused from now on'
     return [`Remembered: the same request in ${neutral(project)} ${from}, without asking you.`]
@@ -47,9 +61,8 @@ function consequence(escalation: ShownEscalation, remembered: boolean): string[]
 }
 
 /** A rule opens a HIGH request only as that exact request, and only if it can be written on one line without wildcards. */
-function ruleFor({ tool, normalised }: ShownEscalation): string[] {
-  const exact = normalised.slice(tool.length + 1)
-  const writable = exact !== '' && !/[*\p{Cc}\p{Cf}\u2028\u2029…]/u.test(exact)
-  if (!writable) return ['No rule can allow exactly this; where you want it, do it yourself.']
-  return [`To allow exactly this: pcc rules add allow ${shellWord(tool)} ${shellWord(exact)}`]
+function ruleFor(escalation: ShownEscalation): string[] {
+  const exact = exactRule(escalation)
+  if (!exact) return ['No rule can allow exactly this; where you want it, do it yourself.']
+  return [`To allow exactly this: pcc rules add allow ${shellWord(exact.tool)} ${shellWord(exact.match)}`]
 }

@@ -4,6 +4,8 @@ import { ago } from '../../render/format.ts'
 import { boxTable, type Cell } from '../../render/list-table.ts'
 import type { Terminal } from '../../render/paint.ts'
 import { cut, firstLine, neutral, wrap } from '../../render/text.ts'
+import { changeLines } from './change-lines.ts'
+import { suggestionLine } from './context-lines.ts'
 import { hasMore, optionsLine, questionLine, questionLines } from './question-lines.ts'
 
 export type ShownEscalation = EscalationView
@@ -31,12 +33,21 @@ export function pendingLines(waiting: ShownEscalation[], { asking, terminal, now
   const table = boxTable({ headings: HEADINGS, rows, terminal, giveWay: [[QUESTION, 16]] })
   const fits = (text: string) => table.some(line => line.includes(` ${text} `))
   const long = waiting.filter(
-    row => !fits(questionOf(row)) || (row.kind === 'question' && !fits(belowOf(row))) || hasMore(row),
+    row =>
+      !fits(questionOf(row)) ||
+      (row.kind === 'question' && !fits(belowOf(row))) ||
+      hasMore(row) ||
+      changeLines(row, terminal.width).length > 0,
   )
   return [
     'Pending Human Decisions:',
     ...table,
-    ...long.flatMap(row => ['', `${row.number} in full:`, ...wholeLines(row, terminal.width)]),
+    ...long.flatMap(row => [
+      '',
+      `${row.number} in full:`,
+      ...wholeLines(row, terminal.width),
+      ...changeLines(row, terminal.width - 2).map(line => `  ${line}`),
+    ]),
     '',
     ...responses(waiting),
     ...calls,
@@ -51,7 +62,11 @@ function responses(waiting: ShownEscalation[]): string[] {
     ...(permission ? [`pcc respond ${permission.number} --approve`, `pcc respond ${permission.number} --deny`] : []),
     ...(question ? [`pcc respond ${question.number} "your words, or the number of an option"`] : []),
   ]
-  return ways.map((way, index) => `${index === 0 ? 'Respond with' : '          or'}: ${way}`)
+  const number = waiting[0]?.number
+  return [
+    ...ways.map((way, index) => `${index === 0 ? 'Respond with' : '          or'}: ${way}`),
+    `Or interactive: pcc respond ${number} --interactive`,
+  ]
 }
 
 /** Everything of a request that counts, line by line and harmless. */
@@ -66,16 +81,23 @@ function rowsOf(row: ShownEscalation, now: number): Cell[][] {
     tone: row.risk === 'HIGH' ? 'red' : 'yellow',
   }
   const blank: Cell = { text: '' }
+  const suggestion = suggestionLine(row)
   return [
     [
       { text: String(row.number) },
-      { text: firstLine(row.session_id) },
+      { text: sessionOf(row) },
       { text: TYPES[row.kind] },
       { text: shortQuestion(row) },
       { text: ago(now - row.created_at) },
     ],
     [blank, blank, blank, below, blank],
+    ...(suggestion === undefined ? [] : [[blank, blank, blank, { text: cut(suggestion, QUESTION_WIDTH) }, blank]]),
   ]
+}
+
+/** The one that asked, and how many others wait for the same. */
+function sessionOf({ session_id, sessions }: ShownEscalation): string {
+  return sessions.length > 1 ? `${firstLine(session_id)} +${sessions.length - 1}` : firstLine(session_id)
 }
 
 const TYPES: Record<ShownEscalation['kind'], string> = {

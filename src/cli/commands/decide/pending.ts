@@ -4,21 +4,30 @@ import { type Client, openClient } from '../../client.ts'
 import { contextOf } from '../../context.ts'
 import { pendingLines, type ShownEscalation } from './pending-lines.ts'
 
+interface PendingOptions {
+  session?: string
+  watch?: boolean
+}
+
 /** `pcc pending`: what waits for a person, and what was refused because nobody was there. */
 export function addPendingCommand(program: Command): void {
   program
     .command('pending')
     .description('List what waits for your decision, and what was refused because nobody was there.')
     .option('--session <session>', 'only of this session: id, unique beginning of an id, or name')
-    .option('--json', 'print JSON')
-    .action(async ({ session }: { session?: string }, command: Command) => {
+    .option('--watch', 'show it until Ctrl+C, as it changes')
+    .option('--json', 'print JSON; with --watch one object a line for each change')
+    .action(async ({ session, watch }: PendingOptions, command: Command) => {
       const { places, json, out, terminal, ...context } = await contextOf(command)
       const client = await openClient(places, context)
       const query = session === undefined ? '' : `?session=${encodeURIComponent(session)}`
-      const reply = await client.request<{ escalations: ShownEscalation[] }>('GET', `/escalations${query}`)
-      if (json) return out(JSON.stringify({ escalations: reply.escalations }, null, 2))
-      const asking = await askingSessions(client, session)
-      for (const line of pendingLines(reply.escalations, { asking, terminal, now: Date.now() })) out(line)
+      const page = async () => {
+        const { escalations } = await client.request<{ escalations: ShownEscalation[] }>('GET', `/escalations${query}`)
+        if (json) return [JSON.stringify({ escalations }, null, watch ? undefined : 2)]
+        return pendingLines(escalations, { asking: await askingSessions(client, session), terminal, now: Date.now() })
+      }
+      if (watch) return (await import('./watch-pending.ts')).watchPending({ page, json, out })
+      for (const line of await page()) out(line)
     })
 }
 

@@ -1,15 +1,19 @@
 import type { Command } from 'commander'
 import { AppError } from '../../../base/errors.ts'
+import type { EscalationView } from '../../../domain/escalation.ts'
 import { openClient } from '../../client.ts'
-import { contextOf } from '../../context.ts'
+import { type Context, contextOf } from '../../context.ts'
 import { answeredLines } from './answered-lines.ts'
 import { refuseInSession } from './own-terminal.ts'
-import type { ShownEscalation } from './pending-lines.ts'
 
 interface RespondOptions {
   approve?: boolean
   deny?: boolean
   reason?: string
+  always?: boolean
+  everywhere?: boolean
+  interactive?: boolean
+  yes?: boolean
 }
 
 /** `pcc respond`: a person's word on what waits. */
@@ -22,45 +26,74 @@ export function addRespondCommand(program: Command): void {
     .option('--approve', 'yes, it may run')
     .option('--deny', 'no; to a question: go on without an answer')
     .option('--reason <text>', 'why; the agent is told it with a no')
+    .option('--always', 'write the narrowest rule for it, or remember the answer to a question for good')
+    .option('--everywhere', 'with --always: remember the answer in every project')
+    .option('--yes', 'with --always: do not ask before writing')
+    .option('--interactive', 'show it in a box and answer by keys')
     .option('--json', 'print JSON')
     .action(async (number: string, words: string[], options: RespondOptions, command: Command) => {
-      const answer = answerOf(words, options)
+      checkOptions(words, options)
       if (!/^[1-9]\d{0,8}$/.test(number)) throw usage(`"${number}" is no number of a decision`)
-      const { places, json, out, terminal, ...context } = await contextOf(command)
+      const context = await contextOf(command)
       refuseInSession(context.env, `respond ${number} …`)
-      const client = await openClient(places, context)
-      const asked = await client.request<ShownEscalation>('GET', `/escalations/${number}`)
-      const body = {
-        ...answer,
-        ...(asked.state === 'open' && { env: await environmentFor(asked, places, context.env) }),
-      }
-      const answered = await client.request<Answered>('POST', `/escalations/${number}/answer`, body)
-      if (json) return out(JSON.stringify(answered, null, 2))
-      for (const line of answeredLines({ ...answered, wasOpen: asked.state === 'open' }, terminal.width)) out(line)
+      await respond(number, { words, options }, context)
     })
 }
 
 interface Answered {
-  escalation: ShownEscalation
+  escalation: EscalationView
   remembered: boolean
 }
 
+async function respond(
+  number: string,
+  { words, options }: { words: string[]; options: RespondOptions },
+  context: Context,
+): Promise<void> {
+  const { places, json, out, terminal } = context
+  const client = await openClient(places, context)
+  const asked = await client.request<EscalationView>('GET', `/escalations/${number}`)
+  const isWaiting = asked.state === 'open' || asked.state === 'denied'
+  // What is answered or withdrawn is told so by the daemon; nobody is asked about it first.
+  const said =
+    options.interactive && isWaiting
+      ? await (await import('../../respond/interactive.ts')).answerByKeys(asked, context)
+      : saidIn(words, options)
+  const { everywhere = false, yes = false } = options
+  const lasting =
+    options.always && isWaiting
+      ? await (await import('../../respond/always.ts')).always({ asked, said, everywhere, yes }, context)
+      : {}
+  const env = asked.state === 'open' ? { env: await environmentFor(asked, context) } : {}
+  const reason = options.reason === undefined ? {} : { reason: options.reason }
+  const always = lasting.always === undefined ? {} : { always: lasting.always }
+  const body = { ...said, ...reason, ...always, ...env }
+  const answered = await client.request<Answered>('POST', `/escalations/${number}/answer`, body)
+  const view = { ...answered, wasOpen: asked.state === 'open', lasts: options.always === true }
+  if (json) out(JSON.stringify(answered, null, 2))
+  else for (const line of answeredLines(view, terminal.width)) out(line)
+  await lasting.after?.()
+}
+
 /** A parked session goes on in the environment of this shell, as it would from `pcc attach`. */
-async function environmentFor(
-  { project }: ShownEscalation,
-  places: Parameters<typeof openClient>[0],
-  env: Record<string, string | undefined>,
-): Promise<Record<string, string>> {
+async function environmentFor({ project }: EscalationView, { places, env }: Context): Promise<Record<string, string>> {
   const { sessionEnvironment } = await import('../../session-env.ts')
   return sessionEnvironment({ places, env, project })
 }
 
-function answerOf(words: string[], { approve, deny, reason }: RespondOptions) {
+function checkOptions(words: string[], { approve, deny, always, everywhere, yes, interactive }: RespondOptions): void {
   if (approve && deny) throw usage('--approve and --deny exclude one another')
   if (words.length > 0 && (approve || deny)) throw usage('give an answer, or --approve or --deny, not both')
-  if (words.length === 0 && !approve && !deny) throw usage('say --approve or --deny, or give an answer to a question')
-  const said = words.length > 0 ? { answer: words } : { verdict: approve ? ('allow' as const) : ('deny' as const) }
-  return { ...said, ...(reason !== undefined && { reason }) }
+  if (interactive && (words.length > 0 || approve || deny)) throw usage('--interactive asks for the answer itself')
+  if (!always && (everywhere || yes)) throw usage(`${everywhere ? '--everywhere' : '--yes'} belongs to --always`)
+  if (words.length === 0 && !approve && !deny && !interactive) {
+    throw usage('say --approve or --deny, or give an answer to a question')
+  }
+}
+
+function saidIn(words: string[], { approve }: RespondOptions) {
+  if (words.length > 0) return { answer: words }
+  return { verdict: approve ? ('allow' as const) : ('deny' as const) }
 }
 
 function usage(problem: string): AppError {
