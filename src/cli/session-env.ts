@@ -19,12 +19,25 @@ export function callersSettings(places: Places, env: Env): Pick<StartSession, 'c
   return { config: mayHaveFile(places) ? places.configFile : null, settings: Object.fromEntries(named) }
 }
 
-/** Settings are read only where there can be any: no config file, and no variable that could be a setting, is the standard. */
-async function patternsFor({ places, env, project }: SettingsFor): Promise<readonly string[]> {
-  const mayBeSet = mayHaveFile(places) || hasProjectFile(project) || Object.keys(env).some(isSettingLike)
-  if (!mayBeSet) return STANDARD_AGENT_ENV
+/** The keys of brains that the settings only name, with their values; they are for the daemon and never for an agent. */
+export async function brainKeys(session: SettingsFor): Promise<Record<string, string>> {
+  if (!mayBeSet(session)) return {}
+  const [{ loadSettings }, { namedKeys }] = await Promise.all([
+    import('./load-settings.ts'),
+    import('../domain/config/environment-layer.ts'),
+  ])
+  return namedKeys((await loadSettings(session)).values, session.env)
+}
+
+async function patternsFor(session: SettingsFor): Promise<readonly string[]> {
+  if (!mayBeSet(session)) return STANDARD_AGENT_ENV
   const { loadSettings } = await import('./load-settings.ts')
-  return (await loadSettings({ places, env, project })).config.agents.env
+  return (await loadSettings(session)).config.agents.env
+}
+
+/** Settings are read only where there can be any: no config file, and no variable that could be a setting, is the standard. */
+function mayBeSet({ places, env, project }: SettingsFor): boolean {
+  return mayHaveFile(places) || hasProjectFile(project) || Object.keys(env).some(isSettingLike)
 }
 
 /** One that was named and is not there is refused by whoever reads it. */

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import { isInteractive } from '../live/interactive.ts'
 import { firstLine } from '../render/text.ts'
 import type { Work } from '../requirements.ts'
-import { callersSettings, sessionEnvironment } from '../session-env.ts'
+import { brainKeys, callersSettings, sessionEnvironment } from '../session-env.ts'
 import type { StartOptions } from './options.ts'
 
 // An ESM import of a built-in reads all its exports, which costs more than the rest of this file.
@@ -27,11 +27,14 @@ export async function startSession({ path, options, context, connect }: StartCal
   }
   const project = projectAt(path)
   const { line, ...work } = await workOf(options)
-  const env = await sessionEnvironment({ places: context.places, env: context.env, project })
+  const caller = { places: context.places, env: context.env, project }
+  const [env, keys] = [await sessionEnvironment(caller), await brainKeys(caller)]
+  const { config, settings } = callersSettings(context.places, context.env)
   const connection = await connect()
   const asked = connection.request<SessionView>('POST', '/sessions', {
     ...requestOf({ project, work, env, options }),
-    ...callersSettings(context.places, context.env),
+    config,
+    settings: { ...settings, ...keys },
     ...(!options.detach && isInteractive(context) && { attach: true }),
   })
   if (options.detach) return detached(await asked, line, context)

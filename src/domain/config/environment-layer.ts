@@ -16,6 +16,20 @@ export function settingsToKeep(env: Record<string, string>): Record<string, stri
   return Object.fromEntries(kept.flatMap(name => (env[name] ? [[name, env[name]]] : [])))
 }
 
+/**
+ * The brains' keys that settings only name (`env:NAME`), as variables of ours: they travel with a session, because the daemon
+ * does not see the shell's environment, and the agent must not see them.
+ */
+export function namedKeys(values: Values, env: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    SETTING_KEYS.filter(key => key.startsWith('brain.') && settingOf(key).secret).flatMap(key => {
+      const name = /^env:(.+)$/.exec(String(values[key] ?? ''))?.[1]
+      const secret = name === undefined ? undefined : env[name]
+      return secret ? [[variableOf(key), secret]] : []
+    }),
+  )
+}
+
 /** What the environment sets. An empty variable sets nothing; one that is mistyped, in its section or in its name, is refused. */
 export function environmentLayer(env: Record<string, string | undefined>): Partial<Values> {
   const keyOf = new Map(SETTING_KEYS.map(key => [variableOf(key), key]))

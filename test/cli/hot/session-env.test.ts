@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { placesFor } from '../../../src/base/places.ts'
-import { callersSettings, sessionEnvironment } from '../../../src/cli/session-env.ts'
+import { brainKeys, callersSettings, sessionEnvironment } from '../../../src/cli/session-env.ts'
 import { grantTrust, trustStatus } from '../../../src/policy/trust.ts'
 import { tempDir } from '../../support/world.ts'
 
@@ -66,4 +66,18 @@ test('what a shell sets travels with a session: its config file and its variable
   assert.deepEqual(callersSettings(placesFor({ env }), env), { config: null, settings })
   const places = placesFor({ env, configFile: '/some/other.toml' })
   assert.deepEqual(callersSettings(places, env), { config: '/some/other.toml', settings })
+})
+
+test("a brain's key that the settings only name travels as a setting, and not to the agent", async t => {
+  const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
+  const places = placesFor({ env })
+  assert.deepEqual(await brainKeys({ places, env, project }), {})
+  mkdirSync(dirname(places.configFile), { recursive: true })
+  writeFileSync(
+    places.configFile,
+    '[brain.gemini]\napi_key = "env:MY_TOKEN"\n[brain.openai_compatible]\napi_key = "env:NOT_SET"\n',
+  )
+  assert.deepEqual(await brainKeys({ places, env, project }), { PCC_BRAIN_GEMINI_API_KEY: 'secret' })
+  const toAgent = await sessionEnvironment({ places, env, project })
+  assert.ok(!Object.values(toAgent).includes('secret'))
 })
