@@ -20,7 +20,8 @@ export async function putOff(row: SessionRow, env: Record<string, string>, floor
   // A try after a failure is nothing that anybody has to agree to.
   const resumes_at = row.ended_as === 'rate_limited' ? await agreed(row, env, { floor, at }) : at
   if (resumes_at === now) return false
-  await store.sessions.update(row.id, { resumes_at })
+  const told = resumes_at === null && { status_reason: `${row.status_reason}; go on with: pcc resume ${row.id}` }
+  await store.sessions.update(row.id, { resumes_at, ...told })
   return true
 }
 

@@ -4,9 +4,13 @@ import type { Driver, Failure, OpenSession, Session, SessionEvent } from '../../
 /** A moment of a turn at which a test can hold the agent. */
 export type Point = 'opening' | 'starting' | 'request' | 'tool' | 'question' | 'last request' | 'turn over'
 
-/** What a turn meets: nothing, a failure in place of the last answer, or a question before it. */
+/** What a turn meets: nothing, a failure in place of the last answer, a question before it, or news of the allowance. */
 export interface Turn {
+  /** How full the five-hour window is, from 0 to 1. */
+  used?: number
   failure?: Failure
+  /** In place of the first answer. */
+  refused?: Failure
   asks?: boolean
 }
 
@@ -68,6 +72,8 @@ export function scriptedAgent(turnFor: (prompt: string, call: number) => Turn = 
   }
 }
 
+const HOUR_MS = 3_600_000
+
 interface ScriptWorld {
   at(point: Point): Promise<void> | void
   turnFor(prompt: string): Turn
@@ -125,7 +131,7 @@ class ScriptedSession implements Session {
   async #turn(text: string, cut: AbortSignal): Promise<void> {
     const { cwd, asks } = this.#options
     const tell = (event: SessionEvent) => cut.aborted || this.events.push(event)
-    const { failure, asks: wantsToAsk } = this.#world.turnFor(text)
+    const { failure, refused, asks: wantsToAsk, used } = this.#world.turnFor(text)
     // A process takes a while to come up.
     await new Promise(resolve => setImmediate(resolve))
     await this.#world.at('starting')
@@ -135,7 +141,12 @@ class ScriptedSession implements Session {
     await this.#world.at('request')
     if (cut.aborted) return
     this.#world.called(text)
+    if (refused) return this.#end('failed', { failure: refused })
     tell({ kind: 'text', text: 'I begin.' })
+    if (used !== undefined) {
+      const window = { utilization: used, resetsAt: Date.now() + HOUR_MS }
+      tell({ kind: 'limit', status: 'allowed', windows: { five_hour: window } })
+    }
     const request = { callId: `c-${Math.random()}`, tool: 'Read', input: { file_path: `${cwd}/a` }, cwd }
     tell({ kind: 'tool_request', ...request })
     await asks.permission(request, cut)

@@ -31,12 +31,18 @@ export interface ScriptedWorld {
   agent: ScriptedAgent
   /** What time it is; a test may move it. */
   time: { ahead: number }
+  /** The variables by which the daemon is set; a test may change them. */
+  settings: Record<string, string>
+  /** Moves the clock, and lets whoever waits look at it. */
+  pass(ms: number): void
   call(method: 'GET' | 'POST', path: string, body?: object): Promise<Reply>
   start(task: string, more?: object): Promise<string>
   view(id: string): Promise<SessionView>
   /** Resolves with the first view that fits. */
   when(id: string, match: (view: SessionView) => boolean): Promise<SessionView>
   events(id: string): Promise<StoredEvent[]>
+  /** Resolves when the session has ended so many times. */
+  ended(id: string, times: number): Promise<void>
 }
 
 /** Supervisor, routes and store as in the daemon, in this process, with an agent that follows a script. */
@@ -51,13 +57,14 @@ export async function scriptedWorld(
   const store = await openStore({ file: `${home}/db` })
   const policy = policyShelf()
   const time = { ahead: 0 }
+  settings['HOME'] = home
   const clock: Clock = { now: () => Date.now() + time.ahead }
   const gates = openGates({ store, clock })
   const quota = openQuota({ store, clock, settings: async () => nestValues(standardValues()).quota })
   const terminals = new Terminals()
   const supervisor = new Supervisor({
     ...{ store, terminals, policy, clock, places, quota, gates, bootId: 'boot-1', log: silentLog, agentEnv: {} },
-    env: { HOME: home, ...settings },
+    env: settings,
     brainsFor: async () => [],
     driverFor: async () => agent.driver,
   })
@@ -80,7 +87,11 @@ export async function scriptedWorld(
   }
   const view = async (id: string) => (await call('GET', `/sessions/${id}`)).body as SessionView
   return {
-    ...{ store, supervisor, terminals, agent, time, call, view },
+    ...{ store, supervisor, terminals, agent, time, settings, call, view },
+    pass(ms) {
+      time.ahead += ms
+      supervisor.wakeWaiting()
+    },
     async start(task, more = {}) {
       const { status, body } = await call('POST', '/sessions', { project, task, env: {}, ...more })
       if (status !== 201) throw new Error(JSON.stringify(body))
@@ -99,5 +110,13 @@ export async function scriptedWorld(
       throw new Error(`session ${id} never got there`)
     },
     events: id => store.events({ subject: id }),
+    async ended(id, times) {
+      const enough = new AbortController()
+      let left = times
+      for await (const { kind } of store.follow(0, { subject: id, signal: enough.signal })) {
+        if (kind === 'session.ended') left -= 1
+        if (left === 0) return enough.abort()
+      }
+    },
   }
 }

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Failure } from '../../../src/domain/session.ts'
+import { scriptedAgent } from './scripted-agent.ts'
+import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+/** The hours a person agreed to are read from the wall clock of the agent's zone. */
+const IN_UTC = { env: { TZ: 'UTC' } }
+
+function refusal(resetsAt?: number): Failure {
+  const limit = { source: 'result', message: 'full', ...(resetsAt !== undefined && { resetsAt }) } as const
+  return { kind: 'limit', message: 'full', limit }
+}
+
+const isLimited = ({ status }: { status: string }) => status === 'rate_limited'
+const isComplete = ({ status }: { status: string }) => status === 'completed'
+
+/** Its time is written without a word to anybody. */
+async function hasTime(world: ScriptedWorld, id: string, at: number | null): Promise<void> {
+  while ((await world.view(id)).resumes_at !== at) await new Promise(resolve => setImmediate(resolve))
+}
+
+test('without a known reset the account is tried after one minute, two, four, and opens with the first answer', async t => {
+  const left = { refusals: 4 }
+  const agent = scriptedAgent(() => (left.refusals-- > 0 ? { refused: refusal() } : {}))
+  const world = await scriptedWorld(t, agent)
+  const id = await world.start('first')
+  for (const [round, minutes] of [1, 2, 4, 8].entries()) {
+    await world.ended(id, round + 1)
+    const { body } = await world.call('GET', '/quota')
+    const { gate } = body.accounts[0]
+    const waits = gate.closed_until - gate.closed_at
+    assert.ok(waits >= minutes * MINUTE && waits <= minutes * MINUTE * 1.1, `try ${round + 1} waits ${waits} ms`)
+    assert.equal(gate.probes, round + 1)
+    const calls = agent.calls()
+    world.pass((minutes * MINUTE) / 2)
+    assert.equal(agent.calls(), calls, 'nobody knocks before the time')
+    world.pass(minutes * MINUTE)
+  }
+  await world.when(id, isComplete)
+  const { body } = await world.call('GET', '/quota')
+  assert.deepEqual([body.accounts[0].gate.closed_until, body.accounts[0].gate.probes], [null, 0])
+})
+
+test('sessions.resume_hours: nothing goes on by itself outside of them, not even what a restart finds overdue', async t => {
+  const opens = new Date(Math.ceil(Date.now() / HOUR) * HOUR + 3 * HOUR)
+  const hour = opens.getUTCHours()
+  const two = (n: number) => String(n % 24).padStart(2, '0')
+  const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { failure: refusal(Date.now() + 10 * MINUTE) } : {}))
+  const world = await scriptedWorld(t, agent, { PCC_SESSIONS_RESUME_HOURS: `${two(hour)}:00-${two(hour + 1)}:00` })
+  const id = await world.start('first', IN_UTC)
+  const { resumes_at } = await world.when(id, isLimited)
+  assert.equal(resumes_at, opens.getTime())
+  const calls = agent.calls()
+  // As the row would look if the hours had been set, or the daemon started, only now.
+  await world.store.sessions.update(id, { resumes_at: Date.now() })
+  world.pass(HOUR)
+  await hasTime(world, id, opens.getTime())
+  assert.equal(agent.calls(), calls)
+  world.pass(opens.getTime() - Date.now() - HOUR)
+  await world.when(id, isComplete)
+})
+
+test('sessions.auto_resume: switched off while a session waits, it waits for a person, who can make it go on', async t => {
+  const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { failure: refusal(Date.now() + MINUTE) } : {}))
+  const world = await scriptedWorld(t, agent)
+  const id = await world.start('first')
+  assert.ok((await world.when(id, isLimited)).resumes_at)
+  const calls = agent.calls()
+  world.settings['PCC_SESSIONS_AUTO_RESUME'] = 'false'
+  world.pass(HOUR)
+  await hasTime(world, id, null)
+  assert.equal(agent.calls(), calls)
+  assert.equal((await world.view(id)).reason, `full; go on with: pcc resume ${id}`)
+  assert.equal((await world.call('POST', `/sessions/${id}/resume`, {})).status, 200)
+  await world.when(id, isComplete)
+})
+
+for (const [what, path, body] of [
+  ['every account', '/quota/', {}],
+  ['the session', '', {}],
+] as const) {
+  test(`while ${what} is held its time may come and nothing happens; let go, it goes on`, async t => {
+    const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { failure: refusal(Date.now() + MINUTE) } : {}))
+    const world = await scriptedWorld(t, agent)
+    const id = await world.start('first')
+    await world.when(id, isLimited)
+    const hold = (held: boolean) =>
+      path === ''
+        ? world.call('POST', `/sessions/${id}/hold`, { held })
+        : world.call('POST', `${path}${held ? 'hold' : 'release'}`, body)
+    assert.equal((await hold(true)).status, 200)
+    const calls = agent.calls()
+    world.pass(HOUR)
+    const other = path === '' ? undefined : await world.start('second')
+    if (other) assert.match((await world.when(other, isLimited)).reason ?? '', /held by human/)
+    assert.equal(agent.calls(), calls)
+    assert.equal((await hold(false)).status, 200)
+    for (const each of other ? [id, other] : [id]) await world.when(each, isComplete)
+  })
+}
+
+test('a limit that is met on the way to a pause shuts the account and leaves the session paused', async t => {
+  const agent = scriptedAgent(prompt => (prompt === 'first' ? { failure: refusal(Date.now() + HOUR) } : {}))
+  const world = await scriptedWorld(t, agent)
+  const there = agent.holdAt('last request')
+  const id = await world.start('first')
+  const goOn = await there
+  assert.equal((await world.call('POST', `/sessions/${id}/pause`, {})).status, 200)
+  goOn()
+  const { resumes_at } = await world.when(id, ({ status }) => status === 'paused')
+  assert.equal(resumes_at, null)
+  const second = await world.start('second')
+  await world.when(second, isLimited)
+  assert.deepEqual(agent.prompts, ['first'])
+  assert.deepEqual((await world.events(id)).filter(({ kind }) => kind === 'limit.hit').length, 1)
+})
+
+test('one whose time comes while a longer limit has shut the account waits for that, without being told', async t => {
+  const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { failure: refusal(Date.now() + HOUR) } : {}))
+  const world = await scriptedWorld(t, agent)
+  const id = await world.start('first')
+  await world.when(id, isLimited)
+  const gate = (await world.call('GET', '/quota')).body.accounts[0].gate
+  await world.store.transaction(tx => world.store.gates.put({ ...gate, closed_until: Date.now() + 500 }, 0, tx))
+  await world.store.sessions.update(id, { resumes_at: Date.now() })
+  world.supervisor.wakeWaiting()
+  // Nothing else happens that could wake it: it must have been given a time that somebody looks at.
+  await world.when(id, isComplete)
+  assert.equal(agent.prompts.length, 2)
+})
+
+for (const [used, atOnce] of [
+  [undefined, 4],
+  [0.4, 4],
+  [0.6, 2],
+  [0.86, 1],
+  [0.92, 0],
+] as const) {
+  const told = used === undefined ? 'nothing is known' : `${used * 100} % are used`
+  test(`when ${told} of the allowance, ${atOnce} sessions of the account may be at work`, async t => {
+    const agent = scriptedAgent(prompt => (prompt === 'first' && used !== undefined ? { used } : {}))
+    const world = await scriptedWorld(t, agent, { PCC_SESSIONS_MAX_CONCURRENT: '4' })
+    await world.when(await world.start('first'), isComplete)
+    const ids: string[] = []
+    for (let count = 0; count < 4; count++) {
+      const there = agent.holdAt('request')
+      ids.push(await world.start(`more ${count}`))
+      const view = await world.view(ids.at(-1) ?? '')
+      if (count < atOnce) await there
+      else assert.deepEqual([view.status, view.queued], ['idle', true], `session ${count}`)
+    }
+    assert.equal(agent.open(), atOnce)
+    if (atOnce < 4) {
+      const waiting = await world.view(ids.at(-1) ?? '')
+      assert.match(waiting.reason ?? '', /allowance is fresh \(pcc quota\)/)
+    }
+  })
+}
