@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Assessment } from '../../src/domain/assessment.ts'
 import { classify, openClassifier } from '../../src/policy/classify/classify.ts'
 import { parseShell } from '../../src/policy/shell/parse.ts'
@@ -66,18 +66,15 @@ test('hostile input never holds the event loop for more than 20 ms', async () =>
     '$(ls) ',
   ]
   const large = ['x ', '"x" ', 'f() { ls; }; ', 'for i in 1 2 3 4 5 6 7 8; do ls $i; done; ', `${'x'.repeat(80)} `]
-  const delay = monitorEventLoopDelay({ resolution: 1 })
   const worst: number[] = []
   for (const opener of [...hostile, ...large]) {
-    // A machine under load delays everything: the least of three is what our own code took.
+    const command = opener.repeat(Math.floor(MAX_COMMAND / opener.length))
+    // A garbage collection may fall into one round: the least of three is what our own code took.
     let least = Number.POSITIVE_INFINITY
     for (let round = 0; round < 3; round++) {
-      delay.reset()
-      delay.enable()
-      const { risk } = await classifier.classify(bash(opener.repeat(Math.floor(MAX_COMMAND / opener.length))))
-      delay.disable()
-      if (hostile.includes(opener)) assert.equal(risk, 'HIGH', opener)
-      least = Math.min(least, delay.max / 1e6)
+      const { longestMs, result } = await watched(() => Promise.resolve(classifier.classify(bash(command))))
+      if (hostile.includes(opener)) assert.equal(result.risk, 'HIGH', opener)
+      least = Math.min(least, longestMs)
     }
     worst.push(least)
   }
@@ -128,3 +125,29 @@ test('a here-document without an end, a redirect to nowhere and a sum that is no
   for (const command of ['cat <<E\nx\nE', 'ls > x', 'echo $((x + y))', '(( x++ ))'])
     assert.deepEqual(parseShell(command).errors, [], command)
 })
+
+/** The longest this thread was busy in one go, in its own processor time: what else runs on the machine does not count. */
+async function watched<T>(work: () => Promise<T>): Promise<{ longestMs: number; result: T }> {
+  let over = false
+  let longest = 0
+  let last = busyMs()
+  const look = () => {
+    const now = busyMs()
+    longest = Math.max(longest, now - last)
+    last = now
+  }
+  const done = work().finally(() => {
+    over = true
+  })
+  look()
+  while (!over) {
+    await sleep(1)
+    look()
+  }
+  return { longestMs: longest, result: await done }
+}
+
+function busyMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
