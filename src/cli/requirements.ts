@@ -11,9 +11,9 @@ export type Work = Pick<StartSession, 'task' | 'tasks' | 'requirements'>
  * What a file of requirements asks for. Beside a task the whole file stands under it; alone, its open tasks are the queue,
  * and a file that lists none is one task.
  */
-export function workFrom(path: string, task: string | undefined): Work {
+export async function workFrom(path: string, task: string | undefined): Promise<Work> {
   const text = textOf(path)
-  const parsed = parseRequirements(path, text)
+  const parsed = await parseRequirements(path, text)
   const { requirements } = parsed
   const whole = `Requirements (${path}):\n\n${text.trim()}`
   if (task !== undefined) return { task: `${task}\n\n${whole}`, requirements }

@@ -107,6 +107,23 @@ test('a requirements file that cannot be read, is not text or is empty is refuse
   assert.match(await start(put('empty.md', ' \n')), /empty\.md is empty\./)
 })
 
+test('a requirements file that is wrong, goes round in a circle or is done is refused before a daemon is started', async t => {
+  const pcc = pccFor(t)
+  const start = (name: string, content: string) => {
+    writeFileSync(join(pcc.home, name), content)
+    return refusal(pcc, ['start', '.', '--requirements', name])
+  }
+  assert.match(
+    await start('a.yaml', 'tasks:\n  - description: a\n    priority: soon\n'),
+    /line 3, tasks\.0\.priority: /,
+  )
+  const circle = 'tasks:\n- {id: a, description: a, depends_on: b}\n- {id: b, description: b, depends_on: a}\n'
+  assert.match(await start('b.yaml', circle), /wait for one another: a \(line 2\) → b \(line 3\) → a\n/)
+  assert.match(await start('c.md', '- [x] a\n- [x] b\n'), /c\.md every task is done already \(2 of 2\)\./)
+  const { socket } = placesFor({ env: pcc.env })
+  assert.equal(existsSync(socket), false)
+})
+
 test('a wrong config file is refused with its line and key, and is left as it was', async t => {
   const pcc = pccFor(t)
   const { configFile } = placesFor({ env: pcc.env })

@@ -89,7 +89,7 @@ async function workOf({ task, requirements }: StartOptions): Promise<Work & { li
   if (task?.trim() === '' || (task === undefined && requirements === undefined)) throw new AppError('task_empty', {})
   if (requirements === undefined) return { task: (task ?? '').trim() }
   const { queueLine, workFrom } = await import('../requirements.ts')
-  const work = workFrom(requirements, task?.trim())
+  const work = await workFrom(requirements, task?.trim())
   return { ...work, line: queueLine(work, requirements) }
 }
 

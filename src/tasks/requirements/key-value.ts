@@ -3,8 +3,8 @@ import type { Preference } from '../../domain/requirements.ts'
 /** "Database: PostgreSQL" or "Database = PostgreSQL"; a sentence has no key. */
 export function keyValue(line: string): Preference {
   const text = line.trim()
-  // Not the colon of an address or of a time: a key is a few words, the first of which is one.
-  const found = /^(\p{L}[^:=\n]{0,79}?)\s*(?::(?!\/\/)|=)\s*(.*)$/su.exec(text)
+  // Not the colon of an address, a time or `node:test`: a space follows it, and before it stand a few words.
+  const found = /^(\p{L}[^:=\n]{0,79}?)\s*(?::(?=\s|$)|=)\s*(.*)$/su.exec(text)
   if (!found) return { key: '', value: text }
   const [, key = '', value = ''] = found
   return { key: key.trim(), value: value.trim() }

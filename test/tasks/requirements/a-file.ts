@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { AppError } from '../../../src/base/errors.ts'
+import type { Requirements } from '../../../src/domain/requirements.ts'
+import { parseRequirements } from '../../../src/tasks/requirements/parse.ts'
+
+/** The texts of the tasks that are open. */
+export function openTexts({ tasks }: Requirements): string[] {
+  return tasks.filter(({ done }) => !done).map(({ text }) => text)
+}
+
+/** What a file is refused with. */
+export async function refusedFor(path: string, text: string): Promise<string> {
+  try {
+    await parseRequirements(path, text)
+  } catch (error) {
+    assert.ok(error instanceof AppError && /^requirements_(wrong|cycle)$/.test(error.code), String(error))
+    return error.message
+  }
+  assert.fail('it was taken')
+}
