@@ -27,7 +27,7 @@ export interface ClaudeJudge {
 export function claudeJudge({ model, env, executable, isolation }: ClaudeJudge): Model {
   const guard = openGuard()
   return async ask => {
-    const cwd = await mkdtemp(join(tmpdir(), 'pcc-judge-'))
+    const cwd = await mkdtemp(join(tmpdir(), `pcc-judge-${process.pid}-`))
     let child: GuardedChild | undefined
     let lastWords = ''
     const options: Options = {
@@ -117,9 +117,12 @@ function said(problem: string): string {
   return redactText(problem.trim()).replace(/\s+/g, ' ').slice(0, LONGEST_PROBLEM)
 }
 
-/** A prompt that begins with a slash would be a command. */
+/**
+ * What Claude Code would not take as text: a slash at the beginning is a command, and `@name` a mention, which it repeats to
+ * the model outside of our fence.
+ */
 function asText(prompt: string): string {
-  return prompt.startsWith('/') ? `\n${prompt}` : prompt
+  return prompt.replace(/^\//, '\n/').replace(/(?<!\S)(["'(<[{]*)@(?=\S)/g, '$1@ ')
 }
 
 /** Claude Code refuses a schema that names a later draft than the seventh. */

@@ -55,7 +55,7 @@ function readAnswer(chosen: string[], question: QuestionItem): { answer: string 
   return { answer: question.multiSelect ? [...new Set(labels)] : (labels[0] ?? first) }
 }
 
-/** Exactly, or but for case and spaces where only one label is meant. */
+/** Exactly, or but for case and spaces (some of which we put there ourselves, see `claude-judge.ts`) where only one label is meant. */
 function labelOf(given: string, { options }: QuestionItem): string | undefined {
   const labels = options.map(({ label }) => label)
   if (labels.includes(given)) return given
@@ -64,5 +64,5 @@ function labelOf(given: string, { options }: QuestionItem): string | undefined {
 }
 
 function folded(text: string): string {
-  return text.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
+  return text.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').replaceAll('@ ', '@').trim()
 }

@@ -38,6 +38,12 @@ export function brainConformance(kind: ModelKind): void {
     assert.deepEqual(value, ['PostgreSQL', ['Lint', 'Types']])
   })
 
+  test(`${kind} can choose a label that looks like a mention`, async t => {
+    const { brain } = await openWith(t, [{ says: reply(['@ ai-sdk/google']) }])
+    const client = question('Which client?', ['@ai-sdk/google', 'ollama'])
+    assert.deepEqual((await brain.answerQuestion([client], CONTEXT, signal)).value, ['@ai-sdk/google'])
+  })
+
   test(`${kind} that cannot tell leaves the question to others`, async t => {
     const unsure = JSON.stringify({ answers: [], confidence: 0.9, reasoning: 'Nothing says which.' })
     const { brain } = await openWith(t, [{ says: unsure }])

@@ -14,7 +14,7 @@ export interface BrainOptions {
 }
 
 /** The settings of one kind of brain: its key, its address, its model. */
-export const SECTION = {
+const SECTION = {
   gemini: { key: 'brain.gemini.api_key', url: 'brain.gemini.base_url', model: 'brain.gemini.model' },
   ollama: { key: undefined, url: 'brain.ollama.host', model: 'brain.ollama.model' },
   claude: { key: undefined, url: undefined, model: 'brain.claude.model' },
