@@ -1,4 +1,4 @@
-import type { AnswerValue, Brain, Opinion } from '../domain/brain.ts'
+import type { AnswerValue, Brain, Opinion } from '../domain/brain/brain.ts'
 import type { QuestionItem } from '../domain/session.ts'
 import { inBounds, notConfident } from './opinion.ts'
 import { graveAnswer } from './rules/grave/grave-answer.ts'

@@ -8,7 +8,7 @@ import {
   TimeoutStrategy,
   timeout,
 } from 'cockatiel'
-import type { Brain, Opinion } from '../domain/brain.ts'
+import type { Brain, Opinion } from '../domain/brain/brain.ts'
 import { inBounds, notConfident } from './opinion.ts'
 
 export interface Guard {

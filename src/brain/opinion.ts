@@ -1,4 +1,4 @@
-import type { Opinion } from '../domain/brain.ts'
+import type { Opinion } from '../domain/brain/brain.ts'
 
 /** "I do not know": the next brain is asked, or a person. */
 export function notConfident<T>(by: string, reasoning: string): Opinion<T> {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Brain } from '../domain/brain.ts'
+import type { Brain } from '../domain/brain/brain.ts'
 import type { Config } from '../domain/config/config.ts'
 
 /** As many settings as are in use at once; older ones are opened anew when they are needed. */

@@ -11,7 +11,7 @@ const TaskMoved = z.object({
   reason: z.string().optional(),
 })
 
-import { Suggestion } from './suggestion.ts'
+import { Suggestion } from './brain/suggestion.ts'
 
 /** Every kind of stored event and its body. Logs, the terminal and later the dashboard are drawn from these and nothing else. */
 export const EVENT_BODIES = {

@@ -1,5 +1,5 @@
 import { AppError } from '../base/errors.ts'
-import { isAutomatic } from '../domain/decided-by.ts'
+import { isAutomatic } from '../domain/human/decided-by.ts'
 import type { AnsweredEscalation, Escalation, EscalationAnswer } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
 import type { Store, Tx } from '../store/store.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chain } from '../../src/brain/chain.ts'
-import type { Opinion, PermissionAsked } from '../../src/domain/brain.ts'
+import type { Opinion, PermissionAsked } from '../../src/domain/brain/brain.ts'
 import { asked, brainOf, contextOf } from './contexts.ts'
 
 const { signal } = new AbortController()

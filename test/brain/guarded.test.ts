@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, mock, type TestContext, test } from 'node:test'
 import { guarded } from '../../src/brain/guarded.ts'
-import type { AnswerValue, Opinion } from '../../src/domain/brain.ts'
+import type { AnswerValue, Opinion } from '../../src/domain/brain/brain.ts'
 import { asked, brainOf, contextOf } from './contexts.ts'
 
 const good: Opinion<AnswerValue> = { value: ['x'], confidence: 0.9, reasoning: 'so', by: 'model' }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Brain, Opinion } from '../../domain/brain.ts'
+import type { Brain, Opinion } from '../../domain/brain/brain.ts'
 import { notConfident } from '../opinion.ts'
 import { type Model, ModelFailure } from './model.ts'
 import { answerPrompt, type Prompt, permissionPrompt, repairPrompt, summaryPrompt } from './prompt.ts'

@@ -1,5 +1,5 @@
-import type { Brain } from '../../domain/brain.ts'
-import type { ModelKind } from '../../domain/brain-kind.ts'
+import type { Brain } from '../../domain/brain/brain.ts'
+import type { ModelKind } from '../../domain/brain/brain-kind.ts'
 import type { Config } from '../../domain/config/config.ts'
 import { guarded } from '../guarded.ts'
 import { notConfident } from '../opinion.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { redactText } from '../../base/redact.ts'
-import type { BrainContext, PermissionAsked } from '../../domain/brain.ts'
-import type { Requirements } from '../../domain/requirements.ts'
+import type { BrainContext, PermissionAsked } from '../../domain/brain/brain.ts'
+import type { Requirements } from '../../domain/brain/requirements.ts'
 import type { QuestionItem } from '../../domain/session.ts'
 
 /** What is said to a model: its instructions, and everything it is to judge by. */

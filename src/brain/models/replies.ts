@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AnswerValue } from '../../domain/brain.ts'
+import type { AnswerValue } from '../../domain/brain/brain.ts'
 import type { QuestionItem } from '../../domain/session.ts'
 
 const judged = {

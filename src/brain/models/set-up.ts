@@ -1,4 +1,4 @@
-import type { ModelKind } from '../../domain/brain-kind.ts'
+import type { ModelKind } from '../../domain/brain/brain-kind.ts'
 import { agentEnvironment } from '../../domain/config/agent-env.ts'
 import type { Config } from '../../domain/config/config.ts'
 import type { ClaudeJudge } from './claude-judge.ts'

@@ -1,4 +1,4 @@
-import type { Brain } from '../../domain/brain.ts'
+import type { Brain } from '../../domain/brain/brain.ts'
 import { notConfident } from '../opinion.ts'
 import { judgePermission } from './permission.ts'
 import { answerByRules } from './question.ts'

@@ -1,4 +1,4 @@
-import type { AnswerValue, BrainContext, Opinion } from '../../domain/brain.ts'
+import type { AnswerValue, BrainContext, Opinion } from '../../domain/brain/brain.ts'
 import type { QuestionItem } from '../../domain/session.ts'
 import { notConfident } from '../opinion.ts'
 import { graveAnswer } from './grave/grave-answer.ts'

@@ -1,4 +1,4 @@
-import type { BrainContext, Opinion } from '../../domain/brain.ts'
+import type { BrainContext, Opinion } from '../../domain/brain/brain.ts'
 import { notConfident } from '../opinion.ts'
 import { type AskingKind, asking, isPolite, saysItWaits } from './ending/asking.ts'
 import { offeredOptions } from './ending/offered-options.ts'

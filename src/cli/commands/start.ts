@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { BRAIN_KINDS } from '../../domain/brain-kind.ts'
+import { BRAIN_KINDS } from '../../domain/brain/brain-kind.ts'
 import { contextOf, ExitCode } from '../context.ts'
 import { positiveIn, type StartOptions, shareIn, toolsIn, wholeIn } from '../start/options.ts'
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { systemClock } from '../../base/clock.ts'
-import { isAutomatic } from '../../domain/decided-by.ts'
+import { isAutomatic } from '../../domain/human/decided-by.ts'
 import { openClassifier } from '../../policy/classify/classify.ts'
 import { rulesFromAllowedTools } from '../../policy/verdict/allowed-tools.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'

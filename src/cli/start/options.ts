@@ -1,4 +1,4 @@
-import { BRAIN_KINDS, type BrainKind } from '../../domain/brain-kind.ts'
+import { BRAIN_KINDS, type BrainKind } from '../../domain/brain/brain-kind.ts'
 
 /** What `pcc start` was called with. */
 export interface StartOptions {

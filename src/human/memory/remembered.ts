@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
-import type { AnswerValue, Opinion } from '../../domain/brain.ts'
+import type { AnswerValue, Opinion } from '../../domain/brain/brain.ts'
 import type { RememberedAnswer } from '../../domain/remembered-answer.ts'
 import type { QuestionItem } from '../../domain/session.ts'
 import type { Store, Tx } from '../../store/store.ts'

@@ -1,7 +1,7 @@
 import { shortId } from '../../base/ids.ts'
 import type { OpenAsk } from '../../domain/api.ts'
 import type { Assessment } from '../../domain/assessment.ts'
-import { isAutomatic } from '../../domain/decided-by.ts'
+import { isAutomatic } from '../../domain/human/decided-by.ts'
 import type { Park, Request, Verdict } from '../../domain/session.ts'
 import type { Reply } from '../../human/terminals.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'

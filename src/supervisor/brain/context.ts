@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import type { BrainContext } from '../../domain/brain.ts'
+import type { BrainContext } from '../../domain/brain/brain.ts'
 import type { EventOf } from '../../domain/event.ts'
 import type { Parts, Run } from '../run.ts'
 

@@ -1,4 +1,4 @@
-import type { Preference } from '../../domain/requirements.ts'
+import type { Preference } from '../../domain/brain/requirements.ts'
 
 /** "Database: PostgreSQL" or "Database = PostgreSQL"; a sentence has no key. */
 export function keyValue(line: string): Preference {

@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts'
-import { MAX_REQUIRED_TASKS, type RequiredTask } from '../../domain/requirements.ts'
+import { MAX_REQUIRED_TASKS, type RequiredTask } from '../../domain/brain/requirements.ts'
 import { cycleIn } from './run-order.ts'
 
 /** One thing that is wrong in a file of requirements. */

@@ -1,4 +1,4 @@
-import type { Requirements } from '../../domain/requirements.ts'
+import type { Requirements } from '../../domain/brain/requirements.ts'
 import type { Problem } from './problems.ts'
 
 /** What a file of requirements says, and which of its lines, from the one to the other, are its tasks. */

@@ -1,4 +1,4 @@
-import type { Preference } from '../../domain/requirements.ts'
+import type { Preference } from '../../domain/brain/requirements.ts'
 import { keyValue } from './key-value.ts'
 
 /** "Avoid: MySQL, Redis" prefers neither: who looks for names among values must not find these without the word before them. */

@@ -1,4 +1,4 @@
-import type { RequiredTask } from '../../domain/requirements.ts'
+import type { RequiredTask } from '../../domain/brain/requirements.ts'
 
 /**
  * What is open, in the order in which it runs: higher priority first, then as written, and nothing before what it depends on.

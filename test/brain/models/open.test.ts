@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openBrain, openBrains } from '../../../src/brain/models/open.ts'
-import type { ModelKind } from '../../../src/domain/brain-kind.ts'
+import type { ModelKind } from '../../../src/domain/brain/brain-kind.ts'
 import type { Values } from '../../../src/domain/config/config.ts'
 import { CONTEXT, configWith, DATABASE, reply } from './sample.ts'
 import { KEY, openVendor } from './vendors.ts'

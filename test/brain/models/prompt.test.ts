@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { answerPrompt, CAPS, permissionPrompt, repairPrompt, summaryPrompt } from '../../../src/brain/models/prompt.ts'
-import type { BrainContext } from '../../../src/domain/brain.ts'
+import type { BrainContext } from '../../../src/domain/brain/brain.ts'
 import { CONTEXT, DATABASE, question } from './sample.ts'
 
 const fenceOf = (instructions: string) => /<(data-[0-9a-f]{16}) …>/.exec(instructions)?.[1] ?? ''

@@ -1,4 +1,4 @@
-import type { BrainContext } from '../../../src/domain/brain.ts'
+import type { BrainContext } from '../../../src/domain/brain/brain.ts'
 import { nestValues, standardValues, type Values } from '../../../src/domain/config/config.ts'
 import type { QuestionItem } from '../../../src/domain/session.ts'
 

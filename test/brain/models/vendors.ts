@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
-import type { ModelKind } from '../../../src/domain/brain-kind.ts'
+import type { ModelKind } from '../../../src/domain/brain/brain-kind.ts'
 import type { Values } from '../../../src/domain/config/config.ts'
 import { openSimulator } from '../../../src/simulator/open.ts'
 import { agentEnv, bareEnv, tempDir } from '../../support/world.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { AppError } from '../../../src/base/errors.ts'
-import type { Requirements } from '../../../src/domain/requirements.ts'
+import type { Requirements } from '../../../src/domain/brain/requirements.ts'
 import { parseRequirements } from '../../../src/tasks/requirements/parse.ts'
 
 /** The texts of the tasks that are open. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { RequiredTask } from '../../../src/domain/requirements.ts'
+import type { RequiredTask } from '../../../src/domain/brain/requirements.ts'
 import { parseRequirements } from '../../../src/tasks/requirements/parse.ts'
 import { queueFrom } from '../../../src/tasks/requirements/queue.ts'
 import { cycleIn, inRunOrder } from '../../../src/tasks/requirements/run-order.ts'

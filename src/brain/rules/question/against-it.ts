@@ -1,4 +1,4 @@
-import type { Requirements } from '../../../domain/requirements.ts'
+import type { Requirements } from '../../../domain/brain/requirements.ts'
 import type { QuestionItem } from '../../../domain/session.ts'
 import { negative } from './affirmative.ts'
 import type { Thought } from './thought.ts'

@@ -1,4 +1,4 @@
-import type { Requirements } from '../../../domain/requirements.ts'
+import type { Requirements } from '../../../domain/brain/requirements.ts'
 import type { QuestionItem } from '../../../domain/session.ts'
 import { affirmative, negative } from './affirmative.ts'
 import { namedIn } from './named-options.ts'

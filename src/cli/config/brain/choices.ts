@@ -1,6 +1,6 @@
 import { text as textOf } from 'node:stream/consumers'
 import { AppError } from '../../../base/errors.ts'
-import type { ModelKind } from '../../../domain/brain-kind.ts'
+import type { ModelKind } from '../../../domain/brain/brain-kind.ts'
 import type { Values } from '../../../domain/config/config.ts'
 import type { Person } from './person.ts'
 

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
 import type { Places } from '../../../base/places.ts'
-import { BRAIN_KINDS, type BrainKind } from '../../../domain/brain-kind.ts'
+import { BRAIN_KINDS, type BrainKind } from '../../../domain/brain/brain-kind.ts'
 import { isSettingKey } from '../../../domain/config/settings.ts'
 import { refuseInSession } from '../../commands/decide/own-terminal.ts'
 import { visible, written } from '../rows.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { isAutomatic } from '../../../domain/decided-by.ts'
+import { isAutomatic } from '../../../domain/human/decided-by.ts'
 import type { EventBody } from '../../../domain/event.ts'
 import { duration } from '../format.ts'
 import { INDENT, type LineOptions } from '../paint.ts'

@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq } from 'yaml'
-import type { Preference } from '../../../domain/requirements.ts'
+import type { Preference } from '../../../domain/brain/requirements.ts'
 import { keyValue } from '../key-value.ts'
 import { preferenceIn } from '../ruled-out.ts'
 import { type Field, fieldsOf, isNothing, itemsOf, type Sheet, textIn } from './fields.ts'

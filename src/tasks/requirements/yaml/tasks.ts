@@ -1,6 +1,6 @@
 import { isMap, isScalar, stringify } from 'yaml'
 import { nearest } from '../../../base/nearest.ts'
-import type { RequiredTask } from '../../../domain/requirements.ts'
+import type { RequiredTask } from '../../../domain/brain/requirements.ts'
 import { quoted } from '../problems.ts'
 import { type Field, fieldsOf, isNothing, itemsOf, type Sheet, textIn } from './fields.ts'
 
