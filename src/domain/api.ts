@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { Answerer } from './human/answerer.ts'
 import { BRAIN_KINDS } from './brain/brain-kind.ts'
 import { MAX_REQUIRED_TASKS, Requirements } from './brain/requirements.ts'
-import { PlanItem, QuestionItem, Risk, StoredReason } from './session.ts'
 import { Suggestion } from './brain/suggestion.ts'
+import { Answerer } from './human/answerer.ts'
+import { PlanItem, QuestionItem, Risk, StoredReason } from './session.ts'
 import { FirstTask, TaskView } from './task.ts'
 
 /** What a session shows. Derived from its row, never stored (domain/session-status.ts). */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { Suggestion } from './brain/suggestion.ts'
 import { Answerer } from './human/answerer.ts'
 import { Risk, StoredReason } from './session.ts'
-import { Suggestion } from './brain/suggestion.ts'
 
 /**
  * A row that waits for a human. `open`: its session is parked until somebody answers. `denied`: it was refused because nobody

@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts'
-import { isAutomatic } from '../domain/human/decided-by.ts'
 import type { AnsweredEscalation, Escalation, EscalationAnswer } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
+import { isAutomatic } from '../domain/human/decided-by.ts'
 import type { Store, Tx } from '../store/store.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { lateAnswer } from './late-answer.ts'

@@ -1,6 +1,6 @@
 import type { SessionView } from '../../domain/api.ts'
-import { isAutomatic } from '../../domain/human/decided-by.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
+import { isAutomatic } from '../../domain/human/decided-by.ts'
 import { counted, duration, fullCount, money, statusWords, wakeTime } from './format.ts'
 import { goOn } from './go-on.ts'
 import type { Terminal } from './paint.ts'

@@ -1,5 +1,5 @@
-import type { Requirements } from './requirements.ts'
 import type { QuestionItem, Risk, StoredReason } from '../session.ts'
+import type { Requirements } from './requirements.ts'
 
 /**
  * What a brain thinks. `value` is undefined when it is not confident: that is an answer too, and then somebody else is

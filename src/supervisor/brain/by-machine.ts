@@ -1,7 +1,7 @@
 import { graveAnswer } from '../../brain/rules/grave/grave-answer.ts'
 import type { AnswerValue, Opinion } from '../../domain/brain/brain.ts'
-import type { Answer, QuestionItem } from '../../domain/session.ts'
 import type { Suggestion } from '../../domain/brain/suggestion.ts'
+import type { Answer, QuestionItem } from '../../domain/session.ts'
 import { type RememberedOpinion, remembered } from '../../human/memory/remembered.ts'
 import type { Desk } from '../run.ts'
 import { brainContext } from './context.ts'

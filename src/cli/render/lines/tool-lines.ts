@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { isAutomatic } from '../../../domain/human/decided-by.ts'
 import type { EventBody } from '../../../domain/event.ts'
+import { isAutomatic } from '../../../domain/human/decided-by.ts'
 import { duration } from '../format.ts'
 import { INDENT, type LineOptions } from '../paint.ts'
 import { cut, firstLine, neutral, widthOf, wrap } from '../text.ts'
