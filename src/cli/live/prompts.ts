@@ -16,10 +16,22 @@ export function permissionPrompt(ask: OpenAsk, width: number): string {
 /** Asked after `t`. */
 export const REASON_PROMPT = 'Why not? > '
 
-/** The keys that answer a question. */
-export function questionKeys({ options, multiSelect }: QuestionItem): string {
-  if (options.length === 0) return '[Enter] Send  > '
+/** Options beyond this have no key of their own: their number is typed. */
+const KEYED_OPTIONS = 9
+
+/** Whether one key answers a question. Otherwise a line is typed. */
+export function hasOptionKeys({ options }: QuestionItem): boolean {
+  return options.length > 0 && options.length <= KEYED_OPTIONS
+}
+
+/** The keys that answer a question; with a suggestion, also the one that takes it. */
+export function questionKeys(item: QuestionItem, suggested = false): string {
+  const { options, multiSelect } = item
   const range = options.length === 1 ? '[1]' : `[1-${options.length}]`
-  if (options.length > 9) return `${range} Select, or type an answer  [Enter] Send  > `
-  return multiSelect ? `${range} Toggle  [Enter] Done  [T]ype custom  > ` : `${range} Select  [T]ype custom  > `
+  const accept = suggested ? '[A]ccept brain  ' : ''
+  if (hasOptionKeys(item)) {
+    return `${accept}${multiSelect ? `${range} Toggle  [Enter] Done` : `${range} Select`}  [T]ype custom  > `
+  }
+  if (suggested) return `${accept}[T]ype ${options.length > 0 ? `${range} or ` : ''}custom  > `
+  return options.length > 0 ? `${range} Select, or type an answer  [Enter] Send  > ` : '[Enter] Send  > '
 }

@@ -5,8 +5,10 @@ import { firstLine } from '../render/text.ts'
 import type { Keyboard, KeyQueue } from './keyboard.ts'
 import { editLine } from './line-editor.ts'
 import type { Person, Reply } from './person.ts'
-import { permissionPrompt, questionKeys, REASON_PROMPT } from './prompts.ts'
+import { hasOptionKeys, permissionPrompt, questionKeys, REASON_PROMPT } from './prompts.ts'
 import type { Screen } from './screen.ts'
+
+type Question = Extract<OpenAsk, { kind: 'question' }>
 
 interface Desk {
   keys: KeyQueue
@@ -47,12 +49,12 @@ async function decide(prompt: string, desk: Desk): Promise<Reply | undefined> {
   }
 }
 
-async function answerAll(ask: Extract<OpenAsk, { kind: 'question' }>, desk: Desk): Promise<Reply | undefined> {
+async function answerAll(ask: Question, desk: Desk): Promise<Reply | undefined> {
   const answers: Record<string, string | string[]> = {}
   for (const [index, item] of ask.questions.entries()) {
     const place = ask.questions.length > 1 ? `(${index + 1} of ${ask.questions.length}) ` : ''
     const name = item.header ? `${firstLine(item.header)} ` : ''
-    const answer = await answerOne(item, place + name, desk)
+    const answer = await answerOne({ item, place: place + name, suggested: suggestedFor(ask, index) }, desk)
     if (answer === undefined) return undefined
     answers[item.question] = answer
     if (place) desk.echo(`${place}${name}> ${firstLine([answer].flat().join(', '))}`)
@@ -60,29 +62,52 @@ async function answerAll(ask: Extract<OpenAsk, { kind: 'question' }>, desk: Desk
   return { answers }
 }
 
-async function answerOne(item: QuestionItem, place: string, desk: Desk): Promise<string | string[] | undefined> {
+/** What the brain would say to one part of a question; nothing where it says nothing. */
+function suggestedFor({ suggestion }: Question, index: number): string | string[] | undefined {
+  const answer = suggestion?.answer[index]
+  return answer === undefined || answer.length === 0 ? undefined : answer
+}
+
+interface Part {
+  item: QuestionItem
+  /** Which one it is, where there are several. */
+  place: string
+  suggested: string | string[] | undefined
+}
+
+async function answerOne({ item, place, suggested }: Part, desk: Desk): Promise<string | string[] | undefined> {
+  const keys = `${place}${questionKeys(item, suggested !== undefined)}`
+  const keyed = hasOptionKeys(item)
   const chosen = new Set<number>()
   while (!desk.signal.aborted) {
-    if (item.options.length === 0 || item.options.length > 9) {
-      const typed = await editLine(desk, `${place}${questionKeys(item)}`)
-      if (typed) return item.options[Number(typed) - 1]?.label ?? typed
+    if (!keyed && suggested === undefined) {
+      const typed = await typeOne(item, keys, desk)
+      if (typed) return typed
       continue
     }
     const numbers = [...chosen].sort().map(index => index + 1)
-    desk.show(`${place}${questionKeys(item)}${numbers.join(',')}`)
+    desk.show(keys + numbers.join(','))
     const key = await desk.keys.next(desk.signal)
     if (!key) return undefined
-    if (key.text.toLowerCase() === 't') {
-      const typed = await editLine(desk, `${place}> `)
-      if (typed) return item.multiSelect ? [...labels(item, chosen), typed] : typed
+    const letter = key.text.toLowerCase()
+    if (letter === 'a' && suggested !== undefined) return suggested
+    if (letter === 't') {
+      const typed = await typeOne(item, `${place}> `, desk)
+      if (typed) return item.multiSelect && keyed ? [...labels(item, chosen), typed] : typed
     }
     if (item.multiSelect && key.name === 'return' && chosen.size > 0) return labels(item, chosen)
-    const option = item.options[Number(key.text) - 1]
-    if (!option || key.text.trim() === '') continue
+    const option = keyed && key.text.trim() !== '' ? item.options[Number(key.text) - 1] : undefined
+    if (!option) continue
     if (!item.multiSelect) return option.label
     toggle(chosen, Number(key.text) - 1)
   }
   return undefined
+}
+
+/** Words, or where options have no keys the number of one. */
+async function typeOne(item: QuestionItem, label: string, desk: Desk): Promise<string | undefined> {
+  const typed = await editLine(desk, label)
+  return typed && !hasOptionKeys(item) ? (item.options[Number(typed) - 1]?.label ?? typed) : typed
 }
 
 function labels(item: QuestionItem, chosen: Set<number>): string[] {

@@ -1,5 +1,6 @@
 import type { EscalationView } from '../../../domain/escalation.ts'
 import { wakeTime } from '../../render/format.ts'
+import { suggestionLine } from '../../render/lines/suggestion-line.ts'
 import { firstLine, neutral, wrap } from '../../render/text.ts'
 import { changeLines } from './change-lines.ts'
 
@@ -7,7 +8,7 @@ import { changeLines } from './change-lines.ts'
 export function contextLines(row: EscalationView, { width, now }: { width: number; now: number }): string[] {
   const { task, context, sessions } = row
   const steps = context.steps ?? []
-  const suggestion = suggestionLine(row)
+  const suggestion = suggestionLine(context.suggestion)
   return [
     ...changeLines(row, width),
     ...wrap(`Task: ${firstLine(task)}`, width),
@@ -19,13 +20,6 @@ export function contextLines(row: EscalationView, { width, now }: { width: numbe
       : []),
     ...deadlineLine(row, now),
   ]
-}
-
-/** `Brain: "7 days" (confidence: 72%)`, as in the manual. */
-export function suggestionLine({ context: { suggestion } }: Pick<EscalationView, 'context'>): string | undefined {
-  if (!suggestion) return undefined
-  const said = suggestion.answer.map(each => `"${firstLine([each].flat().join(', '))}"`).join(', ')
-  return `Brain: ${said} (confidence: ${Math.round(suggestion.confidence * 100)}%)`
 }
 
 function deadlineLine({ state, kind, deadline, on_deadline }: EscalationView, now: number): string[] {

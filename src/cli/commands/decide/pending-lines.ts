@@ -1,11 +1,11 @@
 import type { SessionView } from '../../../domain/api.ts'
 import type { EscalationView } from '../../../domain/escalation.ts'
 import { ago } from '../../render/format.ts'
+import { suggestionLine } from '../../render/lines/suggestion-line.ts'
 import { boxTable, type Cell } from '../../render/list-table.ts'
 import type { Terminal } from '../../render/paint.ts'
 import { cut, firstLine, neutral, wrap } from '../../render/text.ts'
 import { changeLines } from './change-lines.ts'
-import { suggestionLine } from './context-lines.ts'
 import { hasMore, optionsLine, questionLine, questionLines } from './question-lines.ts'
 
 export type ShownEscalation = EscalationView
@@ -81,7 +81,7 @@ function rowsOf(row: ShownEscalation, now: number): Cell[][] {
     tone: row.risk === 'HIGH' ? 'red' : 'yellow',
   }
   const blank: Cell = { text: '' }
-  const suggestion = suggestionLine(row)
+  const suggestion = suggestionLine(row.context.suggestion)
   return [
     [
       { text: String(row.number) },

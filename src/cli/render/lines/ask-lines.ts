@@ -3,6 +3,7 @@ import type { EventBody } from '../../../domain/event.ts'
 import type { QuestionItem } from '../../../domain/session.ts'
 import type { Terminal } from '../paint.ts'
 import { firstLine, neutral, wrap } from '../text.ts'
+import { suggestionLine } from './suggestion-line.ts'
 
 type Permission = Pick<Extract<OpenAsk, { kind: 'permission' }>, 'tool' | 'target' | 'risk' | 'reason' | 'reasons'>
 
@@ -48,20 +49,28 @@ function wanted({ tool, target }: Permission, input: Record<string, unknown> | u
   })
 }
 
-/** The questions of an agent with their numbered options. */
-export function askedQuestions(questions: QuestionItem[], terminal: Terminal): string[] {
+/** The questions of an agent with their numbered options, and what the brain would answer. */
+export function askedQuestions(
+  { questions, suggestion }: Pick<EventBody<'question.asked'>, 'questions' | 'suggestion'>,
+  terminal: Terminal,
+): string[] {
   const heading = terminal.paint(
     'yellow',
     questions.length > 1 ? '⚠️  QUESTIONS from Claude:' : '⚠️  QUESTION from Claude:',
   )
-  return [heading, ...questions.flatMap(item => questionLines(item, terminal))]
+  const brain = suggestionLine(suggestion)
+  return [
+    heading,
+    ...questions.flatMap(item => questionLines(item, terminal)),
+    ...(brain === undefined ? [] : wrap(brain, terminal.width - 11)),
+  ]
 }
 
 /** A question nobody could answer yet. */
 export function parkedQuestions(body: EventBody<'question.parked'>, terminal: Terminal): string[] {
   const why = wrap(neutral(body.reason), terminal.width - 11)
   const lines = [...why, ...respondLine(body.number, '"…"')]
-  return [...askedQuestions(body.questions, terminal), ...lines.map(line => terminal.paint('yellow', line))]
+  return [...askedQuestions(body, terminal), ...lines.map(line => terminal.paint('yellow', line))]
 }
 
 /** A dangerous call that waits for a person. */

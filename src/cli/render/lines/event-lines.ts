@@ -80,7 +80,7 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
       if (before.refused.has(event.body.call_id)) return []
       return toolResult(event.body, options, event.time - (before.allowed.get(event.body.call_id) ?? event.time))
     case 'question.asked':
-      return askedQuestions(event.body.questions, terminal)
+      return askedQuestions(event.body, terminal)
     case 'question.parked':
       return parkedQuestions(event.body, terminal)
     case 'permission.parked':
