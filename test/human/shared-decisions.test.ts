@@ -84,6 +84,35 @@ test('the one session that an answer did not reach is asked again, under its own
   assert.equal(await escalations.record(asked('s-4')), 3, 'a row that was opened again is not shared')
 })
 
+test('what was answered is opened again also when another session has asked the same since', async t => {
+  const { store, escalations } = await desk(t)
+  await escalations.record(asked('s-1'))
+  await settle(store, escalations)
+  assert.equal(await escalations.record(asked('s-2')), 2)
+  assert.equal(await store.transaction(tx => escalations.reopen(1, tx, 's-1')), 1)
+  assert.deepEqual(
+    (await escalations.list()).map(({ number, state }) => [number, state]),
+    [
+      [1, 'open'],
+      [2, 'open'],
+    ],
+  )
+})
+
+test('what no person said is not remembered, and its event is not by a person', async t => {
+  const { store, escalations } = await desk(t)
+  await escalations.record(asked('s-1'))
+  const { remembered } = await store.transaction(tx => escalations.settle(1, { answer: ['red'], by: 'deadline' }, tx))
+  const [told] = await store.events({ kinds: ['escalation.answered'] })
+  assert.deepEqual([remembered, await store.answers.list(), told?.actor], [false, [], 'daemon'])
+})
+
+test('ten thousands of rows are listed with their sessions', async t => {
+  const { store } = await desk(t)
+  const numbers = Array.from({ length: 40_000 }, (_, index) => index + 1)
+  assert.deepEqual(await store.escalations.sessionsOf(numbers), [])
+})
+
 test('what belongs to a session of higher priority stands first', async t => {
   const { store, escalations } = await desk(t)
   const row = { name: 'x', project: '/p', task: 't', agent: 'claude' }

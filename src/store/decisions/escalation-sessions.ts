@@ -16,10 +16,17 @@ export async function sessionsOf(
   db: Kysely<Tables>,
   numbers: readonly number[],
 ): Promise<Tables['escalation_sessions'][]> {
-  if (numbers.length === 0) return []
-  const those = db.selectFrom('escalation_sessions').selectAll().where('number', 'in', numbers)
-  return those.orderBy('number').orderBy('session_id').execute()
+  const found: Tables['escalation_sessions'][] = []
+  for (let at = 0; at < numbers.length; at += AT_ONCE) {
+    const those = db.selectFrom('escalation_sessions').selectAll()
+    const some = those.where('number', 'in', numbers.slice(at, at + AT_ONCE))
+    found.push(...(await some.orderBy('number').orderBy('session_id').execute()))
+  }
+  return found
 }
+
+/** A statement has room for some ten thousands of values. */
+const AT_ONCE = 5_000
 
 /** Nobody needs an answer for this session any more. A decision that others wait for stays open, as one of theirs. */
 export async function withdraw(
