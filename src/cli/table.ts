@@ -124,6 +124,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/trust.ts')).addTrustCommand(program),
   },
   {
+    name: 'notify',
+    group: SET_UP,
+    summary: 'Try out how you are told what happens',
+    add: async program => (await import('./commands/notify.ts')).addNotifyCommand(program),
+  },
+  {
     name: 'agents',
     group: SET_UP,
     summary: 'Log in to an agent, look at its own past conversations',

@@ -15,6 +15,7 @@ import { drain } from './drain.ts'
 import { driverShelf } from './driver-shelf.ts'
 import { buildServer } from './http/server.ts'
 import { keepDeadlines } from './human/deadlines.ts'
+import { tellPeople } from './notify/tell-people.ts'
 import { policyShelf } from './policy-shelf.ts'
 import { pruneCheckpoints } from './prune-checkpoints.ts'
 import { catchSignals } from './signals.ts'
@@ -99,13 +100,14 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   const app = buildServer(world)
   await app.listen({ path: places.socket })
   chmodSync(places.socket, 0o600)
-  await store.append([
+  const [started] = await store.append([
     { actor: 'daemon', subject: 'daemon', kind: 'daemon.started', body: { pid: process.pid, version } },
   ])
   log.info({ version, socket: places.socket, boot: bootId }, 'daemon started')
   const delivered = deliverAnswers(world).catch(error => log.error({ error }, 'answers could not be delivered'))
   supervisor.wakeWaiting()
   const deadlines = keepDeadlines(world)
+  const told = tellPeople(world, { env, since: started?.id ?? 0, settings: config.notifications })
   ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
 
   {
@@ -113,7 +115,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     await aborted(stopping.signal)
   }
   await drain(world, { app, settle: () => settled.abort() })
-  await Promise.all([delivered, deadlines])
+  await Promise.all([delivered, deadlines, told])
   rmSync(places.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()

@@ -176,6 +176,8 @@ export const EVENT_BODIES = {
   'task.finished': TaskMoved.extend({ result: z.string().optional() }),
   'task.failed': TaskMoved.extend({ result: z.string().optional() }),
   'task.cancelled': TaskMoved,
+  /** Something needs a person, told at a terminal that shows this session: its bell is rung. */
+  'person.called': z.object({ text: z.string() }),
   'daemon.started': z.object({ pid: z.number(), version: z.string() }),
   'daemon.stopped': z.object({ reason: z.string() }),
 } as const satisfies Record<string, z.ZodType>

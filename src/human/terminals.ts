@@ -51,6 +51,11 @@ export class Terminals {
     return (this.#desks.get(session)?.people.size ?? 0) > 0
   }
 
+  /** The sessions that somebody is attached to. */
+  attached(): string[] {
+    return [...this.#desks].filter(([, { people }]) => people.size > 0).map(([session]) => session)
+  }
+
   /** What a session asks right now, oldest first. */
   open(session: string): OpenAsk[] {
     return [...(this.#desks.get(session)?.waiting.values() ?? [])].map(({ ask }) => ask)

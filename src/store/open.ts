@@ -8,6 +8,7 @@ import { Wake } from './events/wake.ts'
 import { openGateRows } from './gates.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations/all.ts'
+import { openOutbox } from './outbox.ts'
 import { openQuotaRows } from './quota/quota.ts'
 import { openSessions } from './sessions.ts'
 import type { Store } from './store.ts'
@@ -48,6 +49,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000 }: Op
     tasks: openTasks(database.read),
     gates: openGateRows(database.read),
     quota: openQuotaRows({ read: database.read, writer, clock }),
+    outbox: openOutbox(database.read, writer),
     close,
     [Symbol.asyncDispose]: close,
   }

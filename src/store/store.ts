@@ -7,7 +7,7 @@ import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { Task, TaskState } from '../domain/task.ts'
 import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
 import type { SessionReports } from './quota/spending.ts'
-import type { EscalationSession, NewSessionRow, SessionRow, Tables } from './tables.ts'
+import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, Tables } from './tables.ts'
 
 /** Rows and nothing else. Every method may throw `store_unusable` (disk full, file gone) or `store_damaged`; the store stays usable. */
 export interface Store extends AsyncDisposable {
@@ -30,6 +30,7 @@ export interface Store extends AsyncDisposable {
   readonly tasks: Tasks
   readonly gates: Gates
   readonly quota: Quota
+  readonly outbox: Outbox
   close(): Promise<void>
 }
 
@@ -42,6 +43,8 @@ export interface Tx {
 export interface FollowOptions {
   subject?: string | undefined
   signal?: AbortSignal | undefined
+  /** Only this process writes: no look for what others wrote, so that waiting costs nothing. */
+  alone?: boolean | undefined
 }
 
 export interface EventQuery {
@@ -185,4 +188,23 @@ export interface Quota {
   thin(times: ThinTimes, tx?: Tx): Promise<void>
   /** Reports of the account's sessions since a time, each session's in order, with the last one before that time as its base. */
   spending(account: string, since: number): Promise<SessionReports[]>
+}
+
+export type NewOutboxRow = Pick<OutboxRow, 'channel' | 'kind' | 'dedup_key' | 'body' | 'next_at' | 'created_at'>
+
+/** What people are to be told, by channel. */
+export interface Outbox {
+  /** True where it is new; the same again on the same channel changes nothing. */
+  add(row: NewOutboxRow, tx: Tx): Promise<boolean>
+  /** What waits or may be reminded of, up to a time, oldest first. */
+  due(channel: string, until: number): Promise<OutboxRow[]>
+  /** When the next one of a channel is due. */
+  nextAt(channel: string): Promise<number | undefined>
+  update(ids: readonly number[], patch: Partial<Omit<OutboxRow, 'id'>>): Promise<void>
+  /** It was settled: nobody needs to be told any more, and the same may come up again. */
+  forget(dedupKey: string, tx: Tx): Promise<void>
+  /** Removes what was said, or given up, before a time. */
+  prune(before: number): Promise<void>
+  cursor(name: string): Promise<number | undefined>
+  moveCursor(name: string, eventId: number, tx?: Tx): Promise<void>
 }

@@ -139,6 +139,12 @@ export const WORK_ERRORS = {
     says: 'Session {id} has no open question {ask}: it was answered or withdrawn.',
     next: 'Nothing to do.',
   },
+  notify_not_set_up: {
+    exit: 2,
+    http: 400,
+    says: 'Nobody would be told: {problem}.',
+    next: 'Set up a channel, for example: pcc config set notifications.ntfy.topic YOUR-TOPIC (docs/notifications.md)',
+  },
   escalation_unknown: {
     exit: 2,
     http: 404,

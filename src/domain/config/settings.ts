@@ -1,6 +1,7 @@
 import { STANDARD_AGENT_ENV } from './agent-env.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { HUMAN_SETTINGS } from './sections/human.ts'
+import { NOTIFICATION_SETTINGS } from './sections/notifications.ts'
 import {
   count,
   flag,
@@ -30,9 +31,6 @@ const ISOLATION = ['marker', 'auto', 'namespace'] as const
 const stricterIsolation = (held: Isolation, proposed: Isolation) =>
   ISOLATION.indexOf(proposed) > ISOLATION.indexOf(held) ? proposed : held
 type Isolation = (typeof ISOLATION)[number]
-
-const notify = (about: string, also?: string[]) =>
-  flag({ standard: true, about, project: 'trusted', inForce: false, ...(also ? { also } : {}) })
 
 const environmentName = /^([A-Za-z_]\w*\*?|\*)( if [A-Za-z_]\w*)?$/
 
@@ -168,12 +166,7 @@ export const SETTINGS = {
     tighten: onlyTo<'deny' | 'wait'>('deny'),
     inForce: true,
   }),
-  'notifications.enabled': notify('Show notifications'),
-  'notifications.sound': notify('Play a sound with them', ['notification_sound']),
-  'notifications.on_question': notify('When a question waits for a person'),
-  'notifications.on_complete': notify('When a task is complete'),
-  'notifications.on_rate_limit': notify('When a limit is hit'),
-  'notifications.on_error': notify('When something fails'),
+  ...NOTIFICATION_SETTINGS,
   ...HUMAN_SETTINGS,
   'knowledge.embedding_provider': oneOf(['local', 'gemini', 'hybrid'], {
     standard: 'local',

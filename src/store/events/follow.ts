@@ -35,7 +35,7 @@ export async function* followEvents(
       const event = fromRow(row)
       if (event) yield event
     }
-    if (rows.length === 0) await wake.wait(rings, options.signal)
+    if (rows.length === 0) await wake.wait(rings, options)
   }
 }
 

@@ -1,3 +1,8 @@
+interface WaitOptions {
+  signal?: AbortSignal | undefined
+  alone?: boolean | undefined
+}
+
 /**
  * Tells waiting followers that there may be new events: at once for appends of this process, and by one slow look for
  * all followers together for those of other processes. While nobody waits, no timer runs.
@@ -9,6 +14,7 @@ export class Wake {
   #timer: NodeJS.Timeout | undefined
   #count = 0
   #newest = 0
+  #looking = 0
   #closed = false
 
   constructor(newestId: () => Promise<number>, pollMs: number) {
@@ -30,18 +36,21 @@ export class Wake {
     for (const wake of this.#waiting) wake()
   }
 
-  /** Waits for a ring after `count`, for the signal or for the end. */
-  async wait(count: number, signal: AbortSignal | undefined): Promise<void> {
+  /** Waits for a ring after `count`, for the signal or for the end; `alone` looks for nothing that others wrote. */
+  async wait(count: number, { signal, alone }: WaitOptions = {}): Promise<void> {
     if (this.#count !== count || this.#closed || signal?.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()
     const wake = () => resolve()
     this.#waiting.add(wake)
     signal?.addEventListener('abort', wake)
-    this.#timer ??= setInterval(() => this.#look(), this.#pollMs)
+    if (!alone) {
+      this.#looking++
+      this.#timer ??= setInterval(() => this.#look(), this.#pollMs)
+    }
     await promise
     signal?.removeEventListener('abort', wake)
     this.#waiting.delete(wake)
-    if (this.#waiting.size === 0) this.#stop()
+    if (!alone && --this.#looking === 0) this.#stop()
   }
 
   close(): void {

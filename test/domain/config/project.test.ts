@@ -80,11 +80,14 @@ test('trust is asked for the very file and content that is loaded', async t => {
   assert.deepEqual(asked, [{ path: join(world.project, '.perpetualcc.toml'), content: text }])
 })
 
+/** Of which every setting accepts one. */
+const EXAMPLES = [20_000, true, 'debug', 'http://127.0.0.1/x', '22:00-07:00', '/tmp/x', [], 'x']
+
 for (const key of SETTING_KEYS.filter(each => settingOf(each).project === 'never')) {
   test(`a project file may not set ${key}, trusted or not`, async t => {
-    const example =
-      { 'data.directory': '"/tmp/x"', 'logs.level': '"debug"', 'quota.ccusage': '"x"' }[key as string] ?? '20000'
-    const world = configWorld(t, { project: `# p\n${key} = ${example}\n` })
+    const example = EXAMPLES.find(value => settingOf(key).accepts(value))
+    assert.notEqual(example, undefined, `none of the examples is a value of ${key}`)
+    const world = configWorld(t, { project: `# p\n${key} = ${JSON.stringify(example)}\n` })
     await assert.rejects(
       loadConfig({ ...world, trusted: () => true }),
       thrown =>

@@ -4,6 +4,7 @@ import { INDENT, type LineOptions, type Terminal, type Tone } from '../paint.ts'
 import { planLines } from '../session-page.ts'
 import { cut, firstLine, neutral, wrap } from '../text.ts'
 import { askedPermission, askedQuestions, parkedPermission, parkedQuestions } from './ask-lines.ts'
+import { calledLines } from './called-lines.ts'
 import { goesOnText, hitText, warnedText } from './limit-lines.ts'
 import { isTaskEvent, type TasksSeen, taskLines } from './task-lines.ts'
 import { toolLine, toolResult } from './tool-lines.ts'
@@ -105,6 +106,8 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
       return verbose
         ? [terminal.paint('dim', `${event.body.tool} → ${cut(firstLine(event.body.target), 100)} ...`)]
         : []
+    case 'person.called':
+      return calledLines(event, terminal)
     case 'turn.ended': // a failure ends the session, which tells of it
     case 'daemon.started':
     case 'daemon.stopped':
@@ -179,7 +182,17 @@ function answerLines(body: EventBody<'question.answered'>, terminal: Terminal): 
   const heading = `Answer (${firstLine(body.by)}):`
   if (body.declined !== undefined) return prose(heading, `none: ${body.declined}`, 'yellow', terminal)
   const answers = Object.values(body.answers).map(answer => (Array.isArray(answer) ? answer.join(', ') : answer))
-  return prose(heading, answers.join(' · '), 'green', terminal)
+  return [...prose(heading, answers.join(' · '), 'green', terminal), ...whyAnswered(body, terminal)]
+}
+
+/** Of an answer without a person: as when and by whom it was given before, or what the brain made of it and how sure it was. */
+function whyAnswered(
+  { by, reasoning, confidence }: EventBody<'question.answered'>,
+  { width, paint }: Terminal,
+): string[] {
+  if (!reasoning) return []
+  const sure = by === 'memory' || confidence === undefined ? '' : ` (confidence: ${Math.round(confidence * 100)}%)`
+  return wrap(`${neutral(reasoning)}${sure}`, width - INDENT - 2).map(line => paint('dim', `  ${line}`))
 }
 
 function planChanged({ items }: EventBody<'plan.changed'>, terminal: Terminal): string[] {

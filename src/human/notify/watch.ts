@@ -1,0 +1,81 @@
+import type { Clock } from '../../base/clock.ts'
+import type { StoredEvent } from '../../domain/event.ts'
+import type { Store } from '../../store/store.ts'
+import type { ChannelName, Notice, NotifySettings } from './notice.ts'
+import { noticesOf } from './notice-of.ts'
+
+const CURSOR = 'notifications'
+/** Events that tell nothing move the cursor only now and then: to read them again costs nothing. */
+const STEP = 1_000
+/** Found after a long time without notifications: what is older is no news, except what still waits. */
+const STALE_MS = 24 * 60 * 60_000
+
+export interface WatchEvents {
+  store: Pick<Store, 'outbox' | 'follow' | 'transaction' | 'sessions' | 'escalations' | 'events'>
+  channels: readonly ChannelName[]
+  /** The switches as they are for a project, by its directory. */
+  settingsFor(project: string | undefined): Promise<Pick<NotifySettings, Switch>>
+  /** Where to begin the first time. */
+  since: number
+  hidden: readonly string[]
+  clock: Clock
+  signal: AbortSignal
+  /** Something is to be told. */
+  added(): void
+}
+
+type Switch = 'enabled' | 'on_question' | 'on_complete' | 'on_rate_limit' | 'on_error'
+
+/** Follows the events from where it stopped last and puts what is worth telling into the outbox, each once a channel. */
+export async function watchEvents(watch: WatchEvents): Promise<void> {
+  const { store, since, signal } = watch
+  let saved = (await store.outbox.cursor(CURSOR)) ?? since
+  for await (const event of store.follow(saved, { signal, alone: true })) {
+    if (await take(event, watch)) saved = event.id
+    else if (event.id - saved >= STEP) {
+      await store.outbox.moveCursor(CURSOR, event.id)
+      saved = event.id
+    }
+  }
+}
+
+/** True where the cursor was moved past it. */
+async function take(event: StoredEvent, watch: WatchEvents): Promise<boolean> {
+  const { store, clock } = watch
+  if (event.kind === 'escalation.answered') {
+    // The next time the same number is open it is news again.
+    await store.transaction(async tx => {
+      await store.outbox.forget(keyOf(event.body.number), tx)
+      await store.outbox.moveCursor(CURSOR, event.id, tx)
+    })
+    return true
+  }
+  const isStale = clock.now() - event.time > STALE_MS
+  const notices = (await noticesOf(event, watch)).filter(({ decision }) => decision || !isStale)
+  if (notices.length === 0) return false
+  const project = (await store.sessions.get(event.subject))?.project
+  const settings = await watch.settingsFor(project)
+  const wanted = notices.filter(({ kind }) => settings.enabled && settings[`on_${kind}`])
+  const isNew = await store.transaction(async tx => {
+    let added = false
+    for (const notice of wanted) {
+      for (const channel of channelsFor(notice, watch.channels)) {
+        const now = clock.now()
+        const row = { channel, kind: notice.kind, dedup_key: notice.key, body: JSON.stringify(notice), next_at: now }
+        if (await store.outbox.add({ ...row, created_at: now }, tx)) added = true
+      }
+    }
+    await store.outbox.moveCursor(CURSOR, event.id, tx)
+    return added
+  })
+  if (isNew) watch.added()
+  return true
+}
+
+function channelsFor({ bellOnly }: Notice, channels: readonly ChannelName[]): readonly ChannelName[] {
+  return bellOnly ? channels.filter(name => name === 'bell') : channels
+}
+
+function keyOf(number: number): string {
+  return `decision:${number}`
+}

@@ -1,0 +1,60 @@
+import type { Kysely } from 'kysely'
+import type { Outbox, Tx } from './store.ts'
+import type { OutboxRow, Tables } from './tables.ts'
+import type { Writer } from './writer.ts'
+
+const ACTIVE: readonly OutboxRow['state'][] = ['waiting', 'told']
+
+/** Rows of one statement: databases bound how many values it may have. */
+const MANY = 500
+
+/** Opens the table, and the one of cursors beside it. */
+export function openOutbox(read: Kysely<Tables>, writer: Writer): Outbox {
+  return {
+    add: async (row, { db }) => {
+      const fresh = { ...row, state: 'waiting' as const, tries: 0, reminders: 0, problem: null }
+      const insert = db.insertInto('outbox').values(fresh)
+      const added = await insert
+        .onConflict(same => same.columns(['channel', 'dedup_key']).doNothing())
+        .executeTakeFirst()
+      return added.numInsertedOrUpdatedRows === 1n
+    },
+    due: (channel, until) => {
+      const active = read.selectFrom('outbox').selectAll().where('channel', '=', channel).where('state', 'in', ACTIVE)
+      return active.where('next_at', '<=', until).orderBy('id').execute()
+    },
+    nextAt: async channel => {
+      const active = read.selectFrom('outbox').where('channel', '=', channel).where('state', 'in', ACTIVE)
+      const row = await active.select(({ fn }) => fn.min('next_at').as('at')).executeTakeFirst()
+      return row?.at ?? undefined
+    },
+    update: (ids, patch) =>
+      writer.transaction(async ({ db }) => {
+        for (let at = 0; at < ids.length; at += MANY) {
+          await db
+            .updateTable('outbox')
+            .set(patch)
+            .where('id', 'in', ids.slice(at, at + MANY))
+            .execute()
+        }
+      }),
+    forget: async (dedupKey, { db }) => {
+      await db.deleteFrom('outbox').where('dedup_key', '=', dedupKey).execute()
+    },
+    prune: before =>
+      writer.transaction(async ({ db }) => {
+        await db.deleteFrom('outbox').where('state', 'not in', ACTIVE).where('created_at', '<', before).execute()
+      }),
+    cursor: async name => {
+      const named = read.selectFrom('cursors').select('event_id').where('name', '=', name)
+      return (await named.executeTakeFirst())?.event_id
+    },
+    moveCursor: (name, eventId, tx) =>
+      tx ? moveCursor(tx, name, eventId) : writer.transaction(own => moveCursor(own, name, eventId)),
+  }
+}
+
+async function moveCursor({ db }: Tx, name: string, event_id: number): Promise<void> {
+  const insert = db.insertInto('cursors').values({ name, event_id })
+  await insert.onConflict(same => same.column('name').doUpdateSet({ event_id })).execute()
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openStore } from '../../../src/store/open.ts'
+import { tempDir } from '../../support/world.ts'
+import { fakeDesktop, notifyWorld, receiver } from './world.ts'
+
+const NTFY = (url: string) => ({ 'notifications.ntfy.server': url, 'notifications.ntfy.topic': 'my-topic' })
+
+test('a question that waits is told on every channel, with what is asked and how to answer', async t => {
+  const world = await notifyWorld(t)
+  const [ntfy, slack, telegram] = [await receiver(t), await receiver(t), await receiver(t, holdPolls)]
+  const desktop = fakeDesktop(t)
+  const rung: string[] = []
+  const bell = Promise.withResolvers<void>()
+  world.start({
+    env: { ...desktop.env, HOOK: `${slack.url}/hook/secret` },
+    ring: async text => {
+      rung.push(text)
+      bell.resolve()
+    },
+    values: {
+      ...NTFY(ntfy.url),
+      'notifications.desktop': true,
+      'notifications.bell': true,
+      'notifications.ntfy.token': 'ntfy-access-token',
+      'notifications.slack.webhook': 'env:HOOK',
+      'notifications.telegram.bot_token': '77:bot-token',
+      'notifications.telegram.chat_id': '42',
+      'notifications.telegram.base_url': telegram.url,
+    },
+  })
+  await world.park()
+  const title = 'Question (decision 1) · api-work in shop'
+  const text =
+    'Which database?\n  1. Postgres – many writers\n  2. SQLite\nTask: Build the API\nAnswer: pcc respond 1 "…"'
+  const { body, headers } = await ntfy.nth(1)
+  assert.deepEqual(body, { topic: 'my-topic', title, message: text, priority: 4, tags: ['question'] })
+  assert.equal(headers['authorization'], 'Bearer ntfy-access-token')
+  const hooked = await slack.nth(1)
+  assert.deepEqual([hooked.path, hooked.body], ['/hook/secret', { text: `*${title}*\n${text}` }])
+  const sent = await until(telegram, '/bot77:bot-token/sendMessage')
+  assert.equal(sent.chat_id, '42')
+  assert.equal(sent.text, `${title}\n\n${text}`)
+  assert.deepEqual(
+    sent.reply_markup.inline_keyboard.flat().map((button: { text: string }) => button.text),
+    ['1. Postgres', '2. SQLite', 'Do not answer'],
+  )
+  await bell.promise
+  assert.deepEqual(rung, [title])
+  await settled(world.store)
+  const shown = JSON.parse(readFileSync(desktop.file, 'utf8').trim()) as string[]
+  assert.deepEqual(shown.slice(-3), ['--', title, text])
+})
+
+test('a thousand escalations at once are one message on each channel', async t => {
+  const world = await notifyWorld(t)
+  const [ntfy, slack] = [await receiver(t), await receiver(t)]
+  world.start({ values: { ...NTFY(ntfy.url), 'notifications.slack.webhook': slack.url } })
+  await Promise.all(Array.from({ length: 1000 }, (_, index) => world.park({}, `Which colour has number ${index}?`)))
+  assert.equal((await ntfy.nth(1)).body.title, '1000 questions waiting')
+  assert.match(
+    (await ntfy.nth(1)).body.message,
+    /^• Question \(decision 1\).*… and 995 more\nAnswer them: pcc pending$/s,
+  )
+  assert.match((await slack.nth(1)).body.text, /^\*1000 questions waiting\*/)
+  await settled(world.store)
+  assert.deepEqual([ntfy.got.length, slack.got.length], [1, 1])
+})
+
+test('the same decision of five sessions is told once', async t => {
+  const world = await notifyWorld(t)
+  const ntfy = await receiver(t)
+  world.start({ values: NTFY(ntfy.url) })
+  const numbers = new Set<number>()
+  for (const n of [1, 2, 3, 4, 5]) numbers.add(await world.park({ session_id: `s-${n}`, call_id: `c-${n}` }))
+  assert.deepEqual([...numbers], [1])
+  await ntfy.nth(1)
+  await world.park({}, 'Something else?')
+  assert.match((await ntfy.nth(2)).body.message, /^Something else\?/)
+  assert.equal(ntfy.got.length, 2)
+})
+
+test('while offline nothing is lost, also when the daemon ends meanwhile, and nothing is told twice', async t => {
+  const file = join(tempDir(t), 'store.db')
+  const before = await notifyWorld(t, file)
+  let online = false
+  const refused = Promise.withResolvers<void>()
+  const ntfy = await receiver(t, (_got, response) => {
+    if (!online) refused.resolve()
+    response.writeHead(online ? 200 : 503).end('{}')
+  })
+  const { stop } = before.start({ values: NTFY(ntfy.url) })
+  await before.park()
+  await refused.promise
+  await stop()
+  await before.store.close()
+  online = true
+  const tried = ntfy.got.length
+  const after = await notifyWorld(t, file)
+  after.start({ values: NTFY(ntfy.url) })
+  assert.match((await ntfy.nth(tried + 1)).body.message, /^Which database\?/)
+  await after.park({}, 'And the second?')
+  assert.match((await ntfy.nth(tried + 2)).body.message, /^And the second\?/)
+})
+
+test('a channel that hangs holds neither another channel up nor the end of the daemon', async t => {
+  const world = await notifyWorld(t)
+  const hanging = await receiver(t, () => {})
+  const ntfy = await receiver(t)
+  const { stop } = world.start({ values: { ...NTFY(ntfy.url), 'notifications.slack.webhook': hanging.url } })
+  await world.park()
+  await Promise.all([ntfy.nth(1), hanging.nth(1)])
+  await world.park({}, 'Another?')
+  await ntfy.nth(2)
+  await stop()
+  assert.deepEqual(
+    (await world.store.outbox.due('slack', Date.now())).map(({ state }) => state),
+    ['waiting', 'waiting'],
+    'what was not said is said by the next daemon',
+  )
+})
+
+test('what was answered before it could be told is not told', async t => {
+  const world = await notifyWorld(t)
+  await world.park()
+  await world.store.transaction(tx =>
+    world.store.escalations.answer(1, { answer: ['SQLite'], by: 'human', at: 1, from: 'open' }, tx),
+  )
+  await world.park({}, 'Still open?')
+  const ntfy = await receiver(t)
+  world.start({ values: NTFY(ntfy.url) })
+  assert.match((await ntfy.nth(1)).body.message, /^Still open\?/)
+  await settled(world.store)
+  assert.equal(ntfy.got.length, 1)
+})
+
+test('a completed session is told with the first lines of its result, a failed one with its reason, a limit once', async t => {
+  const world = await notifyWorld(t)
+  const ntfy = await receiver(t)
+  world.start({ values: NTFY(ntfy.url) })
+  const of = { actor: 'daemon', subject: 's-1' }
+  const text = `I built it.\n\n${Array.from({ length: 20 }, (_, n) => `line ${n}`).join('\n')}`
+  const turn = { outcome: 'completed' as const, text, turns: 1, duration_ms: 1, denials: 0 }
+  await world.append({ ...of, kind: 'turn.ended', body: turn })
+  await world.append({ ...of, kind: 'session.ended', body: { status: 'completed', reason: 'done' } })
+  const done = (await ntfy.nth(1)).body
+  assert.equal(done.title, 'api-work in shop completed')
+  assert.equal(done.message, 'Task: Build the API\nI built it.\nline 0\nline 1\nline 2\nline 3\nline 4')
+  await world.append({ ...of, kind: 'session.ended', body: { status: 'error', reason: 'the model is gone' } })
+  assert.deepEqual(
+    [(await ntfy.nth(2)).body.title, ntfy.got[1]?.body.message],
+    ['api-work in shop failed', 'the model is gone'],
+  )
+  const hit = { window: 'five_hour', resets_at: 1_800_000_000_000, message: 'limit reached' }
+  await world.append({ ...of, kind: 'limit.hit', body: hit }, { ...of, subject: 's-2', kind: 'limit.hit', body: hit })
+  assert.match((await ntfy.nth(3)).body.message, /^limit reached\nIt resets at /)
+  await settled(world.store)
+  assert.equal(ntfy.got.length, 3)
+})
+
+test('secrets and control characters do not leave the machine, and no markup reaches Slack', async t => {
+  const world = await notifyWorld(t)
+  const slack = await receiver(t)
+  world.start({ values: { 'notifications.slack.webhook': slack.url } })
+  const evil =
+    'Use \x1b[31msk-ant-api03-abcdefghijkl\x07 or postgres://u:hunter2@db <!channel> password: tr0ub4dor\u202e?'
+  await world.park({}, evil)
+  const { text } = (await slack.nth(1)).body
+  assert.match(text, /Use sk-\[hidden\] or postgres:\/\/u:\[hidden\]@db &lt;!channel&gt; password: \[hidden\]/)
+  assert.doesNotMatch(text, /hunter2|tr0ub4dor|abcdefghijkl|[\x1b\x07\u202e]/)
+})
+
+test('what is followed waits without a timer, so that an idle daemon does nothing', async t => {
+  const file = join(tempDir(t), 'store.db')
+  const store = await openStore({ file, pollMs: 5 })
+  t.after(() => store.close())
+  const leave = new AbortController()
+  const before = process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
+  const events = store.follow(0, { alone: true, signal: leave.signal })[Symbol.asyncIterator]()
+  const waiting = events.next()
+  await store.events({ limit: 1 })
+  await new Promise(resolve => setImmediate(resolve))
+  assert.equal(process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length, before)
+  await store.append([{ actor: 'daemon', subject: 'x', kind: 'session.noted', body: { text: 'here' } }])
+  assert.equal((await waiting).value?.kind, 'session.noted')
+  leave.abort()
+})
+
+function holdPolls({ path }: { path: string }, response: { end(text: string): unknown }): void {
+  if (!path.endsWith('/getUpdates')) response.end('{"ok":true}')
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test knows the shape it asks for
+async function until(server: Awaited<ReturnType<typeof receiver>>, path: string): Promise<any> {
+  for (let count = 1; ; count++) {
+    const got = await server.nth(count)
+    if (got.path === path) return got.body
+  }
+}
+
+/** Until no channel has anything left to say now. */
+async function settled(store: Awaited<ReturnType<typeof openStore>>): Promise<void> {
+  for (;;) {
+    const left = await Promise.all(
+      ['desktop', 'bell', 'ntfy', 'slack', 'telegram'].map(channel => store.outbox.due(channel, Date.now())),
+    )
+    if (left.flat().length === 0) return
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
