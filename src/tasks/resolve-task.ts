@@ -14,6 +14,9 @@ export async function resolveTask(
   store: Store,
   tx?: Tx,
 ): Promise<Task> {
+  // A whole id needs no look at the others, of which a queue may have a thousand.
+  const exact = await store.tasks.get(ref, tx)
+  if (exact?.session_id === session) return exact
   const tasks = await store.tasks.list({ session }, tx)
   const open = tasks.filter(({ state }) => (OPEN_STATES as readonly TaskState[]).includes(state))
   const word = ref.trim().toLowerCase()
