@@ -69,7 +69,8 @@ test('every piece is capped, and the beginning of what is asked is never what is
 
 test('the latest decisions survive the cap', () => {
   const decisions = Array.from({ length: 2_000 }, (_, at) => ({ question: `Number ${at}?`, answer: 'yes', by: 'you' }))
-  assert.match(answerPrompt([DATABASE], { ...CONTEXT, decisions }).prompt, /Number 1999\?/)
+  const { prompt } = answerPrompt([DATABASE], { ...CONTEXT, decisions })
+  for (const at of [1999, 1950]) assert.match(prompt, new RegExp(`Number ${at}\\?`))
 })
 
 test('escapes, direction marks and invisible letters are taken out, and so are secrets', () => {
