@@ -108,7 +108,9 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
     const [first, second] = (call?.[1] ?? '').trim().split(' ')
     if (!call || !first) return []
     const words =
-      second && ['daemon', 'config', 'trust', 'agents', 'rules', 'quota'].includes(first) ? [first, second] : [first]
+      second && ['daemon', 'config', 'trust', 'agents', 'rules', 'quota', 'answers'].includes(first)
+        ? [first, second]
+        : [first]
     return [
       {
         words,

@@ -38,6 +38,14 @@ test('a permission takes a verdict and no words, a question words or a no', () =
   assert.deepEqual(readAnswer({ verdict: 'deny', by }, [item([])]), { verdict: 'deny', reason: undefined, by })
 })
 
+test('only an answer to a question can be said to count always', () => {
+  const always = 'project'
+  assert.match(problemOf(readAnswer({ verdict: 'allow', by, always }, undefined)), /for a permission write a rule/)
+  assert.match(problemOf(readAnswer({ verdict: 'deny', by, always }, [item([])])), /only the answer to a question/)
+  const read = readAnswer({ answer: 'x', by, always }, [item([])])
+  assert.equal('problem' in read ? read.problem : read.always, 'project')
+})
+
 function item(labels: string[], multiSelect = false): QuestionItem {
   return { question: 'Which?', header: '', multiSelect, options: labels.map(label => ({ label, description: '' })) }
 }

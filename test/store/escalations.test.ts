@@ -104,6 +104,48 @@ test('a database of version 1 gets the new tables and keeps its rows', async t =
   assert.deepEqual((await store.events({})).map(textOf), ['old', 'new'])
 })
 
+test('answers and decisions of version 7 are there after the upgrade, with ids and their sessions', async t => {
+  const file = join(tempDir(t), 'store.db')
+  const old = await openSqlite(file, 7)
+  await migrate(old, file, MIGRATIONS.slice(0, 7))
+  await old.transaction(async tx => {
+    const then = tx as unknown as Kysely<{ answers: Record<string, unknown>; escalations: Record<string, unknown> }>
+    const answer = { tool: 'Bash', normalised: 'Bash x', verdict: 'allow', by: 'ann', answered_at: 3 }
+    for (const project of ['/p', '/q'])
+      await then
+        .insertInto('answers')
+        .values({ ...answer, project, fingerprint: 'f1' })
+        .execute()
+    const { dedup_key: _, priority: __, context: ___, deadline: ____, on_deadline: _____, ...row } = ROW
+    const columns = { ...row, input: '{}', reasons: '[]', state: 'open' }
+    await then.insertInto('escalations').values(columns).execute()
+  })
+  await old.close()
+
+  await using store = await openStore({ file })
+  assert.deepEqual(
+    (await store.answers.list()).map(({ id, project, kind, verdict, by, lasting }) => [
+      id,
+      project,
+      kind,
+      verdict,
+      by,
+      lasting,
+    ]),
+    [
+      ['a-1', '/p', 'permission', 'allow', 'ann', false],
+      ['a-2', '/q', 'permission', 'allow', 'ann', false],
+    ],
+  )
+  assert.equal((await store.answers.find('/q', 'f1'))?.asked, 'Bash x')
+  const row = await store.escalations.get(1)
+  assert.deepEqual([row?.priority, row?.context, row?.deadline, row?.on_deadline], [0, {}, null, 'keep_waiting'])
+  assert.deepEqual(
+    (await store.escalations.sessionsOf([1])).map(({ session_id }) => session_id),
+    ['s-1'],
+  )
+})
+
 const EVENT = {
   time: 1,
   actor: 'daemon',
