@@ -70,6 +70,8 @@ export interface Run {
   compaction: 'running' | 'done' | undefined
   checkpointedAt: number
   checkpointEveryMs: number
+  /** When this life of the session began. */
+  begunAt: number
   /** How long each try after a failure that may pass waits. */
   retryMs: readonly number[]
   session: Session | undefined

@@ -57,6 +57,7 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     compaction: undefined,
     checkpointedAt: 0,
     checkpointEveryMs: 600_000,
+    begunAt: 0,
     retryMs: [5_000, 30_000, 120_000],
     session: undefined,
     opened: Promise.withResolvers(),

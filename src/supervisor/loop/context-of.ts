@@ -3,6 +3,9 @@ import type { Desk } from '../run.ts'
 import type { Context } from './decide.ts'
 import type { Analysis } from './think.ts'
 
+/** After so much work a failure is a new one: a long night may meet more of them than are tried in a row. */
+const FORGIVEN_MS = 10 * 60_000
+
 /** What is known of the session beside the event. The queue and the quota are looked at where a task ended. */
 export async function contextOf(analysis: Analysis, { run, parts }: Desk): Promise<Context> {
   const { stopping, pausing, compaction, retryMs, row } = run
@@ -10,7 +13,7 @@ export async function contextOf(analysis: Analysis, { run, parts }: Desk): Promi
     stopping,
     pausing,
     compaction,
-    retries: row.retries,
+    retries: parts.clock.now() - run.begunAt < FORGIVEN_MS ? row.retries : 0,
     retryMs,
     reply: undefined,
     hasNext: false,

@@ -55,6 +55,7 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
     compaction: undefined,
     checkpointedAt: start.now,
     checkpointEveryMs: ready.checkpointEveryMs,
+    begunAt: start.now,
     retryMs: ready.retryMs,
     session: undefined,
     opened: Promise.withResolvers(),

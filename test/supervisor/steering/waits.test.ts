@@ -159,3 +159,22 @@ for (const [used, atOnce] of [
     }
   })
 }
+
+test('failures that lie more than ten minutes of work apart are each the first one', async t => {
+  const overloaded = { kind: 'overloaded', message: 'overloaded' } as const
+  const agent = scriptedAgent((_prompt, calls) => (calls < 10 ? { failure: overloaded } : {}))
+  const world = await scriptedWorld(t, agent, { PCC_SESSIONS_RETRY_SECONDS: '0' })
+  let there = agent.holdAt('last request')
+  const id = await world.start('first')
+  for (let failures = 1; failures <= 5; failures++) {
+    const goOn = await there
+    world.time.ahead += 11 * MINUTE
+    there = agent.holdAt('last request')
+    goOn()
+    await world.ended(id, failures)
+  }
+  ;(await there)()
+  await world.when(id, isComplete)
+  const reasons = (await world.events(id)).flatMap(event => (event.kind === 'session.ended' ? event.body.reason : []))
+  assert.deepEqual(reasons, [...Array(5).fill('overloaded; try 1 of 3 follows'), ''])
+})
