@@ -17,7 +17,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
     ...(await (await import('./limits/verdict-cost.ts')).benchVerdictCost()),
     ...(await (await import('./limits/call-cost.ts')).benchCallCost()),
   ],
-  policy: async () => (await import('./policy.ts')).benchPolicy(),
+  policy: async () => (await import('./policy/policy.ts')).benchPolicy(),
 }
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })

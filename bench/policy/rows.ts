@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CorpusRow } from '../scripts/corpus/report.ts'
-import { ROOT } from './program.ts'
+import type { CorpusRow } from '../../scripts/corpus/report.ts'
+import { ROOT } from '../program.ts'
 
 const OWN = join(ROOT, 'test/policy/corpus')
 /** Labelled by others; it lies beside a checkout or it does not. */

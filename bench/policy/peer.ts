@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type CorpusRow, inputOf, judgeRows } from '../scripts/corpus/report.ts'
-import { labelledRows } from './policy-rows.ts'
-import { ROOT } from './program.ts'
-import type { BenchRow } from './row.ts'
+import { type CorpusRow, inputOf, judgeRows } from '../../scripts/corpus/report.ts'
+import { ROOT } from '../program.ts'
+import type { BenchRow } from '../row.ts'
+import { labelledRows } from './rows.ts'
 
 /** What it stops and how long it took for the commands, in milliseconds. */
 interface Outcome {
@@ -107,7 +107,7 @@ function moved<Value>(value: Value, { cwd, home }: Places): Value {
 }
 
 function peerCommands(commands: unknown[], places: Places): { denied: boolean; ms: number }[] {
-  const child = join(ROOT, 'bench/policy-peer-child.ts')
+  const child = join(ROOT, 'bench/policy/peer-child.ts')
   const input = commands.map(command => `${JSON.stringify(command)}\n`).join('')
   const { stdout } = spawnSync(process.execPath, [child], { ...optionsFor(places), input })
   const answers = stdout.split('\n').filter(line => line !== '')

@@ -1,8 +1,8 @@
-import { openClassifier } from '../src/policy/classify/classify.ts'
-import { MAX_COMMAND } from '../src/policy/shell/precheck.ts'
-import { benchPolicyPeer } from './policy-peer.ts'
-import { labelledRows } from './policy-rows.ts'
-import type { BenchRow } from './row.ts'
+import { openClassifier } from '../../src/policy/classify/classify.ts'
+import { MAX_COMMAND } from '../../src/policy/shell/precheck.ts'
+import type { BenchRow } from '../row.ts'
+import { benchPolicyPeer } from './peer.ts'
+import { labelledRows } from './rows.ts'
 
 const ROUNDS = 5
 const HOSTILE = ['$[', '$(', '${', '`', '((', '<(', '"$(', '$(( $( ', '{a,', '[[ a =~ (']
