@@ -80,9 +80,9 @@ function decisionNotice(found: Escalation, session: SessionRow | undefined, part
   }
   const title = `${HEADINGS[found.kind]} (decision ${found.number}) · ${placeOf(session, found.project)}`
   const text = [
-    ...(found.kind === 'question' ? questionLines(questions, found) : requestLines(found)),
-    ...suggestionLines(found),
-    `Task: ${plainLine(found.task, 160)}`,
+    ...(found.kind === 'question' ? questionLines(questions, found, parts) : requestLines(found, parts)),
+    ...suggestionLines(found, parts),
+    `Task: ${plainLine(found.task, 160, parts.hidden)}`,
     found.kind === 'question'
       ? `Answer: pcc respond ${found.number} "…"`
       : `Answer: pcc respond ${found.number} --approve, or --deny`,
@@ -103,27 +103,29 @@ function questionsIn({ kind, input }: Escalation): QuestionItem[] {
   return kind === 'question' && read.success ? read.data : []
 }
 
-function questionLines(questions: QuestionItem[], { target }: Escalation): string[] {
+function questionLines(questions: QuestionItem[], { target }: Escalation, { hidden }: NoticeParts): string[] {
   if (questions.length === 0) return [target]
   return questions.flatMap(({ question, options }) => [
-    plainLine(question, 400),
+    plainLine(question, 400, hidden),
     ...options.map(({ label, description }, index) => {
       const about = description === '' ? '' : ` – ${description}`
-      return `  ${index + 1}. ${plainLine(`${label}${about}`, 120)}`
+      return `  ${index + 1}. ${plainLine(`${label}${about}`, 120, hidden)}`
     }),
   ])
 }
 
-function requestLines({ kind, tool, target, risk, reason }: Escalation): string[] {
-  if (kind === 'error') return [plainLine(reason, 300)]
-  return [`${tool}: ${plainLine(target, 300)}`, `Risk ${risk}: ${plainLine(reason, 200)}`]
+function requestLines({ kind, tool, target, risk, reason }: Escalation, { hidden }: NoticeParts): string[] {
+  if (kind === 'error') return [plainLine(reason, 300, hidden)]
+  return [`${tool}: ${plainLine(target, 300, hidden)}`, `Risk ${risk}: ${plainLine(reason, 200, hidden)}`]
 }
 
-function suggestionLines({ context }: Escalation): string[] {
+function suggestionLines({ context }: Escalation, { hidden }: NoticeParts): string[] {
   const { suggestion } = context
   if (!suggestion) return []
   const answer = suggestion.answer.map(each => [each].flat().join(', ')).join('; ')
-  return [`Suggested: ${plainLine(answer, 120)} (${suggestion.by}, ${Math.round(suggestion.confidence * 100)} %)`]
+  return [
+    `Suggested: ${plainLine(answer, 120, hidden)} (${suggestion.by}, ${Math.round(suggestion.confidence * 100)} %)`,
+  ]
 }
 
 async function askedNotice(
@@ -145,7 +147,9 @@ async function endedNotice({ id, subject, body }: EventOf<'session.ended'>, part
   const [turn] = await parts.store.events({ subject, kinds: ['turn.ended'], tail: 1 })
   const said = turn?.kind === 'turn.ended' ? firstLines(turn.body.text) : ''
   const row = await sessionOf(subject, parts)
-  const text = [row ? `Task: ${plainLine(row.task, 160)}` : '', said || body.reason].filter(Boolean).join('\n')
+  const text = [row ? `Task: ${plainLine(row.task, 160, parts.hidden)}` : '', said || body.reason]
+    .filter(Boolean)
+    .join('\n')
   return [
     notice({ kind: 'complete', key: `ended:${id}`, title: await titled('completed', subject, parts), text }, parts),
   ]

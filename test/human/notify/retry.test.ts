@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deliver } from '../../../src/human/notify/deliver.ts'
+import type { Sent } from '../../../src/human/notify/notice.ts'
+import { notifyWorld, settingsWith } from './world.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+const FAILED: Sent = { ok: false, problem: '503' }
+
+test('each failure waits twice as long, as the server asks at least, and after days what is no decision is given up', async t => {
+  const { store } = await notifyWorld(t)
+  let now = 1_000_000
+  let reply: Sent = FAILED
+  let wake = () => {}
+  const tried = { at: [] as number[] }
+  const body = JSON.stringify({ kind: 'complete', key: 'k', title: 'Done', text: '' })
+  const row = { channel: 'ntfy', kind: 'complete', dedup_key: 'k', body, next_at: now, created_at: now }
+  assert.equal(await store.transaction(tx => store.outbox.add(row, tx)), true)
+  assert.equal(await store.transaction(tx => store.outbox.add(row, tx)), false, 'the same is told once')
+  const leave = new AbortController()
+  const running = deliver({
+    channel: {
+      name: 'ntfy',
+      send: async () => {
+        tried.at.push(now)
+        return reply
+      },
+    },
+    store,
+    settings: async () => settingsWith({}),
+    news: signal =>
+      new Promise(resolve => {
+        wake = resolve
+        signal.addEventListener('abort', () => resolve(), { once: true })
+      }),
+    clock: { now: () => now },
+    signal: leave.signal,
+    times: { gatherMs: 1 },
+  })
+  t.after(async () => {
+    leave.abort()
+    await running
+  })
+  const nextTry = async (): Promise<number | undefined> => {
+    while ((await store.outbox.due('ntfy', now)).length > 0) await new Promise(resolve => setTimeout(resolve, 2))
+    const next = await store.outbox.nextAt('ntfy')
+    return next === undefined ? undefined : next - now
+  }
+  const move = (to: number) => {
+    now = to
+    wake()
+  }
+  const waits: (number | undefined)[] = []
+  for (let n = 0; n < 10; n++) {
+    const wait = await nextTry()
+    waits.push(wait)
+    if (n === 2) reply = { ok: false, problem: '429', retryAfterMs: 3_600_000 }
+    if (n === 3) reply = FAILED
+    move(now + (wait ?? 0))
+  }
+  assert.deepEqual(waits.slice(0, 4), [5_000, 10_000, 20_000, 3_600_000])
+  assert.deepEqual(waits.slice(-2), [900_000, 900_000], 'never rarer than every quarter of an hour')
+  await nextTry()
+  move(now + 4 * DAY_MS)
+  assert.equal(await nextTry(), undefined)
+  assert.equal(tried.at.length, 12)
+})
