@@ -66,6 +66,12 @@ test('what no rule knows has confidence 0', () => {
     asked('Should I proceed? And which colour?'),
     asked(`Should I proceed? ${'x '.repeat(400)}`),
     asked('Should I frobnicate?'),
+    asked('Should I run the tests `node x.js --go`?'),
+    asked('Should I proceed?', [['Yes', 'Also deletes the old tables'], 'No']),
+    asked(
+      'Should I proceed?',
+      Array.from({ length: 31 }, (_, index) => `Yes ${index}`),
+    ),
     asked(''),
   ])
     assert.deepEqual(answer(item), [undefined, 0], item.question.slice(0, 50))
@@ -108,6 +114,8 @@ test('yes and no of a preference answer the question that its key asks, and no o
   assert.deepEqual(answer(asked('Should I add Docker support?', ['Yes', 'No']), context)[0], ['No'])
   assert.deepEqual(answer(asked('Do you want a dark mode?', ['Yes', 'No']), context)[0], ['Yes'])
   assert.equal(answer(asked('Do you want fireworks?', ['Yes', 'No']), context)[0], undefined)
+  const plain = written({ 'Strict mode': 'default' })
+  assert.equal(answer(asked('Which theme?', ['Default', 'Custom']), plain)[0], undefined)
 })
 
 test('constraints choose, rule out and forbid', () => {
@@ -134,6 +142,8 @@ test('where to save follows the directories that are there, with 0.7', () => {
   for (const place of ['../src/x.ts', '/src/x.ts', '~/src/x.ts'])
     assert.equal(answer(asked('Where should I save the code?', [place, 'elsewhere/']), context)[0], undefined, place)
   assert.equal(answer(asked('Where should I store the API keys in the code?'), context)[0], undefined)
+  assert.equal(answer(asked('Where should the production config file live?'), context)[0], undefined)
+  assert.equal(answer(asked('Where should I save the tests?', ['test/', 'other/'], true), context)[0], undefined)
 })
 
 test('several questions are answered together or not at all, as sure as the least sure', () => {

@@ -47,6 +47,14 @@ test('when an agent asks and says that it waits, the question is what it asked',
   assert.deepEqual([found?.question, found?.kind], ['Should I fix it now?', 'proceed'])
 })
 
+test('a question that the agent answers itself is none, and courtesies behind one do not hide it', () => {
+  assert.equal(questionInProse('Should I use a map here? I went with an array.'), undefined)
+  assert.equal(questionInProse('Should I use a map here? It is used once.'), undefined)
+  const polite =
+    'Should I fix it?\n\nFeel free to ask. Happy to help with anything. Thanks for reading. Enjoy your day!'
+  assert.equal(questionInProse(polite)?.question, 'Should I fix it?')
+})
+
 test('nothing is asked in nothing, in code alone, or in a turn as long as a book', () => {
   assert.equal(questionInProse(''), undefined)
   assert.equal(questionInProse('```\nShould I proceed?\n```'), undefined)

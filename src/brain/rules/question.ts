@@ -31,7 +31,13 @@ export function answerByRules(questions: QuestionItem[], context: BrainContext):
 }
 
 function think(item: QuestionItem, context: BrainContext): Thought | undefined {
+  if (isOversized(item)) return undefined
   const { requirements, entries = [] } = context
   const written = requirements && (byRequirements(item, requirements) ?? againstIt(item, requirements))
   return written ?? byPlace(item, entries) ?? byYes(item)
+}
+
+/** No question that a rule knows is that long, and to compare long texts with long texts takes time. */
+function isOversized({ question, options }: QuestionItem): boolean {
+  return question.length > 2_000 || options.length > 30 || options.some(({ label }) => label.length > 200)
 }

@@ -1,5 +1,4 @@
 import type { QuestionItem } from '../../../domain/session.ts'
-import { graveWords } from '../grave/grave.ts'
 import { isAboutCode, isCodeVerb, reachesOutside } from './about-code.ts'
 import { affirmative } from './affirmative.ts'
 import type { Thought } from './thought.ts'
@@ -7,8 +6,8 @@ import { GOES_ON, GOES_ON_ALONE, LEAVE_FOR, POINTS_AT, STANDARD, STANDARD_IF_COD
 
 /**
  * Yes to going on, and yes to the standard steps of the work. A list of what is bad has no end, so what is agreed to must be
- * known to be good: nothing but going on, or something made of code in the project. Never anything destructive, paid, publishing
- * or irreversible, never anything beyond the working copy, never one of two things, never what cannot be read for certain.
+ * known to be good: nothing but going on, or something made of code in the project. Never anything beyond the working copy,
+ * never one of two things, never what cannot be read for certain. That nothing grave is agreed to is seen to by who asks.
  */
 export function byYes(item: QuestionItem): Thought | undefined {
   const text = item.question.trim()
@@ -17,7 +16,7 @@ export function byYes(item: QuestionItem): Thought | undefined {
   if (answer === undefined) return undefined
   const chosen = item.options.filter(({ label }) => [answer].flat().includes(label))
   const said = [item.header, text, ...chosen.flatMap(({ label, description }) => [label, description])].join('\n')
-  if (graveWords(said) !== undefined || reachesOutside(said) || !codeIsPlain(said)) return undefined
+  if (reachesOutside(said) || !codeIsPlain(said)) return undefined
   if (goesOn(text)) return { answer, confidence: 0.85, reasoning: 'it asks whether to go on' }
   if (isStandard(text)) return { answer, confidence: 0.75, reasoning: 'it asks for a standard step of the work' }
   return undefined

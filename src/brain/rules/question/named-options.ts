@@ -6,7 +6,8 @@ type Options = QuestionItem['options']
 /** The labels of the options that the texts name, and of those that they rule out ("no MongoDB", "avoid Redux"). */
 export function namedIn(options: Options, texts: readonly string[]): { named: string[]; forbidden: string[] } {
   const clauses = texts
-    .flatMap(text => text.split(/[.;,\n]|\bbut\b|\binstead\b(?! of)/i))
+    .slice(0, MOST_TEXTS)
+    .flatMap(text => text.slice(0, LONGEST_TEXT).split(/[.;,\n]|\bbut\b|\binstead\b(?! of)/i))
     .map(clause => ({
       words: tokens(clause),
       against: AGAINST.test(clause),
@@ -27,6 +28,10 @@ export function namedIn(options: Options, texts: readonly string[]): { named: st
     .filter(({ rank }) => rank > 0)
   return { named: clearest(ranked), forbidden: [...ruledOut] }
 }
+
+/** A preference or a constraint is a line; what is longer is prose that happens to name things. */
+const LONGEST_TEXT = 500
+const MOST_TEXTS = 200
 
 const AGAINST =
   /\b(no|not|never|without|avoid|don't|do not|must not|mustn't|forbidden|except|exclude|instead of|rather than|over)\b/i
