@@ -55,7 +55,8 @@ test('sessions.keep_environment keeps what the agent was started with in a priva
   )
   // Without the file it is known to this daemon alone, which is enough while it lives.
   for (const { id } of [a, b]) await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
-  assert.deepEqual(readdirSync(dir), [])
+  // A completed session is told of while its agent is still leaving; nobody tells when it has left.
+  while (readdirSync(dir).length > 0) await new Promise(resolve => setTimeout(resolve, 10))
 })
 
 test('after a restart only what was kept goes on by itself; the rest waits for a person and says so', async t => {
