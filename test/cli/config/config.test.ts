@@ -50,7 +50,7 @@ test('a secret is masked wherever it is shown, unless it is asked for; env:NAME 
   const set = await run(['config', 'set', 'brain.gemini.api_key', 'AIza-secret'])
   const shown = [
     set,
-    await run(['config', 'get', 'api_key']),
+    await run(['config', 'get', 'gemini.api_key']),
     await run(['config', 'show']),
     await run(['config', 'show', '--json']),
   ]
@@ -58,9 +58,9 @@ test('a secret is masked wherever it is shown, unless it is asked for; env:NAME 
     assert.match(stdout, /\*{8}/)
     assert.doesNotMatch(stdout + stderr, /AIza-secret/)
   }
-  assert.match((await run(['config', 'get', 'api_key', '--reveal'])).stdout, /"AIza-secret"/)
-  await run(['config', 'set', 'api_key', 'env:GEMINI_API_KEY'])
-  assert.match((await run(['config', 'get', 'api_key'])).stdout, /"env:GEMINI_API_KEY"/)
+  assert.match((await run(['config', 'get', 'gemini.api_key', '--reveal'])).stdout, /"AIza-secret"/)
+  await run(['config', 'set', 'gemini.api_key', 'env:GEMINI_API_KEY'])
+  assert.match((await run(['config', 'get', 'gemini.api_key'])).stdout, /"env:GEMINI_API_KEY"/)
 })
 
 test('show lists every setting with its origin, and says which are not yet in force', async t => {
@@ -75,7 +75,7 @@ test('show lists every setting with its origin, and says which are not yet in fo
     line('agents.env'),
     /values: pcc config get agents\.env\) +default +the project wants another: pcc trust$/,
   )
-  assert.match(line('brain.type'), /"none" +default +not yet in force$/)
+  assert.match(line('knowledge.local_model'), /"nomic-embed-text" +default +not yet in force$/)
 
   const json = JSON.parse((await run(['config', 'show', '--json'])).stdout)
   assert.deepEqual(
