@@ -1,6 +1,7 @@
 import type { BrainContext, Opinion } from '../../domain/brain/brain.ts'
 import { notConfident } from '../opinion.ts'
-import { type AskingKind, asking, isPolite, saysItWaits } from './ending/asking.ts'
+import { asking, isPolite, saysItWaits } from './ending/asking.ts'
+import type { AskingKind } from './ending/asking-kind.ts'
 import { offeredOptions } from './ending/offered-options.ts'
 import { lastSentences, type Sentence } from './ending/sentences.ts'
 import { graveWords } from './grave/grave.ts'

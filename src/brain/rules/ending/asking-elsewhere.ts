@@ -1,4 +1,4 @@
-import type { AskingKind } from './asking.ts'
+import type { AskingKind } from './asking-kind.ts'
 
 /** What a sentence in another language asks of its reader: the few turns of phrase with which one offers to go on. */
 export function asksElsewhere(sentence: string): AskingKind | undefined {

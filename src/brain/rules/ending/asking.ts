@@ -1,9 +1,7 @@
 import { folded } from '../grave/revealed.ts'
 import { asksElsewhere } from './asking-elsewhere.ts'
+import type { AskingKind } from './asking-kind.ts'
 import { ASKS, ASKS_LAST, CHOOSES, POLITE, REPORTED, SAYS_IT_WAITS, WANTS_LEAVE } from './asking-phrases.ts'
-
-/** `proceed`: leave to go on; `choice`: one of several; `other`: something only somebody else knows. */
-export type AskingKind = 'proceed' | 'choice' | 'other'
 
 /** What a sentence asks of its reader, if it does; `last` says that nothing but politeness comes behind it. */
 export function asking(sentence: string, { last }: { last: boolean }): AskingKind | undefined {
