@@ -335,3 +335,11 @@ test('a field called command of another tool hides none of its other fields', ()
   const asked = event('permission.asked', { ...call, ask_id: 'a1', risk: 'MEDIUM', reason: 'r' })
   assert.match(drawn([wanted, asked]).join('\n'), /command: list\n +after: drop everything/)
 })
+
+test('a call for a person is a line, and rings only while it is news and somebody looks at a terminal', () => {
+  const called = event('person.called', { text: 'Question (decision 4) · \x1b[31mapi\x07' })
+  const drawAt = (time: number, width: number) => drawn([{ ...called, time } as StoredEvent], { width })
+  assert.match(drawAt(Date.now(), 80)[0] ?? '', /You are called: Question \(decision 4\) · [^\x07]*api[^\x07]*\x07$/)
+  assert.doesNotMatch(drawAt(Date.now() - 60_000, 80).join(), /\x07/)
+  assert.doesNotMatch(drawAt(Date.now(), Number.POSITIVE_INFINITY).join(), /\x07/)
+})
