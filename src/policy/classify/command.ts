@@ -1,7 +1,7 @@
 import type { Assessment, Piece, Reason } from '../../domain/assessment.ts'
 import type { Fence } from '../paths/place.ts'
 import { parseShell } from '../shell/parse.ts'
-import { MAX_COMMAND, precheck } from '../shell/precheck.ts'
+import { isUnreadable, precheck } from '../shell/precheck.ts'
 import { assessmentOf } from './assessment-of.ts'
 import { Walk } from './walk.ts'
 import { newScope } from './words/scope.ts'
@@ -14,7 +14,7 @@ export interface Surroundings {
 /** What a command is. Never throws: what goes wrong inside is a reason, and HIGH. */
 export function assessCommand(command: string, around: Surroundings): Assessment {
   const early = precheck(command)
-  if (command.length > MAX_COMMAND) return assessmentOf(pieceOf(command, early), normalised(command))
+  if (isUnreadable(command)) return assessmentOf(pieceOf(command, early), normalised(command))
   try {
     return assessmentOf(pieceOf(command, early, walked(command, around)), normalised(command))
   } catch (error) {

@@ -5,6 +5,8 @@ export const MAX_COMMAND = 16 * 1024
 
 /** Brackets, substitutions and here-documents that begin. Past this a command is hostile or generated; it is never LOW. */
 const MAX_OPENERS = 32
+/** So many that nobody wrote them by hand: not read at all, because a parser's worst case lies there too. */
+const FAR_TOO_MANY_OPENERS = 512
 
 const OPENER = /[({`]|\$\[|<</g
 /** Everything below space but tab and newline, and delete. A carriage return counts unless a newline follows. */
@@ -27,16 +29,23 @@ export function precheck(command: string): Reason[] {
   }
   look(CONTROL, { code: 'text.control', risk: 'HIGH', text: 'it holds a control character' })
   look(LONE_SURROGATE, { code: 'text.broken', risk: 'HIGH', text: 'it holds half a character' })
-  if (isAscii(command)) return openers(command) > MAX_OPENERS ? [...found, manyOpeners(all)] : found
+  const opened = openers(command)
+  if (opened > FAR_TOO_MANY_OPENERS) return [...found, { ...manyOpeners(all), risk: 'HIGH' }]
+  if (isAscii(command)) return opened > MAX_OPENERS ? [...found, manyOpeners(all)] : found
   look(BIDI, { code: 'text.bidi', risk: 'HIGH', text: 'it holds a character that turns the direction of reading' })
   look(INVISIBLE, { code: 'text.invisible', risk: 'HIGH', text: 'it holds a character that cannot be seen' })
-  return openers(command) > MAX_OPENERS ? [...found, manyOpeners(all)] : found
+  return opened > MAX_OPENERS ? [...found, manyOpeners(all)] : found
 }
 
 /** Whether it may take long to read: then that is done in a worker that can be ended. What is too long is not read at all. */
 export function mayBeSlow(command: string): boolean {
-  if (command.length > MAX_COMMAND) return false
+  if (isUnreadable(command)) return false
   return command.length > SMALL || openers(command) > MAX_OPENERS
+}
+
+/** Whether it is not read at all: what can be said of it is HIGH already. */
+export function isUnreadable(command: string): boolean {
+  return command.length > MAX_COMMAND || openers(command) > FAR_TOO_MANY_OPENERS
 }
 
 /** Up to here the worst input found costs the parser well under the 20 ms for which an event loop may be held. */
