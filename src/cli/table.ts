@@ -76,6 +76,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/decide/respond.ts')).addRespondCommand(program),
   },
   {
+    name: 'inbox',
+    group: DECIDE,
+    summary: 'Work through everything that waits, by keys',
+    add: async program => (await import('./inbox/command.ts')).addInboxCommand(program),
+  },
+  {
     name: 'answers',
     group: DECIDE,
     summary: 'See and forget what you answered before',

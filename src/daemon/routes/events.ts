@@ -10,6 +10,8 @@ const id = z.coerce.number().int().min(0)
 const Query = z.strictObject({
   session: z.string().min(1).optional(),
   after: id.optional(),
+  /** Only what happens from here on. */
+  from: z.literal('now').optional(),
   attach: z.enum(['0', '1']).optional(),
 })
 
@@ -24,7 +26,8 @@ export function eventRoutes(app: FastifyInstance, world: World): void {
     const row = query.session === undefined ? undefined : await world.store.sessions.resolve(query.session)
     const lastSeen = request.headers['last-event-id']
     // A client that reconnects knows best how far it came.
-    const after = lastSeen === undefined ? (query.after ?? 0) : checked(id, lastSeen, 'GET /events Last-Event-ID')
+    const seen = lastSeen === undefined ? (query.after ?? 0) : checked(id, lastSeen, 'GET /events Last-Event-ID')
+    const after = query.from === 'now' ? Math.max(seen, await newestId(world)) : seen
     reply.hijack()
     const leave = attach && row ? world.terminals.attach(row.id) : () => {}
     const stream = streamEvents(reply.raw, { after, subject: row?.id, store: world.store, closing: world.settled })
@@ -36,4 +39,9 @@ export function eventRoutes(app: FastifyInstance, world: World): void {
         leave()
       })
   })
+}
+
+async function newestId({ store }: World): Promise<number> {
+  const [newest] = await store.events({ tail: 1 })
+  return newest?.id ?? 0
 }

@@ -96,18 +96,20 @@ function rowsOf(row: ShownEscalation, now: number): Cell[][] {
 }
 
 /** The one that asked, and how many others wait for the same. */
-function sessionOf({ session_id, sessions }: ShownEscalation): string {
+export function sessionOf({ session_id, sessions }: ShownEscalation): string {
   return sessions.length > 1 ? `${firstLine(session_id)} +${sessions.length - 1}` : firstLine(session_id)
 }
 
-const TYPES: Record<ShownEscalation['kind'], string> = {
+/** Kinds as a column shows them. */
+export const TYPES: Record<ShownEscalation['kind'], string> = {
   permission: 'Perm.',
   question: 'Q&A',
   error: 'Error',
   review: 'Review',
 }
 
-function belowOf(row: ShownEscalation): string {
+/** What is told under a request: how dangerous it is and why it waits, or what may be chosen. */
+export function belowOf(row: ShownEscalation): string {
   if (row.kind === 'question') return optionsLine(row)
   const times = row.count > 1 ? `, asked ${row.count} times` : ''
   if (row.kind === 'error') return `in session: ${firstLine(row.task)}${times}`
@@ -119,7 +121,8 @@ function shortQuestion(row: ShownEscalation): string {
   return cut(firstLine(questionOf(row)), QUESTION_WIDTH)
 }
 
-function questionOf(row: ShownEscalation): string {
+/** What is asked, in a line. */
+export function questionOf(row: ShownEscalation): string {
   if (row.kind === 'question') return questionLine(row)
   if (row.kind === 'error') return firstLine(row.reason)
   return `Approve: ${wantedOf(row)}`

@@ -1,0 +1,111 @@
+import type { EscalationView } from '../../domain/escalation.ts'
+import { contextLines } from '../commands/decide/context-lines.ts'
+import { belowOf, questionOf, sessionOf, TYPES, wholeLines } from '../commands/decide/pending-lines.ts'
+import { ago, counted } from '../render/format.ts'
+import type { Terminal } from '../render/paint.ts'
+import { cut, firstLine, neutral, pad, wrap } from '../render/text.ts'
+import { footerLine } from './footer.ts'
+import { type Inbox, rowInSight } from './inbox.ts'
+import type { Sight } from './press.ts'
+
+export interface Page {
+  terminal: Terminal
+  /** Lines there are on the screen. */
+  height: number
+  now: number
+}
+
+export interface Frame {
+  lines: string[]
+  sight: Sight
+}
+
+/** The title, and the rules above and below the row. */
+const AROUND = 3
+/** Of the list, so that the row below it has room. */
+const MOST_ROWS = 12
+
+/** The whole screen: the list, under it the row in sight with everything a person judges by, under that the keys. */
+export function inboxFrame(inbox: Inbox, { terminal, height, now }: Page): Frame {
+  const { width, paint } = terminal
+  const row = rowInSight(inbox)
+  const calls = inbox.asking
+    .slice(0, 2)
+    .map(({ id, name }) => `Session ${id} (${firstLine(name)}) asks at its terminal: pcc attach ${id}`)
+  const below = [
+    ...calls.map(line => cut(line, width - 1)),
+    ...wrap(inbox.offline || inbox.notice, width - 1)
+      .slice(0, 2)
+      .map(line => paint('yellow', line)),
+    ...wrap(footerLine(inbox, width), width - 1),
+  ]
+  const room = Math.max(2, height - AROUND - below.length)
+  const list = inbox.whole
+    ? []
+    : listLines(inbox, { terminal, now, most: Math.min(MOST_ROWS, Math.max(1, Math.floor(room / 3))) })
+  const detail = row ? detailLines(inbox, row, { width: width - 1, now }) : []
+  const page = Math.max(1, room - list.length)
+  const from = Math.min(inbox.scroll, Math.max(0, detail.length - page))
+  const ends = from + page >= detail.length
+  const more = ends ? '' : ` ${counted(detail.length - from - page, 'more line')}: PgDn `
+  const body = detail.slice(from, from + page)
+  const lines = [
+    paint('bold', title(inbox)),
+    ...list,
+    paint('dim', '─'.repeat(width - 1)),
+    ...body,
+    ...Array.from({ length: page - body.length }, () => ''),
+    paint(more ? 'yellow' : 'dim', `─${more}${'─'.repeat(Math.max(0, width - 2 - more.length))}`),
+    ...below,
+  ]
+  // On a screen that is too low the top is left out, and what of the row is left out with it was not seen.
+  const isSeen = lines.length - height <= list.length + 2
+  return { lines: lines.slice(-height), sight: { ends: ends && isSeen, page } }
+}
+
+function title({ rows, loaded }: Inbox): string {
+  if (!loaded) return 'Inbox: looking…'
+  if (rows.length === 0) return 'Inbox: nothing waits for you.'
+  const refused = rows.filter(({ state }) => state === 'denied').length
+  const waiting = rows.length - refused
+  const parts = [
+    ...(waiting > 0 ? [`${counted(waiting, 'decision')} ${waiting === 1 ? 'waits' : 'wait'} for you`] : []),
+    ...(refused > 0 ? [`${refused} refused for now`] : []),
+  ]
+  return `Inbox: ${parts.join(', ')}`
+}
+
+function listLines(
+  { rows, current }: Inbox,
+  { terminal, now, most }: { terminal: Terminal; now: number; most: number },
+): string[] {
+  const at = Math.max(
+    0,
+    rows.findIndex(({ number }) => number === current),
+  )
+  const first = Math.min(Math.max(0, at - Math.floor(most / 2)), Math.max(0, rows.length - most))
+  return rows.slice(first, first + most).map(row => {
+    const head = `${String(row.number).padStart(4)}  ${pad(TYPES[row.kind], 6)}  ${pad(sessionOf(row), 10)}  `
+    const when = ago(now - row.created_at)
+    const room = Math.max(8, terminal.width - head.length - when.length - 5)
+    const text = `${head}${pad(cut(firstLine(questionOf(row)), room), room)}  ${when}`
+    return row.number === current ? terminal.paint('bold', `›${text}`) : ` ${text}`
+  })
+}
+
+function detailLines(
+  { gone, answers }: Inbox,
+  row: EscalationView,
+  { width, now }: { width: number; now: number },
+): string[] {
+  return [
+    ...(gone ? ['It was settled elsewhere; nothing is left to decide here.', ''] : []),
+    ...wrap(`Decision ${row.number} of session ${sessionOf(row)} in ${neutral(row.project)}`, width),
+    ...wholeLines(row, width),
+    ...(row.kind === 'permission' || row.kind === 'review' ? wrap(belowOf(row), width) : []),
+    ...contextLines(row, { width, now }),
+    ...Object.entries(answers).flatMap(([question, said]) =>
+      wrap(`  ${firstLine(question)} > ${firstLine([said].flat().join(', '))}`, width),
+    ),
+  ]
+}
