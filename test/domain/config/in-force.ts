@@ -32,6 +32,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'brain.openai_compatible.api_key': 'test/brain/models/open.test.ts',
   'brain.openai_compatible.model': 'test/brain/models/open.test.ts',
   'brain.openai_compatible.json_schema': 'test/brain/models/open.test.ts',
+  'brain.auto_answer': 'test/daemon/brain/auto-answer.test.ts',
   'brain.claude.model': 'test/brain/models/judge-isolation.test.ts',
   'brain.confidence_threshold': 'test/domain/config/flips-permissions.test.ts',
   'human.deadline_minutes': 'test/daemon/human/deadlines.test.ts',

@@ -115,7 +115,7 @@ const wrong: [string, string, RegExp][] = [
   [
     'a word that is not offered',
     '[brain]\ntype = "gpt"\n',
-    /:2: brain\.type: expected "none", "gemini" or "ollama", found the text "gpt"/,
+    /:2: brain\.type: expected "none", .* or "openai-compatible", found the text "gpt"/,
   ],
   ['an entry of a list', '[agents]\nenv = [\n  "FOO",\n  "BAR BAZ",\n]\n', /:2: agents\.env: expected a list of names/],
   [

@@ -39,7 +39,7 @@ export const BRAIN_SETTINGS = {
     about: 'Answer questions without a person',
     project: 'tighten',
     tighten: (held, proposed) => held && proposed,
-    inForce: false,
+    inForce: true,
   }),
   'brain.gemini.api_key': text({
     standard: undefined,
