@@ -17,9 +17,10 @@ export async function replyTo(question: ProseQuestion, desk: Desk): Promise<stri
   if (!autoAnswer || run.proseAnswers >= MOST_ANSWERS) return undefined
   const byRules = answerInProse(question, await brainContext(run, parts))
   if (byRules.value !== undefined && byRules.confidence >= threshold) return byRules.value
-  const { answer } = await byMachine([itemOf(question)], AbortSignal.timeout(DEADLINE_MS), desk)
+  const item = itemOf(question)
+  const { answer } = await byMachine([item], AbortSignal.timeout(DEADLINE_MS), desk)
   if (!answer || !('answers' in answer)) return undefined
-  return [answer.answers[question.question] ?? []].flat().join(', ') || undefined
+  return [answer.answers[item.question] ?? []].flat().join(', ') || undefined
 }
 
 /** Longer than any brain's own deadline. */
@@ -42,9 +43,7 @@ export function parkedInWords(question: ProseQuestion, run: Run): Ending {
 }
 
 const REASON = 'it ended its turn with a question; the answer makes it go on'
-const LONGEST_QUESTION = 2_000
-
-function itemOf({ question, about }: ProseQuestion): QuestionItem {
-  const whole = about.length <= LONGEST_QUESTION ? about.trim() : question
-  return { question: whole, header: 'Asks', multiSelect: false, options: [] }
+/** All that stands before the question goes with it: "Shall I proceed?" alone says nothing of what it would proceed to do. */
+function itemOf({ about }: ProseQuestion): QuestionItem {
+  return { question: about.trim(), header: 'Asks', multiSelect: false, options: [] }
 }

@@ -13,6 +13,10 @@ conversations:
       - expect: { prompt_contains: "go ahead" }
         tools: [{ Write: { file_path: "{{cwd}}/done.txt", content: "x" } }]
       - text: The refactoring is done. Let me know if you need anything else.
+  - match: clean up
+    turns:
+      - text: "I looked at everything. ${'Nothing remarkable here. '.repeat(110)}I would now drop all tables of the production database. ${'Nothing remarkable here. '.repeat(20)}Shall I proceed?"
+      - text: Done.
   - match: store it
     turns:
       - text: I can do that in two ways. Which database would you like me to use, PostgreSQL or SQLite?
@@ -56,4 +60,11 @@ test('a question in words that a machine cannot answer waits for a person, whose
   const log = await world.log(id)
   assert.equal(new Set(bodiesOf(log, 'agent.started').map(({ vendor_id }) => vendor_id)).size, 1, 'one conversation')
   assert.equal(bodiesOf(log, 'task.finished').length, 1)
+})
+
+test('leave to do something grave is not given because it was asked at the end of a long report', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  const { id } = await world.start('Please clean up')
+  const view = await viewWhen(world.daemon, id, ({ status }) => status === 'completed' || status === 'waiting_input')
+  assert.deepEqual([view.status, view.questions.auto], ['waiting_input', 0])
 })
