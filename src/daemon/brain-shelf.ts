@@ -30,10 +30,10 @@ export function brainShelf(): BrainShelf {
 }
 
 /** A hash, because settings and environment may hold keys. Of the environment only what says whose model it is. */
-function keyOf({ brain }: Config, env: Record<string, string | undefined>): string {
+function keyOf({ brain, agents }: Config, env: Record<string, string | undefined>): string {
   const named = new Set(JSON.stringify(brain).match(/(?<="env:)\w+/g))
   const logins = Object.entries(env).filter(([name]) => named.has(name) || /^(ANTHROPIC|CLAUDE)_|^HOME$/.test(name))
   return createHash('sha256')
-    .update(JSON.stringify([brain, logins.sort()]))
+    .update(JSON.stringify([brain, agents, logins.sort()]))
     .digest('hex')
 }
