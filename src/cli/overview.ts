@@ -1,32 +1,60 @@
 import type { Command } from 'commander'
-import type { SessionView } from '../domain/api.ts'
+import type { SessionStatus, SessionView } from '../domain/api.ts'
+import type { EscalationView } from '../domain/escalation.ts'
 import { findClient } from './client.ts'
+import type { Connection } from './connection/connection.ts'
 import { contextOf } from './context.ts'
-import { decisionsWait, listTable } from './render/list-table.ts'
+import { needsYouLines } from './inbox/needs-you.ts'
+import { wakeTime } from './render/format.ts'
+import { listTable } from './render/list-table.ts'
+import type { Terminal } from './render/paint.ts'
 
-const OPEN = new Set(['processing', 'waiting_input', 'rate_limited', 'paused', 'idle'])
-
-/** `pcc` alone: how things stand, then what can be done. It starts nothing. */
+/** `pcc` alone: how things stand, what needs the person, then what can be done. It starts nothing. */
 export async function overview(program: Command): Promise<void> {
   const { places, terminal, out } = await contextOf(program)
   const client = await findClient(places)
-  if (!client) {
-    out('No daemon is running; the first command that needs one starts it.')
-  } else {
-    const reply = await client.request<{ sessions: SessionView[]; decisions?: number }>('GET', '/sessions')
-    const { sessions, decisions } = reply
-    const open = sessions.filter(session => OPEN.has(session.status))
-    const waiting = open.filter(session => session.asks.length > 0 || session.status === 'waiting_input')
-    const need =
-      waiting.length === 0
-        ? 'nothing needs you'
-        : `${waiting.length} of them ${waiting.length === 1 ? 'needs' : 'need'} you`
-    out(
-      `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${sessions.length} in all; ${need}.`,
-    )
-    if (open.length > 0) for (const line of listTable(open, terminal, Date.now())) out(line)
-    if (decisions) out(decisionsWait(decisions))
-  }
+  const lines = client
+    ? await stateLines(client, terminal)
+    : ['No daemon is running; the first command that needs one starts it.']
+  for (const line of lines) out(line)
   out('')
   out(program.helpInformation().trimEnd())
+}
+
+async function stateLines(client: Connection, terminal: Terminal): Promise<string[]> {
+  const [{ sessions }, { escalations: rows }] = await Promise.all([
+    client.request<{ sessions: SessionView[] }>('GET', '/sessions'),
+    client.request<{ escalations: EscalationView[] }>('GET', '/escalations'),
+  ])
+  const now = Date.now()
+  const open = sessions.filter(({ status }) => status in OPEN)
+  const needs = needsYouLines({ rows, sessions }, terminal, now)
+  return [
+    `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${sessions.length} in all${countsOf(open)}; ${needs.length > 0 ? 'you are needed' : 'nothing needs you'}.`,
+    ...(open.length > 0 ? listTable(open, terminal, now) : []),
+    ...nextLine(open, now),
+    ...needs,
+  ]
+}
+
+/** What sessions do that are not over, in the order in which it is told. */
+const OPEN: Partial<Record<SessionStatus, [one: string, more: string]>> = {
+  processing: ['works', 'work'],
+  waiting_input: ['waits for you', 'wait for you'],
+  rate_limited: ['waits for a limit', 'wait for a limit'],
+  paused: ['is paused', 'are paused'],
+  idle: ['has not begun', 'have not begun'],
+}
+
+function countsOf(open: SessionView[]): string {
+  const counts = Object.entries(OPEN).flatMap(([status, [one, more]]) => {
+    const count = open.filter(session => session.status === status).length
+    return count === 0 ? [] : [`${count} ${count === 1 ? one : more}`]
+  })
+  return counts.length === 0 ? '' : `: ${counts.join(', ')}`
+}
+
+function nextLine(open: SessionView[], now: number): string[] {
+  const times = open.flatMap(({ resumes_at }) => resumes_at ?? []).filter(time => time > now)
+  return times.length === 0 ? [] : [`The next goes on by itself at ${wakeTime(Math.min(...times), now)}.`]
 }

@@ -5,6 +5,7 @@ import type { EscalationView } from '../../domain/escalation.ts'
 import type { EventKind } from '../../domain/event.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Waiting } from './inbox.ts'
+import { askingElsewhere } from './needs-you.ts'
 
 export interface Feed {
   client: Connection
@@ -46,10 +47,7 @@ export async function followInbox(feed: Feed): Promise<void> {
         client.request<{ escalations: EscalationView[] }>('GET', '/escalations'),
         client.request<{ sessions: SessionView[] }>('GET', '/sessions?status=waiting_input'),
       ])
-      const listed = new Set(
-        rows.filter(({ state }) => state === 'open').flatMap(row => [row.session_id, ...row.sessions]),
-      )
-      if (!signal.aborted) show({ rows, asking: sessions.filter(({ id }) => !listed.has(id)), as_of })
+      if (!signal.aborted) show({ rows, asking: askingElsewhere({ rows, sessions }), as_of })
     } catch (error) {
       if (!signal.aborted) lost(messageOf(error))
     }

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { recordRefused } from './inbox/waiting.ts'
+import { pccFor } from './pcc.ts'
+import { seed } from './seeded.ts'
+
+test('pcc alone tells what sessions do, when the next goes on, and what needs the person', async t => {
+  const pcc = pccFor(t)
+  const resumes_at = Date.now() + 3_600_000
+  await seed(pcc, [
+    { id: 's-aaaaaa', name: 'done' },
+    { id: 's-bbbbbb', name: 'limited', ended_as: 'rate_limited', resumes_at },
+    { id: 's-cccccc', name: 'held', ended_as: 'paused' },
+  ])
+  assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
+  const calm = (await pcc.run([])).stdout
+  assert.match(calm, /^2 sessions are open, 3 in all: 1 waits for a limit, 1 is paused; nothing needs you\.\n/)
+  assert.match(calm, /\nThe next goes on by itself at .*\d\d:\d\d\.\n/)
+  assert.doesNotMatch(calm, /pcc inbox/)
+
+  await recordRefused(
+    pcc,
+    Array.from({ length: 7 }, (_, index) => ({ normalised: `Bash ln -s a\u001b[2J b${index}` })),
+  )
+  const { stdout } = await pcc.run([])
+  assert.match(stdout, /; you are needed\.\n/)
+  assert.match(
+    stdout,
+    /\n7 decisions wait for you: pcc pending\n {3}1 {2}Perm\. +s-aaaaaa {2}Approve: ln -s a b0 +just now\n/,
+  )
+  assert.match(stdout, /\n {3}5 {2}Perm\..*\n {6}and 2 more\nWork through them by keys: pcc inbox\n/)
+  assert.doesNotMatch(stdout, /\u001b/)
+  assert.match(stdout, /\nUsage: pcc /)
+})
