@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Outbox, Tx } from './store.ts'
 import type { OutboxRow, Tables } from './tables.ts'
 import type { Writer } from './writer.ts'
@@ -31,15 +31,17 @@ export function openOutbox(read: Kysely<Tables>, writer: Writer): Outbox {
     update: (ids, patch) =>
       writer.transaction(async ({ db }) => {
         for (let at = 0; at < ids.length; at += MANY) {
-          await db
+          const some = db
             .updateTable('outbox')
             .set(patch)
             .where('id', 'in', ids.slice(at, at + MANY))
-            .execute()
+          await some.where('state', 'in', ACTIVE).execute()
         }
       }),
     forget: async (dedupKey, { db }) => {
-      await db.deleteFrom('outbox').where('dedup_key', '=', dedupKey).execute()
+      // Kept under another key and not deleted: its id would be given again while a message about it is on its way.
+      const settled = { state: 'done' as const, dedup_key: sql<string>`dedup_key || ' settled ' || id` }
+      await db.updateTable('outbox').set(settled).where('dedup_key', '=', dedupKey).execute()
     },
     prune: before =>
       writer.transaction(async ({ db }) => {

@@ -200,6 +200,7 @@ export interface Outbox {
   due(channel: string, until: number): Promise<OutboxRow[]>
   /** When the next one of a channel is due. */
   nextAt(channel: string): Promise<number | undefined>
+  /** Of those that still wait or may be reminded of. */
   update(ids: readonly number[], patch: Partial<Omit<OutboxRow, 'id'>>): Promise<void>
   /** It was settled: nobody needs to be told any more, and the same may come up again. */
   forget(dedupKey: string, tx: Tx): Promise<void>

@@ -160,6 +160,40 @@ test('a completed session is told with the first lines of its result, a failed o
   assert.equal(ntfy.got.length, 3)
 })
 
+test('what is asked at a terminal where somebody is rings its bell and goes nowhere else', async t => {
+  const world = await notifyWorld(t)
+  const ntfy = await receiver(t)
+  const rung = Promise.withResolvers<string>()
+  world.start({ values: { ...NTFY(ntfy.url), 'notifications.bell': true }, ring: async text => rung.resolve(text) })
+  const body = { ask_id: 'a-1', call_id: 'c-1', questions: [] }
+  await world.append({ actor: 'daemon', subject: 's-1', kind: 'question.asked', body })
+  assert.equal(await rung.promise, 'api-work in shop asks you')
+  await settled(world.store)
+  assert.deepEqual(ntfy.got, [])
+})
+
+test('a decision that is open again after an answer is news again', async t => {
+  const world = await notifyWorld(t)
+  const ntfy = await receiver(t)
+  world.start({ values: NTFY(ntfy.url) })
+  await world.park()
+  await ntfy.nth(1)
+  const answered = {
+    number: 1,
+    tool: 'AskUserQuestion',
+    target: 'x',
+    risk: 'LOW',
+    by: 'ann',
+    remembered: false,
+  } as const
+  await world.append({ actor: 'human', subject: 's-1', kind: 'escalation.answered', body: answered })
+  await world.append({ actor: 'daemon', subject: 's-1', kind: 'session.noted', body: { text: 'asked again' } })
+  assert.match((await ntfy.nth(2)).body.title, /decision 1/)
+  await world.append({ actor: 'daemon', subject: 's-1', kind: 'session.noted', body: { text: 'something else' } })
+  await settled(world.store)
+  assert.equal(ntfy.got.length, 2)
+})
+
 test('secrets and control characters do not leave the machine, and no markup reaches Slack', async t => {
   const world = await notifyWorld(t)
   const slack = await receiver(t)
