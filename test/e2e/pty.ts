@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, readlinkSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { BIN, type Pcc } from '../cli/pcc.ts'
@@ -10,6 +11,8 @@ export interface Pty {
   /** Resolves when what was shown since the last match matches; the rest stays for the next. */
   see(pattern: RegExp): Promise<RegExpExecArray>
   type(text: string): void
+  /** Gives the terminal another size, as a person who drags its corner does. */
+  resize(columns: number, rows: number): void
   /** The exit code of the command. */
   exit: Promise<number | null>
 }
@@ -60,6 +63,11 @@ export function onTerminal(t: TestContext, pcc: Pcc, args: string[], env: Record
       }
     },
     type: text => child.stdin.write(text),
+    resize(columns, rows) {
+      const [inside = ''] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')
+      const terminal = readlinkSync(`/proc/${inside}/fd/0`)
+      execFileSync('stty', ['-F', terminal, 'cols', String(columns), 'rows', String(rows)])
+    },
     exit: over,
   }
 }

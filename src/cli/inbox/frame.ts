@@ -45,22 +45,23 @@ export function inboxFrame(inbox: Inbox, { terminal, height, now }: Page): Frame
     : listLines(inbox, { terminal, now, most: Math.min(MOST_ROWS, Math.max(1, Math.floor(room / 3))) })
   const detail = row ? detailLines(inbox, row, { width: width - 1, now }) : []
   const page = Math.max(1, room - list.length)
-  const from = Math.min(inbox.scroll, Math.max(0, detail.length - page))
-  const ends = from + page >= detail.length
+  const furthest = Math.max(0, detail.length - page)
+  const from = Math.min(inbox.scroll, furthest)
+  const ends = from === furthest
   const more = ends ? '' : ` ${counted(detail.length - from - page, 'more line')}: PgDn `
   const body = detail.slice(from, from + page)
   const lines = [
-    paint('bold', title(inbox)),
+    paint('bold', cut(title(inbox), width - 1)),
     ...list,
     paint('dim', '─'.repeat(width - 1)),
     ...body,
     ...Array.from({ length: page - body.length }, () => ''),
-    paint(more ? 'yellow' : 'dim', `─${more}${'─'.repeat(Math.max(0, width - 2 - more.length))}`),
+    paint(more ? 'yellow' : 'dim', cut(`─${more}${'─'.repeat(Math.max(0, width - 2 - more.length))}`, width - 1)),
     ...below,
   ]
   // On a screen that is too low the top is left out, and what of the row is left out with it was not seen.
   const isSeen = lines.length - height <= list.length + 2
-  return { lines: lines.slice(-height), sight: { ends: ends && isSeen, page } }
+  return { lines: lines.slice(-height), sight: { ends: ends && isSeen, page, furthest } }
 }
 
 function title({ rows, loaded }: Inbox): string {
@@ -89,7 +90,9 @@ function listLines(
     const when = ago(now - row.created_at)
     const room = Math.max(8, terminal.width - head.length - when.length - 5)
     const text = `${head}${pad(cut(firstLine(questionOf(row)), room), room)}  ${when}`
-    return row.number === current ? terminal.paint('bold', `›${text}`) : ` ${text}`
+    return row.number === current
+      ? terminal.paint('bold', cut(`›${text}`, terminal.width - 1))
+      : cut(` ${text}`, terminal.width - 1)
   })
 }
 

@@ -16,6 +16,8 @@ export interface Sight {
   ends: boolean
   /** Lines of it on the screen. */
   page: number
+  /** How far it can be scrolled. */
+  furthest: number
 }
 
 /** What a key did: the inbox as it is then, an answer to send, or the wish to leave. */
@@ -45,7 +47,7 @@ type Turn = Exclude<Press['name'], 'text'>
 
 function turned(inbox: Inbox, name: Turn, { row, sight }: { row: EscalationView | undefined; sight: Sight }): Pressed {
   const scrolled = (by: number) => ({
-    inbox: { ...inbox, scroll: Math.max(0, inbox.scroll + (by > 0 && sight.ends ? 0 : by)) },
+    inbox: { ...inbox, scroll: Math.max(0, Math.min(sight.furthest, inbox.scroll + by)) },
   })
   switch (name) {
     case 'up':

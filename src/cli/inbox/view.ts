@@ -45,7 +45,7 @@ export function InboxView({ ink, desk, env }: ViewParts): ReactNode {
 /** Below this no line says anything. */
 const NARROWEST = 20
 
-const NO_SIGHT = { ends: false, page: 1 }
+const NO_SIGHT = { ends: false, page: 1, furthest: 0 }
 
 function terminalFor(columns: number, env: ViewParts['env']): Terminal {
   return { ...terminalOf({ isTTY: true, columns }, env), width: Math.max(NARROWEST, columns) }
