@@ -76,7 +76,7 @@ test('the same decision of five sessions is told once', async t => {
   const numbers = new Set<number>()
   for (const n of [1, 2, 3, 4, 5]) numbers.add(await world.park({ session_id: `s-${n}`, call_id: `c-${n}` }))
   assert.deepEqual([...numbers], [1])
-  await ntfy.nth(1)
+  assert.match((await ntfy.nth(1)).body.title, /^Question \(decision 1\)/)
   await world.park({}, 'Something else?')
   assert.match((await ntfy.nth(2)).body.message, /^Something else\?/)
   assert.equal(ntfy.got.length, 2)

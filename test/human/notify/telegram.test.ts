@@ -8,6 +8,7 @@ import { type NotifyWorld, notifyWorld } from './world.ts'
 
 const CHAT = 42
 const ANN = { id: 7, username: 'ann' }
+const EVE = { id: 13, username: 'eve' }
 
 interface Talk {
   world: NotifyWorld
@@ -39,7 +40,7 @@ async function talk(t: TestContext, answer: (number: number, said: SaidFromAfar)
     answers,
     press: (data, chat = CHAT) => {
       const message = { message_id: 5, chat: { id: chat }, text: 'Which database?' }
-      server.happen({ callback_query: { id: 'q', from: ANN, data, message } })
+      server.happen({ callback_query: { id: 'q', from: chat === CHAT ? ANN : EVE, data, message } })
     },
     async buttons() {
       const { reply_markup } = await server.called('sendMessage')
@@ -84,8 +85,8 @@ test('a stranger is neither heard nor answered, whatever they press or write', a
   press(first, 666)
   const { reply_markup } = await server.called('sendMessage')
   const asked = { message_id: 5, chat: { id: 666 }, from: { id: 99 }, reply_markup }
-  server.happen({ message: { message_id: 6, chat: { id: 666 }, from: ANN, text: 'SQLite', reply_to_message: asked } })
-  server.happen({ callback_query: { id: 'inline', from: ANN, data: first } })
+  server.happen({ message: { message_id: 6, chat: { id: 666 }, from: EVE, text: 'SQLite', reply_to_message: asked } })
+  server.happen({ callback_query: { id: 'inline', from: EVE, data: first } })
   press(first)
   await server.called('answerCallbackQuery')
   assert.deepEqual(
