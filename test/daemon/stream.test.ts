@@ -51,6 +51,17 @@ test('a client that comes back with Last-Event-ID misses nothing and sees nothin
   assert.deepEqual(texts, [...odd, 'end'])
 })
 
+test('from now on means what has happened already is not told, whatever the client has seen', async t => {
+  const daemon = await startDaemon(t)
+  await using store = await storeWithSession(daemon)
+  await store.append([said('a', 'before')])
+  const stream = await daemon.stream('/events?from=now', { 'last-event-id': '0' })
+  const [later] = await store.append([said('a', 'after')])
+  const [event] = await stream.until(() => true)
+  assert.equal(event?.id, later?.id)
+  stream.close()
+})
+
 test('without a session the stream tells of everything, from where the client says', async t => {
   const daemon = await startDaemon(t)
   await using store = await storeWithSession(daemon)
