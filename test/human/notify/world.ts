@@ -95,7 +95,7 @@ export interface NotifyWorld {
 }
 
 /** Fast enough for a test, in the proportions of the real ones. */
-export const QUICK = { gatherMs: 30, burstPauseMs: 150, firstRetryMs: 20, longestRetryMs: 40 }
+const QUICK = { gatherMs: 30, burstPauseMs: 150, firstRetryMs: 20, longestRetryMs: 40 }
 
 /** A store with a session, and the notifier on demand. */
 export async function notifyWorld(t: TestContext, file = join(tempDir(t), 'store.db')): Promise<NotifyWorld> {
