@@ -4,7 +4,6 @@ import type { EscalationView } from '../domain/escalation.ts'
 import { findClient } from './client.ts'
 import type { Connection } from './connection/connection.ts'
 import { contextOf } from './context.ts'
-import { needsYouLines } from './inbox/needs-you.ts'
 import { wakeTime } from './render/format.ts'
 import { listTable } from './render/list-table.ts'
 import type { Terminal } from './render/paint.ts'
@@ -22,9 +21,10 @@ export async function overview(program: Command): Promise<void> {
 }
 
 async function stateLines(client: Connection, terminal: Terminal): Promise<string[]> {
-  const [{ sessions }, { escalations: rows }] = await Promise.all([
+  const [{ sessions }, { escalations: rows }, { needsYouLines }] = await Promise.all([
     client.request<{ sessions: SessionView[] }>('GET', '/sessions'),
     client.request<{ escalations: EscalationView[] }>('GET', '/escalations'),
+    import('./inbox/needs-you.ts'),
   ])
   const now = Date.now()
   const open = sessions.filter(({ status }) => status in OPEN)

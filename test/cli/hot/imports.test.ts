@@ -45,6 +45,18 @@ test('a hot command imports exactly these few files, and neither commander, zod 
   )
 })
 
+test('what draws full screens is read by the inbox alone', async t => {
+  const pcc = pccFor(t)
+  assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
+  for (const args of [[], ['pending'], ['inbox', '--help']]) {
+    const { ours } = await modulesOf(pcc, args)
+    assert.deepEqual(
+      ours.filter(path => /node_modules\/(ink|react|yoga-layout)/.test(path)),
+      [],
+    )
+  }
+})
+
 test('start goes without commander, zod and an HTTP library as well', async t => {
   const pcc = pccFor(t)
   const { ours, builtins } = await modulesOf(pcc, ['start', 'nowhere', '--task', 'x'], 2)
