@@ -4,7 +4,7 @@ import type { Fence } from '../paths/place.ts'
 import { realPathOf } from '../paths/real-path.ts'
 import { mayBeSlow } from '../shell/precheck.ts'
 import { assessTool } from '../tools/assess-tool.ts'
-import { useOf } from '../tools/tool-use.ts'
+import { toolUseOf } from '../tools/tool-use.ts'
 import { assessCommand } from './command.ts'
 import { openSlowLane } from './worker/open-worker.ts'
 
@@ -46,7 +46,7 @@ export function openClassifier({ realPath, deadlineMs }: Options = {}): Classifi
       const data: FenceData = { boundary, home: question.home, safe: question.safeDirectories ?? SAFE_DIRECTORIES }
       const cwd = question.cwd ?? boundary
       const around = { cwd, fence: fenceFor(data, realPath ?? realPathOf) }
-      const use = useOf(question.tool, question.input)
+      const use = toolUseOf(question.tool, question.input)
       if (use.does !== 'command')
         return assessTool(use, { tool: question.tool, ownServers: question.ownServers ?? [] }, around)
       const { command, unfenced } = use

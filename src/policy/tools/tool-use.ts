@@ -48,7 +48,7 @@ const FILE_TOOLS: Record<string, { does: 'read' | 'write'; keys: string[] }> = {
 }
 
 /** Reads a tool call. Whatever does not have the expected shape is `unknown`, never guessed. */
-export function useOf(tool: string, input: unknown): ToolUse {
+export function toolUseOf(tool: string, input: unknown): ToolUse {
   if (typeof input !== 'object' || input === null || Array.isArray(input))
     return { does: 'unknown', why: 'its input is no object' }
   const fields = input as Record<string, unknown>

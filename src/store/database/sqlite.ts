@@ -14,7 +14,7 @@ export async function openSqlite(file: string, knownSchema: number): Promise<Dat
     await createFile(file)
     const writer = new SqliteConnection(file, { readOnly: false })
     opened.push(writer)
-    await useWriteAheadLog(writer)
+    await switchToWriteAheadLog(writer)
     const reader = new SqliteConnection(file, { readOnly: true })
     opened.push(reader)
     return sqliteDatabase(writer, reader)
@@ -78,7 +78,7 @@ function inColumnOrder({ time, actor, schema_version, subject, kind, body }: New
  *
  * Several processes may switch a new file at once; SQLite then says "locked" without waiting, so we wait here.
  */
-async function useWriteAheadLog(writer: SqliteConnection): Promise<void> {
+async function switchToWriteAheadLog(writer: SqliteConnection): Promise<void> {
   const deadline = Date.now() + BUSY_TIMEOUT_MS
   for (;;) {
     try {

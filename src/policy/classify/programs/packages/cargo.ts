@@ -52,7 +52,9 @@ export function cargo(call: Call): undefined {
       other,
     )
   const elsewhere = before.find(arg =>
-    /^(--manifest-path|--target-dir|--root|--path|--lockfile-path|--out-dir|--artifact-dir|--config-file|--tool-config-file|--output-dir|--output-path)(=|$)/.test(arg.value),
+    /^(--manifest-path|--target-dir|--root|--path|--lockfile-path|--out-dir|--artifact-dir|--config-file|--tool-config-file|--output-dir|--output-path)(=|$)/.test(
+      arg.value,
+    ),
   )
   if (elsewhere) {
     const value = elsewhere.value.includes('=')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { EventBody } from '../../src/domain/event.ts'
-import { agentWorld } from './agent-world.ts'
-import { onTerminal } from './pty.ts'
+import type { EventBody } from '../../../src/domain/event.ts'
+import { agentWorld } from '../agent-world.ts'
+import { onTerminal } from '../pty.ts'
 
 const SCENARIO = `
 conversations:

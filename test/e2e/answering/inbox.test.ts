@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SessionView } from '../../src/domain/api.ts'
-import { agentWorld } from './agent-world.ts'
-import { onTerminal } from './pty.ts'
+import type { SessionView } from '../../../src/domain/api.ts'
+import { agentWorld } from '../agent-world.ts'
+import { onTerminal } from '../pty.ts'
 
 const SCENARIO = `
 conversations:
