@@ -116,6 +116,8 @@ export const EVENT_BODIES = {
     /** Of an answer without a person: how sure, and why. */
     confidence: z.number().optional(),
     reasoning: z.string().optional(),
+    /** From the question to this answer, where no person was asked. */
+    latency_ms: z.number().optional(),
     agent_id: z.string().optional(),
   }),
   /** Nobody could answer: the call waits, no process runs. */

@@ -34,8 +34,9 @@ export async function onQuestion(question: Question, signal: AbortSignal, desk: 
     run.taken = run.row.parked && 'questions' in run.row.parked ? run.row.parked : undefined
     return deliver(question, given.answer, desk)
   }
+  const since = performance.now()
   const machine = await byMachine(question.questions, signal, desk)
-  if (machine.answer) return deliver(question, machine.answer, { ...desk, machine })
+  if (machine.answer) return deliver(question, machine.answer, { ...desk, machine, since })
   const { suggestion } = machine
   const askId = shortId('q')
   if (question.agentId !== undefined && !parts.terminals.isAttached(run.id)) {
@@ -93,7 +94,7 @@ function isFor(given: Extract<GivenAnswer, { answer: Answer }>, question: Questi
 async function deliver(
   question: Question,
   answer: Answer,
-  { run, parts, machine }: Desk & { machine?: ByMachine },
+  { run, parts, machine, since }: Desk & { machine?: ByMachine; since?: number },
 ): Promise<Answer> {
   const body = {
     call_id: question.callId,
@@ -101,6 +102,7 @@ async function deliver(
     ...('declined' in answer ? { declined: answer.declined } : {}),
     by: answer.by,
     ...(machine && { confidence: machine.confidence, reasoning: machine.reasoning }),
+    ...(since !== undefined && { latency_ms: Math.round((performance.now() - since) * 100) / 100 }),
     ...byAgent(question),
   }
   const auto = isAutomatic(answer.by)
