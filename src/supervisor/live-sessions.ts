@@ -9,7 +9,7 @@ import { shutOut } from './loop/enter.ts'
 import type { Ending, Parts, Run } from './run.ts'
 import { runTask } from './run-task.ts'
 import { settlePatiently } from './settling/settle-patiently.ts'
-import { admit } from './start/admit.ts'
+import { admit, isCalledOff } from './start/admit.ts'
 import { newRun, type Start } from './start/new-run.ts'
 import type { Preparation } from './start/prepare.ts'
 import { isOver, type KeptEnvironments } from './waits/kept-environments.ts'
@@ -77,13 +77,18 @@ export class LiveSessions {
     await live.done
   }
 
-  /** Asks a live session to stop after the tool in flight; one that waits for its place has nothing in flight. */
+  /**
+   * Asks a live session to stop after the tool in flight; one that waits for its place has nothing in flight, and one whose
+   * end is being written down is only waited for.
+   */
   async pause(id: string): Promise<void> {
     const live = this.#live.get(id)
-    if (!live || live.run.over) return
+    if (!live) return
+    if (live.run.over) return live.done
     live.run.pausing = 'person'
     if (this.#of.admission.withdraw(id)) return live.done
     await live.run.opened.promise
+    if (!live.run.session) return live.done // it never came to open its agent
     // One that has not introduced itself yet has nothing in flight, and no turn that could be paused.
     if (live.run.row.state === 'starting') await live.run.session?.[Symbol.asyncDispose]()
     else await live.run.session?.pause()
@@ -97,7 +102,8 @@ export class LiveSessions {
       keep(run, kept, { onDisk: ready.keepEnvironment })
       const shut = await shutOut(run, parts)
       using place = shut ? undefined : await admit(run, { admission, max: ready.maxConcurrent, ready, parts })
-      const ending = shut ?? (place ? await runTask(run, parts) : leftTheLine(run))
+      const waits = shut && !isCalledOff(run) ? shut : leftTheLine(run)
+      const ending = place ? await runTask(run, parts) : waits
       const { checkpoint: reason, parked } = ending
       if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, parts, { reason, parked })
       await settlePatiently(run, parts, { ending, signal: closing })
@@ -107,6 +113,7 @@ export class LiveSessions {
       run.log.error({ error }, 'session could not be settled')
     } finally {
       run.placed.resolve()
+      run.opened.resolve()
       forget()
       settled(run.row)
     }

@@ -21,11 +21,11 @@ const FINAL = new Set(['completed', 'stopped', 'error'])
 export function steerRoutes(app: FastifyInstance, world: World): void {
   app.post('/sessions/:ref/stop', async request => {
     const row = await sessionOf(request.params, world)
-    if (row.state !== 'ended' && world.supervisor.run(row.id))
+    if (row.state === 'ended' && FINAL.has(statusOf(row, world.bootId).status)) throw overError(row, world)
+    const isLive = row.state !== 'ended' && world.supervisor.run(row.id)
+    if (isLive || !(await stopWaiting(row, world.store, Date.now())))
       await world.supervisor.stop(row.id, 'stopped by a person')
-    else if (FINAL.has(statusOf(row, world.bootId).status) && row.state === 'ended') throw overError(row, world)
-    else if (!(await stopWaiting(row, world.store, Date.now())))
-      await world.supervisor.stop(row.id, 'stopped by a person')
+    await settledMeanwhile(row.id, stopWaiting, world)
     world.supervisor.forget(row.id)
     return fresh(row.id, world)
   })
@@ -34,7 +34,10 @@ export function steerRoutes(app: FastifyInstance, world: World): void {
   app.post('/sessions/:ref/pause', async request => {
     const row = await sessionOf(request.params, world)
     if (row.state === 'ended' || !world.supervisor.run(row.id)) await pauseEnded(row, world)
-    else await world.supervisor.pause(row.id)
+    else {
+      await world.supervisor.pause(row.id)
+      await settledMeanwhile(row.id, pauseWaiting, world)
+    }
     return fresh(row.id, world)
   })
 
@@ -58,7 +61,7 @@ export function steerRoutes(app: FastifyInstance, world: World): void {
     const row = await sessionOf(request.params, world)
     const { held } = checked(Hold, request.body, 'POST /sessions/:ref/hold')
     await world.store.sessions.update(row.id, { held_at: held ? (row.held_at ?? Date.now()) : null })
-    world.supervisor.gatesChanged()
+    await world.supervisor.gatesChanged()
     return fresh(row.id, world)
   })
 
@@ -74,6 +77,12 @@ export function steerRoutes(app: FastifyInstance, world: World): void {
     await run.session?.prompt(text)
     return view(row, world)
   })
+}
+
+/** It was on its way to a wait before it could be told: what waits for a time does not go on by itself any more. */
+async function settledMeanwhile(id: string, end: typeof stopWaiting, world: World): Promise<void> {
+  const row = await world.store.sessions.get(id)
+  if (row?.state === 'ended' && row.resumes_at !== null) await end(row, world.store, Date.now())
 }
 
 /** One that waits for its limit or its next try is not to go on by itself; one that is over cannot be paused. */

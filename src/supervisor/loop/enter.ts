@@ -1,4 +1,5 @@
 import type { Ending, Parts, Run } from '../run.ts'
+import { betweenTurns } from './between-turns.ts'
 import { paused, stopped } from './endings.ts'
 import { waitAtGate } from './gate-wait.ts'
 
@@ -15,9 +16,10 @@ export async function shutOut(run: Run, parts: Parts): Promise<Ending | undefine
 export async function enter(run: Run, parts: Parts): Promise<Ending | undefined> {
   if (run.stopping !== undefined) return { ...stopped(run.stopping), task: undefined }
   if (run.pausing === 'person') return { ...paused('person', run), task: undefined }
+  // What shut the account before may be over. Forgotten before the gate is looked at: what shuts it from here on counts.
+  if (run.pausing === 'gate') run.pausing = undefined
   const shut = await shutOut(run, parts)
   if (shut) return shut
-  if (run.pausing === 'gate') run.pausing = undefined // the gate has opened again meanwhile
   const { store, tasks } = parts
   const task = await store.transaction(async tx => {
     const claimed = await tasks.claimNext(run.id, tx)
@@ -25,5 +27,5 @@ export async function enter(run: Run, parts: Parts): Promise<Ending | undefined>
     return claimed
   })
   if (task) run.row = { ...run.row, task_id: task.id }
-  return undefined
+  return betweenTurns({ run, parts })
 }

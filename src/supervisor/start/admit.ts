@@ -25,6 +25,7 @@ export async function admit(run: Run, { admission, max, ready, parts }: AdmitOpt
   let waited: Promise<void> | undefined
   let warming: Promise<void> | undefined
   await parts.accounts.level(run) // known from here on, so that `allowed` need not wait for it
+  if (isCalledOff(run)) return undefined // nobody stands in a line that they have left already
   const leave = await admission.enter({
     id: run.id,
     max,
@@ -45,7 +46,7 @@ export async function admit(run: Run, { admission, max, ready, parts }: AdmitOpt
   })
   run.placed.resolve()
   await waited
-  if (leave && run.stopping === undefined && run.pausing !== 'person') {
+  if (leave && !isCalledOff(run)) {
     if (waited) {
       await warming
       run.renew = bringUpToDate
@@ -57,6 +58,11 @@ export async function admit(run: Run, { admission, max, ready, parts }: AdmitOpt
   await warming
   await run.driver.cool(open())
   return undefined
+}
+
+/** A person does not want it to begin any more. */
+export function isCalledOff({ stopping, pausing }: Run): boolean {
+  return stopping !== undefined || pausing === 'person'
 }
 
 const WAITS = {

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { silentLog } from '../../../src/base/log.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { Admission } from '../../../src/supervisor/admission.ts'
+import { LiveSessions } from '../../../src/supervisor/live-sessions.ts'
+import type { Preparation } from '../../../src/supervisor/start/prepare.ts'
+import { KeptEnvironments } from '../../../src/supervisor/waits/kept-environments.ts'
+import { tempDir } from '../../support/world.ts'
+import { aRun } from '../a-run.ts'
+import { partsOn } from '../parts.ts'
+
+for (const [what, ends] of [
+  ['stop', 'stopped'],
+  ['pause', 'paused'],
+] as const) {
+  for (const isHeld of [false, true]) {
+    const meets = isHeld ? 'finds its account shut' : 'stands in the line for its place'
+    test(`${what} comes through before a session ${meets}`, async t => {
+      await using store = await openStore({ file: join(tempDir(t), 'db') })
+      const parts = partsOn(store)
+      const { driver, open, policy, guard, mind, consent, quota, checkpointEveryMs, retryMs, row: first } = aRun()
+      const shape = { driver, open, policy, guard, mind, consent, quota, checkpointEveryMs, retryMs }
+      const rest = { secrets: [], keepEnvironment: false, maxConcurrent: 1, notes: [], settings: {}, account: 'a' }
+      const ready: Preparation = { ...shape, ...rest, again: async () => ready }
+      const admission = new Admission()
+      await admission.enter({ id: 'other', max: 1, waits: () => {}, next: () => {} })
+      const kept = new KeptEnvironments(tempDir(t))
+      const closing = new AbortController().signal
+      const live = new LiveSessions({ parts, admission, kept, log: silentLog, closing, settled: () => {} })
+      const row = await store.sessions.insert({ ...first, state: 'starting', account: 'a' })
+      const now = Date.now()
+      if (isHeld) {
+        const gate = { window: null, source: null, reason: null, probes: 0, closed_at: null, closed_until: null }
+        await store.transaction(tx =>
+          store.gates.put({ ...gate, account: 'a', held: true, held_by: 'human', held_at: now }, now, tx),
+        )
+      }
+      const claimed = Promise.withResolvers<undefined>()
+      live.launch(row, ready, { prompt: 'first', claim: () => claimed.promise })
+      const done = live.get(row.id)?.done
+      const steered = what === 'stop' ? live.stop(row.id, 'stopped by a person') : live.pause(row.id)
+      claimed.resolve(undefined)
+      await Promise.all([steered, done])
+      const after = await store.sessions.get(row.id)
+      assert.deepEqual([after?.state, after?.ended_as, after?.resumes_at], ['ended', ends, null])
+      assert.equal(admission.withdraw(row.id), false)
+    })
+  }
+}
