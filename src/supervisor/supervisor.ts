@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../base/errors.ts'
+import { AppError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { AnsweredEscalation } from '../domain/escalation.ts'
@@ -16,6 +16,7 @@ import { HeldConversations } from './start/held-conversations.ts'
 import type { PrepareParts } from './start/prepare.ts'
 import { startSession } from './start/start-session.ts'
 import { type AccountParts, Accounts } from './waits/accounts.ts'
+import { couldNotGoOn } from './waits/could-not-go-on.ts'
 import { KeptEnvironments } from './waits/kept-environments.ts'
 import { putOff } from './waits/put-off.ts'
 import { Waker } from './waits/waker.ts'
@@ -36,13 +37,14 @@ export class Supervisor {
   readonly #options: SupervisorOptions
   readonly #closing = new AbortController()
   readonly #admission = new Admission()
+  readonly #accounts: Accounts
   readonly #floor: Floor
   readonly #waker: Waker
 
   constructor(options: SupervisorOptions) {
     this.#options = options
     const { store, clock, log, places, terminals, policy, quota, gates, bootId } = options
-    const accounts = new Accounts({
+    this.#accounts = new Accounts({
       store,
       clock,
       quota,
@@ -51,6 +53,7 @@ export class Supervisor {
       changed: () => this.#admission.look(),
     })
     const tasks = openTasks({ store, clock })
+    const accounts = this.#accounts
     const parts: Parts = { store, clock, terminals, policy, tasks, accounts, checkpoints: checkpointsIn(places.data) }
     const kept = new KeptEnvironments(places.run)
     const closing = this.#closing.signal
@@ -130,7 +133,8 @@ export class Supervisor {
   }
 
   /** A gate was held or let go, or the times of sessions that wait have changed. */
-  gatesChanged(): void {
+  async gatesChanged(): Promise<void> {
+    await this.#accounts.lookAtAll()
     this.#admission.look()
     this.#waker.poke()
   }
@@ -169,18 +173,16 @@ export class Supervisor {
 
   /** Its time has come. What stands in the way is written into its row, so that it is not tried again and again. */
   async #wake(row: SessionRow): Promise<void> {
-    if (this.#floor.live.get(row.id)) return
+    const isTaken = () => this.#floor.live.get(row.id) !== undefined
+    if (isTaken()) return
     try {
       if (await putOff(row, this.envOf(row.id), this.#floor)) return
+      if (isTaken()) return // a person was quicker; nobody else who waits waits for that
       await this.resume(row, { reason: 'its time has come', actor: 'daemon' })
     } catch (error) {
       if (error instanceof AppError && error.code === 'daemon_stopping') return
       this.#options.log.warn({ session: row.id, error }, 'could not go on by itself')
-      await this.#options.store.sessions.update(row.id, {
-        resumes_at: null,
-        ended_as: 'paused',
-        status_reason: `could not go on by itself: ${messageOf(error)}\nGo on with: pcc resume ${row.id}`,
-      })
+      await couldNotGoOn(row, error, this.#floor.parts)
     }
   }
 }

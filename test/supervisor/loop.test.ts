@@ -81,6 +81,12 @@ test('the loop, row by row', () => {
   }
 })
 
+test('a limit that is met on the way to a stop still shuts the account', () => {
+  const { limit } = { limit: undefined, ...decide(think(failing('limit')), { ...QUIET, stopping: 'enough' }) }
+  assert.ok(limit)
+  assert.equal('limit' in decide(think(failing('server')), { ...QUIET, stopping: 'enough' }), false)
+})
+
 test('only a completed turn completes a task: no other end is ever a success', () => {
   const done = new Set<Action['do']>(['session_complete', 'next_task'])
   const outcomes = ['paused', 'parked', 'interrupted', 'capped', 'failed'] as const

@@ -14,14 +14,14 @@ export function quotaRoutes(app: FastifyInstance, world: World): void {
   app.post('/quota/hold', async request => {
     const { account } = checked(HoldQuota, request.body ?? {}, 'POST /quota/hold')
     await world.gates.hold(await accountNamed(account, world), 'human')
-    world.supervisor.gatesChanged()
+    await world.supervisor.gatesChanged()
     return quotaView(world)
   })
 
   app.post('/quota/release', async request => {
     const { account } = checked(HoldQuota, request.body ?? {}, 'POST /quota/release')
     await world.gates.release(await accountNamed(account, world))
-    world.supervisor.gatesChanged()
+    await world.supervisor.gatesChanged()
     return quotaView(world)
   })
 }

@@ -48,8 +48,8 @@ export type Action =
   | { do: 'pause'; why: 'person' | 'interrupted' | 'turns'; text?: string; limit?: Limit }
   | { do: 'park'; callId: string | undefined }
   | { do: 'fail'; failure: Failure }
-  /** `text` where the task was completed first. */
-  | { do: 'stop'; reason: string; text?: string }
+  /** `text` where the task was completed first; `limit` where one was met on the way to the stop. */
+  | { do: 'stop'; reason: string; text?: string; limit?: Limit }
 
 /** Picks the action for what happened. Pure. */
 export function decide(analysis: Analysis, context: Context): Action {
@@ -64,7 +64,7 @@ export function decide(analysis: Analysis, context: Context): Action {
     case 'task_complete':
       return (analysis.question && afterQuestion(analysis.question, context)) ?? afterTask(analysis.text, context)
     default:
-      if (context.stopping !== undefined) return { do: 'stop', reason: context.stopping }
+      if (context.stopping !== undefined) return { do: 'stop', reason: context.stopping, ...limitIn(analysis) }
       return cutShort(analysis, context)
   }
 }
@@ -90,6 +90,11 @@ function afterTask(text: string, { stopping, pausing, hasNext, critical, compact
 }
 
 type CutShort = Extract<Analysis, { type: 'held_up' | 'parked' | 'rate_limit' | 'error' }>
+
+/** Whoever is stopped has met it all the same, and the account is shut for the others. */
+function limitIn(analysis: CutShort): { limit?: Limit } {
+  return analysis.type === 'rate_limit' ? { limit: analysis.limit } : {}
+}
 
 function cutShort(analysis: CutShort, context: Context): Action {
   switch (analysis.type) {

@@ -7,6 +7,7 @@ import type { Parked } from '../../store/tables.ts'
 import { isPermission } from '../asks/given-answer.ts'
 import { eventOf } from '../events/agent-event.ts'
 import type { Ending, Run } from '../run.ts'
+import { errorRow } from './error-row.ts'
 
 /** The last task is done and nothing is left in the queue. */
 export function completed(text: string): Ending {
@@ -81,7 +82,7 @@ export function escalated(failure: Failure, run: Run): Ending {
     failure: failure.kind,
     task: { to: 'waiting', reason: failure.message },
     checkpoint: 'error',
-    escalation: errorRow(failure, run),
+    escalation: errorRow(failure, run.row, `${failure.message}; it was tried ${run.row.retries + 1} times`),
   }
 }
 
@@ -120,24 +121,6 @@ function parkedEvent(what: Parked, run: Run): NewEvent {
 function taskAfter(text: string | undefined, reason: string, wakesAt?: number | null): NonNullable<Ending['task']> {
   if (text !== undefined) return { to: 'done', result: text }
   return { to: 'waiting', reason, ...(wakesAt != null && { wakesAt }) }
-}
-
-function errorRow(failure: Failure, run: Run): NonNullable<Ending['escalation']> {
-  return {
-    kind: 'error',
-    session_id: run.id,
-    project: run.row.project,
-    task: run.row.task,
-    call_id: '',
-    tool: 'session',
-    target: failure.message,
-    input: { failure },
-    risk: 'LOW',
-    reason: `${failure.message}; it was tried ${run.row.retries + 1} times`,
-    reasons: [],
-    normalised: `error ${failure.kind}`,
-    state: 'open',
-  }
 }
 
 function adviceFor(failure: Failure, run: Run): string {

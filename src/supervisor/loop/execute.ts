@@ -52,6 +52,7 @@ export async function execute(action: Action, session: Session | undefined, desk
     case 'fail':
       return failed(action.failure, run)
     case 'stop':
+      if (action.limit) await parts.accounts.shut(run, action.limit)
       return stopped(action.reason, action.text)
     default:
       return unreachable(action)

@@ -61,6 +61,13 @@ export class Accounts implements AccountDesk {
     return gate
   }
 
+  /** A person holds a gate, or lets it go: what is at work behind one that is shut stops at its next step, too. */
+  async lookAtAll(): Promise<void> {
+    for (const run of this.#parts.live()) {
+      if (!(await this.admits(run)).open) holdBack(run)
+    }
+  }
+
   /** The model answered: whatever had shut the account is over. Told once per opening of an agent. */
   async answered(run: Run): Promise<void> {
     const isFirst = !run.answered

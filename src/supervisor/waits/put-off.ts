@@ -2,6 +2,7 @@ import { nextAllowed } from '../../agents/limits/consent.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareAgain } from '../floor.ts'
 import { stagger } from './stagger.ts'
+import { stillThere } from './still-there.ts'
 
 /** A hold is let go by a person, who pokes us; this is for the one whose word was lost. */
 const LOOK_AGAIN_MS = 10 * 60_000
@@ -21,7 +22,11 @@ export async function putOff(row: SessionRow, env: Record<string, string>, floor
   const resumes_at = row.ended_as === 'rate_limited' ? await agreed(row, env, { floor, at }) : at
   if (resumes_at === now) return false
   const told = resumes_at === null && { status_reason: `${row.status_reason}; go on with: pcc resume ${row.id}` }
-  await store.sessions.update(row.id, { resumes_at, ...told })
+  // A clock that was set back leaves its end in the future: it is told by the clock of now, or it would always be due.
+  const ended = row.ended_at !== null && row.ended_at > now && { ended_at: now }
+  await store.transaction(async tx => {
+    if (await stillThere(row, store, tx)) await store.sessions.update(row.id, { resumes_at, ...told, ...ended }, tx)
+  })
   return true
 }
 

@@ -7,6 +7,8 @@ import type { SessionRow } from '../../store/tables.ts'
 /** However long the wait is: the clock may be set, or the machine may have slept. */
 const LONGEST_SLEEP_MS = 15_000
 const SHORTEST_SLEEP_MS = 100
+/** Clocks are put right by some seconds all the time, which is nothing to act on. */
+const SET_BACK_MS = 60_000
 
 export interface WakerParts {
   store: Store
@@ -63,14 +65,16 @@ export class Waker {
     const now = clock.now()
     for (const row of await this.#waiting()) {
       if (this.#closed) return
-      if ((row.resumes_at ?? now) > now) continue
+      if (!isDue(row, now)) continue
       log.info({ session: row.id, waited_ms: now - (row.ended_at ?? now) }, 'its time has come')
       await wake(row)
     }
-    // Read once more: one that could not go on has another time now.
-    const next = (await this.#waiting()).map(row => row.resumes_at ?? now).filter(at => at > now)
+    // Read once more: one that could not go on has another time now. One that is still due is looked at again.
+    const waits = (await this.#waiting()).map(row =>
+      isDue(row, now) ? LONGEST_SLEEP_MS : (row.resumes_at ?? now) - now,
+    )
     clearTimeout(this.#timer)
-    if (next.length > 0) this.#arm(Math.min(...next) - now)
+    if (waits.length > 0) this.#arm(Math.min(...waits))
   }
 
   async #waiting(): Promise<SessionRow[]> {
@@ -87,4 +91,9 @@ export class Waker {
     const sleepMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, waitMs))
     this.#timer = setTimeout(() => this.poke(), sleepMs).unref()
   }
+}
+
+/** A row that ended in the future was written before the clock was set back: its time means nothing any more. */
+function isDue({ resumes_at, ended_at }: SessionRow, now: number): boolean {
+  return (resumes_at ?? now) <= now || (ended_at ?? now) > now + SET_BACK_MS
 }
