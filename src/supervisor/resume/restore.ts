@@ -39,7 +39,7 @@ export async function restore({ row, driver, env, from }: Restore, parts: Parts)
   const [task] = await parts.tasks.queue(row.id)
   // Who names a checkpoint wants to go on from there, and the conversation holds what came after it too.
   const isIntact = from === undefined && (await hasConversation({ row, driver, env }))
-  const resume = isIntact && row.vendor_id !== null ? { vendorId: row.vendor_id, fork: false } : undefined
+  const resume = isIntact && row.vendor_id !== null ? { vendorId: row.vendor_id, fork: false } : notBegun(row)
   const notes = [
     ...bad.map(({ id, problem }) => `The checkpoint ${id} was passed over: ${problem}.`),
     ...(row.vendor_id !== null && !isIntact && from === undefined ? [LOST] : []),
@@ -57,6 +57,11 @@ export async function restore({ row, driver, env, from }: Restore, parts: Parts)
 
 const LOST = "The agent's own record of the conversation is gone or damaged; a new one goes on from the checkpoint."
 const GO_ON = 'The work was interrupted. Go on with the task where you stopped.'
+
+/** One that never came to open its agent, and was to go on from another conversation, still is. */
+function notBegun({ vendor_id, options: { resume } }: SessionRow): Restored['resume'] {
+  return vendor_id === null && resume ? { vendorId: resume.vendor_id, fork: resume.fork } : undefined
+}
 
 async function hasConversation({ row, driver, env }: Restore): Promise<boolean> {
   if (row.vendor_id === null) return false
