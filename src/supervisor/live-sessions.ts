@@ -104,8 +104,8 @@ export class LiveSessions {
       using place = shut ? undefined : await admit(run, { admission, max: ready.maxConcurrent, ready, parts })
       const waits = shut && !isCalledOff(run) ? shut : leftTheLine(run)
       const ending = place ? await runTask(run, parts) : waits
-      const { checkpoint: reason, parked } = ending
-      if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, parts, { reason, parked })
+      const { checkpoint: reason, parked, task } = ending
+      if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, parts, { reason, parked, task })
       await settlePatiently(run, parts, { ending, signal: closing })
       if (isOver(ending.as)) kept.forget(run.id)
     } catch (error) {

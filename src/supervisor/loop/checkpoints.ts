@@ -2,11 +2,18 @@ import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import type { CheckpointReason } from '../../domain/checkpoint.ts'
 import type { SessionRow } from '../../store/tables.ts'
-import type { Parts, Run } from '../run.ts'
+import type { Ending, Parts, Run } from '../run.ts'
 
 /** Where the checkpoints of all sessions lie. */
 export function checkpointsIn(dataDir: string): string {
   return join(dataDir, 'checkpoints')
+}
+
+interface Standing {
+  reason: CheckpointReason
+  parked?: SessionRow['parked'] | undefined
+  /** What becomes of the task at work. */
+  task?: Ending['task']
 }
 
 /**
@@ -16,7 +23,7 @@ export function checkpointsIn(dataDir: string): string {
 export async function saveCheckpoint(
   run: Run,
   parts: Parts,
-  { reason, parked = run.row.parked }: { reason: CheckpointReason; parked?: SessionRow['parked'] | undefined },
+  { reason, parked = run.row.parked, task }: Standing,
 ): Promise<void> {
   run.checkpointedAt = parts.clock.now()
   try {
@@ -27,7 +34,10 @@ export async function saveCheckpoint(
       import('../../agents/checkpoints/save.ts'),
     ])
     const previous = (await read(parts.checkpoints, run.id)).good?.checkpoint
-    const tasks = await parts.tasks.list(run.id)
+    // What becomes of the task at work is written with the ending, after this.
+    const tasks = (await parts.tasks.list(run.id)).map(one =>
+      one.id === run.row.task_id && one.state === 'running' && task ? { ...one, state: task.to } : one,
+    )
     const now = parts.clock.now()
     const checkpoint = await gather({
       store: parts.store,

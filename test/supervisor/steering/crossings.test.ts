@@ -105,3 +105,22 @@ for (const [what, failure] of [
     await world.when(id, isComplete)
   })
 }
+
+test('a task that is completed before its session has to wait stands as done in the checkpoint', async t => {
+  const agent = scriptedAgent(prompt => (prompt === 'first' ? { used: 0.95 } : {}))
+  const world = await scriptedWorld(t, agent)
+  const there = agent.holdAt('last request')
+  const id = await world.start('first')
+  const goOn = await there
+  await world.call('POST', `/sessions/${id}/tasks`, { task: 'second' })
+  goOn()
+  await world.when(id, isLimited)
+  const { body } = await world.call('GET', `/sessions/${id}/checkpoints`)
+  const newest = await world.call('GET', `/sessions/${id}/checkpoints/${body.checkpoints[0].id}`)
+  const { queue, next_action } = newest.body.checkpoint
+  assert.deepEqual(queue, [
+    { title: 'first', state: 'done' },
+    { title: 'second', state: 'ready' },
+  ])
+  assert.equal(next_action, 'second')
+})
