@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Places } from '../base/places.ts'
 import { type LoadedConfig, loadConfig } from '../domain/config/load.ts'
 import { trustedFile, trustStatus } from '../policy/trust.ts'
@@ -9,8 +10,12 @@ export interface SettingsFor {
   project: string
 }
 
-/** The settings in force for a project, as the daemon will read them: what is trusted in its file counts. */
+/**
+ * The settings in force for a project, as the daemon will read them: what is trusted in its file counts. A project that is
+ * gone has no file; that it is gone is said by whoever needs it.
+ */
 export async function loadSettings({ places, env, project }: SettingsFor): Promise<LoadedConfig> {
+  if (!existsSync(project)) return loadConfig({ places, env })
   const trust = await trustStatus(places, project)
   return loadConfig({ places, env, project, trusted: trustedFile(trust) })
 }

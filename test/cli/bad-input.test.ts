@@ -49,7 +49,7 @@ test('a command that is only a heading says what can stand behind it', async t =
   const pcc = pccFor(t)
   assert.equal(
     await refusal(pcc, ['config']),
-    'error: pcc config needs to know what: show, get, set, reset or path\n  next: See: pcc config --help\n',
+    'error: pcc config needs to know what: show, get, set, reset, brain or path\n  next: See: pcc config --help\n',
   )
   assert.match(await refusal(pcc, ['daemon']), /needs to know what: start, stop, .* or run\n/)
   assert.match(await refusal(pcc, ['agents']), /needs to know what: /)
