@@ -137,13 +137,13 @@ async function askedNotice(
 }
 
 async function endedNotice({ id, subject, body }: EventOf<'session.ended'>, parts: NoticeParts): Promise<Notice[]> {
-  if (body.status === 'error') {
+  if (body.status !== 'completed') {
+    // What was tried often enough stands still, as if paused, and waits for a person's word: they must hear of it.
     const open = await openDecisions(subject, parts)
-    if (open.length > 0) return open
+    if (open.length > 0 || body.status !== 'error') return open
     const title = await titled('failed', subject, parts)
     return [notice({ kind: 'error', key: `ended:${id}`, title, text: body.reason }, parts)]
   }
-  if (body.status !== 'completed') return []
   const [turn] = await parts.store.events({ subject, kinds: ['turn.ended'], tail: 1 })
   const said = turn?.kind === 'turn.ended' ? firstLines(turn.body.text) : ''
   const row = await sessionOf(subject, parts)
