@@ -1,7 +1,9 @@
 import { join } from 'node:path'
+import type { Summarize } from '../../agents/checkpoints/summary.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { CheckpointReason } from '../../domain/checkpoint.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { brainContext } from '../brain/context.ts'
 import type { Ending, Parts, Run } from '../run.ts'
 
 /** Where the checkpoints of all sessions lie. */
@@ -46,6 +48,7 @@ export async function saveCheckpoint(
       reason,
       now,
       previous,
+      summarize: summarizerFor(run, parts, reason),
     })
     const id = await save(parts.checkpoints, checkpoint, { hidden: run.secrets })
     run.log.info({ checkpoint: id, reason }, 'checkpoint written')
@@ -58,4 +61,20 @@ export async function saveCheckpoint(
 export async function saveWhenDue(run: Run, parts: Parts): Promise<void> {
   if (parts.clock.now() - run.checkpointedAt < run.checkpointEveryMs) return
   await saveCheckpoint(run, parts, { reason: 'interval' })
+}
+
+/** A summary takes a model's time: not while a person waits for the daemon to leave. */
+const SUMMARY_MS = 20_000
+
+/**
+ * A model's summary, where the session has a model to ask. Not at a limit: the model may live on the very account that is
+ * shut; and not when everything is being stopped.
+ */
+function summarizerFor(run: Run, parts: Parts, reason: CheckpointReason): Summarize | undefined {
+  const { brain } = run.mind
+  if (brain.name === 'rules' || reason === 'limit' || reason === 'shutdown') return undefined
+  return async material => {
+    const context = await brainContext(run, parts)
+    return (await brain.summarize(material, context, AbortSignal.timeout(SUMMARY_MS))).value
+  }
 }
