@@ -3,6 +3,8 @@ import type { AnswerValue, Opinion } from '../../domain/brain/brain.ts'
 import type { Suggestion } from '../../domain/brain/suggestion.ts'
 import type { Answer, QuestionItem } from '../../domain/session.ts'
 import { type RememberedOpinion, remembered } from '../../human/memory/remembered.ts'
+import { eventOf } from '../events/agent-event.ts'
+import { record } from '../record.ts'
 import type { Desk } from '../run.ts'
 import { brainContext } from './context.ts'
 
@@ -41,7 +43,15 @@ async function formed(questions: QuestionItem[], signal: AbortSignal, { run, par
     return answered(questions, opinion, `brain:${opinion.by}`)
   }
   const best = earlier ?? opinion
+  if (best.value === undefined && brain.name !== 'rules') await sayWhyNot(best, { run, parts })
   return { suggestion: suggestionOf(best), reasoning: best.reasoning, confidence: best.confidence }
+}
+
+/** Who set a model up wants to know why it did not answer: a key that is wrong, a server that is down. */
+async function sayWhyNot({ reasoning }: Opinion<AnswerValue>, { run, parts }: Desk): Promise<void> {
+  run.log.warn({ reasoning }, 'no brain could answer')
+  const text = `No brain could answer the question: ${reasoning}`
+  await record(run, parts, { events: [eventOf(run, 'session.noted', { text }, 'daemon')], patch: {} })
 }
 
 /** A yes to something destructive or irreversible was for that day, unless the person said that it counts always. */

@@ -88,3 +88,16 @@ test('a checkpoint holds the summary that a model made of the work, and at a lim
   await viewWhen(world.daemon, limited.id, ({ status }) => status === 'rate_limited')
   assert.equal(vendor.asked().length, asked)
 })
+
+test('a model that is not there is named in the log, and the question waits for a person', async t => {
+  const env = {
+    PCC_BRAIN_TYPE: 'ollama',
+    PCC_BRAIN_OLLAMA_MODEL: 'nothing',
+    PCC_BRAIN_OLLAMA_HOST: 'http://127.0.0.1:9',
+  }
+  const world = await agentSessions(t, SCENARIO, { env })
+  const { id } = await world.start('Please ask which database')
+  await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
+  const notes = bodiesOf(await world.log(id), 'session.noted').map(({ text }) => text)
+  assert.match(notes.join('\n'), /No brain could answer the question: .*ollama/i)
+})
