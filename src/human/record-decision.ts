@@ -25,6 +25,8 @@ export async function recordDecision(entry: NewEscalation, { store, clock, tx }:
   const dedup_key = isShared(entry) ? fingerprintOf(entry.project, fingerprint) : null
   const own = await store.escalations.latest(session_id, fingerprint, tx)
   const shared = dedup_key === null ? undefined : await store.escalations.shared(dedup_key, tx)
+  // What was asked at a terminal and is left there by everybody is the same ask, not one more.
+  if (own && isStill(own, entry)) return own.number
   const before = own && countsOn(own, entry) ? own : shared
   if (before) {
     const state = before.state === 'answered' ? 'answered' : entry.state
@@ -44,8 +46,12 @@ function spellingOf({ kind, tool, normalised, input }: NewEscalation): string {
 }
 
 /** A yes to a call is for that call alone; a question does nothing, so one answer serves all who ask it. */
-function isShared({ kind, state, input }: NewEscalation): boolean {
-  return kind === 'question' && state === 'open' && questionsIn(input) !== undefined
+function isShared({ kind, state, input, alone }: NewEscalation): boolean {
+  return kind === 'question' && state === 'open' && !alone && questionsIn(input) !== undefined
+}
+
+function isStill(own: Escalation, { state, call_id }: NewEscalation): boolean {
+  return own.state === 'open' && state === 'open' && own.call_id === call_id
 }
 
 /** A person who said no is not asked again by the same session; one who said yes is told that it was refused once more. */
@@ -55,11 +61,12 @@ function countsOn(before: Escalation, entry: NewEscalation): boolean {
 
 async function whole(entry: NewEscalation, { store, clock, tx }: Desk) {
   const now = clock.now()
-  const { session_id, context = {}, deadline = null, on_deadline = 'keep_waiting' } = entry
+  const { alone: _, ...plain } = entry
+  const { session_id, context = {}, deadline = null, on_deadline = 'keep_waiting' } = plain
   const priority = entry.priority ?? (await store.sessions.get(session_id, tx))?.priority ?? 0
   const steps = context.steps ?? (await lastSteps(store, session_id))
   return {
-    ...entry,
+    ...plain,
     ...{ priority, context: { ...context, ...(steps.length > 0 && { steps }) }, deadline, on_deadline },
     ...{ input: keptInput(entry.input), normalised: keptNormalised(entry.normalised) },
     ...{ count: 1, created_at: now, last_at: now },

@@ -1,8 +1,12 @@
 import { AppError } from '../base/errors.ts'
 import type { AnswerAsk, OpenAsk } from '../domain/api.ts'
+import type { EscalationAnswer } from '../domain/escalation.ts'
 
 /** What came back: a person's answer, or why there is none. */
-export type Reply = { answered: AnswerAsk } | { unanswered: 'nobody' | 'withdrawn' }
+export type Reply = { answered: Said } | { unanswered: 'nobody' | 'withdrawn' }
+
+/** An answer from a terminal, or one by number, which may be said to count always. */
+type Said = AnswerAsk & Pick<EscalationAnswer, 'always'>
 
 /** A terminal that stays silent this long has nobody before it. Shorter than the driver's own hour, whose end is a plain refusal. */
 const PATIENCE_MS = 50 * 60_000
@@ -82,8 +86,14 @@ export class Terminals {
     })
   }
 
+  /** Tells those who look what number an open ask has got. */
+  number(session: string, askId: string, number: number): void {
+    const found = this.#desks.get(session)?.waiting.get(askId)
+    if (found) found.ask = { ...found.ask, number }
+  }
+
   /** The first answer wins; a later one, or one that does not fit the ask, is refused. */
-  answer(session: string, answer: AnswerAsk): void {
+  answer(session: string, answer: Said): void {
     const found = this.#desks.get(session)?.waiting.get(answer.ask_id)
     if (!found) throw new AppError('ask_unknown', { id: session, ask: answer.ask_id })
     const problem = misfit(found.ask, answer)

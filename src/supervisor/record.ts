@@ -1,8 +1,9 @@
+import { AppError } from '../base/errors.ts'
 import { redactValues } from '../base/redact.ts'
 import type { NewEscalation } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
 import { deadlineOf } from '../human/deadline.ts'
-import { openEscalations } from '../human/escalations.ts'
+import { type HumanEscalations, openEscalations } from '../human/escalations.ts'
 import type { Tx } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
 import type { Move } from '../tasks/transition.ts'
@@ -10,18 +11,20 @@ import type { Parts, Run, Step } from './run.ts'
 
 /**
  * Stores what happened: events and row in one transaction. The copy of the row changes at once, so that the next step, which
- * may be computed while this one is being written, counts on from it; the store keeps the order.
+ * may be computed while this one is being written, counts on from it; the store keeps the order. Gives the number of the
+ * decision that waits now, where there is one.
  */
-export async function record(run: Run, parts: Parts, step: Step): Promise<void> {
+export async function record(run: Run, parts: Parts, step: Step): Promise<number | undefined> {
   // An ask that is withdrawn by the session's own end may come back after it: an ended row stays as it is.
-  if (run.row.state === 'ended') return
+  if (run.row.state === 'ended') return undefined
   const patch = patchWithoutSecrets(step.patch, run)
   const before = run.row
   run.row = { ...run.row, ...patch }
-  if (step.events.length === 0 && Object.keys(patch).length === 0 && !step.escalation && !step.task) return
+  if (step.events.length === 0 && Object.keys(patch).length === 0 && !step.escalation && !step.task) return undefined
   const escalations = openEscalations(parts)
   try {
-    await parts.store.transaction(async tx => {
+    return await parts.store.transaction(async tx => {
+      if (step.settle) await settleAsked(step.settle, run, { escalations, tx })
       if (step.withdraw !== undefined) await escalations.withdraw(run.id, step.withdraw, tx)
       const reopened = step.reopen === undefined ? undefined : await escalations.reopen(step.reopen, tx, run.id)
       const { escalation } = step
@@ -33,10 +36,24 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<void> 
       await tx.append(step.events.map(event => withoutSecrets(numbered(event, number), run)))
       const columns = { ...patch, ...parked }
       if (Object.keys(columns).length > 0) await parts.store.sessions.update(run.id, columns, tx)
+      return number
     })
   } catch (error) {
     run.row = { ...run.row, ...undone(patch, before) }
     throw error
+  }
+}
+
+/** Nothing but a stop can have closed it before: answers by number go through the terminals too. */
+async function settleAsked(
+  { number, said }: NonNullable<Step['settle']>,
+  { secrets }: Run,
+  { escalations, tx }: { escalations: HumanEscalations; tx: Tx },
+): Promise<void> {
+  try {
+    await escalations.settle(number, redactValues(said, secrets), tx)
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'escalation_withdrawn')) throw error
   }
 }
 

@@ -8,7 +8,7 @@ import type { Assessment } from '../domain/assessment.ts'
 import type { Brain } from '../domain/brain/brain.ts'
 import type { Requirements } from '../domain/brain/requirements.ts'
 import type { CheckpointReason } from '../domain/checkpoint.ts'
-import type { NewEscalation } from '../domain/escalation.ts'
+import type { EscalationAnswer, NewEscalation } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
 import type { Driver, FailureKind, OpenSession, Request, Session, SessionEvent, Verdict } from '../domain/session.ts'
 import type { DeadlineSettings } from '../human/deadline.ts'
@@ -149,6 +149,8 @@ export interface Step {
   patch: Partial<SessionRow>
   /** What a person is to hear of. */
   escalation?: NewEscalation | undefined
+  /** A decision that was asked at a terminal, and what was said to it. */
+  settle?: { number: number; said: EscalationAnswer } | undefined
   /** Number of a decision whose answer reached nobody. */
   reopen?: number | undefined
   /** Why nobody needs an answer to what is open of this session any more. */

@@ -5,6 +5,7 @@ import { readAnswer } from '../../human/read-answer.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { escalationsOf } from '../routes/escalations-of.ts'
 import type { World } from '../world.ts'
+import { questionsAtTerminal } from './answer-at-terminal.ts'
 import { answerOpen } from './answer-open.ts'
 
 /** A word on what was refused is noted; what is open is settled by the session that goes on with it. */
@@ -18,7 +19,7 @@ export async function answerEscalation(
   if (found.state === 'answered' || found.state === 'withdrawn') throw lateAnswer(found)
   const row = await world.store.sessions.get(found.session_id)
   const parked = row?.parked?.number === number ? row.parked : undefined
-  const questions = parked && 'questions' in parked ? parked.questions : undefined
+  const questions = parked && 'questions' in parked ? parked.questions : questionsAtTerminal(found, world)
   if (found.kind === 'error' && answer.verdict === undefined) {
     const problem = 'it is an error: say --approve to try again, or --deny to leave the session as it is'
     throw new AppError('answer_unfit', { number, problem })

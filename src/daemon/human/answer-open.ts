@@ -3,6 +3,7 @@ import type { AnsweredEscalation, EscalationAnswer } from '../../domain/escalati
 import type { SessionRow } from '../../store/tables.ts'
 import { escalationsOf } from '../routes/escalations-of.ts'
 import type { World } from '../world.ts'
+import { answerAtTerminal } from './answer-at-terminal.ts'
 import { bringAnswer, isDue } from './bring-answer.ts'
 
 interface OpenAnswer {
@@ -23,6 +24,8 @@ export async function answerOpen(
   world: World,
 ): Promise<AnsweredEscalation> {
   const { supervisor } = world
+  const asked = await answerAtTerminal(number, said, world)
+  if (asked) return asked
   let problem: unknown
   for (const row of await waitingFor(number, first, world)) {
     try {

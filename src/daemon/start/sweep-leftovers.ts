@@ -2,6 +2,7 @@ import { sessionMarker } from '../../base/process/marker.ts'
 import { sweepMarked } from '../../base/process/sweep.ts'
 import { statusOf } from '../../domain/session-status.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { escalationsOf } from '../routes/escalations-of.ts'
 import type { World } from '../world.ts'
 
 /**
@@ -28,7 +29,8 @@ export async function sweepLeftovers(world: World): Promise<void> {
  * Gives the log of an interrupted session its end, once: a row without an owner has had it. The session is not settled, so
  * that it can be told from one that ended by itself; a question that was parked before is open again.
  */
-async function closeLog(row: SessionRow, { store, bootId }: World): Promise<void> {
+async function closeLog(row: SessionRow, world: World): Promise<void> {
+  const { store, bootId } = world
   const [last] = await store.events({ subject: row.id, tail: 1 })
   const isOpen = row.parked !== null
   const reason = isOpen ? 'interrupted; the question is still open' : (statusOf(row, bootId).reason ?? '')
@@ -38,5 +40,7 @@ async function closeLog(row: SessionRow, { store, bootId }: World): Promise<void
     const waiting = { state: 'ended', ended_as: 'waiting_input', status_reason: reason } as const
     const patch = { owner: null, ended_at: last?.time ?? row.created_at, ...(isOpen && waiting) }
     await store.sessions.update(row.id, patch, tx)
+    // What was asked at a terminal is asked again when the session goes on.
+    if (!isOpen) await escalationsOf(world).withdraw(row.id, 'the daemon ended while it was asked', tx)
   })
 }

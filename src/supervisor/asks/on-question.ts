@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { shortId } from '../../base/ids.ts'
-import { redactValues } from '../../base/redact.ts'
 import type { Suggestion } from '../../domain/brain/suggestion.ts'
+import type { EscalationAnswer } from '../../domain/escalation.ts'
 import { isAutomatic } from '../../domain/human/decided-by.ts'
 import type { Answer, Park, Question } from '../../domain/session.ts'
-import { remembered } from '../../human/memory/remembered.ts'
 import type { Reply } from '../../human/terminals.ts'
 import { type ByMachine, byMachine } from '../brain/by-machine.ts'
 import { byAgent, eventOf } from '../events/agent-event.ts'
@@ -18,8 +17,11 @@ import { questionRow } from './question-row.ts'
 interface Asked {
   askId: string
   suggestion: Suggestion | undefined
+  /** Of its row, once it has one. */
+  number?: number | undefined
 }
 
+const AT_A_TERMINAL = 'it is asked at a terminal that is attached'
 const NOBODY_TO_ASK = 'nobody is attached to answer; the question waits'
 
 /** Only the main agent's call can be put off and answered later. */
@@ -55,34 +57,26 @@ export async function onQuestion(question: Question, signal: AbortSignal, desk: 
     ...byAgent(question),
     suggestion,
   }
-  await record(run, parts, {
+  const number = await record(run, parts, {
     events: [eventOf(run, 'question.asked', asked)],
     patch: askingPatch(run, parts),
+    escalation: { ...rowOf(question, AT_A_TERMINAL, { run, suggestion }), alone: true },
   })
-  return answered(question, await reply, { ...desk, askId, suggestion })
+  if (number !== undefined) parts.terminals.number(run.id, askId, number)
+  return answered(question, await reply, { ...desk, askId, suggestion, number })
 }
 
 function answered(question: Question, reply: Reply, desk: Desk & Asked): Promise<Answer> | Park {
   if ('answered' in reply) {
-    const { answers, reason, by } = reply.answered
+    const { answers, reason, by, always } = reply.answered
     const declined = { declined: reason ?? 'the person at the terminal does not want to answer; decide yourself', by }
-    if (!answers) return deliver(question, declined, desk)
-    return kept(question, { answers, by }, desk).then(answer => deliver(question, answer, desk))
+    return deliver(question, answers ? { answers, by } : declined, { ...desk, always })
   }
   if (reply.unanswered === 'nobody' && question.agentId === undefined) return park(question, desk, desk.run)
   if (reply.unanswered === 'nobody') return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
-  return deliver(question, { declined: 'the session was stopped before anybody answered', by: 'nobody' }, desk)
-}
-
-/** What somebody said counts the next time the same is asked. Should that fail, the agent has its answer all the same. */
-async function kept(question: Question, answer: Exclude<Answer, { declined: string }>, { run, parts }: Desk) {
-  const { questions } = question
-  const said = { questions, answer: questions.map(each => answer.answers[each.question] ?? '') }
-  const { store, clock } = parts
-  await remembered(store, { clock })
-    .keep({ project: run.row.project, session: run.id, by: answer.by, ...redactValues(said, run.secrets) })
-    .catch(error => run.log.warn({ error }, 'the answer could not be remembered'))
-  return answer
+  // Its row is withdrawn with the end that comes now.
+  const declined = 'the session was stopped before anybody answered'
+  return deliver(question, { declined, by: 'nobody' }, { ...desk, number: undefined })
 }
 
 /** A model that was resumed may ask the same once more under a new id: the answer to it is here already. */
@@ -90,11 +84,20 @@ function isFor(given: Extract<GivenAnswer, { answer: Answer }>, question: Questi
   return given.callId === question.callId || isDeepStrictEqual(given.questions, question.questions)
 }
 
-/** Stores the answer on its way to the agent. */
+interface Delivery extends Desk {
+  /** Whose answer it is, where no person was asked, and since when it was looked for. */
+  machine?: ByMachine
+  since?: number
+  /** Of the decision that was asked at a terminal, and for how long the answer is to count. */
+  number?: number | undefined
+  always?: EscalationAnswer['always']
+}
+
+/** Stores the answer on its way to the agent. What somebody said counts the next time the same is asked. */
 async function deliver(
   question: Question,
   answer: Answer,
-  { run, parts, machine, since }: Desk & { machine?: ByMachine; since?: number },
+  { run, parts, machine, since, number, always }: Delivery,
 ): Promise<Answer> {
   const body = {
     call_id: question.callId,
@@ -112,9 +115,16 @@ async function deliver(
   await record(run, parts, {
     events: [eventOf(run, 'question.answered', body, auto || answer.by === 'nobody' ? 'daemon' : 'human')],
     patch: { ...counted, parked: null, ...askingPatch(run, parts) },
+    ...(number !== undefined && { settle: { number, said: saidTo(question, answer, always) } }),
   })
   run.log.info({ by: answer.by, declined: 'declined' in answer }, 'question answered')
   return answer
+}
+
+/** An answer as the decision's row keeps it: in the order of the questions. */
+function saidTo({ questions }: Question, answer: Answer, always: EscalationAnswer['always']): EscalationAnswer {
+  if ('declined' in answer) return { verdict: 'deny', reason: answer.declined, by: answer.by }
+  return { answer: questions.map(({ question }) => answer.answers[question] ?? ''), by: answer.by, always }
 }
 
 /** Remembered until the turn ends, which it does at once; `settle` writes it into the row. */
@@ -123,8 +133,12 @@ function park(question: Question, { askId, suggestion }: Asked, run: Run): Park 
   run.parking.set(callId, {
     parked: { ask_id: askId, call_id: callId, questions, reason: NOBODY_TO_ASK, suggestion },
     reason: NOBODY_TO_ASK,
-    escalation: { ...questionRow(question, NOBODY_TO_ASK, run), ...(suggestion && { context: { suggestion } }) },
+    escalation: rowOf(question, NOBODY_TO_ASK, { run, suggestion }),
   })
   run.log.info({ parts: question.questions.length }, 'question parked')
   return { park: true, reason: NOBODY_TO_ASK }
+}
+
+function rowOf(question: Question, reason: string, { run, suggestion }: { run: Run } & Pick<Asked, 'suggestion'>) {
+  return { ...questionRow(question, reason, run), ...(suggestion && { context: { suggestion } }) }
 }
