@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import type { Assessment } from '../../../src/domain/assessment.ts'
+import { openClassifier } from '../../../src/policy/classify/classify.ts'
+
+// By program, or program and verb: the verbs and flags that mean something to it.
+const KNOWN = JSON.parse(readFileSync(new URL('whole-words.json', import.meta.url), 'utf8')) as Record<string, string>
+const classifier = openClassifier({ realPath: path => path })
+
+function said(command: string): string {
+  const request = { tool: 'Bash', input: { command }, project: '/proj', home: '/home/u' }
+  const { reasons } = classifier.classify(request) as Assessment
+  return reasons.map(({ risk, code }) => `${risk} ${code}`).join(', ')
+}
+
+for (const [program, words] of Object.entries(KNOWN)) {
+  test(`a word that only begins or ends like one that ${program} knows is not taken for it`, () => {
+    for (const word of words.split(' ')) {
+      const known = said(`${program} ${word}`)
+      assert.notEqual(said(`${program} ${word}x`), known, `${program} ${word}x`)
+      assert.notEqual(said(`${program} x${word}`), known, `${program} x${word}`)
+    }
+  })
+}
