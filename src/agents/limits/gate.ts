@@ -53,6 +53,15 @@ export function reopened(gate: Gate, now: number): Gate {
   return { ...openGate(gate.account), held: gate.held, held_by: gate.held_by, held_at: gate.held_at }
 }
 
+/**
+ * The gate once a person wants it tried now, whatever the limit said. Nobody has got through yet, so the count of probes
+ * stays: one more refusal without a reset waits longer than the last.
+ */
+export function openedForTrial(gate: Gate, now: number): Gate {
+  if (!isClosed(gate, now)) return gate
+  return { ...gate, closed_until: null, window: null, source: null, reason: null, closed_at: null }
+}
+
 /** The gate once a person holds it. */
 export function heldBy(gate: Gate, by: string, now: number): Gate {
   return gate.held ? gate : { ...gate, held: true, held_by: by, held_at: now }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { EVERY_ACCOUNT, type Gate, type Limit } from '../../domain/account/limit.ts'
 import type { Store, Tx } from '../../store/store.ts'
-import { closedBy, heldBy, isClosed, openGate, released, reopened } from './gate.ts'
+import { closedBy, heldBy, isClosed, openedForTrial, openGate, released, reopened } from './gate.ts'
 
 /** Whether an account may call the model now. Without `until` only a person can open it. */
 export type Admission =
@@ -22,6 +22,8 @@ export interface Gates {
   hold(account: string, by: string, tx?: Tx): Promise<Gate>
   /** Lets go of a hold; a limit goes on closing the account until its time. */
   release(account: string, tx?: Tx): Promise<Gate>
+  /** Opens what a limit has closed, because a person says so; a hold stays. True where it was closed. */
+  openForTrial(account: string, tx: Tx): Promise<boolean>
 }
 
 /** Opens the gates as rows of the store: what is written here holds after a crash. */
@@ -47,10 +49,16 @@ export function openGates({ store, clock, random = Math.random }: GateParts): Ga
     async reopen(account, tx) {
       const gate = await store.gates.get(account, tx)
       // Asked at every answer of a model: most of the time there is nothing to write.
-      if (gate && gate.closed_until !== null) await change(account, tx, reopened)
+      if (gate && (gate.closed_until !== null || gate.probes > 0)) await change(account, tx, reopened)
     },
     hold: (account, by, tx) => change(account, tx, (gate, now) => heldBy(gate, by, now)),
     release: (account, tx) => change(account, tx, gate => released(gate)),
+    async openForTrial(account, tx) {
+      const gate = await store.gates.get(account, tx)
+      if (!gate || !isClosed(gate, clock.now())) return false
+      await change(account, tx, openedForTrial)
+      return true
+    },
   }
 }
 

@@ -32,6 +32,8 @@ export interface QuotaBook {
   met(account: string, agent: { agent: string; env: Record<string, string> }, tx?: Tx): Promise<void>
   /** The vendor told how full its windows are. */
   seen(account: string, windows: readonly QuotaWindow[], tx?: Tx): Promise<void>
+  /** What the vendor told so far counts as reset: a person has reason to think that it is over. */
+  outdate(account: string, tx: Tx): Promise<void>
   /** What counts now: the vendor's word, else that of ccusage, else our own estimate. */
   windows(account: string, settings?: QuotaSettings): Promise<QuotaWindow[]>
   /** The same with everything a person wants to know. */
@@ -98,6 +100,12 @@ export function openQuota({ store, clock, settings }: QuotaParts): QuotaBook {
       await (tx ? work(tx) : store.transaction(work))
     },
     seen: (account, windows, tx) => keepHistory({ store, clock, account, windows, tx }),
+    async outdate(account, tx) {
+      const now = clock.now()
+      for (const { account: _, ...window } of await rows.windows(account, tx)) {
+        if (isCurrent(window, now)) await rows.put(account, { ...window, resets_at: now }, tx)
+      }
+    },
     windows: async (account, held) => (await look(account, held ?? (await settings()))).windows,
     async of(account, held) {
       const label = (await rows.accounts()).find(one => one.account === account)?.label ?? account

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { closedBy, heldBy, isShut, openGate, released, reopened } from '../../../src/agents/limits/gate.ts'
-import { resumeTimes } from '../../../src/agents/limits/resume-times.ts'
+import {
+  closedBy,
+  heldBy,
+  isShut,
+  openedForTrial,
+  openGate,
+  released,
+  reopened,
+} from '../../../src/agents/limits/gate.ts'
+import { resumeTimes, trialTimes } from '../../../src/agents/limits/resume-times.ts'
 import type { Gate, Limit } from '../../../src/domain/account/limit.ts'
 import { isTransient } from '../../../src/domain/failure.ts'
 import { FailureKind } from '../../../src/domain/session.ts'
@@ -158,4 +166,38 @@ test('a few sessions are seconds apart, so that the first can find the account s
 test('only what may pass by itself is tried again', () => {
   const transient = FailureKind.options.filter(isTransient)
   assert.deepEqual(transient.toSorted(), ['agent_crashed', 'network', 'overloaded', 'server'])
+})
+
+test('a person can have a closed gate tried at once; a hold stays, and what is open is left as it is', () => {
+  const opened = openedForTrial(CLOSED, NOW)
+  assert.deepEqual(opened, openGate('a'))
+  const held = openedForTrial(heldBy(CLOSED, 'human', NOW), NOW)
+  assert.deepEqual([held.closed_until, held.held, held.held_by], [null, true, 'human'])
+  const past = NOW + HOUR_MS
+  assert.equal(openedForTrial(CLOSED, past), CLOSED)
+})
+
+test('a trial that is refused without a reset waits longer than the time before, and an answer starts the count anew', () => {
+  const once = close(openGate('a'), limit())
+  const twice = close(openedForTrial(once, NOW), limit())
+  assert.deepEqual([twice.probes, (twice.closed_until ?? 0) - NOW], [2, 2 * MINUTE_MS])
+  assert.equal(reopened(openedForTrial(twice, NOW), NOW).probes, 0)
+  const told = close(openedForTrial(CLOSED, NOW), limit(NOW + HOUR_MS))
+  assert.deepEqual(told, CLOSED, 'with a reset it is as closed as it was')
+})
+
+test('of those that wait for a trial one goes on at once, and the others half a minute later at the soonest, apart', () => {
+  fc.assert(
+    fc.property(fc.nat(40), fc.double({ min: 0, max: 1, noNaN: true }), (count, chance) => {
+      const waiting = Array.from({ length: count }, (_, n) => ({ id: `s-${n}`, created_at: -n, priority: n % 2 }))
+      const times = [...trialTimes(NOW, waiting, () => chance)]
+      const [first, ...others] = times
+      assert.equal(times.length, count)
+      if (!first) return
+      const best = waiting.toSorted((a, b) => b.priority - a.priority || a.created_at - b.created_at)[0]
+      assert.deepEqual(first, [best?.id, NOW])
+      assert.ok(others.every(([, at]) => at >= NOW + 30_000 && at <= NOW + 120_000))
+      assert.equal(new Set(others.map(([, at]) => at)).size, others.length)
+    }),
+  )
 })

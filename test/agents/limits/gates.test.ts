@@ -35,6 +35,19 @@ for (const { name, open } of DATABASES) {
     assert.equal(await gates.of('b'), undefined)
   })
 
+  test(`${name}: a trial opens what a limit has closed; the next answer starts the count of probes anew`, async t => {
+    const store = await open(t)
+    const gates = openGates({ store, clock: { now: () => 1000 } })
+    await gates.close('a', { source: 'result', message: 'full' })
+    const trial = (account: string) => store.transaction(tx => gates.openForTrial(account, tx))
+    assert.deepEqual([await trial('a'), await trial('a'), await trial('b')], [true, false, false])
+    assert.deepEqual(await gates.admits('a'), { open: true })
+    assert.equal((await gates.of('a'))?.probes, 1)
+    assert.equal(await gates.of('b'), undefined)
+    await gates.reopen('a')
+    assert.equal((await gates.of('a'))?.probes, 0)
+  })
+
   test(`${name}: a hold stops one account, or every account, until it is let go`, async t => {
     const gates = openGates({ store: await open(t), clock: { now: () => 1000 } })
     await gates.hold('a', 'human')
