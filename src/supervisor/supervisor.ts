@@ -1,5 +1,6 @@
 import { AppError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import type { TriedAccount } from '../domain/account/quota.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { AnsweredEscalation } from '../domain/escalation.ts'
 import type { SessionRow } from '../store/tables.ts'
@@ -137,6 +138,11 @@ export class Supervisor {
     await this.#accounts.lookAtAll()
     this.#admission.look()
     this.#waker.poke()
+  }
+
+  /** A person says that a limit is over before its time: of one account, or of all. */
+  tryNow(account: string): Promise<TriedAccount[]> {
+    return this.#accounts.tryNow(account)
   }
 
   /** What was kept for a session that is over by now. */

@@ -1,7 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../base/errors.ts'
 import { EVERY_ACCOUNT } from '../../domain/account/limit.ts'
-import { HoldQuota, type QuotaView, type WaitingSession } from '../../domain/account/quota.ts'
+import {
+  accountsMeant,
+  HoldQuota,
+  type QuotaView,
+  ReleaseQuota,
+  type WaitingSession,
+} from '../../domain/account/quota.ts'
 import { statusOf } from '../../domain/session-status.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { checked } from '../http/errors.ts'
@@ -19,10 +25,12 @@ export function quotaRoutes(app: FastifyInstance, world: World): void {
   })
 
   app.post('/quota/release', async request => {
-    const { account } = checked(HoldQuota, request.body ?? {}, 'POST /quota/release')
-    await world.gates.release(await accountNamed(account, world))
+    const { account, now } = checked(ReleaseQuota, request.body ?? {}, 'POST /quota/release')
+    const named = await accountNamed(account, world)
+    await world.gates.release(named)
+    const tried = now ? await world.supervisor.tryNow(named) : undefined
     await world.supervisor.gatesChanged()
-    return quotaView(world)
+    return { ...(await quotaView(world)), ...(tried && { tried }) }
   })
 }
 
@@ -57,14 +65,10 @@ function waitingView(row: SessionRow, { bootId }: World): WaitingSession {
   return { id, name, status: statusOf(row, bootId).status, resumes_at, held: row.held_at !== null }
 }
 
-/** By its id, the beginning of it, or a part of its label that only one has. */
+/** The one account that a person means, or all of them. */
 async function accountNamed(ref: string | undefined, world: World): Promise<string> {
   if (ref === undefined || ref === EVERY_ACCOUNT) return EVERY_ACCOUNT
-  const known = await world.quota.list()
-  const whole = known.find(({ account, label }) => account === ref || label === ref)
-  if (whole) return whole.account
-  const wanted = ref.toLowerCase()
-  const found = known.filter(({ account, label }) => account.startsWith(wanted) || label.toLowerCase().includes(wanted))
+  const found = accountsMeant(ref, await world.quota.list())
   const [only, ...others] = found
   if (!only) throw new AppError('account_unknown', { ref })
   if (others.length === 0) return only.account

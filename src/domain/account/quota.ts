@@ -164,7 +164,29 @@ export interface QuotaView {
   accounts: (AccountQuota & { gate: Gate | null; waiting: WaitingSession[] })[]
   /** A person holds everything back. */
   hold: { by: string; at: number } | null
+  /** After `release` with `now`: the accounts that are tried, each with its sessions in the order in which they go on. */
+  tried?: TriedAccount[] | undefined
 }
 
-/** POST /quota/hold and /quota/release; without an account all of them. */
+/** An account that a person has tried before its time. */
+export interface TriedAccount {
+  account: string
+  sessions: string[]
+}
+
+/** POST /quota/hold; without an account all of them. */
 export const HoldQuota = z.strictObject({ account: z.string().min(1).optional() })
+
+/** POST /quota/release. `now` opens what a limit has closed, too. */
+export const ReleaseQuota = HoldQuota.extend({ now: z.boolean().optional() })
+
+/** The accounts that a person may mean: by the id, the beginning of it, or a part of the label. */
+export function accountsMeant<Known extends { account: string; label: string }>(
+  ref: string,
+  known: readonly Known[],
+): Known[] {
+  const whole = known.find(({ account, label }) => account === ref || label === ref)
+  if (whole) return [whole]
+  const wanted = ref.toLowerCase()
+  return known.filter(({ account, label }) => account.startsWith(wanted) || label.toLowerCase().includes(wanted))
+}

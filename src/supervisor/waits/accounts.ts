@@ -10,6 +10,7 @@ import {
   type QuotaLevel,
   type QuotaWindow,
   startsAllowed,
+  type TriedAccount,
   windowsIn,
 } from '../../domain/account/quota.ts'
 import type { SessionEvent } from '../../domain/session.ts'
@@ -17,12 +18,13 @@ import type { Store, Tx } from '../../store/store.ts'
 import type { AccountDesk, Run } from '../run.ts'
 import { holdBack } from './hold-back.ts'
 import { stagger } from './stagger.ts'
+import { tryNow } from './try-now.ts'
 
 export interface AccountParts {
   store: Store
   clock: Clock
   gates: Gates
-  quota: Pick<QuotaBook, 'met' | 'seen' | 'windows'>
+  quota: Pick<QuotaBook, 'met' | 'seen' | 'windows' | 'outdate'>
   /** The sessions that run now. */
   live(): Iterable<Run>
   /** Somebody may enter who had to wait. */
@@ -34,6 +36,8 @@ export class Accounts implements AccountDesk {
   readonly #parts: AccountParts
   /** As last told or read. */
   readonly #windows = new Map<string, QuotaWindow[]>()
+  /** Opened by a person before their time, and nobody has had an answer yet. */
+  readonly #tried = new Set<string>()
 
   constructor(parts: AccountParts) {
     this.#parts = parts
@@ -54,6 +58,7 @@ export class Accounts implements AccountDesk {
     const { account } = run.row
     if (account === null) return undefined
     const gate = await this.#parts.gates.close(account, limit)
+    this.#tried.delete(account)
     run.log.warn({ account, until: gate.closed_until, window: gate.window }, 'the account is shut')
     for (const other of this.#parts.live()) {
       if (other !== run && other.row.account === account) holdBack(other)
@@ -72,7 +77,21 @@ export class Accounts implements AccountDesk {
   async answered(run: Run): Promise<void> {
     const isFirst = !run.answered
     run.answered = true
-    if (isFirst && run.row.account !== null) await this.#parts.gates.reopen(run.row.account)
+    const { account } = run.row
+    if (!isFirst || account === null) return
+    await this.#parts.gates.reopen(account)
+    if (this.#tried.delete(account)) this.#parts.changed()
+  }
+
+  /** A person wants an account, or all of them, tried before their time. Told are those for which that changed something. */
+  async tryNow(account: string): Promise<TriedAccount[]> {
+    const trials = await tryNow(account, this.#parts)
+    for (const trial of trials) {
+      this.#windows.delete(trial.account)
+      if (trial.wasClosed) this.#tried.add(trial.account)
+    }
+    const changed = trials.filter(({ wasClosed, sessions }) => wasClosed || sessions.length > 0)
+    return changed.map(({ wasClosed: _, ...trial }) => trial)
   }
 
   /** The vendor told how full its windows are. Above critical, `quota.on_critical = "pause"` shuts the account. */
@@ -108,8 +127,16 @@ export class Accounts implements AccountDesk {
 
   /** How many sessions of the account may be at work when one more wants to start, by what is known of its allowance. */
   allowed({ row, quota }: Run, max: number): number {
+    if (row.account !== null && this.#tried.has(row.account)) return Math.min(max, 1 + this.#leaving(row.account))
     const windows = (row.account !== null && this.#windows.get(row.account)) || []
     return startsAllowed(levelOf(windows, quota.thresholds, this.#parts.clock.now()), max)
+  }
+
+  /** Those of the account that have a place still, but will not call the model again before they have left it. */
+  #leaving(account: string): number {
+    const runs = [...this.#parts.live()].filter(({ row }) => row.account === account)
+    return runs.filter(({ row, pausing }) => pausing === 'gate' && row.state !== 'queued' && row.state !== 'ended')
+      .length
   }
 
   /**
