@@ -8,10 +8,12 @@ import { sessionPath } from '../connection/session-path.ts'
 import { contextOf } from '../context.ts'
 import { firstLine } from '../render/text.ts'
 import { quotaPage } from './page.ts'
+import { releaseLines } from './release-lines.ts'
 import { watchQuota } from './watch.ts'
 
 interface HoldOptions {
   account?: string
+  now?: boolean
 }
 
 /** `pcc quota`: how full the accounts are, and a person's hand on them. */
@@ -30,20 +32,23 @@ export function addQuotaCommand(program: Command): void {
       for (const line of quotaPage(view, context.terminal)) context.out(line)
     })
   addSwitch(quota, 'hold', 'Keep sessions from going on by themselves: one, those of an account, or all.')
-  addSwitch(quota, 'release', 'Let them go on again.')
+  addSwitch(quota, 'release', 'Let them go on again.').option(
+    '--now',
+    'also open what a limit has closed, and try: the limit is over before its time',
+  )
 }
 
-function addSwitch(quota: Command, name: 'hold' | 'release', description: string): void {
-  quota
+function addSwitch(quota: Command, name: 'hold' | 'release', description: string): Command {
+  return quota
     .command(name)
     .description(description)
     .argument('[session]', 'id, unique beginning of an id, or name; "all" is what holds without it', 'all')
     .option('--account <account>', 'all sessions of this account: its id, or a part of its label')
     .option('--json', 'print JSON')
-    .action(async (ref: string, { account }: HoldOptions, command: Command) => {
-      if (account !== undefined && ref !== 'all') {
-        throw new AppError('usage', { problem: 'give a session or --account, not both', command: `quota ${name}` })
-      }
+    .action(async (ref: string, { account, now }: HoldOptions, command: Command) => {
+      const usage = (problem: string) => new AppError('usage', { problem, command: `quota ${name}` })
+      if (account !== undefined && ref !== 'all') throw usage('give a session or --account, not both')
+      if (now && ref !== 'all') throw usage('--now is for accounts: a limit holds for all sessions of one')
       const { places, json, out, ...context } = await contextOf(command)
       refuseInSession(context.env, `quota ${name}`)
       const client = await openClient(places, context)
@@ -54,12 +59,13 @@ function addSwitch(quota: Command, name: 'hold' | 'release', description: string
           json ? JSON.stringify(session, null, 2) : `${verb(held)}: ${session.id} (${firstLine(session.name)})`,
         )
       }
-      const body = account === undefined ? {} : { account }
+      const body = { ...(account !== undefined && { account }), ...(now && { now }) }
       const view = await client.request<QuotaView>('POST', `/quota/${name}`, body)
       if (json) return out(JSON.stringify(view, null, 2))
       out(`${verb(held)}: ${account === undefined ? 'all accounts' : firstLine(account)}`)
       const undo = account === undefined ? '' : ` --account ${firstLine(account)}`
-      if (held) out(`Let it go with: pcc quota release${undo}`)
+      if (held) return out(`Let it go with: pcc quota release${undo}`)
+      for (const line of releaseLines(view, account)) out(line)
     })
 }
 

@@ -5,6 +5,8 @@ import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { openGates } from '../../../src/agents/limits/gates.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 import { placesFor } from '../../../src/base/places.ts'
 import type { QuotaView } from '../../../src/domain/account/quota.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
@@ -85,6 +87,45 @@ test('hold and release act on all accounts, on one, or on one session', async t 
   assert.equal(released.id, 's-aaaaaa')
   assert.equal((await quota(pcc)).accounts[0]?.waiting[0]?.held, false)
 })
+
+test('release tells of a limit that keeps an account closed; --now opens it and tries', async t => {
+  const pcc = pccFor(t)
+  await twoAccounts(pcc)
+  const now = Date.now()
+  await closeFirst(pcc, now + 50 * HOUR)
+  const closed = async () => (await quota(pcc)).accounts.map(({ gate }) => gate?.closed_until ?? null)
+  assert.match(
+    (await pcc.run(['quota', 'release'])).stdout,
+    /^Released: all accounts\nA limit keeps claude · one\.example · API key closed until .+\.\nIs it over already\? Try now: pcc quota release --account aaaa00 --now\n$/,
+  )
+  assert.equal((await pcc.run(['quota', 'release', '--account', 'two.ex'])).stdout, 'Released: two.ex\n')
+  const agent = await pcc.run(['quota', 'release', '--now'], { env: { PCC_SESSION_MARK: 'x' } })
+  assert.equal(agent.code, 3, agent.stderr)
+  const one = await pcc.run(['quota', 'release', 'first', '--now'])
+  assert.equal(one.code, 2)
+  assert.match(one.stderr, /--now is for accounts/)
+  assert.deepEqual(await closed(), [now + 50 * HOUR, null])
+  await pcc.run(['quota', 'hold'])
+  assert.equal(
+    (await pcc.run(['quota', 'release', '--account', 'aaaa', '--now'])).stdout,
+    'Released: aaaa\nclaude · one.example · API key is open. Tried now by s-aaaaaa.\n' +
+      'Nothing goes on while everything is held. Let it go with: pcc quota release\n',
+  )
+  assert.deepEqual(await closed(), [null, null])
+  assert.match((await pcc.run(['quota'])).stdout, /5-hour +reset .*, nothing told since\n/)
+  assert.match(
+    (await pcc.run(['quota', 'release', '--account', 'bbbb', '--now'])).stdout,
+    /^Released: bbbb\nNo limit keeps it closed, and nobody waits for it\.\n/,
+  )
+  assert.match((await pcc.run(['quota', 'hold', '--now'])).stderr, /unknown option '--now'/)
+})
+
+/** As the vendor's refusal leaves it. */
+async function closeFirst(pcc: Pcc, until: number): Promise<void> {
+  await using store = await openStore({ file: placesFor({ env: pcc.env }).database })
+  const limit = { source: 'event', message: 'full', window: 'seven_day', resetsAt: until } as const
+  await openGates({ store, clock: systemClock }).close(FIRST, limit)
+}
 
 test('an agent cannot let go of what a person holds', async t => {
   const pcc = pccFor(t)
