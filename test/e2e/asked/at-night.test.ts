@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { SessionView } from '../../src/domain/api.ts'
-import type { EscalationView } from '../../src/domain/escalation.ts'
-import type { StoredEvent } from '../../src/domain/event.ts'
-import { bodiesOf } from '../daemon/agent-sessions.ts'
-import { receiver } from '../human/notify/world.ts'
-import { agentWorld } from './agent-world.ts'
+import type { SessionView } from '../../../src/domain/api.ts'
+import type { EscalationView } from '../../../src/domain/escalation.ts'
+import type { StoredEvent } from '../../../src/domain/event.ts'
+import { bodiesOf } from '../../daemon/agent-sessions.ts'
+import { receiver } from '../../human/notify/world.ts'
+import { agentWorld } from '../agent-world.ts'
 
 const SCENARIO = `
 conversations:
