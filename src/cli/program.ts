@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { AppError } from '../base/errors.ts'
 import { programVersion } from '../base/version.ts'
 import { ExitCode } from './context.ts'
@@ -27,8 +27,8 @@ export async function runProgram(typed: string[]): Promise<number> {
 async function buildProgram(argv: string[]): Promise<Command> {
   const program = new Command('pcc')
     .description('Keeps AI coding agents working around the clock, safely.')
-    .option('--config <path>', 'config file (default: ~/.perpetualcc/config.toml)')
-    .option('--data-dir <path>', 'data directory; another one is another daemon (default: ~/.perpetualcc/data)')
+    .option('--config <path>', 'config file (default: ~/.perpetualcc/config.toml)', path)
+    .option('--data-dir <path>', 'data directory; another one is another daemon (default: ~/.perpetualcc/data)', path)
     .option('--verbose', 'say more')
     .option('--quiet', 'say less')
     .version(programVersion(), '-V, --version', 'show the version')
@@ -45,6 +45,12 @@ async function buildProgram(argv: string[]): Promise<Command> {
     program.commands.at(-1)?.summary(row.summary).helpGroup(row.group)
   }
   return program
+}
+
+/** `--data-dir "$UNSET"` must not quietly be the usual place. */
+function path(value: string): string {
+  if (value === '') throw new InvalidArgumentError('It is empty; name a path, or leave the option out.')
+  return value
 }
 
 /** The first word that is no option and no option's value. */

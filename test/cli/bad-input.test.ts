@@ -41,6 +41,12 @@ test('mistyped commands and flags are refused with a suggestion', async t => {
     /unknown option '--form' \(did you mean --from\?\)/,
   )
   assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--fork']), /--fork needs --resume/)
+  for (const flag of ['--allowed-tools', '--disallowed-tools'])
+    for (const tools of ['Bash(rm *', 'Read,Bash(a', 'Bash(a))'])
+      assert.match(
+        await refusal(pcc, ['start', '.', '--task', 'x', flag, tools]),
+        /argument '.*' is invalid\. A bracket is not closed/,
+      )
   assert.match(await refusal(pcc, ['help', 'lst']), /unknown command 'lst' \(did you mean list\?\)/)
   assert.match(await refusal(pcc, ['completion', 'tcsh']), /Allowed choices are bash, zsh, fish/)
 })

@@ -21,6 +21,22 @@ test('a config file that was named and is not there is refused by every command,
   await refused(['config', 'show', '--config', 'nope.toml'])
 })
 
+test('an empty path for the config file or the data directory is refused: it is a variable that was not set', async t => {
+  const pcc = pccFor(t)
+  for (const option of ['--data-dir', '--config']) {
+    for (const args of [
+      [option, '', 'list'],
+      ['list', `${option}=`],
+      ['pending', option, ''],
+      [option, ''],
+    ]) {
+      const { code, stdout, stderr } = await pcc.run(args)
+      assert.deepEqual([code, stdout], [2, ''], args.join(' '))
+      assert.match(stderr, new RegExp(`${option} <path>' argument '' is invalid. It is empty; name a path`))
+    }
+  }
+})
+
 test('a variable that was meant to be a setting is refused where a session is started', async t => {
   const pcc = pccFor(t, { PCC_SESSION_MAX_CONCURRENT: '2' })
   const { code, stderr } = await pcc.run(['start', gitProject(t), '--task', 'x', '--detach'])

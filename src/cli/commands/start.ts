@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { BRAIN_KINDS } from '../../domain/brain/brain-kind.ts'
 import { contextOf, ExitCode } from '../context.ts'
-import { positiveIn, type StartOptions, shareIn, toolsIn, wholeIn } from '../start/options.ts'
+import { hasClosedBrackets, positiveIn, type StartOptions, shareIn, toolsIn, wholeIn } from '../start/options.ts'
 
 /** What `pcc start` does once its arguments are read. */
 export type StartBody = (path: string, options: StartOptions, command: Command) => Promise<number>
@@ -65,6 +65,8 @@ function share(value: string): number {
 }
 
 function names(value: string, before: string[] = []): string[] {
+  if (!hasClosedBrackets(value))
+    throw new InvalidArgumentError('A bracket is not closed, or closed twice, as in Bash(npm test).')
   const found = toolsIn(value)
   if (!found) throw new InvalidArgumentError('Name at least one tool.')
   return [...before, ...found]

@@ -18,7 +18,7 @@ export async function explainCall(call: Call, { places, env, terminal, json, out
   const facts = { call, assessment, decision, policy, remembered }
   const decider = deciderOf(facts)
   const changes = wouldChange(facts)
-  if (policy.problem) note(`${policy.problem.message} ${policy.problem.next}`)
+  if (policy.problem) note(`${policy.problem.message}. ${policy.problem.next}`)
   if (json) {
     const { risk, verdict, confidence, by, reason } = decision
     const { tool, project } = call

@@ -82,10 +82,22 @@ export function shareIn(text: string): number | undefined {
   return /^(0(\.\d+)?|1(\.0+)?|\.\d+)$/.test(text) ? Number(text) : undefined
 }
 
-/** Names by commas; rules may hold commas inside parentheses: `Bash(git log:*),Read`. Undefined when there is none. */
+/** Names by commas; rules may hold commas inside parentheses: `Bash(git log:*),Read`. Undefined when there is none, or one is left open. */
 export function toolsIn(text: string): string[] | undefined {
+  if (!hasClosedBrackets(text)) return undefined
   const found = (text.match(/(?:\([^)]*\)|[^,(])+/g) ?? []).map(name => name.trim()).filter(Boolean)
   return found.length === 0 ? undefined : found
+}
+
+/** `Bash(rm *` would count as a tool of that odd name, that is, not at all. */
+export function hasClosedBrackets(text: string): boolean {
+  let depth = 0
+  for (const each of text) {
+    if (each === '(') depth++
+    if (each === ')') depth--
+    if (depth < 0) return false
+  }
+  return depth === 0
 }
 
 function optional<T>(text: string | undefined, read: (text: string) => T | undefined): T | 'wrong' | undefined {

@@ -15,7 +15,13 @@ export function readRules(file: string, { mustExist = false } = {}): string {
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException
     if ((code === 'ENOENT' || code === 'ENOTDIR') && !mustExist) return ''
-    const problem = code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'it is not text in UTF-8' : messageOf(thrown)
-    throw new AppError('rules_invalid', { file, line: 1, problem }, thrown)
+    throw new AppError('rules_invalid', { file, line: 1, problem: PROBLEMS[code ?? ''] ?? messageOf(thrown) }, thrown)
   }
+}
+
+const PROBLEMS: Record<string, string> = {
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not text in UTF-8',
+  ENOENT: 'it does not exist',
+  ENOTDIR: 'it does not exist',
+  EACCES: 'it may not be read',
 }

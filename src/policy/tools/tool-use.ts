@@ -47,6 +47,18 @@ const FILE_TOOLS: Record<string, { does: 'read' | 'write'; keys: string[] }> = {
   NotebookEdit: { does: 'write', keys: ['notebook_path', 'file_path'] },
 }
 
+/** Every tool that the policy knows by its name. */
+export const KNOWN_TOOLS: readonly string[] = [
+  'Bash',
+  'Monitor',
+  'Glob',
+  'Grep',
+  'WebFetch',
+  'WebSearch',
+  ...Object.keys(FILE_TOOLS),
+  ...HARMLESS,
+]
+
 /** Reads a tool call. Whatever does not have the expected shape is `unknown`, never guessed. */
 export function toolUseOf(tool: string, input: unknown): ToolUse {
   if (typeof input !== 'object' || input === null || Array.isArray(input))

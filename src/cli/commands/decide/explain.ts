@@ -43,7 +43,7 @@ async function explainBatch(context: Context, text: string | undefined, options:
   using answers = openRememberedAnswers(places.database)
   // A config or rules file that is wrong is told once, at the start; each line then has the verdict that follows from it.
   const own = await projectPolicy({ places, env, project, answers })
-  if (own.problem) context.note(`${own.problem.message} ${own.problem.next}`)
+  if (own.problem) context.note(`${own.problem.message}. ${own.problem.next}`)
   await runBatch({
     input: process.stdin,
     output: process.stdout,
