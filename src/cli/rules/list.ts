@@ -1,11 +1,14 @@
 import type { WrittenRule } from '../../policy/rules/rules-file.ts'
 import { shownRule } from '../../policy/verdict/rules.ts'
-import type { Context } from '../context.ts'
+import { type Context, ExitCode } from '../context.ts'
 import { projectPolicy } from '../explain/project-policy.ts'
 import { shownPath } from '../render/format.ts'
 import { neutral } from '../render/text.ts'
 
-/** Prints the rules in force in this directory, each with its number and place, and what waits for trust. */
+/**
+ * Prints the rules in force in this directory, each with its number and place, and what waits for trust. A wrong file is
+ * told with what is left in force, and by the exit code.
+ */
 export async function listRules({ places, env, json, out, terminal }: Context): Promise<void> {
   const policy = await projectPolicy({ places, env, project: process.cwd() })
   const { written, waiting, problem } = policy.rules
@@ -22,6 +25,7 @@ export async function listRules({ places, env, json, out, terminal }: Context): 
         2,
       ),
     )
+    if (problem) throw new ExitCode(problem.exit)
     return
   }
   if (problem) out(`${terminal.paint('red', 'wrong:')} ${neutral(problem.message)}. ${problem.next}`)
@@ -41,5 +45,6 @@ export async function listRules({ places, env, json, out, terminal }: Context): 
       out(`${String(number).padStart(4)}  ${neutral(shownRule(rule))}${mark}`)
     }
   }
-  if (rows.length === 0 && !problem) out("No rules. Add one with: pcc rules add allow Bash 'npm run *'")
+  if (problem) throw new ExitCode(problem.exit)
+  if (rows.length === 0) out("No rules. Add one with: pcc rules add allow Bash 'npm run *'")
 }

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { systemClock } from '../../base/clock.ts'
 import { isAutomatic } from '../../domain/human/decided-by.ts'
 import { openClassifier } from '../../policy/classify/classify.ts'
@@ -9,6 +8,7 @@ import type { Context } from '../context.ts'
 import { judgeCall } from '../explain/judge-call.ts'
 import { type ProjectPolicy, projectPolicy } from '../explain/project-policy.ts'
 import { type Change, replayLines } from './replay-lines.ts'
+import { trialFile } from './trial-file.ts'
 
 /** Beyond this nobody reads on; the counts are of all. */
 const MOST_CHANGES = 1000
@@ -16,7 +16,7 @@ const MOST_CHANGES = 1000
 /** Decides recorded requests again under the rules of now, and shows those that would end otherwise. Nothing is run. */
 export async function replay(context: Context, { since, rules }: { since: number; rules?: string }): Promise<void> {
   const { places, env, json, out, note } = context
-  const userFile = rules === undefined ? undefined : resolve(rules)
+  const userFile = trialFile(rules)
   const from = systemClock.now() - since
   const home = env['HOME'] || places.home
   const policies = new Map<string, ProjectPolicy>()
@@ -26,7 +26,7 @@ export async function replay(context: Context, { since, rules }: { since: number
     return policy
   }
   const here = await policyFor(process.cwd())
-  if (here.problem) note(`${here.problem.message} ${here.problem.next}`)
+  if (here.problem) note(`${here.problem.message}. ${here.problem.next}`)
 
   using classifier = openClassifier()
   const counts = { requests: 0, changed: 0 }

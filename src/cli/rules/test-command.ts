@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { openClassifier } from '../../policy/classify/classify.ts'
 import { ruleFor, shownRule } from '../../policy/verdict/rules.ts'
 import { openRememberedAnswers } from '../../store/decisions/remembered-answers.ts'
@@ -7,19 +6,20 @@ import { judgeCall } from '../explain/judge-call.ts'
 import { projectPolicy } from '../explain/project-policy.ts'
 import { deciderOf } from '../explain/would-change.ts'
 import { neutral } from '../render/text.ts'
+import { trialFile } from './trial-file.ts'
 
 /** Which rules match a command here, and what becomes of it. */
 export async function testCommand(context: Context, command: string, options: { rules?: string }): Promise<void> {
   const { places, env, json, out, note, terminal } = context
   const project = process.cwd()
-  const userFile = options.rules === undefined ? undefined : resolve(options.rules)
+  const userFile = trialFile(options.rules)
   using answers = openRememberedAnswers(places.database)
   const policy = await projectPolicy({ places, env, project, userFile, answers })
   using classifier = openClassifier()
   const call = { tool: 'Bash', input: { command }, project, home: env['HOME'] || places.home }
   const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })
   const matching = policy.rules.written.filter(({ rule }) => ruleFor(call.tool, assessment, [rule]) !== undefined)
-  if (policy.problem) note(`${policy.problem.message} ${policy.problem.next}`)
+  if (policy.problem) note(`${policy.problem.message}. ${policy.problem.next}`)
   const { verdict, risk, by, reason } = decision
   if (json) {
     const rules = matching.map(({ rule, file, line, number }) => ({ number, ...rule, file, line }))

@@ -105,8 +105,21 @@ test('a change is tried with another file before it is made', async t => {
     changes.map(each => [each.target, each.was, each.now]),
     [['terraform plan', 'allow', 'deny']],
   )
-  const missing = await pcc.run(['rules', 'test', '--replay', '--rules', 'nowhere.toml'])
-  assert.match(missing.stderr, /nowhere\.toml:1: /)
+})
+
+test('a file to try that is missing or no rules file is refused: nothing is said about rules that are not there', async t => {
+  const pcc = await recorded(t, HISTORY)
+  writeFileSync(join(pcc.home, 'broken.toml'), 'this is = = no TOML')
+  for (const [file, words] of [
+    ['nowhere.toml', /^error: --rules: .*nowhere\.toml:1: it does not exist\n {2}next: See: pcc rules test --help\n$/],
+    ['broken.toml', /^error: --rules: .*broken\.toml:1: /],
+  ] as const) {
+    for (const what of ['--replay', 'ls']) {
+      const { code, stdout, stderr } = await pcc.run(['rules', 'test', what, '--rules', file])
+      assert.deepEqual([code, stdout], [2, ''], `${what} ${file}`)
+      assert.match(stderr, words)
+    }
+  }
 })
 
 test('without a store there is nothing to replay', async t => {

@@ -93,5 +93,32 @@ test('what cannot be a rule, a number or a time is refused, and a wrong file wit
   const { code, stderr } = await pcc.run(['rules', 'add', 'ask', 'Bash'])
   assert.equal(code, 2)
   assert.match(stderr, /pcc\/rules\.toml:2: tool: a text is needed/)
-  assert.match((await pcc.run(['rules', 'list'])).stdout, /^wrong: .*rules\.toml:2: .*everything asks\.\n$/)
+  const listed = await pcc.run(['rules', 'list'])
+  assert.equal(listed.code, 2)
+  assert.match(listed.stdout, /^wrong: .*rules\.toml:2: .*everything asks\.\n$/)
+  const asJson = await pcc.run(['rules', 'list', '--json'])
+  assert.deepEqual([asJson.code, JSON.parse(asJson.stdout).problem.code], [2, 'rules_invalid'])
+  assert.match((await pcc.run(['explain', 'ls'])).stderr, /rules\.toml:2: .*needed\. Correct that line/)
+})
+
+test('a rule for a mistyped tool is refused with the tool that was meant; an unknown word is taken with a remark', async t => {
+  const pcc = pccFor(t)
+  const add = (...args: string[]) => pcc.run(['rules', 'add', ...args])
+  for (const [typed, meant] of [
+    ['Wrtie', 'Write'],
+    ['Bsh', 'Bash'],
+    ['bash', 'Bash'],
+    ['webfetch', 'WebFetch'],
+  ]) {
+    const { code, stdout, stderr } = await add('deny', typed ?? '', './x')
+    assert.deepEqual([code, stdout], [2, ''], typed)
+    assert.match(stderr, new RegExp(`there is no tool "${typed}"; did you mean ${meant}\\?`))
+  }
+  const unknown = await add('deny', 'Photograph')
+  assert.equal(unknown.code, 0)
+  assert.match(unknown.stderr, /Photograph is no tool that pcc knows: .* the rule never counts/)
+  for (const tool of ['mcp__files__*', 'mcp__bsh', '*', 'Write', 'Web*']) {
+    const { code, stderr } = await add('deny', tool)
+    assert.deepEqual([code, stderr], [0, ''], tool)
+  }
 })

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { AppError } from '../../../base/errors.ts'
 import { contextOf } from '../../context.ts'
+import { neutral } from '../../render/text.ts'
 
 /** `pcc rules list | add | remove | test`. */
 export function addRulesCommand(program: Command): void {
@@ -28,8 +29,14 @@ export function addRulesCommand(program: Command): void {
     .option('--project', "into the project's rules (.perpetualcc/rules.toml), not yours")
     .option('--json', 'print JSON')
     .action(async (says: Effect, tool: string, match: string | undefined, options: Where, command: Command) => {
-      const { addOne } = await import('../../rules/edit.ts')
-      await addOne(await contextOf(command), { effect: says, tool, ...(match !== undefined && { match }) }, options)
+      const [{ addOne }, { checkTool }] = await Promise.all([
+        import('../../rules/edit.ts'),
+        import('../../rules/check-tool.ts'),
+      ])
+      const remark = checkTool(tool)
+      const context = await contextOf(command)
+      await addOne(context, { effect: says, tool, ...(match !== undefined && { match }) }, options)
+      if (remark !== undefined) context.note(neutral(remark))
     })
 
   rules
