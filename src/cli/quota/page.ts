@@ -38,6 +38,10 @@ const LEVEL_WORDS: Record<QuotaLevel, string | undefined> = {
   critical: 'No session starts until it eases.',
 }
 
+/** The vendor has told nothing: what a guess comes to is no reason for alarm. */
+const ONLY_ESTIMATED =
+  'unknown. This is an estimate by quota.max_tokens_per_hour; it holds nothing back (quota.gate_on_estimate).'
+
 /** The page of `pcc quota`. */
 export function quotaPage(view: QuotaView, terminal: Terminal): string[] {
   const hold = view.hold
@@ -59,7 +63,7 @@ function accountLines(account: Account, page: Page): string[] {
   const title = `${terminal.paint('bold', firstLine(account.label))} ${terminal.paint('dim', `(${account.account.slice(0, 6)})`)}`
   return [
     title,
-    ...account.windows.flatMap(window => windowLines(window, page)),
+    ...account.windows.flatMap(window => windowLines(window, account, page)),
     ...account.past.map(({ window, resets_at }) =>
       named(windowName(window), terminal.paint('dim', `reset ${wakeTime(resets_at ?? at, at)}, nothing told since`)),
     ),
@@ -70,8 +74,9 @@ function accountLines(account: Account, page: Page): string[] {
   ]
 }
 
-function windowLines(window: ShownWindow, { terminal, at }: Page): string[] {
-  const tone = TONES[window.level]
+function windowLines(window: ShownWindow, { level }: Account, { terminal, at }: Page): string[] {
+  const isIdle = window.source === 'estimate' && level === 'unknown'
+  const tone = isIdle ? 'dim' : TONES[window.level]
   const percent = `${Math.round(window.utilization * 100)}%`.padStart(4)
   const reset = window.resets_at === null ? '' : `  resets ${wakeTime(window.resets_at, at)}`
   const age = window.source === 'estimate' ? '' : `, ${ago(at - window.at)}`
@@ -104,10 +109,8 @@ function forecastWords(forecast: QuotaForecast | null, now: number): string | un
 
 function levelLines({ level, warns, windows, eases_at }: Account, { terminal, at }: Page): string[] {
   const isEstimate = windows.every(({ source }) => source === 'estimate')
-  if (level === 'unknown' && isEstimate && warns !== 'ok' && warns !== 'unknown') {
-    const text = 'Only an estimate: it warns and holds nothing back (quota.gate_on_estimate).'
-    return wrapped('Level', `${warns}. ${text}`, { terminal, tone: TONES[warns] })
-  }
+  if (level === 'unknown' && isEstimate && warns !== 'ok' && warns !== 'unknown')
+    return wrapped('Level', ONLY_ESTIMATED, { terminal, tone: 'dim' })
   const words = LEVEL_WORDS[level]
   if (words === undefined) return []
   const until = level === 'critical' && eases_at !== null ? ` Looked at again ${wakeTime(eases_at, at)}.` : ''

@@ -105,11 +105,34 @@ test('an estimate says that it is one, why, and that it holds nothing back', () 
     warns: 'critical',
     notes: ['ccusage is not installed'],
   })
-  assert.deepEqual(lines.slice(1, 4), [
+  assert.deepEqual(lines.slice(1, 5), [
     `  1-hour       ${'█'.repeat(30)} 120%  our own estimate`,
     '               ccusage is not installed',
-    '  Level        critical. Only an estimate: it warns and holds nothing back (quota.gate_on_estimate).',
+    '  Level        unknown. This is an estimate by quota.max_tokens_per_hour; it holds nothing back',
+    '               (quota.gate_on_estimate).',
   ])
+})
+
+test('an estimate is shown without alarm, unless a person lets it hold sessions back', () => {
+  const hour = { window: 'hour', source: 'estimate', resets_at: null, forecast: null } as const
+  const windows = [{ ...fiveHours, ...hour, utilization: 1.3, level: 'critical' as const }]
+  const tones = (level: 'unknown' | 'critical') => {
+    const used: string[] = []
+    const terminal = {
+      ...plain(100),
+      paint: (tone: string, text: string) => {
+        used.push(tone)
+        return text
+      },
+    }
+    const text = quotaPage(
+      { at: NOON, accounts: [account({ windows, level, warns: 'critical' })], hold: null },
+      terminal,
+    ).join('\n')
+    return { red: used.includes('red'), critical: text.includes('critical') }
+  }
+  assert.deepEqual(tones('unknown'), { red: false, critical: false })
+  assert.deepEqual(tones('critical'), { red: true, critical: true })
 })
 
 test('a window that has reset since is not shown as full', () => {
