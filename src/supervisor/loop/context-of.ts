@@ -20,7 +20,10 @@ export async function contextOf(analysis: Analysis, { run, parts }: Desk): Promi
     critical: false,
   }
   if (analysis.type !== 'task_complete' || compaction === 'running') return known
-  if (analysis.question) return { ...known, reply: await replyTo(analysis.question, { run, parts }) }
+  if (analysis.question) {
+    const { text, suggestion } = await replyTo(analysis.question, { run, parts })
+    return { ...known, reply: text, suggestion }
+  }
   const queue = await parts.tasks.queue(run.id)
   const hasNext = queue.some(task => task.id !== row.task_id && canRun(task, row.task_id))
   if (!hasNext) return known

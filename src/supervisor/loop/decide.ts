@@ -1,6 +1,7 @@
 import { unreachable } from '../../base/errors.ts'
 import type { ProseQuestion } from '../../brain/rules/turn-ending.ts'
 import type { Limit } from '../../domain/account/limit.ts'
+import type { Suggestion } from '../../domain/brain/suggestion.ts'
 import type { Failure } from '../../domain/session.ts'
 import type { Analysis } from './think.ts'
 
@@ -18,6 +19,8 @@ export interface Context {
   compaction: 'running' | 'done' | undefined
   /** What is said to a question with which the turn ended; undefined where a person has to say it. */
   reply: string | undefined
+  /** What a person who is asked instead is told of a brain's opinion. */
+  suggestion?: Suggestion | undefined
   /** Whether its queue holds a task that could run now. */
   hasNext: boolean
   /** Whether the account's allowance is nearly used up: what runs may end, nothing new begins. */
@@ -32,7 +35,7 @@ export type Action =
   | { do: 'session_complete'; text: string }
   /** The turn ended with a question, and this is the answer. */
   | { do: 'say'; text: string }
-  | { do: 'ask_in_words'; question: ProseQuestion }
+  | { do: 'ask_in_words'; question: ProseQuestion; suggestion?: Suggestion | undefined }
   /** The task is done, the next one waits until the allowance is fresh. */
   | { do: 'wait_for_quota'; text: string }
   | { do: 'checkpoint_and_wait'; limit: Limit; failure: Failure }
@@ -74,7 +77,7 @@ function afterQuestion(question: ProseQuestion, context: Context): Action | unde
   const { stopping, pausing, compaction, reply } = context
   if (compaction === 'running') return undefined
   if (stopping !== undefined) return { do: 'stop', reason: stopping }
-  if (reply === undefined) return { do: 'ask_in_words', question }
+  if (reply === undefined) return { do: 'ask_in_words', question, suggestion: context.suggestion }
   if (pausing === 'person') return { do: 'pause', why: 'person' }
   return pausing === 'gate' ? { do: 'wait_for_gate' } : { do: 'say', text: reply }
 }

@@ -24,7 +24,7 @@ export async function execute(action: Action, session: Session | undefined, desk
     case 'say':
       return say(action.text, session, desk)
     case 'ask_in_words':
-      return parkedInWords(action.question, run)
+      return parkedInWords(action.question, run, action.suggestion)
     case 'session_complete':
       return completed(action.text)
     case 'wait_for_quota':
