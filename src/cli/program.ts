@@ -16,10 +16,11 @@ export async function runProgram(typed: string[]): Promise<number> {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return 0
     const command = nameIn(argv)
+    const called = calledIn(program, argv)
     if (error.code === 'commander.help')
       throw new AppError('usage', { problem: missingWord(program, command), command: command ?? '' })
     if (!COMMANDS.some(row => row.name === command)) throw new AppError('command_unknown', { problem: wordsOf(error) })
-    throw new AppError('usage', { problem: wordsOf(error), command: command ?? '' })
+    throw new AppError('usage', { problem: wordsOf(error), command: called })
   }
 }
 
@@ -61,6 +62,20 @@ function nameIn(argv: string[]): string | undefined {
     else if (!arg.startsWith('-')) return arg
   }
   return undefined
+}
+
+/** `rules add`: the words that name a command, as deep as they do; its help is the one that helps. */
+function calledIn(program: Command, argv: string[]): string {
+  const name = nameIn(argv) ?? ''
+  const names = [name]
+  let command = program.commands.find(each => each.name() === name)
+  for (const word of argv.slice(argv.indexOf(name) + 1)) {
+    const child = command?.commands.find(each => each.name() === word)
+    if (!child) continue
+    names.push(word)
+    command = child
+  }
+  return names.join(' ')
 }
 
 /** `pcc help start` is `pcc start --help`; a command that is not there is refused as if it were called. */

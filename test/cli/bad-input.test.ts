@@ -33,6 +33,8 @@ test('mistyped commands and flags are refused with a suggestion', async t => {
   assert.match(await refusal(pcc, ['--vrsion']), /unknown option '--vrsion' \(did you mean --version\?\)/)
   assert.match(await refusal(pcc, ['status']), /missing required argument 'session'/)
   assert.match(await refusal(pcc, ['list', 'extra']), /too many arguments/)
+  assert.match(await refusal(pcc, ['config', 'brain', 'frob']), /\n {2}next: See: pcc config brain --help\n$/)
+  assert.match(await refusal(pcc, ['rules', 'add', 'maybe', 'Bash']), /\n {2}next: See: pcc rules add --help\n$/)
   assert.match(await refusal(pcc, ['daemon', 'strt']), /unknown command 'strt' \(did you mean start\?\)/)
   assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--max-turns', '0']), /must be a whole number above 0/)
   assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--priority', 'high']), /must be a whole number, as in/)

@@ -31,6 +31,12 @@ test('pcc notify test says so where nobody would be told', async t => {
     none.stderr,
     /Nobody would be told: no channel is set up\.[\s\S]*pcc config set notifications\.ntfy\.topic/,
   )
+  const wrong = await run(['notify', 'test', '--channel', 'bogus'])
+  assert.equal(wrong.code, 2)
+  assert.match(
+    wrong.stderr,
+    /Allowed choices are desktop, bell, ntfy, slack, telegram\.\n {2}next: See: pcc notify test --help/,
+  )
   const off = await run(['notify', 'test'], { env: { PCC_NOTIFICATIONS_ENABLED: 'false' } })
   assert.match(off.stderr, /notifications\.enabled is false/)
 })

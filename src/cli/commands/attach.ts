@@ -47,9 +47,16 @@ async function attach(ref: string, context: Context): Promise<number> {
     ? events.map(event => JSON.stringify(event))
     : [...attachHeader(session, terminal), ...before.flatMap(draw)]
   for (const line of lines) out(line)
+  const drawOpen = eventLines({
+    terminal,
+    project: session.project,
+    verbose,
+    reasonElsewhere: true,
+    answeredHere: answers,
+  })
   const open = asked.map(({ ask, callId, wanted, event }) => {
-    wanted.forEach(draw)
-    return { ask, callId, event, lines: draw(event) }
+    wanted.forEach(drawOpen)
+    return { ask, callId, event, lines: drawOpen(event) }
   })
   const unseen = open.filter(({ event }) => !events.some(({ id }) => id === event.id))
   const parked = isOver(session) && session.asks.length > 0

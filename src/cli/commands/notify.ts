@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import type { ChannelName, Message, NotifySettings } from '../../human/notify/notice.ts'
@@ -12,10 +12,12 @@ export function addNotifyCommand(program: Command): void {
     .description('Try out how you are told what happens.')
     .command('test')
     .description('Send a test message on every channel that is set up (exit code 1 if one fails).')
-    .option('--channel <name>', 'only this one: desktop, bell, ntfy, slack or telegram')
+    .addOption(new Option('--channel <name>', 'only this one').choices(CHANNELS))
     .option('--json', 'print JSON')
     .action(async ({ channel }: { channel?: string }, command: Command) => sendTest(channel, await contextOf(command)))
 }
+
+const CHANNELS: readonly ChannelName[] = ['desktop', 'bell', 'ntfy', 'slack', 'telegram']
 
 interface Tried {
   channel: ChannelName

@@ -71,7 +71,7 @@ function title({ rows, loaded }: Inbox): string {
   const waiting = rows.length - refused
   const parts = [
     ...(waiting > 0 ? [`${counted(waiting, 'decision')} ${waiting === 1 ? 'waits' : 'wait'} for you`] : []),
-    ...(refused > 0 ? [`${refused} refused for now`] : []),
+    ...(refused > 0 ? [`${refused} ${refused === 1 ? 'was' : 'were'} refused`] : []),
   ]
   return `Inbox: ${parts.join(', ')}`
 }

@@ -25,6 +25,8 @@ export interface LineOptions {
   whole?: boolean
   /** The session's status stands elsewhere on the same page: its end is then told without the reason, which is said once. */
   reasonElsewhere?: boolean
+  /** What is parked is put to the person who reads this: that nobody was there is no news to them. */
+  answeredHere?: boolean
 }
 
 /** Columns of `[12:00:08] `: what follows on the next lines stands under the text. */

@@ -71,7 +71,7 @@ function checkedFlags(flags: Partial<Values>): Partial<Values> {
   for (const [key, value] of Object.entries(flags)) {
     if (value === undefined || !isSettingKey(key)) continue
     const checked = checkValue(key, value)
-    if (!checked.ok) throw new AppError('setting_invalid', { origin: 'flag', key, problem: checked.problem })
+    if (!checked.ok) throw new AppError('setting_invalid', { origin: 'command line', key, problem: checked.problem })
   }
   return flags
 }

@@ -32,7 +32,7 @@ test('--always shows the narrowest rule first, and writes it only after a yes', 
   assert.equal(done.code, 0, done.stderr)
   assert.match(
     done.stdout,
-    /^Approved: decision 1 of session s-aaaaaa\n {2}rm 'it'\nAdded: allow Bash rm 'it' {2}\(.*rules\.toml:\d+\)\n$/,
+    /^Noted: it was refused then; your yes to decision 1 of session s-aaaaaa does not run it\n {2}rm 'it'\nAdded: allow Bash rm 'it' {2}\(.*rules\.toml:\d+\)\n$/,
   )
   const wild = await pcc.run(['respond', '2', '--deny', '--always', '--yes'])
   assert.equal(wild.code, 2)
@@ -116,7 +116,7 @@ test('--interactive shows the decision in a box and takes a key', async t => {
   await terminal.see(/┌─+┐\s+│ \[[\d:]+\] ⚠️ +Human input needed for session s-aaaaaa/)
   await terminal.see(/Claude wants:(.|\n)*ln -s a b(.|\n)*Task: tidy up(.|\n)*- did: Bash ls(.|\n)*\[y\] allow once/)
   terminal.type('y')
-  await terminal.see(/Approved: decision 1/)
+  await terminal.see(/Noted: it was refused then; your yes to decision 1/)
   assert.equal(await terminal.exit, 0)
 })
 

@@ -71,7 +71,7 @@ test('nothing that an agent wrote can move the cursor', () => {
 
 test('a thousand rows are a window around the one in sight', () => {
   const text = draw({ ...showing(many(1_000)), current: 500 }, 100, 30).lines.join('\n')
-  assert.match(text, /Inbox: 1000 refused for now/)
+  assert.match(text, /Inbox: 1000 were refused/)
   assert.match(text, /\n› +500 /)
   assert.ok(text.split('\n').length <= 30)
 })

@@ -16,14 +16,16 @@ test('everything that waits is worked through by keys: approve, skip, deny with 
     ['one', 'two', 'three'].map(name => ({ normalised: `Bash ln -s ${name} b` })),
   )
   const terminal = onTerminal(t, pcc, ['inbox'])
-  await terminal.see(/Inbox: 3 refused for now/)
+  await terminal.see(/Inbox: 3 were refused/)
   await terminal.see(/› +1 +Perm\. +s-aaaaaa +Approve: ln -s one b(.|\n)*Task: tidy up/)
   await terminal.see(KEYS)
   terminal.type('s')
   await terminal.see(/› +2 +Perm\.(.|\n)*Decision 2 of session/)
   await terminal.see(KEYS)
   terminal.type('a')
-  await terminal.see(/› +3 +Perm\.(.|\n)*Decision 3 of session(.|\n)*Approved: decision 2 of session s-aaaaaa/)
+  await terminal.see(
+    /› +3 +Perm\.(.|\n)*Decision 3 of session(.|\n)*Noted: it was refused then; your yes to decision 2/,
+  )
   await terminal.see(KEYS)
   terminal.type('t')
   await terminal.see(/Why not\? > _/)

@@ -53,3 +53,24 @@ test('a stop from elsewhere ends the waiting view', async t => {
   await terminal.see(/Session stopped\./)
   assert.equal(await terminal.exit, 130)
 })
+
+test('who attaches to what is parked is asked, and not told that nobody is attached', async t => {
+  const pcc = pccFor(t)
+  const call = { call_id: 'c', tool: 'Bash', target: 'rm -rf build' }
+  const asked = { ...call, ask_id: 'a', risk: 'HIGH' as const, reason: 'rm deletes', number: 5 }
+  const by = { actor: 'daemon', subject: 's-aaaaaa' }
+  const events: NewEvent[] = [
+    { ...by, kind: 'tool.requested', body: { ...call, input: { command: 'rm -rf build' } } },
+    { ...by, kind: 'permission.parked', body: asked },
+    { ...by, kind: 'session.ended', body: { status: 'waiting_input', reason: 'waits for a person' } },
+  ]
+  await seed(pcc, [{ ended_as: 'waiting_input', parked: { ...asked, digest: 'd' } }], events)
+  const shown = (await pcc.run(['attach', 'first'])).stdout
+  assert.match(shown, /nobody is attached to approve it; it waits/)
+  const terminal = onTerminal(t, pcc, ['attach', 'first'])
+  const [before = ''] = await terminal.see(/^(.|\n)*\[n\]/)
+  assert.match(before, /rm -rf build/)
+  assert.doesNotMatch(before, /nobody is attached|pcc respond/)
+  terminal.type('\x03')
+  assert.equal(await terminal.exit, 3)
+})

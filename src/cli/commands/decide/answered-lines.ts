@@ -15,16 +15,22 @@ interface Answered {
 /** What `pcc respond` says: what was answered, and what that changes. */
 export function answeredLines(answered: Answered, width: number): string[] {
   const { escalation, wasOpen } = answered
-  const { number, verdict, answer, session_id } = escalation
-  const done = answer ? 'Answered' : verdict === 'allow' ? 'Approved' : 'Denied'
   return [
-    `${done}: decision ${number} of session ${session_id}`,
+    heading(escalation, wasOpen),
     ...wholeLines(escalation, width),
-    ...(answer ?? []).flatMap(each =>
+    ...(escalation.answer ?? []).flatMap(each =>
       wrap(`> ${neutral([each].flat().join(', '))}`, width - 2).map(line => `  ${line}`),
     ),
     ...(wasOpen ? goesOn(answered) : consequence(answered)),
   ]
+}
+
+/** A yes to what was refused long ago runs nothing, and must not sound as if it did. */
+function heading({ number, verdict, answer, session_id }: ShownEscalation, wasOpen: boolean): string {
+  const which = `decision ${number} of session ${session_id}`
+  if (answer) return `Answered: ${which}`
+  if (verdict !== 'allow') return `Denied: ${which}`
+  return wasOpen ? `Approved: ${which}` : `Noted: it was refused then; your yes to ${which} does not run it`
 }
 
 function goesOn({ escalation, remembered, lasts }: Answered): string[] {
@@ -54,10 +60,7 @@ function consequence({ escalation, remembered, lasts }: Answered): string[] {
   }
   if (verdict === 'deny') return ['It stays refused; this session does not list it again.']
   const why = risk === 'HIGH' ? 'HIGH requests are asked about every time' : 'the answer is for this one call alone'
-  return [
-    `Not remembered: ${why}. It was refused when the session asked, and will be the next time.`,
-    ...ruleFor(escalation),
-  ]
+  return [`Not remembered: ${why}. The next time it is asked about or refused again.`, ...ruleFor(escalation)]
 }
 
 /** A rule opens a HIGH request only as that exact request, and only if it can be written on one line without wildcards. */

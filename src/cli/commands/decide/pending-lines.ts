@@ -63,9 +63,13 @@ function responses(waiting: ShownEscalation[]): string[] {
     ...(question ? [`pcc respond ${question.number} "your words, or the number of an option"`] : []),
   ]
   const number = waiting[0]?.number
+  const wasRefused = waiting.some(({ state }) => state === 'denied')
   return [
     ...ways.map((way, index) => `${index === 0 ? 'Respond with' : '          or'}: ${way}`),
     `Or interactive: pcc respond ${number} --interactive`,
+    ...(wasRefused
+      ? ['What was refused stays so: its session went on without it, and your word counts for the next time.']
+      : []),
   ]
 }
 
@@ -113,7 +117,7 @@ export function belowOf(row: ShownEscalation): string {
   if (row.kind === 'question') return optionsLine(row)
   const times = row.count > 1 ? `, asked ${row.count} times` : ''
   if (row.kind === 'error') return `in session: ${firstLine(row.task)}${times}`
-  const state = row.state === 'denied' ? 'refused for now' : 'waits'
+  const state = row.state === 'denied' ? 'was refused' : 'waits'
   return `${row.risk} risk, ${state}${times}: ${firstLine(row.reason)}`
 }
 

@@ -32,8 +32,8 @@ export function addRespondCommand(program: Command): void {
     .option('--interactive', 'show it in a box and answer by keys')
     .option('--json', 'print JSON')
     .action(async (number: string, words: string[], options: RespondOptions, command: Command) => {
-      checkOptions(words, options)
       if (!/^[1-9]\d{0,8}$/.test(number)) throw usage(`"${number}" is no number of a decision`)
+      checkOptions(words, options)
       const context = await contextOf(command)
       refuseInSession(context.env, `respond ${number} …`)
       await respond(number, { words, options }, context)

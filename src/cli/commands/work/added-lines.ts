@@ -23,7 +23,7 @@ function when(
     case 'now':
       return `The session goes on with it. Watch with: pcc attach ${id}`
     case 'next':
-      return 'It runs next, in the same conversation.'
+      return 'As it stands it runs next, in the same conversation.'
     case 'in_line':
       return `${counted(ahead, 'task')} before it. See the queue with: pcc status ${id}`
     case 'after':

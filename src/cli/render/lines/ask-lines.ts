@@ -66,8 +66,9 @@ export function askedQuestions(
   ]
 }
 
-/** A question nobody could answer yet. */
-export function parkedQuestions(body: EventBody<'question.parked'>, terminal: Terminal): string[] {
+/** A question nobody could answer yet; to who answers it here and now, it is only a question. */
+export function parkedQuestions(body: EventBody<'question.parked'>, terminal: Terminal, here = false): string[] {
+  if (here) return askedQuestions(body, terminal)
   const why = wrap(neutral(body.reason), terminal.width - 11)
   const lines = [...why, ...respondLine(body.number, '"…"')]
   return [...askedQuestions(body, terminal), ...lines.map(line => terminal.paint('yellow', line))]
@@ -77,8 +78,9 @@ export function parkedQuestions(body: EventBody<'question.parked'>, terminal: Te
 export function parkedPermission(
   body: EventBody<'permission.parked'>,
   terminal: Terminal,
-  input?: Record<string, unknown>,
+  { input, here = false }: { input?: Record<string, unknown> | undefined; here?: boolean | undefined } = {},
 ): string[] {
+  if (here) return askedPermission(body, terminal, input)
   const lines = ['nobody is attached to approve it; it waits', ...respondLine(body.number, '--approve, or --deny')]
   return [...askedPermission(body, terminal, input), ...lines.map(line => terminal.paint('yellow', line))]
 }

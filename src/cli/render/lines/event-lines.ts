@@ -83,9 +83,12 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
     case 'question.asked':
       return askedQuestions(event.body, terminal)
     case 'question.parked':
-      return parkedQuestions(event.body, terminal)
+      return parkedQuestions(event.body, terminal, options.answeredHere)
     case 'permission.parked':
-      return parkedPermission(event.body, terminal, before.inputs.get(event.body.call_id))
+      return parkedPermission(event.body, terminal, {
+        input: before.inputs.get(event.body.call_id),
+        here: options.answeredHere,
+      })
     case 'question.answered':
       return answerLines(event.body, terminal)
     case 'plan.changed':
