@@ -36,12 +36,12 @@ if (left.length > 0) {
 }
 process.exitCode = left.length > 0 && outcome === 0 ? 1 : outcome
 
-/** Two at once: tests with a real agent take most of two cores. */
+/** Three at once: a test with a real agent takes most of a core, but many wait for a limit to reset. */
 async function runTests(): Promise<number> {
   const reporter = fileURLToPath(new URL('testing/compact-reporter.ts', import.meta.url))
   const args = [
     '--test',
-    '--test-concurrency=2',
+    '--test-concurrency=3',
     '--test-timeout=600000',
     `--test-reporter=${reporter}`,
     ...flags,
