@@ -67,7 +67,7 @@ for (const [what, resets] of [
   })
 }
 
-test('while one tries, a session that is started then waits for what comes of it', async t => {
+test('while one tries, a session that is started then waits for its first answer, and not for its end', async t => {
   let refuses = true
   const agent = scriptedAgent(() => (refuses ? { refused: refusal(Date.now() + DAY) } : {}))
   const world = await scriptedWorld(t, agent)
@@ -80,8 +80,32 @@ test('while one tries, a session that is started then waits for what comes of it
   const { queued } = await world.view(other)
   assert.equal(queued, true)
   assert.equal(agent.open(), 1)
+  const atWork = agent.holdAt('tool')
   goOn()
-  for (const id of [first, other]) await world.when(id, isComplete)
+  const finish = await atWork
+  await world.when(other, isComplete)
+  finish()
+  await world.when(first, isComplete)
+})
+
+test('one that was held back in the middle of its tool does not keep the account from being tried', async t => {
+  let refuses = true
+  const agent = scriptedAgent(prompt =>
+    refuses && prompt === 'meets it' ? { refused: refusal(Date.now() + DAY) } : {},
+  )
+  const world = await scriptedWorld(t, agent)
+  const there = agent.holdAt('tool')
+  const atWork = await world.start('works long')
+  const finish = await there
+  const limited = await world.start('meets it')
+  await world.when(limited, isLimited)
+  // All scripted agents share one conversation, which no two can go on with at once: a new one tries.
+  await world.call('POST', `/sessions/${limited}/hold`, { held: true })
+  refuses = false
+  await world.call('POST', '/quota/release', { now: true })
+  await world.when(await world.start('tries it'), isComplete)
+  finish()
+  await world.when(atWork, isComplete)
 })
 
 test('an allowance that was told to be used up holds nobody back once a person has it tried', async t => {
@@ -92,6 +116,7 @@ test('an allowance that was told to be used up holds nobody back once a person h
   assert.equal((await world.view(id)).queued, true)
   await world.call('POST', '/quota/release', { now: true })
   await world.when(id, isComplete)
+  await world.when(await world.start('third'), isComplete)
 })
 
 test('what a person holds is not let go by a trial of its account, and is not the one that tries', async t => {
