@@ -101,6 +101,8 @@ export const SessionView = z.object({
   /** What it is doing: the active plan item, or the last tool. */
   activity: z.string().nullable(),
   resumes_at: z.number().nullable(),
+  /** A person keeps it from going on by itself: it alone, or all of its account. */
+  held: z.enum(['session', 'account']).optional(),
   plan: z.array(PlanItem),
   tokens: z.object({ context: z.number(), window: z.number(), input: z.number(), output: z.number() }),
   /** What it spent itself, without the conversation it went on from; null while the vendor has not told it. */

@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
-import type { QuotaView } from '../../domain/account/quota.ts'
+import { accountsMeant, type QuotaView } from '../../domain/account/quota.ts'
 import type { SessionView } from '../../domain/api.ts'
 import { openClient } from '../client.ts'
 import { refuseInSession } from '../commands/decide/own-terminal.ts'
 import { sessionPath } from '../connection/session-path.ts'
 import { contextOf } from '../context.ts'
+import { nameOf } from '../render/format.ts'
 import { firstLine } from '../render/text.ts'
 import { quotaPage } from './page.ts'
 import { releaseLines } from './release-lines.ts'
@@ -54,19 +55,27 @@ function addSwitch(quota: Command, name: 'hold' | 'release', description: string
       const client = await openClient(places, context)
       const held = name === 'hold'
       if (ref !== 'all') {
-        const session = await client.request<SessionView>('POST', `${await sessionPath(ref)}/hold`, { held })
-        return out(
-          json ? JSON.stringify(session, null, 2) : `${verb(held)}: ${session.id} (${firstLine(session.name)})`,
-        )
+        const path = await sessionPath(ref)
+        const before = await client.request<SessionView>('GET', path)
+        const session = await client.request<SessionView>('POST', `${path}/hold`, { held })
+        if (json) return out(JSON.stringify(session, null, 2))
+        const did = held || before.held === 'session' ? verb(held) : 'It was not held'
+        return out(`${did}: ${nameOf(session)}`)
       }
       const body = { ...(account !== undefined && { account }), ...(now && { now }) }
+      const before = await client.request<QuotaView>('GET', '/quota')
       const view = await client.request<QuotaView>('POST', `/quota/${name}`, body)
       if (json) return out(JSON.stringify(view, null, 2))
-      out(`${verb(held)}: ${account === undefined ? 'all accounts' : firstLine(account)}`)
+      const did = held || now || isHeld(before, account) ? verb(held) : 'Nothing was held'
+      out(`${did}: ${account === undefined ? 'all accounts' : firstLine(account)}`)
       const undo = account === undefined ? '' : ` --account ${firstLine(account)}`
       if (held) return out(`Let it go with: pcc quota release${undo}`)
       for (const line of releaseLines(view, account)) out(line)
     })
+}
+
+function isHeld({ hold, accounts }: QuotaView, account: string | undefined): boolean {
+  return account === undefined ? hold !== null : accountsMeant(account, accounts).some(({ gate }) => gate?.held)
 }
 
 function verb(held: boolean): string {

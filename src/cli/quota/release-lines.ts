@@ -9,7 +9,7 @@ export function releaseLines(view: QuotaView, ref: string | undefined): string[]
   if (tried?.length === 0) return ['No limit keeps it closed, and nobody waits for it.', ...held]
   if (tried) return [...tried.map(each => triedLine(each, view)), ...held]
   const accounts = ref === undefined ? view.accounts : accountsMeant(ref, view.accounts)
-  return [...accounts.flatMap(account => closedLines(account, view.at)), ...held]
+  return [...accounts.flatMap(account => [...heldLines(account), ...closedLines(account, view.at)]), ...held]
 }
 
 function triedLine({ account, sessions }: TriedAccount, { accounts }: QuotaView): string {
@@ -18,6 +18,11 @@ function triedLine({ account, sessions }: TriedAccount, { accounts }: QuotaView)
   if (first === undefined) return `${label} is open. No session waits to go on by itself.`
   const after = others.length === 0 ? '' : ` ${counted(others.length, 'more session')} after it, if it gets through.`
   return `${label} is open. Tried now by ${first}.${after}`
+}
+
+/** Let go of all is not let go of one that is held by itself. */
+function heldLines({ account, label, gate }: QuotaView['accounts'][number]): string[] {
+  return gate?.held ? [`${firstLine(label)} is held by itself: pcc quota release --account ${account.slice(0, 6)}`] : []
 }
 
 function closedLines({ account, label, gate }: QuotaView['accounts'][number], at: number): string[] {

@@ -1,4 +1,4 @@
-import type { SessionStatus } from '../../domain/api.ts'
+import type { SessionStatus, SessionView } from '../../domain/api.ts'
 import type { Tone } from './paint.ts'
 import { firstLine } from './text.ts'
 
@@ -14,11 +14,12 @@ export const STATUS_WORDS: Record<SessionStatus, { text: string; tone: Tone }> =
   error: { text: '✗ Error', tone: 'red' },
 }
 
-/** How the status of a session looks. One that has not begun either starts or waits for a free place. */
-export function statusWords({ status, queued }: { status: SessionStatus; queued?: boolean }): {
+/** How the status of a session looks. One that has not begun either starts or waits for a free place; a person's hold is no limit. */
+export function statusWords({ status, queued, held }: Pick<SessionView, 'status' | 'queued' | 'held'>): {
   text: string
   tone: Tone
 } {
+  if (status === 'rate_limited' && held) return { text: '⏸ Held', tone: 'yellow' }
   if (status !== 'idle') return STATUS_WORDS[status]
   return { text: queued ? '○ Queued' : '○ Starting', tone: 'dim' }
 }

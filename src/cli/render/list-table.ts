@@ -88,6 +88,9 @@ function contextOf({ tokens }: SessionView): string {
 }
 
 function belowTask(session: SessionView, now: number): Cell | undefined {
+  if (session.status === 'rate_limited' && session.held) {
+    return { text: `Go on: pcc quota release${session.held === 'session' ? ` ${session.id}` : ''}`, tone: 'yellow' }
+  }
   if (session.resumes_at !== null && session.resumes_at > now) {
     return { text: `Resumes: ${wakeTime(session.resumes_at, now)}`, tone: 'yellow' }
   }

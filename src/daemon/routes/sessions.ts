@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
+import { EVERY_ACCOUNT } from '../../domain/account/limit.ts'
 import { SessionStatus, type SessionView, StartSession } from '../../domain/api.ts'
 import { EVENT_BODIES, type EventKind } from '../../domain/event.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -25,6 +26,9 @@ const EventsQuery = z.strictObject({
   kinds: z.string().optional(),
 })
 
+/** Statuses of a session that is over for good. */
+export const FINAL_STATUSES: ReadonlySet<SessionStatus> = new Set(['completed', 'stopped', 'error'])
+
 /** Starting sessions and looking at them. */
 export function sessionRoutes(app: FastifyInstance, world: World): void {
   app.post('/sessions', async (request, reply) => {
@@ -39,13 +43,14 @@ export function sessionRoutes(app: FastifyInstance, world: World): void {
     const wanted = query.status === undefined ? undefined : statusesOf(query.status)
     const project = query.project === undefined ? undefined : await realOrSpelled(query.project)
     const rows = await world.store.sessions.list({ project })
-    const sessions = rows.map(row => view(row, world)).filter(({ status }) => wanted?.has(status) ?? true)
+    const held = await heldAccounts(world)
+    const sessions = rows.map(row => view(row, world, held)).filter(({ status }) => wanted?.has(status) ?? true)
     return { sessions, decisions: await escalationsOf(world).waiting() }
   })
 
   app.get('/sessions/:ref', async (request): Promise<SessionView> => {
     const row = await sessionOf(request.params, world)
-    return { ...view(row, world), queue: await tasksOf(world).queue(row.id) }
+    return { ...view(row, world, await heldAccounts(world)), queue: await tasksOf(world).queue(row.id) }
   })
 
   app.get('/sessions/:ref/events', async request => {
@@ -62,13 +67,27 @@ export function sessionOf(params: unknown, world: World): Promise<SessionRow> {
 }
 
 /** A row with what is open at its terminals. One that is at work by its row, but run by nobody here, was interrupted. */
-export function view(row: SessionRow, world: World): SessionView {
+export function view(row: SessionRow, world: World, heldAccounts: ReadonlySet<string> = NONE): SessionView {
   const atWork = row.state === 'running' || row.state === 'asking'
   const owner = atWork && !world.supervisor.run(row.id) ? NOBODY : world.bootId
-  return viewOf(row, owner, world.terminals.open(row.id))
+  const seen = viewOf(row, owner, world.terminals.open(row.id))
+  const held = holdOn(row, seen, heldAccounts)
+  return held ? { ...seen, held } : seen
 }
 
 const NOBODY = ''
+const NONE: ReadonlySet<string> = new Set()
+
+/** Accounts whose sessions a person holds back; `EVERY_ACCOUNT` among them where it is all. */
+async function heldAccounts({ store }: World): Promise<ReadonlySet<string>> {
+  return new Set((await store.gates.list()).filter(gate => gate.held).map(({ account }) => account))
+}
+
+function holdOn({ held_at, account }: SessionRow, { status }: SessionView, held: ReadonlySet<string>) {
+  if (held_at !== null && !FINAL_STATUSES.has(status)) return 'session'
+  const isHeld = held.has(EVERY_ACCOUNT) || (account !== null && held.has(account))
+  return isHeld && status === 'rate_limited' ? 'account' : undefined
+}
 
 /** Said in words of its own, since it is what happens to a variable that was not set. */
 export function isBlankTask(body: unknown): boolean {

@@ -8,20 +8,17 @@ import type { Run } from '../../supervisor/run.ts'
 import { pauseWaiting, stopWaiting } from '../../supervisor/settling/stop-waiting.ts'
 import { checked } from '../http/errors.ts'
 import type { World } from '../world.ts'
-import { sessionOf, view } from './sessions.ts'
+import { FINAL_STATUSES, sessionOf, view } from './sessions.ts'
 
 const Prompt = z.strictObject({ text: z.string().trim().min(1).max(1_000_000) })
 const RetrySession = ResumeSession.omit({ from: true })
 const Hold = z.strictObject({ held: z.boolean() })
 
-/** Statuses of a session that is over for good. */
-const FINAL = new Set(['completed', 'stopped', 'error'])
-
 /** Stop, pause, resume, hold, interrupt, and the next words to an agent that is at work. */
 export function steerRoutes(app: FastifyInstance, world: World): void {
   app.post('/sessions/:ref/stop', async request => {
     const row = await sessionOf(request.params, world)
-    if (row.state === 'ended' && FINAL.has(statusOf(row, world.bootId).status)) throw overError(row, world)
+    if (row.state === 'ended' && FINAL_STATUSES.has(statusOf(row, world.bootId).status)) throw overError(row, world)
     const isLive = row.state !== 'ended' && world.supervisor.run(row.id)
     if (isLive || !(await stopWaiting(row, world.store, Date.now())))
       await world.supervisor.stop(row.id, 'stopped by a person')
@@ -60,6 +57,8 @@ export function steerRoutes(app: FastifyInstance, world: World): void {
   app.post('/sessions/:ref/hold', async request => {
     const row = await sessionOf(request.params, world)
     const { held } = checked(Hold, request.body, 'POST /sessions/:ref/hold')
+    if (held && row.resumes_at === null && FINAL_STATUSES.has(statusOf(row, world.bootId).status))
+      throw overError(row, world)
     await world.store.sessions.update(row.id, { held_at: held ? (row.held_at ?? Date.now()) : null })
     await world.supervisor.gatesChanged()
     return fresh(row.id, world)
@@ -88,7 +87,7 @@ async function settledMeanwhile(id: string, end: typeof stopWaiting, world: Worl
 /** One that waits for its limit or its next try is not to go on by itself; one that is over cannot be paused. */
 async function pauseEnded(row: SessionRow, world: World): Promise<void> {
   const { status } = statusOf(row, world.bootId)
-  if (FINAL.has(status)) throw overError(row, world)
+  if (FINAL_STATUSES.has(status)) throw overError(row, world)
   if (status === 'waiting_input') throw new AppError('session_waits_for_answer', { id: row.id, number: numberOf(row) })
   await pauseWaiting(row, world.store, Date.now())
 }

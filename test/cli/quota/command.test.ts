@@ -88,6 +88,32 @@ test('hold and release act on all accounts, on one, or on one session', async t 
   assert.equal((await quota(pcc)).accounts[0]?.waiting[0]?.held, false)
 })
 
+test('what is held is shown as held, release says when nothing was, and what is over cannot be held', async t => {
+  const pcc = pccFor(t)
+  await twoAccounts(pcc)
+  await seed(pcc, [{ id: 's-cccccc', name: 'done', account: SECOND }])
+  const list = async () => (await pcc.run(['list'])).stdout
+  assert.match(await list(), /first +│ ⏳ Limited/)
+  await pcc.run(['quota', 'hold', 'first'])
+  assert.match(await list(), /first +│ ⏸ Held +│(.|\n)*Go on: pcc quota release s-aaaaaa/)
+  assert.equal((await pcc.run(['quota', 'release', 'first'])).stdout, 'Released: s-aaaaaa (first)\n')
+  assert.equal((await pcc.run(['quota', 'release', 'first'])).stdout, 'It was not held: s-aaaaaa (first)\n')
+  await pcc.run(['quota', 'hold'])
+  assert.match(await list(), /first +│ ⏸ Held +│(.|\n)*Go on: pcc quota release /)
+  assert.match(await list(), /done +│ ✓ Completed/)
+  assert.match((await pcc.run(['status', 'first'])).stdout, /⏸ Held/)
+  await pcc.run(['quota', 'release'])
+  assert.equal((await pcc.run(['quota', 'release'])).stdout, 'Nothing was held: all accounts\n')
+  await pcc.run(['quota', 'hold', '--account', 'bbbb'])
+  assert.match(
+    (await pcc.run(['quota', 'release'])).stdout,
+    /^Nothing was held: .*\n.*two\.example.* is held by itself/,
+  )
+  const over = await pcc.run(['quota', 'hold', 'done'])
+  assert.deepEqual([over.code, over.stdout], [2, ''])
+  assert.match(over.stderr, /Session s-cccccc is over \(completed\)/)
+})
+
 test('release tells of a limit that keeps an account closed; --now opens it and tries', async t => {
   const pcc = pccFor(t)
   await twoAccounts(pcc)
@@ -96,9 +122,9 @@ test('release tells of a limit that keeps an account closed; --now opens it and 
   const closed = async () => (await quota(pcc)).accounts.map(({ gate }) => gate?.closed_until ?? null)
   assert.match(
     (await pcc.run(['quota', 'release'])).stdout,
-    /^Released: all accounts\nA limit keeps claude · one\.example · API key closed until .+\.\nIs it over already\? Try now: pcc quota release --account aaaa00 --now\n$/,
+    /^Nothing was held: all accounts\nA limit keeps claude · one\.example · API key closed until .+\.\nIs it over already\? Try now: pcc quota release --account aaaa00 --now\n$/,
   )
-  assert.equal((await pcc.run(['quota', 'release', '--account', 'two.ex'])).stdout, 'Released: two.ex\n')
+  assert.equal((await pcc.run(['quota', 'release', '--account', 'two.ex'])).stdout, 'Nothing was held: two.ex\n')
   const agent = await pcc.run(['quota', 'release', '--now'], { env: { PCC_SESSION_MARK: 'x' } })
   assert.equal(agent.code, 3, agent.stderr)
   const one = await pcc.run(['quota', 'release', 'first', '--now'])
