@@ -1,6 +1,6 @@
 /** An account in words, without any secret: agent, host of the address, kind of credential. */
 export function accountLabel(agent: string, env: Record<string, string | undefined>): string {
-  return `${agent} · ${hostOf(env)} · ${credentialKind(env)}`
+  return `${agent} · ${vendorHost(env)} · ${credentialKind(env)}`
 }
 
 const KINDS = [
@@ -9,8 +9,8 @@ const KINDS = [
   ['CLAUDE_CODE_OAUTH_TOKEN', 'subscription token'],
 ] as const
 
-/** Only the host: an address may carry a password or a token in its other parts. */
-function hostOf(env: Record<string, string | undefined>): string {
+/** Where the vendor is called. Only the host: an address may carry a password or a token in its other parts. */
+export function vendorHost(env: Record<string, string | undefined>): string {
   if (env['CLAUDE_CODE_USE_BEDROCK']) return 'Bedrock'
   if (env['CLAUDE_CODE_USE_VERTEX']) return 'Vertex'
   const address = env['ANTHROPIC_BASE_URL']
