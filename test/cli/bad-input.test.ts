@@ -35,6 +35,11 @@ test('mistyped commands and flags are refused with a suggestion', async t => {
   assert.match(await refusal(pcc, ['list', 'extra']), /too many arguments/)
   assert.match(await refusal(pcc, ['config', 'brain', 'frob']), /\n {2}next: See: pcc config brain --help\n$/)
   assert.match(await refusal(pcc, ['rules', 'add', 'maybe', 'Bash']), /\n {2}next: See: pcc rules add --help\n$/)
+  assert.match(
+    await refusal(pcc, ['config', 'brain', 'openai-compatible', '--url', 'nonsense', '--model', 'x', '--no-test']),
+    /^error: command line: brain\.openai_compatible\.base_url: /,
+  )
+  assert.match(await refusal(pcc, ['add', 's-1', 'x', '--priority', '1.5']), /must be a whole number, as in 10/)
   assert.match(await refusal(pcc, ['daemon', 'strt']), /unknown command 'strt' \(did you mean start\?\)/)
   assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--max-turns', '0']), /must be a whole number above 0/)
   assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--priority', 'high']), /must be a whole number, as in/)

@@ -44,7 +44,7 @@ export function addAddCommand(program: Command): void {
 }
 
 function wholeNumber(text: string): number {
-  if (!/^[+-]?\d{1,6}$/.test(text)) throw new InvalidArgumentError('a whole number is needed, as in 10 or -1.')
+  if (!/^[+-]?\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
   return Number(text)
 }
 
