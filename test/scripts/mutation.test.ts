@@ -80,6 +80,8 @@ test('words in lists and sentences are data, other strings are mutated', () => {
   assert.ok(!ignored(string('-f'), { type: 'ArrayExpression', elements: [string('-f'), { type: 'Identifier' }] }))
   assert.ok(ignored(string('rm deletes files')))
   assert.ok(!ignored(string('file.delete')))
+  assert.ok(ignored(string('-a --all -k:')))
+  assert.ok(!ignored(string('-a')))
   assert.ok(!ignored(string(' ')))
   const template = (...quasis: string[]) => ({
     type: 'TemplateLiteral',

@@ -5,8 +5,14 @@ import type { Assessment } from '../../../src/domain/assessment.ts'
 import { openClassifier } from '../../../src/policy/classify/classify.ts'
 
 // By program, or program and verb: the verbs and flags that mean something to it.
-const KNOWN = JSON.parse(readFileSync(new URL('whole-words.json', import.meta.url), 'utf8')) as Record<string, string>
+const KNOWN = table('whole-words.json')
+// The same for beginnings: whatever follows them, they mean what they mean.
+const BEGINNINGS = table('beginnings.json')
 const classifier = openClassifier({ realPath: path => path })
+
+function table(name: string): Record<string, string> {
+  return JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
+}
 
 function said(command: string): string {
   const request = { tool: 'Bash', input: { command }, project: '/proj', home: '/home/u' }
@@ -19,6 +25,16 @@ for (const [program, words] of Object.entries(KNOWN)) {
     for (const word of words.split(' ')) {
       const known = said(`${program} ${word}`)
       assert.notEqual(said(`${program} ${word}x`), known, `${program} ${word}x`)
+      assert.notEqual(said(`${program} x${word}`), known, `${program} x${word}`)
+    }
+  })
+}
+
+for (const [program, words] of Object.entries(BEGINNINGS)) {
+  test(`a word that begins like one that ${program} knows is taken for it, one that ends so is not`, () => {
+    for (const word of words.split(' ')) {
+      const known = said(`${program} ${word}`)
+      assert.equal(said(`${program} ${word}xyz`), known, `${program} ${word}xyz`)
       assert.notEqual(said(`${program} x${word}`), known, `${program} x${word}`)
     }
   })
