@@ -133,3 +133,18 @@ test('a path with a character that cannot be seen is never LOW, and a dollar ins
   assert.equal(risk('Write', '$DIR/a.ts'), 'MEDIUM')
   assert.equal(risk('Write', 'src/${X}/a.ts'), 'MEDIUM')
 })
+
+test('a file that is there is replaced by a copy, so nothing is looked for inside of it; a folder may hide more', t => {
+  const root = realpathSync(tempDir(t))
+  const project = join(root, 'proj')
+  mkdirSync(join(project, 'src'), { recursive: true })
+  mkdirSync(join(project, 'links'))
+  writeFileSync(join(project, 'src/a.js'), '')
+  writeFileSync(join(project, 'src/b.js'), '')
+  symlinkSync(root, join(project, 'links/a.js'))
+  const risk = (command: string) =>
+    (classify({ tool: 'Bash', input: { command }, project, home: join(root, 'home') }) as Assessment).risk
+  assert.equal(risk('cp src/a.js src/b.js'), 'MEDIUM')
+  assert.equal(risk('mv src/a.js src/b.js'), 'MEDIUM')
+  assert.equal(risk('cp src/a.js links'), 'HIGH', 'the name in the folder is a link that leads out')
+})

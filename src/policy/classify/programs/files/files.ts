@@ -1,3 +1,4 @@
+import { placeOf } from '../../../paths/place.ts'
 import type { Call, Rules } from '../../call.ts'
 import { type Arg, isFlag, made } from '../../words/arg.ts'
 import { flagTable } from '../../words/flag-table.ts'
@@ -191,7 +192,8 @@ function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
       if (whole && isEverything(arg.value, call.scope.home))
         call.say('read.everything', 'HIGH', `${arg.text} is everything a person has, secrets too`, arg)
       // The target may be a folder: then the file keeps its name in it.
-      if (target?.known && arg.known) call.path(made(inFolder(target.value, arg.value), target), 'write')
+      if (target?.known && arg.known && !isFile(call, target.value, inFolder(target.value, arg.value)))
+        call.path(made(inFolder(target.value, arg.value), target), 'write')
       if (arg.value === '/dev/null') call.say('file.delete', 'HIGH', 'a copy of nothing empties a file', arg)
       call.path(arg, 'read')
     }
@@ -199,6 +201,15 @@ function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
       call.say('file.delete', 'HIGH', 'it moves files into nothing', target)
     if (target && !/^[^/]+:/.test(target.value)) call.path(target, 'write')
   }
+}
+
+/** Whether the target is a file that is there: it is replaced, and nothing can lie in it. */
+function isFile({ scope, fence }: Call, target: string, within: string): boolean {
+  if (scope.cwd === undefined) return false // wherever that is
+  return [scope.cwd, ...scope.folders].every(folder => {
+    const below = placeOf(within, folder, fence)
+    return placeOf(target, folder, fence).where !== 'strange' && below.where === 'strange' && below.lost === true
+  })
 }
 
 function inFolder(folder: string, file: string): string {
