@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { SessionView } from '../../../src/domain/api.ts'
 import type { CheckpointLine } from '../../../src/domain/checkpoint.ts'
@@ -62,8 +63,8 @@ test('a pause waits for the tool in flight, a second one changes nothing, and re
   assert.match(String(said), /^Session s-\w+ \(night\) pauses after the tool in flight\.\n$/)
   assert.equal(pausing.exitCode, null, 'it waits')
   writeFileSync(join(project, 'go'), '')
-  const [printed] = (await once(pausing.stdout ?? pausing, 'data')) as [Buffer]
-  assert.match(String(printed), /^Session paused: (s-\w+) \(night\)\nGo on with: pcc resume \1\n$/)
+  const printed = pausing.stdout ? await text(pausing.stdout) : ''
+  assert.match(printed, /^Session paused: (s-\w+) \(night\)\nGo on with: pcc resume \1\n$/)
   assert.equal(pausing.exitCode ?? (await once(pausing, 'exit'))[0], 0)
   assert.deepEqual(
     ['waited', 'second'].map(file => existsSync(join(project, file))),
