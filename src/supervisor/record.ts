@@ -1,3 +1,4 @@
+import { crashPoint } from '../base/crash-point.ts'
 import { AppError } from '../base/errors.ts'
 import { redactValues } from '../base/redact.ts'
 import type { NewEscalation } from '../domain/escalation.ts'
@@ -36,6 +37,7 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<number
       await tx.append(step.events.map(event => withoutSecrets(numbered(event, number), run)))
       const columns = { ...patch, ...parked }
       if (Object.keys(columns).length > 0) await parts.store.sessions.update(run.id, columns, tx)
+      crashPoint('record.before-commit')
       return number
     })
   } catch (error) {

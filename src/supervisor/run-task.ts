@@ -1,3 +1,4 @@
+import { crashPoint } from '../base/crash-point.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import type { Failure, Session, SessionEvent } from '../domain/session.ts'
 import { asksFor } from './asks.ts'
@@ -20,9 +21,11 @@ export async function runTask(run: Run, parts: Parts): Promise<Ending> {
     await run.renew?.()
     const shut = await enter(run, parts)
     if (shut) return shut
+    crashPoint('open.before-agent')
     await using session = await run.driver.open({ ...run.open, asks: asksFor(run, parts) })
     run.session = session
     run.opened.resolve()
+    crashPoint('open.after-agent')
     run.log.info({ resumed: run.open.resume !== undefined }, 'agent opened')
     const ending = await follow(session, { run, parts })
     if (mayLeaveByItself(session, run, ending)) await settle(run, parts, ending)

@@ -1,5 +1,6 @@
 import { link, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { crashPoint } from '../../base/crash-point.ts'
 import { secretId } from '../../base/ids.ts'
 import { redact, redactText, redactValues } from '../../base/redact.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
@@ -23,8 +24,11 @@ export async function save(dir: string, checkpoint: Checkpoint, { hidden = [] }:
   if (made !== undefined) await syncFolder(dirname(folder))
   const fresh = join(folder, `.${secretId(9)}.tmp`)
   try {
+    crashPoint('checkpoint.before-write')
     await writeSynced(fresh, `${JSON.stringify(withoutSecrets(checkpoint, [...hidden]), null, 2)}\n`)
+    crashPoint('checkpoint.before-rename')
     const id = await publish(fresh, folder, checkpoint.timestamp)
+    crashPoint('checkpoint.after-rename')
     await syncFolder(folder)
     await dropOldest(folder)
     return id

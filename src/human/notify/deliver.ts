@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
+import { crashPoint } from '../../base/crash-point.ts'
 import { type Log, silentLog } from '../../base/log.ts'
 import type { Store } from '../../store/store.ts'
 import { compose, ROLL_UP_ABOVE, type Told } from './compose.ts'
@@ -110,7 +111,9 @@ async function tell(delivery: Delivery, times: Times): Promise<void> {
   await store.outbox.update(idsOf(settled), { state: 'done' })
   const awake = await putOffQuiet(open, settings, { store, now })
   for (const { message, rows } of compose(awake, settings.sound)) {
+    crashPoint('outbox.before-send')
     const sent = await channel.send(message, signal)
+    crashPoint('outbox.after-send')
     if (signal.aborted) return // it is tried again by the next daemon
     if (sent.ok) await noteTold(rows, settings, { store, now: clock.now() })
     else {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { crashPoint } from '../../base/crash-point.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { Store } from '../../store/store.ts'
 import type { ChannelName, Notice, NotifySettings } from './notice.ts'
@@ -57,6 +58,7 @@ async function take(event: StoredEvent, watch: WatchEvents): Promise<boolean> {
   const settings = await watch.settingsFor(project)
   const wanted = notices.filter(({ kind }) => settings.enabled && settings[`on_${kind}`])
   const isNew = await store.transaction(async tx => {
+    crashPoint('outbox.before-add')
     let added = false
     for (const notice of wanted) {
       for (const channel of channelsFor(notice, watch.channels)) {

@@ -1,3 +1,4 @@
+import { crashPoint } from '../../base/crash-point.ts'
 import { shortId } from '../../base/ids.ts'
 import type { OpenAsk } from '../../domain/api.ts'
 import type { Assessment } from '../../domain/assessment.ts'
@@ -35,6 +36,7 @@ export async function onPermission(request: Request, signal: AbortSignal, desk: 
   const verdict = answerTo(request, judgement, run) ?? (await settled({ request, judgement, signal }, desk))
   if ('park' in verdict) return verdict
   const { assessment, decision } = judgement
+  crashPoint('tool.before-verdict')
   await record(run, parts, {
     events: [
       eventOf(
@@ -68,6 +70,7 @@ export async function onPermission(request: Request, signal: AbortSignal, desk: 
     { tool: request.tool, verdict: verdict.verdict, risk: verdict.risk, by: verdict.by },
     'permission decided',
   )
+  crashPoint('tool.after-verdict')
   return verdict
 }
 

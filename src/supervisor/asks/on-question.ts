@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { crashPoint } from '../../base/crash-point.ts'
 import { shortId } from '../../base/ids.ts'
 import type { Suggestion } from '../../domain/brain/suggestion.ts'
 import type { EscalationAnswer } from '../../domain/escalation.ts'
@@ -112,12 +113,14 @@ async function deliver(
   const { questions_auto, questions_human } = run.row
   const more = auto ? { questions_auto: questions_auto + 1 } : { questions_human: questions_human + 1 }
   const counted = 'answers' in answer ? more : {}
+  crashPoint('question.before-answer')
   await record(run, parts, {
     events: [eventOf(run, 'question.answered', body, auto || answer.by === 'nobody' ? 'daemon' : 'human')],
     patch: { ...counted, parked: null, ...askingPatch(run, parts) },
     ...(number !== undefined && { settle: { number, said: saidTo(question, answer, always) } }),
   })
   run.log.info({ by: answer.by, declined: 'declined' in answer }, 'question answered')
+  crashPoint('question.after-answer')
   return answer
 }
 
@@ -130,6 +133,7 @@ function saidTo({ questions }: Question, answer: Answer, always: EscalationAnswe
 /** Remembered until the turn ends, which it does at once; `settle` writes it into the row. */
 function park(question: Question, { askId, suggestion }: Asked, run: Run): Park {
   const { callId, questions } = question
+  crashPoint('question.before-park')
   run.parking.set(callId, {
     parked: { ask_id: askId, call_id: callId, questions, reason: NOBODY_TO_ASK, suggestion },
     reason: NOBODY_TO_ASK,

@@ -1,3 +1,4 @@
+import { crashPoint } from '../../base/crash-point.ts'
 import type { Ending, Parts, Run } from '../run.ts'
 import { betweenTurns } from './between-turns.ts'
 import { paused, stopped } from './endings.ts'
@@ -24,8 +25,10 @@ export async function enter(run: Run, parts: Parts): Promise<Ending | undefined>
   const task = await store.transaction(async tx => {
     const claimed = await tasks.claimNext(run.id, tx)
     if (claimed) await store.sessions.update(run.id, { task_id: claimed.id }, tx)
+    crashPoint('claim.before-commit')
     return claimed
   })
+  crashPoint('claim.after-commit')
   if (task) run.row = { ...run.row, task_id: task.id }
   return betweenTurns({ run, parts })
 }

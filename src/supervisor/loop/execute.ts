@@ -1,3 +1,4 @@
+import { crashPoint } from '../../base/crash-point.ts'
 import { unreachable } from '../../base/errors.ts'
 import type { Session } from '../../domain/session.ts'
 import { parkedInWords } from '../brain/prose.ts'
@@ -76,7 +77,9 @@ async function say(text: string, session: Session | undefined, desk: Desk): Prom
 }
 
 async function limitMet({ limit }: Extract<Action, { do: 'checkpoint_and_wait' }>, desk: Desk): Promise<Ending> {
+  crashPoint('limit.before-gate')
   await desk.parts.accounts.shut(desk.run, limit)
+  crashPoint('limit.after-gate')
   return waitAtGate(await desk.parts.accounts.admits(desk.run), { ...desk, limit })
 }
 

@@ -1,3 +1,4 @@
+import { crashPoint } from '../../base/crash-point.ts'
 import { startTimeOf } from '../../base/process/start-time.ts'
 import type { Session, SessionEvent } from '../../domain/session.ts'
 import { stepFor } from '../events/step-for.ts'
@@ -11,11 +12,17 @@ export async function learn(event: SessionEvent, session: Session, { run, parts 
   if (WENT_ON.has(event.kind)) run.taken = undefined
   if (event.kind === 'retry') run.trying = true
   else if (event.kind !== 'limit') run.trying = false
+  if (event.kind === 'started') crashPoint('started.before-record')
   await record(run, parts, stepFor(event, run))
-  if (event.kind === 'started') await record(run, parts, await processOf(session))
+  if (event.kind === 'started') {
+    await record(run, parts, await processOf(session))
+    crashPoint('started.after-record')
+  }
   if (event.kind === 'limit') await parts.accounts.told(event, run)
-  if (event.kind === 'turn_ended') countOn(run)
-  else await saveWhenDue(run, parts)
+  if (event.kind === 'turn_ended') {
+    countOn(run)
+    crashPoint('turn.before-decision')
+  } else await saveWhenDue(run, parts)
 }
 
 /** Signs that the model has seen the answer to a parked question: from here on a failure is one of the work. */

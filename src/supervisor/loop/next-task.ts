@@ -1,3 +1,4 @@
+import { crashPoint } from '../../base/crash-point.ts'
 import { redactValues } from '../../base/redact.ts'
 import type { Session } from '../../domain/session.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -18,8 +19,10 @@ export async function nextTask(text: string, session: Session, { run, parts }: D
       ...(task && { plan: [], activity: task.title }),
     }
     await store.sessions.update(run.id, patch, tx)
+    crashPoint('next-task.before-commit')
     return { task, patch }
   })
+  crashPoint('next-task.after-commit')
   run.row = { ...run.row, ...patch }
   if (!task) return completed(text)
   run.compaction = undefined

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { crashPoint } from '../../base/crash-point.ts'
 import { AppError } from '../../base/errors.ts'
 import type { AnsweredEscalation, EscalationAnswer } from '../../domain/escalation.ts'
 import { openEscalations } from '../../human/escalations.ts'
@@ -23,6 +24,7 @@ export async function claimParked(
 ): Promise<AnsweredEscalation | undefined> {
   const { store } = parts
   return store.transaction(async tx => {
+    crashPoint('answer.before-settle')
     // First, because it tells who was quicker.
     const settled = said && parked.number ? await openEscalations(parts).settle(parked.number, said, tx) : undefined
     const row = await store.sessions.get(id, tx)

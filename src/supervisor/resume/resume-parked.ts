@@ -1,3 +1,4 @@
+import { crashPoint } from '../../base/crash-point.ts'
 import { AppError } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
 import type { AnsweredEscalation, EscalationAnswer } from '../../domain/escalation.ts'
@@ -45,6 +46,7 @@ export async function resumeParked(
   const resume = { vendorId, fork: false }
   const claim = () => claimParked({ store, clock }, { id: row.id, parked, said: settled ? undefined : said, patch })
   const answered = await floor.live.launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
+  crashPoint('answer.after-settle')
   if (taken) await store.append([answeredInWords(row.id, taken.question, taken.answer)])
   return answered
 }

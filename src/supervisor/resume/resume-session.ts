@@ -1,3 +1,4 @@
+import { crashPoint } from '../../base/crash-point.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Escalation, EscalationAnswer } from '../../domain/escalation.ts'
 import { openEscalations } from '../../human/escalations.ts'
@@ -38,6 +39,7 @@ export async function resumeSession(row: SessionRow, resume: Resume, floor: Floo
   if (floor.live.get(row.id)) throw new AppError('session_running', { id: row.id })
   const { task_id } = restored
   const patch = { ...takenUp(floor, ready.account), parked: null, held_at: null, ...(task_id && { task_id }) }
+  crashPoint('resume.before-claim')
   const claim = () => takeUp(current, { patch, resume, notes: restored.notes }, floor)
   const { run, saved } = floor.live.launch({ ...current, ...patch }, ready, {
     prompt: restored.prompt,
@@ -45,6 +47,7 @@ export async function resumeSession(row: SessionRow, resume: Resume, floor: Floo
     claim,
   })
   await saved
+  crashPoint('resume.after-claim')
   await run.placed.promise
   return run.row
 }

@@ -1,3 +1,4 @@
+import { crashPoint } from '../../base/crash-point.ts'
 import { eventOf } from '../events/agent-event.ts'
 import { record } from '../record.ts'
 import type { Ending, Parts, Run } from '../run.ts'
@@ -13,6 +14,7 @@ export async function settle(run: Run, parts: Parts, ending: Ending): Promise<vo
     return
   }
   const final = keepUndelivered(run, ending)
+  crashPoint('settle.before-commit')
   await record(run, parts, {
     events: [...(final.events ?? []), eventOf(run, 'session.ended', endedBody(final), 'daemon')],
     patch: {
@@ -30,6 +32,7 @@ export async function settle(run: Run, parts: Parts, ending: Ending): Promise<vo
     reopen: final.reopen,
     withdraw: final.as === 'waiting_input' ? undefined : `the session is over (${final.as})`,
   })
+  crashPoint('settle.after-commit')
   run.log.info({ status: final.as, turns: run.row.turns, cost_usd: run.row.cost_usd }, 'session ended')
 }
 

@@ -1,3 +1,4 @@
+import { crashPoint } from '../../base/crash-point.ts'
 import { secretId, shortId } from '../../base/ids.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { NewEvent } from '../../domain/event.ts'
@@ -25,6 +26,7 @@ export async function startSession(request: StartSession, floor: Floor): Promise
   const resume = request.resume && { vendorId: request.resume.vendor_id, fork: request.resume.fork }
   using _held = floor.conversations.take(resume, floor.live.runs())
   const row = await floor.parts.store.transaction(tx => insert({ ...request, project, tasks }, ready, { ...floor, tx }))
+  crashPoint('submit.after-commit')
   if (request.attach) floor.parts.terminals.expect(row.id)
   const { run } = floor.live.launch(row, ready, { prompt: request.task, resume })
   await run.placed.promise
@@ -63,6 +65,7 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
   // The agent is opened with this one, so it is taken first, whatever is added while the session waits for its place.
   await store.sessions.update(row.id, { task_id }, tx)
   await accounts.met(ready.account, { agent: ready.driver.agent, env: ready.open.env }, tx)
+  crashPoint('submit.before-commit')
   return { ...row, task_id }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { crashPoint } from '../../base/crash-point.ts'
 import type { Log } from '../../base/log.ts'
 import { EVERY_ACCOUNT } from '../../domain/account/limit.ts'
 import type { Store } from '../../store/store.ts'
@@ -67,6 +68,7 @@ export class Waker {
       if (this.#closed) return
       if (!isDue(row, now)) continue
       log.info({ session: row.id, waited_ms: now - (row.ended_at ?? now) }, 'its time has come')
+      crashPoint('wake.before-resume')
       await wake(row)
     }
     // Read once more: one that could not go on has another time now. One that is still due is looked at again.
