@@ -2,6 +2,9 @@ import { setFlagsFromString } from 'node:v8'
 import { AppError, messageOf } from '../base/errors.ts'
 import { shortId } from '../base/ids.ts'
 import type { Places } from '../base/places.ts'
+import { EXIT } from './parent/exit-codes.ts'
+import { keeperOf } from './parent/keeper.ts'
+import { forgetVerdict, noteParent } from './parent/parent-files.ts'
 import { makeDirectories } from './start/directories.ts'
 import { takeLock } from './start/lock.ts'
 import { announce } from './start/readiness.ts'
@@ -20,15 +23,19 @@ export interface RunDaemon {
 export async function runDaemon({ places, env, foreground = false }: RunDaemon): Promise<number> {
   keepYoungHeapSmall()
   const bootId = shortId('boot')
+  const hasParent = keeperOf(env) === 'parent'
   try {
     makeDirectories(places)
     await using _lock = await takeLock(places, bootId)
+    await noteParent(places, hasParent ? process.ppid : undefined)
     const { serve } = await import('./serve.ts')
-    return await serve({ places, env, foreground, bootId, ready: announce })
+    const failed = await serve({ places, env, foreground, bootId, ready: announce })
+    if (!failed) forgetVerdict(places)
+    return failed ? EXIT.failed : EXIT.clean
   } catch (error) {
     const known = error instanceof AppError ? error : new AppError('internal', { problem: messageOf(error) }, error)
     announce({ error: known }, `${known.message}\n${known.next}`)
-    return known.exit
+    return hasParent && known.code === 'daemon_running' ? EXIT.taken : known.exit
   }
 }
 

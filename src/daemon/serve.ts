@@ -34,8 +34,8 @@ export interface Serve {
   ready(readiness: Readiness, words: string): void
 }
 
-/** Builds everything in order, serves until told to stop, and takes it down in reverse. Returns the exit code. */
-export async function serve({ places, env, foreground, bootId, ready }: Serve): Promise<number> {
+/** Builds everything in order, serves until told to stop, and takes it down in reverse. True when something went wrong inside. */
+export async function serve({ places, env, foreground, bootId, ready }: Serve): Promise<boolean> {
   const { config } = await loadConfig({ places, env })
   const version = programVersion()
   const token = tokenIn(places.tokenFile)
@@ -119,7 +119,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   rmSync(places.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()
-  return signals.failed ? 1 : 0
+  return signals.failed
 }
 
 function definedIn(env: Serve['env']): Record<string, string> {

@@ -160,3 +160,8 @@ export interface Health {
   sessions: { live: number; total: number }
   schema: number
 }
+  /** Who starts it again when it dies. */
+  kept_by?: 'parent' | 'systemd' | 'launchd' | 'nobody'
+  watchdog_seconds?: number
+  /** Why nothing new starts, while the disk is full or cannot be written to. */
+  disk?: string

@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import type { Health } from '../../domain/api.ts'
 import { type Client, findClient, openClient } from '../client.ts'
-import { stopDaemon } from '../connection/stop-daemon.ts'
+import { stopDaemon, stopParent } from '../connection/stop-daemon.ts'
 import { type Context, contextOf, ExitCode } from '../context.ts'
 import { counted, duration } from '../render/format.ts'
 import { neutral } from '../render/text.ts'
@@ -26,8 +26,9 @@ export function addDaemonCommand(program: Command): void {
       })
   add('start', 'Start it, unless it runs already.', start)
   add('stop', 'Stop it; running sessions are stopped first.', stop)
-  add('restart', 'Stop it and start it again.', async context => {
-    await drain(await findClient(context.places), context)
+  add('restart', 'Stop it and start it again; running sessions go on.', async context => {
+    await drain(await findClient(context.places), context, { goOn: true })
+    await stopParent(context.places, STOP_MS)
     return start(context)
   })
   add('status', 'Show whether it runs (exit code 1 if not).', status)
@@ -58,8 +59,12 @@ async function start(context: Context): Promise<number> {
 async function stop(context: Context): Promise<number> {
   const client = await findClient(context.places)
   await drain(client, context)
-  return say(context, { status: 'stopped' }, client ? 'The daemon is stopped.' : 'The daemon is not running.')
+  const wasWaiting = await stopParent(context.places, STOP_MS)
+  const words = client ? 'The daemon is stopped.' : wasWaiting ? WAS_WAITING : 'The daemon is not running.'
+  return say(context, { status: 'stopped' }, words)
 }
+
+const WAS_WAITING = 'The daemon had died and was about to be started again; it stays down now.'
 
 async function status(context: Context): Promise<number> {
   const client = await findClient(context.places)
@@ -72,6 +77,7 @@ async function status(context: Context): Promise<number> {
     `The daemon is running (pid ${health.pid}, version ${health.version}).`,
     `  Up for:    ${duration(Date.now() - health.started_at)}`,
     `  Sessions:  ${health.sessions.live} live, ${health.sessions.total} in all`,
+    `  Kept by:   ${KEEPERS[health.kept_by ?? 'nobody']}`,
     `  Home:      ${health.home}`,
     `  Data:      ${health.data}`,
     `  Socket:    ${context.places.socket}`,
@@ -79,11 +85,22 @@ async function status(context: Context): Promise<number> {
   return say(context, health, lines.join('\n'))
 }
 
+const KEEPERS: Record<NonNullable<Health['kept_by']>, string> = {
+  parent: 'its parent, which starts it again when it dies',
+  systemd: 'systemd',
+  launchd: 'launchd',
+  nobody: 'nobody: when it dies, the next command starts it',
+}
+
 /** Returns when the process is gone, so that a restart does not meet its predecessor. */
-async function drain(client: Client | undefined, { places, note }: Context): Promise<void> {
+async function drain(
+  client: Client | undefined,
+  { places, note }: Context,
+  { goOn }: { goOn: boolean } = { goOn: false },
+): Promise<void> {
   if (!client) return
   if (client.health.sessions.live > 0) note(`Stopping ${counted(client.health.sessions.live, 'running session')}...`)
-  if (await stopDaemon(client, STOP_MS)) return
+  if (await stopDaemon(client, places, { timeoutMs: STOP_MS, goOn })) return
   const problem = `process ${client.health.pid} is still there after ${STOP_MS / 1000} s`
   throw new AppError('daemon_unreachable', { home: places.home, problem })
 }

@@ -1,12 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { AppError } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
+import { keeperOf } from '../../daemon/parent/keeper.ts'
+import { parentFiles } from '../../daemon/parent/parent-files.ts'
+import { underParent } from '../../daemon/parent/under-parent.ts'
 import { unusableDirectory } from '../../daemon/start/directories.ts'
 import type { ErrorReply } from '../../domain/api.ts'
+import { loadConfig } from '../../domain/config/load.ts'
 import { RemoteError } from '../report.ts'
 
 type Env = Record<string, string | undefined>
@@ -14,26 +18,27 @@ type Env = Record<string, string | undefined>
 /** A busy machine may take long to start Node and migrate the store; beyond this something is wrong. */
 const READY_MS = 30_000
 
-/** Starts the daemon in the background and waits until it is ready. `running`: another one was first. */
+/**
+ * Starts the daemon in the background, under a parent that keeps it running, and waits until it is ready. `running`: another
+ * one was first.
+ */
 export async function startDaemon(places: Places, env: Env): Promise<'ready' | 'running'> {
   const failed = (problem: string) => new AppError('daemon_unreachable', { home: places.home, problem })
-  const errFile = join(places.run, `daemon-${process.pid}.err`)
+  const errFile = parentFiles(places).lastWords
   const errors = openErrorFile(errFile, places.data)
-  const child = spawn(
-    process.execPath,
-    [BIN, '--config', places.configFile, '--data-dir', places.data, 'daemon', 'run'],
-    {
-      cwd: '/',
-      detached: true,
-      env: daemonEnvironment(env, places),
-      stdio: ['ignore', 'pipe', errors],
-    },
-  )
+  const before = fstatSync(errors).size
+  const bare = [process.execPath, BIN, '--config', places.configFile, '--data-dir', places.data, 'daemon', 'run']
+  const { command, args } = (await wantsParent(places, env)) ? underParent(bare, places) : alone(bare)
+  const child = spawn(command, args, {
+    cwd: '/',
+    detached: true,
+    env: daemonEnvironment(env, places),
+    stdio: ['ignore', 'pipe', errors],
+  })
   closeSync(errors)
   child.unref()
   const line = await firstLineOf({ child, stdout: child.stdout as Readable })
-  const words = lastWords(errFile)
-  rmSync(errFile, { force: true })
+  const words = lastWords(errFile, before)
   if (line === 'late') throw failed(`it was not ready within ${READY_MS / 1000} s`)
   if (line === undefined) throw failed(words)
   const message = parsed(line)
@@ -46,6 +51,19 @@ export async function startDaemon(places: Places, env: Env): Promise<'ready' | '
 /** Works from src and from dist alike. */
 const BIN = fileURLToPath(new URL('../../../bin/pcc.js', import.meta.url))
 
+/** Settings that cannot be read are the daemon's to complain about. */
+async function wantsParent(places: Places, env: Env): Promise<boolean> {
+  if (keeperOf(env) !== 'nobody') return false
+  return loadConfig({ places, env }).then(
+    ({ config }) => config.daemon.parent,
+    () => true,
+  )
+}
+
+function alone([command = '', ...args]: string[]): { command: string; args: string[] } {
+  return { command, args }
+}
+
 /** What the daemon inherits. The variables of an agent travel with each session instead, so none of them is here. */
 function daemonEnvironment(env: Env, places: Places): Record<string, string> {
   const kept = Object.entries(env).filter(
@@ -53,7 +71,8 @@ function daemonEnvironment(env: Env, places: Places): Record<string, string> {
       entry[1] !== undefined &&
       /^(PCC_\w+|LC_\w+|XDG_\w+)$|^(HOME|PATH|LANG|LANGUAGE|TZ|TMPDIR|USER|LOGNAME|SHELL)$/.test(entry[0]),
   )
-  return { ...Object.fromEntries(kept), PCC_HOME: places.home }
+  const { PCC_PARENT: _, ...ours } = Object.fromEntries(kept)
+  return { ...ours, PCC_HOME: places.home }
 }
 
 /** The first line of the daemon's output; nothing when it ended without one. */
@@ -75,11 +94,11 @@ function firstLineOf({ child, stdout }: { child: ChildProcess; stdout: Readable 
   })
 }
 
-/** Where the daemon's last words go if it dies before it has a log. */
+/** Where the daemon's last words go: what Node says when it dies, and all it says before it has a log. */
 function openErrorFile(file: string, dir: string): number {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    return openSync(file, 'w', 0o600)
+    return openSync(file, 'a', 0o600)
   } catch (error) {
     throw unusableDirectory(dir, error)
   }
@@ -93,7 +112,7 @@ function parsed(line: string): { ready: true } | ErrorReply | undefined {
   }
 }
 
-function lastWords(file: string): string {
-  const lines = readFileSync(file, 'utf8').trim().split('\n')
+function lastWords(file: string, from: number): string {
+  const lines = readFileSync(file).subarray(from).toString('utf8').trim().split('\n')
   return lines.findLast(line => /error/i.test(line))?.trim() || lines.at(-1) || 'it ended without a word'
 }

@@ -104,13 +104,14 @@ function fail({ note }: Context, words: string): number {
 
 /** The daemon of this world. Disposed of, it has ended, with every agent. */
 async function startDaemonIn(world: DemoWorld): Promise<AsyncDisposable & { client: Client }> {
-  const client = await openClient(placesFor({ env: world.env }), { env: world.env })
+  const places = placesFor({ env: world.env })
+  const client = await openClient(places, { env: world.env })
   const { pid } = client.health
   const startTime = (await startTimeOf(pid)) ?? ''
   return {
     client,
     async [Symbol.asyncDispose]() {
-      const gone = await stopDaemon(client, STOP_MS).catch(() => false)
+      const gone = await stopDaemon(client, places, { timeoutMs: STOP_MS }).catch(() => false)
       // It hangs, or did not answer; its agents end with it, their guardians see to that.
       if (!gone && (await isAlive({ pid, startTime }))) process.kill(pid, 'SIGKILL')
     },

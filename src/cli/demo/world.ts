@@ -54,6 +54,8 @@ function bareEnvironment(
     TMPDIR: tmpdir(),
     PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
     PCC_HOME: join(root, 'pcc'),
+    // It is here for a minute, and whoever must kill it means it.
+    PCC_DAEMON_PARENT: 'false',
     CLAUDE_CONFIG_DIR: join(home, '.claude'),
     GIT_CONFIG_NOSYSTEM: '1',
   }

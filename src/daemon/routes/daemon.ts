@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Health } from '../../domain/api.ts'
 import { hasToken } from '../http/guard.ts'
+import { keeperOf } from '../parent/keeper.ts'
 import type { World } from '../world.ts'
 
 /** Health for everybody who may open the socket, details and the switch for who has the token. */
@@ -28,4 +29,6 @@ async function details(world: World, status: Health['status']): Promise<Health> 
     sessions: { live: supervisor.liveCount, total: (await store.sessions.list()).length },
     schema: store.schema,
   }
+    kept_by: keeperOf(world.agentEnv),
+    ...(world.recovered && { recovered: world.recovered }),
 }

@@ -3,6 +3,7 @@ import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { HUMAN_SETTINGS } from './sections/human.ts'
 import { NOTIFICATION_SETTINGS } from './sections/notifications.ts'
 import {
+import { UPKEEP_SETTINGS } from './sections/upkeep.ts'
   count,
   flag,
   hours,
@@ -262,6 +263,7 @@ export const SETTINGS = {
   }),
 } as const satisfies Record<string, Setting>
 
+  ...UPKEEP_SETTINGS,
 export type SettingKey = keyof typeof SETTINGS
 export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[]
 
