@@ -5,33 +5,34 @@ import { commandOf } from '../../src/base/process/process-table.ts'
 import { isAlive, startTimeOf } from '../../src/base/process/start-time.ts'
 import { type FoundProcess, findMarked } from '../../src/base/process/sweep.ts'
 
-interface Run {
+interface Finished {
   marker: Marker
-  /** The run's temporary folder: agents get an environment of their own without the marker, but their home is in it. */
+  /** Its temporary folder: agents get an environment of their own without the marker, but their home is in it. */
   folder: string
   /** A guardian whose owner just ended needs a moment for its sweep; what is there after this long was forgotten. */
   graceMs: number
 }
 
-/** Ends, by their numbers, the processes of a finished run that did not go by themselves, and tells which they were. */
-export async function endLeftovers(run: Run): Promise<FoundProcess[]> {
-  const left = await untilNone(run, run.graceMs)
+/** Ends, by their numbers, the processes of finished tests that did not go by themselves, and tells which they were. */
+export async function endLeftovers(finished: Finished): Promise<FoundProcess[]> {
+  const left = await untilNone(finished, finished.graceMs)
+  if (left.length === 0) return left
   for (const one of left) if (await isAlive(one)) end(one.pid)
-  await untilNone(run, 1_000)
+  await untilNone(finished, 1_000)
   return left
 }
 
-async function untilNone(run: Run, patienceMs: number): Promise<FoundProcess[]> {
+async function untilNone(finished: Finished, patienceMs: number): Promise<FoundProcess[]> {
   const deadline = Date.now() + patienceMs
-  let left = await findLeftovers(run)
-  while (left.length > 0 && Date.now() < deadline) {
-    await sleep(50)
-    left = await findLeftovers(run)
+  let left = await findLeftovers(finished)
+  for (let pauseMs = 25; left.length > 0 && Date.now() < deadline; pauseMs = Math.min(2 * pauseMs, 500)) {
+    await sleep(pauseMs)
+    left = await findLeftovers(finished)
   }
   return left
 }
 
-async function findLeftovers({ marker, folder }: Run): Promise<FoundProcess[]> {
+async function findLeftovers({ marker, folder }: Finished): Promise<FoundProcess[]> {
   const found = new Map((await findMarked(marker)).map(one => [one.pid, one]))
   for (const pid of pidsIn(folder)) {
     const startTime = await startTimeOf(pid)

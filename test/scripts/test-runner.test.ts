@@ -15,9 +15,11 @@ const RUNNER = fileURLToPath(new URL('../../scripts/test.ts', import.meta.url))
 const GREEN = "import { test } from 'node:test'; test('is green', () => {})"
 const RED = "import { test } from 'node:test'; test('is red', () => { throw new Error('the reason') })"
 
-test('a green run is one line per file and the total', async t => {
+test('a green run is one line per file, the total and the count of processes left behind', async t => {
   const { code, output } = await run(t, { 'a.test.ts': GREEN, 'deep/b.test.ts': GREEN })
-  assert.match(output, /^✓ test\/a\.test\.ts .*\n✓ test\/deep\/b\.test\.ts .*\n2 of 2 tests passed .*\n$/)
+  const lines = output.split('\n')
+  assert.deepEqual(filesOf(lines.slice(0, 2)), ['test/a.test.ts', 'test/deep/b.test.ts'])
+  assert.match(lines.slice(2).join('\n'), /^2 of 2 tests passed .*\n0 processes left behind\n$/)
   assert.equal(code, 0)
 })
 
@@ -35,7 +37,21 @@ test('a file that dies before its tests ran makes the run red', async t => {
   assert.equal(code, 1)
 })
 
-test('whatever tests leave running turns a green run red, is named and is ended', async t => {
+test('a file that leaves as if all were well before its tests are over makes the run red', async t => {
+  const { code, output } = await run(t, { 'a.test.ts': `${GREEN}\ntest('leaves', () => process.exit(0))` })
+  assert.match(output, /✖ test\/a\.test\.ts ended before its tests were over \(exit 0\)/)
+  assert.match(output, /0 of 1 tests passed .*\(1 failed\)/)
+  assert.equal(code, 1)
+})
+
+test('what a file printed is shown when it fails', async t => {
+  const printing = `${RED}\nconsole.log('seen on the way')`
+  const { output } = await run(t, { 'a.test.ts': printing, 'b.test.ts': `${GREEN}\nconsole.log('not worth a word')` })
+  assert.match(output, /seen on the way/)
+  assert.doesNotMatch(output, /not worth a word/)
+})
+
+test('whatever tests leave running turns a green run red, is named with its file and is ended', async t => {
   const leaks = {
     plain: "spawn('sleep', ['600.1'], options)",
     'no-environment': "spawn('sleep', ['600.2'], { ...options, env: {} })",
@@ -52,22 +68,24 @@ test('whatever tests leave running turns a green run red, is named and is ended'
     test('leaks', () => ${start}.unref())`
   const files = Object.entries(leaks).map(([name, start]) => [`${name}.test.ts`, leaking(start)])
   const { code, output } = await run(t, Object.fromEntries(files))
-  const left = [...output.matchAll(/left running, now ended: (\d+) (sleep 600\.\d)/g)]
+  const left = [...output.matchAll(/✖ test\/(\S+)\.test\.ts left running, now ended: (\d+) (sleep 600\.\d)/g)]
   assert.match(output, /4 of 4 tests passed/)
-  assert.deepEqual(left.map(([, , command]) => command).sort(), [
-    'sleep 600.1',
-    'sleep 600.2',
-    'sleep 600.3',
-    'sleep 600.4',
+  assert.match(output, /4 processes left behind/)
+  assert.deepEqual(left.map(([, file, , command]) => `${file}: ${command}`).sort(), [
+    'double-fork: sleep 600.3',
+    'home-in-folder: sleep 600.4',
+    'no-environment: sleep 600.2',
+    'plain: sleep 600.1',
   ])
-  for (const [, pid] of left) assert.equal(await startTimeOf(Number(pid)), undefined)
+  for (const [, , pid] of left) assert.equal(await startTimeOf(Number(pid)), undefined)
   assert.equal(code, 1)
 })
 
 test('words choose files by folder, by name and by a part of the path; flags go to node', async t => {
   const files = { 'one/a.test.ts': RED, 'two/b.test.ts': GREEN, 'two/c.test.ts': GREEN }
   const folder = await run(t, files, ['test/two'])
-  assert.match(folder.output, /two\/b.*\n.*two\/c.*\n2 of 2/)
+  assert.deepEqual(filesOf(folder.output.split('\n').slice(0, 2)), ['test/two/b.test.ts', 'test/two/c.test.ts'])
+  assert.match(folder.output, /\n2 of 2/)
   const name = await run(t, files, ['test/two/c.test.ts'])
   assert.match(name.output, /^✓ test\/two\/c.*\n1 of 1/)
   const flag = await run(t, files, ['one/', '--test-name-pattern=nothing'])
@@ -111,6 +129,11 @@ interface Outcome {
 
 function run(t: TestContext, files: Record<string, string>, words: string[] = []): Promise<Outcome> {
   return outcomeOf(start(t, project(t, files), words))
+}
+
+/** The names in the lines of files that passed, which come in the order in which the files ended. */
+function filesOf(lines: string[]): string[] {
+  return lines.map(line => /^✓ (\S+) /.exec(line)?.[1] ?? line).sort()
 }
 
 function project(t: TestContext, files: Record<string, string>): string {

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { secretId } from '../../src/base/ids.ts'
+import { branded, type Marker } from '../../src/base/process/marker.ts'
+import type { FoundProcess } from '../../src/base/process/sweep.ts'
+import type { TestGroup } from './groups.ts'
+import { endLeftovers } from './leftovers.ts'
+import type { Verdict } from './verdict-reporter.ts'
+
+const REPORTER = fileURLToPath(new URL('verdict-reporter.ts', import.meta.url))
+const TOGETHER = fileURLToPath(new URL('together.ts', import.meta.url))
+/** Compiled code is kept where bin/pcc.js keeps it, so that tests, commands and daemons share it. */
+const COMPILED = join(tmpdir(), 'node-compile-cache')
+/** No file of tests takes a tenth of this; one that waits for ever must not hold the run. */
+const LONGEST_MS = 600_000
+
+export interface GroupOutcome {
+  group: TestGroup
+  /** Absent when the process died, or was ended, before its tests were over. */
+  verdict: Verdict | undefined
+  exit: string
+  /** What the tests printed, to both streams. */
+  printed: string
+  durationMs: number
+  /** Processes that outlived it, ended by now. */
+  left: FoundProcess[]
+}
+
+/**
+ * Runs the tests of a group in a process of its own. It and everything it starts carry a marker of their own and live under a
+ * folder of their own, so that what outlives it is found, and is known to be its.
+ */
+export async function runGroup(group: TestGroup, flags: string[], signal: AbortSignal): Promise<GroupOutcome> {
+  const marker: Marker = { name: 'PCC_TEST_RUN', value: secretId(12) }
+  const folder = mkdtempSync(join(tmpdir(), 'pcc-'))
+  const report = join(folder, 'report.json')
+  const started = performance.now()
+  const own = ['--test-timeout=600000', `--test-reporter=${REPORTER}`, `--test-reporter-destination=${report}`]
+  const entry = group.files.length === 1 ? group.files : [TOGETHER, ...group.files]
+  const { command, args } = branded(marker, process.execPath, [...own, ...flags, ...entry])
+  const { NODE_TEST_CONTEXT: _silencesNestedRuns, ...inherited } = process.env
+  const env = { ...inherited, NODE_COMPILE_CACHE: COMPILED, [marker.name]: marker.value, TMPDIR: folder }
+  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const over = new Promise<string>(resolve => {
+    child.on('exit', (code, died) => resolve(died ?? `exit ${code}`))
+    child.on('error', error => resolve(error.message))
+  })
+  const stop = () => child.kill('SIGTERM')
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)])
+  limit.addEventListener('abort', stop)
+  // A forgotten child may hold these open; they close at the latest when it is ended.
+  const streams = Promise.all([text(child.stdout), text(child.stderr)])
+  const exit = await over
+  const durationMs = performance.now() - started
+  limit.removeEventListener('abort', stop)
+  const verdict = readVerdict(report)
+  const left = await endLeftovers({ marker, folder, graceMs: signal.aborted ? 500 : 5_000 })
+  const printed = (await streams).join('')
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  return { group, verdict, exit, printed, durationMs, left }
+}
+
+function readVerdict(report: string): Verdict | undefined {
+  try {
+    return JSON.parse(readFileSync(report, 'utf8')) as Verdict
+  } catch {
+    return undefined // nothing, or half of it: it died before its end
+  }
+}
