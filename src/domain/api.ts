@@ -65,7 +65,8 @@ export const OpenAsk = z.discriminatedUnion('kind', [
     risk: Risk,
     reason: z.string(),
     reasons: z.array(StoredReason).optional(),
-    /** That of the decision, where the session is parked on it. */
+    suggestion: Suggestion.optional(),
+    /** That of the decision. */
     number: z.number().optional(),
   }),
   z.object({

@@ -64,6 +64,9 @@ export const EVENT_BODIES = {
     /** The person's rule or the blocked command that decided. */
     rule: z.string().optional(),
     reasons: z.array(StoredReason).optional(),
+    suggestion: Suggestion.optional(),
+    /** Of the decision, by which it can be answered from elsewhere too. */
+    number: z.number().optional(),
     /** From the question to the verdict; a person's thinking is part of it. */
     latency_ms: z.number(),
     agent_id: z.string().optional(),
@@ -91,6 +94,7 @@ export const EVENT_BODIES = {
     by: z.string(),
     reason: z.string().optional(),
     /** Whether it counts the next time the same is asked. */
+    suggestion: Suggestion.optional(),
     remembered: z.boolean(),
   }),
   'tool.finished': z.object({
@@ -120,6 +124,7 @@ export const EVENT_BODIES = {
     latency_ms: z.number().optional(),
     agent_id: z.string().optional(),
   }),
+    number: z.number().optional(),
   /** Nobody could answer: the call waits, no process runs. */
   'question.parked': z.object({
     ask_id: z.string(),

@@ -2,6 +2,8 @@ import type { Escalation, EscalationAnswer, OnDeadline } from '../domain/escalat
 
 /** The settings of `[human]`. */
 export interface DeadlineSettings {
+  /** How long a terminal may be silent before what it asks waits without an agent. */
+  grace_seconds: number
   deadline_minutes: number | undefined
   on_deadline: { question: OnDeadline; permission: Exclude<OnDeadline, 'take_suggestion'> }
 }

@@ -26,7 +26,10 @@ export async function recordDecision(entry: NewEscalation, { store, clock, tx }:
   const own = await store.escalations.latest(session_id, fingerprint, tx)
   const shared = dedup_key === null ? undefined : await store.escalations.shared(dedup_key, tx)
   // What was asked at a terminal and is left there by everybody is the same ask, not one more.
-  if (own && isStill(own, entry)) return own.number
+  if (own && isStill(own, entry)) {
+    if (entry.state === 'denied') await store.escalations.refuse(own.number, tx)
+    return own.number
+  }
   const before = own && countsOn(own, entry) ? own : shared
   if (before) {
     const state = before.state === 'answered' ? 'answered' : entry.state
@@ -50,12 +53,14 @@ function isShared({ kind, state, input, alone }: NewEscalation): boolean {
   return kind === 'question' && state === 'open' && !alone && questionsIn(input) !== undefined
 }
 
-function isStill(own: Escalation, { state, call_id }: NewEscalation): boolean {
-  return own.state === 'open' && state === 'open' && own.call_id === call_id
+function isStill(own: Escalation, { call_id }: NewEscalation): boolean {
+  return own.state === 'open' && own.call_id === call_id
 }
 
 /** A person who said no is not asked again by the same session; one who said yes is told that it was refused once more. */
 function countsOn(before: Escalation, entry: NewEscalation): boolean {
+  // Two calls that wait at once are two decisions, however alike: a yes is for one call.
+  if (entry.kind === 'permission' && entry.state === 'open' && before.state === 'open') return false
   return WAITING.includes(before.state) || (before.verdict === 'deny' && entry.state === 'denied')
 }
 

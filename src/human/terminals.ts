@@ -3,13 +3,22 @@ import type { AnswerAsk, OpenAsk } from '../domain/api.ts'
 import type { EscalationAnswer } from '../domain/escalation.ts'
 
 /** What came back: a person's answer, or why there is none. */
-export type Reply = { answered: Said } | { unanswered: 'nobody' | 'withdrawn' }
+export type Reply = { answered: Said } | { unanswered: 'nobody' | 'silence' | 'withdrawn' }
+
+/** How an ask waits at a terminal. */
+export interface Wait {
+  signal: AbortSignal
+  /** Nobody has touched a key for so long: the ask comes back as `silence`, so that it can wait without an agent. */
+  graceMs?: number | undefined
+  /** What cannot wait elsewhere stays open instead, and this is called once, so that somebody hears of it. */
+  unheard?: (() => void) | undefined
+}
 
 /** An answer from a terminal, or one by number, which may be said to count always. */
 type Said = AnswerAsk & Pick<EscalationAnswer, 'always'>
 
-/** A terminal that stays silent this long has nobody before it. Shorter than the driver's own hour, whose end is a plain refusal. */
-const PATIENCE_MS = 50 * 60_000
+/** What cannot wait elsewhere waits this long. Shorter than the driver's own hour, whose end is a plain refusal. */
+export const PATIENCE_MS = 50 * 60_000
 
 /** Longer than any client needs to open its stream, short enough that a lost one does not hold an agent up. */
 const ARRIVAL_MS = 10_000
@@ -17,6 +26,8 @@ const ARRIVAL_MS = 10_000
 interface Waiting {
   ask: OpenAsk
   settle(reply: Reply): void
+  /** Somebody is there: the time of silence begins anew. */
+  stir(): void
 }
 
 interface Desk {
@@ -27,7 +38,7 @@ interface Desk {
 
 /**
  * People at terminals, by session. An ask lives here only while somebody is attached who could answer it: when the last one
- * leaves, every open ask comes back as `nobody` and the supervisor denies or parks it.
+ * leaves, every open ask comes back as `nobody`, and when nobody touches a key as `silence`; the supervisor denies or parks it.
  */
 export class Terminals {
   readonly #desks = new Map<string, Desk>()
@@ -41,6 +52,7 @@ export class Terminals {
   attach(session: string): () => void {
     const person = Symbol(session)
     this.#desk(session).people.add(person)
+    this.stir(session)
     return () => this.#leave(session, person)
   }
 
@@ -66,24 +78,29 @@ export class Terminals {
   }
 
   /** Puts an ask before whoever is attached and waits for the first answer. */
-  ask(session: string, ask: OpenAsk, signal: AbortSignal): Promise<Reply> {
+  ask(session: string, ask: OpenAsk, wait: Wait): Promise<Reply> {
+    const { signal } = wait
     if (signal.aborted) return Promise.resolve({ unanswered: 'withdrawn' })
     if (!this.isAttached(session)) return Promise.resolve({ unanswered: 'nobody' })
     const { waiting } = this.#desk(session)
     return new Promise(resolve => {
       const withdraw = () => settle({ unanswered: 'withdrawn' })
-      const timer = setTimeout(() => settle({ unanswered: 'nobody' }), this.#patienceMs)
-      timer.unref()
+      const silence = this.#silence(wait, reply => settle(reply))
       const settle = (reply: Reply) => {
-        clearTimeout(timer)
+        silence.end()
         waiting.delete(ask.ask_id)
         signal.removeEventListener('abort', withdraw)
         this.#tidy(session)
         resolve(reply)
       }
       signal.addEventListener('abort', withdraw)
-      waiting.set(ask.ask_id, { ask, settle })
+      waiting.set(ask.ask_id, { ask, settle, stir: silence.begin })
     })
+  }
+
+  /** A key was touched at a terminal of this session: whoever is there gets the whole grace again, for all that is open. */
+  stir(session: string): void {
+    for (const { stir } of this.#desks.get(session)?.waiting.values() ?? []) stir()
   }
 
   /** Tells those who look what number an open ask has got. */
@@ -99,6 +116,27 @@ export class Terminals {
     const problem = misfit(found.ask, answer)
     if (problem) throw new AppError('bad_request', { route: `/sessions/${session}/answers`, problem })
     found.settle({ answered: answer })
+    // What stood behind it comes into sight only now.
+    this.stir(session)
+  }
+
+  #silence({ graceMs, unheard }: Wait, settle: (reply: Reply) => void) {
+    let timers: NodeJS.Timeout[] = []
+    let isToldOf = false
+    const pass = () => {
+      if (!unheard) return settle({ unanswered: 'silence' })
+      if (!isToldOf) unheard()
+      isToldOf = true
+    }
+    const end = () => timers.forEach(clearTimeout)
+    const begin = () => {
+      end()
+      const patience = setTimeout(() => settle({ unanswered: 'nobody' }), this.#patienceMs)
+      timers = [patience, ...(graceMs === undefined ? [] : [setTimeout(pass, graceMs)])]
+      for (const timer of timers) timer.unref()
+    }
+    begin()
+    return { begin, end }
   }
 
   #desk(session: string): Desk {

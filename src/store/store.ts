@@ -92,6 +92,8 @@ export interface Escalations {
   repeat(number: number, again: Repetition, tx: Tx): Promise<void>
   /** True for the first answer to a row in that state; a later one changes nothing. */
   answer(number: number, answer: StoredAnswer, tx: Tx): Promise<boolean>
+  /** What was asked at a terminal is refused, because everybody left it. */
+  refuse(number: number, tx: Tx): Promise<void>
   /** The answer did not reach anybody: it waits again. */
   reopen(number: number, tx: Tx): Promise<void>
   /** Closes what is open of a session without an answer; where others wait for the same, only the session leaves. */

@@ -77,15 +77,26 @@ function withoutSecrets(event: NewEvent, { secrets }: Run): NewEvent {
 
 /** What waits for a person is theirs to read, without secrets, and may have a time by which it is settled. */
 function withDeadline(escalation: NewEscalation, { mind, secrets }: Run, { clock }: Parts): NewEscalation {
-  const until = escalation.state === 'open' ? deadlineOf(escalation.kind, mind.deadlines, clock.now()) : {}
-  return { ...until, ...redactValues(escalation, secrets) }
+  const until = escalation.state === 'open' ? deadlineOf(escalation.kind, mind.deadlines, clock.now()) : undefined
+  const chosen = until?.deadline == null ? {} : until
+  return { ...until, ...redactValues(escalation, secrets), ...chosen }
 }
 
-/** What is parked is told with the number by which it is answered. */
+/** What waits for a person is told with the number by which it is answered. */
 function numbered(event: NewEvent, number: number | undefined): NewEvent {
   if (number === undefined) return event
-  if (event.kind === 'question.parked') return { ...event, body: { ...event.body, number } }
-  return event.kind === 'permission.parked' ? { ...event, body: { ...event.body, number } } : event
+  switch (event.kind) {
+    case 'question.asked':
+      return { ...event, body: { ...event.body, number } }
+    case 'question.parked':
+      return { ...event, body: { ...event.body, number } }
+    case 'permission.asked':
+      return { ...event, body: { ...event.body, number } }
+    case 'permission.parked':
+      return { ...event, body: { ...event.body, number } }
+    default:
+      return event
+  }
 }
 
 /** A parked question stays as it was asked: its answer is matched to it by its words. */

@@ -145,6 +145,7 @@ test('a row keeps the last steps of its session, cut and in order', async t => {
 
 test('a deadline denies or takes the suggestion, and never approves a call', () => {
   const settings: DeadlineSettings = {
+    grace_seconds: 60,
     deadline_minutes: 10,
     on_deadline: { question: 'take_suggestion', permission: 'deny' },
   }

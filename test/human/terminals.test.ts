@@ -24,16 +24,16 @@ const never = new AbortController().signal
 
 test('an ask without anybody attached comes back at once', async () => {
   const terminals = new Terminals()
-  assert.deepEqual(await terminals.ask('s', permission, never), { unanswered: 'nobody' })
+  assert.deepEqual(await terminals.ask('s', permission, { signal: never }), { unanswered: 'nobody' })
   const leave = terminals.attach('other')
-  assert.deepEqual(await terminals.ask('s', permission, never), { unanswered: 'nobody' })
+  assert.deepEqual(await terminals.ask('s', permission, { signal: never }), { unanswered: 'nobody' })
   leave()
 })
 
 test('an ask is open until its first answer; the second one is refused', async () => {
   const terminals = new Terminals()
   terminals.attach('s')
-  const reply = terminals.ask('s', permission, never)
+  const reply = terminals.ask('s', permission, { signal: never })
   assert.deepEqual(terminals.open('s'), [permission])
   terminals.answer('s', yes)
   assert.deepEqual(await reply, { answered: yes })
@@ -46,7 +46,7 @@ test('asks wait while one of several people stays, and come back as nobody when 
   const terminals = new Terminals()
   const first = terminals.attach('s')
   const second = terminals.attach('s')
-  const replies = [terminals.ask('s', permission, never), terminals.ask('s', question, never)]
+  const replies = [terminals.ask('s', permission, { signal: never }), terminals.ask('s', question, { signal: never })]
   first()
   first()
   assert.equal(terminals.open('s').length, 2)
@@ -59,10 +59,10 @@ test('a withdrawn ask is no longer open', async () => {
   const terminals = new Terminals()
   terminals.attach('s')
   const stop = new AbortController()
-  const reply = terminals.ask('s', permission, stop.signal)
+  const reply = terminals.ask('s', permission, { signal: stop.signal })
   stop.abort()
   assert.deepEqual(await reply, { unanswered: 'withdrawn' })
-  assert.deepEqual(await terminals.ask('s', permission, stop.signal), { unanswered: 'withdrawn' })
+  assert.deepEqual(await terminals.ask('s', permission, { signal: stop.signal }), { unanswered: 'withdrawn' })
   assert.deepEqual(terminals.open('s'), [])
 })
 
@@ -70,7 +70,55 @@ test('a terminal that stays silent for too long has nobody before it', async t =
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const terminals = new Terminals({ patienceMs: 1000 })
   terminals.attach('s')
-  const reply = terminals.ask('s', permission, never)
+  const reply = terminals.ask('s', permission, { signal: never })
+  t.mock.timers.tick(1000)
+  assert.deepEqual(await reply, { unanswered: 'nobody' })
+})
+
+test('an ask that nobody answers comes back after the grace, which begins anew with every key, answer and arrival', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const terminals = new Terminals()
+  terminals.attach('s')
+  let told: unknown
+  const wait = { signal: never, graceMs: 1000 }
+  void terminals.ask('s', question, wait).then(reply => {
+    told = reply
+  })
+  const first = terminals.ask('s', permission, wait)
+  const passes = async (ms: number) => {
+    t.mock.timers.tick(ms)
+    await Promise.resolve()
+    await Promise.resolve()
+  }
+  for (const sign of [
+    () => terminals.stir('s'),
+    () => terminals.attach('s'),
+    () => terminals.answer('s', yes),
+    () => terminals.stir('another'),
+  ]) {
+    await passes(900)
+    assert.equal(told, undefined, String(sign))
+    sign()
+  }
+  assert.deepEqual(await first, { answered: yes })
+  await passes(100)
+  assert.deepEqual(told, { unanswered: 'silence' })
+  assert.deepEqual(terminals.open('s'), [])
+})
+
+test('what cannot wait elsewhere stays open after the grace, and that is told once', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const terminals = new Terminals({ patienceMs: 10_000 })
+  terminals.attach('s')
+  let heard = 0
+  const unheard = () => {
+    heard += 1
+  }
+  const reply = terminals.ask('s', permission, { signal: never, graceMs: 1000, unheard })
+  t.mock.timers.tick(1000)
+  terminals.stir('s')
+  t.mock.timers.tick(9000)
+  assert.deepEqual([heard, terminals.open('s').length], [1, 1])
   t.mock.timers.tick(1000)
   assert.deepEqual(await reply, { unanswered: 'nobody' })
 })
@@ -78,7 +126,7 @@ test('a terminal that stays silent for too long has nobody before it', async t =
 test('an answer that does not fit leaves the ask open and says what is missing', async () => {
   const terminals = new Terminals()
   terminals.attach('s')
-  const asked = [terminals.ask('s', permission, never), terminals.ask('s', question, never)]
+  const asked = [terminals.ask('s', permission, { signal: never }), terminals.ask('s', question, { signal: never })]
   const answers = { 'Which?': 'red' }
   assert.throws(() => terminals.answer('s', { ask_id: 'a-1', answers, by: 'human' }), /allow or deny/)
   assert.throws(() => terminals.answer('s', { ask_id: 'q-1', verdict: 'allow', by: 'human' }), /answer for each part/)

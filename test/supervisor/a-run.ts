@@ -4,6 +4,7 @@ import type { Driver } from '../../src/domain/session.ts'
 import { STANDARD_MEMORY } from '../../src/human/memory/settings.ts'
 import type { SessionRow } from '../../src/store/tables.ts'
 import type { Run } from '../../src/supervisor/run.ts'
+import { Meter } from '../../src/tasks/budgets/meter.ts'
 
 /** A run as it stands in the middle of a turn. */
 export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Run {
@@ -45,12 +46,18 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
       threshold: 0.7,
       autoAnswer: true,
       memory: STANDARD_MEMORY,
-      deadlines: { deadline_minutes: undefined, on_deadline: { question: 'keep_waiting', permission: 'keep_waiting' } },
+      deadlines: {
+        grace_seconds: 60,
+        deadline_minutes: undefined,
+        on_deadline: { question: 'keep_waiting', permission: 'keep_waiting' },
+      },
     },
     requirements: undefined,
     proseAnswers: 0,
     consent: { autoResume: true },
     quota: { thresholds: { notice: 50, warning: 85, critical: 90 }, onCritical: 'finish' },
+    budgets: { task: {}, session: {}, day: {}, project: {} },
+    meter: new Meter(0),
     warned: new Map(),
     answered: false,
     trying: false,
@@ -63,7 +70,10 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     opened: Promise.withResolvers(),
     placed: Promise.withResolvers(),
     stopping: undefined,
+    cutOff: false,
+    attempt: undefined,
     pausing: undefined,
+    tripped: undefined,
     over: false,
     ...more,
   }
@@ -106,6 +116,8 @@ const ROW: SessionRow = {
   agent_started: null,
   task_id: null,
   retries: 0,
+  recoveries: 0,
+  intent: null,
   priority: 0,
   held_at: null,
 }

@@ -5,7 +5,7 @@ import type { Request } from '../../src/domain/session.ts'
 import type { Decision } from '../../src/policy/verdict/decide.ts'
 import { callDigest } from '../../src/supervisor/asks/call-digest.ts'
 import { givenAnswer } from '../../src/supervisor/asks/given-answer.ts'
-import { answerTo, parkPermission } from '../../src/supervisor/asks/parked-permission.ts'
+import { answerTo, isParkable, parkPermission } from '../../src/supervisor/asks/parked-permission.ts'
 import { aRun } from './a-run.ts'
 
 const REQUEST: Request = { callId: 'c-1', tool: 'Bash', input: { command: 'rm x', description: 'Remove' }, cwd: '/p' }
@@ -13,11 +13,12 @@ const REASON = { code: 'file.delete', risk: 'HIGH', text: 'rm deletes' } as cons
 const ASSESSMENT: Assessment = { risk: 'HIGH', reasons: [REASON], pieces: [], normalised: 'Bash rm x' }
 const DECISION: Decision = { verdict: 'ask', risk: 'HIGH', reason: 'rm deletes', confidence: 0, by: 'policy' }
 const JUDGED = { assessment: ASSESSMENT, decision: DECISION }
+const ASKED = { ...JUDGED, suggestion: undefined, askId: 'a-1' }
 
 test('a call is put off with the row by which a person hears of it, without its input in what the session keeps', () => {
   const run = aRun()
-  const park = parkPermission({ request: REQUEST, ...JUDGED }, run)
-  assert.equal(park?.reason, 'HIGH risk: rm deletes; it waits for a person')
+  const park = parkPermission({ request: REQUEST, ...ASKED }, run)
+  assert.equal(park.reason, 'HIGH risk: rm deletes; it waits for a person')
   const waiting = run.parking.get('c-1')
   assert.ok(waiting && 'digest' in waiting.parked)
   assert.deepEqual([waiting.parked.tool, waiting.parked.target, waiting.parked.risk], ['Bash', 'rm x', 'HIGH'])
@@ -27,12 +28,10 @@ test('a call is put off with the row by which a person hears of it, without its 
   assert.deepEqual(reasons, [REASON])
 })
 
-test('a call of a subagent, or one too long to be shown whole, is not put off', () => {
-  const run = aRun()
-  assert.equal(parkPermission({ request: { ...REQUEST, agentId: 'a-1' }, ...JUDGED }, run), undefined)
-  const long = { ...REQUEST, input: { command: 'rm x', description: 'y'.repeat(4_000) } }
-  assert.equal(parkPermission({ request: long, ...JUDGED }, run), undefined)
-  assert.equal(run.parking.size, 0)
+test('a call of a subagent, or one too long to be shown whole, cannot be put off', () => {
+  assert.equal(isParkable(REQUEST), true)
+  assert.equal(isParkable({ ...REQUEST, agentId: 'a-1' }), false)
+  assert.equal(isParkable({ ...REQUEST, input: { command: 'rm x', description: 'y'.repeat(4_000) } }), false)
 })
 
 test('a yes is for the very call with its very input, whatever the order of its fields, and is used once', () => {

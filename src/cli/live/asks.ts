@@ -15,6 +15,8 @@ export interface Asked {
 
 interface Open extends Asked {
   gone: AbortController
+  /** Nobody answered in time: it waits without an agent, and can be answered here as before. */
+  parked: boolean
 }
 
 export interface AskDesk extends AsyncDisposable {
@@ -22,6 +24,8 @@ export interface AskDesk extends AsyncDisposable {
   see(event: StoredEvent, lines: string[]): void
   /** Something that was asked before we came. */
   put(asked: Asked): void
+  /** Whether something is still to be answered here, although its session waits without an agent. */
+  waits(): boolean
 }
 
 export interface DeskOptions {
@@ -68,7 +72,11 @@ export function openAsks({ person, pin, post, tell }: DeskOptions): AskDesk {
       pin(undefined)
       if (reply) await post(current.ask.ask_id, reply)
     } catch (error) {
-      if (!isSettledElsewhere(error)) tell(error)
+      if (!isSettledElsewhere(error)) {
+        tell(error)
+        // Its session waits however long: it is asked again.
+        if (current.parked) return
+      }
     }
     withdraw(other => other === current)
   }
@@ -78,9 +86,16 @@ export function openAsks({ person, pin, post, tell }: DeskOptions): AskDesk {
   }
   const put = (asked: Asked) => {
     if (open.some(entry => entry.ask.ask_id === asked.ask.ask_id)) return
-    open.push({ ...asked, gone: new AbortController() })
+    open.push({ ...asked, gone: new AbortController(), parked: false })
     if (work) showCurrent()
     else work = answerOpen()
+  }
+
+  /** What the person is reading, or has begun to answer, stays before them. */
+  const keep = ({ ask_id, call_id }: { ask_id: string; call_id: string }) => {
+    const same = open.find(({ ask }) => ask.ask_id === ask_id)
+    if (same) same.parked = true
+    else withdraw(entry => entry.callId === call_id)
   }
 
   return {
@@ -90,16 +105,13 @@ export function openAsks({ person, pin, post, tell }: DeskOptions): AskDesk {
         put({ ask: { ...event.body, kind: 'permission' }, callId: event.body.call_id, lines })
       if (event.kind === 'question.asked')
         put({ ask: { ...event.body, kind: 'question' }, callId: event.body.call_id, lines })
-      if (
-        event.kind === 'permission.decided' ||
-        event.kind === 'question.answered' ||
-        event.kind === 'question.parked' ||
-        event.kind === 'permission.parked'
-      ) {
+      if (event.kind === 'permission.decided' || event.kind === 'question.answered') {
         withdraw(entry => entry.callId === event.body.call_id)
       }
-      if (event.kind === 'session.ended') withdraw(() => true)
+      if (event.kind === 'question.parked' || event.kind === 'permission.parked') keep(event.body)
+      if (event.kind === 'session.ended') withdraw(entry => !entry.parked || event.body.status !== 'waiting_input')
     },
+    waits: () => open.some(({ parked }) => parked),
     async [Symbol.asyncDispose]() {
       withdraw(() => true)
       await work

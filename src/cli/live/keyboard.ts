@@ -20,6 +20,8 @@ export interface Keyboard extends Disposable {
 export interface ControlKeys {
   onInterrupt(): void
   onEnd(): void
+  /** Any other key, while something is asked. */
+  onKey?(): void
 }
 
 /**
@@ -31,6 +33,7 @@ export function openKeyboard(stdin: ReadStream, controls: ControlKeys): Keyboard
   const onKey = (text: string | undefined, key: NodeKey) => {
     if (key.ctrl && key.name === 'c') return controls.onInterrupt()
     if (key.ctrl && key.name === 'd') return controls.onEnd()
+    if (queue) controls.onKey?.()
     queue?.push({
       name: key.name ?? text ?? '',
       text: key.ctrl || key.meta || /[\x00-\x1f\x7f]/.test(text ?? '') ? '' : (text ?? ''),

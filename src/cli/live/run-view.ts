@@ -23,6 +23,19 @@ export interface View {
   env: Record<string, string>
 }
 
+/** Often enough that nobody who types is taken for absent, and not for every letter. */
+const PRESENT_EVERY_MS = 500
+
+/** Tells now and then that somebody is there. */
+function presence(tell: () => Promise<unknown>): () => void {
+  let told = 0
+  return () => {
+    if (Date.now() - told < PRESENT_EVERY_MS) return
+    told = Date.now()
+    tell().catch(() => undefined) // an older daemon, or one that is going: the answer itself tells what is wrong
+  }
+}
+
 /** Left with Ctrl+C: the session is not done, so a script must not go on as if it were. */
 const DETACHED = 130
 
@@ -46,7 +59,11 @@ export async function runView(view: View): Promise<number> {
   }
   const interactive = isInteractive(context)
   using keyboard = interactive
-    ? openKeyboard(process.stdin, { onInterrupt: () => leave.abort(), onEnd: stop })
+    ? openKeyboard(process.stdin, {
+        onInterrupt: () => leave.abort(),
+        onEnd: stop,
+        onKey: presence(() => client.request('POST', `/sessions/${session.id}/presence`, {})),
+      })
     : undefined
   const onSignal = () => leave.abort()
   process.once('SIGINT', onSignal)
@@ -71,7 +88,7 @@ export async function runView(view: View): Promise<number> {
   process.off('SIGINT', onSignal)
   const look = () => client.request<SessionView>('GET', `/sessions/${session.id}`)
   if (!ended) {
-    const left = stays ? await look() : undefined
+    const left = await look().catch(() => undefined) // the daemon may be gone; the session is as it was
     const [command] = left ? goOn(left, null) : []
     const words = command ? `stands still. Go on with: ${command}` : `goes on. Attach with: pcc attach ${session.id}`
     if (json) note(`Detached; session ${words}`)

@@ -68,6 +68,7 @@ export async function watchSession(watch: Watch): Promise<Extract<StoredEvent, {
     else if (watch.quiet ? isEssential(event) : !person || !isAsk(event)) screen.print(lines)
     countdown.see(event)
     if (event.kind !== 'session.ended' || goesOnByItself(event)) continue
+    if (person && desk.waits()) continue
     if (!watch.stays || !canBeResumed(event)) return event
     countdown.rest()
   }

@@ -50,6 +50,6 @@ export function askOf(parked: Parked): OpenAsk {
     const { questions, suggestion } = parked
     return { kind: 'question', ...told, questions, ...(suggestion && { suggestion }) }
   }
-  const { tool, target, risk, reason, reasons = [] } = parked
-  return { kind: 'permission', ...told, tool, target, risk, reason, reasons }
+  const { tool, target, risk, reason, reasons = [], suggestion } = parked
+  return { kind: 'permission', ...told, tool, target, risk, reason, reasons, ...(suggestion && { suggestion }) }
 }

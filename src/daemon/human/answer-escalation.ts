@@ -19,7 +19,7 @@ export async function answerEscalation(
   if (found.state === 'answered' || found.state === 'withdrawn') throw lateAnswer(found)
   const row = await world.store.sessions.get(found.session_id)
   const parked = row?.parked?.number === number ? row.parked : undefined
-  const questions = parked && 'questions' in parked ? parked.questions : questionsAtTerminal(found, world)
+  const questions = parked && 'questions' in parked ? parked.questions : await questionsAtTerminal(found, world)
   if (found.kind === 'error' && answer.verdict === undefined) {
     const problem = 'it is an error: say --approve to try again, or --deny to leave the session as it is'
     throw new AppError('answer_unfit', { number, problem })

@@ -16,12 +16,32 @@ const ROUTE = 'POST /sessions/:ref/answers'
 export function answerRoutes(app: FastifyInstance, world: World): void {
   app.post('/sessions/:ref/answers', async request => {
     const answer = checked(AnswerAsk, request.body, ROUTE)
-    const row = await sessionOf(request.params, world)
-    const parked = !world.supervisor.run(row.id) && row.parked?.ask_id === answer.ask_id
-    if (parked) await answerParked(row, answer, world)
+    const row = await parkedBy(await sessionOf(request.params, world), answer.ask_id, world)
+    if (row.state === 'ended' && row.parked?.ask_id === answer.ask_id) await answerParked(row, answer, world)
     else world.terminals.answer(row.id, answer)
     return { ok: true }
   })
+
+  // A key was touched where something is asked: whoever sits there is not taken for absent.
+  app.post('/sessions/:ref/presence', async request => {
+    world.terminals.stir((await sessionOf(request.params, world)).id)
+    return { ok: true }
+  })
+}
+
+/** Putting a call off takes its agent a moment. */
+const PARKED_WITHIN_MS = 10_000
+
+/** The session, when it is parked on what was asked at its terminal: an answer may come just when the grace is over. */
+async function parkedBy(row: SessionRow, askId: string, { store, supervisor }: World): Promise<SessionRow> {
+  const parking = supervisor.run(row.id)?.parking.values() ?? []
+  if (row.state === 'ended' || ![...parking].some(({ parked }) => parked.ask_id === askId)) return row
+  const signal = AbortSignal.timeout(PARKED_WITHIN_MS)
+  for await (const { kind } of store.follow(0, { subject: row.id, signal })) {
+    const now = kind === 'session.ended' ? await store.sessions.get(row.id) : undefined
+    if (now?.state === 'ended') return now
+  }
+  return row
 }
 
 async function answerParked(row: SessionRow, answer: AnswerAsk, world: World): Promise<void> {

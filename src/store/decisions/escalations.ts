@@ -30,6 +30,10 @@ export function openEscalations(read: Kysely<Tables>): Escalations {
         .where('number', '=', number)
         .execute()
     },
+    refuse: async (number, tx) => {
+      const open = tx.db.updateTable('escalations').set({ state: 'denied', deadline: null }).where('number', '=', number)
+      await open.where('state', '=', 'open').execute()
+    },
     answer: (number, answer, tx) => answerOnce(tx.db, number, answer),
     reopen: async (number, tx) => {
       await tx.db

@@ -1,15 +1,18 @@
 import type { Assessment } from '../../domain/assessment.ts'
+import type { Suggestion } from '../../domain/brain/suggestion.ts'
 import type { Request } from '../../domain/session.ts'
 import { precedents } from '../../human/precedents.ts'
 import { rulesFromAllowedTools } from '../../policy/verdict/allowed-tools.ts'
 import { type Decision, decide } from '../../policy/verdict/decide.ts'
-import { opinionOn } from '../brain/opinion-on.ts'
+import { opinionOn, type PermissionAdvice } from '../brain/opinion-on.ts'
 import type { Parts, Run } from '../run.ts'
 
 export interface Judgement {
   decision: Decision
   /** Absent when the policy itself failed. */
   assessment?: Assessment
+  /** What a brain would say, for the person who is asked. */
+  suggestion?: Suggestion | undefined
 }
 
 /** Where policy and brain meet: what the request is, and what is to be done with it. Whatever fails on the way is a refusal. */
@@ -19,6 +22,7 @@ export async function judge(
   { run, parts }: { run: Run; parts: Parts },
 ): Promise<Judgement> {
   const { policy } = run
+  let suggestion: Suggestion | undefined
   try {
     const { project, home, safeDirectories } = policy
     const { tool, input, cwd } = request
@@ -32,17 +36,26 @@ export async function judge(
         autoApproveLow: policy.autoApproveLow,
         threshold: policy.threshold,
         precedent: asked => precedents(parts.store, parts.clock, run.mind.memory).find(project, tool, asked),
-        opinion: (asked, until) => opinionOn(request, asked, until, { run, parts }),
+        opinion: async (asked, until) => {
+          const advice = await opinionOn(request, asked, until, { run, parts })
+          suggestion = suggested(advice)
+          return advice
+        },
         attached: parts.terminals.isAttached(run.id),
         unattendedHigh: policy.unattendedHigh,
       },
       signal,
     )
-    return { assessment, decision }
+    return { assessment, decision, suggestion }
   } catch (error) {
     run.log.error({ error, tool: request.tool }, 'the policy failed')
     return { decision: FAILED }
   }
+}
+
+/** One who is not sure of anything suggests nothing. */
+function suggested({ approve, confidence, by, reasoning }: PermissionAdvice): Suggestion | undefined {
+  return confidence > 0 ? { answer: [approve ? 'allow' : 'deny'], confidence, by, reasoning } : undefined
 }
 
 const FAILED: Decision = {

@@ -1,27 +1,18 @@
 import { crashPoint } from '../../base/crash-point.ts'
-import { shortId } from '../../base/ids.ts'
-import type { OpenAsk } from '../../domain/api.ts'
-import type { Assessment } from '../../domain/assessment.ts'
 import { isAutomatic } from '../../domain/human/decided-by.ts'
 import type { Park, Request, Verdict } from '../../domain/session.ts'
-import type { Reply } from '../../human/terminals.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
-import { wayRound } from '../../policy/verdict/way-round.ts'
 import { byAgent, eventOf } from '../events/agent-event.ts'
 import { record } from '../record.ts'
-import type { Parts, Run } from '../run.ts'
+import type { Desk, Run } from '../run.ts'
 import { targetOf } from '../target-of.ts'
 import { askingPatch } from './asking-patch.ts'
+import { askPermission, type Said } from './at-terminal/ask-permission.ts'
 import { callStored } from './call-stored.ts'
 import { type Judgement, judge } from './judge.ts'
 import { morningRow } from './morning-row.ts'
-import { answerTo, parkPermission, wasParkedOn } from './parked-permission.ts'
+import { answerTo, wasParkedOn } from './parked-permission.ts'
 import { storedReasons } from './stored-reasons.ts'
-
-interface Desk {
-  run: Run
-  parts: Parts
-}
 
 /**
  * May this call happen? The policy decides, with the brain for what is in between, or a person at an attached terminal.
@@ -33,7 +24,8 @@ export async function onPermission(request: Request, signal: AbortSignal, desk: 
   const since = performance.now()
   const refused = await run.guard(request)
   const judgement: Judgement = refused ? { decision: refused } : await judge(request, signal, desk)
-  const verdict = answerTo(request, judgement, run) ?? (await settled({ request, judgement, signal }, desk))
+  const given = answerTo(request, judgement, run)
+  const { verdict, settle } = given ? { verdict: given } : await settled({ request, judgement, signal }, desk)
   if ('park' in verdict) return verdict
   const { assessment, decision } = judgement
   crashPoint('tool.before-verdict')
@@ -65,6 +57,7 @@ export async function onPermission(request: Request, signal: AbortSignal, desk: 
       ...askingPatch(run, parts),
     },
     escalation: morningRow({ request, judgement, verdict, signal }, run),
+    settle,
   })
   run.log.info(
     { tool: request.tool, verdict: verdict.verdict, risk: verdict.risk, by: verdict.by },
@@ -74,67 +67,17 @@ export async function onPermission(request: Request, signal: AbortSignal, desk: 
   return verdict
 }
 
-interface Unsure {
+interface Judged {
   request: Request
   judgement: Judgement
   signal: AbortSignal
 }
 
-/** A decision of the policy as it is; a question goes to a person, and without one it is a refusal or waits. */
-async function settled(unsure: Unsure, { run, parts }: Desk): Promise<Verdict | Park> {
-  const { request, judgement } = unsure
+/** A decision of the policy as it is; what it leaves open goes to a person. */
+async function settled({ request, judgement, signal }: Judged, desk: Desk): Promise<Said> {
   const { assessment, decision } = judgement
-  if (decision.verdict !== 'ask' || !assessment) return plain(decision)
-  const reply: Reply = parts.terminals.isAttached(run.id)
-    ? await askPerson({ ...unsure, assessment }, { run, parts })
-    : { unanswered: 'nobody' }
-  const waits = 'unanswered' in reply && reply.unanswered === 'nobody' && decision.risk === 'HIGH'
-  const park =
-    waits && run.policy.unattendedHigh === 'wait' ? parkPermission({ request, decision, assessment }, run) : undefined
-  return park ?? verdictOf(reply, decision, assessment)
-}
-
-async function askPerson(
-  { request, judgement, signal, assessment }: Unsure & { assessment: Assessment },
-  { run, parts }: Desk,
-): Promise<Reply> {
-  const ask: OpenAsk = {
-    kind: 'permission',
-    ask_id: shortId('a'),
-    tool: request.tool,
-    target: targetOf(request.input, run.row.project),
-    risk: judgement.decision.risk,
-    reason: judgement.decision.reason,
-    reasons: storedReasons(assessment),
-  }
-  // Open before it is told of: whoever reads the event can answer it.
-  const reply = parts.terminals.ask(run.id, ask, signal)
-  const { kind: _, ...asked } = ask
-  await record(run, parts, {
-    events: [eventOf(run, 'permission.asked', { ...asked, call_id: request.callId, ...byAgent(request) }, 'daemon')],
-    patch: askingPatch(run, parts),
-  })
-  return reply
-}
-
-function verdictOf(reply: Reply, { risk, reason }: Decision, assessment: Assessment): Verdict {
-  if ('unanswered' in reply) {
-    const why =
-      reply.unanswered === 'nobody'
-        ? `nobody is attached to approve this; ${wayRound(assessment)}`
-        : 'the session was stopped before anybody answered'
-    return { verdict: 'deny', risk, reason: `${reason}; ${why}`, confidence: 1, by: 'nobody' }
-  }
-  const { verdict, reason: said, by } = reply.answered
-  if (verdict === 'allow')
-    return { verdict: 'allow', risk, reason: said ?? 'approved at the terminal', confidence: 1, by }
-  return {
-    verdict: 'deny',
-    risk,
-    reason: said ?? 'the person at the terminal said no; go on without it',
-    confidence: 1,
-    by,
-  }
+  if (decision.verdict !== 'ask' || !assessment) return { verdict: plain(decision) }
+  return askPermission({ request, judgement: { ...judgement, assessment }, signal }, desk)
 }
 
 /** An `ask` that cannot be brought to anybody is a refusal. */

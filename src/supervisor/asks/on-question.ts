@@ -11,6 +11,7 @@ import { byAgent, eventOf } from '../events/agent-event.ts'
 import { record } from '../record.ts'
 import type { Desk, Run } from '../run.ts'
 import { askingPatch } from './asking-patch.ts'
+import { waitAt } from './at-terminal/wait-at.ts'
 import type { GivenAnswer } from './given-answer.ts'
 import { questionRow } from './question-row.ts'
 
@@ -23,6 +24,7 @@ interface Asked {
 }
 
 const AT_A_TERMINAL = 'it is asked at a terminal that is attached'
+const NOBODY_ANSWERED = 'nobody at the terminal answered; the question waits'
 const NOBODY_TO_ASK = 'nobody is attached to answer; the question waits'
 
 /** Only the main agent's call can be put off and answered later. */
@@ -45,11 +47,11 @@ export async function onQuestion(question: Question, signal: AbortSignal, desk: 
   if (question.agentId !== undefined && !parts.terminals.isAttached(run.id)) {
     return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
   }
-  if (!parts.terminals.isAttached(run.id)) return park(question, { askId, suggestion }, run)
+  if (!parts.terminals.isAttached(run.id)) return park(question, { run, askId, suggestion, reason: NOBODY_TO_ASK })
   const reply = parts.terminals.ask(
     run.id,
     { kind: 'question', ask_id: askId, questions: question.questions, suggestion },
-    signal,
+    waitAt({ signal, parks: question.agentId === undefined }, desk),
   )
   const asked = {
     ask_id: askId,
@@ -73,8 +75,10 @@ function answered(question: Question, reply: Reply, desk: Desk & Asked): Promise
     const declined = { declined: reason ?? 'the person at the terminal does not want to answer; decide yourself', by }
     return deliver(question, answers ? { answers, by } : declined, { ...desk, always })
   }
-  if (reply.unanswered === 'nobody' && question.agentId === undefined) return park(question, desk, desk.run)
-  if (reply.unanswered === 'nobody') return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
+  if (reply.unanswered !== 'withdrawn' && question.agentId === undefined) {
+    return park(question, { ...desk, reason: reply.unanswered === 'silence' ? NOBODY_ANSWERED : NOBODY_TO_ASK })
+  }
+  if (reply.unanswered !== 'withdrawn') return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
   // Its row is withdrawn with the end that comes now.
   const declined = 'the session was stopped before anybody answered'
   return deliver(question, { declined, by: 'nobody' }, { ...desk, number: undefined })
@@ -131,16 +135,15 @@ function saidTo({ questions }: Question, answer: Answer, always: EscalationAnswe
 }
 
 /** Remembered until the turn ends, which it does at once; `settle` writes it into the row. */
-function park(question: Question, { askId, suggestion }: Asked, run: Run): Park {
+function park(question: Question, { run, askId, suggestion, reason }: Asked & { run: Run; reason: string }): Park {
   const { callId, questions } = question
-  crashPoint('question.before-park')
   run.parking.set(callId, {
-    parked: { ask_id: askId, call_id: callId, questions, reason: NOBODY_TO_ASK, suggestion },
-    reason: NOBODY_TO_ASK,
-    escalation: rowOf(question, NOBODY_TO_ASK, { run, suggestion }),
+    parked: { ask_id: askId, call_id: callId, questions, reason, suggestion },
+    reason,
+    escalation: rowOf(question, reason, { run, suggestion }),
   })
   run.log.info({ parts: question.questions.length }, 'question parked')
-  return { park: true, reason: NOBODY_TO_ASK }
+  return { park: true, reason }
 }
 
 function rowOf(question: Question, reason: string, { run, suggestion }: { run: Run } & Pick<Asked, 'suggestion'>) {

@@ -1,5 +1,5 @@
-import { shortId } from '../../base/ids.ts'
 import type { Assessment } from '../../domain/assessment.ts'
+import type { Suggestion } from '../../domain/brain/suggestion.ts'
 import type { Park, Request, Verdict } from '../../domain/session.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
 import type { Run } from '../run.ts'
@@ -17,27 +17,36 @@ interface Waiting {
   request: Request
   decision: Decision
   assessment: Assessment
+  suggestion: Suggestion | undefined
+  /** By which it was asked at a terminal, where it was: whoever sits there answers it by that still. */
+  askId: string
 }
 
-/** Puts a dangerous call off until somebody answers; no process waits. Not possible for a subagent's call. */
-export function parkPermission({ request, decision, assessment }: Waiting, run: Run): Park | undefined {
+/** Whether a call can be put off: not a subagent's, and not one that could not be shown whole. */
+export function isParkable({ agentId, input }: Request): boolean {
+  return agentId === undefined && JSON.stringify(input).length <= LONGEST
+}
+
+/** Puts a call off until somebody answers; no process waits. */
+export function parkPermission({ request, decision, assessment, suggestion, askId }: Waiting, run: Run): Park {
   const { tool, input, callId } = request
-  if (request.agentId !== undefined || JSON.stringify(input).length > LONGEST) return undefined
   const reason = `${decision.risk} risk: ${decision.reason}; it waits for a person`
   run.parking.set(callId, {
     parked: {
-      ask_id: shortId('a'),
+      ask_id: askId,
       call_id: callId,
       tool,
       target: targetOf(input, run.row.project),
       risk: decision.risk,
       reason: decision.reason,
       reasons: storedReasons(assessment),
+      ...(suggestion && { suggestion }),
       digest: callDigest(tool, input),
     },
     reason,
     escalation: {
       ...permissionRow({ request, assessment, reason: decision.reason, risk: decision.risk }, run),
+      ...(suggestion && { context: { suggestion } }),
       state: 'open',
     },
   })

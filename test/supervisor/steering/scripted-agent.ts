@@ -12,6 +12,10 @@ export interface Turn {
   /** In place of the first answer. */
   refused?: Failure
   asks?: boolean
+  /** A command that it wants to run: the same call whenever it is offered. */
+  wants?: string
+  /** The same by a subagent. */
+  subagent?: string
 }
 
 export interface ScriptedAgent {
@@ -131,7 +135,7 @@ class ScriptedSession implements Session {
   async #turn(text: string, cut: AbortSignal): Promise<void> {
     const { cwd, asks } = this.#options
     const tell = (event: SessionEvent) => cut.aborted || this.events.push(event)
-    const { failure, refused, asks: wantsToAsk, used } = this.#world.turnFor(text)
+    const { failure, refused, asks: wantsToAsk, used, wants, subagent } = this.#world.turnFor(text)
     // A process takes a while to come up.
     await new Promise(resolve => setImmediate(resolve))
     await this.#world.at('starting')
@@ -154,6 +158,15 @@ class ScriptedSession implements Session {
     tell({ kind: 'tool_result', callId: request.callId, ok: true, output: 'read' })
     if (cut.aborted) return
     if (this.#pausing) return this.#end('paused')
+    if (wants !== undefined) {
+      const call = { callId: 'b-1', tool: 'Bash', input: { command: wants }, cwd }
+      const agentId = subagent === undefined ? {} : { agentId: subagent }
+      tell({ kind: 'tool_request', ...call, ...agentId })
+      const verdict = await asks.permission({ ...call, ...agentId }, cut)
+      if (cut.aborted) return
+      if ('park' in verdict) return this.#end('parked', { parked: { callId: 'b-1', tool: 'Bash' } })
+      tell({ kind: 'tool_result', callId: 'b-1', ok: verdict.verdict === 'allow', output: verdict.reason })
+    }
     if (wantsToAsk) {
       const questions = [{ question: 'Which?', header: '', multiSelect: false, options: [] }]
       const waiting = this.#world.at('question')

@@ -4,6 +4,13 @@ const lower = (held: number, proposed: number) => Math.min(held, proposed)
 
 /** What waits for a person, and how far their earlier answers go. */
 export const HUMAN_SETTINGS = {
+  'human.grace_seconds': count(1, {
+    standard: 60,
+    about:
+      'Seconds without a key at an attached terminal after which what it asks waits without an agent, and you are told elsewhere',
+    project: 'trusted',
+    inForce: true,
+  }),
   'human.deadline_minutes': optionalCount(1, {
     standard: undefined,
     about:
