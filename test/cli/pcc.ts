@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { placesFor } from '../../src/base/places.ts'
 import { bareEnv } from '../support/world.ts'
 
 export const BIN = fileURLToPath(new URL('../../bin/pcc.js', import.meta.url))
@@ -48,7 +49,8 @@ export function pccFor(t: TestContext, extra: Record<string, string> = {}): Pcc 
     return { code: child.exitCode, stdout, stderr }
   }
   t.after(async () => {
-    await run(['daemon', 'stop'])
+    const { run: socketFolder, configFile } = placesFor({ env })
+    if (existsSync(socketFolder) || existsSync(configFile)) await run(['daemon', 'stop'])
     rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   })
   return {

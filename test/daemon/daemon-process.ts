@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +13,8 @@ import type { StoredEvent } from '../../src/domain/event.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 
 const SCRIPT = fileURLToPath(new URL('./run-daemon.ts', import.meta.url))
+/** What one daemon compiled serves the next, which starts in half the time. */
+const COMPILED = process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache')
 
 export interface Reply<Body> {
   status: number
@@ -47,7 +51,7 @@ export interface StartOptions {
 
 /** The first line a starting daemon prints, and the process. */
 export async function launch(t: TestContext, { home = tempDir(t), env = {} }: StartOptions = {}) {
-  const childEnv = { ...bareEnv(home), PCC_HOME: `${home}/pcc`, ...env }
+  const childEnv = { ...bareEnv(home), PCC_HOME: `${home}/pcc`, NODE_COMPILE_CACHE: COMPILED, ...env }
   const child = spawn(process.execPath, [SCRIPT], { env: childEnv, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit').then(([code]) => code as number | null)
   t.after(async () => {
