@@ -110,6 +110,8 @@ export const EVENT_BODIES = {
     call_id: z.string(),
     questions: z.array(QuestionItem),
     suggestion: Suggestion.optional(),
+    /** It was refused when it was asked, and the work went on without it. */
+    late: z.literal(true).optional(),
     agent_id: z.string().optional(),
   }),
   'question.answered': z.object({

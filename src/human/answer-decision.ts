@@ -28,7 +28,7 @@ export async function answerDecision(
   if (!first) throw lateAnswer(escalation)
   const kept = isAutomatic(answer.by) ? false : await remember(escalation, answer, desk)
   const sessions = await store.escalations.sessionsOf([number], tx)
-  await tx.append(sessions.map(({ session_id }) => answeredEvent(escalation, session_id, { ...answer, kept })))
+  await tx.append(sessions.map(({ session_id }) => answeredEvent(escalation, session_id, { ...answer, kept, from })))
   return { escalation, remembered: kept }
 }
 
@@ -42,13 +42,14 @@ export async function knownDecision(number: number, { store, tx }: { store: Stor
 function answeredEvent(
   { number, tool, target, risk }: Escalation,
   subject: string,
-  { verdict, answer, by, reason, kept }: EscalationAnswer & { kept: boolean },
+  { verdict, answer, by, reason, kept, from }: Said & { kept: boolean },
 ): NewEvent {
   const body = {
     ...{ number, by, remembered: kept, tool, target, risk },
     ...(verdict !== undefined && { verdict }),
     ...(answer !== undefined && { answer }),
     ...(reason !== undefined && { reason }),
+    ...(from === 'denied' && { late: true as const }),
   }
   return { actor: isAutomatic(by) ? 'daemon' : 'human', subject, kind: 'escalation.answered', body }
 }

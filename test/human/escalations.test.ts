@@ -67,6 +67,7 @@ test('approving a MEDIUM request answers the same request of the same project th
     target: 'touch a',
     risk: 'MEDIUM',
     reason: 'fine',
+    late: true,
   })
 })
 

@@ -3,14 +3,19 @@ import type { QuestionItem } from '../../domain/session.ts'
 import { nameOfAsk } from '../render/lines/ask-lines.ts'
 import { cut } from '../render/text.ts'
 
-const PERMISSION_KEYS = '[y] allow once  [n] deny  [t] deny and say why  > '
+/** An answer to a MEDIUM call counts for the same one later, too; that to another is for this call alone. */
+const permissionKeys = (ask: OpenAsk) => {
+  const once = ask.kind === 'permission' && ask.risk === 'MEDIUM' ? '' : ' once'
+  return `[y] allow${once}  [n] deny  [t] deny and say why  > `
+}
 /** A name cut shorter than this says nothing. */
 const SHORTEST_NAME = 12
 
 /** What a permission is for and the keys that answer it, in so many columns. */
 export function permissionPrompt(ask: OpenAsk, width: number): string {
-  const room = Math.max(SHORTEST_NAME, width - PERMISSION_KEYS.length - 2)
-  return `${cut(nameOfAsk(ask), room)}  ${PERMISSION_KEYS}`
+  const keys = permissionKeys(ask)
+  const room = Math.max(SHORTEST_NAME, width - keys.length - 2)
+  return `${cut(nameOfAsk(ask), room)}  ${keys}`
 }
 
 /** Asked after `t`. */

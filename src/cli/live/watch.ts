@@ -42,7 +42,13 @@ export interface Watch {
 export async function watchSession(watch: Watch): Promise<Extract<StoredEvent, { kind: 'session.ended' }> | undefined> {
   const { client, session, terminal, screen, person, signal, raw } = watch
   const path = `/sessions/${session.id}/answers`
-  const draw = eventLines({ terminal, project: session.project, verbose: watch.verbose, reasonElsewhere: !watch.quiet })
+  const draw = eventLines({
+    terminal,
+    project: session.project,
+    verbose: watch.verbose,
+    reasonElsewhere: !watch.quiet,
+    attended: person !== undefined,
+  })
   await using desk = openAsks({
     person: person ?? { answer: async () => undefined },
     pin: lines => screen.pin(lines),

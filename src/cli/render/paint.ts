@@ -27,6 +27,8 @@ export interface LineOptions {
   reasonElsewhere?: boolean
   /** What is parked is put to the person who reads this: that nobody was there is no news to them. */
   answeredHere?: boolean
+  /** Somebody reads this who is asked here: what was put to them and is parked stays before them. */
+  attended?: boolean
 }
 
 /** Columns of `[12:00:08] `: what follows on the next lines stands under the text. */

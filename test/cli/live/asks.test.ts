@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AskDesk, openAsks } from '../../../src/cli/live/asks.ts'
 import type { Moment, Reply } from '../../../src/cli/live/person.ts'
+import { RemoteError } from '../../../src/cli/report.ts'
 import type { OpenAsk } from '../../../src/domain/api.ts'
-import { decided } from '../render/sample.ts'
+import type { EventBody } from '../../../src/domain/event.ts'
+import { decided, event } from '../render/sample.ts'
 
 const permission = (id: string): OpenAsk => ({
   kind: 'permission',
@@ -89,4 +91,57 @@ test('parts of an answer are shown under what is asked', async () => {
   asked[0]?.moment.echo('(1 of 2) > blue')
   assert.deepEqual(pinned.at(-1), ['wanted a', '(1 of 2) > blue'])
   await desk[Symbol.asyncDispose]()
+})
+
+const parked = (id: string, call = `call-${id}`) =>
+  event('permission.parked', {
+    ...permission(id),
+    ask_id: id,
+    call_id: call,
+    number: 1,
+  } as EventBody<'permission.parked'>)
+const ended = (status: EventBody<'session.ended'>['status']) => event('session.ended', { status, reason: '' })
+
+test('what nobody answered in time stays before the person, who answers it as before', async () => {
+  const { desk, asked, posted } = deskOf()
+  put(desk, 'a')
+  put(desk, 'b')
+  desk.see(parked('a'), [])
+  assert.equal(desk.waits(), true)
+  desk.see(ended('waiting_input'), [])
+  assert.equal(asked[0]?.moment.signal.aborted, false)
+  asked[0]?.answer({ verdict: 'allow' })
+  await settled()
+  assert.deepEqual(posted, [['a', { verdict: 'allow' }]])
+  assert.deepEqual([desk.waits(), asked.length], [false, 1], 'b went with its agent')
+  await desk[Symbol.asyncDispose]()
+})
+
+test('what waits without an agent is let go when its session is stopped or the call is answered elsewhere', async () => {
+  for (const over of [ended('stopped'), decided({ call_id: 'call-a' })]) {
+    const { desk, asked } = deskOf()
+    put(desk, 'a')
+    desk.see(parked('a'), [])
+    desk.see(over, [])
+    assert.deepEqual([asked[0]?.moment.signal.aborted, desk.waits()], [true, false], over.kind)
+    await desk[Symbol.asyncDispose]()
+  }
+})
+
+test('an answer that is not taken is asked for again where the session waits without an agent', async () => {
+  const told: unknown[] = []
+  const asked: ((reply: Reply) => void)[] = []
+  const desk = openAsks({
+    person: { answer: () => new Promise(answer => asked.push(answer)) },
+    pin: () => undefined,
+    post: async () => {
+      throw new RemoteError({ error: { code: 'account_differs', message: 'another login', next: '' } })
+    },
+    tell: error => told.push(error),
+  })
+  put(desk, 'a')
+  desk.see(parked('a'), [])
+  asked[0]?.({ verdict: 'allow' })
+  await settled()
+  assert.deepEqual([told.length, asked.length, desk.waits()], [1, 2, true])
 })

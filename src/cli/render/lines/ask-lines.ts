@@ -5,7 +5,10 @@ import type { Terminal } from '../paint.ts'
 import { firstLine, neutral, wrap } from '../text.ts'
 import { suggestionLine } from './suggestion-line.ts'
 
-type Permission = Pick<Extract<OpenAsk, { kind: 'permission' }>, 'tool' | 'target' | 'risk' | 'reason' | 'reasons'>
+type Permission = Pick<
+  Extract<OpenAsk, { kind: 'permission' }>,
+  'tool' | 'target' | 'risk' | 'reason' | 'reasons' | 'suggestion'
+>
 
 /** A field of a request other than a command is shown up to here; its size says what is left out. */
 const FIELD_LINES = 8
@@ -20,6 +23,7 @@ export function askedPermission(ask: Permission, terminal: Terminal, input?: Rec
     ...wanted(ask, input, width).map(line => `  ${line}`),
     ...wrap(`${ask.risk} risk: ${neutral(ask.reason)}`, width).map(line => `  ${terminal.paint('dim', line)}`),
     ...otherReasons(ask).flatMap(text => wrap(`- ${text}`, width).map(line => `  ${terminal.paint('dim', line)}`)),
+    ...[suggestionLine(ask.suggestion) ?? []].flat().flatMap(text => wrap(text, width).map(line => `  ${line}`)),
   ]
 }
 

@@ -19,6 +19,8 @@ interface Before {
   /** Why things went wrong, as far as it was told: nothing is told twice. */
   told: Set<string>
   tasks: TasksSeen
+  /** Numbers of what is asked at a terminal: the answer is told with what it decides. */
+  open: Set<number>
 }
 
 /** Draws stored events as the lines of the live view. */
@@ -29,6 +31,7 @@ export function eventLines(options: LineOptions): (event: StoredEvent) => string
     refused: new Set(),
     told: new Set(),
     tasks: { ids: new Set(), fromStart: false },
+    open: new Set(),
   }
   return stored => {
     const event = { ...stored, body: harmless(stored.body) } as StoredEvent
@@ -38,7 +41,9 @@ export function eventLines(options: LineOptions): (event: StoredEvent) => string
   }
 }
 
-function remember(event: StoredEvent, { inputs, allowed, refused, told, tasks }: Before): void {
+function remember(event: StoredEvent, { inputs, allowed, refused, told, open, tasks }: Before): void {
+  if (event.kind === 'permission.asked' || event.kind === 'question.asked') open.add(event.body.number ?? 0)
+  if (event.kind === 'permission.parked' || event.kind === 'question.parked') open.delete(event.body.number ?? 0)
   if (event.kind === 'session.created') tasks.fromStart = true
   if (isTaskEvent(event)) tasks.ids.add(event.body.task_id)
   if (event.kind === 'tool.requested') inputs.set(event.body.call_id, event.body.input)
@@ -76,6 +81,7 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
       return toolLine(event.body, options)
     case 'escalation.answered':
       return prose(`Decision ${event.body.number}:`, decisionText(event.body), 'bold', terminal)
+      if (before.open.has(event.body.number)) return []
     case 'tool.finished':
       // A refusal was told when it was decided.
       if (before.refused.has(event.body.call_id)) return []
@@ -84,8 +90,10 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
       return askedQuestions(event.body, terminal)
     case 'question.parked':
       return parkedQuestions(event.body, terminal, options.answeredHere)
+      if (options.attended && before.open.has(event.body.number ?? 0)) return unansweredLines(event.body, terminal)
     case 'permission.parked':
       return parkedPermission(event.body, terminal, {
+      if (options.attended && before.open.has(event.body.number ?? 0)) return unansweredLines(event.body, terminal)
         input: before.inputs.get(event.body.call_id),
         here: options.answeredHere,
       })
@@ -177,11 +185,18 @@ function endLines({ body, time }: EventOf<'session.ended'>, options: LineOptions
 function decisionText(body: EventBody<'escalation.answered'>): string {
   const { verdict, answer, by, tool, target, reason } = body
   const what = answer ? 'answered' : verdict === 'allow' ? 'approved' : 'denied'
-  const said = answer ? `${what} by ${by}: ${firstLine(target)}` : `${what} by ${by}: ${tool} → ${firstLine(target)}`
+  const who = late ? `${by}, later` : by
+  const said = answer ? `${what} by ${who}: ${firstLine(target)}` : `${what} by ${who}: ${tool} → ${firstLine(target)}`
   return reason === undefined ? said : `${said} (${reason})`
 }
 
 function answerLines(body: EventBody<'question.answered'>, terminal: Terminal): string[] {
+/** To who is asked and has not answered: it is in their sight already. */
+function unansweredLines({ number }: { number?: number | undefined }, terminal: Terminal): string[] {
+  const text = `no agent waits for it any more. Answer it here as before, or elsewhere by its number: pcc respond ${number}`
+  return prose('Nobody has answered yet:', text, 'yellow', terminal)
+}
+
   const heading = `Answer (${firstLine(body.by)}):`
   if (body.declined !== undefined) return prose(heading, `none: ${body.declined}`, 'yellow', terminal)
   const answers = Object.values(body.answers).map(answer => (Array.isArray(answer) ? answer.join(', ') : answer))
