@@ -18,9 +18,9 @@ interface Before {
   refused: Set<string>
   /** Why things went wrong, as far as it was told: nothing is told twice. */
   told: Set<string>
-  tasks: TasksSeen
   /** Numbers of what is asked at a terminal: the answer is told with what it decides. */
   open: Set<number>
+  tasks: TasksSeen
 }
 
 /** Draws stored events as the lines of the live view. */
@@ -30,8 +30,8 @@ export function eventLines(options: LineOptions): (event: StoredEvent) => string
     allowed: new Map(),
     refused: new Set(),
     told: new Set(),
-    tasks: { ids: new Set(), fromStart: false },
     open: new Set(),
+    tasks: { ids: new Set(), fromStart: false },
   }
   return stored => {
     const event = { ...stored, body: harmless(stored.body) } as StoredEvent
@@ -80,8 +80,8 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
     case 'permission.decided':
       return toolLine(event.body, options)
     case 'escalation.answered':
-      return prose(`Decision ${event.body.number}:`, decisionText(event.body), 'bold', terminal)
       if (before.open.has(event.body.number)) return []
+      return prose(`Decision ${event.body.number}:`, decisionText(event.body), 'bold', terminal)
     case 'tool.finished':
       // A refusal was told when it was decided.
       if (before.refused.has(event.body.call_id)) return []
@@ -89,11 +89,11 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
     case 'question.asked':
       return askedQuestions(event.body, terminal)
     case 'question.parked':
+      if (options.attended && before.open.has(event.body.number ?? 0)) return unansweredLines(event.body, terminal)
       return parkedQuestions(event.body, terminal, options.answeredHere)
-      if (options.attended && before.open.has(event.body.number ?? 0)) return unansweredLines(event.body, terminal)
     case 'permission.parked':
-      return parkedPermission(event.body, terminal, {
       if (options.attended && before.open.has(event.body.number ?? 0)) return unansweredLines(event.body, terminal)
+      return parkedPermission(event.body, terminal, {
         input: before.inputs.get(event.body.call_id),
         here: options.answeredHere,
       })
@@ -182,6 +182,12 @@ function endLines({ body, time }: EventOf<'session.ended'>, options: LineOptions
   return prose(heading, `${goesOnText(body, time)} ${isElsewhere || isTold ? '' : body.reason}`, tone, terminal)
 }
 
+/** To who is asked and has not answered: it is in their sight already. */
+function unansweredLines({ number }: { number?: number | undefined }, terminal: Terminal): string[] {
+  const text = `no agent waits for it any more. Answer it here as before, or elsewhere by its number: pcc respond ${number}`
+  return prose('Nobody has answered yet:', text, 'yellow', terminal)
+}
+
 function decisionText(body: EventBody<'escalation.answered'>): string {
   const { verdict, answer, by, tool, target, reason } = body
   const what = answer ? 'answered' : verdict === 'allow' ? 'approved' : 'denied'
@@ -191,12 +197,6 @@ function decisionText(body: EventBody<'escalation.answered'>): string {
 }
 
 function answerLines(body: EventBody<'question.answered'>, terminal: Terminal): string[] {
-/** To who is asked and has not answered: it is in their sight already. */
-function unansweredLines({ number }: { number?: number | undefined }, terminal: Terminal): string[] {
-  const text = `no agent waits for it any more. Answer it here as before, or elsewhere by its number: pcc respond ${number}`
-  return prose('Nobody has answered yet:', text, 'yellow', terminal)
-}
-
   const heading = `Answer (${firstLine(body.by)}):`
   if (body.declined !== undefined) return prose(heading, `none: ${body.declined}`, 'yellow', terminal)
   const answers = Object.values(body.answers).map(answer => (Array.isArray(answer) ? answer.join(', ') : answer))
