@@ -52,6 +52,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./quota/command.ts')).addQuotaCommand(program),
   },
   {
+    name: 'budget',
+    group: WATCH,
+    summary: 'Show what is spent and left, and what stops when',
+    add: async program => (await import('./budget/command.ts')).addBudgetCommand(program),
+  },
+  {
     name: 'rules',
     group: DECIDE,
     summary: 'Say what is always allowed, asked about or refused',

@@ -20,6 +20,16 @@ export const SessionStatus = z.enum([
 export type SessionStatus = z.infer<typeof SessionStatus>
 
 /** POST /sessions */
+const Amount = z.number().positive().max(Number.MAX_SAFE_INTEGER)
+
+/** The most that one session may spend. */
+export const SessionBudget = z.strictObject({
+  turns: Amount.int().optional(),
+  tokens: Amount.int().optional(),
+  cost_usd: Amount.optional(),
+  wall_minutes: Amount.optional(),
+})
+
 export const StartSession = z.strictObject({
   project: z.string().min(1),
   task: z.string().trim().min(1).max(1_000_000),
@@ -41,6 +51,8 @@ export const StartSession = z.strictObject({
   /** `--[no-]auto-resume`: in place of `sessions.auto_resume`. */
   auto_resume: z.boolean().optional(),
   /** `--[no-]auto-approve`: in place of `permissions.auto_approve_low_risk`. */
+  /** `--budget`: the most that the session may spend, in place of `budgets.session`. */
+  budget: SessionBudget.optional(),
   auto_approve: z.boolean().optional(),
   resume: z.strictObject({ vendor_id: z.string().min(1), fork: z.boolean() }).optional(),
   record: z.string().min(1).optional(),
@@ -123,6 +135,8 @@ export const ResumeSession = z.strictObject({
   /** A checkpoint's id: a new conversation goes on from there. */
   from: z.string().min(1).optional(),
   /** As of `StartSession`: the caller is about to open `/events?attach=1`. */
+  /** What it may spend in all from now on, in place of what was said before. */
+  budget: SessionBudget.optional(),
   attach: z.boolean().optional(),
   /** The caller's environment, cut down to the allow-list. Without it the one that was kept counts. */
   env: z.record(z.string(), z.string()).optional(),

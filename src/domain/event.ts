@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { BUDGET_SCOPES, MEASURES } from './budget/budget.ts'
 import { Failure, LimitWindow, PlanItem, QuestionItem, Risk, StoredReason, TurnOutcome } from './session.ts'
 import { TaskState } from './task.ts'
 
@@ -12,6 +13,19 @@ const TaskMoved = z.object({
 })
 
 import { Suggestion } from './brain/suggestion.ts'
+
+/** What keeps a session from running away. */
+export const Guard = z.enum(['budget', 'repetition', 'progress', 'stall', 'memory', 'disk'])
+export type Guard = z.infer<typeof Guard>
+
+const BudgetUsed = z.object({
+  scope: z.enum(BUDGET_SCOPES),
+  /** The day, project, session or task it is counted of. */
+  key: z.string(),
+  measure: z.enum(MEASURES),
+  spent: z.number(),
+  limit: z.number(),
+})
 
 /** Every kind of stored event and its body. Logs, the terminal and later the dashboard are drawn from these and nothing else. */
 export const EVENT_BODIES = {
@@ -160,6 +174,15 @@ export const EVENT_BODIES = {
     duration_ms: z.number(),
     denials: z.number(),
     failure: Failure.optional(),
+  }),
+  /** Four fifths of a budget are spent; told once. */
+  'budget.warned': BudgetUsed,
+  'budget.spent': BudgetUsed,
+  /** A guard did something: told the agent, stopped it after the tool in flight, or ended what did not stop. */
+  'guard.tripped': z.object({
+    guard: Guard,
+    did: z.enum(['told', 'paused', 'interrupted', 'killed']),
+    reason: z.string(),
   }),
   'session.ended': z.object({
     status: z.enum(['completed', 'stopped', 'paused', 'rate_limited', 'waiting_input', 'error']),

@@ -12,6 +12,7 @@ import { openOutbox } from './outbox.ts'
 import { openQuotaRows } from './quota/quota.ts'
 import { openSessions } from './sessions.ts'
 import type { Store } from './store.ts'
+import { openSpending } from './spending.ts'
 import { openTasks } from './tasks.ts'
 import { Writer } from './writer.ts'
 
@@ -52,5 +53,6 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000 }: Op
     outbox: openOutbox(database.read, writer),
     close,
     [Symbol.asyncDispose]: close,
+    spending: openSpending(database.read),
   }
 }

@@ -1,13 +1,14 @@
 import type { Transaction } from 'kysely'
 import type { Gate } from '../domain/account/limit.ts'
 import type { QuotaWindow } from '../domain/account/quota.ts'
+import type { Amounts } from '../domain/budget/budget.ts'
 import type { Escalation, EscalationAnswer, EscalationState } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { Task, TaskState } from '../domain/task.ts'
 import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
 import type { SessionReports } from './quota/spending.ts'
-import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, Tables } from './tables.ts'
+import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow, Tables } from './tables.ts'
 
 /** Rows and nothing else. Every method may throw `store_unusable` (disk full, file gone) or `store_damaged`; the store stays usable. */
 export interface Store extends AsyncDisposable {
@@ -30,6 +31,7 @@ export interface Store extends AsyncDisposable {
   readonly tasks: Tasks
   readonly gates: Gates
   readonly quota: Quota
+  readonly spending: Spending
   readonly outbox: Outbox
   close(): Promise<void>
 }
@@ -193,6 +195,32 @@ export interface Quota {
 }
 
 export type NewOutboxRow = Pick<OutboxRow, 'channel' | 'kind' | 'dedup_key' | 'body' | 'next_at' | 'created_at'>
+export type SpendingKey = Pick<SpendingRow, 'scope' | 'key'>
+
+/** What was spent, by task, session, day and project. */
+export interface Spending {
+  /** Adds the same to each of them, and gives what they come to now. */
+  add(keys: readonly SpendingKey[], more: { amounts: Amounts; at: number }, tx: Tx): Promise<SpendingRow[]>
+  /** Those there are. */
+  of(keys: readonly SpendingKey[], tx?: Tx): Promise<SpendingRow[]>
+  /** Of one scope, the last changed first. */
+  list(scope: SpendingRow['scope']): Promise<SpendingRow[]>
+  /** It counts from zero again. */
+  forget(key: SpendingKey, tx: Tx): Promise<void>
+}
+
+/** Old events, and how they are removed. */
+export interface EventPruning {
+  /** Bytes of the database that hold something. */
+  usedBytes(): Promise<number>
+  /** Time of the newest event before a moment. */
+  newestBefore(time: number): Promise<number | undefined>
+  /** Removes the events of a subject before a time, in small steps, but for how it began and ended. Gives how many. */
+  prune(subject: string, before: number, signal: AbortSignal): Promise<number>
+  /** Gives some of the space that was freed back to the disk. */
+  giveBack(): Promise<void>
+}
+
 
 /** What people are to be told, by channel. */
 export interface Outbox {

@@ -2,6 +2,7 @@ import type { Generated, Selectable } from 'kysely'
 import type { Gate } from '../domain/account/limit.ts'
 import type { QuotaWindow } from '../domain/account/quota.ts'
 import type { StartSession } from '../domain/api.ts'
+import type { Amounts, BudgetScope } from '../domain/budget/budget.ts'
 import type { Escalation } from '../domain/escalation.ts'
 import type { EventBody } from '../domain/event.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
@@ -22,6 +23,7 @@ export interface Tables {
   quota_accounts: QuotaAccountsTable
   quota_windows: QuotaWindow & { account: string }
   quota_history: QuotaWindow & { account: string }
+  spending: SpendingRow
   outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
   /** How far the events were read for some purpose. */
   cursors: { name: string; event_id: number }
@@ -29,6 +31,9 @@ export interface Tables {
 
 /** What one channel is to say, or has said. */
 export interface OutboxRow {
+/** What was spent in one task, session, day or project, in all. */
+export type SpendingRow = Amounts & { scope: BudgetScope; key: string; updated_at: number }
+
   id: number
   channel: string
   kind: string

@@ -8,6 +8,7 @@ import { type HumanEscalations, openEscalations } from '../human/escalations.ts'
 import type { Tx } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
 import type { Move } from '../tasks/transition.ts'
+import { type Booked, bookSpent, stopWhenSpent } from './guards/spending.ts'
 import type { Parts, Run, Step } from './run.ts'
 
 /**
@@ -23,8 +24,9 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<number
   run.row = { ...run.row, ...patch }
   if (step.events.length === 0 && Object.keys(patch).length === 0 && !step.escalation && !step.task) return undefined
   const escalations = openEscalations(parts)
+  let booked: Booked | undefined
   try {
-    return await parts.store.transaction(async tx => {
+    const stored = await parts.store.transaction(async tx => {
       if (step.settle) await settleAsked(step.settle, run, { escalations, tx })
       if (step.withdraw !== undefined) await escalations.withdraw(run.id, step.withdraw, tx)
       const reopened = step.reopen === undefined ? undefined : await escalations.reopen(step.reopen, tx, run.id)
@@ -37,10 +39,14 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<number
       await tx.append(step.events.map(event => withoutSecrets(numbered(event, number), run)))
       const columns = { ...patch, ...parked }
       if (Object.keys(columns).length > 0) await parts.store.sessions.update(run.id, columns, tx)
+      booked = await bookSpent(run, parts, tx, { all: patch.state === 'ended' })
       crashPoint('record.before-commit')
       return number
     })
+    if (booked) stopWhenSpent(booked, run, parts)
+    return stored
   } catch (error) {
+    booked?.undo()
     run.row = { ...run.row, ...undone(patch, before) }
     throw error
   }

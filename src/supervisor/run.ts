@@ -7,9 +7,10 @@ import type { QuotaLevel, Thresholds } from '../domain/account/quota.ts'
 import type { Assessment } from '../domain/assessment.ts'
 import type { Brain } from '../domain/brain/brain.ts'
 import type { Requirements } from '../domain/brain/requirements.ts'
+import type { Budgets, BudgetUse } from '../domain/budget/budget.ts'
 import type { CheckpointReason } from '../domain/checkpoint.ts'
 import type { EscalationAnswer, NewEscalation } from '../domain/escalation.ts'
-import type { NewEvent } from '../domain/event.ts'
+import type { Guard, NewEvent } from '../domain/event.ts'
 import type { Driver, FailureKind, OpenSession, Request, Session, SessionEvent, Verdict } from '../domain/session.ts'
 import type { DeadlineSettings } from '../human/deadline.ts'
 import type { MemorySettings } from '../human/memory/settings.ts'
@@ -18,6 +19,7 @@ import type { Question } from '../policy/classify/classify.ts'
 import type { LoadedRules, LoadRules } from '../policy/rules/load.ts'
 import type { Store, Tx } from '../store/store.ts'
 import type { Parked, ParkedQuestion, SessionRow } from '../store/tables.ts'
+import type { Meter } from '../tasks/budgets/meter.ts'
 import type { Tasks } from '../tasks/open.ts'
 import type { Move } from '../tasks/transition.ts'
 import type { GivenAnswer } from './asks/given-answer.ts'
@@ -62,6 +64,9 @@ export interface Run {
   quota: { thresholds: Thresholds; onCritical: 'finish' | 'pause' }
   /** The level of each of the vendor's windows, as it was last told. */
   readonly warned: Map<string, QuotaLevel>
+  /** The most that may be spent, and what this life of the session has spent. */
+  budgets: Budgets
+  readonly meter: Meter
   /** The model has answered since the agent was opened. */
   answered: boolean
   /** The agent waits to call the vendor once more after a failure. */
@@ -81,14 +86,31 @@ export interface Run {
   readonly placed: PromiseWithResolvers<void>
   /** Why it is being stopped, once somebody asked for that. */
   stopping: string | undefined
-  /** Who asked it to stop after the tool in flight: a person, or the account that was shut under it. */
-  pausing: 'person' | 'gate' | undefined
+  /** It is stopped only because its daemon leaves, and goes on with the next one. */
+  cutOff: boolean
+  /** Who asked it to stop after the tool in flight: a person, the account that was shut under it, or a guard that tripped. */
+  pausing: 'person' | 'gate' | 'guard' | undefined
+  /** Why, where it was a guard. */
+  tripped: Trip | undefined
   /** True from the end of the turn on: nothing can be added any more. */
   over: boolean
 }
 
 /** Who forms opinions, and how far they are followed. */
 export interface Mind {
+/** Why a session is stopped without anybody having asked for it. */
+export interface Trip {
+  guard: Guard
+  /** What happened, for a person. */
+  reason: string
+  /** The command that helps. */
+  next: string
+  /** When it goes on by itself; without it a person makes it. */
+  resumesAt?: number | undefined
+  /** The budget that is spent. */
+  use?: BudgetUse | undefined
+}
+
   brain: Brain
   /** Least confidence for an answer without a person. */
   threshold: number

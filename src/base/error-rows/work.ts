@@ -23,6 +23,13 @@ export const WORK_ERRORS = {
     says: 'The project path {path} is not a directory.',
     next: 'Give the directory that holds the project.',
   },
+  budget_spent: { exit: 4, http: 409, says: '{reason}.', next: '{remedy}' },
+  budget_untouched: {
+    exit: 1,
+    http: 404,
+    says: 'Nothing was spent in {project} since its budget was last reset.',
+    next: 'See what is counted with: pcc budget',
+  },
   task_empty: {
     exit: 2,
     http: 400,

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { BRAIN_KINDS } from '../../domain/brain/brain-kind.ts'
+import { budgetOption } from '../budget/option.ts'
 import { contextOf, ExitCode } from '../context.ts'
 import { hasClosedBrackets, positiveIn, type StartOptions, shareIn, toolsIn, wholeIn } from '../start/options.ts'
 
@@ -22,6 +23,7 @@ export function addStartCommand(program: Command, body: StartBody = start): void
     .option('--no-auto-approve', 'ask about LOW risk requests too')
     .option('--auto-resume', 'go on by itself after a limit, whatever the settings say')
     .option('--no-auto-resume', 'after a limit, wait for pcc resume')
+    .option('--budget <amounts>', 'most that it may spend, as in "5 usd, 2h, 200 turns, 3M tokens"', budgetOption)
     .option('--priority <n>', 'higher gets a free place sooner (default: 0)', whole)
     .addOption(new Option('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
     .option('--brain-model <name>', "the brain's model")

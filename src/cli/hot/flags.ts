@@ -15,6 +15,7 @@ export const HOT_FLAGS = {
     '--no-auto-approve': 'switch',
     '--auto-resume': 'switch',
     '--no-auto-resume': 'switch',
+    '--budget': 'value',
     '--priority': 'value',
     '--brain': 'value',
     '--brain-model': 'value',

@@ -27,6 +27,9 @@ function levelOf(event: StoredEvent, refused: Set<string>): Level {
     case 'agent.retried':
     case 'limit.warned':
     case 'limit.hit':
+    case 'budget.warned':
+    case 'budget.spent':
+    case 'guard.tripped':
     case 'task.blocked':
     case 'task.failed':
     case 'task.waiting':

@@ -1,4 +1,6 @@
 import { BRAIN_KINDS, type BrainKind } from '../../domain/brain/brain-kind.ts'
+import type { BudgetLimits } from '../../domain/budget/budget.ts'
+import { parseBudget } from '../../domain/budget/parse.ts'
 
 /** What `pcc start` was called with. */
 export interface StartOptions {
@@ -10,6 +12,7 @@ export interface StartOptions {
   disallowedTools?: string[]
   autoApprove?: boolean
   autoResume?: boolean
+  budget?: BudgetLimits
   priority?: number
   brain?: BrainKind
   brainModel?: string
@@ -28,11 +31,13 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
   const allowedTools = optional(text('--allowed-tools'), toolsIn)
   const disallowedTools = optional(text('--disallowed-tools'), toolsIn)
   const priority = optional(text('--priority'), wholeIn)
+  const budget = optional(text('--budget'), budgetIn)
   const brain = optional(text('--brain'), kindIn)
   const confidence = optional(text('--confidence'), shareIn)
   if (
     brain === 'wrong' ||
     confidence === 'wrong' ||
+    budget === 'wrong' ||
     priority === 'wrong' ||
     maxTurns === 'wrong' ||
     allowedTools === 'wrong' ||
@@ -51,6 +56,7 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
     disallowedTools,
     autoApprove: flags['--no-auto-approve'] ? false : flags['--auto-approve'],
     autoResume: flags['--no-auto-resume'] ? false : flags['--auto-resume'],
+    budget,
     priority,
     brain,
     brainModel: text('--brain-model'),
@@ -71,6 +77,11 @@ export function positiveIn(text: string): number | undefined {
 /** A whole number, as a priority is; undefined when it is none. */
 export function wholeIn(text: string): number | undefined {
   return /^[+-]?\d{1,6}$/.test(text) ? Number(text) : undefined
+}
+
+function budgetIn(text: string): BudgetLimits | undefined {
+  const read = parseBudget(text)
+  return 'limits' in read ? read.limits : undefined
 }
 
 function kindIn(text: string): BrainKind | undefined {

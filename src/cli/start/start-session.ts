@@ -75,6 +75,7 @@ function requestOf({ project, work, env, options }: Wanted): StartSession {
     ...(options.disallowedTools && { disallowed_tools: options.disallowedTools }),
     ...(options.autoApprove !== undefined && { auto_approve: options.autoApprove }),
     ...(options.autoResume !== undefined && { auto_resume: options.autoResume }),
+    ...(options.budget && { budget: options.budget }),
     ...(options.priority !== undefined && { priority: options.priority }),
     ...(options.brain !== undefined && { brain: options.brain }),
     ...(options.brainModel !== undefined && { brain_model: options.brainModel }),

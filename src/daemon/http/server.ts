@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { AppError } from '../../base/errors.ts'
 import { rememberedRoutes } from '../human/remembered-routes.ts'
 import { answerRoutes } from '../routes/answers.ts'
+import { budgetRoutes } from '../routes/budget.ts'
 import { checkpointRoutes } from '../routes/checkpoints.ts'
 import { daemonRoutes } from '../routes/daemon.ts'
 import { escalationRoutes } from '../routes/escalations.ts'
@@ -42,6 +43,7 @@ export function buildServer(world: World): FastifyInstance {
   escalationRoutes(app, world)
   eventRoutes(app, world)
   quotaRoutes(app, world)
+  budgetRoutes(app, world)
   taskRoutes(app, world)
   return app
 }

@@ -47,6 +47,16 @@ export function optionalCount(least: number, given: Given<number | undefined>): 
   return { accepts: isCount(least), kind: 'number', expects: `a whole number, ${least} or more`, ...given }
 }
 
+/** A number above zero that may be left unset. */
+export function optionalAmount(given: Given<number | undefined>): Setting<number | undefined> {
+  return {
+    accepts: value => typeof value === 'number' && value > 0 && value <= Number.MAX_SAFE_INTEGER,
+    kind: 'number',
+    expects: 'a number above 0',
+    ...given,
+  }
+}
+
 /** A share of a hundred. */
 export function percent(given: Given<number>): Setting<number> {
   return {

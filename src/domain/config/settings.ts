@@ -1,5 +1,6 @@
 import { STANDARD_AGENT_ENV } from './agent-env.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
+import { BUDGET_SETTINGS } from './sections/budgets.ts'
 import { HUMAN_SETTINGS } from './sections/human.ts'
 import { NOTIFICATION_SETTINGS } from './sections/notifications.ts'
 import {
@@ -167,6 +168,7 @@ export const SETTINGS = {
     tighten: onlyTo<'deny' | 'wait'>('deny'),
     inForce: true,
   }),
+  ...BUDGET_SETTINGS,
   ...NOTIFICATION_SETTINGS,
   ...HUMAN_SETTINGS,
   'knowledge.embedding_provider': oneOf(['local', 'gemini', 'hybrid'], {

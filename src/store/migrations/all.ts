@@ -7,6 +7,9 @@ import { quota } from './0006-quota.ts'
 import { tasks } from './0007-tasks.ts'
 import { rememberedAndShared } from './0008-remembered-and-shared.ts'
 import { outbox } from './0009-outbox.ts'
+import { recovery } from './0010-recovery.ts'
+import { budgets } from './0011-budgets.ts'
+import { prunableEvents } from './0012-prunable-events.ts'
 import type { Migration } from './migration.ts'
 
 /** In order: the first is number 1. New ones go to the end. */
@@ -20,4 +23,7 @@ export const MIGRATIONS: readonly Migration[] = [
   tasks,
   rememberedAndShared,
   outbox,
+  recovery,
+  budgets,
+  prunableEvents,
 ]

@@ -1,3 +1,4 @@
+import { halted } from '../guards/halted.ts'
 import type { Desk, Ending } from '../run.ts'
 import { paused, stopped } from './endings.ts'
 import { waitAtGate } from './gate-wait.ts'
@@ -9,6 +10,7 @@ import { waitAtGate } from './gate-wait.ts'
 export function betweenTurns({ run, parts }: Desk): Ending | Promise<Ending> | undefined {
   if (run.stopping !== undefined) return stopped(run.stopping)
   if (run.pausing === 'person') return paused('person', run)
+  if (run.tripped) return halted(run, run.tripped)
   if (run.pausing === 'gate') return parts.accounts.admits(run).then(admission => waitAtGate(admission, { run, parts }))
   return undefined
 }

@@ -9,8 +9,8 @@ import type { Analysis } from './think.ts'
 export interface Context {
   /** Why it is being stopped, once somebody asked for that. */
   stopping: string | undefined
-  /** Who asked it to pause: a person, or the account that was shut under it. */
-  pausing: 'person' | 'gate' | undefined
+  /** Who asked it to pause: a person, the account that was shut under it, or a guard. */
+  pausing: 'person' | 'gate' | 'guard' | undefined
   /** Failures in a row that may pass by themselves. */
   retries: number
   /** How long each try waits, and thereby how many there are. */
@@ -49,6 +49,8 @@ export type Action =
   | { do: 'continue' }
   /** `text` where the task was completed first; `limit` where one was met on the way to the pause. */
   | { do: 'pause'; why: 'person' | 'interrupted' | 'turns'; text?: string; limit?: Limit }
+  /** A guard stops it: a budget is spent, or it runs away. */
+  | { do: 'halt'; text?: string; limit?: Limit }
   | { do: 'park'; callId: string | undefined }
   | { do: 'fail'; failure: Failure }
   /** `text` where the task was completed first; `limit` where one was met on the way to the stop. */
@@ -79,6 +81,7 @@ function afterQuestion(question: ProseQuestion, context: Context): Action | unde
   if (stopping !== undefined) return { do: 'stop', reason: stopping }
   if (reply === undefined) return { do: 'ask_in_words', question, suggestion: context.suggestion }
   if (pausing === 'person') return { do: 'pause', why: 'person' }
+  if (pausing === 'guard') return { do: 'halt' }
   return pausing === 'gate' ? { do: 'wait_for_gate' } : { do: 'say', text: reply }
 }
 
@@ -88,6 +91,7 @@ function afterTask(text: string, { stopping, pausing, hasNext, critical, compact
   if (stopping !== undefined) return { do: 'stop', reason: stopping, text }
   if (!hasNext) return { do: 'session_complete', text }
   if (pausing === 'person') return { do: 'pause', why: 'person', text }
+  if (pausing === 'guard') return { do: 'halt', text }
   if (pausing === 'gate') return { do: 'wait_for_gate', text }
   return critical ? { do: 'wait_for_quota', text } : { do: 'next_task', text }
 }
@@ -104,12 +108,14 @@ function cutShort(analysis: CutShort, context: Context): Action {
     case 'held_up':
       if (analysis.by === 'capped') return { do: 'pause', why: 'turns' }
       if (context.pausing === 'gate') return { do: 'wait_for_gate' }
+      if (context.pausing === 'guard') return { do: 'halt' }
       return { do: 'pause', why: analysis.by === 'paused' ? 'person' : 'interrupted' }
     case 'parked':
       return { do: 'park', callId: analysis.callId }
     case 'rate_limit':
       // A person wanted it to stop before the limit did: only the account is shut.
       if (context.pausing === 'person') return { do: 'pause', why: 'person', limit: analysis.limit }
+      if (context.pausing === 'guard') return { do: 'halt', limit: analysis.limit }
       return { do: 'checkpoint_and_wait', limit: analysis.limit, failure: analysis.failure }
     case 'error':
       return afterFailure(analysis.failure, analysis.mayPass, context)
@@ -123,6 +129,7 @@ function afterFailure(failure: Failure, mayPass: boolean, { retries, retryMs, co
   if (pausing === 'gate' && mayPass) return { do: 'wait_for_gate' }
   // So is an agent that was closed before it had begun, and one that failed on its way to the pause.
   if (pausing === 'person' && mayPass) return { do: 'pause', why: 'person' }
+  if (pausing === 'guard' && mayPass) return { do: 'halt' }
   if (failure.kind === 'prompt_too_long' && compaction === undefined) return { do: 'compact' }
   if (!mayPass) return { do: 'fail', failure: compaction === 'running' ? stillTooLong(failure) : failure }
   const afterMs = retryMs[retries]

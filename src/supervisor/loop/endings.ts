@@ -52,7 +52,8 @@ export function limited(message: string, { resumesAt, limit, text }: LimitWait, 
   }
 }
 
-function limitHit(limit: Limit | undefined, run: Run): NewEvent[] {
+/** The event of a limit that was met on the way to an ending. */
+export function limitHit(limit: Limit | undefined, run: Run): NewEvent[] {
   if (!limit) return []
   const { message, window, resetsAt } = limit
   const when = { ...(window !== undefined && { window }), ...(resetsAt !== undefined && { resets_at: resetsAt }) }
@@ -118,7 +119,11 @@ function parkedEvent(what: Parked, run: Run): NewEvent {
 }
 
 /** A task that was completed stays so, whatever became of its session. */
-function taskAfter(text: string | undefined, reason: string, wakesAt?: number | null): NonNullable<Ending['task']> {
+export function taskAfter(
+  text: string | undefined,
+  reason: string,
+  wakesAt?: number | null,
+): NonNullable<Ending['task']> {
   if (text !== undefined) return { to: 'done', result: text }
   return { to: 'waiting', reason, ...(wakesAt != null && { wakesAt }) }
 }

@@ -1,4 +1,5 @@
 import { crashPoint } from '../../base/crash-point.ts'
+import { spentBefore } from '../guards/spending.ts'
 import type { Ending, Parts, Run } from '../run.ts'
 import { betweenTurns } from './between-turns.ts'
 import { paused, stopped } from './endings.ts'
@@ -21,6 +22,8 @@ export async function enter(run: Run, parts: Parts): Promise<Ending | undefined>
   if (run.pausing === 'gate') run.pausing = undefined
   const shut = await shutOut(run, parts)
   if (shut) return shut
+  const spent = await spentBefore(run, parts)
+  if (spent) return { ...spent, task: undefined }
   const { store, tasks } = parts
   const task = await store.transaction(async tx => {
     const claimed = await tasks.claimNext(run.id, tx)

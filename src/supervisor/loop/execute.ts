@@ -3,6 +3,7 @@ import { unreachable } from '../../base/errors.ts'
 import type { Session } from '../../domain/session.ts'
 import { parkedInWords } from '../brain/prose.ts'
 import { eventOf } from '../events/agent-event.ts'
+import { halted } from '../guards/halted.ts'
 import { record } from '../record.ts'
 import type { Desk, Ending } from '../run.ts'
 import { betweenTurns } from './between-turns.ts'
@@ -48,6 +49,9 @@ export async function execute(action: Action, session: Session | undefined, desk
     case 'pause':
       if (action.limit) await parts.accounts.shut(run, action.limit)
       return paused(action.why, run, action)
+    case 'halt':
+      if (action.limit) await parts.accounts.shut(run, action.limit)
+      return run.tripped ? halted(run, run.tripped, action) : paused('interrupted', run, action)
     case 'park':
       return parked(action.callId, run)
     case 'fail':

@@ -13,6 +13,7 @@ export async function learn(event: SessionEvent, session: Session, { run, parts 
   if (event.kind === 'retry') run.trying = true
   else if (event.kind !== 'limit') run.trying = false
   if (event.kind === 'started') crashPoint('started.before-record')
+  count(event, run)
   await record(run, parts, stepFor(event, run))
   if (event.kind === 'started') {
     await record(run, parts, await processOf(session))
@@ -27,6 +28,15 @@ export async function learn(event: SessionEvent, session: Session, { run, parts 
 
 /** Signs that the model has seen the answer to a parked question: from here on a failure is one of the work. */
 const WENT_ON = new Set<SessionEvent['kind']>(['text', 'thinking', 'tool_request', 'plan'])
+
+/** Reading from the cache is left out, as `pcc quota` does: with every answer it is the whole conversation once more. */
+function count(event: SessionEvent, { meter, before }: Run): void {
+  if (event.kind === 'turn_ended') meter.saw({ turns: before.turns + event.turns })
+  if (event.kind !== 'usage') return
+  const { inputTokens, outputTokens, cacheWriteTokens, costUsd, turns } = event
+  const rounds = turns === undefined ? {} : { turns: before.turns + turns }
+  meter.saw({ tokens: inputTokens + outputTokens + cacheWriteTokens, cost_usd: costUsd, ...rounds })
+}
 
 /** The agent counts rounds anew with every turn; tokens and cost it counts from its opening. */
 function countOn(run: Run): void {

@@ -1,9 +1,11 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import { AppError } from '../../base/errors.ts'
+import type { StartSession } from '../../domain/api.ts'
 import type { Escalation, EscalationAnswer } from '../../domain/escalation.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareAgain, refuseWhenClosed } from '../floor.ts'
+import { refuseSpent } from '../guards/spending.ts'
 import { restore } from './restore.ts'
 import { resumeParked, takenUp } from './resume-parked.ts'
 
@@ -14,13 +16,15 @@ export interface Resume {
   actor: 'daemon' | 'human'
   /** The checkpoint to go on from, and thereby a new conversation. */
   from?: string | undefined
+  /** What it may spend in all from now on, in place of what was said before. */
+  budget?: StartSession['budget']
 }
 
 /** Makes a session go on that is paused, limited, stopped or failed, or that was given a new task after it was complete. */
 export async function resumeSession(row: SessionRow, resume: Resume, floor: Floor): Promise<SessionRow> {
   const { store } = floor.parts
   await floor.live.get(row.id)?.done
-  const current = (await store.sessions.get(row.id)) ?? row
+  const current = withBudget((await store.sessions.get(row.id)) ?? row, resume.budget)
   const answer = await answerKept(current, floor)
   if (answer) {
     await resumeParked(current, { said: answer, settled: true, env: resume.env }, floor)
@@ -28,6 +32,7 @@ export async function resumeSession(row: SessionRow, resume: Resume, floor: Floo
   }
   if (current.parked && current.ended_as === 'waiting_input') throw waitsForAnswer(current)
   const ready = await prepareAgain(current, resume.env, floor)
+  if (resume.actor === 'human') await refuseSpent(current, ready.budgets, floor.parts)
   await takeUpFailed(current, floor)
   await checkLeft(current, floor)
   const restored = await restore(
@@ -38,7 +43,8 @@ export async function resumeSession(row: SessionRow, resume: Resume, floor: Floo
   using _held = floor.conversations.take(restored.resume, floor.live.runs())
   if (floor.live.get(row.id)) throw new AppError('session_running', { id: row.id })
   const { task_id } = restored
-  const patch = { ...takenUp(floor, ready.account), parked: null, held_at: null, ...(task_id && { task_id }) }
+  const given = { ...(task_id && { task_id }), ...(resume.budget && { options: current.options }) }
+  const patch = { ...takenUp(floor, ready.account), parked: null, held_at: null, ...given }
   crashPoint('resume.before-claim')
   const claim = () => takeUp(current, { patch, resume, notes: restored.notes }, floor)
   const { run, saved } = floor.live.launch({ ...current, ...patch }, ready, {
@@ -50,6 +56,12 @@ export async function resumeSession(row: SessionRow, resume: Resume, floor: Floo
   crashPoint('resume.after-claim')
   await run.placed.promise
   return run.row
+}
+
+/** What is not said anew stays. */
+function withBudget(row: SessionRow, budget: Resume['budget']): SessionRow {
+  if (!budget) return row
+  return { ...row, options: { ...row.options, budget: { ...row.options.budget, ...budget } } }
 }
 
 interface TakeUp {

@@ -1,6 +1,7 @@
 import type { Log } from '../../base/log.ts'
 import type { AnsweredEscalation } from '../../domain/escalation.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { Meter } from '../../tasks/budgets/meter.ts'
 import type { Run } from '../run.ts'
 import type { Preparation } from './prepare.ts'
 
@@ -50,6 +51,8 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
     consent: ready.consent,
     quota: ready.quota,
     warned: new Map(),
+    budgets: ready.budgets,
+    meter: new Meter(row.turns),
     answered: false,
     trying: false,
     compaction: undefined,
@@ -64,4 +67,5 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
     pausing: undefined,
     over: false,
   }
+    tripped: undefined,
 }

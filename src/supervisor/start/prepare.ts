@@ -1,10 +1,10 @@
 import { access, constants, stat } from 'node:fs/promises'
-import { isAbsolute, join } from 'node:path'
 import type { Consent } from '../../agents/limits/consent.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { Brain } from '../../domain/brain/brain.ts'
+import type { Budgets } from '../../domain/budget/budget.ts'
 import { agentEnvironment } from '../../domain/config/agent-env.ts'
 import type { Config } from '../../domain/config/config.ts'
 import { settingsToKeep } from '../../domain/config/environment-layer.ts'
@@ -16,8 +16,10 @@ import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.
 import { idleRules } from '../../policy/verdict/allowed-tools.ts'
 import type { SessionPolicy } from '../asks/session-policy.ts'
 import { mindFor, withFlags } from '../brain/mind.ts'
+import { budgetsIn } from '../guards/budgets-of.ts'
 import type { Mind, Policy, Run } from '../run.ts'
 import { accountOf } from './account.ts'
+import { callersSettings } from './callers-settings.ts'
 
 export interface PrepareParts {
   places: Places
@@ -45,6 +47,7 @@ export interface Preparation {
   /** Whether, and in which hours, a session goes on by itself after a limit. */
   consent: Consent
   quota: Run['quota']
+  budgets: Budgets
   checkpointEveryMs: number
   retryMs: Run['retryMs']
   /** Whether what its agent is started with may be kept in a file until it is over. */
@@ -120,6 +123,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       },
       onCritical: config.quota.on_critical,
     },
+    budgets: budgetsIn(config, request),
     checkpointEveryMs: config.sessions.checkpoint_minutes * 60_000,
     retryMs: RETRY_FACTORS.map(factor => config.sessions.retry_seconds * 1000 * factor),
     keepEnvironment: config.sessions.keep_environment,
@@ -134,20 +138,6 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       ...(request.config !== undefined && { config: request.config }),
       ...(request.settings && { settings: settingsToKeep(request.settings) }),
     },
-  }
-}
-
-/**
- * The settings that hold for a session are those of the shell it was started from: that shell's config file and PCC_*
- * variables. One who talks to the daemon without saying any gets the daemon's own.
- */
-function callersSettings({ config, settings }: StartSession, { places, env }: PrepareParts) {
-  if (config && !isAbsolute(config)) {
-    throw new AppError('bad_request', { route: 'POST /sessions', problem: `config: ${config} is not an absolute path` })
-  }
-  return {
-    places: config === undefined ? places : { ...places, configFile: config ?? join(places.home, 'config.toml') },
-    env: settings === undefined ? env : { HOME: env['HOME'], ...settings },
   }
 }
 

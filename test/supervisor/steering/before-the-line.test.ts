@@ -20,8 +20,20 @@ for (const [what, ends] of [
     test(`${what} comes through before a session ${meets}`, async t => {
       await using store = await openStore({ file: join(tempDir(t), 'db') })
       const parts = partsOn(store)
-      const { driver, open, policy, guard, mind, consent, quota, checkpointEveryMs, retryMs, row: first } = aRun()
-      const shape = { driver, open, policy, guard, mind, consent, quota, checkpointEveryMs, retryMs }
+      const {
+        driver,
+        open,
+        policy,
+        guard,
+        mind,
+        consent,
+        quota,
+        checkpointEveryMs,
+        retryMs,
+        row: first,
+        budgets,
+      } = aRun()
+      const shape = { driver, open, policy, guard, mind, consent, quota, checkpointEveryMs, retryMs, budgets }
       const rest = { secrets: [], keepEnvironment: false, maxConcurrent: 1, notes: [], settings: {}, account: 'a' }
       const ready: Preparation = { ...shape, ...rest, again: async () => ready }
       const admission = new Admission()

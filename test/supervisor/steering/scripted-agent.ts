@@ -16,6 +16,8 @@ export interface Turn {
   wants?: string
   /** The same by a subagent. */
   subagent?: string
+  /** Told with the first answer. */
+  tells?: SessionEvent[]
 }
 
 export interface ScriptedAgent {
@@ -135,7 +137,7 @@ class ScriptedSession implements Session {
   async #turn(text: string, cut: AbortSignal): Promise<void> {
     const { cwd, asks } = this.#options
     const tell = (event: SessionEvent) => cut.aborted || this.events.push(event)
-    const { failure, refused, asks: wantsToAsk, used, wants, subagent } = this.#world.turnFor(text)
+    const { failure, refused, asks: wantsToAsk, used, wants, subagent, tells = [] } = this.#world.turnFor(text)
     // A process takes a while to come up.
     await new Promise(resolve => setImmediate(resolve))
     await this.#world.at('starting')
@@ -147,6 +149,7 @@ class ScriptedSession implements Session {
     this.#world.called(text)
     if (refused) return this.#end('failed', { failure: refused })
     tell({ kind: 'text', text: 'I begin.' })
+    for (const event of tells) tell(event)
     if (used !== undefined) {
       const window = { utilization: used, resetsAt: Date.now() + HOUR_MS }
       tell({ kind: 'limit', status: 'allowed', windows: { five_hour: window } })

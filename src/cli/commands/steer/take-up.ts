@@ -1,4 +1,5 @@
 import type { ResumeSession, SessionView } from '../../../domain/api.ts'
+import type { BudgetLimits } from '../../../domain/budget/budget.ts'
 import type { StoredEvent } from '../../../domain/event.ts'
 import { type Client, openClient } from '../../client.ts'
 import { sessionPath } from '../../connection/session-path.ts'
@@ -13,6 +14,7 @@ import { lastEvent } from './last-event.ts'
 
 export interface TakeUpOptions {
   from?: string
+  budget?: BudgetLimits
   detach?: boolean
 }
 
@@ -35,6 +37,7 @@ export async function takeUp({ ref, by, options, context }: TakeUp): Promise<num
   const body: ResumeSession = {
     env,
     ...(options.from !== undefined && { from: options.from }),
+    ...(options.budget && { budget: options.budget }),
     ...(!options.detach && isInteractive(context) && { attach: true }),
   }
   const session = await client.request<SessionView>('POST', `/sessions/${id}/${by}`, body)

@@ -5,6 +5,7 @@ import { planLines } from '../session-page.ts'
 import { cut, firstLine, neutral, wrap } from '../text.ts'
 import { askedPermission, askedQuestions, parkedPermission, parkedQuestions } from './ask-lines.ts'
 import { calledLines } from './called-lines.ts'
+import { budgetText, guardText } from './guard-lines.ts'
 import { goesOnText, hitText, warnedText } from './limit-lines.ts'
 import { isTaskEvent, type TasksSeen, taskLines } from './task-lines.ts'
 import { toolLine, toolResult } from './tool-lines.ts'
@@ -109,6 +110,10 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
       return prose('⚠ Limit:', warnedText(event.body, event.time), 'yellow', terminal)
     case 'limit.hit':
       return prose('⏳ Limit:', hitText(event.body, event.time), 'yellow', terminal)
+    case 'budget.warned':
+      return prose('⚠ Budget:', budgetText(event.body), 'yellow', terminal)
+    case 'guard.tripped':
+      return prose('⚠ Guard:', guardText(event.body), 'yellow', terminal)
     case 'session.ended':
       return endLines(event, options, before.told)
     case 'session.resumed':
@@ -119,6 +124,7 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
         : []
     case 'person.called':
       return calledLines(event, terminal)
+    case 'budget.spent': // it ends the session, which tells of it
     case 'turn.ended': // a failure ends the session, which tells of it
     case 'daemon.started':
     case 'daemon.stopped':

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { BudgetView } from '../../../src/domain/budget/budget.ts'
+import type { SessionEvent } from '../../../src/domain/session.ts'
+import { bodiesOf } from '../../daemon/agent-sessions.ts'
+import { scriptedAgent } from '../steering/scripted-agent.ts'
+import { scriptedWorld } from '../steering/scripted-world.ts'
+
+const DAY = 24 * 3_600_000
+
+const spends = (costUsd: number, tokens = 0): { tells: SessionEvent[] } => ({
+  tells: [
+    {
+      kind: 'usage',
+      inputTokens: tokens,
+      outputTokens: 0,
+      cacheReadTokens: 1_000_000,
+      cacheWriteTokens: 0,
+      costUsd,
+      turns: 1,
+    },
+  ],
+})
+
+const isPaused = ({ status }: { status: string }) => status === 'paused'
+const isComplete = ({ status }: { status: string }) => status === 'completed'
+
+test('a session whose budget is spent pauses after the tool in flight, asks a person, and goes on when it is raised', async t => {
+  const agent = scriptedAgent(prompt => (prompt === 'first' ? spends(5.5) : spends(0.25)))
+  const world = await scriptedWorld(t, agent)
+  const id = await world.start('first', { budget: { cost_usd: 5 } })
+  const { reason } = await world.when(id, isPaused)
+  assert.match(reason ?? '', /^The session's budget of 5\.00 usd is spent \(5\.50 usd\)/)
+  assert.match(reason ?? '', new RegExp(`pcc resume ${id} --budget "10.00 usd"`))
+  assert.equal(agent.calls(), 1, 'no other request follows')
+
+  const { escalations } = (await world.call('GET', '/escalations')).body
+  assert.deepEqual([escalations.length, escalations[0].kind, escalations[0].state], [1, 'error', 'open'])
+  const spent = bodiesOf(await world.events(id), 'budget.spent')
+  assert.deepEqual(spent, [{ scope: 'session', key: id, measure: 'cost_usd', spent: 5.5, limit: 5 }])
+
+  const { scopes } = (await world.call('GET', '/budget')).body as BudgetView
+  assert.deepEqual(
+    scopes.map(({ scope, spent }) => [scope, spent.cost_usd, spent.turns]),
+    [
+      ['day', 5.5, 1],
+      ['project', 5.5, 1],
+      ['session', 5.5, 1],
+      ['task', 5.5, 1],
+    ],
+  )
+  assert.deepEqual(scopes.find(({ scope }) => scope === 'session')?.limits, { cost_usd: 5 })
+
+  const refused = await world.call('POST', `/sessions/${id}/resume`, {})
+  assert.deepEqual([refused.status, refused.body.error.code], [409, 'budget_spent'])
+  const answered = await world.call('POST', `/escalations/${escalations[0].number}/answer`, { verdict: 'allow' })
+  assert.equal(answered.body.error.code, 'budget_spent')
+  assert.equal((await world.call('GET', '/escalations?state=open')).body.escalations.length, 1, 'it is asked on')
+
+  const raised = await world.call('POST', `/sessions/${id}/resume`, { budget: { cost_usd: 10 } })
+  assert.equal(raised.status, 200, JSON.stringify(raised.body))
+  await world.when(id, isComplete)
+  const [row] = await world.store.spending.of([{ scope: 'session', key: id }])
+  assert.equal(row?.cost_usd, 5.75, 'what the second life spent is added once')
+  assert.equal((await world.call('GET', '/escalations?state=open')).body.escalations.length, 0)
+})
+
+test("a day's budget makes sessions wait for tomorrow, and nothing is begun before", async t => {
+  const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? spends(3) : {}))
+  const world = await scriptedWorld(t, agent, { PCC_BUDGETS_DAY_COST_USD: '2' })
+  const id = await world.start('first')
+  const { resumes_at, reason } = await world.when(id, isPaused)
+  const midnight = new Date(Date.now() + DAY).setHours(0, 0, 0, 0)
+  assert.equal(resumes_at, midnight)
+  assert.match(reason ?? '', /^The day's budget of 2\.00 usd is spent/)
+  const other = await world.start('second')
+  assert.equal((await world.when(other, isPaused)).resumes_at, midnight)
+  assert.deepEqual(agent.prompts, ['first'], 'the other one was not begun')
+  assert.equal((await world.call('GET', '/escalations')).body.escalations.length, 0, 'nobody has to do anything')
+  world.pass(DAY)
+  await world.when(id, isComplete)
+  await world.when(other, isComplete)
+})
