@@ -11,19 +11,22 @@ import { Terminals } from '../human/terminals.ts'
 import { openStore } from '../store/open.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
 import { brainShelf } from './brain-shelf.ts'
+import { type Disk, watchDisk } from './disk/watch-disk.ts'
 import { drain } from './drain.ts'
 import { driverShelf } from './driver-shelf.ts'
 import { buildServer } from './http/server.ts'
 import { keepDeadlines } from './human/deadlines.ts'
 import { tellPeople } from './notify/tell-people.ts'
 import { policyShelf } from './policy-shelf.ts'
-import { pruneCheckpoints } from './prune-checkpoints.ts'
+import { startRetention } from './retention/start.ts'
 import { catchSignals } from './signals.ts'
 import { deliverAnswers } from './start/deliver-answers.ts'
 import type { Readiness } from './start/readiness.ts'
 import { clearSocketPath } from './start/socket.ts'
 import { sweepLeftovers } from './start/sweep-leftovers.ts'
 import { tokenIn } from './start/token.ts'
+import { openSystemd } from './watchdog/systemd.ts'
+import { startWatchdog } from './watchdog/watchdog.ts'
 import type { World } from './world.ts'
 
 export interface Serve {
@@ -47,7 +50,9 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     copyTo: foreground ? line => process.stderr.write(line) : undefined,
   })
   log.hide([token])
-  await using store = await openStore({ file: places.database })
+  using systemd = openSystemd(env, log)
+  const late: { disk?: Disk } = {} // it needs the store, which tells it of its failures
+  await using store = await openStore({ file: places.database, onFailure: error => late.disk?.failed(error) })
   await using drivers = driverShelf(log)
   using policy = policyShelf()
   const terminals = new Terminals()
@@ -71,7 +76,18 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     quota,
     gates,
     agentEnv: definedIn(env),
+    mayStart: () => late.disk?.mayStart(),
   })
+  using disk = watchDisk({
+    dir: places.data,
+    minFreeMb: config.data.min_free_mb,
+    log,
+    busy: () => supervisor.liveCount > 0,
+    held: ({ reason }) => supervisor.holdForDisk(reason),
+    prove: () => store.append([{ actor: 'daemon', subject: 'daemon', kind: 'disk.freed', body: {} }]),
+    freed: () => supervisor.wakeWaiting(),
+  })
+  late.disk = disk
   const stopping = new AbortController()
   const settled = new AbortController()
   const world: World = {
@@ -87,6 +103,8 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     supervisor,
     quota,
     gates,
+    disk,
+    watchdogSeconds: config.daemon.watchdog_seconds,
     stopping: stopping.signal,
     settled: settled.signal,
     streams: new Set(),
@@ -98,6 +116,11 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   await supervisor.forgetOver()
   await clearSocketPath(places.socket)
   const app = buildServer(world)
+  using _watchdog = startWatchdog({
+    limitMs: config.daemon.watchdog_seconds * 1000,
+    logs: places.logs,
+    live: () => supervisor.liveCount,
+  })
   await app.listen({ path: places.socket })
   chmodSync(places.socket, 0o600)
   const [started] = await store.append([
@@ -111,13 +134,15 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
 
   {
-    await using _pruning = pruneCheckpoints({ places, env, store, log })
+    await using _retention = startRetention({ places, env, store, log })
+    await systemd.ready()
     await aborted(stopping.signal)
   }
   await drain(world, { app, settle: () => settled.abort() })
   await Promise.all([delivered, deadlines, told])
   rmSync(places.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
+    await systemd.stopping()
   log.close()
   return signals.failed
 }

@@ -6,6 +6,7 @@ import type { Terminals } from '../human/terminals.ts'
 import type { Store } from '../store/store.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 
+import type { Disk } from './disk/watch-disk.ts'
 /** What the routes work with: everything `main.ts` has built. */
 export interface World {
   places: Places
@@ -22,6 +23,8 @@ export interface World {
   quota: QuotaBook
   gates: Gates
   /** Aborted when the daemon begins to stop. */
+  disk: Pick<Disk, 'report'>
+  watchdogSeconds: number
   stopping: AbortSignal
   /** Aborted when every session is settled: event streams tell what is left and end. */
   settled: AbortSignal

@@ -220,6 +220,8 @@ export type EventBody<Kind extends EventKind> = z.infer<(typeof EVENT_BODIES)[Ki
 /** A stored event. `id` rises with every append; `subject` is the session (or other thing) it is about. */
 export type StoredEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind]
 export interface EventOf<Kind extends EventKind> {
+  /** The disk was full or could not be written to, and can be again: the first write that succeeded. */
+  'disk.freed': z.object({}),
   id: number
   /** Milliseconds since the epoch. */
   time: number

@@ -3,6 +3,7 @@ import { openSqlite } from './database/sqlite.ts'
 import { openAnswers } from './decisions/answers.ts'
 import { openEscalations } from './decisions/escalations.ts'
 import { followEvents } from './events/follow.ts'
+import { openEventPruning } from './events/prune.ts'
 import { newestEventId, queryEvents } from './events/query.ts'
 import { Wake } from './events/wake.ts'
 import { openGateRows } from './gates.ts'
@@ -21,11 +22,13 @@ export interface OpenStore {
   clock?: Clock
   /** How often followers look for events of other processes: rare, since it is the daemon that writes. */
   pollMs?: number
+  /** Hears of every failure that lies in the file or its disk, before whoever asked does. */
+  onFailure?(error: unknown): void
 }
 
 /** Opens the database, making or upgrading it where needed. */
-export async function openStore({ file, clock = systemClock, pollMs = 1000 }: OpenStore): Promise<Store> {
-  const database = await openSqlite(file, MIGRATIONS.length)
+export async function openStore({ file, clock = systemClock, pollMs = 1000, onFailure }: OpenStore): Promise<Store> {
+  const database = await openSqlite(file, MIGRATIONS.length, onFailure)
   const schema = await migrate(database, file, MIGRATIONS).catch(async error => {
     await database.close()
     throw error
@@ -52,6 +55,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000 }: Op
     quota: openQuotaRows({ read: database.read, writer, clock }),
     outbox: openOutbox(database.read, writer),
     close,
+    pruning: openEventPruning(database, writer),
     [Symbol.asyncDispose]: close,
     spending: openSpending(database.read),
   }

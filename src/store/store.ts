@@ -33,6 +33,7 @@ export interface Store extends AsyncDisposable {
   readonly quota: Quota
   readonly spending: Spending
   readonly outbox: Outbox
+  readonly pruning: EventPruning
   close(): Promise<void>
 }
 

@@ -27,6 +27,8 @@ export interface Tables {
   outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
   /** How far the events were read for some purpose. */
   cursors: { name: string; event_id: number }
+  /** Subjects whose events may be deleted: filled only inside of a transaction that does so. */
+  event_pruning: { subject: string }
 }
 
 /** What one channel is to say, or has said. */

@@ -39,6 +39,11 @@ export class Writer {
     return result
   }
 
+  /** Runs `work` while nobody else writes, outside of any transaction. */
+  alone<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#lock.run(async () => work())
+  }
+
   /** Resolves when everything asked for so far is written or has failed. */
   drain(): Promise<void> {
     return this.#group.flush()

@@ -2,6 +2,7 @@ import { crashPoint } from '../base/crash-point.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import type { Failure, Session, SessionEvent } from '../domain/session.ts'
 import { asksFor } from './asks.ts'
+import { halted } from './guards/halted.ts'
 import { contextOf } from './loop/context-of.ts'
 import { decide } from './loop/decide.ts'
 import { enter } from './loop/enter.ts'
@@ -32,6 +33,8 @@ export async function runTask(run: Run, parts: Parts): Promise<Ending> {
     return ending
   } catch (error) {
     run.log.error({ error }, 'session failed')
+    // The store could not write: that is no failure of the session, and passes.
+    if (run.tripped?.guard === 'disk') return halted(run, run.tripped)
     return endingAfter(failureOf(error), { run, parts })
   } finally {
     run.over = true

@@ -7,6 +7,7 @@ import type { SessionRow } from '../store/tables.ts'
 import { openTasks } from '../tasks/open.ts'
 import { Admission } from './admission.ts'
 import type { Floor } from './floor.ts'
+import { trip } from './guards/trip.ts'
 import { LiveSessions } from './live-sessions.ts'
 import { checkpointsIn } from './loop/checkpoints.ts'
 import { type Resumption, resumeParked } from './resume/resume-parked.ts'
@@ -34,8 +35,13 @@ export interface SupervisorOptions
 }
 
 /** Starts, steers and wakes sessions. Everything that outlives this process is in their rows. */
+  /** Why nothing may start now (the disk is full), if so. */
+  mayStart?: (() => string | undefined) | undefined
 export class Supervisor {
   readonly #options: SupervisorOptions
+/** When a session that a full disk has stopped is due again; it waits on while the disk is full. */
+const DISK_WAIT_MS = 15_000
+
   readonly #closing = new AbortController()
   readonly #admission = new Admission()
   readonly #accounts: Accounts
@@ -89,13 +95,26 @@ export class Supervisor {
   }
 
   /** Makes the session's row and starts its agent in the background. */
-  start(request: StartSession): Promise<SessionRow> {
+  async start(request: StartSession): Promise<SessionRow> {
+    this.#refuseWhenFull()
     return startSession(request, this.#floor)
   }
 
   /** Takes up what an earlier life of the daemon left waiting for a time. */
   wakeWaiting(): void {
     this.#waker.poke()
+  /** Takes away what an earlier life of the daemon held and did not settle. `wakeWaiting` makes it go on. */
+  recover(stuck: ReadonlySet<string>): Promise<Recovered> {
+    return recover(stuck, this.#floor)
+  }
+
+  /** The disk is full or cannot be written to: sessions stop after the tool in flight, and go on by themselves. */
+  holdForDisk(reason: string): void {
+    const resumesAt = this.#options.clock.now() + DISK_WAIT_MS
+    const next = 'It goes on by itself when the disk can be written to.'
+    for (const run of this.#floor.live.runs()) trip(run, { guard: 'disk', reason, next, resumesAt })
+  }
+
   }
 
   /** Starts a parked session again with the answer to what it waits for. */
@@ -111,6 +130,7 @@ export class Supervisor {
     return resumeSession(row, { ...resume, env: env ?? this.envOf(row.id) }, this.#floor)
   }
 
+    this.#refuseWhenFull()
   /** A task was added: a session that was complete goes on with it. */
   async nudge(id: string, env?: Record<string, string>): Promise<void> {
     // The loop looks for the next task in the same moment: it must have seen that there is none.
@@ -180,11 +200,23 @@ export class Supervisor {
   /** Its time has come. What stands in the way is written into its row, so that it is not tried again and again. */
   async #wake(row: SessionRow): Promise<void> {
     const isTaken = () => this.#floor.live.get(row.id) !== undefined
-    if (isTaken()) return
+    // It stays due, and is looked at again in seconds: nothing is written to a disk that is full.
+    if (isTaken() || this.#options.mayStart?.() !== undefined) return
     try {
       if (await putOff(row, this.envOf(row.id), this.#floor)) return
       if (isTaken()) return // a person was quicker; nobody else who waits waits for that
       await this.resume(row, { reason: 'its time has come', actor: 'daemon' })
+  /** Written down first: it holds although the daemon may die before it is done. A session that is over has no row to change. */
+  async #intend(id: string, intent: 'stop' | 'pause'): Promise<void> {
+    const run = this.run(id)
+    if (run && run.row.state !== 'ended') await record(run, this.#floor.parts, { events: [], patch: { intent } })
+  }
+
+  #refuseWhenFull(): void {
+    const reason = this.#options.mayStart?.()
+    if (reason !== undefined) throw new AppError('disk_full', { reason })
+  }
+
     } catch (error) {
       if (error instanceof AppError && error.code === 'daemon_stopping') return
       this.#options.log.warn({ session: row.id, error }, 'could not go on by itself')

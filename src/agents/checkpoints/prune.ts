@@ -5,6 +5,8 @@ import { idsIn, timeOfId } from './checkpoint-id.ts'
 export interface Prune {
   /** How long one is kept: `data.checkpoint_retention_days`. */
   days: number
+  /** Bytes that all may take together; the oldest go first. */
+  maxBytes?: number
   now: number
   /** Whether the newest one of a session stays whatever its age: true for a session that is not over. */
   keepLast(sessionId: string): boolean | Promise<boolean>
@@ -15,8 +17,8 @@ const DAY_MS = 24 * 60 * 60_000
 const STALE_MS = 60 * 60_000
 
 /** Removes checkpoints that are older than they are kept, and what broken saves left. Gives how many were removed. */
-export async function prune(dir: string, { days, now, keepLast }: Prune): Promise<number> {
-  let removed = 0
+export async function prune(dir: string, { days, maxBytes, now, keepLast }: Prune): Promise<number> {
+  let removed = maxBytes === undefined ? 0 : await pruneBySize(dir, maxBytes, keepLast)
   for (const folder of await foldersIn(dir)) {
     const path = join(dir, folder)
     const ids = await idsIn(path)
@@ -30,6 +32,29 @@ export async function prune(dir: string, { days, now, keepLast }: Prune): Promis
     }
     await removeStale(path, now)
     await rmdir(path).catch(() => undefined) // not empty: the rule
+  }
+  return removed
+}
+
+/** The newest of a session is the last to go, and stays where the session is not over. */
+async function pruneBySize(dir: string, maxBytes: number, keepLast: Prune['keepLast']): Promise<number> {
+  const all: { path: string; session: string; time: number; bytes: number; isNewest: boolean }[] = []
+  for (const session of await foldersIn(dir)) {
+    const ids = await idsIn(join(dir, session))
+    for (const [nth, id] of ids.entries()) {
+      const path = join(dir, session, `${id}.json`)
+      const bytes = (await lstat(path).catch(() => undefined))?.size ?? 0
+      all.push({ path, session, time: timeOfId(id), bytes, isNewest: nth === 0 })
+    }
+  }
+  let total = all.reduce((sum, { bytes }) => sum + bytes, 0)
+  let removed = 0
+  for (const one of all.toSorted((a, b) => Number(a.isNewest) - Number(b.isNewest) || a.time - b.time)) {
+    if (total <= maxBytes) break
+    if (one.isNewest && (await keepLast(one.session))) continue
+    await rm(one.path, { force: true })
+    total -= one.bytes
+    removed += 1
   }
   return removed
 }

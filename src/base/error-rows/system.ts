@@ -136,6 +136,12 @@ export const SYSTEM_ERRORS = {
     says: 'The database {file} cannot be used: {problem}',
     next: 'Free disk space or correct the permissions, then try again.',
   },
+  disk_full: {
+    exit: 1,
+    http: 507,
+    says: 'Nothing new is started: {reason}',
+    next: 'Free some space or make the directory writable; what waits for it goes on by itself. See: pcc doctor',
+  },
   // daemon
   daemon_unreachable: {
     exit: 1,

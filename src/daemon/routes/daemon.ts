@@ -20,6 +20,7 @@ export function daemonRoutes(app: FastifyInstance, world: World): void {
 async function details(world: World, status: Health['status']): Promise<Health> {
   const { places, version, startedAt, store, supervisor } = world
   return {
+  const disk = world.disk.report()
     status,
     version,
     pid: process.pid,
@@ -30,5 +31,7 @@ async function details(world: World, status: Health['status']): Promise<Health> 
     schema: store.schema,
   }
     kept_by: keeperOf(world.agentEnv),
+    watchdog_seconds: world.watchdogSeconds,
+    ...(disk.state !== 'ok' && { disk: disk.reason }),
     ...(world.recovered && { recovered: world.recovered }),
 }

@@ -21,6 +21,10 @@ export interface Database {
   writeSchema(tx: Transaction<Tables>, schema: number): Promise<void>
   /** Whether a read failed because a part of the data is damaged, so that another part may still be readable. */
   isDamage(thrown: unknown): boolean
+  /** Bytes that hold something: what was deleted and can be filled again is not counted. */
+  usedBytes(): number | Promise<number>
+  /** Gives a part of what is no longer used back to the disk, where the database can. */
+  giveBack(): void | Promise<void>
   close(): Promise<void>
 }
 
@@ -35,4 +39,6 @@ export interface Differences {
   }
   /** Statements that make the database itself refuse to change or delete rows of a table. */
   appendOnly(table: string): string[]
+  /** Statements that let such a table lose rows whose subject stands in the table `list`, and no others. */
+  prunable(table: string, list: string): string[]
 }

@@ -22,16 +22,26 @@ export class SqliteConnection {
   readonly #file: string
   readonly #raw: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
+  readonly #onFailure: (error: unknown) => void
   #began = false
 
-  constructor(file: string, { readOnly }: { readOnly: boolean }) {
+  constructor(
+    file: string,
+    { readOnly, onFailure = () => {} }: { readOnly: boolean; onFailure?: (error: unknown) => void },
+  ) {
     this.#file = file
+    this.#onFailure = onFailure
     this.#raw = new DatabaseSync(file, { readOnly, timeout: BUSY_TIMEOUT_MS })
   }
 
   /** Runs a statement that gives no rows, and returns the id of the row it inserted. */
   run(text: string, ...parameters: SQLInputValue[]): number | bigint {
     return this.attempt(() => this.#statement(text).run(...parameters).lastInsertRowid)
+  }
+
+  /** Runs statements to their end, whatever they give. */
+  script(text: string): void {
+    this.attempt(() => this.#raw.exec(text))
   }
 
   /** Compiles the text once, then runs it for every row; returns the id of the last. */
@@ -95,7 +105,9 @@ export class SqliteConnection {
       if (this.#began && !this.#raw.isTransaction) throw this.#undone()
       return work()
     } catch (error) {
-      throw explainSqlite(this.#file, error)
+      const explained = explainSqlite(this.#file, error)
+      if (explained instanceof AppError) this.#onFailure(explained)
+      throw explained
     }
   }
 

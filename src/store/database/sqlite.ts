@@ -7,15 +7,19 @@ import { explainSqlite, SQLITE_BUSY, SQLITE_CORRUPT, sqliteCode } from './sqlite
 import { APPLICATION_ID, createFile, inspectFile } from './sqlite-file.ts'
 
 /** Opens one SQLite file with two connections: one that writes and one that reads what is committed meanwhile. */
-export async function openSqlite(file: string, knownSchema: number): Promise<Database> {
+export async function openSqlite(
+  file: string,
+  knownSchema: number,
+  onFailure: (error: unknown) => void = () => {},
+): Promise<Database> {
   const opened: SqliteConnection[] = []
   try {
     await inspectFile(file, knownSchema)
     await createFile(file)
-    const writer = new SqliteConnection(file, { readOnly: false })
+    const writer = new SqliteConnection(file, { readOnly: false, onFailure })
     opened.push(writer)
     await switchToWriteAheadLog(writer)
-    const reader = new SqliteConnection(file, { readOnly: true })
+    const reader = new SqliteConnection(file, { readOnly: true, onFailure })
     opened.push(reader)
     return sqliteDatabase(writer, reader)
   } catch (error) {
@@ -31,7 +35,14 @@ const differences: Differences = {
       change =>
         `create trigger ${table}_refuse_${change} before ${change} on ${table} begin select raise(abort, '${table} are append-only'); end`,
     ),
+  prunable: (table, list) => [
+    `drop trigger ${table}_refuse_delete`,
+    `create trigger ${table}_refuse_delete before delete on ${table} when not exists (select 1 from ${list} where subject = old.subject) begin select raise(abort, '${table} are append-only'); end`,
+  ],
 }
+
+/** Pages given back at once: a few milliseconds. */
+const PAGES_GIVEN_BACK = 2_000
 
 function sqliteDatabase(writer: SqliteConnection, reader: SqliteConnection): Database {
   const write = new Kysely<Tables>({ dialect: writer.dialect })
@@ -55,11 +66,24 @@ function sqliteDatabase(writer: SqliteConnection, reader: SqliteConnection): Dat
       await sql.raw(`pragma application_id = ${APPLICATION_ID}`).execute(tx)
     },
     isDamage: thrown => sqliteCode(thrown) === SQLITE_CORRUPT,
+    usedBytes: async () => {
+      const numbers = sql<Pages>`select page_count, freelist_count, page_size
+        from pragma_page_count, pragma_freelist_count, pragma_page_size`
+      const [pages] = (await numbers.execute(read)).rows
+      return pages ? (pages.page_count - pages.freelist_count) * pages.page_size : 0
+    },
+    giveBack: () => writer.script(`pragma incremental_vacuum(${PAGES_GIVEN_BACK})`),
     close: async () => {
       reader.close()
       writer.close()
     },
   }
+}
+
+interface Pages {
+  page_count: number
+  freelist_count: number
+  page_size: number
 }
 
 function compileInsert(db: Kysely<Tables>): string {
@@ -82,8 +106,12 @@ async function switchToWriteAheadLog(writer: SqliteConnection): Promise<void> {
   const deadline = Date.now() + BUSY_TIMEOUT_MS
   for (;;) {
     try {
+      writer.run('pragma busy_timeout = 20')
+      // Heeded by a new file only: an older one fills what is free again, but stays as large as it was.
+      writer.run('pragma auto_vacuum = incremental')
       writer.run('pragma journal_mode = wal')
       writer.run('pragma synchronous = normal')
+      writer.run(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
       return
     } catch (error) {
       if (sqliteCode(error) !== SQLITE_BUSY || Date.now() > deadline) throw error

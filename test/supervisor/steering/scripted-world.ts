@@ -31,6 +31,8 @@ export interface ScriptedWorld {
   agent: ScriptedAgent
   /** What time it is; a test may move it. */
   time: { ahead: number }
+  /** Why nothing may start; a test may fill and free the disk. */
+  disk: { reason: string | undefined }
   /** The variables by which the daemon is set; a test may change them. */
   settings: Record<string, string>
   /** Moves the clock, and lets whoever waits look at it. */
@@ -57,6 +59,7 @@ export async function scriptedWorld(
   const store = await openStore({ file: `${home}/db` })
   const policy = policyShelf()
   const time = { ahead: 0 }
+  const disk: ScriptedWorld['disk'] = { reason: undefined }
   settings['HOME'] = home
   const clock: Clock = { now: () => Date.now() + time.ahead }
   const gates = openGates({ store, clock })
@@ -67,10 +70,13 @@ export async function scriptedWorld(
     env: settings,
     brainsFor: async () => [],
     driverFor: async () => agent.driver,
+    mayStart: () => disk.reason,
   })
   const app = buildServer({
     ...{ places, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },
-    ...{ store, terminals, supervisor, quota, gates, streams: new Set(), stop: () => undefined },
+    ...{ store, terminals, supervisor, quota, gates, streams: new Set(), stop: () => undefined, cutsOff: false },
+    disk: { report: () => ({ state: 'ok', reason: '' }) },
+    watchdogSeconds: 60,
     stopping: new AbortController().signal,
     settled: new AbortController().signal,
   })
@@ -87,7 +93,7 @@ export async function scriptedWorld(
   }
   const view = async (id: string) => (await call('GET', `/sessions/${id}`)).body as SessionView
   return {
-    ...{ store, supervisor, terminals, agent, time, settings, call, view },
+    ...{ store, supervisor, terminals, agent, time, disk, settings, call, view },
     pass(ms) {
       time.ahead += ms
       supervisor.wakeWaiting()

@@ -129,6 +129,7 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
     case 'daemon.started':
     case 'daemon.stopped':
       return []
+    case 'disk.freed':
   }
 }
 

@@ -1,0 +1,51 @@
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { BEATS, LIVE, type Watched } from './watched.ts'
+
+export interface Watchdog {
+  /** For how long the event loop may stand still. */
+  limitMs: number
+  /** Where the diagnostic goes, and where the log lies whose last lines belong into it. */
+  logs: string
+  /** Sessions that run now. */
+  live(): number
+}
+
+/** Looks in the time of one limit: many enough that a stall is found soon after it, few enough to cost nothing. */
+const LOOKS = 12
+
+/**
+ * Ends this process when its event loop stands still for too long: the loop counts its beats in shared memory, and a thread
+ * of its own sees whether the count rises. Whoever keeps the daemon starts it again; a diagnostic says where it stood.
+ */
+export function startWatchdog({ limitMs, logs, live }: Watchdog): Disposable {
+  const everyMs = Math.ceil(limitMs / LOOKS)
+  const memory = new SharedArrayBuffer(8)
+  const beats = new Int32Array(memory)
+  const beat = () => {
+    Atomics.add(beats, BEATS, 1)
+    Atomics.store(beats, LIVE, live())
+  }
+  beat()
+  const timer = setInterval(beat, everyMs).unref()
+  const watched: Watched = { memory, limitMs, everyMs, logs, log: join(logs, 'daemon.log') }
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const worker = new Worker(new URL(`./watch.${extension}`, import.meta.url), {
+    workerData: watched,
+    env: {},
+    execArgv: [],
+    resourceLimits: SMALL,
+  })
+  worker.unref()
+  // Without it the daemon works as well; it is only not watched.
+  worker.on('error', () => clearInterval(timer))
+  return {
+    [Symbol.dispose]() {
+      clearInterval(timer)
+      void worker.terminate()
+    },
+  }
+}
+
+/** It only compares two numbers. */
+const SMALL = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1, codeRangeSizeMb: 4, stackSizeMb: 1 }

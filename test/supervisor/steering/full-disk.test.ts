@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { silentLog } from '../../../src/base/log.ts'
+import { watchDisk } from '../../../src/daemon/disk/watch-disk.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { tempDir } from '../../support/world.ts'
+import { scriptedAgent } from './scripted-agent.ts'
+import { scriptedWorld } from './scripted-world.ts'
+
+const FULL = 'only 3 MB are free'
+const isPaused = ({ status }: { status: string }) => status === 'paused'
+const isComplete = ({ status }: { status: string }) => status === 'completed'
+
+test('a full disk pauses what runs after the tool in flight, refuses what is new, and all goes on when there is space', async t => {
+  const agent = scriptedAgent()
+  const world = await scriptedWorld(t, agent)
+  const held = agent.holdAt('tool')
+  const id = await world.start('first')
+  const goOn = await held
+  world.disk.reason = FULL
+  world.supervisor.holdForDisk(FULL)
+  goOn()
+  const paused = await world.when(id, isPaused)
+  assert.match(paused.reason ?? '', /only 3 MB are free/)
+  assert.match(paused.reason ?? '', /by itself/)
+  assert.ok(paused.resumes_at !== null)
+
+  const refused = await world.call('POST', '/sessions', { project: paused.project, task: 'second', env: {} })
+  assert.deepEqual([refused.status, refused.body.error.code], [507, 'disk_full'])
+  assert.match(refused.body.error.message, /only 3 MB are free/)
+  const resumed = await world.call('POST', `/sessions/${id}/resume`, {})
+  assert.equal(resumed.body.error.code, 'disk_full')
+  const calls = agent.calls()
+  world.pass(3_600_000)
+  await new Promise(resolve => setTimeout(resolve, 50))
+  assert.equal(agent.calls(), calls, 'nothing goes on while it is full, however often its time comes')
+  assert.equal((await world.view(id)).status, 'paused')
+
+  world.disk.reason = undefined
+  world.pass(0)
+  await world.when(id, isComplete)
+  const { body } = await world.call('GET', `/sessions/${id}/tasks`)
+  assert.deepEqual(
+    body.tasks.map(({ state }: { state: string }) => state),
+    ['done'],
+  )
+})
+
+test('a store that cannot write pauses the session whose write it was, and it is settled when there is space again', async t => {
+  const agent = scriptedAgent()
+  const world = await scriptedWorld(t, agent)
+  const held = agent.holdAt('tool')
+  const id = await world.start('first')
+  const goOn = await held
+  const pages = (n: number) => world.store.transaction(tx => sql.raw(`pragma max_page_count = ${n}`).execute(tx.db))
+  const { rows } = (await pages(1)) as { rows: { max_page_count: number }[] }
+  const now = rows[0]?.max_page_count ?? 0
+  // Whatever room is left inside of the pages there are is used up first.
+  const note = {
+    actor: 'daemon',
+    subject: 'daemon',
+    kind: 'daemon.stopped',
+    body: { reason: 'x'.repeat(2_000) },
+  } as const
+  await assert.rejects(async () => {
+    for (;;) await world.store.append([note])
+  }, /the disk is full/)
+  world.disk.reason = FULL
+  world.supervisor.holdForDisk(FULL)
+  goOn()
+  while (agent.open() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+  assert.notEqual((await world.view(id)).status, 'error')
+
+  await pages(now + 10_000)
+  await world.when(id, isPaused)
+  world.disk.reason = undefined
+  world.pass(60_000)
+  await world.when(id, isComplete)
+})
+
+test('a failed write holds work back until a write succeeds; so does too little space', async () => {
+  let free = true
+  let writes = false
+  const said: string[] = []
+  using disk = watchDisk({
+    dir: '/data',
+    minFreeMb: 1,
+    log: silentLog,
+    busy: () => false,
+    held: ({ state }) => said.push(state),
+    prove: () => (writes ? Promise.resolve() : Promise.reject(enospc())),
+    freed: () => said.push('freed'),
+    look: () => (free ? { state: 'ok', reason: '' } : { state: 'full', reason: 'little is free' }),
+  })
+  assert.equal(disk.mayStart(), undefined)
+  disk.failed(new Error('something else'))
+  assert.equal(disk.mayStart(), undefined)
+  disk.failed(enospc())
+  assert.match(disk.mayStart() ?? '', /no space/)
+  await disk.tick()
+  assert.match(disk.mayStart() ?? '', /no space/, 'the trial failed')
+  writes = true
+  await disk.tick()
+  assert.equal(disk.mayStart(), undefined)
+  free = false
+  assert.equal(disk.mayStart(), 'little is free')
+  await disk.tick()
+  free = true
+  await disk.tick()
+  assert.deepEqual(said, ['full', 'full', 'full', 'freed', 'full', 'freed'])
+})
+
+test('the store tells of every write that its disk refused', async t => {
+  const failures: unknown[] = []
+
+  await using store = await openStore({ file: `${tempDir(t)}/db`, onFailure: error => failures.push(error) })
+  await store.transaction(tx => sql.raw('pragma max_page_count = 1').execute(tx.db))
+  const body = { reason: 'x'.repeat(200_000) }
+  await assert.rejects(store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body }]))
+  assert.equal(failures.length, 1)
+})
+
+function enospc(): Error {
+  return Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+}
