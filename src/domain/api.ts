@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { BRAIN_KINDS } from './brain/brain-kind.ts'
 import { MAX_REQUIRED_TASKS, Requirements } from './brain/requirements.ts'
 import { Suggestion } from './brain/suggestion.ts'
+import type { EventBody } from './event.ts'
 import { Answerer } from './human/answerer.ts'
 import { PlanItem, QuestionItem, Risk, StoredReason } from './session.ts'
 import { FirstTask, TaskView } from './task.ts'
@@ -19,7 +20,6 @@ export const SessionStatus = z.enum([
 ])
 export type SessionStatus = z.infer<typeof SessionStatus>
 
-/** POST /sessions */
 const Amount = z.number().positive().max(Number.MAX_SAFE_INTEGER)
 
 /** The most that one session may spend. */
@@ -30,6 +30,7 @@ export const SessionBudget = z.strictObject({
   wall_minutes: Amount.optional(),
 })
 
+/** POST /sessions */
 export const StartSession = z.strictObject({
   project: z.string().min(1),
   task: z.string().trim().min(1).max(1_000_000),
@@ -50,9 +51,9 @@ export const StartSession = z.strictObject({
   confidence: z.number().min(0).max(1).optional(),
   /** `--[no-]auto-resume`: in place of `sessions.auto_resume`. */
   auto_resume: z.boolean().optional(),
-  /** `--[no-]auto-approve`: in place of `permissions.auto_approve_low_risk`. */
   /** `--budget`: the most that the session may spend, in place of `budgets.session`. */
   budget: SessionBudget.optional(),
+  /** `--[no-]auto-approve`: in place of `permissions.auto_approve_low_risk`. */
   auto_approve: z.boolean().optional(),
   resume: z.strictObject({ vendor_id: z.string().min(1), fork: z.boolean() }).optional(),
   record: z.string().min(1).optional(),
@@ -134,9 +135,9 @@ export type SessionView = z.infer<typeof SessionView>
 export const ResumeSession = z.strictObject({
   /** A checkpoint's id: a new conversation goes on from there. */
   from: z.string().min(1).optional(),
-  /** As of `StartSession`: the caller is about to open `/events?attach=1`. */
   /** What it may spend in all from now on, in place of what was said before. */
   budget: SessionBudget.optional(),
+  /** As of `StartSession`: the caller is about to open `/events?attach=1`. */
   attach: z.boolean().optional(),
   /** The caller's environment, cut down to the allow-list. Without it the one that was kept counts. */
   env: z.record(z.string(), z.string()).optional(),
@@ -165,6 +166,9 @@ export interface ErrorReply {
 }
 
 /** GET /health with the token. Without it only `status`. */
+/** POST /daemon/stop. `go_on`: its sessions are only cut off and go on with the next daemon. */
+export const StopDaemon = z.strictObject({ go_on: z.boolean().default(false) })
+
 export interface Health {
   status: 'ok' | 'stopping'
   version: string
@@ -173,10 +177,12 @@ export interface Health {
   home: string
   data: string
   sessions: { live: number; total: number }
+  /** What was found of an earlier daemon that had not ended cleanly, when this one started. */
+  recovered?: EventBody<'daemon.recovered'> | undefined
   schema: number
-}
   /** Who starts it again when it dies. */
   kept_by?: 'parent' | 'systemd' | 'launchd' | 'nobody'
   watchdog_seconds?: number
   /** Why nothing new starts, while the disk is full or cannot be written to. */
   disk?: string
+}

@@ -64,6 +64,9 @@ export const EVENT_BODIES = {
     risk: Risk,
     reason: z.string(),
     reasons: z.array(StoredReason).optional(),
+    suggestion: Suggestion.optional(),
+    /** Of the decision, by which it can be answered from elsewhere too. */
+    number: z.number().optional(),
     agent_id: z.string().optional(),
   }),
   'permission.decided': z.object({
@@ -78,9 +81,6 @@ export const EVENT_BODIES = {
     /** The person's rule or the blocked command that decided. */
     rule: z.string().optional(),
     reasons: z.array(StoredReason).optional(),
-    suggestion: Suggestion.optional(),
-    /** Of the decision, by which it can be answered from elsewhere too. */
-    number: z.number().optional(),
     /** From the question to the verdict; a person's thinking is part of it. */
     latency_ms: z.number(),
     agent_id: z.string().optional(),
@@ -94,6 +94,7 @@ export const EVENT_BODIES = {
     risk: Risk,
     reason: z.string(),
     reasons: z.array(StoredReason).optional(),
+    suggestion: Suggestion.optional(),
     number: z.number().optional(),
   }),
   /** A person said what they think of a request that was refused, or waits, because nobody was there. */
@@ -108,8 +109,9 @@ export const EVENT_BODIES = {
     by: z.string(),
     reason: z.string().optional(),
     /** Whether it counts the next time the same is asked. */
-    suggestion: Suggestion.optional(),
     remembered: z.boolean(),
+    /** It was refused when it was asked, and the work went on without it. */
+    late: z.literal(true).optional(),
   }),
   'tool.finished': z.object({
     call_id: z.string(),
@@ -124,8 +126,7 @@ export const EVENT_BODIES = {
     call_id: z.string(),
     questions: z.array(QuestionItem),
     suggestion: Suggestion.optional(),
-    /** It was refused when it was asked, and the work went on without it. */
-    late: z.literal(true).optional(),
+    number: z.number().optional(),
     agent_id: z.string().optional(),
   }),
   'question.answered': z.object({
@@ -140,7 +141,6 @@ export const EVENT_BODIES = {
     latency_ms: z.number().optional(),
     agent_id: z.string().optional(),
   }),
-    number: z.number().optional(),
   /** Nobody could answer: the call waits, no process runs. */
   'question.parked': z.object({
     ask_id: z.string(),
@@ -211,7 +211,17 @@ export const EVENT_BODIES = {
   /** Something needs a person, told at a terminal that shows this session: its bell is rung. */
   'person.called': z.object({ text: z.string() }),
   'daemon.started': z.object({ pid: z.number(), version: z.string() }),
+  /** An earlier daemon did not end cleanly: what was left of it, and what became of its sessions. */
+  'daemon.recovered': z.object({
+    /** Processes that were still there, by how they were found, and those that would not end. */
+    swept: z.object({ marker: z.number(), tree: z.number(), directory: z.number(), left: z.number() }),
+    /** Sessions that go on, and those that wait for a person. */
+    goes_on: z.number(),
+    waits: z.number(),
+  }),
   'daemon.stopped': z.object({ reason: z.string() }),
+  /** The disk was full or could not be written to, and can be again: the first write that succeeded. */
+  'disk.freed': z.object({}),
 } as const satisfies Record<string, z.ZodType>
 
 export type EventKind = keyof typeof EVENT_BODIES
@@ -220,8 +230,6 @@ export type EventBody<Kind extends EventKind> = z.infer<(typeof EVENT_BODIES)[Ki
 /** A stored event. `id` rises with every append; `subject` is the session (or other thing) it is about. */
 export type StoredEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind]
 export interface EventOf<Kind extends EventKind> {
-  /** The disk was full or could not be written to, and can be again: the first write that succeeded. */
-  'disk.freed': z.object({}),
   id: number
   /** Milliseconds since the epoch. */
   time: number

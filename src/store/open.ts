@@ -12,8 +12,8 @@ import { MIGRATIONS } from './migrations/all.ts'
 import { openOutbox } from './outbox.ts'
 import { openQuotaRows } from './quota/quota.ts'
 import { openSessions } from './sessions.ts'
-import type { Store } from './store.ts'
 import { openSpending } from './spending.ts'
+import type { Store } from './store.ts'
 import { openTasks } from './tasks.ts'
 import { Writer } from './writer.ts'
 
@@ -53,10 +53,10 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     tasks: openTasks(database.read),
     gates: openGateRows(database.read),
     quota: openQuotaRows({ read: database.read, writer, clock }),
-    outbox: openOutbox(database.read, writer),
-    close,
-    pruning: openEventPruning(database, writer),
-    [Symbol.asyncDispose]: close,
     spending: openSpending(database.read),
+    outbox: openOutbox(database.read, writer),
+    pruning: openEventPruning(database, writer),
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }

@@ -93,10 +93,10 @@ export interface Escalations {
   sessionsOf(numbers: readonly number[], tx?: Tx): Promise<(EscalationSession & { number: number })[]>
   /** Asked once more. */
   repeat(number: number, again: Repetition, tx: Tx): Promise<void>
-  /** True for the first answer to a row in that state; a later one changes nothing. */
-  answer(number: number, answer: StoredAnswer, tx: Tx): Promise<boolean>
   /** What was asked at a terminal is refused, because everybody left it. */
   refuse(number: number, tx: Tx): Promise<void>
+  /** True for the first answer to a row in that state; a later one changes nothing. */
+  answer(number: number, answer: StoredAnswer, tx: Tx): Promise<boolean>
   /** The answer did not reach anybody: it waits again. */
   reopen(number: number, tx: Tx): Promise<void>
   /** Closes what is open of a session without an answer; where others wait for the same, only the session leaves. */
@@ -195,7 +195,6 @@ export interface Quota {
   spending(account: string, since: number): Promise<SessionReports[]>
 }
 
-export type NewOutboxRow = Pick<OutboxRow, 'channel' | 'kind' | 'dedup_key' | 'body' | 'next_at' | 'created_at'>
 export type SpendingKey = Pick<SpendingRow, 'scope' | 'key'>
 
 /** What was spent, by task, session, day and project. */
@@ -222,6 +221,7 @@ export interface EventPruning {
   giveBack(): Promise<void>
 }
 
+export type NewOutboxRow = Pick<OutboxRow, 'channel' | 'kind' | 'dedup_key' | 'body' | 'next_at' | 'created_at'>
 
 /** What people are to be told, by channel. */
 export interface Outbox {

@@ -31,11 +31,11 @@ export interface Tables {
   event_pruning: { subject: string }
 }
 
-/** What one channel is to say, or has said. */
-export interface OutboxRow {
 /** What was spent in one task, session, day or project, in all. */
 export type SpendingRow = Amounts & { scope: BudgetScope; key: string; updated_at: number }
 
+/** What one channel is to say, or has said. */
+export interface OutboxRow {
   id: number
   channel: string
   kind: string
@@ -151,6 +151,10 @@ export interface SessionRow {
   task_id: string | null
   /** Failures in a row that may pass by themselves. */
   retries: number
+  /** How often in a row it was taken up after its daemon had died, without a word from the model since. */
+  recoveries: number
+  /** What a person has asked of it while it runs: it holds although the daemon may die before it is done. */
+  intent: 'stop' | 'pause' | null
   /** Higher comes first where several wait. */
   priority: number
   /** A person said that it is not to go on by itself. */

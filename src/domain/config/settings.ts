@@ -3,8 +3,8 @@ import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS } from './sections/budgets.ts'
 import { HUMAN_SETTINGS } from './sections/human.ts'
 import { NOTIFICATION_SETTINGS } from './sections/notifications.ts'
-import {
 import { UPKEEP_SETTINGS } from './sections/upkeep.ts'
+import {
   count,
   flag,
   hours,
@@ -263,9 +263,9 @@ export const SETTINGS = {
     project: 'never',
     inForce: true,
   }),
+  ...UPKEEP_SETTINGS,
 } as const satisfies Record<string, Setting>
 
-  ...UPKEEP_SETTINGS,
 export type SettingKey = keyof typeof SETTINGS
 export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[]
 

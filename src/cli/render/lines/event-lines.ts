@@ -127,9 +127,10 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
     case 'budget.spent': // it ends the session, which tells of it
     case 'turn.ended': // a failure ends the session, which tells of it
     case 'daemon.started':
+    case 'daemon.recovered':
     case 'daemon.stopped':
-      return []
     case 'disk.freed':
+      return []
   }
 }
 
@@ -196,7 +197,7 @@ function unansweredLines({ number }: { number?: number | undefined }, terminal: 
 }
 
 function decisionText(body: EventBody<'escalation.answered'>): string {
-  const { verdict, answer, by, tool, target, reason } = body
+  const { verdict, answer, by, tool, target, reason, late } = body
   const what = answer ? 'answered' : verdict === 'allow' ? 'approved' : 'denied'
   const who = late ? `${by}, later` : by
   const said = answer ? `${what} by ${who}: ${firstLine(target)}` : `${what} by ${who}: ${tool} → ${firstLine(target)}`
