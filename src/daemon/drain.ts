@@ -23,7 +23,7 @@ export interface Draining {
 export async function drain(world: World, { app, settle }: Draining): Promise<void> {
   const { log, store, supervisor } = world
   log.info({ reason: world.stopping.reason, live: supervisor.liveCount }, 'daemon stopping')
-  const closed = supervisor.close('the daemon was stopped')
+  const closed = supervisor.close('the daemon was stopped', { goOn: world.cutsOff })
   if (!(await within(closed, PATIENCE_MS))) {
     await sweepLive(world)
     if (!(await within(closed, LAST_WAIT_MS))) await supervisor.abandon('the daemon was stopped')

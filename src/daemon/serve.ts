@@ -22,8 +22,8 @@ import { startRetention } from './retention/start.ts'
 import { catchSignals } from './signals.ts'
 import { deliverAnswers } from './start/deliver-answers.ts'
 import type { Readiness } from './start/readiness.ts'
+import { recoverSessions } from './start/recover-sessions.ts'
 import { clearSocketPath } from './start/socket.ts'
-import { sweepLeftovers } from './start/sweep-leftovers.ts'
 import { tokenIn } from './start/token.ts'
 import { openSystemd } from './watchdog/systemd.ts'
 import { startWatchdog } from './watchdog/watchdog.ts'
@@ -108,19 +108,24 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     stopping: stopping.signal,
     settled: settled.signal,
     streams: new Set(),
-    stop: reason => stopping.abort(reason),
+    cutsOff: false,
+    stop: (reason, { goOn = false } = {}) => {
+      if (stopping.signal.aborted) return
+      world.cutsOff = goOn
+      stopping.abort(reason)
+    },
   }
   using signals = catchSignals(world)
-
-  await sweepLeftovers(world)
-  await supervisor.forgetOver()
-  await clearSocketPath(places.socket)
-  const app = buildServer(world)
   using _watchdog = startWatchdog({
     limitMs: config.daemon.watchdog_seconds * 1000,
     logs: places.logs,
     live: () => supervisor.liveCount,
   })
+
+  world.recovered = await recoverSessions(world)
+  await supervisor.forgetOver()
+  await clearSocketPath(places.socket)
+  const app = buildServer(world)
   await app.listen({ path: places.socket })
   chmodSync(places.socket, 0o600)
   const [started] = await store.append([
@@ -137,12 +142,12 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     await using _retention = startRetention({ places, env, store, log })
     await systemd.ready()
     await aborted(stopping.signal)
+    await systemd.stopping()
   }
   await drain(world, { app, settle: () => settled.abort() })
   await Promise.all([delivered, deadlines, told])
   rmSync(places.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
-    await systemd.stopping()
   log.close()
   return signals.failed
 }

@@ -5,14 +5,17 @@ export interface Signals extends Disposable {
   readonly failed: boolean
 }
 
-/** Signals stop the daemon; so does an error that nobody caught, after which nothing can be relied on but the store. */
+/**
+ * Signals stop the daemon. Ctrl+C is a person's word that all of it should stop; the others come from the system, and the
+ * sessions go on with the next daemon. So they do after an error that nobody caught: nothing can be relied on then but the store.
+ */
 export function catchSignals(world: Pick<World, 'stop' | 'log'>): Signals {
   let failed = false
-  const onSignal = (signal: NodeJS.Signals) => world.stop(`it got ${signal}`)
+  const onSignal = (signal: NodeJS.Signals) => world.stop(`it got ${signal}`, { goOn: signal !== 'SIGINT' })
   const onFailure = (error: unknown) => {
     failed = true
     world.log.error({ error }, 'uncaught failure')
-    world.stop('something went wrong inside it; see pcc daemon logs')
+    world.stop('something went wrong inside it; see pcc daemon logs', { goOn: true })
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
   process.on('uncaughtException', onFailure)

@@ -120,6 +120,8 @@ function emptySession(
     agent_started: null,
     task_id: null,
     retries: 0,
+    recoveries: 0,
+    intent: null,
     priority: 0,
     held_at: null,
   }

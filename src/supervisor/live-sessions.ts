@@ -8,6 +8,7 @@ import { paused, stopped } from './loop/endings.ts'
 import { shutOut } from './loop/enter.ts'
 import type { Ending, Parts, Run } from './run.ts'
 import { runTask } from './run-task.ts'
+import { cutOff } from './settling/cut-off.ts'
 import { settlePatiently } from './settling/settle-patiently.ts'
 import { admit, isCalledOff } from './start/admit.ts'
 import { newRun, type Start } from './start/new-run.ts'
@@ -103,7 +104,7 @@ export class LiveSessions {
       const shut = await shutOut(run, parts)
       using place = shut ? undefined : await admit(run, { admission, max: ready.maxConcurrent, ready, parts })
       const waits = shut && !isCalledOff(run) ? shut : leftTheLine(run)
-      const ending = place ? await runTask(run, parts) : waits
+      const ending = cutOff(place ? await runTask(run, parts) : waits, run, parts.clock.now())
       const { checkpoint: reason, parked, task } = ending
       if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, parts, { reason, parked, task })
       await settlePatiently(run, parts, { ending, signal: closing })

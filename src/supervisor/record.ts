@@ -65,15 +65,16 @@ async function settleAsked(
   }
 }
 
-/** A task that was cancelled, or given to somebody else, meanwhile stays as it is. */
+/** A task that was cancelled, or taken away for a new attempt, meanwhile stays as it is. */
 async function moveTask(
-  { row: { task_id }, secrets }: Run,
+  { row: { task_id }, attempt, secrets }: Run,
   { store, tasks }: Parts,
   move: Move,
   tx: Tx,
 ): Promise<void> {
   const task = task_id === null ? undefined : await store.tasks.get(task_id, tx)
-  if (task?.state === 'running') await tasks.transition(task.id, redactValues(move, secrets), tx)
+  const isOurs = attempt === undefined || task?.attempt === attempt
+  if (task?.state === 'running' && isOurs) await tasks.transition(task.id, redactValues(move, secrets), tx)
 }
 
 /** An agent may print its own key: what is stored has the session's secrets taken out, as the log has. */

@@ -58,15 +58,17 @@ export interface Run {
   requirements: Requirements | undefined
   /** How often a question at the end of a turn was answered, for the task at work. */
   proseAnswers: number
+  /** The attempt at its task that it holds: once that is taken away, nothing it says of the task counts. */
+  attempt: number | undefined
   /** What a person agreed to: whether, and in which hours, it goes on by itself. */
   consent: Consent
   /** From when on the account's allowance counts as nearly used up, and what is done then. */
   quota: { thresholds: Thresholds; onCritical: 'finish' | 'pause' }
-  /** The level of each of the vendor's windows, as it was last told. */
-  readonly warned: Map<string, QuotaLevel>
   /** The most that may be spent, and what this life of the session has spent. */
   budgets: Budgets
   readonly meter: Meter
+  /** The level of each of the vendor's windows, as it was last told. */
+  readonly warned: Map<string, QuotaLevel>
   /** The model has answered since the agent was opened. */
   answered: boolean
   /** The agent waits to call the vendor once more after a failure. */
@@ -96,8 +98,6 @@ export interface Run {
   over: boolean
 }
 
-/** Who forms opinions, and how far they are followed. */
-export interface Mind {
 /** Why a session is stopped without anybody having asked for it. */
 export interface Trip {
   guard: Guard
@@ -111,6 +111,8 @@ export interface Trip {
   use?: BudgetUse | undefined
 }
 
+/** Who forms opinions, and how far they are followed. */
+export interface Mind {
   brain: Brain
   /** Least confidence for an answer without a person. */
   threshold: number

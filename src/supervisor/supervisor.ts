@@ -10,9 +10,12 @@ import type { Floor } from './floor.ts'
 import { trip } from './guards/trip.ts'
 import { LiveSessions } from './live-sessions.ts'
 import { checkpointsIn } from './loop/checkpoints.ts'
+import { record } from './record.ts'
+import { INTERRUPTED, type Recovered, recover } from './recover/recover.ts'
 import { type Resumption, resumeParked } from './resume/resume-parked.ts'
 import { type Resume, resumeSession } from './resume/resume-session.ts'
 import type { Parts, Run } from './run.ts'
+import { CUT_OFF, cutOff } from './settling/cut-off.ts'
 import { settle } from './settling/settle.ts'
 import { HeldConversations } from './start/held-conversations.ts'
 import type { PrepareParts } from './start/prepare.ts'
@@ -32,16 +35,16 @@ export interface SupervisorOptions
   log: Log
   /** What an agent is started with where nothing else is known: the daemon's own. */
   agentEnv: Record<string, string>
-}
-
-/** Starts, steers and wakes sessions. Everything that outlives this process is in their rows. */
   /** Why nothing may start now (the disk is full), if so. */
   mayStart?: (() => string | undefined) | undefined
-export class Supervisor {
-  readonly #options: SupervisorOptions
+}
+
 /** When a session that a full disk has stopped is due again; it waits on while the disk is full. */
 const DISK_WAIT_MS = 15_000
 
+/** Starts, steers and wakes sessions. Everything that outlives this process is in their rows. */
+export class Supervisor {
+  readonly #options: SupervisorOptions
   readonly #closing = new AbortController()
   readonly #admission = new Admission()
   readonly #accounts: Accounts
@@ -100,9 +103,6 @@ const DISK_WAIT_MS = 15_000
     return startSession(request, this.#floor)
   }
 
-  /** Takes up what an earlier life of the daemon left waiting for a time. */
-  wakeWaiting(): void {
-    this.#waker.poke()
   /** Takes away what an earlier life of the daemon held and did not settle. `wakeWaiting` makes it go on. */
   recover(stuck: ReadonlySet<string>): Promise<Recovered> {
     return recover(stuck, this.#floor)
@@ -115,6 +115,9 @@ const DISK_WAIT_MS = 15_000
     for (const run of this.#floor.live.runs()) trip(run, { guard: 'disk', reason, next, resumesAt })
   }
 
+  /** Takes up what an earlier life of the daemon left waiting for a time. */
+  wakeWaiting(): void {
+    this.#waker.poke()
   }
 
   /** Starts a parked session again with the answer to what it waits for. */
@@ -123,14 +126,14 @@ const DISK_WAIT_MS = 15_000
   }
 
   /** Makes a session go on. Without an environment, the one it was last started with counts. */
-  resume(
+  async resume(
     row: SessionRow,
     { env, ...resume }: Omit<Resume, 'env'> & { env?: Resume['env'] | undefined },
   ): Promise<SessionRow> {
+    this.#refuseWhenFull()
     return resumeSession(row, { ...resume, env: env ?? this.envOf(row.id) }, this.#floor)
   }
 
-    this.#refuseWhenFull()
   /** A task was added: a session that was complete goes on with it. */
   async nudge(id: string, env?: Record<string, string>): Promise<void> {
     // The loop looks for the next task in the same moment: it must have seen that there is none.
@@ -143,14 +146,16 @@ const DISK_WAIT_MS = 15_000
     if (row && isFree) await this.resume(row, { env, reason: 'a task was added', actor: 'human' })
   }
 
-  /** Asks a live session to stop after the tool in flight. */
-  pause(id: string): Promise<void> {
-    return this.#floor.live.pause(id)
+  /** A person asks a live session to stop after the tool in flight. */
+  async pause(id: string): Promise<void> {
+    await this.#intend(id, 'pause')
+    await this.#floor.live.pause(id)
   }
 
-  /** Ends a live session and waits until its agent is gone. */
-  stop(id: string, reason: string): Promise<void> {
-    return this.#floor.live.stop(id, reason)
+  /** A person ends a live session; resolves when its agent is gone. */
+  async stop(id: string, reason: string): Promise<void> {
+    await this.#intend(id, 'stop')
+    await this.#floor.live.stop(id, reason)
   }
 
   /** A gate was held or let go, or the times of sessions that wait have changed. */
@@ -175,11 +180,13 @@ const DISK_WAIT_MS = 15_000
     this.#floor.kept.forgetOver(await this.#options.store.sessions.list())
   }
 
-  /** No new sessions; every live one is stopped. Resolves when all are settled. */
-  async close(reason: string): Promise<void> {
+  /** No new sessions; every live one is stopped, or only cut off until the next start. Resolves when all are settled. */
+  async close(reason: string, { goOn = false }: { goOn?: boolean } = {}): Promise<void> {
     this.#closing.abort()
     await this.#waker.close()
-    await Promise.all(this.#floor.live.runs().map(({ id }) => this.stop(id, reason)))
+    const { live } = this.#floor
+    for (const run of live.runs()) run.cutOff = goOn && run.stopping === undefined
+    await Promise.all(live.runs().map(({ id }) => live.stop(id, reason)))
   }
 
   /** Markers of the processes of every live session. */
@@ -189,7 +196,8 @@ const DISK_WAIT_MS = 15_000
 
   /** Settles what would not end; their processes are the caller's to sweep. */
   async abandon(reason: string): Promise<void> {
-    for (const run of this.#floor.live.runs()) await settle(run, this.#floor.parts, { as: 'stopped', reason })
+    const { live, parts } = this.#floor
+    for (const run of live.runs()) await settle(run, parts, cutOff({ as: 'stopped', reason }, run, parts.clock.now()))
   }
 
   /** What its agent was last started with, as far as it was kept. */
@@ -197,15 +205,6 @@ const DISK_WAIT_MS = 15_000
     return this.#floor.kept.of(id) ?? this.#options.agentEnv
   }
 
-  /** Its time has come. What stands in the way is written into its row, so that it is not tried again and again. */
-  async #wake(row: SessionRow): Promise<void> {
-    const isTaken = () => this.#floor.live.get(row.id) !== undefined
-    // It stays due, and is looked at again in seconds: nothing is written to a disk that is full.
-    if (isTaken() || this.#options.mayStart?.() !== undefined) return
-    try {
-      if (await putOff(row, this.envOf(row.id), this.#floor)) return
-      if (isTaken()) return // a person was quicker; nobody else who waits waits for that
-      await this.resume(row, { reason: 'its time has come', actor: 'daemon' })
   /** Written down first: it holds although the daemon may die before it is done. A session that is over has no row to change. */
   async #intend(id: string, intent: 'stop' | 'pause'): Promise<void> {
     const run = this.run(id)
@@ -217,10 +216,24 @@ const DISK_WAIT_MS = 15_000
     if (reason !== undefined) throw new AppError('disk_full', { reason })
   }
 
+  /** Its time has come. What stands in the way is written into its row, so that it is not tried again and again. */
+  async #wake(row: SessionRow): Promise<void> {
+    const isTaken = () => this.#floor.live.get(row.id) !== undefined
+    // It stays due, and is looked at again in seconds: nothing is written to a disk that is full.
+    if (isTaken() || this.#options.mayStart?.() !== undefined) return
+    try {
+      if (await putOff(row, this.envOf(row.id), this.#floor)) return
+      if (isTaken()) return // a person was quicker; nobody else who waits waits for that
+      await this.resume(row, { reason: wasCutOff(row) ? 'the daemon is back' : 'its time has come', actor: 'daemon' })
     } catch (error) {
       if (error instanceof AppError && error.code === 'daemon_stopping') return
       this.#options.log.warn({ session: row.id, error }, 'could not go on by itself')
       await couldNotGoOn(row, error, this.#floor.parts)
     }
   }
+}
+
+/** It waited for nothing but for a daemon. */
+function wasCutOff({ status_reason }: SessionRow): boolean {
+  return status_reason === CUT_OFF || status_reason === INTERRUPTED
 }

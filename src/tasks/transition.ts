@@ -14,6 +14,8 @@ export interface Move {
   wakesAt?: number | undefined
   /** The attempt the caller holds: an older one is refused. */
   attempt?: number | undefined
+  /** It is taken away from whoever holds it: what they still say of their attempt counts for nothing. */
+  anew?: boolean | undefined
   /** Who caused it: `daemon` where nothing is said. */
   actor?: string | undefined
 }
@@ -45,14 +47,15 @@ async function write(task: Task, move: Move, { store, clock, tx }: TxParts): Pro
   return moved
 }
 
-/** A claim begins a new attempt; one that goes on after a wait is the same. */
-function columns(task: Task, { to, reason, result, wakesAt }: Move, now: number): Partial<Task> {
+/** A claim begins a new attempt; one that goes on after a wait is the same, unless it was taken away. */
+function columns(task: Task, { to, reason, result, wakesAt, anew }: Move, now: number): Partial<Task> {
   const claimed = to === 'running' && task.state === 'ready'
   return {
     state: to,
     reason: reason === undefined ? null : capped(reason, MAX_REASON),
     wakes_at: to === 'waiting' ? (wakesAt ?? null) : null,
     ended_at: isOver(to) ? now : null,
+    ...(anew && { attempt: task.attempt + 1 }),
     ...(claimed && { attempt: task.attempt + 1, started_at: task.started_at ?? now }),
     ...(result !== undefined && { result: capped(result, MAX_RESULT) }),
   }

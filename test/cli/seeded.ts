@@ -59,6 +59,8 @@ function wholeRow(row: Partial<SessionRow>): SessionRow {
     agent_started: null,
     task_id: null,
     retries: 0,
+    recoveries: 0,
+    intent: null,
     priority: 0,
     held_at: null,
     ...row,

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { watch } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { sessionMarker } from '../../src/base/process/marker.ts'
 import { findMarked } from '../../src/base/process/sweep.ts'
-import type { SessionView } from '../../src/domain/api.ts'
+import type { Health, SessionView } from '../../src/domain/api.ts'
+import type { StoredEvent } from '../../src/domain/event.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type AgentSessions, agentSessions, bodiesOf, isEnd } from './agent-sessions.ts'
 import { startDaemon, viewWhen } from './daemon-process.ts'
@@ -16,10 +17,10 @@ conversations:
     turns:
       - text: I sleep.
         tools: [{ Bash: { command: "echo 1 > asleep; setsid sleep 600 & sleep 600", description: Sleep, timeout: 600000 } }]
-      - text: Awake.
+    otherwise: { text: Awake. }
   - match: work on and on
     turns:
-      - { text: A step., tools: [{ Read: { file_path: "{{cwd}}/README.md" } }], repeat: 60, latency: 100 }
+      - { text: A step., tools: [{ Read: { file_path: "{{cwd}}/README.md" } }], repeat: 600, latency: 100 }
       - text: Done.
   - match: stall
     turns:
@@ -90,20 +91,23 @@ test('a session that is stopped while it asks stays stopped, and its ask is clos
   stream.close()
 })
 
-test('SIGTERM drains: agents gone, rows settled, streams told, lock and socket released, exit 0', async t => {
+test('SIGTERM drains: agents gone, streams told, lock and socket released, exit 0; the session goes on with the next daemon', async t => {
   const world = await agentSessions(t, SCENARIO)
   const { id, marker } = await sleeping(world)
   const stream = await world.daemon.stream(`/events?session=${id}`)
   world.daemon.child.kill('SIGTERM')
   const told = await stream.until(isEnd)
-  assert.deepEqual(bodiesOf(told, 'session.ended'), [{ status: 'stopped', reason: 'the daemon was stopped' }])
+  const [ended] = bodiesOf(told, 'session.ended')
+  assert.deepEqual([ended?.status, ended?.reason], ['paused', CUT_OFF])
   assert.equal(await world.daemon.ended, 0)
   assert.deepEqual(await findMarked(sessionMarker(marker)), [])
   assert.equal(existsSync(world.daemon.places.socket), false)
   const next = await startDaemon(t, { home: world.daemon.home })
-  const { body } = await next.call<SessionView>('GET', `/sessions/${id}`)
-  assert.deepEqual([body.status, body.reason], ['stopped', 'the daemon was stopped'])
+  await viewWhen(next, id, ({ status }) => status === 'completed')
+  assert.equal((await next.call<Health>('GET', '/health')).body.recovered, undefined, 'nothing had gone wrong')
 })
+
+const CUT_OFF = 'cut off: the daemon was stopped; it goes on when the daemon is back'
 
 test('POST /daemon/stop drains too, even with an agent that waits for a model that never answers', async t => {
   const world = await agentSessions(t, SCENARIO)
@@ -121,19 +125,56 @@ test('POST /daemon/stop drains too, even with an agent that waits for a model th
   )
 })
 
-test('a killed daemon takes its agents along, and its sessions show as interrupted with the way to go on', async t => {
+test('a killed daemon takes its agents along, and the next one makes its sessions go on where they were', async t => {
   const world = await agentSessions(t, SCENARIO)
   const { id, marker } = await sleeping(world)
   world.daemon.child.kill('SIGKILL')
   await world.daemon.ended
   const next = await startDaemon(t, { home: world.daemon.home })
   assert.deepEqual(await findMarked(sessionMarker(marker)), [])
-  const { body } = await next.call<SessionView>('GET', `/sessions/${id}`)
-  assert.equal(body.status, 'error')
-  assert.equal(body.reason, `interrupted; go on with: pcc resume ${id}`)
-  assert.match(readFileSync(join(next.places.logs, 'daemon.log'), 'utf8'), /an earlier daemon did not end cleanly/)
-  const stopped = await next.call<SessionView>('POST', `/sessions/${id}/stop`)
-  assert.equal(stopped.body.status, 'stopped')
+  await viewWhen(next, id, ({ status }) => status === 'completed')
+  const { events } = (await next.call<{ events: StoredEvent[] }>('GET', `/sessions/${id}/events`)).body
+  assert.deepEqual(
+    bodiesOf(events, 'session.ended').map(({ status, reason }) => [status, reason]),
+    [
+      ['paused', 'interrupted: the daemon ended while it ran'],
+      ['completed', ''],
+    ],
+  )
+  const [first, again] = bodiesOf(events, 'agent.started')
+  assert.deepEqual([again?.resumed, again?.vendor_id], [true, first?.vendor_id], 'in the same conversation')
+  assert.equal(bodiesOf(events, 'task.finished').length, 1)
+  assert.deepEqual(
+    bodiesOf(events, 'task.finished')[0]?.attempt,
+    2,
+    'whoever held the first attempt can report nothing',
+  )
+  const { body: health } = await next.call<Health>('GET', '/health')
+  assert.deepEqual([health.recovered?.goes_on, health.recovered?.waits], [1, 0])
+})
+
+test('what a person had asked for when the daemon died is done: a stop, a pause, no going on by itself', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  const ids: string[] = []
+  for (const more of [{}, {}, { auto_resume: false }]) ids.push((await world.start('work on and on', more)).id)
+  const [stop = '', pause = '', alone = ''] = ids
+  for (const id of ids) await viewWhen(world.daemon, id, ({ status }) => status === 'processing')
+  world.daemon.child.kill('SIGKILL')
+  await world.daemon.ended
+  {
+    await using store = await openStore({ file: world.daemon.places.database })
+    await store.sessions.update(stop, { intent: 'stop' })
+    await store.sessions.update(pause, { intent: 'pause' })
+  }
+  const next = await startDaemon(t, { home: world.daemon.home })
+  const told = async (id: string) => {
+    const { status, reason } = await viewWhen(next, id, ({ reason }) => !reason?.endsWith('while it ran'))
+    return [status, reason]
+  }
+  assert.deepEqual(await told(stop), ['stopped', 'stopped by a person'])
+  assert.deepEqual(await told(pause), ['paused', `paused by a person; go on with: pcc resume ${pause}`])
+  const interrupted = `interrupted: the daemon ended while it ran; go on with: pcc resume ${alone}`
+  assert.deepEqual(await told(alone), ['paused', interrupted])
 })
 
 test('a paused session stops after the tool in flight and can be resumed by its conversation', async t => {

@@ -166,6 +166,8 @@ const FULL: SessionRow = {
   agent_started: '123456',
   task_id: 't-0a1b2c',
   retries: 2,
+  recoveries: 1,
+  intent: 'pause',
   priority: 7,
   held_at: 1_700_000_000_003,
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { brandOf, type Marker } from './marker.ts'
 
 export interface ProcessRow {
@@ -43,6 +43,15 @@ export function withDescendants(roots: number[], table: ProcessRow[]): number[] 
 export function commandOf(pid: number): string {
   if (process.platform !== 'linux') return ps('-o', 'command=', '-p', String(pid)).trim()
   return read(`/proc/${pid}/cmdline`).split('\0').join(' ').trim()
+}
+
+/** Where it works; empty when it is gone, belongs to somebody else or cannot be asked on this system. */
+export function directoryOf(pid: number): string {
+  try {
+    return process.platform === 'linux' ? readlinkSync(`/proc/${pid}/cwd`) : ''
+  } catch {
+    return ''
+  }
 }
 
 function linuxPids(): number[] {

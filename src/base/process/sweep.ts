@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Marker } from './marker.ts'
-import { commandOf, markedPids, processTable, withDescendants } from './process-table.ts'
+import { commandOf, directoryOf, markedPids, processTable, withDescendants } from './process-table.ts'
 import { isAlive, type ProcessIdentity, startTimeOf } from './start-time.ts'
 
 export interface FoundProcess extends ProcessIdentity {
@@ -13,6 +13,13 @@ export interface Swept {
   left: FoundProcess[]
 }
 
+interface SweepOptions {
+  deadlineMs?: number
+  signal?: AbortSignal
+}
+
+type Find = () => Promise<FoundProcess[]>
+
 /** Every living process that carries the marker or descends from one that does; never ourselves. */
 export async function findMarked(marker: Marker): Promise<FoundProcess[]> {
   const roots = markedPids(marker).filter(pid => pid !== process.pid)
@@ -20,17 +27,34 @@ export async function findMarked(marker: Marker): Promise<FoundProcess[]> {
 }
 
 /** Kills all that `findMarked` finds, again and again until nothing is found. */
-export async function sweepMarked(
-  marker: Marker,
-  { deadlineMs = 10_000, signal }: { deadlineMs?: number; signal?: AbortSignal } = {},
-): Promise<Swept> {
+export function sweepMarked(marker: Marker, options?: SweepOptions): Promise<Swept> {
+  return sweep(() => findMarked(marker), options)
+}
+
+/** The same for one process and everything that descends from it. A later process of the same number is left alone. */
+export function sweepTree(root: ProcessIdentity, options?: SweepOptions): Promise<Swept> {
+  return sweep(async () => ((await isAlive(root)) ? identify(familyOf([root.pid])) : []), options)
+}
+
+/** The same for everything that works in a directory. For directories of our own only: a person's are full of their shells. */
+export function sweepDirectory(directory: string, options?: SweepOptions): Promise<Swept> {
+  return sweep(() => identify(pidsIn(directory)), options)
+}
+
+/** Those of a directory that nobody looks after any more: their parent is gone. They may be a person's own. */
+export async function orphansIn(directory: string): Promise<FoundProcess[]> {
+  const parents = new Map(processTable().map(({ pid, parent }) => [pid, parent]))
+  return identify(pidsIn(directory).filter(pid => parents.get(pid) === 1))
+}
+
+async function sweep(find: Find, { deadlineMs = 10_000, signal }: SweepOptions = {}): Promise<Swept> {
   const killed = new Map<string, FoundProcess>()
   const end = Date.now() + deadlineMs
   for (;;) {
-    const found = await findMarked(marker)
+    const found = await find()
     if (found.length === 0) return { killed: [...killed.values()], left: [] }
     if (Date.now() > end) return { killed: [...killed.values()], left: found }
-    for (const victim of await stopUntilStable(marker, found)) {
+    for (const victim of await stopUntilStable(find, found)) {
       if (await isAlive(victim)) send(victim.pid, 'SIGKILL')
       killed.set(`${victim.pid} ${victim.startTime}`, victim)
     }
@@ -43,16 +67,24 @@ export async function sweepMarked(
  * is dead. So all are stopped first, and looked for again, until a look finds nobody new. Bounded: whoever forks faster than
  * we look is met again in the next round.
  */
-async function stopUntilStable(marker: Marker, first: FoundProcess[]): Promise<FoundProcess[]> {
+async function stopUntilStable(find: Find, first: FoundProcess[]): Promise<FoundProcess[]> {
   let known = first
   for (let round = 0; round < 20; round++) {
     for (const one of known) if (await isAlive(one)) send(one.pid, 'SIGSTOP')
-    const now = await findMarked(marker)
+    const now = await find()
     const before = new Set(known.map(one => `${one.pid} ${one.startTime}`))
     known = now
     if (now.every(one => before.has(`${one.pid} ${one.startTime}`))) break
   }
   return known
+}
+
+/** A directory is its own and everything below it; never ourselves. */
+function pidsIn(directory: string): number[] {
+  const inside = (cwd: string) => cwd === directory || cwd.startsWith(`${directory}/`)
+  return processTable()
+    .map(({ pid }) => pid)
+    .filter(pid => pid !== process.pid && inside(directoryOf(pid)))
 }
 
 function familyOf(roots: number[]): number[] {

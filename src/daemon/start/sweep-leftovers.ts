@@ -1,46 +1,50 @@
+import { join, sep } from 'node:path'
 import { sessionMarker } from '../../base/process/marker.ts'
-import { sweepMarked } from '../../base/process/sweep.ts'
-import { statusOf } from '../../domain/session-status.ts'
+import { orphansIn, type Swept, sweepDirectory, sweepMarked, sweepTree } from '../../base/process/sweep.ts'
+import type { EventBody } from '../../domain/event.ts'
 import type { SessionRow } from '../../store/tables.ts'
-import { escalationsOf } from '../routes/escalations-of.ts'
 import type { World } from '../world.ts'
 
-/**
- * An earlier daemon that died should have taken its agents along (their guardians see to it). Whatever is left all the same
- * is found by the marker its session's row has kept, before anything new is started.
- */
-export async function sweepLeftovers(world: World): Promise<void> {
-  const { store, bootId, log } = world
-  const rows = await store.sessions.list()
-  let swept = 0
-  for (const row of rows) {
-    if (row.marker === null || row.owner === bootId) continue
-    const { killed, left } = await sweepMarked(sessionMarker(row.marker))
-    swept += killed.length
-    if (left.length > 0) log.warn({ session: row.id, left: left.length }, 'processes could not be ended')
-    else await store.sessions.update(row.id, { marker: null, agent_pid: null, agent_started: null })
-  }
-  for (const row of rows) if (row.state !== 'ended' && row.owner !== null) await closeLog(row, world)
-  const interrupted = rows.filter(row => row.state !== 'ended').length
-  if (swept > 0 || interrupted > 0) log.warn({ swept, interrupted }, 'an earlier daemon did not end cleanly')
+export interface Leftovers {
+  swept: EventBody<'daemon.recovered'>['swept']
+  /** Sessions of which a process withstood: nothing may be started on their conversations. */
+  stuck: ReadonlySet<string>
 }
 
 /**
- * Gives the log of an interrupted session its end, once: a row without an owner has had it. The session is not settled, so
- * that it can be told from one that ended by itself; a question that was parked before is open again.
+ * An earlier daemon that died should have taken its agents along (their guardians see to it). Whatever is left all the same
+ * is ended before anything new is started: by the marker that the session's row has kept, by the recorded process and its
+ * tree, and, in directories that are ours alone, by where it works. What else is without a parent in a project's directory
+ * may be the person's own: it is only told of.
  */
-async function closeLog(row: SessionRow, world: World): Promise<void> {
-  const { store, bootId } = world
-  const [last] = await store.events({ subject: row.id, tail: 1 })
-  const isOpen = row.parked !== null
-  const reason = isOpen ? 'interrupted; the question is still open' : (statusOf(row, bootId).reason ?? '')
-  const status = isOpen ? 'waiting_input' : 'error'
-  await store.transaction(async tx => {
-    await tx.append([{ actor: 'daemon', subject: row.id, kind: 'session.ended', body: { status, reason } }])
-    const waiting = { state: 'ended', ended_as: 'waiting_input', status_reason: reason } as const
-    const patch = { owner: null, ended_at: last?.time ?? row.created_at, ...(isOpen && waiting) }
-    await store.sessions.update(row.id, patch, tx)
-    // What was asked at a terminal is asked again when the session goes on.
-    if (!isOpen) await escalationsOf(world).withdraw(row.id, 'the daemon ended while it was asked', tx)
-  })
+export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'log' | 'places'>): Promise<Leftovers> {
+  const { store, bootId, log } = world
+  const swept = { marker: 0, tree: 0, directory: 0, left: 0 }
+  const stuck = new Set<string>()
+  for (const row of await store.sessions.list()) {
+    if (row.marker === null || row.owner === bootId) continue
+    const found = await sweepOne(row, world)
+    for (const way of ['marker', 'tree', 'directory'] as const) swept[way] += found[way].killed.length
+    const left = Object.values(found).flatMap(each => each.left)
+    swept.left += left.length
+    if (left.length > 0) {
+      stuck.add(row.id)
+      log.warn({ session: row.id, left }, 'processes could not be ended')
+    } else await store.sessions.update(row.id, { marker: null, agent_pid: null, agent_started: null })
+  }
+  return { swept, stuck }
+}
+
+const NOTHING: Swept = { killed: [], left: [] }
+
+async function sweepOne(row: SessionRow, { places, log }: Pick<World, 'places' | 'log'>) {
+  const { agent_pid: pid, agent_started: startTime, project } = row
+  const marker = row.marker === null ? NOTHING : await sweepMarked(sessionMarker(row.marker))
+  const tree = pid === null || startTime === null ? NOTHING : await sweepTree({ pid, startTime })
+  if (project.startsWith(join(places.home, 'worktrees') + sep)) {
+    return { marker, tree, directory: await sweepDirectory(project) }
+  }
+  const orphans = await orphansIn(project)
+  if (orphans.length > 0) log.info({ session: row.id, orphans }, 'processes without a parent work in its project')
+  return { marker, tree, directory: NOTHING }
 }

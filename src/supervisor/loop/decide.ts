@@ -88,8 +88,8 @@ function afterQuestion(question: ProseQuestion, context: Context): Action | unde
 /** A completed task stays completed, whatever else was wanted: only what follows it changes. */
 function afterTask(text: string, { stopping, pausing, hasNext, critical, compaction }: Context): Action {
   if (compaction === 'running') return stopping === undefined ? { do: 'continue' } : { do: 'stop', reason: stopping }
-  if (stopping !== undefined) return { do: 'stop', reason: stopping, text }
   if (!hasNext) return { do: 'session_complete', text }
+  if (stopping !== undefined) return { do: 'stop', reason: stopping, text }
   if (pausing === 'person') return { do: 'pause', why: 'person', text }
   if (pausing === 'guard') return { do: 'halt', text }
   if (pausing === 'gate') return { do: 'wait_for_gate', text }

@@ -32,6 +32,9 @@ export async function enter(run: Run, parts: Parts): Promise<Ending | undefined>
     return claimed
   })
   crashPoint('claim.after-commit')
-  if (task) run.row = { ...run.row, task_id: task.id }
+  if (task) {
+    run.row = { ...run.row, task_id: task.id }
+    run.attempt = task.attempt
+  }
   return betweenTurns({ run, parts })
 }

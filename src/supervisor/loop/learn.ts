@@ -15,6 +15,9 @@ export async function learn(event: SessionEvent, session: Session, { run, parts 
   if (event.kind === 'started') crashPoint('started.before-record')
   count(event, run)
   await record(run, parts, stepFor(event, run))
+  // The model speaks: it is not this session that ends daemons.
+  if (WENT_ON.has(event.kind) && run.row.recoveries > 0)
+    await record(run, parts, { events: [], patch: { recoveries: 0 } })
   if (event.kind === 'started') {
     await record(run, parts, await processOf(session))
     crashPoint('started.after-record')
@@ -26,9 +29,6 @@ export async function learn(event: SessionEvent, session: Session, { run, parts 
   } else await saveWhenDue(run, parts)
 }
 
-/** Signs that the model has seen the answer to a parked question: from here on a failure is one of the work. */
-const WENT_ON = new Set<SessionEvent['kind']>(['text', 'thinking', 'tool_request', 'plan'])
-
 /** Reading from the cache is left out, as `pcc quota` does: with every answer it is the whole conversation once more. */
 function count(event: SessionEvent, { meter, before }: Run): void {
   if (event.kind === 'turn_ended') meter.saw({ turns: before.turns + event.turns })
@@ -37,6 +37,9 @@ function count(event: SessionEvent, { meter, before }: Run): void {
   const rounds = turns === undefined ? {} : { turns: before.turns + turns }
   meter.saw({ tokens: inputTokens + outputTokens + cacheWriteTokens, cost_usd: costUsd, ...rounds })
 }
+
+/** Signs that the model has seen the answer to a parked question: from here on a failure is one of the work. */
+const WENT_ON = new Set<SessionEvent['kind']>(['text', 'thinking', 'tool_request', 'plan'])
 
 /** The agent counts rounds anew with every turn; tokens and cost it counts from its opening. */
 function countOn(run: Run): void {

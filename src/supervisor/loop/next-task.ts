@@ -11,7 +11,11 @@ export async function nextTask(text: string, session: Session, { run, parts }: D
   const { store, tasks } = parts
   const { task, patch } = await store.transaction(async tx => {
     if (run.row.task_id !== null)
-      await tasks.transition(run.row.task_id, { to: 'done', result: redactValues(text, run.secrets) }, tx)
+      await tasks.transition(
+        run.row.task_id,
+        { to: 'done', result: redactValues(text, run.secrets), attempt: run.attempt },
+        tx,
+      )
     const task = await tasks.claimNext(run.id, tx)
     const patch: Partial<SessionRow> = {
       task_id: task?.id ?? null,
@@ -25,6 +29,7 @@ export async function nextTask(text: string, session: Session, { run, parts }: D
   crashPoint('next-task.after-commit')
   run.row = { ...run.row, ...patch }
   if (!task) return completed(text)
+  run.attempt = task.attempt
   run.compaction = undefined
   run.proseAnswers = 0
   run.log.info({ task: task.id }, 'next task')

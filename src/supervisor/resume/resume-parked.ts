@@ -60,6 +60,7 @@ export function takenUp({ bootId }: Floor, account: string): Partial<SessionRow>
     ended_at: null,
     status_reason: null,
     resumes_at: null,
+    intent: null,
     account,
     marker: secretId(16),
   }

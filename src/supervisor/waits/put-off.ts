@@ -19,7 +19,7 @@ export async function putOff(row: SessionRow, env: Record<string, string>, floor
   const opensAt = admission.open ? now : await stagger(store, admission.gate, row)
   const at = !admission.open && admission.why === 'held' ? now + LOOK_AGAIN_MS : opensAt
   // A try after a failure is nothing that anybody has to agree to.
-  const resumes_at = row.ended_as === 'rate_limited' ? await agreed(row, env, { floor, at }) : at
+  const resumes_at = row.retries === 0 ? await agreed(row, env, { floor, at }) : at
   if (resumes_at === now) return false
   const told = resumes_at === null && { status_reason: `${row.status_reason}; go on with: pcc resume ${row.id}` }
   // A clock that was set back leaves its end in the future: it is told by the clock of now, or it would always be due.

@@ -69,7 +69,7 @@ test('a parked question is not answered with another account or without the logi
 
 test('the log of a session that a dead daemon left gets its end, once', { timeout: 60_000 }, async t => {
   const world = await agentSessions(t, scenario('/nowhere'))
-  const attached = await world.start('ask something', { attach: true })
+  const attached = await world.start('ask something', { attach: true, auto_resume: false })
   await viewWhen(world.daemon, attached.id, ({ status }) => status === 'waiting_input')
   world.daemon.child.kill('SIGKILL')
   await world.daemon.ended
@@ -79,12 +79,12 @@ test('the log of a session that a dead daemon left gets its end, once', { timeou
     const ends = bodiesOf(body.events, 'session.ended')
     assert.deepEqual(
       ends.map(({ status }) => status),
-      ['error'],
+      ['paused'],
       life,
     )
-    assert.match(ends[0]?.reason ?? '', /^interrupted; go on with: pcc resume/)
+    assert.match(ends[0]?.reason ?? '', /^interrupted: the daemon ended while it ran$/)
     const { body: view } = await next.call<SessionView>('GET', `/sessions/${attached.id}`)
-    assert.deepEqual([view.status, view.cost_usd, view.turns, view.ended_at !== null], ['error', null, 1, true])
+    assert.deepEqual([view.status, view.cost_usd, view.turns, view.ended_at !== null], ['paused', null, 1, true])
     next.child.kill('SIGTERM')
     await next.ended
   }

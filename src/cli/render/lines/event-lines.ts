@@ -184,8 +184,8 @@ function endLines({ body, time }: EventOf<'session.ended'>, options: LineOptions
   const { terminal, reasonElsewhere } = options
   const heading = body.status === 'rate_limited' && body.resumes_at ? WAITS_FOR_RESET : END_WORDS[body.status]
   const tone = body.status === 'error' ? 'red' : 'bold'
-  // The summary leaves a limit's reason out, because it is told here.
-  const isElsewhere = reasonElsewhere && body.status !== 'rate_limited'
+  // The summary leaves a limit's reason out, because it is told here; and what goes on by itself is followed by none.
+  const isElsewhere = reasonElsewhere && body.status !== 'rate_limited' && body.resumes_at === undefined
   const isTold = [...told].some(text => text !== '' && body.reason.startsWith(text))
   return prose(heading, `${goesOnText(body, time)} ${isElsewhere || isTold ? '' : body.reason}`, tone, terminal)
 }
