@@ -15,15 +15,19 @@ export interface AgentSessions {
   log(id: string): Promise<StoredEvent[]>
 }
 
-/** A daemon, a project, and the real Claude Code with a scripted model on loopback. */
+/** A daemon, of its own or that of the file, a project, and the real Claude Code with a scripted model on loopback. */
 export async function agentSessions(
   t: TestContext,
   scenario: string,
-  options: StartOptions & { auth?: 'key' | 'oauth' } = {},
+  options: StartOptions & { auth?: 'key' | 'oauth'; shared?: () => Promise<DaemonProcess> } = {},
 ): Promise<AgentSessions> {
+  const started: string[] = []
+  const shared = await options.shared?.()
+  // The next test of a shared daemon finds nobody at work.
+  if (shared) t.after(() => Promise.all(started.map(id => shared.call('POST', `/sessions/${id}/stop`))))
   const simulator = await openSimulator({ text: scenario })
   t.after(() => simulator.close())
-  const daemon = await startDaemon(t, options)
+  const daemon = shared ?? (await startDaemon(t, options))
   const project = gitProject(t)
   const env = agentEnv(tempDir(t, 'pcc-agent-home-'), simulator.url, options.auth)
   return {
@@ -34,6 +38,7 @@ export async function agentSessions(
     async start(task, more = {}) {
       const reply = await daemon.call<SessionView>('POST', '/sessions', { body: { project, task, env, ...more } })
       if (reply.status !== 201) throw new Error(JSON.stringify(reply.body))
+      started.push(reply.body.id)
       return reply.body
     },
     log: async id => (await daemon.call<{ events: StoredEvent[] }>('GET', `/sessions/${id}/events`)).body.events,

@@ -5,12 +5,11 @@ import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type Places, placesFor } from '../../src/base/places.ts'
 import type { SessionView } from '../../src/domain/api.ts'
 import type { StoredEvent } from '../../src/domain/event.ts'
-import { bareEnv, tempDir } from '../support/world.ts'
+import { bareEnv, type Ending, tempDir } from '../support/world.ts'
 
 const SCRIPT = fileURLToPath(new URL('./run-daemon.ts', import.meta.url))
 /** What one daemon compiled serves the next, which starts in half the time. */
@@ -50,7 +49,7 @@ export interface StartOptions {
 }
 
 /** The first line a starting daemon prints, and the process. */
-export async function launch(t: TestContext, { home = tempDir(t), env = {} }: StartOptions = {}) {
+export async function launch(t: Ending, { home = tempDir(t), env = {} }: StartOptions = {}) {
   const childEnv = { ...bareEnv(home), PCC_HOME: `${home}/pcc`, NODE_COMPILE_CACHE: COMPILED, ...env }
   const child = spawn(process.execPath, [SCRIPT], { env: childEnv, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit').then(([code]) => code as number | null)
@@ -66,7 +65,7 @@ export async function launch(t: TestContext, { home = tempDir(t), env = {} }: St
 type LaunchLine = { ready: true; pid: number } | { error: { code: string; message: string; next: string } }
 
 /** A daemon that is up, ended with its test. */
-export async function startDaemon(t: TestContext, options: StartOptions = {}): Promise<DaemonProcess> {
+export async function startDaemon(t: Ending, options: StartOptions = {}): Promise<DaemonProcess> {
   const { home, child, ended, line, places } = await launch(t, options)
   if ('error' in line) throw new Error(`${line.error.code}: ${line.error.message}`)
   const { pid } = line

@@ -16,6 +16,9 @@ import { test } from 'node:test'
 import { placesFor } from '../../src/base/places.ts'
 import { tempDir } from '../support/world.ts'
 import { launch, startDaemon } from './daemon-process.ts'
+import { sharedDaemon } from './shared-daemon.ts'
+
+const shared = sharedDaemon()
 
 function linkOf(path: string): string {
   try {
@@ -27,8 +30,8 @@ function linkOf(path: string): string {
 
 const mode = (path: string) => lstatSync(path).mode & 0o777
 
-test('the token, the Host and JSON are demanded on every route, and no other door exists', async t => {
-  const daemon = await startDaemon(t)
+test('the token, the Host and JSON are demanded on every route, and no other door exists', async () => {
+  const daemon = await shared()
   const refusals = [
     { sent: { headers: { authorization: undefined } }, status: 401, code: 'unauthorized' },
     { sent: { headers: { authorization: 'Bearer wrong' } }, status: 401, code: 'unauthorized' },
@@ -73,8 +76,8 @@ test('the token, the Host and JSON are demanded on every route, and no other doo
   assert.equal((await daemon.call('DELETE', '/sessions')).body.error.code, 'not_found')
 })
 
-test('the daemon listens on no port', { skip: process.platform !== 'linux' && 'needs /proc' }, async t => {
-  const daemon = await startDaemon(t)
+test('the daemon listens on no port', { skip: process.platform !== 'linux' && 'needs /proc' }, async () => {
+  const daemon = await shared()
   const sockets = readdirSync(`/proc/${daemon.pid}/fd`)
     .map(fd => linkOf(`/proc/${daemon.pid}/fd/${fd}`))
     .flatMap(target => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? [])
@@ -90,8 +93,8 @@ test('the daemon listens on no port', { skip: process.platform !== 'linux' && 'n
   )
 })
 
-test('health tells a stranger that it is up and nothing else', async t => {
-  const daemon = await startDaemon(t)
+test('health tells a stranger that it is up and nothing else', async () => {
+  const daemon = await shared()
   const bare = await daemon.call('GET', '/health', { headers: { authorization: undefined } })
   assert.deepEqual(bare.body, { status: 'ok' })
   const full = await daemon.call('GET', '/health')
@@ -100,8 +103,8 @@ test('health tells a stranger that it is up and nothing else', async t => {
   assert.deepEqual(full.body.sessions, { live: 0, total: 0 })
 })
 
-test('a body that is no JSON, too large, or not what the route takes is refused with the field named', async t => {
-  const daemon = await startDaemon(t)
+test('a body that is no JSON, too large, or not what the route takes is refused with the field named', async () => {
+  const daemon = await shared()
   const broken = await daemon.call('POST', '/sessions', { raw: '{"project":' })
   assert.deepEqual([broken.status, broken.body.error.code], [400, 'bad_request'])
   const large = await daemon.call('POST', '/sessions', { raw: '"x"', headers: { 'content-length': '8000001' } })
@@ -118,8 +121,8 @@ test('a body that is no JSON, too large, or not what the route takes is refused 
   assert.equal(status.body.error.code, 'bad_request')
 })
 
-test('token, socket and directories can be entered by their owner alone', async t => {
-  const { places } = await startDaemon(t)
+test('token, socket and directories can be entered by their owner alone', async () => {
+  const { places } = await shared()
   assert.equal(mode(places.tokenFile), 0o600)
   assert.equal(mode(places.socket), 0o600)
   for (const dir of [places.home, places.data, places.run, places.logs]) assert.equal(mode(dir), 0o700, dir)
@@ -189,8 +192,8 @@ test('a shared socket directory that is a link or open to others is not used', a
   assert.throws(() => makeDirectories(places), { code: 'socket_occupied' })
 })
 
-test('a path that cannot be read is refused like anything else, in the same form', async t => {
-  const daemon = await startDaemon(t)
+test('a path that cannot be read is refused like anything else, in the same form', async () => {
+  const daemon = await shared()
   const reply = await daemon.call('GET', '/sessions/%')
   assert.deepEqual([reply.status, reply.body.error.code], [400, 'bad_request'])
 })

@@ -7,6 +7,9 @@ import type { StoredEvent } from '../../src/domain/event.ts'
 import { gitProject, tempDir } from '../support/world.ts'
 import { agentSessions, bodiesOf, isEnd } from './agent-sessions.ts'
 import { viewWhen } from './daemon-process.ts'
+import { sharedDaemon } from './shared-daemon.ts'
+
+const shared = sharedDaemon()
 
 const SCENARIO = `
 conversations:
@@ -42,7 +45,7 @@ conversations:
 `
 
 test('a task is done: files written, every step stored in order, counters and cost in the view', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const started = await world.start('Please write a file')
   assert.equal(started.status, 'idle')
   assert.equal(started.name, 'write-file')
@@ -86,7 +89,7 @@ test('a task is done: files written, every step stored in order, counters and co
 })
 
 test('with nobody attached a dangerous command is denied at once and the agent is told the way round', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const { id } = await world.start('try a command')
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.equal(existsSync(join(world.project, 'forbidden')), false)
@@ -102,7 +105,7 @@ test('with nobody attached a dangerous command is denied at once and the agent i
 })
 
 test('an attached person is asked, the first answer wins, and a later one is told so', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const { id } = await world.start('try a command', { attach: true })
   const stream = await world.daemon.stream(`/events?session=${id}&attach=1`)
   const seen = await stream.until(({ kind }) => kind === 'permission.asked')
@@ -131,7 +134,7 @@ test('an attached person is asked, the first answer wins, and a later one is tol
 })
 
 test('when the last terminal leaves, an open permission is denied', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const { id } = await world.start('try a command')
   const first = await world.daemon.stream(`/events?session=${id}&attach=1`)
   const second = await world.daemon.stream(`/events?session=${id}&attach=1`)
@@ -146,7 +149,7 @@ test('when the last terminal leaves, an open permission is denied', async t => {
 })
 
 test('a question with nobody attached is parked without a process, and its answer reaches the same call', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const { id } = await world.start('ask something')
   const parked = await viewWhen(world.daemon, id, ({ ended_at }) => ended_at !== null)
   assert.equal(parked.status, 'waiting_input')
@@ -200,7 +203,7 @@ test('a parked question outlives the daemon', async t => {
 })
 
 test('a limit shows as rate_limited with its reset, a missing login says how to log in, a cap pauses', async t => {
-  const world = await agentSessions(t, SCENARIO, { auth: 'oauth' })
+  const world = await agentSessions(t, SCENARIO, { auth: 'oauth', shared })
   const [limited, unknown, capped] = await Promise.all([
     // On an account of its own: a limit holds back all sessions of one account.
     world.start('run into the limit', { env: { ...world.env, CLAUDE_CODE_OAUTH_TOKEN: 'another-fake-token' } }),

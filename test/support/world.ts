@@ -4,15 +4,18 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 
+/** Whatever has an end to clean up at: a test, or all tests of a file. */
+export type Ending = Pick<TestContext, 'after'>
+
 /** A directory of the test's own, gone when the test ends. */
-export function tempDir(t: TestContext, name = 'pcc-test-'): string {
+export function tempDir(t: Ending, name = 'pcc-test-'): string {
   const dir = mkdtempSync(join(tmpdir(), name))
   t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
   return dir
 }
 
 /** A git project with one commit. */
-export function gitProject(t: TestContext, files: Record<string, string> = { 'README.md': '# sample\n' }): string {
+export function gitProject(t: Ending, files: Record<string, string> = { 'README.md': '# sample\n' }): string {
   const dir = tempDir(t, 'pcc-project-')
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(dir, path)), { recursive: true })
