@@ -28,11 +28,15 @@ interface Waiting {
   settle(reply: Reply): void
   /** Somebody is there: the time of silence begins anew. */
   stir(): void
+  /** Nobody is there. */
+  hush(): void
 }
 
 interface Desk {
   /** Open connections that count as a person, and promises to be one soon. */
   people: Set<symbol>
+  /** Take back promises to come. */
+  expected: Set<() => void>
   waiting: Map<string, Waiting>
 }
 
@@ -50,15 +54,19 @@ export class Terminals {
 
   /** Counts a person in; the returned function counts them out, once. */
   attach(session: string): () => void {
-    const person = Symbol(session)
-    this.#desk(session).people.add(person)
+    const leave = this.#enter(session)
+    // Whoever was expected is here.
+    const { expected } = this.#desk(session)
+    for (const forget of expected) forget()
+    expected.clear()
     this.stir(session)
-    return () => this.#leave(session, person)
+    return leave
   }
 
   /** Counts a person in who has announced to come, while their terminal connects. */
   expect(session: string): () => void {
-    const leave = this.attach(session)
+    const leave = this.#enter(session)
+    this.#desk(session).expected.add(leave)
     setTimeout(leave, ARRIVAL_MS).unref()
     return leave
   }
@@ -85,7 +93,13 @@ export class Terminals {
     const { waiting } = this.#desk(session)
     return new Promise(resolve => {
       const withdraw = () => settle({ unanswered: 'withdrawn' })
-      const silence = this.#silence(wait, reply => settle(reply))
+      const silence = this.#silence(wait, reply => {
+        settle(reply)
+        // Whoever is not there for one is there for none: the agent need not wait for each in turn.
+        if ('unanswered' in reply && reply.unanswered === 'silence') {
+          for (const other of [...waiting.values()]) other.hush()
+        }
+      })
       const settle = (reply: Reply) => {
         silence.end()
         waiting.delete(ask.ask_id)
@@ -94,7 +108,7 @@ export class Terminals {
         resolve(reply)
       }
       signal.addEventListener('abort', withdraw)
-      waiting.set(ask.ask_id, { ask, settle, stir: silence.begin })
+      waiting.set(ask.ask_id, { ask, settle, stir: silence.begin, hush: silence.pass })
     })
   }
 
@@ -124,6 +138,7 @@ export class Terminals {
     let timers: NodeJS.Timeout[] = []
     let isToldOf = false
     const pass = () => {
+      if (graceMs === undefined) return
       if (!unheard) return settle({ unanswered: 'silence' })
       if (!isToldOf) unheard()
       isToldOf = true
@@ -136,13 +151,19 @@ export class Terminals {
       for (const timer of timers) timer.unref()
     }
     begin()
-    return { begin, end }
+    return { begin, end, pass }
   }
 
   #desk(session: string): Desk {
-    const desk = this.#desks.get(session) ?? { people: new Set(), waiting: new Map() }
+    const desk = this.#desks.get(session) ?? { people: new Set(), expected: new Set(), waiting: new Map() }
     this.#desks.set(session, desk)
     return desk
+  }
+
+  #enter(session: string): () => void {
+    const person = Symbol(session)
+    this.#desk(session).people.add(person)
+    return () => this.#leave(session, person)
   }
 
   #leave(session: string, person: symbol): void {

@@ -55,6 +55,17 @@ test('asks wait while one of several people stays, and come back as nobody when 
   assert.equal(terminals.isAttached('s'), false)
 })
 
+test('who is expected counts until they come, and not on when they have left again', async () => {
+  const terminals = new Terminals()
+  terminals.expect('s')
+  assert.equal(terminals.isAttached('s'), true)
+  const leave = terminals.attach('s')
+  const reply = terminals.ask('s', permission, { signal: never })
+  leave()
+  assert.deepEqual(await reply, { unanswered: 'nobody' })
+  assert.equal(terminals.isAttached('s'), false)
+})
+
 test('a withdrawn ask is no longer open', async () => {
   const terminals = new Terminals()
   terminals.attach('s')

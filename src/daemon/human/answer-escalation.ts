@@ -1,6 +1,7 @@
 import { AppError } from '../../base/errors.ts'
 import type { AnswerEscalation, AnsweredEscalation, EscalationAnswer } from '../../domain/escalation.ts'
 import { lateAnswer } from '../../human/late-answer.ts'
+import { questionsIn } from '../../human/memory/questions.ts'
 import { readAnswer } from '../../human/read-answer.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { escalationsOf } from '../routes/escalations-of.ts'
@@ -24,7 +25,8 @@ export async function answerEscalation(
     const problem = 'it is an error: say --approve to try again, or --deny to leave the session as it is'
     throw new AppError('answer_unfit', { number, problem })
   }
-  const said = readAnswer(answer, found.kind === 'question' ? (questions ?? []) : undefined)
+  const asked = questions ?? questionsIn(found.input) ?? []
+  const said = readAnswer(answer, found.kind === 'question' ? asked : undefined)
   if ('problem' in said) throw new AppError('answer_unfit', { number, problem: said.problem })
   const noted = found.state === 'denied' ? await escalations.answer(number, said) : undefined
   if (noted) return noted

@@ -38,7 +38,9 @@ export async function answerOpen(
       problem ??= error
     }
   }
-  throw problem ?? new AppError('escalation_unknown', { number })
+  if (problem !== undefined) throw problem
+  // No session waits for this alone: one that asks it again finds it in what is remembered.
+  return world.store.transaction(tx => escalationsOf(world).settle(number, said, tx))
 }
 
 /** What stands in the way of one session need not stand in the way of another. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { crashPoint } from '../../base/crash-point.ts'
 import { shortId } from '../../base/ids.ts'
 import type { Suggestion } from '../../domain/brain/suggestion.ts'
-import type { EscalationAnswer } from '../../domain/escalation.ts'
+import type { EscalationAnswer, NewEscalation } from '../../domain/escalation.ts'
 import { isAutomatic } from '../../domain/human/decided-by.ts'
 import type { Answer, Park, Question } from '../../domain/session.ts'
 import type { Reply } from '../../human/terminals.ts'
@@ -25,6 +25,8 @@ interface Asked {
 
 const AT_A_TERMINAL = 'it is asked at a terminal that is attached'
 const NOBODY_ANSWERED = 'nobody at the terminal answered; the question waits'
+const ASK_AGAIN =
+  'another question of yours waits for a person first, and this one is put to them too; when you go on, ask it again'
 const NOBODY_TO_ASK = 'nobody is attached to answer; the question waits'
 
 /** Only the main agent's call can be put off and answered later. */
@@ -47,7 +49,9 @@ export async function onQuestion(question: Question, signal: AbortSignal, desk: 
   if (question.agentId !== undefined && !parts.terminals.isAttached(run.id)) {
     return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
   }
-  if (!parts.terminals.isAttached(run.id)) return park(question, { run, askId, suggestion, reason: NOBODY_TO_ASK })
+  if (!parts.terminals.isAttached(run.id)) {
+    return park(question, { ...desk, askId, suggestion, reason: NOBODY_TO_ASK })
+  }
   const reply = parts.terminals.ask(
     run.id,
     { kind: 'question', ask_id: askId, questions: question.questions, suggestion },
@@ -69,7 +73,7 @@ export async function onQuestion(question: Question, signal: AbortSignal, desk: 
   return answered(question, await reply, { ...desk, askId, suggestion, number })
 }
 
-function answered(question: Question, reply: Reply, desk: Desk & Asked): Promise<Answer> | Park {
+function answered(question: Question, reply: Reply, desk: Desk & Asked): Promise<Answer | Park> | Park {
   if ('answered' in reply) {
     const { answers, reason, by, always } = reply.answered
     const declined = { declined: reason ?? 'the person at the terminal does not want to answer; decide yourself', by }
@@ -96,13 +100,15 @@ interface Delivery extends Desk {
   /** Of the decision that was asked at a terminal, and for how long the answer is to count. */
   number?: number | undefined
   always?: EscalationAnswer['always']
+  /** It is listed for a person although the agent goes on from it. */
+  escalation?: NewEscalation
 }
 
 /** Stores the answer on its way to the agent. What somebody said counts the next time the same is asked. */
 async function deliver(
   question: Question,
   answer: Answer,
-  { run, parts, machine, since, number, always }: Delivery,
+  { run, parts, machine, since, number, always, escalation }: Delivery,
 ): Promise<Answer> {
   const body = {
     call_id: question.callId,
@@ -122,6 +128,7 @@ async function deliver(
     events: [eventOf(run, 'question.answered', body, auto || answer.by === 'nobody' ? 'daemon' : 'human')],
     patch: { ...counted, parked: null, ...askingPatch(run, parts) },
     ...(number !== undefined && { settle: { number, said: saidTo(question, answer, always) } }),
+    escalation,
   })
   run.log.info({ by: answer.by, declined: 'declined' in answer }, 'question answered')
   crashPoint('question.after-answer')
@@ -134,16 +141,24 @@ function saidTo({ questions }: Question, answer: Answer, always: EscalationAnswe
   return { answer: questions.map(({ question }) => answer.answers[question] ?? ''), by: answer.by, always }
 }
 
-/** Remembered until the turn ends, which it does at once; `settle` writes it into the row. */
-function park(question: Question, { run, askId, suggestion, reason }: Asked & { run: Run; reason: string }): Park {
+/**
+ * Remembered until the turn ends, which it does at once; `settle` writes it into the row. An agent can put off one call at a
+ * time: a second question beside it is listed too, and is answered when it is asked again.
+ */
+function park(question: Question, { askId, suggestion, reason, ...desk }: Desk & Asked & { reason: string }) {
   const { callId, questions } = question
+  const { run, parts } = desk
+  if (run.parking.size > 0) {
+    const escalation = rowOf(question, reason, { run, suggestion })
+    return deliver(question, { declined: ASK_AGAIN, by: 'nobody' }, { run, parts, escalation })
+  }
   run.parking.set(callId, {
     parked: { ask_id: askId, call_id: callId, questions, reason, suggestion },
     reason,
     escalation: rowOf(question, reason, { run, suggestion }),
   })
   run.log.info({ parts: question.questions.length }, 'question parked')
-  return { park: true, reason }
+  return { park: true, reason } satisfies Park
 }
 
 function rowOf(question: Question, reason: string, { run, suggestion }: { run: Run } & Pick<Asked, 'suggestion'>) {

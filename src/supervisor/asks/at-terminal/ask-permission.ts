@@ -45,10 +45,11 @@ export async function askPermission(unsure: Unsure, desk: Desk): Promise<Said> {
     : { reply: NOBODY, number: undefined }
   const park = () => ({ verdict: parkPermission({ request, decision, assessment, suggestion, askId }, run) })
   if ('unanswered' in reply) {
-    if (reply.unanswered === 'silence') return park()
     const isAlone = reply.unanswered === 'nobody' && decision.risk === 'HIGH'
-    if (isAlone && run.policy.unattendedHigh === 'wait' && isParkable(request)) return park()
-    return { verdict: refused(reply.unanswered, decision, assessment) }
+    const waits = isAlone && run.policy.unattendedHigh === 'wait' && isParkable(request)
+    if (!waits && reply.unanswered !== 'silence') return { verdict: refused(reply.unanswered, decision, assessment) }
+    // An agent can put off one call at a time.
+    return run.parking.size === 0 ? park() : { verdict: refused('later', decision, assessment) }
   }
   const verdict = saidAt(reply.answered, decision)
   const { verdict: said, reason, by } = reply.answered
@@ -90,11 +91,12 @@ async function askHere(askId: string, { request, judgement, signal }: Unsure, { 
   return { reply: await reply, number }
 }
 
-function refused(why: 'nobody' | 'withdrawn', { risk, reason }: Decision, assessment: Assessment): Verdict {
-  const next =
-    why === 'nobody'
-      ? `nobody is attached to approve this; ${wayRound(assessment)}`
-      : 'the session was stopped before anybody answered'
+function refused(why: 'nobody' | 'withdrawn' | 'later', { risk, reason }: Decision, assessment: Assessment): Verdict {
+  const next = {
+    nobody: `nobody is attached to approve this; ${wayRound(assessment)}`,
+    withdrawn: 'the session was stopped before anybody answered',
+    later: 'another call of yours waits for a person first; when you go on, try this one again if you still need it',
+  }[why]
   return { verdict: 'deny', risk, reason: `${reason}; ${next}`, confidence: 1, by: 'nobody' }
 }
 
