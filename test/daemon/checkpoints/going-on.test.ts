@@ -6,6 +6,9 @@ import type { SessionView } from '../../../src/domain/api.ts'
 import type { CheckpointLine, CheckpointView } from '../../../src/domain/checkpoint.ts'
 import { type AgentSessions, agentSessions } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { sharedDaemon } from '../shared-daemon.ts'
+
+const shared = sharedDaemon()
 
 const SCENARIO = `
 conversations:
@@ -44,7 +47,7 @@ conversations:
 
 /** A session that has planned, written, asked and been answered, and is stopped in the middle of a command. */
 async function stopped(t: TestContext): Promise<AgentSessions & { id: string }> {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const { daemon, env } = world
   const { id } = await world.start('Build user authentication')
   const parked = await viewWhen(daemon, id, view => view.status === 'waiting_input' && view.asks.length > 0)

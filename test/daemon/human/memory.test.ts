@@ -4,6 +4,9 @@ import type { RememberedView } from '../../../src/domain/remembered-answer.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { sharedDaemon } from '../shared-daemon.ts'
+
+const shared = sharedDaemon()
 
 const DAY_MS = 86_400_000
 const OPTIONS = '[{ label: red, description: "" }, { label: blue, description: "" }]'
@@ -54,10 +57,11 @@ test('memory.answers_ttl_days: an older answer does not count', async t => {
 
 /** A person was asked once and said blue. */
 async function answeredBlue(t: TestContext): Promise<AgentSessions> {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   assert.equal(await nextTime(world), 'waiting_input')
+  const [{ number }] = (await world.daemon.call('GET', '/escalations')).body.escalations
   const body = { answer: 'blue', env: world.env }
-  assert.equal((await world.daemon.call('POST', '/escalations/1/answer', { body })).body.remembered, true)
+  assert.equal((await world.daemon.call('POST', `/escalations/${number}/answer`, { body })).body.remembered, true)
   return world
 }
 

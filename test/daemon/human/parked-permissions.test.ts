@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import type { Escalation } from '../../../src/domain/escalation.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { type DaemonProcess, startDaemon, viewWhen } from '../daemon-process.ts'
+import { sharedDaemon } from '../shared-daemon.ts'
 
 const SCENARIO = `
 conversations:
@@ -19,22 +20,30 @@ conversations:
       - text: Done.
 `
 const WAIT = { env: { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' } }
+const SHARED = { shared: sharedDaemon(WAIT) }
 
 interface Waiting {
   world: AgentSessions
   id: string
   askId: string
+  number: number
 }
 
-/** A session whose dangerous call waits for a person as decision 1. */
-async function waiting(t: TestContext, task = 'Please make the file', options = WAIT): Promise<Waiting> {
+/** A session whose dangerous call waits for a person, as decision 1 where the daemon is its own. */
+async function waiting(
+  t: TestContext,
+  task = 'Please make the file',
+  options: Parameters<typeof agentSessions>[2] = SHARED,
+): Promise<Waiting> {
   const world = await agentSessions(t, SCENARIO, options)
   const { id } = await world.start(task)
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
   const [ask] = view.asks
   assert.ok(ask?.kind === 'permission')
-  assert.deepEqual([ask.tool, ask.target, ask.risk, ask.number], ['Bash', 'tee made', 'HIGH', 1])
-  return { world, id, askId: ask.ask_id }
+  assert.deepEqual([ask.tool, ask.target, ask.risk], ['Bash', 'tee made', 'HIGH'])
+  const [row] = await rows(world.daemon)
+  assert.equal(ask.number, options === SHARED ? row?.number : 1)
+  return { world, id, askId: ask.ask_id, number: ask.number ?? 0 }
 }
 
 test('permissions.unattended_high = "deny": a HIGH request with nobody there is refused at once', async t => {
@@ -74,8 +83,8 @@ test('permissions.unattended_high = "wait": a HIGH request waits as a numbered r
 })
 
 test('after a no the agent goes on without it and the model sees the reason', async t => {
-  const { world, id } = await waiting(t)
-  const reply = await answer(world.daemon, 1, { verdict: 'deny', reason: 'use the Write tool', env: world.env })
+  const { world, id, number } = await waiting(t)
+  const reply = await answer(world.daemon, number, { verdict: 'deny', reason: 'use the Write tool', env: world.env })
   assert.equal(reply.status, 200)
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.equal(existsSync(join(world.project, 'made')), false)
@@ -88,19 +97,19 @@ test('after a no the agent goes on without it and the model sees the reason', as
 })
 
 test('a yes is for one call: the same HIGH request waits again as a new decision', async t => {
-  const { world, id } = await waiting(t, 'Please make it twice')
-  await answer(world.daemon, 1, { verdict: 'allow', env: world.env })
-  await viewWhen(world.daemon, id, ({ status, asks }) => status === 'waiting_input' && asks[0]?.number === 2)
+  const { world, id, number } = await waiting(t, 'Please make it twice')
+  await answer(world.daemon, number, { verdict: 'allow', env: world.env })
+  await viewWhen(world.daemon, id, ({ status, asks }) => status === 'waiting_input' && asks[0]?.number === number + 1)
   assert.deepEqual(
     (await rows(world.daemon)).map(({ number, state, count }) => [number, state, count]),
-    [[2, 'open', 1]],
+    [[number + 1, 'open', 1]],
   )
-  await answer(world.daemon, 2, { verdict: 'deny', env: world.env })
+  await answer(world.daemon, number + 1, { verdict: 'deny', env: world.env })
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
 })
 
 test('what waits outlives a killed daemon, and its answer resumes the session', async t => {
-  const { world, id } = await waiting(t)
+  const { world, id } = await waiting(t, undefined, WAIT)
   const before = await rows(world.daemon)
   world.daemon.child.kill('SIGKILL')
   await world.daemon.ended
@@ -112,8 +121,8 @@ test('what waits outlives a killed daemon, and its answer resumes the session', 
 })
 
 test('an answer without an environment is given in that which the session was started with', async t => {
-  const { world, id } = await waiting(t)
-  assert.equal((await answer(world.daemon, 1, { verdict: 'allow' })).status, 200)
+  const { world, id, number } = await waiting(t)
+  assert.equal((await answer(world.daemon, number, { verdict: 'allow' })).status, 200)
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.ok(existsSync(join(world.project, 'made')))
 })
@@ -139,18 +148,18 @@ test('where that was not kept, in the daemon of a later day, its own counts; wit
 })
 
 test('of two answers at once, one from a terminal and one by number, one wins and the other is told who', async t => {
-  const { world, id, askId } = await waiting(t)
+  const { world, id, askId, number } = await waiting(t)
   const [terminal, numbered] = await Promise.all([
     world.daemon.call('POST', `/sessions/${id}/answers`, {
       body: { ask_id: askId, verdict: 'deny', by: 'ann', env: world.env },
     }),
-    answer(world.daemon, 1, { verdict: 'deny', by: 'bob', env: world.env }),
+    answer(world.daemon, number, { verdict: 'deny', by: 'bob', env: world.env }),
   ])
   assert.deepEqual([terminal.status, numbered.status].sort(), [200, 409])
   const late = terminal.status === 409 ? terminal : numbered
   const winner = terminal.status === 409 ? 'bob' : 'ann'
   assert.equal(late.body.error.code, 'escalation_answered')
-  assert.match(late.body.error.message, new RegExp(`^Decision 1 was denied by ${winner} on .* UTC; the first`))
+  assert.match(late.body.error.message, new RegExp(`^Decision ${number} was denied by ${winner} on .* UTC; the first`))
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   const log = await world.log(id)
   assert.deepEqual(
@@ -158,19 +167,22 @@ test('of two answers at once, one from a terminal and one by number, one wins an
     [winner],
   )
   assert.equal(bodiesOf(log, 'escalation.answered').length, 1)
-  const again = await answer(world.daemon, 1, { verdict: 'allow', env: world.env })
+  const again = await answer(world.daemon, number, { verdict: 'allow', env: world.env })
   assert.deepEqual([again.status, again.body.error.code], [409, 'escalation_answered'])
 })
 
 test('a session that is stopped needs no answer any more', async t => {
-  const { world, id } = await waiting(t)
+  const { world, id, number } = await waiting(t)
   assert.equal((await world.daemon.call('POST', `/sessions/${id}/stop`, { body: {} })).status, 200)
   assert.deepEqual(await rows(world.daemon), [])
-  const [row] = await rows(world.daemon, '?state=withdrawn')
-  assert.deepEqual([row?.number, row?.answered_by, row?.answer_reason], [1, null, 'stopped by a person'])
-  const reply = await answer(world.daemon, 1, { verdict: 'allow', env: world.env })
+  const row = (await rows(world.daemon, '?state=withdrawn')).find(each => each.number === number)
+  assert.deepEqual([row?.number, row?.answered_by, row?.answer_reason], [number, null, 'stopped by a person'])
+  const reply = await answer(world.daemon, number, { verdict: 'allow', env: world.env })
   assert.deepEqual([reply.status, reply.body.error.code], [409, 'escalation_withdrawn'])
-  assert.match(reply.body.error.message, /^Decision 1 needs no answer any more since .*: stopped by a person$/)
+  assert.match(
+    reply.body.error.message,
+    new RegExp(`^Decision ${number} needs no answer any more since .*: stopped by a person$`),
+  )
   assert.equal(existsSync(join(world.project, 'made')), false)
 })
 

@@ -3,6 +3,9 @@ import { type TestContext, test } from 'node:test'
 import type { Escalation } from '../../../src/domain/escalation.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { type Reply, viewWhen } from '../daemon-process.ts'
+import { sharedDaemon } from '../shared-daemon.ts'
+
+const shared = sharedDaemon()
 
 const OPTIONS = '[{ label: red, description: "" }, { label: blue, description: "like the sky" }]'
 const SCENARIO = `
@@ -80,11 +83,11 @@ test('a person may decline to answer, and the agent is told why', async t => {
 })
 
 test('an answer at a terminal settles the same row', async t => {
-  const { world, id, askId } = await parked(t, 'ask one')
+  const { world, id, askId, number } = await parked(t, 'ask one')
   const answers = { 'Which colour?': 'red' }
   const body = { ask_id: askId, answers, by: 'ann', env: world.env }
   assert.equal((await world.daemon.call('POST', `/sessions/${id}/answers`, { body })).status, 200)
-  const { body: row } = await world.daemon.call<Escalation>('GET', '/escalations/1')
+  const { body: row } = await world.daemon.call<Escalation>('GET', `/escalations/${number}`)
   assert.deepEqual([row.state, row.answer, row.answered_by], ['answered', ['red'], 'ann'])
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
 })
@@ -93,14 +96,16 @@ interface Parked {
   world: AgentSessions
   id: string
   askId: string
+  number: number
   // biome-ignore lint/suspicious/noExplicitAny: a test knows the shape it asks for
   answer(body: object): Promise<Reply<any>>
 }
 
 async function parked(t: TestContext, task: string): Promise<Parked> {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const { id } = await world.start(task)
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
-  const answer = (body: object) => world.daemon.call('POST', '/escalations/1/answer', { body })
-  return { world, id, askId: view.asks[0]?.ask_id ?? '', answer }
+  const number = view.asks[0]?.number ?? 0
+  const answer = (body: object) => world.daemon.call('POST', `/escalations/${number}/answer`, { body })
+  return { world, id, askId: view.asks[0]?.ask_id ?? '', number, answer }
 }
