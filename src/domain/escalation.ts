@@ -71,10 +71,7 @@ export type NewEscalation = Omit<
   'number' | 'fingerprint' | 'dedup_key' | 'count' | 'created_at' | 'last_at' | 'state' | AnswerFields | OptionalFields
 > & {
   state: 'open' | 'denied'
-} & Partial<Pick<Escalation, OptionalFields>> & {
-    /** Somebody is asked at a terminal: whatever others ask waits under a number of its own. */
-    alone?: true | undefined
-  }
+} & Partial<Pick<Escalation, OptionalFields>>
 
 /** Without a priority the session's own counts, without steps its last ones, without a deadline there is none. */
 type OptionalFields = 'priority' | 'context' | 'deadline' | 'on_deadline'

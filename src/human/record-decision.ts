@@ -30,6 +30,7 @@ export async function recordDecision(entry: NewEscalation, { store, clock, tx }:
     if (entry.state === 'denied') await store.escalations.refuse(own.number, tx)
     return own.number
   }
+  if (shared && (await isJoined(shared, entry, { store, clock, tx }))) return shared.number
   const before = own && countsOn(own, entry) ? own : shared
   if (before) {
     const state = before.state === 'answered' ? 'answered' : entry.state
@@ -49,12 +50,18 @@ function spellingOf({ kind, tool, normalised, input }: NewEscalation): string {
 }
 
 /** A yes to a call is for that call alone; a question does nothing, so one answer serves all who ask it. */
-function isShared({ kind, state, input, alone }: NewEscalation): boolean {
-  return kind === 'question' && state === 'open' && !alone && questionsIn(input) !== undefined
+function isShared({ kind, state, input }: NewEscalation): boolean {
+  return kind === 'question' && state === 'open' && questionsIn(input) !== undefined
 }
 
 function isStill(own: Escalation, { call_id }: NewEscalation): boolean {
   return own.state === 'open' && own.call_id === call_id
+}
+
+/** The same of what others asked first. */
+async function isJoined({ number }: Escalation, { session_id, call_id }: NewEscalation, { store, tx }: Desk) {
+  const waiting = await store.escalations.sessionsOf([number], tx)
+  return waiting.some(each => each.session_id === session_id && each.call_id === call_id)
 }
 
 /** A person who said no is not asked again by the same session; one who said yes is told that it was refused once more. */
@@ -66,12 +73,11 @@ function countsOn(before: Escalation, entry: NewEscalation): boolean {
 
 async function whole(entry: NewEscalation, { store, clock, tx }: Desk) {
   const now = clock.now()
-  const { alone: _, ...plain } = entry
-  const { session_id, context = {}, deadline = null, on_deadline = 'keep_waiting' } = plain
+  const { session_id, context = {}, deadline = null, on_deadline = 'keep_waiting' } = entry
   const priority = entry.priority ?? (await store.sessions.get(session_id, tx))?.priority ?? 0
   const steps = context.steps ?? (await lastSteps(store, session_id))
   return {
-    ...plain,
+    ...entry,
     ...{ priority, context: { ...context, ...(steps.length > 0 && { steps }) }, deadline, on_deadline },
     ...{ input: keptInput(entry.input), normalised: keptNormalised(entry.normalised) },
     ...{ count: 1, created_at: now, last_at: now },

@@ -14,8 +14,8 @@ export interface Wait {
   unheard?: (() => void) | undefined
 }
 
-/** An answer from a terminal, or one by number, which may be said to count always. */
-type Said = AnswerAsk & Pick<EscalationAnswer, 'always'>
+/** An answer from a terminal, or one by number, which may be said to count always, or was settled where the same is asked. */
+type Said = AnswerAsk & Pick<EscalationAnswer, 'always'> & { settled?: true | undefined }
 
 /** What cannot wait elsewhere waits this long. Shorter than the driver's own hour, whose end is a plain refusal. */
 export const PATIENCE_MS = 50 * 60_000

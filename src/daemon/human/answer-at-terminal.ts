@@ -31,6 +31,15 @@ export async function answerAtTerminal(
   return { escalation, remembered }
 }
 
+/** Gives an answer that is settled to all who are asked the same at a terminal. */
+export async function answerOthersAtTerminals(number: number, said: EscalationAnswer, world: World): Promise<void> {
+  for (const { session_id: session } of await escalationsOf(world).sessionsOf(number)) {
+    for (const ask of world.terminals.open(session).filter(each => each.number === number)) {
+      world.terminals.answer(session, { ...answerTo(ask, said), settled: true })
+    }
+  }
+}
+
 /** The parts of a question that is asked at a terminal under this number, or is just being parked. */
 export async function questionsAtTerminal(row: Escalation, world: World): Promise<QuestionItem[] | undefined> {
   const asked = await askNumbered(row, world)
@@ -63,7 +72,7 @@ interface Stored {
 }
 
 /** Whether the answer is remembered, as soon as it is stored; undefined where the session ended first. */
-async function stored({ number, session }: Stored, after: number, { store }: World) {
+export async function stored({ number, session }: Stored, after: number, { store }: World) {
   const signal = AbortSignal.timeout(STORED_WITHIN_MS)
   for await (const { kind, body } of store.follow(after, { subject: session, signal })) {
     if (kind === 'escalation.answered' && body.number === number) return body.remembered

@@ -1,9 +1,10 @@
 import { AppError } from '../../base/errors.ts'
+import type { AnswerAsk } from '../../domain/api.ts'
 import type { AnsweredEscalation, EscalationAnswer } from '../../domain/escalation.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { escalationsOf } from '../routes/escalations-of.ts'
 import type { World } from '../world.ts'
-import { answerAtTerminal } from './answer-at-terminal.ts'
+import { answerAtTerminal, answerOthersAtTerminals, stored } from './answer-at-terminal.ts'
 import { bringAnswer, isDue } from './bring-answer.ts'
 
 interface OpenAnswer {
@@ -25,7 +26,10 @@ export async function answerOpen(
 ): Promise<AnsweredEscalation> {
   const { supervisor } = world
   const asked = await answerAtTerminal(number, said, world)
-  if (asked) return asked
+  if (asked) {
+    await bringToOthers(asked, { said, env }, world)
+    return asked
+  }
   let problem: unknown
   for (const row of await waitingFor(number, first, world)) {
     try {
@@ -58,13 +62,28 @@ async function waitingFor(number: number, first: string | undefined, world: Worl
   return rows.filter(row => row?.parked?.number === number).filter(row => row !== undefined)
 }
 
+/** Answers what is asked at a terminal, there; where others wait for the same, they get the answer too. */
+export async function answerHere(session: string, answer: AnswerAsk, world: World): Promise<void> {
+  const { store, terminals } = world
+  const ask = terminals.open(session).find(({ ask_id }) => ask_id === answer.ask_id)
+  const [last] = await store.events({ subject: session, tail: 1 })
+  terminals.answer(session, answer)
+  const number = ask?.kind === 'question' ? ask.number : undefined
+  if (number === undefined || (await stored({ number, session }, last?.id ?? 0, world)) === undefined) return
+  const escalation = await escalationsOf(world).get(number)
+  const { verdict, answer: heard, answer_reason: reason } = escalation
+  const said = { verdict: verdict ?? undefined, answer: heard ?? undefined, reason: reason ?? undefined, by: answer.by }
+  await bringToOthers({ escalation, remembered: false }, { said, env: answer.env }, world)
+}
+
 /** Read again: others may have joined up to the moment in which it was settled. */
 async function bringToOthers(
   { escalation: settled }: AnsweredEscalation,
-  { env }: OpenAnswer,
+  { said, env }: OpenAnswer,
   world: World,
 ): Promise<void> {
   const { number } = settled
+  if (settled.kind === 'question') await answerOthersAtTerminals(number, said, world)
   const rows = (await waitingFor(number, undefined, world)).filter(isDue)
   const story = `Decision ${number} was answered, but this session could not go on with it`
   await Promise.all(

@@ -6,7 +6,7 @@ import { misfit } from '../../human/terminals.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { checked } from '../http/errors.ts'
 import { askOf } from '../http/view-of.ts'
-import { answerOpen } from '../human/answer-open.ts'
+import { answerHere, answerOpen } from '../human/answer-open.ts'
 import type { World } from '../world.ts'
 import { sessionOf } from './sessions.ts'
 
@@ -18,7 +18,7 @@ export function answerRoutes(app: FastifyInstance, world: World): void {
     const answer = checked(AnswerAsk, request.body, ROUTE)
     const row = await parkedBy(await sessionOf(request.params, world), answer.ask_id, world)
     if (row.state === 'ended' && row.parked?.ask_id === answer.ask_id) await answerParked(row, answer, world)
-    else world.terminals.answer(row.id, answer)
+    else await answerHere(row.id, answer, world)
     return { ok: true }
   })
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { crashPoint } from '../../base/crash-point.ts'
+import { AppError } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
 import type { Suggestion } from '../../domain/brain/suggestion.ts'
 import type { EscalationAnswer, NewEscalation } from '../../domain/escalation.ts'
@@ -12,7 +13,7 @@ import { record } from '../record.ts'
 import type { Desk, Run } from '../run.ts'
 import { askingPatch } from './asking-patch.ts'
 import { waitAt } from './at-terminal/wait-at.ts'
-import type { GivenAnswer } from './given-answer.ts'
+import { answerTo, type GivenAnswer } from './given-answer.ts'
 import { questionRow } from './question-row.ts'
 
 /** A question on its way to a person. */
@@ -67,7 +68,7 @@ export async function onQuestion(question: Question, signal: AbortSignal, desk: 
   const number = await record(run, parts, {
     events: [eventOf(run, 'question.asked', asked)],
     patch: askingPatch(run, parts),
-    escalation: { ...rowOf(question, AT_A_TERMINAL, { run, suggestion }), alone: true },
+    escalation: rowOf(question, AT_A_TERMINAL, { run, suggestion }),
   })
   if (number !== undefined) parts.terminals.number(run.id, askId, number)
   return answered(question, await reply, { ...desk, askId, suggestion, number })
@@ -75,9 +76,10 @@ export async function onQuestion(question: Question, signal: AbortSignal, desk: 
 
 function answered(question: Question, reply: Reply, desk: Desk & Asked): Promise<Answer | Park> | Park {
   if ('answered' in reply) {
-    const { answers, reason, by, always } = reply.answered
+    const { answers, reason, by, always, settled } = reply.answered
     const declined = { declined: reason ?? 'the person at the terminal does not want to answer; decide yourself', by }
-    return deliver(question, answers ? { answers, by } : declined, { ...desk, always })
+    const number = settled ? undefined : desk.number
+    return deliverFirst(question, answers ? { answers, by } : declined, { ...desk, always, number })
   }
   if (reply.unanswered !== 'withdrawn' && question.agentId === undefined) {
     return park(question, { ...desk, reason: reply.unanswered === 'silence' ? NOBODY_ANSWERED : NOBODY_TO_ASK })
@@ -91,6 +93,21 @@ function answered(question: Question, reply: Reply, desk: Desk & Asked): Promise
 /** A model that was resumed may ask the same once more under a new id: the answer to it is here already. */
 function isFor(given: Extract<GivenAnswer, { answer: Answer }>, question: Question): boolean {
   return given.callId === question.callId || isDeepStrictEqual(given.questions, question.questions)
+}
+
+/** Where the same was answered at another terminal a moment before, that answer counts. */
+async function deliverFirst(question: Question, answer: Answer, delivery: Delivery): Promise<Answer> {
+  const { run, parts, number } = delivery
+  try {
+    return await deliver(question, answer, delivery)
+  } catch (error) {
+    const isLate = error instanceof AppError && error.code === 'escalation_answered'
+    const first = isLate && number !== undefined ? await parts.store.escalations.get(number) : undefined
+    if (!first) throw error
+    const { answer: said, answer_reason: reason, answered_by: by } = first
+    const heard = { answer: said ?? undefined, reason: reason ?? undefined, by: by ?? 'human' }
+    return deliver(question, answerTo(question.questions, heard), { run, parts })
+  }
 }
 
 interface Delivery extends Desk {

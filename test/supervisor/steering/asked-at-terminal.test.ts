@@ -83,3 +83,48 @@ test('a session that is stopped while it asks needs no answer any more', async t
   await world.ended(id, 1)
   assert.equal((await row()).state, 'withdrawn')
 })
+
+test('what is asked at a terminal and elsewhere is one entry, and one answer lets all of them go on', async t => {
+  const agent = scriptedAgent(() => ({ asks: true }))
+  const world = await scriptedWorld(t, agent)
+  const parked = await world.start('nobody is there')
+  await world.ended(parked, 1)
+  const here = await world.start('somebody is here', { attach: true })
+  const there = await world.start('somebody is there', { attach: true })
+  const [one] = (await world.when(here, view => view.asks[0]?.number !== undefined)).asks
+  const [two] = (await world.when(there, view => view.asks[0]?.number !== undefined)).asks
+  assert.deepEqual([one?.number, two?.number], [1, 1])
+  const later = await world.start('nobody is there either')
+  await world.ended(later, 1)
+  const { escalations } = (await world.call('GET', '/escalations')).body
+  assert.deepEqual([escalations.length, escalations[0].count, escalations[0].sessions.length], [1, 4, 4])
+  const answer = { ask_id: one?.ask_id, answers: { 'Which?': 'this' }, by: 'ann', env: {} }
+  assert.equal((await world.call('POST', `/sessions/${here}/answers`, answer)).status, 200)
+  for (const id of [parked, here, there, later]) {
+    await world.when(id, view => view.status === 'completed')
+    const heard = bodiesOf(await world.events(id), 'question.answered')
+    assert.deepEqual(
+      heard.map(({ answers, by }) => [answers['Which?'], by]),
+      [['this', 'ann']],
+    )
+  }
+})
+
+test('who leaves a terminal while others wait for the same is not counted again, and is answered with them', async t => {
+  const agent = scriptedAgent(() => ({ asks: true }))
+  const world = await scriptedWorld(t, agent)
+  const first = await world.start('nobody is there')
+  await world.ended(first, 1)
+  const held = agent.holdAt('tool')
+  const second = await world.start('somebody is here')
+  const goOn = await held
+  const leave = world.terminals.attach(second)
+  goOn()
+  await world.when(second, view => view.asks[0]?.number === 1)
+  leave()
+  await world.ended(second, 1)
+  const row = (await world.call('GET', '/escalations/1')).body
+  assert.deepEqual([row.state, row.count, row.sessions.length], ['open', 2, 2])
+  assert.equal((await world.call('POST', '/escalations/1/answer', { answer: 'this', env: {} })).status, 200)
+  for (const id of [first, second]) await world.when(id, view => view.status === 'completed')
+})

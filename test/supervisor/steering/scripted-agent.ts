@@ -89,7 +89,7 @@ interface ScriptWorld {
 
 class ScriptedSession implements Session {
   readonly id: string
-  readonly vendorId = 'v-1'
+  readonly vendorId: string
   readonly events = new EventQueue()
   readonly #options: OpenSession
   readonly #world: ScriptWorld
@@ -101,6 +101,7 @@ class ScriptedSession implements Session {
 
   constructor(options: OpenSession, world: ScriptWorld) {
     this.id = options.id
+    this.vendorId = options.resume?.vendorId ?? `v-${options.id}`
     this.#options = options
     this.#world = world
     void this.prompt(options.prompt ?? '(the parked call)')
