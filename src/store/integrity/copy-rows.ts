@@ -1,0 +1,117 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { leafRows } from './leaf-pages.ts'
+import { type Row, readableRows } from './read-rows.ts'
+
+export interface Copied {
+  /** Rows that were read and stand in the new file, by table. */
+  rows: Record<string, number>
+  /** Rows that were read but make no sense, by table: garbage in place of JSON, no id. */
+  dropped: Record<string, number>
+}
+
+/** Columns that hold JSON: a row whose text is none would break whoever reads it. */
+const JSON_COLUMNS: Record<string, readonly string[]> = {
+  events: ['body'],
+  sessions: ['options', 'plan', 'parked'],
+  outbox: ['body'],
+}
+
+/** The two tables that grow, by what no other has: their rows are known by themselves on a page that nothing leads to. */
+const KNOWN_BY: Record<string, { column: string; looks: RegExp }> = {
+  events: { column: 'kind', looks: /^[a-z]+\.[a-z_]+$/ },
+  sessions: { column: 'id', looks: /^s-[0-9a-z]+$/ },
+}
+
+/** Copies every row that can be read of `file` into the tables of `fresh`: by way of each table, then from pages that nothing leads to. */
+export function copyRows(file: string, fresh: string): Copied {
+  const old = new DatabaseSync(file, { readOnly: true })
+  const target = new DatabaseSync(fresh)
+  const copied: Copied = { rows: {}, dropped: {} }
+  try {
+    const tables = tablesOf(target)
+    for (const table of tables) copyTable(table, readableRows(old, table.name), { target, copied })
+    for (const table of tables) {
+      if (KNOWN_BY[table.name]) copyTable(table, strayRows(file, table), { target, copied, isStray: true })
+    }
+    return copied
+  } finally {
+    old.close()
+    target.close()
+  }
+}
+
+interface Table {
+  name: string
+  columns: string[]
+  /** The column that is the row's own number, if one is. */
+  number: string | undefined
+}
+
+function tablesOf(target: DatabaseSync): Table[] {
+  const names = target.prepare(`select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'`).all()
+  return names.map(({ name }) => {
+    const columns = target.prepare(`select name, type, pk from pragma_table_info('${name}')`).all()
+    const number = columns.find(({ type, pk }) => pk === 1 && String(type).toLowerCase() === 'integer')
+    return {
+      name: String(name),
+      columns: columns.map(column => String(column['name'])),
+      number: number && String(number['name']),
+    }
+  })
+}
+
+interface Into {
+  target: DatabaseSync
+  copied: Copied
+  /** Most of them are there already. */
+  isStray?: boolean
+}
+
+function copyTable(table: Table, rows: Iterable<Row>, { target, copied, isStray = false }: Into): void {
+  const { name, columns } = table
+  const names = columns.map(column => `"${column}"`).join(', ')
+  const insert = target.prepare(`insert into "${name}" (rowid, ${names}) values (?${', ?'.repeat(columns.length)})`)
+  let [added, lost] = [0, 0]
+  target.exec('begin')
+  for (const row of rows) {
+    if (makesSense(name, row) && inserted(insert, [row['_row'], ...columns.map(column => row[column])])) added += 1
+    else lost += 1
+  }
+  target.exec('commit')
+  copied.rows[name] = (copied.rows[name] ?? 0) + added
+  if (lost > 0 && !isStray) copied.dropped[name] = lost
+}
+
+/** Rows of the table by their looks alone. One that was deleted long ago may be among them; it is harmless. */
+function* strayRows(file: string, { name, columns, number }: Table): Generator<Row> {
+  const known = KNOWN_BY[name]
+  if (!known) return
+  for (const { row, values } of leafRows(file)) {
+    if (values.length !== columns.length) continue
+    const found: Row = Object.fromEntries(columns.map((column, index) => [column, values[index] ?? null]))
+    if (number !== undefined) found[number] = row
+    if (known.looks.test(String(found[known.column]))) yield { ...found, _row: row }
+  }
+}
+
+function makesSense(table: string, row: Row): boolean {
+  return (JSON_COLUMNS[table] ?? []).every(column => {
+    const value = row[column]
+    if (value === null || value === undefined) return true
+    try {
+      return typeof JSON.parse(String(value)) === 'object'
+    } catch {
+      return false // garbage
+    }
+  })
+}
+
+/** A row that the table refuses (no id, one that is there already) is not added. */
+function inserted(insert: StatementSync, values: (Row[string] | undefined)[]): boolean {
+  try {
+    insert.run(...values.map((value): SQLInputValue => value ?? null))
+    return true
+  } catch {
+    return false
+  }
+}
