@@ -8,6 +8,7 @@ import { type HumanEscalations, openEscalations } from '../human/escalations.ts'
 import type { Tx } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
 import type { Move } from '../tasks/transition.ts'
+import { refuseStale } from './fence.ts'
 import { type Booked, bookSpent, stopWhenSpent } from './guards/spending.ts'
 import type { Parts, Run, Step } from './run.ts'
 
@@ -27,6 +28,7 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<number
   let booked: Booked | undefined
   try {
     const stored = await parts.store.transaction(async tx => {
+      await refuseStale(run, tx)
       if (step.settle) await settleAsked(step.settle, run, { escalations, tx })
       if (step.withdraw !== undefined) await escalations.withdraw(run.id, step.withdraw, tx)
       const reopened = step.reopen === undefined ? undefined : await escalations.reopen(step.reopen, tx, run.id)

@@ -104,6 +104,12 @@ export const WORK_ERRORS = {
     says: 'The conversation {vendor_id} is in use by a session that has not ended ({id}): two would mix in it.',
     next: 'Wait for it or stop it with: pcc stop {id}. Or go on with a copy: add --fork',
   },
+  session_taken_over: {
+    exit: 1,
+    http: 409,
+    says: 'Session {id} was taken up by another daemon; this one has no say in it any more.',
+    next: 'See who runs it with: pcc status {id}',
+  },
   session_running: {
     exit: 2,
     http: 409,

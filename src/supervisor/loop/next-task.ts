@@ -2,6 +2,7 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { redactValues } from '../../base/redact.ts'
 import type { Session } from '../../domain/session.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { refuseStale } from '../fence.ts'
 import type { Desk, Ending } from '../run.ts'
 import { betweenTurns } from './between-turns.ts'
 import { completed } from './endings.ts'
@@ -10,6 +11,7 @@ import { completed } from './endings.ts'
 export async function nextTask(text: string, session: Session, { run, parts }: Desk): Promise<Ending | undefined> {
   const { store, tasks } = parts
   const { task, patch } = await store.transaction(async tx => {
+    await refuseStale(run, tx)
     if (run.row.task_id !== null)
       await tasks.transition(
         run.row.task_id,

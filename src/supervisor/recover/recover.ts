@@ -75,7 +75,7 @@ async function takeAway(row: SessionRow, { problem, at }: Taking, { parts }: Flo
     if (end.status === 'waiting_input') return
     // What was asked at a terminal is asked again when the session goes on.
     await openEscalations(parts).withdraw(row.id, 'the daemon ended while it was asked', tx)
-    if (problem !== undefined) {
+    if (problem !== undefined && end.status === 'paused') {
       await openEscalations(parts).record(errorRow({ kind: 'other', message: problem }, row, end.reason), tx)
     }
   })
