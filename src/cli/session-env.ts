@@ -13,6 +13,11 @@ export async function sessionEnvironment(session: SettingsFor): Promise<Record<s
   return agentEnvironment(session.env, await patternsFor(session))
 }
 
+/** The same for a session that is there already, with the keys of its brains: the daemon keeps those from the agent. */
+export async function environmentToGoOn(session: SettingsFor): Promise<Record<string, string>> {
+  return { ...(await sessionEnvironment(session)), ...(await brainKeys(session)) }
+}
+
 /** The caller's own settings, for the session that is to run under them: its config file and its variables. */
 export function callersSettings(places: Places, env: Env): Pick<StartSession, 'config' | 'settings'> {
   const named = Object.entries(env).filter((entry): entry is [string, string] => isSettingLike(entry[0]) && !!entry[1])

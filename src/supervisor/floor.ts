@@ -2,6 +2,7 @@ import { AppError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { shellWord } from '../base/shell-word.ts'
 import type { StartSession } from '../domain/api.ts'
+import { brainKeysIn } from '../domain/config/environment-layer.ts'
 import type { SessionRow } from '../store/tables.ts'
 import type { LiveSessions } from './live-sessions.ts'
 import type { Parts } from './run.ts'
@@ -36,7 +37,10 @@ export async function prepareFor(request: StartSession, { prepareParts }: Floor)
 /** The same for a session that goes on: under its own settings, and on the account it began with. */
 export async function prepareAgain(row: SessionRow, env: Record<string, string>, floor: Floor): Promise<Preparation> {
   await checkProject(row.project)
-  const ready = await prepareFor({ ...row.options, project: row.project, env }, floor)
+  const { settings } = row.options
+  const keys = { ...brainKeysIn(floor.kept.of(row.id) ?? {}), ...brainKeysIn(env) }
+  const own = settings ? { settings: { ...settings, ...keys } } : {}
+  const ready = await prepareFor({ ...row.options, ...own, project: row.project, env }, floor)
   if (row.account !== null && ready.account !== row.account) {
     const { id, project, vendor_id } = row
     throw new AppError('account_differs', { id, project: shellWord(project), vendor_id: vendor_id ?? '<id>' })

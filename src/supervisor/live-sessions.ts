@@ -100,7 +100,7 @@ export class LiveSessions {
     const forget = log.hide(ready.secrets)
     run.log.info({ agent: ready.driver.agent, project: run.row.project }, 'session started')
     try {
-      keep(run, kept, { onDisk: ready.keepEnvironment })
+      keep(run, kept, ready)
       const shut = await shutOut(run, parts)
       using place = shut ? undefined : await admit(run, { admission, max: ready.maxConcurrent, ready, parts })
       const waits = shut && !isCalledOff(run) ? shut : leftTheLine(run)
@@ -121,9 +121,9 @@ export class LiveSessions {
   }
 }
 
-function keep(run: Run, kept: KeptEnvironments, where: { onDisk: boolean }): void {
+function keep(run: Run, kept: KeptEnvironments, { brainKeys, keepEnvironment: onDisk }: Preparation): void {
   try {
-    kept.keep(run.id, run.open.env, where)
+    kept.keep(run.id, { ...run.open.env, ...brainKeys }, { onDisk })
   } catch (error) {
     run.log.warn({ error }, 'its environment could not be kept; it will not go on by itself after a restart')
   }

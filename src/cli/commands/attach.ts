@@ -11,7 +11,7 @@ import { canBeResumed, goesOnByItself } from '../live/waiting/countdown.ts'
 import { isOver } from '../render/format.ts'
 import { attachHeader } from '../render/header.ts'
 import { eventLines } from '../render/lines/event-lines.ts'
-import { sessionEnvironment } from '../session-env.ts'
+import { environmentToGoOn } from '../session-env.ts'
 
 /** How much of what happened before is shown, so that one knows where one came in. */
 const BEFORE = 20
@@ -69,7 +69,7 @@ async function attach(ref: string, context: Context): Promise<number> {
     return exitOf(session)
   }
   if (!json) out('')
-  const env = await sessionEnvironment({ places: context.places, env: context.env, project: session.project })
+  const env = await environmentToGoOn({ places: context.places, env: context.env, project: session.project })
   return runView({
     client,
     session,

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts'
 import type { Reply } from '../live/person.ts'
 import { decisionsWait } from '../render/list-table.ts'
 import { asTyped } from '../respond/as-typed.ts'
-import { sessionEnvironment } from '../session-env.ts'
+import { environmentToGoOn } from '../session-env.ts'
 import { openDesk } from './desk.ts'
 import { followInbox } from './feed.ts'
 import { loadInk } from './load-ink.ts'
@@ -52,7 +52,7 @@ async function deliver(
 ): Promise<string> {
   const wasOpen = row.state === 'open'
   // A parked session goes on in the environment of this shell, as it would from `pcc attach`.
-  const own = wasOpen ? { env: await sessionEnvironment({ places, env, project: row.project }) } : {}
+  const own = wasOpen ? { env: await environmentToGoOn({ places, env, project: row.project }) } : {}
   const body = { ...asTyped(reply, partsOf(row)), ...own }
   const answered = await client.request<Answered>('POST', `/escalations/${row.number}/answer`, body)
   const lines = answeredLines({ ...answered, wasOpen }, Number.POSITIVE_INFINITY)

@@ -44,7 +44,7 @@ export async function startSession({ path, options, context, connect }: StartCal
     const header = startHeader(session, { terminal, cwd: process.cwd(), home: context.env['HOME'] })
     for (const text of [...header, ...(line ? [line] : [])]) context.out(text)
   }
-  return runView({ client: connection, session, context, after: 0, env })
+  return runView({ client: connection, session, context, after: 0, env: { ...env, ...keys } })
 }
 
 /**

@@ -30,6 +30,12 @@ export function namedKeys(values: Values, env: Record<string, string | undefined
   )
 }
 
+/** Of an environment, what `namedKeys` put into it. */
+export function brainKeysIn(env: Record<string, string>): Record<string, string> {
+  const names = new Set(SETTING_KEYS.filter(key => key.startsWith('brain.') && settingOf(key).secret).map(variableOf))
+  return Object.fromEntries(Object.entries(env).filter(([name]) => names.has(name)))
+}
+
 /** What the environment sets. An empty variable sets nothing; one that is mistyped, in its section or in its name, is refused. */
 export function environmentLayer(env: Record<string, string | undefined>): Partial<Values> {
   const keyOf = new Map(SETTING_KEYS.map(key => [variableOf(key), key]))

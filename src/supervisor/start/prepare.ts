@@ -7,7 +7,7 @@ import type { Brain } from '../../domain/brain/brain.ts'
 import type { Budgets } from '../../domain/budget/budget.ts'
 import { agentEnvironment } from '../../domain/config/agent-env.ts'
 import type { Config } from '../../domain/config/config.ts'
-import { settingsToKeep } from '../../domain/config/environment-layer.ts'
+import { brainKeysIn, settingsToKeep } from '../../domain/config/environment-layer.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import type { Driver, OpenSession, Request, Verdict } from '../../domain/session.ts'
 import type { LoadedRules } from '../../policy/rules/load.ts'
@@ -50,6 +50,8 @@ export interface Preparation {
   budgets: Budgets
   checkpointEveryMs: number
   retryMs: Run['retryMs']
+  /** Keys of its brains that settings only name: kept with its environment, and never the agent's. */
+  brainKeys: Record<string, string>
   /** Whether what its agent is started with may be kept in a file until it is over. */
   keepEnvironment: boolean
   /** What the person should know: settings of the project that are left out until it is trusted. */
@@ -126,6 +128,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
     budgets: budgetsIn(config, request),
     checkpointEveryMs: config.sessions.checkpoint_minutes * 60_000,
     retryMs: RETRY_FACTORS.map(factor => config.sessions.retry_seconds * 1000 * factor),
+    brainKeys: brainKeysIn(request.settings ?? {}),
     keepEnvironment: config.sessions.keep_environment,
     notes: [
       ...untrustedNote(loaded),

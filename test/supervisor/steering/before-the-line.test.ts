@@ -34,7 +34,17 @@ for (const [what, ends] of [
         budgets,
       } = aRun()
       const shape = { driver, open, policy, guard, mind, consent, quota, checkpointEveryMs, retryMs, budgets }
-      const rest = { secrets: [], keepEnvironment: false, maxConcurrent: 1, notes: [], settings: {}, account: 'a' }
+      const rest = {
+        secrets: [],
+        brainKeys: {},
+        keepEnvironment: false,
+        maxConcurrent: 1,
+        maxWaiting: 9,
+        guards: aRun().guards.settings,
+        notes: [],
+        settings: {},
+        account: 'a',
+      }
       const ready: Preparation = { ...shape, ...rest, again: async () => ready }
       const admission = new Admission()
       await admission.enter({ id: 'other', max: 1, waits: () => {}, next: () => {} })

@@ -7,7 +7,7 @@ import { placesFor } from '../../../src/base/places.ts'
 import { buildServer } from '../../../src/daemon/http/server.ts'
 import { policyShelf } from '../../../src/daemon/policy-shelf.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
-import { nestValues, standardValues } from '../../../src/domain/config/config.ts'
+import { type Config, nestValues, standardValues } from '../../../src/domain/config/config.ts'
 import type { StoredEvent } from '../../../src/domain/event.ts'
 import { Terminals } from '../../../src/human/terminals.ts'
 import { openStore } from '../../../src/store/open.ts'
@@ -35,6 +35,10 @@ export interface ScriptedWorld {
   disk: { reason: string | undefined }
   /** The variables by which the daemon is set; a test may change them. */
   settings: Record<string, string>
+  /** With which brains were opened, in order. */
+  configs: Config[]
+  /** Where the daemon keeps what is not data. */
+  runDir: string
   /** Moves the clock, and lets whoever waits look at it. */
   pass(ms: number): void
   call(method: 'GET' | 'POST', path: string, body?: object): Promise<Reply>
@@ -65,10 +69,14 @@ export async function scriptedWorld(
   const gates = openGates({ store, clock })
   const quota = openQuota({ store, clock, settings: async () => nestValues(standardValues()).quota })
   const terminals = new Terminals()
+  const configs: Config[] = []
   const supervisor = new Supervisor({
     ...{ store, terminals, policy, clock, places, quota, gates, bootId: 'boot-1', log: silentLog, agentEnv: {} },
     env: settings,
-    brainsFor: async () => [],
+    brainsFor: async config => {
+      configs.push(config)
+      return []
+    },
     driverFor: async () => agent.driver,
     mayStart: () => disk.reason,
   })
@@ -93,7 +101,7 @@ export async function scriptedWorld(
   }
   const view = async (id: string) => (await call('GET', `/sessions/${id}`)).body as SessionView
   return {
-    ...{ store, supervisor, terminals, agent, time, disk, settings, call, view },
+    ...{ store, supervisor, terminals, agent, time, disk, settings, call, view, configs, runDir: places.run },
     pass(ms) {
       time.ahead += ms
       supervisor.wakeWaiting()

@@ -77,8 +77,8 @@ async function respond(
 
 /** A parked session goes on in the environment of this shell, as it would from `pcc attach`. */
 async function environmentFor({ project }: EscalationView, { places, env }: Context): Promise<Record<string, string>> {
-  const { sessionEnvironment } = await import('../../session-env.ts')
-  return sessionEnvironment({ places, env, project })
+  const { environmentToGoOn } = await import('../../session-env.ts')
+  return environmentToGoOn({ places, env, project })
 }
 
 function checkOptions(words: string[], { approve, deny, always, everywhere, yes, interactive }: RespondOptions): void {

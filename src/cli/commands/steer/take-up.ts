@@ -8,7 +8,7 @@ import { isInteractive } from '../../live/interactive.ts'
 import { runView } from '../../live/run-view.ts'
 import { nameOf, wakeTime } from '../../render/format.ts'
 import { resumeHeader } from '../../render/header.ts'
-import { sessionEnvironment } from '../../session-env.ts'
+import { environmentToGoOn } from '../../session-env.ts'
 import { refuseInSession } from '../decide/own-terminal.ts'
 import { lastEvent } from './last-event.ts'
 
@@ -32,7 +32,7 @@ export async function takeUp({ ref, by, options, context }: TakeUp): Promise<num
   refuseInSession(context.env, `${by} ${ref}`)
   const client = await openClient(places, context)
   const { id, project } = await client.request<SessionView>('GET', await sessionPath(ref))
-  const env = await sessionEnvironment({ places, env: context.env, project })
+  const env = await environmentToGoOn({ places, env: context.env, project })
   const after = await lastEvent(client, id)
   const body: ResumeSession = {
     env,

@@ -5,7 +5,7 @@ import type { AddedTask } from '../../../domain/task.ts'
 import { openClient } from '../../client.ts'
 import { sessionPath } from '../../connection/session-path.ts'
 import { contextOf } from '../../context.ts'
-import { sessionEnvironment } from '../../session-env.ts'
+import { environmentToGoOn } from '../../session-env.ts'
 import { refuseInSession } from '../decide/own-terminal.ts'
 import { addedLines } from './added-lines.ts'
 
@@ -35,7 +35,7 @@ export function addAddCommand(program: Command): void {
       if (task.trim() === '') throw new AppError('task_empty', {})
       const client = await openClient(places, context)
       const session = await client.request<SessionView>('GET', await sessionPath(ref))
-      const env = await sessionEnvironment({ places, env: context.env, project: session.project })
+      const env = await environmentToGoOn({ places, env: context.env, project: session.project })
       const body = { task, env, ...(priority !== undefined && { priority }), ...(after && { after }) }
       const added = await client.request<AddedTask>('POST', `${await sessionPath(session.id)}/tasks`, body)
       if (json) return out(JSON.stringify(added, null, 2))
