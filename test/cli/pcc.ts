@@ -4,10 +4,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { placesFor } from '../../src/base/places.ts'
-import { bareEnv } from '../support/world.ts'
+import { bareEnv, type Ending } from '../support/world.ts'
 
 export const BIN = fileURLToPath(new URL('../../bin/pcc.js', import.meta.url))
 
@@ -33,7 +32,7 @@ export interface RunOptions {
 }
 
 /** A `pcc` with a home of its own; its daemon is stopped when the test ends. */
-export function pccFor(t: TestContext, extra: Record<string, string> = {}): Pcc {
+export function pccFor(t: Ending, extra: Record<string, string> = {}): Pcc {
   const home = mkdtempSync(join(tmpdir(), 'pcc-cli-'))
   const marked = process.env['PCC_TEST_RUN'] ? { PCC_TEST_RUN: process.env['PCC_TEST_RUN'] } : {}
   const env = { ...bareEnv(home), PCC_HOME: join(home, 'pcc'), ...marked, ...extra }

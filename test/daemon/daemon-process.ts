@@ -2,18 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type Places, placesFor } from '../../src/base/places.ts'
 import type { SessionView } from '../../src/domain/api.ts'
 import type { StoredEvent } from '../../src/domain/event.ts'
-import { bareEnv, type Ending, tempDir } from '../support/world.ts'
+import { bareEnv, COMPILED, type Ending, tempDir } from '../support/world.ts'
 
 const SCRIPT = fileURLToPath(new URL('./run-daemon.ts', import.meta.url))
-/** What one daemon compiled serves the next, which starts in half the time. */
-const COMPILED = process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache')
 
 export interface Reply<Body> {
   status: number
@@ -50,7 +46,7 @@ export interface StartOptions {
 
 /** The first line a starting daemon prints, and the process. */
 export async function launch(t: Ending, { home = tempDir(t), env = {} }: StartOptions = {}) {
-  const childEnv = { ...bareEnv(home), PCC_HOME: `${home}/pcc`, NODE_COMPILE_CACHE: COMPILED, ...env }
+  const childEnv = { ...bareEnv(home), PCC_HOME: `${home}/pcc`, ...COMPILED, ...env }
   const child = spawn(process.execPath, [SCRIPT], { env: childEnv, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit').then(([code]) => code as number | null)
   t.after(async () => {

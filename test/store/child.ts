@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
-import { bareEnv } from '../support/world.ts'
+import { bareEnv, COMPILED } from '../support/world.ts'
 
 export interface Child {
   process: ChildProcess
@@ -13,7 +13,9 @@ export interface Child {
 
 /** Starts a script beside the tests with Node; it is gone when the test ends. */
 export function startChild(t: TestContext, script: URL, ...args: string[]): Child {
-  const child = spawn(process.execPath, [script.pathname, ...args], { env: bareEnv('/nonexistent') })
+  const child = spawn(process.execPath, [script.pathname, ...args], {
+    env: { ...bareEnv('/nonexistent'), ...COMPILED },
+  })
   let complaints = ''
   child.stderr.on('data', (bytes: Buffer) => {
     complaints += bytes

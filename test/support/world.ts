@@ -41,6 +41,11 @@ export function bareEnv(home: string): Record<string, string> {
   }
 }
 
+/** For a child that runs our own source, never for an agent: what one process compiled serves the next. */
+export const COMPILED = {
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache'),
+}
+
 /** What an agent under test sees: its own home, a fake key, the simulator on loopback and nothing else. */
 export function agentEnv(home: string, baseUrl: string, auth: 'key' | 'oauth' = 'key'): Record<string, string> {
   return {

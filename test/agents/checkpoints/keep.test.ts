@@ -9,7 +9,7 @@ import { idFor } from '../../../src/agents/checkpoints/checkpoint-id.ts'
 import { prune } from '../../../src/agents/checkpoints/prune.ts'
 import { list, read } from '../../../src/agents/checkpoints/read.ts'
 import { save } from '../../../src/agents/checkpoints/save.ts'
-import { bareEnv, tempDir } from '../../support/world.ts'
+import { bareEnv, COMPILED, tempDir } from '../../support/world.ts'
 import { NOON, sampleCheckpoint } from './sample.ts'
 
 const ID = '2026-01-13T12-00-01.123Z'
@@ -132,7 +132,10 @@ test('a kill at any moment of saving leaves whole checkpoints only', async t => 
   const dir = tempDir(t)
   let seen = 0
   for (let round = 0; round < 8; round++) {
-    const child = spawn(process.execPath, [SAVER, dir], { env: bareEnv(dir), stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [SAVER, dir], {
+      env: { ...bareEnv(dir), ...COMPILED },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     t.after(() => child.kill('SIGKILL'))
     // Each line is one more that it says it has saved; the kill falls into the middle of a later one.
     let lines = ''
@@ -162,7 +165,7 @@ test('a save that fails throws, leaves nothing behind and costs no earlier one',
     '/bin/sh',
     ['-c', `trap '' XFSZ; ulimit -f 64; exec "$0" "$1" "$2" large`, process.execPath, SAVER, dir],
     {
-      env: bareEnv(dir),
+      env: { ...bareEnv(dir), ...COMPILED },
       encoding: 'utf8',
     },
   )
