@@ -154,6 +154,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/daemon.ts')).addDaemonCommand(program),
   },
   {
+    name: 'doctor',
+    group: SET_UP,
+    summary: 'Check everything that pcc needs, and mend it',
+    add: async program => (await import('./commands/doctor.ts')).addDoctorCommand(program),
+  },
+  {
     name: 'completion',
     group: SET_UP,
     summary: 'Print a completion script for bash, zsh or fish',

@@ -20,6 +20,7 @@ import { tellPeople } from './notify/tell-people.ts'
 import { policyShelf } from './policy-shelf.ts'
 import { startRetention } from './retention/start.ts'
 import { catchSignals } from './signals.ts'
+import { refuseDamaged } from './start/check-store.ts'
 import { deliverAnswers } from './start/deliver-answers.ts'
 import type { Readiness } from './start/readiness.ts'
 import { recoverSessions } from './start/recover-sessions.ts'
@@ -51,6 +52,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   })
   log.hide([token])
   using systemd = openSystemd(env, log)
+  refuseDamaged(places)
   const late: { disk?: Disk } = {} // it needs the store, which tells it of its failures
   await using store = await openStore({ file: places.database, onFailure: error => late.disk?.failed(error) })
   await using drivers = driverShelf(log)

@@ -122,7 +122,7 @@ export const SYSTEM_ERRORS = {
     exit: 1,
     http: 500,
     says: 'The database {file} is damaged: {problem}',
-    next: 'Keep a copy of it, then move it away or put a backup in its place.',
+    next: 'Rebuild what can be read with: pcc doctor --repair (the damaged file is kept)',
   },
   data_directory_unusable: {
     exit: 1,
