@@ -1,0 +1,111 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { CRASH_POINTS } from '../src/base/crash-point.ts'
+import { PLANTED_BUGS } from '../src/base/planted.ts'
+import { programVersion } from '../src/base/version.ts'
+import { thisMachine } from './chaos/faults/machine.ts'
+import { planRound } from './chaos/plan/plan-round.ts'
+import { type KeptRound, kept, readResults, writeResults } from './chaos/results.ts'
+import { runRound } from './chaos/round.ts'
+import { table } from './chaos/table.ts'
+import { storyOf } from './chaos/tell.ts'
+import { ROOT } from './places.ts'
+
+// npm run chaos -- [--rounds N] [--seed S] [--minutes M] [--plant bug] [--trace] [--dry]
+// A round is decided by its seed: the one that failed is replayed with --seed <its seed> --rounds 1.
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '10' },
+    seed: { type: 'string' },
+    minutes: { type: 'string' },
+    plant: { type: 'string' },
+    trace: { type: 'boolean', default: false },
+    dry: { type: 'boolean', default: false },
+  },
+})
+const rounds = wholeNumber('rounds', values.rounds)
+const seed = values.seed === undefined ? Math.floor(Date.now() / 1000) % 1_000_000 : wholeNumber('seed', values.seed)
+const deadline = values.minutes === undefined ? Infinity : Date.now() + wholeNumber('minutes', values.minutes) * 60_000
+const plant = PLANTED_BUGS.find(bug => bug === values.plant)
+if (values.plant !== undefined && plant === undefined) {
+  fail(`--plant ${values.plant}: there is no such bug; there are ${PLANTED_BUGS.join(', ')}`)
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130))
+
+const file = join(ROOT, 'bench', 'chaos.json')
+const machine = thisMachine()
+const agentHome = mkdtempSync(join(tmpdir(), 'pcc-chaos-agent-'))
+process.once('exit', () => rmSync(agentHome, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
+const passedFile = join(agentHome, 'passed')
+const done: KeptRound[] = []
+for (let nth = 0; nth < rounds && Date.now() < deadline; nth++) {
+  const plan = planRound(seed + nth)
+  const result = await runRound(plan, { machine, agentHome, passedFile, plant })
+  const round = kept(result)
+  done.push(round)
+  const told = `${round.hit.join(', ') || 'nothing hit'} · ${round.sessions} sessions · ${(result.ms / 1000).toFixed(1)} s`
+  process.stdout.write(`seed ${plan.seed}: ${round.violations.length === 0 ? 'ok' : 'VIOLATED'} · ${told}\n`)
+  for (const violation of round.violations) process.stdout.write(`  ${violation}\n`)
+  if (values.trace) process.stdout.write(storyOf(result.history))
+  if (!plant) keep({ [plan.seed]: round })
+  if (plant && round.violations.length > 0) {
+    process.stdout.write(`The planted bug ${plant} was caught after ${nth + 1} rounds.\n`)
+    keep(
+      {},
+      {
+        [plant]: { rounds: nth + 1, by: [...new Set(result.violations.map(({ invariant }) => invariant))].join(', ') },
+      },
+    )
+    break
+  }
+}
+const unreached = CRASH_POINTS.filter(name => !passed().has(name))
+process.stdout.write(`\n${table({ rounds: done, notRun: machine.notRun })}\n`)
+process.stdout.write(`crash points passed: ${CRASH_POINTS.length - unreached.length} of ${CRASH_POINTS.length}\n`)
+if (unreached.length > 0) process.stdout.write(`not passed in this run: ${unreached.join(', ')}\n`)
+const isBad = done.some(({ violations }) => violations.length > 0)
+process.exitCode = plant ? Number(!isBad) : Number(isBad)
+
+/** After every round, so that what was found is not lost with the run. */
+function keep(more: Record<string, KeptRound>, planted: Record<string, { rounds: number; by: string }> = {}): void {
+  if (values.dry) return
+  const before = readResults(file)
+  writeResults(file, {
+    versions: {
+      program: programVersion(),
+      node: process.versions.node.split('.', 1)[0] ?? '',
+      claude: claudeVersion(),
+    },
+    planted: { ...before.planted, ...planted },
+    unreached: before.unreached.filter(name => !passed().has(name)),
+    rounds: { ...before.rounds, ...more },
+  })
+}
+
+function passed(): ReadonlySet<string> {
+  try {
+    return new Set(readFileSync(passedFile, 'utf8').split('\n'))
+  } catch {
+    return new Set() // no daemon came to any of them yet
+  }
+}
+
+function claudeVersion(): string {
+  const manifest = readFileSync(join(ROOT, 'package.json'), 'utf8')
+  return (
+    (JSON.parse(manifest) as { dependencies: Record<string, string> }).dependencies['@anthropic-ai/claude-agent-sdk'] ??
+    ''
+  )
+}
+
+function wholeNumber(name: string, text: string): number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : fail(`--${name} ${text}: it is not a whole number`)
+}
+
+function fail(problem: string): never {
+  process.stderr.write(`${problem}\n`)
+  process.exit(2)
+}

@@ -1,0 +1,68 @@
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  globSync,
+  openSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SessionPlan } from '../plan/session-plan.ts'
+import type { RoundWorld } from '../world/open-world.ts'
+
+/** Half a line at the end of the daemon's log, as a power cut leaves it. */
+export function damageLog({ places }: RoundWorld): boolean {
+  const file = join(places.logs, 'daemon.log')
+  if (!existsSync(file)) return false
+  appendFileSync(file, '{"level":30,"time":17000000\0\0\0')
+  return true
+}
+
+/** Every checkpoint loses its second half. */
+export function cutCheckpoints({ places }: RoundWorld): boolean {
+  const files = globSync(join(places.data, 'checkpoints', '*', '*.json'))
+  for (const file of files) truncateSync(file, Math.floor(statSync(file).size / 2))
+  return files.length > 0
+}
+
+/** The vendor's own record of a session's conversation is gone. */
+export function loseTranscript(world: RoundWorld, session: SessionPlan): boolean {
+  const { CLAUDE_CONFIG_DIR: config = '' } = world.agentEnvOf(session)
+  const folder = world.projectOf(session).replace(/[^A-Za-z0-9]/g, '-')
+  const files = globSync(join(config, 'projects', folder, '*.jsonl'))
+  for (const file of files) rmSync(file)
+  return files.length > 0
+}
+
+/** Fills the small file system that the data lies on, for a moment. False where the data lies on the machine's own disk. */
+export async function fillDisk({ places }: RoundWorld, forMs: number): Promise<boolean> {
+  const file = join(places.data, 'ballast')
+  if (!existsSync(join(places.data, SMALL_DISK))) return false
+  const descriptor = openSync(file, 'w')
+  try {
+    const block = Buffer.alloc(64 * 1024)
+    for (let size = block.length; size >= 1; size = Math.floor(size / 2)) {
+      while (wrote(descriptor, block.subarray(0, size)));
+    }
+    await sleep(forMs)
+  } finally {
+    closeSync(descriptor)
+    rmSync(file, { force: true })
+  }
+  return true
+}
+
+/** Lies in a data directory that is a small file system of its own. */
+export const SMALL_DISK = '.small-disk'
+
+function wrote(descriptor: number, block: Buffer): boolean {
+  try {
+    return writeSync(descriptor, block) === block.length
+  } catch {
+    return false // full
+  }
+}

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Injected } from '../history.ts'
+import type { FaultKind } from '../plan/fault-kinds.ts'
+import type { FaultPlan } from '../plan/plan-round.ts'
+import type { SessionPlan } from '../plan/session-plan.ts'
+import type { DaemonKeeper } from '../world/daemon-keeper.ts'
+import type { RoundWorld } from '../world/open-world.ts'
+import { agentsOf, type SeenProcess, toolsOf } from '../world/processes.ts'
+import { cutCheckpoints, damageLog, fillDisk, loseTranscript } from './damage.ts'
+
+export interface Injection {
+  world: RoundWorld
+  keeper: DaemonKeeper
+  session: SessionPlan
+  /** Moves the clock of daemon and agents by so much. */
+  moveClock: ((byMs: number) => void) | undefined
+}
+
+/** Something to hit may not be there yet: a tool runs for moments only. */
+const PATIENCE_MS = 2_500
+
+type Act = (fault: FaultPlan, injection: Injection) => Promise<boolean>
+
+/** Lets it go wrong. Tells whether there was anything to hit. */
+export async function inject(fault: FaultPlan, injection: Injection): Promise<Injected> {
+  const at = Date.now()
+  const hit = await ACTS[fault.kind](fault, injection)
+  return { kind: fault.kind, at, session: injection.session.name, hit }
+}
+
+const killed = (damage: (injection: Injection) => Promise<boolean> | boolean): Act => {
+  return async (_, injection) => {
+    let hit = false
+    await injection.keeper.whileDown(async () => {
+      hit = await damage(injection)
+    })
+    return hit
+  }
+}
+
+const ACTS: Record<FaultKind, Act> = {
+  // The daemon was started with it; it comes by itself.
+  'crash-point': async () => true,
+  // It is in the scenario.
+  'vendor-storm': async () => true,
+  'kill-daemon': killed(() => true),
+  'stop-clean': async (_, { keeper }) => {
+    if (!keeper.alive) return false
+    await keeper.kill('SIGTERM')
+    return true
+  },
+  'kill-agent': async (_, injection) => hitOne(() => agentsOf(injection.world.projectOf(injection.session)), 'SIGKILL'),
+  'kill-tool': async (_, { world }) => hitOne(() => toolsOf(world.folder), 'SIGKILL'),
+  'stop-agent': async ({ forMs }, { world }) => {
+    const agent = await find(() => agentsOf(world.folder))
+    if (!agent) return false
+    signal(agent.pid, 'SIGSTOP')
+    await sleep(forMs)
+    signal(agent.pid, 'SIGCONT')
+    return true
+  },
+  'stop-agent-for-good': async ({ forMs }, { world, keeper }) => {
+    const agent = await find(() => agentsOf(world.folder))
+    if (!agent) return false
+    signal(agent.pid, 'SIGSTOP')
+    await sleep(forMs)
+    await keeper.kill('SIGKILL')
+    return true
+  },
+  'stop-daemon': async ({ forMs }, { keeper }) => {
+    const { pid } = keeper
+    if (pid === undefined) return false
+    signal(pid, 'SIGSTOP')
+    await sleep(forMs)
+    signal(pid, 'SIGCONT')
+    return true
+  },
+  'disk-full': ({ forMs }, { world }) => fillDisk(world, forMs),
+  'clock-jump': async ({ forMs, session }, { moveClock }) => {
+    moveClock?.((session % 2 === 0 ? 1 : -1) * forMs * 3_600)
+    return moveClock !== undefined
+  },
+  'damaged-log': killed(({ world }) => damageLog(world)),
+  'cut-checkpoint': killed(({ world }) => cutCheckpoints(world)),
+  'lost-transcript': killed(({ world, session }) => loseTranscript(world, session)),
+  'two-daemons': async (_, { keeper }) => {
+    await keeper.replaceByTwo()
+    return true
+  },
+}
+
+async function hitOne(look: () => SeenProcess[], how: NodeJS.Signals): Promise<boolean> {
+  const found = await find(look)
+  return found !== undefined && signal(found.pid, how)
+}
+
+async function find(look: () => SeenProcess[]): Promise<SeenProcess | undefined> {
+  const end = Date.now() + PATIENCE_MS
+  for (;;) {
+    const [found] = look()
+    if (found || Date.now() > end) return found
+    await sleep(30)
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false // it went by itself in this instant
+  }
+}

@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bundledProgram } from '../../../src/agents/claude/program.ts'
+import type { FaultKind } from '../plan/fault-kinds.ts'
+import type { RoundPlan } from '../plan/plan-round.ts'
+import { SMALL_DISK } from './damage.ts'
+
+/** What a round's clock needs; `move` shifts it for daemon and agents alike. */
+export interface RoundClock extends Disposable {
+  env: Record<string, string>
+  /** In place of the agent's program: one that sets the clock first. The agents' environment is cut down on the way. */
+  agentPath: string | undefined
+  move: ((byMs: number) => void) | undefined
+}
+
+/** What this machine can do. */
+export interface Machine {
+  /** What cannot be run here, and why. */
+  notRun: { kind: FaultKind; why: string }[]
+  clockFor(plan: RoundPlan): RoundClock
+  diskFor(plan: RoundPlan, directory: string): Disposable
+}
+
+/** Enough for the rows of a round, and full in no time. */
+const DISK_SIZE = '16m'
+
+/** Looks once. */
+export function thisMachine(): Machine {
+  const library = globSync('/usr/lib/*/faketime/libfaketime.so.1')[0]
+  const notRun: Machine['notRun'] = [
+    ...(library ? [] : [{ kind: 'clock-jump' as const, why: 'libfaketime is not installed' }]),
+    ...(canMount() ? [] : [{ kind: 'disk-full' as const, why: 'no right to mount a small file system' }]),
+  ]
+  const isRun = (kind: FaultKind) => !notRun.some(each => each.kind === kind)
+  return {
+    notRun,
+    clockFor: plan => (library && has(plan, 'clock-jump') ? movableClock(library) : REAL_CLOCK),
+    diskFor: (plan, directory) => (has(plan, 'disk-full') && isRun('disk-full') ? smallDisk(directory) : NOTHING),
+  }
+}
+
+const NOTHING: Disposable = { [Symbol.dispose]: () => undefined }
+const REAL_CLOCK: RoundClock = { env: {}, agentPath: undefined, move: undefined, ...NOTHING }
+
+function has({ faults }: RoundPlan, kind: FaultKind): boolean {
+  return faults.some(fault => fault.kind === kind)
+}
+
+function movableClock(library: string): RoundClock {
+  const folder = mkdtempSync(join(tmpdir(), 'pcc-chaos-clock-'))
+  const file = join(folder, 'offset')
+  const agentPath = join(folder, 'claude')
+  const env = {
+    LD_PRELOAD: library,
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  }
+  let offsetMs = 0
+  const move = (byMs: number) => {
+    offsetMs += byMs
+    writeFileSync(file, `${offsetMs < 0 ? '-' : '+'}${Math.abs(Math.round(offsetMs / 1000))}s\n`)
+  }
+  move(0)
+  const exports = Object.entries(env).map(([name, value]) => `export ${name}='${value}'`)
+  writeFileSync(agentPath, ['#!/bin/sh', ...exports, `exec '${bundledProgram()}' "$@"`, ''].join('\n'), { mode: 0o755 })
+  return { env, agentPath, move, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+function canMount(): boolean {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false
+  const probe = mkdtempSync(join(tmpdir(), 'pcc-chaos-disk-'))
+  try {
+    smallDisk(probe)[Symbol.dispose]()
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(probe, { recursive: true, force: true })
+  }
+}
+
+function smallDisk(directory: string): Disposable {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_SIZE},mode=700`, 'tmpfs', directory], { stdio: 'pipe' })
+  writeFileSync(join(directory, SMALL_DISK), '')
+  return {
+    [Symbol.dispose]() {
+      if (existsSync(join(directory, SMALL_DISK))) execFileSync('umount', ['-l', directory], { stdio: 'pipe' })
+    },
+  }
+}

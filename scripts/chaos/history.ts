@@ -1,0 +1,115 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { EventKind, StoredEvent } from '../../src/domain/event.ts'
+import type { LoggedRequest } from '../../src/simulator/request-log.ts'
+import type { FaultKind } from './plan/fault-kinds.ts'
+import type { SessionPlan } from './plan/session-plan.ts'
+import type { RoundWorld } from './world/open-world.ts'
+
+/** What went wrong when; `endedAt` where it lasted. */
+export interface Injected {
+  kind: FaultKind
+  at: number
+  /** The session it was about, where it was about one. */
+  session?: string | undefined
+  /** What it came to; nothing where there was nothing to hit. */
+  hit: boolean
+}
+
+/** One request to the model, as far as it is looked at. */
+export interface ModelCall {
+  at: number
+  /** The vendor's conversation. */
+  conversation: string
+  /** By the credential it came with. */
+  account: string
+  /** The turn of the scenario it was answered with. */
+  turn: string | null
+  response: string
+  /** The text of everything that the model was told. */
+  told: string
+}
+
+/** Everything that is known of a round when it is over; the invariants look at this and nothing else. */
+export interface History {
+  sessions: SessionPlan[]
+  events: Pick<StoredEvent, 'id' | 'time' | 'subject' | 'kind' | 'body'>[]
+  rows: {
+    sessions: {
+      id: string
+      project: string
+      state: string
+      ended_as: string | null
+      account: string | null
+      status_reason: string | null
+      resumes_at: number | null
+    }[]
+    tasks: { id: string; session_id: string; title: string; state: string; attempt: number }[]
+    escalations: { number: number; kind: string; session_id: string; state: string }[]
+    outbox: { id: number; dedup_key: string; kind: string; state: string }[]
+  }
+  integrity: string[]
+  calls: ModelCall[]
+  /** The lines that tools wrote, by session. */
+  ledgers: Record<string, string[]>
+  notices: { at: number; title: string; text: string }[]
+  faults: Injected[]
+  /** When each daemon was killed or died. */
+  deaths: number[]
+  /** Processes that were still there after the daemon had ended. */
+  orphans: string[]
+  /** Directories in which two agents were seen at once. */
+  doubles: string[]
+  /** What the runner met that should not be. */
+  complaints: string[]
+}
+
+/** Reads what the store, the vendor and the tools have kept. */
+export function readHistory(
+  { places, simulator, notices, projectOf }: RoundWorld,
+  sessions: SessionPlan[],
+  seen: Pick<History, 'faults' | 'deaths' | 'orphans' | 'doubles' | 'complaints'>,
+): History {
+  using db = openRead(places.database)
+  return {
+    ...seen,
+    sessions,
+    events: allOf<{ id: number; time: number; subject: string; kind: EventKind; body: string }>(
+      db,
+      'select id, time, subject, kind, body from events order by id',
+    ).map(event => ({ ...event, body: JSON.parse(event.body) }) as History['events'][number]),
+    rows: {
+      sessions: allOf(db, 'select id, project, state, ended_as, account, status_reason, resumes_at from sessions'),
+      tasks: allOf(db, 'select id, session_id, title, state, attempt from tasks'),
+      escalations: allOf(db, 'select number, kind, session_id, state from escalations'),
+      outbox: allOf(db, 'select id, dedup_key, kind, state from outbox'),
+    },
+    integrity: allOf<Record<string, unknown>>(db, 'pragma integrity_check').flatMap(row =>
+      Object.values(row).map(String),
+    ),
+    calls: simulator.requests
+      .filter(({ path }) => path.startsWith('/v1/messages?') || path === '/v1/messages')
+      .map(callOf),
+    ledgers: Object.fromEntries(sessions.map(session => [session.name, linesOf(join(projectOf(session), 'ledger'))])),
+    notices: notices.messages,
+  }
+}
+
+/** A reader of its own, which holds up nobody. */
+export function openRead(file: string): DatabaseSync {
+  return new DatabaseSync(file, { readOnly: true, timeout: 5_000 })
+}
+
+export function allOf<Row>(db: DatabaseSync, sql: string): Row[] {
+  return db.prepare(sql).all() as unknown as Row[]
+}
+
+function callOf({ time, session, headers, turn, response, body }: LoggedRequest): ModelCall {
+  const told = JSON.stringify(body.messages)
+  return { at: time, conversation: session, account: headers['authorization'] ?? '', turn, response, told }
+}
+
+function linesOf(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
+}

@@ -1,0 +1,37 @@
+import type { History } from '../history.ts'
+import { taskText } from '../plan/scenario.ts'
+import { bodiesOf } from './events.ts'
+import type { Violation } from './violation.ts'
+
+/** Every task that was planned is one row, is done, and was told to be finished once, by the attempt that holds it. */
+export function endsOnce(history: History): Violation[] {
+  const violation = (text: string): Violation => ({ invariant: 'ends-once', text })
+  const finished = bodiesOf(history, 'task.finished')
+  const failed = bodiesOf(history, 'task.failed')
+  return history.sessions
+    .flatMap(({ tasks }) => tasks)
+    .flatMap(({ token }) => {
+      const rows = history.rows.tasks.filter(({ title }) => title === taskText(token))
+      const [row] = rows
+      if (!row || rows.length > 1) return [violation(`${token} was submitted ${rows.length} times`)]
+      const ends = finished.filter(({ body }) => body.task_id === row.id)
+      const failures = failed.filter(({ body }) => body.task_id === row.id)
+      return [
+        ...(row.state === 'done' ? [] : [violation(`${token} is ${row.state}${standing(history, row.session_id)}`)]),
+        ...(ends.length === 1 || row.state !== 'done' ? [] : [violation(`${token} was finished ${ends.length} times`)]),
+        ...failures.map(({ body }) => violation(`${token} failed: ${body.reason ?? ''}`)),
+        ...ends
+          .filter(({ body }) => body.attempt !== row.attempt)
+          .map(({ body }) =>
+            violation(`${token} was finished by attempt ${body.attempt}, and ${row.attempt} holds it`),
+          ),
+      ]
+    })
+}
+
+/** How its session stands, for who looks into it. */
+function standing({ rows }: History, id: string): string {
+  const row = rows.sessions.find(each => each.id === id)
+  if (!row) return ''
+  return `; its session is ${row.state} ${row.ended_as ?? ''} (${row.status_reason ?? ''})`
+}

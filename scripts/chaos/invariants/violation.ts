@@ -1,0 +1,24 @@
+import type { History } from '../history.ts'
+
+/** What must hold after every round. */
+export const INVARIANTS = {
+  'ends-once': 'every task ends exactly once',
+  'tool-once': 'no tool call is executed twice, unless it was in flight',
+  'no-orphan': 'no process outlives the daemon',
+  'no-call-while-gated': 'no model call while the account is gated',
+  'no-question-lost': 'every question is answered',
+  'one-writer': 'never two processes on one conversation',
+  'store-whole': 'the store passes its integrity check',
+  'told-once': 'everything worth telling was told',
+  'no-surprise': 'nothing else went wrong',
+} as const
+
+export type InvariantName = keyof typeof INVARIANTS
+
+export interface Violation {
+  invariant: InvariantName
+  text: string
+}
+
+/** Looks at one promise. */
+export type Invariant = (history: History) => Violation[]

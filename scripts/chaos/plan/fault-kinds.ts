@@ -1,0 +1,22 @@
+/** What can go wrong, and how it is told in the table. */
+export const FAULTS = {
+  'kill-daemon': 'kill -9 of the daemon at a random moment',
+  'crash-point': 'the daemon dies at a named step',
+  'stop-clean': 'the daemon gets SIGTERM and is started anew',
+  'kill-agent': 'kill -9 of an agent',
+  'kill-tool': 'kill -9 of a tool at work',
+  'stop-agent': 'SIGSTOP of an agent, SIGCONT a moment later',
+  'stop-agent-for-good': 'SIGSTOP of an agent, then kill -9 of the daemon',
+  'stop-daemon': 'SIGSTOP of the daemon, SIGCONT a moment later',
+  'vendor-storm': '429, 529, 500, reset and stall from the vendor',
+  'disk-full': 'the disk is full for a moment',
+  'clock-jump': 'the clock of daemon and agents jumps',
+  'damaged-log': 'killed; the last line of its log is half a line',
+  'cut-checkpoint': 'killed; the newest checkpoints are cut short',
+  'lost-transcript': "killed; an agent's transcript is gone",
+  'two-daemons': 'killed; two daemons are started at once',
+} as const
+
+export type FaultKind = keyof typeof FAULTS
+
+export const FAULT_KINDS = Object.keys(FAULTS) as FaultKind[]

@@ -1,0 +1,72 @@
+import { CRASH_POINTS, type CrashPointName } from '../../../src/base/crash-point.ts'
+import { FAULT_KINDS, type FaultKind } from './fault-kinds.ts'
+import { type Random, randomFrom } from './random.ts'
+import { planSession, type SessionPlan } from './session-plan.ts'
+
+/** One thing that goes wrong. */
+export interface FaultPlan {
+  kind: FaultKind
+  /** When, from the moment the sessions are started. */
+  atMs: number
+  /** How long it lasts, where it lasts. */
+  forMs: number
+  /** Which session it is about, by its place. */
+  session: number
+  /** Of `crash-point`: the step, and at which time it is passed. */
+  point?: { name: CrashPointName; nth: number } | undefined
+}
+
+/** Everything about a round that is left to chance, decided beforehand. */
+export interface RoundPlan {
+  seed: number
+  sessions: SessionPlan[]
+  faults: FaultPlan[]
+}
+
+/** Twenty at once in every so many rounds; five of them have a place, the others stand in line. */
+const CROWD = 20
+const CROWD_EVERY = 25
+
+/** The plan of a round. Pure: one seed, one plan, on every machine. */
+export function planRound(seed: number): RoundPlan {
+  const random = randomFrom(seed)
+  const crowd = seed % CROWD_EVERY === 0
+  const count = crowd ? CROWD : random.int(3, 5)
+  // At most one of a round meets a limit: whoever waits for a reset takes seconds that other rounds can use.
+  const limited = !crowd && random.chance(0.25) ? random.int(0, count - 1) : -1
+  const stormy = random.chance(0.35)
+  const sessions = Array.from({ length: count }, (_, place) =>
+    planSession(place, random, { limited: place === limited, small: crowd, stormy }),
+  )
+  const faults = Array.from({ length: random.int(1, 3) }, () => planFault(random, count))
+  return { seed, sessions, faults: faults.sort((a, b) => a.atMs - b.atMs) }
+}
+
+/** Points that only a daemon which takes over passes, and that its start passes. */
+export function isOfRecovery(name: CrashPointName): boolean {
+  return name.startsWith('recover.')
+}
+
+/** Passed many times in a round; the others a few times. */
+const FREQUENT: ReadonlySet<CrashPointName> = new Set([
+  'record.before-commit',
+  'tool.before-verdict',
+  'tool.after-verdict',
+])
+
+/** The vendor's storms are part of what a session is told, not of what is done to it. */
+const INJECTED = FAULT_KINDS.filter(kind => kind !== 'vendor-storm')
+
+function planFault(random: Random, count: number): FaultPlan {
+  const kind = random.pick(INJECTED)
+  const name = random.pick(CRASH_POINTS)
+  return {
+    kind,
+    atMs: random.int(100, 3_500),
+    forMs: random.int(300, 1_500),
+    session: random.int(0, count - 1),
+    ...(kind === 'crash-point' && {
+      point: { name, nth: FREQUENT.has(name) ? random.int(1, 12) : isOfRecovery(name) ? 1 : random.int(1, 3) },
+    }),
+  }
+}

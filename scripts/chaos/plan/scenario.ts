@@ -1,0 +1,107 @@
+import type { RoundPlan } from './plan-round.ts'
+import type { SessionPlan, StepPlan, Trouble } from './session-plan.ts'
+
+/** How a task is put: the scripted model knows it by these words. */
+export function taskText(token: string): string {
+  return `Please do ${token} now.`
+}
+
+/** The command that notes its token each time it is executed. */
+export function workCommand({ token, ms }: Extract<StepPlan, { do: 'work' }>): string {
+  return `sh work.sh ${token} ${(ms / 1000).toFixed(2)}`
+}
+
+/** The program of that command: what it writes is read by the runner, past everything that it tests. */
+export const WORK_SCRIPT = `echo "begin $1 $(date +%s%3N)" >> ledger
+sleep "$2"
+echo "end $1 $(date +%s%3N)" >> ledger
+echo "did $1"
+`
+
+/** The credential of a session: whose allowance it uses. */
+export function tokenOf({ account }: SessionPlan): string {
+  return `fake-token-${account}`
+}
+
+/** What the person says to the question of this token. */
+export function answerFor(token: string): string {
+  return `plum-${token}`
+}
+
+/** How long the vendor refuses. Its headers count whole seconds. */
+const RESET = '+4s'
+
+/** The whole of a round as a scenario of the simulator; JSON is YAML too. */
+export function scenarioOf({ sessions }: RoundPlan): string {
+  return JSON.stringify({ conversations: sessions.flatMap(conversationsOf) })
+}
+
+/**
+ * A conversation begins with a task in plain words, or with what was restored of one whose transcript is gone; each later
+ * task has a script of its own. A prompt that only says to go on goes on with the script at hand.
+ */
+function conversationsOf({ tasks }: SessionPlan) {
+  const later = tasks.map(({ token, steps }) => ({ match: { regex: plainly(token) }, turns: turnsOf(token, steps) }))
+  const begun = (token: string, regex: string, steps: StepPlan[]) => ({
+    name: token,
+    match: { regex },
+    turns: turnsOf(token, steps),
+    later,
+    otherwise: { text: endOf(token) },
+  })
+  return [
+    ...tasks.map(({ token, steps }) => begun(token, plainly(token), steps)),
+    ...tasks.map(({ token, steps }) => begun(token, restored('Current task:', token), steps)),
+    ...tasks.map(({ token, steps }) => begun(token, restored("Original task, in the person's words:", token), steps)),
+  ]
+}
+
+/** Recorded words stand behind a bar or in quotation marks, so only a task that is given now begins a line. */
+function plainly(token: string): string {
+  return `(?:^|\\n)${escaped(taskText(token))}`
+}
+
+function restored(heading: string, token: string): string {
+  return `${escaped(heading)}\\n\\| ${escaped(taskText(token))}`
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
+
+function turnsOf(token: string, steps: StepPlan[]) {
+  return [...steps.map(turnOf), { text: endOf(token) }]
+}
+
+function endOf(token: string): string {
+  return `The work on ${token} is complete. Everything was written as described.`
+}
+
+function turnOf(step: StepPlan) {
+  const fault = 'trouble' in step && step.trouble ? troubleOf(step.trouble) : {}
+  switch (step.do) {
+    case 'work':
+      return { tools: [{ Bash: { command: workCommand(step), description: 'Work' } }], ...fault }
+    case 'write':
+      return {
+        tools: [
+          { Write: { file_path: `{{cwd}}/src/${step.token}.ts`, content: `export const done = '${step.token}'\n` } },
+        ],
+        ...fault,
+      }
+    case 'ask':
+      return { tools: [{ AskUserQuestion: { questions: [question(step.token)] } }] }
+    case 'limit':
+      return { fault: { kind: 'limit', window: 'five_hour', resets: RESET, times: 1 } }
+  }
+}
+
+/** A hang of hours is for whoever looks for stalls; this one is over before anybody gives up. */
+function troubleOf({ kind, times }: Trouble) {
+  return kind === 'stall' ? { latency: { first_ms: times * 1_000 } } : { fault: { kind, times } }
+}
+
+function question(token: string) {
+  const options = [answerFor(token), `teal-${token}`].map(label => ({ label, description: '' }))
+  return { question: `Which hue for ${token}?`, header: 'Hue', multiSelect: false, options }
+}

@@ -1,0 +1,54 @@
+import type { Random } from './random.ts'
+
+/** One answer of the scripted model. */
+export type StepPlan =
+  /** A tool that notes its token outside of the program each time it is executed. */
+  | { do: 'work'; token: string; ms: number; trouble?: Trouble | undefined }
+  | { do: 'write'; token: string; trouble?: Trouble | undefined }
+  | { do: 'ask'; token: string }
+  /** The vendor refuses until a reset that is near. */
+  | { do: 'limit'; token: string }
+
+export interface Trouble {
+  kind: 'rate_limit' | 'overloaded' | 'server_error' | 'reset' | 'stall' | 'cut_stream'
+  times: number
+}
+
+export interface SessionPlan {
+  /** `s1`, `s2` … */
+  name: string
+  /** One that meets a limit has an account of its own, or shares it with its neighbour. */
+  account: 'shared' | 'limited'
+  tasks: { token: string; steps: StepPlan[] }[]
+}
+
+export interface Mood {
+  limited: boolean
+  small: boolean
+  stormy: boolean
+}
+
+const TROUBLES = ['rate_limit', 'overloaded', 'server_error', 'reset', 'stall', 'cut_stream'] as const
+
+/** What one session of a round has to do. */
+export function planSession(place: number, random: Random, mood: Mood): SessionPlan {
+  const name = `s${place + 1}`
+  const count = mood.small ? 1 : random.pick([1, 1, 2, 3])
+  const tasks = Array.from({ length: count }, (_, task) => planTask(`${name}-t${task + 1}`, random, mood))
+  if (mood.limited) tasks[0]?.steps.splice(1, 0, { do: 'limit', token: `${name}-t1-limit` })
+  return { name, account: mood.limited || random.chance(0.1) ? 'limited' : 'shared', tasks }
+}
+
+function planTask(token: string, random: Random, mood: Mood): SessionPlan['tasks'][number] {
+  const count = mood.small ? 1 : random.int(1, 3)
+  return { token, steps: Array.from({ length: count }, (_, step) => planStep(`${token}-c${step + 1}`, random, mood)) }
+}
+
+function planStep(token: string, random: Random, mood: Mood): StepPlan {
+  const trouble =
+    mood.stormy && random.chance(0.4) ? { trouble: { kind: random.pick(TROUBLES), times: random.int(1, 3) } } : {}
+  const kind = random.next()
+  if (kind < 0.2 && !mood.small) return { do: 'ask', token }
+  if (kind < 0.4) return { do: 'write', token, ...trouble }
+  return { do: 'work', token, ms: random.int(50, 700), ...trouble }
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { driveToEnd, startSession } from './drive.ts'
+import { inject } from './faults/inject.ts'
+import type { Machine } from './faults/machine.ts'
+import { type History, type Injected, readHistory } from './history.ts'
+import { violationsIn } from './invariants/all.ts'
+import type { Violation } from './invariants/violation.ts'
+import { isOfRecovery, type RoundPlan } from './plan/plan-round.ts'
+import { DaemonKeeper } from './world/daemon-keeper.ts'
+import { openWorld } from './world/open-world.ts'
+import { processesOf, watchAgents } from './world/processes.ts'
+
+export interface RoundOptions {
+  machine: Machine
+  agentHome: string
+  passedFile: string
+  plant?: string | undefined
+}
+
+export interface RoundResult {
+  plan: RoundPlan
+  history: History
+  violations: Violation[]
+  ms: number
+}
+
+/** What a daemon leaves behind is gone within this after its end: guardians need a moment for their sweep. */
+const GONE_MS = 5_000
+
+/** Plays one round from its plan: lets things go wrong, brings the daemon back until all work is over, and looks at what came of it. */
+export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<RoundResult> {
+  const began = performance.now()
+  using clock = options.machine.clockFor(plan)
+  await using world = await openWorld(plan, { ...options, clock: clock.env, agentPath: clock.agentPath })
+  using _disk = options.machine.diskFor(plan, world.places.data)
+  const keeper = new DaemonKeeper({ places: world.places, env: world.env, envOfBoot: boot => crashEnv(plan, boot) })
+  const complaints: string[] = []
+  const faults: Injected[] = []
+  const drive = { world, keeper, sessions: plan.sessions, complaints }
+  let quietSince = Number.POSITIVE_INFINITY
+  let isOver = false
+  let doubles: string[] = []
+  {
+    await using watch = watchAgents(world.folder)
+    await keeper.up()
+    const started = Promise.all(plan.sessions.map(session => startSession(session, drive)))
+    const injected = injectAll(plan, { world, keeper, moveClock: clock.move }, faults)
+    const everything = Promise.all([started, injected]).then(() => {
+      quietSince = Date.now()
+    })
+    isOver = await driveToEnd(drive, () => quietSince)
+    await everything
+    await keeper.kill('SIGTERM')
+    doubles = [...watch.doubles.values()]
+  }
+  const orphans = await leftIn(world.folder)
+  if (!isOver) complaints.push('work was not over in time')
+  const deaths = keeper.boots.flatMap(({ endedAt }) => endedAt ?? [])
+  complaints.push(...keeper.complaints)
+  const history = readHistory(world, plan.sessions, { faults, deaths, orphans, doubles, complaints })
+  return { plan, history, violations: violationsIn(history), ms: performance.now() - began }
+}
+
+type Where = Omit<Parameters<typeof inject>[1], 'session'>
+
+/** One after the other, each at its time. */
+async function injectAll(plan: RoundPlan, where: Where, faults: Injected[]): Promise<void> {
+  const began = Date.now()
+  for (const fault of plan.faults) {
+    await sleep(Math.max(0, began + fault.atMs - Date.now()))
+    const session = plan.sessions[fault.session]
+    if (session) faults.push(await inject(fault, { ...where, session }))
+  }
+}
+
+/** The first daemon dies at the planned step; one of recovery needs another that died before it. */
+function crashEnv({ faults }: RoundPlan, boot: number): Record<string, string> {
+  const point = faults.find(({ kind }) => kind === 'crash-point')?.point
+  if (!point || boot !== (isOfRecovery(point.name) ? 1 : 0)) return {}
+  return { PCC_CRASH_AT: `${point.name}:${point.nth}` }
+}
+
+async function leftIn(folder: string): Promise<string[]> {
+  const end = Date.now() + GONE_MS
+  for (;;) {
+    const left = processesOf(folder)
+    if (left.length === 0) return []
+    if (Date.now() > end) {
+      // Ours, by their numbers: the next round must not meet them.
+      for (const { pid } of left) end9(pid)
+      return left.map(({ pid, command }) => `${pid} ${command.slice(0, 120)}`)
+    }
+    await sleep(50)
+  }
+}
+
+function end9(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // gone by itself
+  }
+}

@@ -1,0 +1,41 @@
+import { INVARIANTS } from './invariants/violation.ts'
+import { FAULT_KINDS, FAULTS, type FaultKind } from './plan/fault-kinds.ts'
+import type { KeptRound } from './results.ts'
+
+export interface TableParts {
+  rounds: KeptRound[]
+  notRun: { kind: FaultKind; why: string }[]
+}
+
+/** What was injected and what did not hold, for people. */
+export function table({ rounds, notRun }: TableParts): string {
+  const faults = FAULT_KINDS.map(kind => {
+    const why = notRun.find(each => each.kind === kind)?.why
+    const hits = rounds.flatMap(({ hit }) => hit).filter(told => told.split(' ', 1)[0] === kind).length
+    const bad = rounds.filter(({ hit, violations }) => violations.length > 0 && hit.some(told => told.startsWith(kind)))
+    return [kind, why === undefined ? String(hits) : `not run: ${why}`, String(bad.length), FAULTS[kind]]
+  })
+  const broken = Object.entries(INVARIANTS).map(([name, about]) => {
+    const count = rounds.flatMap(({ violations }) => violations).filter(text => text.startsWith(`${name}:`)).length
+    return [name, String(count), about]
+  })
+  const sessions = rounds.reduce((sum, round) => sum + round.sessions, 0)
+  const bad = rounds.filter(({ violations }) => violations.length > 0).length
+  return [
+    ...drawn([['fault', 'injected', 'bad rounds', ''], ...faults]),
+    '',
+    ...drawn([['promise', 'violations', ''], ...broken]),
+    '',
+    `${rounds.length} rounds, ${sessions} sessions, ${rounds.flatMap(({ hit }) => hit).length} faults, ${bad} rounds with violations`,
+  ].join('\n')
+}
+
+function drawn(rows: string[][]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)))
+  return rows.map(row =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}

@@ -1,0 +1,125 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { basename } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface SeenProcess {
+  pid: number
+  /** Ticks since boot at which it started: with the pid, which process it is. */
+  born: string
+  cwd: string
+  command: string
+}
+
+/** Every living process that works below a folder or was told of it in its environment; a zombie is dead. */
+export function processesOf(folder: string): SeenProcess[] {
+  return pids().flatMap(pid => {
+    const seen = look(pid)
+    return seen && (isBelow(seen.cwd, folder) || environmentOf(pid).includes(`=${folder}`)) ? [seen] : []
+  })
+}
+
+/** The agents at work below a folder: the vendor's program itself, not what it has started. */
+export function agentsOf(folder: string): SeenProcess[] {
+  return pids().flatMap(pid => {
+    const seen = look(pid)
+    return seen && isBelow(seen.cwd, folder) && isAgent(seen) ? [seen] : []
+  })
+}
+
+/** The tools at work below a folder: shells that run the script of a round. */
+export function toolsOf(folder: string): SeenProcess[] {
+  return processesOf(folder).filter(({ command }) => /^sh work\.sh /.test(command))
+}
+
+export function isSame({ pid, born }: SeenProcess): boolean {
+  return look(pid)?.born === born
+}
+
+/** Whether two of them were at work in one directory at the same time; a session has a directory of its own. */
+export interface AgentWatch extends AsyncDisposable {
+  /** Directories in which two agents were seen at once, twice in a row. */
+  readonly doubles: Map<string, string>
+}
+
+const LOOK_MS = 50
+
+/** Looks at the process table all the time. */
+export function watchAgents(folder: string): AgentWatch {
+  const doubles = new Map<string, string>()
+  const stop = new AbortController()
+  let before = new Set<string>()
+  const done = (async () => {
+    while (!stop.signal.aborted) {
+      const pairs = pairsIn(agentsOf(folder))
+      for (const [key, told] of pairs) if (before.has(key)) doubles.set(told.cwd, told.text)
+      before = new Set(pairs.keys())
+      await sleep(LOOK_MS, undefined, { signal: stop.signal }).catch(() => undefined)
+    }
+  })()
+  return {
+    doubles,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await done
+    },
+  }
+}
+
+function pairsIn(agents: SeenProcess[]): Map<string, { cwd: string; text: string }> {
+  const found = new Map<string, { cwd: string; text: string }>()
+  for (const [cwd, here] of Map.groupBy(agents, agent => agent.cwd)) {
+    if (here.length < 2) continue
+    const key = here
+      .map(({ pid, born }) => `${pid}/${born}`)
+      .sort()
+      .join(' ')
+    found.set(key, {
+      cwd,
+      text: `${here.length} agents at once in ${basename(cwd)}: ${here.map(({ pid }) => pid).join(', ')}`,
+    })
+  }
+  return found
+}
+
+/** What wraps it has its words too, but is another program. */
+function isAgent({ pid, command }: SeenProcess): boolean {
+  return command.includes('--input-format stream-json') && basename(programOf(pid)) === 'claude'
+}
+
+function programOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`)
+  } catch {
+    return '' // gone in this instant
+  }
+}
+
+function look(pid: number): SeenProcess | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    if (state === 'Z' || state === 'X') return undefined
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim()
+    return { pid, born: rest[18] ?? '', cwd: readlinkSync(`/proc/${pid}/cwd`), command }
+  } catch {
+    return undefined // gone in this instant
+  }
+}
+
+function environmentOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`)
+}
+
+function pids(): number[] {
+  return readdirSync('/proc').flatMap(name =>
+    /^\d+$/.test(name) && Number(name) !== process.pid ? [Number(name)] : [],
+  )
+}
