@@ -23,6 +23,7 @@ async function storeWith(t: TestContext, patch: Partial<SessionRow>): Promise<St
   const options = { project: '/p', task: 't' }
   await store.sessions.insert({
     id: ID,
+    owner: 'boot-1',
     name: 'one',
     project: '/p',
     task: 't',

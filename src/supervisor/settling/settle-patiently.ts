@@ -23,8 +23,9 @@ export async function settlePatiently(run: Run, parts: Parts, { ending, signal }
     try {
       return await settle(run, parts, ending)
     } catch (error) {
-      const isLast = tries >= WAITS_MS.length && !(error instanceof AppError && error.code === 'store_unusable')
-      if (signal.aborted || isLast) throw error
+      const code = error instanceof AppError ? error.code : undefined
+      const isLast = tries >= WAITS_MS.length && code !== 'store_unusable'
+      if (signal.aborted || isLast || code === 'session_taken_over') throw error
       run.log.error({ error }, 'session could not be settled, trying again')
       await sleep(waitMs, undefined, { signal }).catch(() => undefined)
     }
