@@ -1,4 +1,5 @@
-import { groupTests } from './testing/groups.ts'
+import { availableParallelism } from 'node:os'
+import { groupTests, type TestGroup } from './testing/groups.ts'
 import { profileOf } from './testing/profile.ts'
 import { type GroupOutcome, runGroup } from './testing/run-group.ts'
 import { selectTests } from './testing/select.ts'
@@ -7,8 +8,10 @@ import { isGreen, tell, tellTotals } from './testing/told.ts'
 // npm test [-- words]: a word is a folder, a file or a part of a path; what begins with a dash goes to node, except
 // --profile, which tells where the time went. A process that outlives its test file turns the run red.
 
-/** A test with a real agent takes most of a core, but many wait for a limit to reset. */
-const AT_ONCE = 3
+/** A test with a real agent takes most of a core, so on two cores three are at work. */
+const AT_WORK = Math.ceil(availableParallelism() * 1.5)
+/** Beside them, one after the other, those that mostly wait. */
+const WAITING = 1
 const INTERRUPTED = 130
 
 const words = process.argv.slice(2)
@@ -27,15 +30,23 @@ const interrupt = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort())
 
 const started = performance.now()
-const waiting = groupTests(files)
+const { true: waiters = [], false: workers = [] } = Object.groupBy(
+  groupTests(files),
+  ({ waits }) => `${waits}` as const,
+)
 const outcomes: GroupOutcome[] = []
-await Promise.all(Array.from({ length: AT_ONCE }, drain))
+await Promise.all([
+  ...Array.from({ length: WAITING }, () => drain(waiters, workers)),
+  ...Array.from({ length: AT_WORK }, () => drain(workers, waiters)),
+])
 process.stdout.write(tellTotals(outcomes, performance.now() - started))
 if (words.includes('--profile')) process.stdout.write(profileOf(outcomes))
 process.exitCode = interrupt.signal.aborted ? INTERRUPTED : outcomes.every(isGreen) ? 0 : 1
 
-async function drain(): Promise<void> {
-  for (let group = waiting.shift(); group && !interrupt.signal.aborted; group = waiting.shift()) {
+/** Takes of the first list while there is something in it, then of the other. */
+async function drain(first: TestGroup[], then: TestGroup[]): Promise<void> {
+  const next = () => (interrupt.signal.aborted ? undefined : (first.shift() ?? then.shift()))
+  for (let group = next(); group; group = next()) {
     const outcome = await runGroup(group, flags, interrupt.signal)
     outcomes.push(outcome)
     process.stdout.write(tell(outcome))
