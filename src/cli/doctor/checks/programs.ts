@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { messageOf } from '../../../base/errors.ts'
 import { findProgram } from '../../../base/process/find-program.ts'
 import { programVersion } from '../../../base/version.ts'
+import { agentEnvironment, STANDARD_AGENT_ENV } from '../../../domain/config/agent-env.ts'
 import { sessionEnvironment } from '../../session-env.ts'
 import { type Check, type Finding, ok, type Patient, problem, warning } from '../finding.ts'
 
@@ -45,7 +46,10 @@ async function agent(patient: Patient): Promise<Finding[]> {
   } catch (error) {
     return [problem('agent', firstLine(error), 'Install pcc again: npm i -g perpetualcc')]
   }
-  const agentEnv = await sessionEnvironment({ places, env, project: process.cwd() })
+  // Settings that cannot be read are told elsewhere; without them the standard list holds.
+  const agentEnv = await sessionEnvironment({ places, env, project: process.cwd() }).catch(() =>
+    agentEnvironment(env, STANDARD_AGENT_ENV),
+  )
   try {
     const { stdout } = await run(program, ['--version'], { timeout: PATIENCE_MS, env: agentEnv })
     return [ok('agent', `${stdout.trim()} at ${program}`), await login(program, agentEnv)]

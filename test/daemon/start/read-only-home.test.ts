@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { placesFor } from '../../../src/base/places.ts'
+import { diskReport } from '../../../src/daemon/disk/disk.ts'
+import { bareEnv, tempDir } from '../../support/world.ts'
+
+const NOBODY = 65534
+
+/** A daemon that has loaded all it needs, and then is somebody who may not write to the home; root would ignore its modes. */
+async function startWithoutRights(t: TestContext, home: string) {
+  const src = join(import.meta.dirname, '../../../src')
+  const program = `
+    const { runDaemon } = await import(${JSON.stringify(join(src, 'daemon/main.ts'))})
+    const { placesFor } = await import(${JSON.stringify(join(src, 'base/places.ts'))})
+    if (process.getuid() === 0) { process.setgroups([]); process.setgid(${NOBODY}); process.setuid(${NOBODY}) }
+    process.exitCode = await runDaemon({ places: placesFor({ env: process.env }), env: process.env })`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    env: { ...bareEnv(home), PCC_HOME: home },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const [line] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  return {
+    code: child.exitCode,
+    error: (JSON.parse(line) as { error: { code: string; message: string; next: string } }).error,
+  }
+}
+
+test('a home that cannot be written to is refused in clear words, whether it is there already or not', async t => {
+  const root = tempDir(t)
+  const there = join(root, 'there')
+  const { run, logs, data } = placesFor({ env: { PCC_HOME: there } })
+  for (const dir of [run, logs, data]) mkdirSync(dir, { recursive: true })
+  for (const dir of [run, logs, data, there, root]) chmodSync(dir, 0o555)
+  using _writable = {
+    [Symbol.dispose]() {
+      for (const dir of [root, there, data, logs, run]) chmodSync(dir, 0o755)
+    },
+  }
+  for (const home of [there, join(root, 'not-there')]) {
+    const { code, error } = await startWithoutRights(t, home)
+    assert.equal(code, 1)
+    assert.equal(error.code, 'data_directory_unusable')
+    assert.match(error.message, /cannot be used: you may not write there/)
+    assert.match(error.next, /--data-dir/)
+  }
+})
+
+test('a directory says whether it is full; one that is not there says nothing', t => {
+  const dir = tempDir(t)
+  assert.equal(diskReport(dir, 0).state, 'ok')
+  const { state, reason } = diskReport(dir, 1e12)
+  assert.equal(state, 'full')
+  assert.match(reason, /only \d+ MB are free in .*data\.min_free_mb/)
+  assert.equal(diskReport(join(dirname(dir), 'no-such-directory'), 1).state, 'ok')
+})
