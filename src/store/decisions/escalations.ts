@@ -31,7 +31,10 @@ export function openEscalations(read: Kysely<Tables>): Escalations {
         .execute()
     },
     refuse: async (number, tx) => {
-      const open = tx.db.updateTable('escalations').set({ state: 'denied', deadline: null }).where('number', '=', number)
+      const open = tx.db
+        .updateTable('escalations')
+        .set({ state: 'denied', deadline: null })
+        .where('number', '=', number)
       await open.where('state', '=', 'open').execute()
     },
     answer: (number, answer, tx) => answerOnce(tx.db, number, answer),

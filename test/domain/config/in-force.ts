@@ -35,7 +35,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'brain.auto_answer': 'test/daemon/brain/auto-answer.test.ts',
   'brain.claude.model': 'test/brain/models/judge-isolation.test.ts',
   'brain.confidence_threshold': 'test/domain/config/flips-permissions.test.ts',
-  'human.grace_seconds': 'test/supervisor/steering/silence.test.ts',
+  'human.grace_seconds': 'test/supervisor/asks/silence.test.ts',
   'human.deadline_minutes': 'test/daemon/human/deadlines.test.ts',
   'human.on_deadline.question': 'test/daemon/human/deadlines.test.ts',
   'human.on_deadline.permission': 'test/daemon/human/deadlines.test.ts',

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { scriptedAgent } from './scripted-agent.ts'
-import { scriptedWorld } from './scripted-world.ts'
+import { scriptedAgent } from '../steering/scripted-agent.ts'
+import { scriptedWorld } from '../steering/scripted-world.ts'
 
 const KEY = 'a-fake-key-of-this-test'
 const SETTINGS = { PCC_BRAIN_TYPE: 'gemini', PCC_BRAIN_GEMINI_API_KEY: KEY }

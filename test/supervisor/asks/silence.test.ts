@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EscalationView } from '../../../src/domain/escalation.ts'
 import { bodiesOf } from '../../daemon/agent-sessions.ts'
-import { scriptedAgent, type Turn } from './scripted-agent.ts'
-import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
+import { scriptedAgent, type Turn } from '../steering/scripted-agent.ts'
+import { type ScriptedWorld, scriptedWorld } from '../steering/scripted-world.ts'
 
 const SHORT = { PCC_HUMAN_GRACE_SECONDS: '1' }
 const MEDIUM = 'ln -s a b'

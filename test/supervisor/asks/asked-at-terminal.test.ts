@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { EscalationView } from '../../../src/domain/escalation.ts'
 import { bodiesOf } from '../../daemon/agent-sessions.ts'
-import { scriptedAgent } from './scripted-agent.ts'
-import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
+import { scriptedAgent } from '../steering/scripted-agent.ts'
+import { type ScriptedWorld, scriptedWorld } from '../steering/scripted-world.ts'
 
 interface Asked {
   world: ScriptedWorld
