@@ -14,7 +14,7 @@ test('the answer to a parked question also reaches a model that asks the same un
   await using store = await openStore({ file: join(tempDir(t), 'store.db') })
   const run = aRun({}, { answer: { callId: 'old', questions, answer } })
   const { id, name, project, task, agent } = run.row
-  await store.sessions.insert({ id, name, project, task, agent })
+  await store.sessions.insert({ id, name, project, task, agent, owner: 'boot-1' })
   const desk = { run, parts: partsOn(store) }
   const ask = (callId: string, question: string) =>
     onQuestion(

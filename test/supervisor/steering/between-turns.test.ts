@@ -15,7 +15,15 @@ async function afterFirst(t: TestContext, asked: Partial<Run>) {
   t.after(() => store.close())
   const parts = partsOn(store)
   const options = { project: '/p', task: 'first' }
-  await store.sessions.insert({ id: 's-000001', name: 'one', agent: 'none', state: 'running', ...options, options })
+  await store.sessions.insert({
+    id: 's-000001',
+    name: 'one',
+    agent: 'none',
+    state: 'running',
+    owner: 'boot-1',
+    ...options,
+    options,
+  })
   const [first, second] = await store.transaction(async tx => {
     const submit = (text: string) => parts.tasks.submit({ session_id: 's-000001', project: '/p', text }, tx)
     return [await submit('first'), await submit('second')]
