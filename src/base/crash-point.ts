@@ -36,6 +36,8 @@ export const CRASH_POINTS = [
   'outbox.after-send',
   'recover.before-sweep',
   'recover.after-sweep',
+  'recover.before-commit',
+  'recover.after-commit',
 ] as const
 
 export type CrashPointName = (typeof CRASH_POINTS)[number]

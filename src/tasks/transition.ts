@@ -1,4 +1,5 @@
 import { AppError } from '../base/errors.ts'
+import { isPlanted } from '../base/planted.ts'
 import type { NewEvent } from '../domain/event.ts'
 import { TASK_MOVES, type Task, type TaskState } from '../domain/task.ts'
 import type { TxParts } from './parts.ts'
@@ -44,6 +45,7 @@ async function write(task: Task, move: Move, { store, clock, tx }: TxParts): Pro
   const moved = await store.tasks.swap(task, columns(task, move, clock.now()), tx)
   if (!moved) throw movedError((await store.tasks.get(task.id, tx)) ?? task)
   await tx.append([eventOf(task, moved, move.actor ?? 'daemon')])
+  if (isPlanted('double-ending') && isOver(move.to)) await tx.append([eventOf(task, moved, 'daemon')])
   return moved
 }
 

@@ -7,6 +7,7 @@ import {
 import { once } from 'node:events'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
+import { isPlanted } from '../planted.ts'
 import { findProgram } from './find-program.ts'
 import { GUARDIAN_SCRIPT } from './guardian-script.ts'
 import { type Isolation, type IsolationLevel, probeNamespace } from './isolation.ts'
@@ -44,7 +45,7 @@ type Facts = Pick<GuardedChild, 'marker' | 'level'>
 export function openGuard(): Guard {
   const known = new Map<Isolation, Namespace | undefined>()
   const namespaceFor = (isolation: Isolation) => {
-    if (!known.has(isolation)) known.set(isolation, probeNamespace(isolation))
+    if (!known.has(isolation)) known.set(isolation, isPlanted('orphan') ? undefined : probeNamespace(isolation))
     return known.get(isolation)
   }
   return {
@@ -82,7 +83,12 @@ function startGuardian(marker: Marker): Guardian {
   const words = ['pcc-guardian', `${marker.name}=${marker.value}`, brandOf(marker)]
   const guardian = spawn('/bin/sh', ['-c', 'eval "$PCC_GUARDIAN"', ...words], {
     cwd: '/',
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', PCC_GUARDIAN: GUARDIAN_SCRIPT },
+    env: {
+      PATH: '/usr/local/bin:/usr/bin:/bin',
+      LC_ALL: 'C',
+      TZ: 'UTC',
+      PCC_GUARDIAN: isPlanted('orphan') ? 'cat' : GUARDIAN_SCRIPT,
+    },
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })

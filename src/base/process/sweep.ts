@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isPlanted } from '../planted.ts'
 import type { Marker } from './marker.ts'
 import { commandOf, directoryOf, markedPids, processTable, withDescendants } from './process-table.ts'
 import { isAlive, type ProcessIdentity, startTimeOf } from './start-time.ts'
@@ -48,6 +49,7 @@ export async function orphansIn(directory: string): Promise<FoundProcess[]> {
 }
 
 async function sweep(find: Find, { deadlineMs = 10_000, signal }: SweepOptions = {}): Promise<Swept> {
+  if (isPlanted('orphan')) return { killed: [], left: [] }
   const killed = new Map<string, FoundProcess>()
   const end = Date.now() + deadlineMs
   for (;;) {

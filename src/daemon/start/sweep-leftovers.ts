@@ -1,4 +1,5 @@
 import { join, sep } from 'node:path'
+import { crashPoint } from '../../base/crash-point.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
 import { orphansIn, type Swept, sweepDirectory, sweepMarked, sweepTree } from '../../base/process/sweep.ts'
 import type { EventBody } from '../../domain/event.ts'
@@ -19,6 +20,7 @@ export interface Leftovers {
  */
 export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'log' | 'places'>): Promise<Leftovers> {
   const { store, bootId, log } = world
+  crashPoint('recover.before-sweep')
   const swept = { marker: 0, tree: 0, directory: 0, left: 0 }
   const stuck = new Set<string>()
   for (const row of await store.sessions.list()) {
@@ -32,6 +34,7 @@ export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'lo
       log.warn({ session: row.id, left }, 'processes could not be ended')
     } else await store.sessions.update(row.id, { marker: null, agent_pid: null, agent_started: null })
   }
+  crashPoint('recover.after-sweep')
   return { swept, stuck }
 }
 

@@ -1,3 +1,4 @@
+import { crashPoint } from '../../base/crash-point.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -72,6 +73,7 @@ async function takeAway(row: SessionRow, { problem, at }: Taking, { parts }: Flo
       tx,
     )
     await putDown(row, { reason: end.reason, resumes_at, tx }, parts)
+    crashPoint('recover.before-commit')
     if (end.status === 'waiting_input') return
     // What was asked at a terminal is asked again when the session goes on.
     await openEscalations(parts).withdraw(row.id, 'the daemon ended while it was asked', tx)
@@ -79,6 +81,7 @@ async function takeAway(row: SessionRow, { problem, at }: Taking, { parts }: Flo
       await openEscalations(parts).record(errorRow({ kind: 'other', message: problem }, row, end.reason), tx)
     }
   })
+  crashPoint('recover.after-commit')
   return resumes_at !== null
 }
 
