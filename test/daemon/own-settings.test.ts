@@ -5,6 +5,9 @@ import { test } from 'node:test'
 import { tempDir } from '../support/world.ts'
 import { agentSessions, bodiesOf } from './agent-sessions.ts'
 import { viewWhen } from './daemon-process.ts'
+import { sharedDaemon } from './shared-daemon.ts'
+
+const shared = sharedDaemon()
 
 const SCENARIO = `
 conversations:
@@ -35,7 +38,7 @@ test("a session runs under the caller's config file and variables, not under the
 })
 
 test('a session that waits for a place says so in the very answer that starts it', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const settings = { PCC_SESSIONS_MAX_CONCURRENT: '1' }
   const first = await world.start('the long one', { config: null, settings })
   const second = await world.start('read it', { config: null, settings })
@@ -46,7 +49,7 @@ test('a session that waits for a place says so in the very answer that starts it
 })
 
 test("what is stored holds none of the session's own secrets", async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const env = { ...world.env, ANTHROPIC_API_KEY: 'sk-own-key-of-the-session-1' }
   const { id } = await world.start('leak it', { env })
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
@@ -56,7 +59,7 @@ test("what is stored holds none of the session's own secrets", async t => {
 })
 
 test("a name is never another session's id, and a requirements file does not name the session by its path", async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const first = await world.start('read it')
   for (const name of [first.id, first.id.slice(2)]) {
     assert.equal((await world.start('read it', { name })).name, `${name}-2`)

@@ -6,9 +6,10 @@ import type { SessionView } from '../../../src/domain/api.ts'
 import type { Escalation } from '../../../src/domain/escalation.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { sharedDaemon } from '../shared-daemon.ts'
 
 /** Tries follow one another at once; `decide` is tested for how long they wait. */
-const AT_ONCE = { env: { PCC_SESSIONS_RETRY_SECONDS: '0' } }
+const AT_ONCE = { shared: sharedDaemon({ env: { PCC_SESSIONS_RETRY_SECONDS: '0' } }) }
 
 const STORM = `
 conversations:
@@ -125,7 +126,7 @@ test('with its turns used up a session pauses with a checkpoint, and a resume go
   const work = (name: string) => `{ Bash: { command: "touch ${name}", description: Work } }`
   const turns = ['one', 'two', 'three'].map(name => `      - tools: [${work(name)}]\n`).join('')
   const scenario = `conversations:\n  - match: in steps\n    turns:\n${turns}      - text: All done.\n`
-  const world = await agentSessions(t, scenario)
+  const world = await agentSessions(t, scenario, AT_ONCE)
   const { id } = await world.start('Go in steps', { max_turns: 2 })
   const capped = await viewWhen(world.daemon, id, ({ ended_at }) => ended_at !== null)
   assert.deepEqual(

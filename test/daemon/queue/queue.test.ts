@@ -6,6 +6,9 @@ import type { SessionView } from '../../../src/domain/api.ts'
 import type { AddedTask, TaskView } from '../../../src/domain/task.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { sharedDaemon } from '../shared-daemon.ts'
+
+const shared = sharedDaemon()
 
 /** The first task lasts until the file `go` is there. */
 const SCENARIO = `
@@ -149,7 +152,7 @@ test('a more urgent task that is added while a session waits for its place comes
 })
 
 async function atWork(t: TestContext): Promise<{ world: AgentSessions; id: string }> {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const { id } = await world.start('Do the first job')
   await viewWhen(world.daemon, id, ({ queue }) => queue?.[0]?.state === 'running')
   return { world, id }

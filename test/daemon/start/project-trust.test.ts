@@ -5,7 +5,10 @@ import { test } from 'node:test'
 import { grantTrust, trustStatus } from '../../../src/policy/trust.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { sharedDaemon } from '../shared-daemon.ts'
 import { warmProcess } from './warm-process.ts'
+
+const shared = sharedDaemon()
 
 // What a repository brings is not run before somebody has agreed to it, wherever it lies and whenever it comes.
 
@@ -36,7 +39,7 @@ conversations:
 `
 
 test('a skill in a folder below the project does not run untrusted: no shell line, no hook of its head', async t => {
-  const world = await agentSessions(t, USES_SKILL)
+  const world = await agentSessions(t, USES_SKILL, { shared })
   put(world, 'sub/notes.txt', 'notes')
   put(world, 'sub/.claude/skills/evil/SKILL.md', EVIL(world))
   const { id } = await world.start('Please use the skill')
@@ -48,7 +51,7 @@ test('a skill in a folder below the project does not run untrusted: no shell lin
 })
 
 test('neither does one whose head and shell lines are written in the forms that only Claude Code reads', async t => {
-  const world = await agentSessions(t, USES_SKILL)
+  const world = await agentSessions(t, USES_SKILL, { shared })
   put(world, 'sub/notes.txt', 'notes')
   const block = `  \`\`\`! \n  touch ${world.project}/shell-ran.txt\n  \`\`\`\n`
   put(world, '.claude/skills/evil/SKILL.md', `${EVIL(world).replace('---\n', '--- \n').replace(/!`.*/, '')}${block}`)
@@ -59,7 +62,7 @@ test('neither does one whose head and shell lines are written in the forms that 
 })
 
 test('a skill that comes with a command in the middle of a session is refused by name, with what to do', async t => {
-  const world = await agentSessions(t, USES_SKILL)
+  const world = await agentSessions(t, USES_SKILL, { shared })
   put(world, 'sub/notes.txt', 'notes')
   put(world, 'incoming/skills/evil/SKILL.md', EVIL(world))
   const rule = 'Bash(cp -r incoming sub/.claude)'
@@ -77,7 +80,7 @@ test('a skill that comes with a command in the middle of a session is refused by
 })
 
 test('after the yes the skill may be used, still without its shell lines', async t => {
-  const world = await agentSessions(t, USES_SKILL)
+  const world = await agentSessions(t, USES_SKILL, { shared })
   put(world, 'sub/notes.txt', 'notes')
   put(world, 'sub/.claude/skills/evil/SKILL.md', EVIL(world))
   await grantTrust(world.daemon.places, await trustStatus(world.daemon.places, world.project))
@@ -111,6 +114,7 @@ test('minimal mode in the environment of the caller does not reach the agent', a
   const world = await agentSessions(
     t,
     'conversations: [{ match: go, turns: [{ tools: [{ Bash: { command: "rm -rf /no/such/place; touch ran.txt", description: "x" } }] }, { text: Done. }] }]',
+    { shared },
   )
   const env = { ...world.env, CLAUDE_CODE_SIMPLE: '1' }
   const { id } = await world.start('go', { env, allowed_tools: ['Bash'] })

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { findMarked } from '../../../src/base/process/sweep.ts'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { sharedDaemon } from '../shared-daemon.ts'
 import { warmProcess } from './warm-process.ts'
 
 const SCENARIO = `
@@ -21,9 +22,10 @@ conversations:
 `
 
 const ONE_AT_A_TIME = { PCC_SESSIONS_MAX_CONCURRENT: '1', PCC_LOGS_LEVEL: 'debug' }
+const shared = sharedDaemon({ env: ONE_AT_A_TIME })
 
 test('sessions.max_concurrent: the next session waits, its agent is started meanwhile, and it runs when there is a place', async t => {
-  const world = await agentSessions(t, SCENARIO, { env: ONE_AT_A_TIME })
+  const world = await agentSessions(t, SCENARIO, { shared })
   const long = await world.start('Do the long one')
   const next = await world.start('Do the next one')
   const waiting = await viewWhen(world.daemon, next.id, ({ reason }) => reason !== null)
@@ -42,7 +44,7 @@ test('sessions.max_concurrent: the next session waits, its agent is started mean
 })
 
 test('a session that is stopped while it waits never starts, its warm process ends, and the one behind it moves up', async t => {
-  const world = await agentSessions(t, SCENARIO, { env: ONE_AT_A_TIME })
+  const world = await agentSessions(t, SCENARIO, { shared })
   await world.start('Do the long one')
   const next = await world.start('Do the next one')
   const last = await world.start('Do the last one')
@@ -61,7 +63,7 @@ test('a session that is stopped while it waits never starts, its warm process en
 })
 
 test('a session that is paused while it waits in line leaves the line, and a resume puts it back', async t => {
-  const world = await agentSessions(t, SCENARIO, { env: ONE_AT_A_TIME })
+  const world = await agentSessions(t, SCENARIO, { shared })
   await world.start('Do the long one')
   const next = await world.start('Do the next one')
   const paused = await world.daemon.call('POST', `/sessions/${next.id}/pause`)
