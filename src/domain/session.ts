@@ -223,6 +223,8 @@ export interface OpenSession {
   strictMcp?: boolean | undefined
   /** No hook from settings files may run, because one of them could change a call after it was judged. */
   hooksOff?: boolean | undefined
+  /** Whether the cost is told within a turn too, and not only when it ends. */
+  followCost?: boolean | undefined
   /** Keeps the vendor's raw messages, one JSON object a line. */
   record?: string | undefined
   /** `auto` uses a PID namespace where the system allows one. */

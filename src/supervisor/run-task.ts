@@ -28,6 +28,7 @@ export async function runTask(run: Run, parts: Parts): Promise<Ending> {
     run.opened.resolve()
     crashPoint('open.after-agent')
     run.log.info({ resumed: run.open.resume !== undefined }, 'agent opened')
+    using _watched = parts.watch.watch({ run, parts })
     const ending = await follow(session, { run, parts })
     if (mayLeaveByItself(session, run, ending)) await settle(run, parts, ending)
     return ending

@@ -24,6 +24,7 @@ import type { Tasks } from '../tasks/open.ts'
 import type { Move } from '../tasks/transition.ts'
 import type { GivenAnswer } from './asks/given-answer.ts'
 import type { SessionPolicy } from './asks/session-policy.ts'
+import type { RunGuards } from './guards/run-guards.ts'
 
 /** One live session: its row as last written, and what is known of it only while it runs. */
 export interface Run {
@@ -67,6 +68,8 @@ export interface Run {
   /** The most that may be spent, and what this life of the session has spent. */
   budgets: Budgets
   readonly meter: Meter
+  /** What keeps it from running away. */
+  readonly guards: RunGuards
   /** The level of each of the vendor's windows, as it was last told. */
   readonly warned: Map<string, QuotaLevel>
   /** The model has answered since the agent was opened. */
@@ -139,6 +142,8 @@ export interface Parts {
   policy: Policy
   tasks: Tasks
   accounts: AccountDesk
+  /** Looks at the processes of every agent. */
+  watch: AgentWatch
   /** The directory of all checkpoints. */
   checkpoints: string
 }
@@ -147,6 +152,11 @@ export interface Parts {
 export interface Desk {
   run: Run
   parts: Parts
+}
+
+/** Looks at the processes of agents (guards/watch/watch.ts). */
+export interface AgentWatch {
+  watch(desk: Desk): Disposable
 }
 
 /** What the sessions of one account share (waits/accounts.ts). */

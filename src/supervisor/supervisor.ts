@@ -8,6 +8,7 @@ import { openTasks } from '../tasks/open.ts'
 import { Admission } from './admission.ts'
 import type { Floor } from './floor.ts'
 import { trip } from './guards/trip.ts'
+import { GuardWatch } from './guards/watch/watch.ts'
 import { LiveSessions } from './live-sessions.ts'
 import { checkpointsIn } from './loop/checkpoints.ts'
 import { record } from './record.ts'
@@ -27,7 +28,7 @@ import { putOff } from './waits/put-off.ts'
 import { Waker } from './waits/waker.ts'
 
 export interface SupervisorOptions
-  extends Omit<Parts, 'tasks' | 'accounts' | 'checkpoints'>,
+  extends Omit<Parts, 'tasks' | 'accounts' | 'watch' | 'checkpoints'>,
     PrepareParts,
     Pick<AccountParts, 'quota' | 'gates'> {
   /** This boot of the daemon: the owner of every session it runs. */
@@ -50,6 +51,7 @@ export class Supervisor {
   readonly #accounts: Accounts
   readonly #floor: Floor
   readonly #waker: Waker
+  readonly #watch: GuardWatch
 
   constructor(options: SupervisorOptions) {
     this.#options = options
@@ -64,7 +66,9 @@ export class Supervisor {
     })
     const tasks = openTasks({ store, clock })
     const accounts = this.#accounts
-    const parts: Parts = { store, clock, terminals, policy, tasks, accounts, checkpoints: checkpointsIn(places.data) }
+    this.#watch = new GuardWatch(clock)
+    const shared = { store, clock, terminals, policy, tasks, accounts, watch: this.#watch }
+    const parts: Parts = { ...shared, checkpoints: checkpointsIn(places.data) }
     const kept = new KeptEnvironments(places.run)
     const closing = this.#closing.signal
     const live = new LiveSessions({
@@ -118,6 +122,11 @@ export class Supervisor {
   /** Takes up what an earlier life of the daemon left waiting for a time. */
   wakeWaiting(): void {
     this.#waker.poke()
+  }
+
+  /** Looks at every agent now: its memory, its signs of life, its time. */
+  lookAtAgents(): Promise<void> {
+    return this.#watch.poke()
   }
 
   /** Starts a parked session again with the answer to what it waits for. */

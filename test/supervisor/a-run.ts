@@ -3,6 +3,7 @@ import { rulesBrain } from '../../src/brain/rules/brain.ts'
 import type { Driver } from '../../src/domain/session.ts'
 import { STANDARD_MEMORY } from '../../src/human/memory/settings.ts'
 import type { SessionRow } from '../../src/store/tables.ts'
+import { openRunGuards } from '../../src/supervisor/guards/run-guards.ts'
 import type { Run } from '../../src/supervisor/run.ts'
 import { Meter } from '../../src/tasks/budgets/meter.ts'
 
@@ -58,6 +59,7 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     quota: { thresholds: { notice: 50, warning: 85, critical: 90 }, onCritical: 'finish' },
     budgets: { task: {}, session: {}, day: {}, project: {} },
     meter: new Meter(0),
+    guards: openRunGuards({ repeatedCalls: 8, noProgressRounds: 120, stallMs: 300_000, maxMemoryBytes: 2 ** 31 }, 0),
     warned: new Map(),
     answered: false,
     trying: false,

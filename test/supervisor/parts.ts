@@ -6,6 +6,7 @@ import { Terminals } from '../../src/human/terminals.ts'
 import { openClassifier } from '../../src/policy/classify/classify.ts'
 import { loadRules } from '../../src/policy/rules/load.ts'
 import type { Store } from '../../src/store/store.ts'
+import { GuardWatch } from '../../src/supervisor/guards/watch/watch.ts'
 import type { Parts, Run } from '../../src/supervisor/run.ts'
 import { Accounts } from '../../src/supervisor/waits/accounts.ts'
 import { openTasks } from '../../src/tasks/open.ts'
@@ -23,6 +24,7 @@ export function partsOn(store: Store, more: Partial<Parts> & { live?: Run[] } = 
     policy: { classify: question => openClassifier().classify(question), loadRules },
     tasks: openTasks({ store, clock }),
     accounts: new Accounts({ store, clock, gates, quota, live: () => live, changed: () => undefined }),
+    watch: new GuardWatch(clock),
     checkpoints: '/nowhere/checkpoints',
     ...changed,
   }

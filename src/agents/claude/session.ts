@@ -35,6 +35,7 @@ export class ClaudeSession implements Session {
   #reoffer: NodeJS.Timeout | undefined
   #letGo: NodeJS.Timeout | undefined
   #nothingParked: Failure | undefined
+  #costAsked = false
 
   constructor(open: OpenSession, seat: Seat) {
     this.id = open.id
@@ -109,6 +110,7 @@ export class ClaudeSession implements Session {
         this.#tell(events)
         const unjudged = this.#seat.gate.unjudged(message)
         if (unjudged !== undefined) return this.#cutOff(unjudged)
+        if (this.#open.followCost && events.some(({ kind }) => kind === 'usage')) this.#askCost(query)
         if (events.some(event => isRefusedForGood(event, this.#open.env))) this.#stopRetrying()
         if (this.#conversation.parked) this.#leaveParked()
       }
@@ -136,6 +138,19 @@ export class ClaudeSession implements Session {
     const { session } = await query.usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET({ skipBehaviors: true })
     this.#recorder?.note({ pcc: 'past', spent: session })
     this.#conversation.spentBefore(session)
+  }
+
+  /** A turn of hours must not be over before anybody knows what it costs. One question at a time: it takes about 20 ms. */
+  #askCost(query: Query): void {
+    if (this.#costAsked) return
+    this.#costAsked = true
+    const asked = query.usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET({ skipBehaviors: true })
+    asked
+      .then(({ session }) => this.#tell(this.#conversation.costs(session)))
+      .catch(() => undefined) // it tells at the end of the turn, as it always does
+      .finally(() => {
+        this.#costAsked = false
+      })
   }
 
   /** Ten tries with growing waits would not make a wrong key right. */

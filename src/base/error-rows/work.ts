@@ -24,6 +24,12 @@ export const WORK_ERRORS = {
     next: 'Give the directory that holds the project.',
   },
   budget_spent: { exit: 4, http: 409, says: '{reason}.', next: '{remedy}' },
+  line_full: {
+    exit: 4,
+    http: 429,
+    says: 'No more sessions may wait for a free place: {waiting} do already (sessions.max_waiting).',
+    next: 'Wait until some are done, stop one with pcc stop <session>, or raise it: pcc config set sessions.max_waiting {raised}',
+  },
   budget_untouched: {
     exit: 1,
     http: 404,

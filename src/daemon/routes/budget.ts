@@ -12,7 +12,7 @@ import {
 } from '../../domain/budget/budget.ts'
 import type { SpendingKey } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
-import { budgetsOf } from '../../supervisor/guards/budgets-of.ts'
+import { budgetsOf } from '../../supervisor/settings/budgets-of.ts'
 import { dayOf, nextDay } from '../../tasks/budgets/day.ts'
 import { checked } from '../http/errors.ts'
 import type { World } from '../world.ts'

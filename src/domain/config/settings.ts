@@ -1,6 +1,6 @@
 import { STANDARD_AGENT_ENV } from './agent-env.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
-import { BUDGET_SETTINGS } from './sections/budgets.ts'
+import { BUDGET_SETTINGS, GUARD_SETTINGS } from './sections/budgets.ts'
 import { HUMAN_SETTINGS } from './sections/human.ts'
 import { NOTIFICATION_SETTINGS } from './sections/notifications.ts'
 import { UPKEEP_SETTINGS } from './sections/upkeep.ts'
@@ -169,6 +169,7 @@ export const SETTINGS = {
     inForce: true,
   }),
   ...BUDGET_SETTINGS,
+  ...GUARD_SETTINGS,
   ...NOTIFICATION_SETTINGS,
   ...HUMAN_SETTINGS,
   'knowledge.embedding_provider': oneOf(['local', 'gemini', 'hybrid'], {

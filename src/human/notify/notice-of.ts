@@ -5,6 +5,7 @@ import type { EventOf, StoredEvent } from '../../domain/event.ts'
 import { QuestionItem } from '../../domain/session.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { budgetNotice } from './budget-notice.ts'
 import type { Decision, Notice } from './notice.ts'
 import { plain, plainLine } from './plain.ts'
 
@@ -35,6 +36,9 @@ export async function noticesOf(event: StoredEvent, parts: NoticeParts): Promise
       return endedNotice(event, parts)
     case 'limit.hit':
       return [await limitNotice(event, parts)]
+    case 'budget.warned':
+    case 'budget.spent':
+      return [budgetNotice(event)].filter(made => made !== undefined).map(made => notice(made, parts))
     default:
       return []
   }

@@ -5,7 +5,7 @@ import type { SessionRow } from '../../store/tables.ts'
 import { book, totalsOf } from '../../tasks/budgets/ledger.ts'
 import { overrun, type Totals, warnings } from '../../tasks/budgets/overrun.ts'
 import { eventOf } from '../events/agent-event.ts'
-import type { Ending, Parts, Run } from '../run.ts'
+import type { Desk, Ending, Parts, Run } from '../run.ts'
 import { budgetTrip, keyOf } from './budget-trip.ts'
 import { halted } from './halted.ts'
 import { trip } from './trip.ts'
@@ -35,8 +35,21 @@ export async function bookSpent(run: Run, parts: Parts, tx: Tx, { all = false } 
   }
 }
 
+/** Books the time that passes while nothing happens, and looks whether that was all there is. */
+export async function bookNow({ run, parts }: Desk): Promise<void> {
+  if (run.row.state === 'ended' || run.session === undefined) return
+  let booked: Booked | undefined
+  try {
+    booked = await parts.store.transaction(tx => bookSpent(run, parts, tx))
+  } catch (error) {
+    booked?.undo()
+    throw error
+  }
+  if (booked) stopWhenSpent(booked, run, parts)
+}
+
 /** Stops the session where what was booked has reached a bound. */
-export function stopWhenSpent({ totals }: Booked, run: Run, { clock }: Parts): void {
+export function stopWhenSpent({ totals }: Pick<Booked, 'totals'>, run: Run, { clock }: Parts): void {
   const use = overrun(totals, run.budgets)
   if (use) trip(run, budgetTrip(use, run, clock.now()))
 }
@@ -45,6 +58,12 @@ export function stopWhenSpent({ totals }: Booked, run: Run, { clock }: Parts): v
 export async function spentBefore(run: Run, parts: Parts): Promise<Ending | undefined> {
   const use = overrun(await totalsOf(run.row, parts), run.budgets)
   return use && halted(run, budgetTrip(use, run, parts.clock.now()))
+}
+
+/** Before the next task is begun: others may have spent what was left of the day or the project. */
+export async function stopBeforeNext({ run, parts }: Desk): Promise<void> {
+  const totals = await totalsOf({ ...run.row, task_id: null }, parts)
+  stopWhenSpent({ totals }, run, parts)
 }
 
 /** A person makes it go on: they are told what stands in the way, and nothing has happened. */

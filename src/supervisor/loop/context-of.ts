@@ -1,4 +1,5 @@
 import { replyTo } from '../brain/prose.ts'
+import { stopBeforeNext } from '../guards/spending.ts'
 import type { Desk } from '../run.ts'
 import type { Context } from './decide.ts'
 import type { Analysis } from './think.ts'
@@ -28,12 +29,13 @@ export async function contextOf(analysis: Analysis, { run, parts }: Desk): Promi
   const hasNext = queue.some(task => task.id !== row.task_id && canRun(task, row.task_id))
   if (!hasNext) return known
   const admission = await parts.accounts.admits(run)
+  await stopBeforeNext({ run, parts })
   const { level } = await parts.accounts.level(run)
   return {
     ...known,
     hasNext,
     critical: level === 'critical',
-    pausing: pausing ?? (admission.open ? undefined : 'gate'),
+    pausing: run.pausing ?? (admission.open ? undefined : 'gate'),
   }
 }
 

@@ -2,6 +2,7 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { startTimeOf } from '../../base/process/start-time.ts'
 import type { Session, SessionEvent } from '../../domain/session.ts'
 import { stepFor } from '../events/step-for.ts'
+import { heed } from '../guards/heed.ts'
 import { record } from '../record.ts'
 import type { Desk, Run, Step } from '../run.ts'
 import { saveWhenDue } from './checkpoints.ts'
@@ -27,6 +28,7 @@ export async function learn(event: SessionEvent, session: Session, { run, parts 
     countOn(run)
     crashPoint('turn.before-decision')
   } else await saveWhenDue(run, parts)
+  await heed(event, { run, parts })
 }
 
 /** Reading from the cache is left out, as `pcc quota` does: with every answer it is the whole conversation once more. */

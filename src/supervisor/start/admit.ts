@@ -1,3 +1,4 @@
+import { AppError } from '../../base/errors.ts'
 import type { Admission } from '../admission.ts'
 import { asksFor } from '../asks.ts'
 import { record } from '../record.ts'
@@ -58,6 +59,13 @@ export async function admit(run: Run, { admission, max, ready, parts }: AdmitOpt
   await warming
   await run.driver.cool(open())
   return undefined
+}
+
+/** One more would wait for a place than may: it is refused before anything of it exists. */
+export function refuseWhenFull(live: readonly Run[], { maxConcurrent, maxWaiting }: Preparation): void {
+  const waiting = live.filter(({ row }) => row.state !== 'ended').length - maxConcurrent
+  if (waiting < maxWaiting) return
+  throw new AppError('line_full', { waiting: Math.max(0, waiting), raised: maxWaiting * 2 || 10 })
 }
 
 /** A person does not want it to begin any more. */

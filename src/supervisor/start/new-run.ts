@@ -2,6 +2,7 @@ import type { Log } from '../../base/log.ts'
 import type { AnsweredEscalation } from '../../domain/escalation.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { Meter } from '../../tasks/budgets/meter.ts'
+import { openRunGuards } from '../guards/run-guards.ts'
 import type { Run } from '../run.ts'
 import type { Preparation } from './prepare.ts'
 
@@ -18,6 +19,7 @@ export interface Start {
 
 /** A run before its agent is open. */
 export function newRun(row: SessionRow, ready: Preparation, start: Start & { log: Log; now: number }): Run {
+  const guards = openRunGuards(ready.guards, start.now)
   return {
     id: row.id,
     row,
@@ -30,7 +32,7 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
       marker: row.marker ?? undefined,
     },
     policy: ready.policy,
-    guard: ready.guard,
+    guard: guards.before(ready.guard),
     renew: undefined,
     log: start.log,
     calls: new Map(),
@@ -53,6 +55,7 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
     quota: ready.quota,
     budgets: ready.budgets,
     meter: new Meter(row.turns),
+    guards,
     warned: new Map(),
     answered: false,
     trying: false,

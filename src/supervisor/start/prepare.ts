@@ -16,10 +16,11 @@ import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.
 import { idleRules } from '../../policy/verdict/allowed-tools.ts'
 import type { SessionPolicy } from '../asks/session-policy.ts'
 import { mindFor, withFlags } from '../brain/mind.ts'
-import { budgetsIn } from '../guards/budgets-of.ts'
 import type { Mind, Policy, Run } from '../run.ts'
+import { budgetsIn, hasMoneyBound } from '../settings/budgets-of.ts'
+import { callersSettings } from '../settings/callers-settings.ts'
+import { type GuardSettings, guardSettings } from '../settings/guard-settings.ts'
 import { accountOf } from './account.ts'
-import { callersSettings } from './callers-settings.ts'
 
 export interface PrepareParts {
   places: Places
@@ -48,6 +49,9 @@ export interface Preparation {
   consent: Consent
   quota: Run['quota']
   budgets: Budgets
+  guards: GuardSettings
+  /** How many sessions may wait for their turn. */
+  maxWaiting: number
   checkpointEveryMs: number
   retryMs: Run['retryMs']
   /** Keys of its brains that settings only name: kept with its environment, and never the agent's. */
@@ -76,6 +80,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
   const loadRules = () => parts.policy.loadRules({ places: parts.places, project, trusted: trustedFile(trust) })
   const rules = await loadRules()
   const env = agentEnvironment(request.env, config.agents.env)
+  const budgets = budgetsIn(config, request)
   await checkProgram(loaded)
   const driver = await parts.driverFor({
     executable: config.agents.path,
@@ -93,6 +98,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       strictMcp,
       hooksOff,
       record: request.record,
+      followCost: hasMoneyBound(budgets),
       isolation: config.agents.isolation,
     },
     policy: {
@@ -125,7 +131,9 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       },
       onCritical: config.quota.on_critical,
     },
-    budgets: budgetsIn(config, request),
+    budgets,
+    guards: guardSettings(config),
+    maxWaiting: config.sessions.max_waiting,
     checkpointEveryMs: config.sessions.checkpoint_minutes * 60_000,
     retryMs: RETRY_FACTORS.map(factor => config.sessions.retry_seconds * 1000 * factor),
     brainKeys: brainKeysIn(request.settings ?? {}),

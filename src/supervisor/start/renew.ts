@@ -17,7 +17,7 @@ export async function renew(run: Run, before: Preparation, parts: Parts): Promis
   run.driver = now.driver
   run.open = { ...run.open, ...now.open }
   run.policy = now.policy
-  run.guard = now.guard
+  run.guard = run.guards.before(now.guard)
   const news = now.notes.filter(text => !before.notes.includes(text))
   const noted = (text: string) => ({ actor: 'daemon', subject: run.id, kind: 'session.noted' as const, body: { text } })
   if (news.length > 0) await record(run, parts, { events: news.map(noted), patch: {} })

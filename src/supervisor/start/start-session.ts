@@ -6,6 +6,7 @@ import type { FirstTask } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareFor, refuseWhenClosed } from '../floor.ts'
+import { refuseWhenFull } from './admit.ts'
 import { checkProject } from './check-project.ts'
 import { checkRecord } from './check-record.ts'
 import { checkResume } from './check-resume.ts'
@@ -23,6 +24,7 @@ export async function startSession(request: StartSession, floor: Floor): Promise
   checkResume(request, ready.driver)
   await checkRecord(request.record)
   refuseWhenClosed(floor)
+  refuseWhenFull(floor.live.runs(), ready)
   const resume = request.resume && { vendorId: request.resume.vendor_id, fork: request.resume.fork }
   using _held = floor.conversations.take(resume, floor.live.runs())
   const row = await floor.parts.store.transaction(tx => insert({ ...request, project, tasks }, ready, { ...floor, tx }))

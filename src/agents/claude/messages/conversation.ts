@@ -65,6 +65,12 @@ export class Conversation {
     if (past) this.#translator.setPast(past)
   }
 
+  /** What it has cost so far, as the vendor tells it within a turn. */
+  costs(raw: unknown): SessionEvent[] {
+    const spent = readPast(raw)
+    return spent && this.running ? this.#translator.cost(spent.total_cost_usd) : []
+  }
+
   /** A call wants to happen. */
   called({ callId, tool, input, agentId }: Request): SessionEvent[] {
     return this.#translator.call(callId, { tool: toolName(tool), input }, agentId === undefined ? {} : { agentId })

@@ -50,6 +50,13 @@ export class Spending {
     return this.#event()
   }
 
+  /** The cost so far, asked for within a turn. Only that: the tokens of an answer that is on its way would count twice. */
+  onCost(totalUsd: number): UsageEvent | undefined {
+    if (!this.#past) return undefined
+    this.#exact = { ...this.#exact, costUsd: Math.max(0, totalUsd - this.#past.costUsd) }
+    return this.#event()
+  }
+
   onResult({ modelUsage, total_cost_usd }: Result): UsageEvent | undefined {
     const models = Object.values(modelUsage)
     // The result of a crash or of a failed start carries zeros: the totals known before are better.

@@ -39,6 +39,12 @@ export class Translator {
     this.#spending.setPast(past)
   }
 
+  /** What the conversation has cost in all, as the vendor tells it within a turn. */
+  cost(totalUsd: number): SessionEvent[] {
+    const usage = this.#spending.onCost(totalUsd)
+    return usage ? [usage] : []
+  }
+
   /** Rounds with the model in the turn that ends now. */
   endTurn(): number {
     return this.#spending.endTurn()

@@ -1,4 +1,4 @@
-import { optionalAmount, optionalCount, type Setting } from '../setting.ts'
+import { count, optionalAmount, optionalCount, type Setting } from '../setting.ts'
 
 type Amount = number | undefined
 
@@ -37,4 +37,32 @@ export const BUDGET_SETTINGS = {
   'budgets.project.tokens': tokens('in one project, until `pcc budget reset`'),
   'budgets.project.cost_usd': money('in one project, until `pcc budget reset`'),
   'budgets.project.wall_minutes': time('in one project, until `pcc budget reset`'),
+} as const satisfies Record<string, Setting>
+
+const fewer = (held: number, proposed: number) => Math.min(held, proposed)
+
+const cap = (standard: number, about: string) => ({
+  standard,
+  about,
+  project: 'tighten' as const,
+  tighten: fewer,
+  inForce: true,
+})
+
+/** From when on a session counts as running away, and is stopped softly. */
+export const GUARD_SETTINGS = {
+  'breakers.repeated_calls': count(
+    3,
+    cap(8, 'Same call, or same two to four calls in turn, with the same outcome, after which a session is stopped'),
+  ),
+  'breakers.no_progress_rounds': count(
+    8,
+    cap(120, 'Rounds without a change of file, plan or test; one that brings nothing new at all counts as four'),
+  ),
+  'sessions.stall_minutes': count(
+    1,
+    cap(5, 'Minutes without a sign of life after which an agent counts as hung; twelve times that while a tool runs'),
+  ),
+  'sessions.max_waiting': count(0, cap(500, 'Most sessions that may wait for a free place; one more is refused')),
+  'agents.max_memory_mb': count(256, cap(2048, 'Most memory of an agent with all that it started, in MB')),
 } as const satisfies Record<string, Setting>

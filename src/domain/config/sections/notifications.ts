@@ -15,7 +15,7 @@ export const NOTIFICATION_SETTINGS = {
   'notifications.sound': when('Play a sound with them', ['notification_sound']),
   'notifications.on_question': when('When a question or a dangerous call waits for a person'),
   'notifications.on_complete': when('When a session has done its work'),
-  'notifications.on_rate_limit': when('When a limit is hit'),
+  'notifications.on_rate_limit': when('When a limit is hit, or a budget is nearly spent'),
   'notifications.on_error': when('When something fails'),
   'notifications.desktop': flag({
     standard: true,

@@ -4,11 +4,16 @@ import type { Budgets } from '../../domain/budget/budget.ts'
 import type { Config } from '../../domain/config/config.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { trustedFile, trustStatus } from '../../policy/trust.ts'
-import { callersSettings } from '../start/callers-settings.ts'
+import { callersSettings } from './callers-settings.ts'
 
 /** The bounds of a session: those of the settings, and in their place what its person said when they started it. */
 export function budgetsIn({ budgets }: Config, { budget }: Pick<StartSession, 'budget'> = {}): Budgets {
   return { ...budgets, session: { ...budgets.session, ...budget } }
+}
+
+/** Money moves at the end of a turn only, unless somebody wants to know before. */
+export function hasMoneyBound(budgets: Budgets): boolean {
+  return Object.values(budgets).some(({ cost_usd }) => cost_usd !== undefined)
 }
 
 export interface BudgetsOf {

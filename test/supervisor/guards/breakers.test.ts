@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { SessionEvent } from '../../../src/domain/session.ts'
+import { Breakers, type Found } from '../../../src/supervisor/guards/breakers/breakers.ts'
+import { Progress } from '../../../src/supervisor/guards/breakers/progress.ts'
+import { type Done, Repetition } from '../../../src/supervisor/guards/breakers/repetition.ts'
+import { callShape, resultShape } from '../../../src/supervisor/guards/breakers/shape.ts'
+
+const MOST = 6
+
+const done = (call: string, more: Partial<Done> = {}): Done => ({
+  call,
+  result: 'r',
+  tookMs: 10,
+  changed: false,
+  ...more,
+})
+
+/** At which of these calls the circle is told of and at which it is stopped, counted from 1. */
+function outcome(calls: Done[], most = MOST) {
+  const circle = new Repetition(most)
+  const verdicts = calls.map(call => circle.done(call).verdict)
+  return { told: verdicts.indexOf('tell') + 1, stopped: verdicts.indexOf('stop') + 1 }
+}
+
+test('the same call, or up to four in turn, is told of half way and stopped at the end, whatever came before', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(1000), { maxLength: 20 }),
+      fc.uniqueArray(fc.nat(1000), { minLength: 1, maxLength: 4 }),
+      fc.integer({ min: 3, max: 10 }),
+      (before, cycle, most) => {
+        const first = before.map((each, index) => done(`before ${each} ${index}`))
+        const rounds = Array.from({ length: most }, () => cycle.map(each => done(`cycle ${each}`))).flat()
+        const { told, stopped } = outcome([...first, ...rounds], most)
+        assert.equal(stopped, before.length + most * cycle.length)
+        assert.equal(told, before.length + Math.ceil(most / 2) * cycle.length)
+      },
+    ),
+  )
+})
+
+test('calls that are never repeated, or whose outcome differs each time, are no circle', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(3), { maxLength: 200 }), calls => {
+      const moving = calls.map((each, index) => done(`call ${each}`, { result: `progress ${index}` }))
+      assert.deepEqual(outcome(moving), { told: 0, stopped: 0 })
+    }),
+  )
+})
+
+test('a new change of a file between repeated calls begins anew: tests between edits are no circle', () => {
+  const calls = Array.from({ length: 100 }, (_, index) => [
+    ...Array.from({ length: Math.ceil(MOST / 2) - 1 }, () => done('npm test')),
+    done(`edit ${index}`, { changed: true }),
+  ]).flat()
+  assert.deepEqual(outcome(calls), { told: 0, stopped: 0 })
+})
+
+test('a call that waits by itself may be repeated four times as often', () => {
+  const slow = Array.from({ length: MOST * 5 }, () => done('sleep 60; check', { tookMs: 60_000 }))
+  assert.deepEqual(outcome(slow), { told: MOST * 2, stopped: MOST * 4 })
+})
+
+test('calls that differ only in a time, a counter, a temporary name or a random id have one shape', () => {
+  const id = fc.uuid()
+  const moment = fc.date({ noInvalidDate: true, min: new Date('2001-01-01'), max: new Date('2090-01-01') })
+  fc.assert(
+    fc.property(fc.nat(), fc.nat(), id, id, moment, moment, (n, m, one, two, then, now) => {
+      const command = (count: number, uuid: string, at: Date) => ({
+        command: `echo try ${count} > /tmp/tmp.${uuid.slice(0, 8)} # ${uuid} at ${at.toISOString()} or ${at.getTime()}`,
+      })
+      assert.equal(callShape('Bash', command(n, one, then)), callShape('Bash', command(m, two, now)))
+    }),
+  )
+  assert.notEqual(callShape('Bash', { command: 'npm test' }), callShape('Bash', { command: 'npm run build' }))
+  assert.equal(callShape('X', { a: 1, b: { c: 2, d: 3 } }), callShape('X', { b: { d: 3, c: 2 }, a: 1 }))
+})
+
+test('an outcome is the same when only times, durations and the echoed counter differ, and another when a figure moves', () => {
+  const shape = (output: string, command = 'x') => resultShape(output, { command })
+  assert.equal(shape('1 failed in 1.23s at 10:11:12'), shape('1 failed in 4.56s at 11:12:13'))
+  assert.equal(shape('try 17', 'echo try 17'), shape('try 18', 'echo try 18'))
+  assert.notEqual(shape('34 %'), shape('35 %'))
+  assert.notEqual(shape('2 failed'), shape('1 failed'))
+})
+
+test('rounds that change nothing add up, those that bring nothing new count as four, a change counts from zero', () => {
+  fc.assert(
+    fc.property(fc.array(fc.record({ changed: fc.boolean(), fresh: fc.boolean() }), { maxLength: 300 }), rounds => {
+      const progress = new Progress(40)
+      let weight = 0
+      for (const round of rounds) {
+        weight = round.changed ? 0 : weight + (round.fresh ? 1 : 4)
+        assert.equal(progress.round(round), weight >= 40)
+      }
+    }),
+  )
+})
+
+const SETTINGS = { repeatedCalls: 6, noProgressRounds: 1000, stallMs: 300_000, maxMemoryBytes: 2 ** 31 }
+
+/** Lets the breakers hear rounds of one call each, and gives what they found at which round. */
+function hear(calls: { tool: string; input: Record<string, unknown>; output: string; ok?: boolean }[], more = {}) {
+  const breakers = new Breakers({ ...SETTINGS, ...more })
+  const found: [number, Found][] = []
+  const told: number[] = []
+  let now = 0
+  const say = (event: SessionEvent, index: number) => {
+    now += 100
+    for (const each of breakers.heard(event, now)) found.push([index, each])
+  }
+  for (const [index, { tool, input, output, ok = true }] of calls.entries()) {
+    const counts = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
+    say({ kind: 'usage', ...counts, turns: index + 1 }, index + 1)
+    const callId = `c-${index}`
+    say({ kind: 'tool_request', callId, tool, input }, index + 1)
+    const refused = breakers.verdict({ callId, tool, input, cwd: '/p' })
+    if (refused) told.push(index + 1)
+    say({ kind: 'tool_result', callId, ok: ok && !refused, output: refused?.reason ?? output }, index + 1)
+  }
+  return { found: found.map(([at, each]) => [at, each.guard, 'did' in each ? each.did : 'paused']), told }
+}
+
+test('an agent in a circle is refused once with a word to do something else, and stopped when it goes on all the same', () => {
+  const calls = Array.from({ length: 6 }, (_, n) => ({
+    tool: 'Bash',
+    input: { command: `make try=${n}` },
+    output: 'no',
+  }))
+  const { found, told } = hear(calls)
+  assert.deepEqual(told, [4], 'the call after the third of the same is refused')
+  assert.deepEqual(found, [
+    [3, 'repetition', 'told'],
+    [6, 'repetition', 'paused'],
+  ])
+})
+
+test('tests between edits, and looking at something that moves, run on', () => {
+  const edits = Array.from({ length: 60 }, (_, n) => [
+    { tool: 'Edit', input: { file_path: '/p/a', new_string: `v${n}` }, output: 'ok' },
+    { tool: 'Bash', input: { command: 'npm test' }, output: '1 failed' },
+  ]).flat()
+  assert.deepEqual(hear(edits), { found: [], told: [] })
+  const polls = Array.from({ length: 15 }, (_, n) => ({
+    tool: 'Bash',
+    input: { command: 'cat progress' },
+    output: `${n} %`,
+  }))
+  assert.deepEqual(hear(polls), { found: [], told: [] })
+})
+
+test('the same edit back and forth is a circle, and no progress', () => {
+  const flip = (to: string) => ({ tool: 'Edit', input: { file_path: '/p/a', new_string: to }, output: 'ok' })
+  const { found } = hear(Array.from({ length: 14 }, (_, n) => flip(n % 2 === 0 ? 'on' : 'off')))
+  assert.deepEqual(found.at(-1), [14, 'repetition', 'paused'])
+})
+
+test('reading new things goes on for long, reading the same again and again does not', () => {
+  const read = (name: string) => ({ tool: 'Read', input: { file_path: `/p/${name}` }, output: `text of ${name}` })
+  const few = { noProgressRounds: 20 }
+  const fresh = hear(
+    Array.from({ length: 40 }, (_, n) => read(`file-${'x'.repeat(n)}`)),
+    few,
+  )
+  assert.deepEqual(fresh.found[0], [21, 'progress', 'paused'])
+  const again = hear(
+    Array.from({ length: 40 }, (_, n) => read(['a', 'b', 'c', 'd', 'e'][n % 5] ?? '')),
+    few,
+  )
+  assert.deepEqual(again.found[0], [10, 'progress', 'paused'])
+})
