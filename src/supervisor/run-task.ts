@@ -1,5 +1,6 @@
 import { crashPoint } from '../base/crash-point.ts'
 import { AppError, messageOf } from '../base/errors.ts'
+import { isPlanted } from '../base/planted.ts'
 import type { Failure, Session, SessionEvent } from '../domain/session.ts'
 import { asksFor } from './asks.ts'
 import { halted } from './guards/halted.ts'
@@ -23,6 +24,7 @@ export async function runTask(run: Run, parts: Parts): Promise<Ending> {
     const shut = await enter(run, parts)
     if (shut) return shut
     crashPoint('open.before-agent')
+    if (isPlanted('double-resume') && run.open.resume) void run.driver.open({ ...run.open, asks: asksFor(run, parts) })
     await using session = await run.driver.open({ ...run.open, asks: asksFor(run, parts) })
     run.session = session
     run.opened.resolve()

@@ -169,6 +169,7 @@ function park(question: Question, { askId, suggestion, reason, ...desk }: Desk &
     const escalation = rowOf(question, reason, { run, suggestion })
     return deliver(question, { declined: ASK_AGAIN, by: 'nobody' }, { run, parts, escalation })
   }
+  crashPoint('question.before-park')
   run.parking.set(callId, {
     parked: { ask_id: askId, call_id: callId, questions, reason, suggestion },
     reason,
