@@ -50,7 +50,7 @@ export async function onQuestion(question: Question, signal: AbortSignal, desk: 
   if (question.agentId !== undefined && !parts.terminals.isAttached(run.id)) {
     return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
   }
-  if (!parts.terminals.isAttached(run.id)) {
+  if (!parts.terminals.isAttached(run.id) || (run.parking.size > 0 && question.agentId === undefined)) {
     return park(question, { ...desk, askId, suggestion, reason: NOBODY_TO_ASK })
   }
   const reply = parts.terminals.ask(

@@ -39,6 +39,8 @@ export async function askPermission(unsure: Unsure, desk: Desk): Promise<Said> {
   const { request, judgement } = unsure
   const { run, parts } = desk
   const { decision, assessment, suggestion } = judgement
+  // The agent is about to go: it can put off one call at a time, and asks for the next of the same turn after that.
+  if (run.parking.size > 0) return { verdict: refused('later', decision, assessment) }
   const askId = shortId('a')
   const { reply, number } = parts.terminals.isAttached(run.id)
     ? await askHere(askId, unsure, desk)
@@ -48,7 +50,6 @@ export async function askPermission(unsure: Unsure, desk: Desk): Promise<Said> {
     const isAlone = reply.unanswered === 'nobody' && decision.risk === 'HIGH'
     const waits = isAlone && run.policy.unattendedHigh === 'wait' && isParkable(request)
     if (!waits && reply.unanswered !== 'silence') return { verdict: refused(reply.unanswered, decision, assessment) }
-    // An agent can put off one call at a time.
     return run.parking.size === 0 ? park() : { verdict: refused('later', decision, assessment) }
   }
   const verdict = saidAt(reply.answered, decision)
