@@ -58,7 +58,7 @@ test('a daemon that is killed comes back under the same parent; a stop ends both
   assert.equal(await isAlive(last), false)
 })
 
-test('without a parent nobody starts the daemon again, and the settings decide', async t => {
+test('daemon.parent = false: nobody starts the daemon again', async t => {
   const pcc = pccFor(t, { PCC_DAEMON_PARENT: 'false' })
   await pcc.run(['daemon', 'start'])
   assert.equal((await health(pcc)).kept_by, 'nobody')

@@ -6,7 +6,7 @@ const MB = 1024 * 1024
 
 export interface PruneEvents {
   store: Store
-  days: number | undefined
+  days: number
   maxMb: number
   now: number
   signal: AbortSignal
@@ -18,12 +18,9 @@ export interface PruneEvents {
  */
 export async function pruneEvents({ store, days, maxMb, now, signal }: PruneEvents): Promise<number> {
   const over = await overSessions(store)
-  let removed = 0
-  if (days !== undefined) {
-    const before = now - days * DAY_MS
-    for (const { id } of over) removed += await store.pruning.prune(id, before, signal)
-    removed += await store.pruning.prune('daemon', before, signal)
-  }
+  const before = now - days * DAY_MS
+  let removed = await store.pruning.prune('daemon', before, signal)
+  for (const { id } of over) removed += await store.pruning.prune(id, before, signal)
   for (const { id } of over) {
     if (signal.aborted || (await store.pruning.usedBytes()) <= maxMb * MB) break
     removed += await store.pruning.prune(id, now, signal)

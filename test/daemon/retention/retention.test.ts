@@ -71,7 +71,7 @@ const OPEN: NewRow = {
 const lately = (store: Store, now: number) =>
   store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: '' }, time: now - DAY }])
 
-test('events of sessions that are over go when they are old, but for how they ended; what can go on keeps all', async t => {
+test('data.event_retention_days: events of sessions that are over go when they are old, but for how they ended; what can go on keeps all', async t => {
   const { store, round } = await world(t)
   await session(store, 's-old', 'completed', NOW - 100 * DAY)
   await session(store, 's-paused', 'paused', NOW - 100 * DAY)
@@ -92,7 +92,7 @@ test('events of sessions that are over go when they are old, but for how they en
   assert.equal(await countOf(store, 's-young'), 1)
 })
 
-test('what a reader has not read yet is kept, and a database that is too large loses the oldest first', async t => {
+test('data.max_events_mb: what a reader has not read yet is kept, and a database that is too large loses the oldest first', async t => {
   const { store, round } = await world(t)
   await session(store, 's-first', 'completed', NOW - 20 * DAY)
   await session(store, 's-second', 'completed', NOW - 10 * DAY)
@@ -143,7 +143,7 @@ test('a clock is believed near the last thing written, or a day after it was fir
   assert.equal(trustClock({ now: NOW, gapMs: -400 * DAY, doubtedAt: undefined }), true, 'nothing looks old to it')
 })
 
-test('rotated logs and diagnostics go by their age, and many diagnostics by their number', async t => {
+test('logs.keep_days: rotated logs and diagnostics go by their age, and many diagnostics by their number', async t => {
   const { places, store, round } = await world(t)
   await lately(store, NOW)
   const put = (name: string, ageDays: number) => {
@@ -166,7 +166,7 @@ test('rotated logs and diagnostics go by their age, and many diagnostics by thei
   assert.ok(!existsSync(join(places.logs, 'daemon.log.1')))
 })
 
-test('checkpoints that are too large together go, the oldest first; what can go on keeps its last', async t => {
+test('data.max_checkpoints_mb: checkpoints that are too large together go, the oldest first; what can go on keeps its last', async t => {
   const { places, store, round } = await world(t)
   await session(store, 's-1', 'completed', NOW - DAY)
   await session(store, 's-2', 'paused', NOW - DAY)

@@ -71,4 +71,11 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'logs.level': 'test/domain/config/flips-logs.test.ts',
   'logs.max_bytes': 'test/domain/config/flips-logs.test.ts',
   'logs.keep': 'test/domain/config/flips-logs.test.ts',
+  'daemon.parent': 'test/cli/kept-alive.test.ts',
+  'daemon.watchdog_seconds': 'test/daemon/watchdog/settings.test.ts',
+  'data.min_free_mb': 'test/daemon/watchdog/settings.test.ts',
+  'data.event_retention_days': 'test/daemon/retention/retention.test.ts',
+  'data.max_events_mb': 'test/daemon/retention/retention.test.ts',
+  'data.max_checkpoints_mb': 'test/daemon/retention/retention.test.ts',
+  'logs.keep_days': 'test/daemon/retention/retention.test.ts',
 }

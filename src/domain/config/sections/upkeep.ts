@@ -1,4 +1,4 @@
-import { count, flag, optionalCount, type Setting } from '../setting.ts'
+import { count, flag, type Setting } from '../setting.ts'
 
 /** What keeps the daemon alive and its disk from filling up. They belong to the daemon, never to a project. */
 export const UPKEEP_SETTINGS = {
@@ -8,7 +8,7 @@ export const UPKEEP_SETTINGS = {
     project: 'never',
     inForce: true,
   }),
-  'daemon.watchdog_seconds': count(10, {
+  'daemon.watchdog_seconds': count(5, {
     standard: 60,
     about: 'Seconds for which the background process may stand still before it is ended and started again',
     project: 'never',
@@ -20,7 +20,7 @@ export const UPKEEP_SETTINGS = {
     project: 'never',
     inForce: true,
   }),
-  'data.event_retention_days': optionalCount(1, {
+  'data.event_retention_days': count(1, {
     standard: 90,
     about: 'Days for which the events of a session that is over are kept',
     project: 'never',
