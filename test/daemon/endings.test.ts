@@ -10,6 +10,9 @@ import type { StoredEvent } from '../../src/domain/event.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type AgentSessions, agentSessions, bodiesOf, isEnd } from './agent-sessions.ts'
 import { startDaemon, viewWhen } from './daemon-process.ts'
+import { sharedDaemon } from './shared-daemon.ts'
+
+const shared = sharedDaemon()
 
 const SCENARIO = `
 conversations:
@@ -58,7 +61,7 @@ async function sleeping(world: AgentSessions): Promise<{ id: string; marker: str
 }
 
 test('a stopped session is stopped, its command and what that started included', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const { id, marker } = await sleeping(world)
   const { body } = await world.daemon.call<SessionView>('POST', `/sessions/${id}/stop`)
   assert.deepEqual([body.status, body.reason], ['stopped', 'stopped by a person'])
@@ -75,7 +78,7 @@ test('a stopped session is stopped, its command and what that started included',
 })
 
 test('a session that is stopped while it asks stays stopped, and its ask is closed', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const { id } = await world.start('sleep long', { attach: true })
   const stream = await world.daemon.stream(`/events?session=${id}&attach=1`)
   const [asked] = bodiesOf(await stream.until(({ kind }) => kind === 'permission.asked'), 'permission.asked')
@@ -178,7 +181,7 @@ test('what a person had asked for when the daemon died is done: a stop, a pause,
 })
 
 test('a paused session stops after the tool in flight and can be resumed by its conversation', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const { id } = await world.start('work on and on')
   const stream = await world.daemon.stream(`/events?session=${id}`)
   await stream.until(({ kind }) => kind === 'tool.finished')
@@ -200,7 +203,7 @@ test('a paused session stops after the tool in flight and can be resumed by its 
 })
 
 test('a prompt reaches the agent in the middle of its turn', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   const { id } = await world.start('work on and on')
   const stream = await world.daemon.stream(`/events?session=${id}`)
   await stream.until(({ kind }) => kind === 'tool.finished')
@@ -227,7 +230,7 @@ test('no new session is started while the daemon stops', async t => {
 })
 
 test('settings of an untrusted project are left out and the session says so', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await agentSessions(t, SCENARIO, { shared })
   writeFileSync(join(world.project, '.perpetualcc.toml'), '[agents]\npath = "/bin/false"\n')
   writeFileSync(join(world.project, '.mcp.json'), '{"mcpServers":{"x":{"command":"touch","args":["owned"]}}}')
   const { id } = await world.start('work on and on')

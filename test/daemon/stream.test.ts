@@ -7,6 +7,9 @@ import type { NewEvent } from '../../src/domain/event.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type DaemonProcess, startDaemon } from './daemon-process.ts'
+import { sharedDaemon } from './shared-daemon.ts'
+
+const shared = sharedDaemon()
 
 const said = (subject: string, text: string): NewEvent => ({
   actor: 'agent',
@@ -51,9 +54,9 @@ test('a client that comes back with Last-Event-ID misses nothing and sees nothin
   assert.deepEqual(texts, [...odd, 'end'])
 })
 
-test('from now on means what has happened already is not told, whatever the client has seen', async t => {
-  const daemon = await startDaemon(t)
-  await using store = await storeWithSession(daemon)
+test('from now on means what has happened already is not told, whatever the client has seen', async () => {
+  const daemon = await shared()
+  await using store = await openStore({ file: daemon.places.database })
   await store.append([said('a', 'before')])
   const stream = await daemon.stream('/events?from=now', { 'last-event-id': '0' })
   const [later] = await store.append([said('a', 'after')])
@@ -62,9 +65,9 @@ test('from now on means what has happened already is not told, whatever the clie
   stream.close()
 })
 
-test('without a session the stream tells of everything, from where the client says', async t => {
-  const daemon = await startDaemon(t)
-  await using store = await storeWithSession(daemon)
+test('without a session the stream tells of everything, from where the client says', async () => {
+  const daemon = await shared()
+  await using store = await openStore({ file: daemon.places.database })
   const [first, second] = await store.append([said('a', '1'), said('b', '2')])
   const stream = await daemon.stream(`/events?after=${first?.id}`)
   const [event] = await stream.until(() => true)
@@ -72,8 +75,8 @@ test('without a session the stream tells of everything, from where the client sa
   stream.close()
 })
 
-test('a stream that cannot be is refused before it begins', async t => {
-  const daemon = await startDaemon(t)
+test('a stream that cannot be is refused before it begins', async () => {
+  const daemon = await shared()
   for (const [path, headers, code] of [
     ['/events?attach=1', {}, 'bad_request'],
     ['/events?session=nope', {}, 'session_unknown'],
