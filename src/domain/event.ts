@@ -37,7 +37,8 @@ export const EVENT_BODIES = {
     resumed: z.string().optional(),
   }),
   /** Something the person should know about how the session runs (untrusted project settings left out, for example). */
-  'session.noted': z.object({ text: z.string() }),
+  /** `unheard`: of what a terminal asks, nobody answers, and it cannot wait elsewhere: people are told. */
+  'session.noted': z.object({ text: z.string(), unheard: z.literal(true).optional() }),
   'agent.started': z.object({
     vendor_id: z.string(),
     model: z.string(),

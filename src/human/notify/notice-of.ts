@@ -31,7 +31,7 @@ export async function noticesOf(event: StoredEvent, parts: NoticeParts): Promise
       return [{ ...(await askedNotice(event, parts)), bellOnly: true }]
     case 'session.noted':
       // An answer that did not reach its session is asked again under its number: of that only this note tells.
-      return openDecisions(event.subject, parts)
+      return event.body.unheard || !(await isAsking(event.subject, parts)) ? openDecisions(event.subject, parts) : []
     case 'session.ended':
       return endedNotice(event, parts)
     case 'limit.hit':
@@ -63,6 +63,11 @@ async function parkedNotice(
       parts,
     ),
   ]
+}
+
+/** What a terminal asks is told elsewhere when nobody answers there, and not before. */
+async function isAsking(session: string, parts: NoticeParts): Promise<boolean> {
+  return (await sessionOf(session, parts))?.state === 'asking'
 }
 
 async function openDecisions(session: string, parts: NoticeParts): Promise<Notice[]> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { EventBody } from '../../../src/domain/event.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { tempDir } from '../../support/world.ts'
 import { fakeDesktop, notifyWorld, receiver } from './world.ts'
@@ -170,6 +171,21 @@ test('what is asked at a terminal where somebody is rings its bell and goes nowh
   assert.equal(await rung.promise, 'api-work in shop asks you')
   await settled(world.store)
   assert.deepEqual(ntfy.got, [])
+})
+
+test('what a terminal asks is told elsewhere when nobody answers there, and not for any other note', async t => {
+  const world = await notifyWorld(t)
+  const ntfy = await receiver(t)
+  world.start({ values: NTFY(ntfy.url) })
+  await world.store.sessions.update('s-1', { state: 'asking' })
+  await world.ask()
+  const note = (body: EventBody<'session.noted'>) =>
+    world.append({ actor: 'daemon', subject: 's-1', kind: 'session.noted', body })
+  await note({ text: 'no brain could answer' })
+  await world.append({ actor: 'agent', subject: 's-1', kind: 'limit.hit', body: { message: 'enough' } })
+  assert.match((await ntfy.nth(1)).body.title, /met a limit/)
+  await note({ text: 'nobody has answered yet', unheard: true })
+  assert.match((await ntfy.nth(2)).body.title, /decision 1/)
 })
 
 test('a decision that is open again after an answer is news again', async t => {

@@ -90,6 +90,8 @@ export interface NotifyWorld {
   store: Store
   /** Parks a question as the supervisor does: the row and its event at once. */
   park(more?: Partial<NewEscalation>, question?: string): Promise<number>
+  /** The row of what a terminal asks. */
+  ask(): Promise<number>
   append(...events: NewEvent[]): Promise<void>
   start(options: Partial<Notifier> & { values: Partial<Values> }): { stop(): Promise<void> }
 }
@@ -108,6 +110,7 @@ export async function notifyWorld(t: TestContext, file = join(tempDir(t), 'store
   return {
     store,
     append: async (...events) => void (await store.append(events)),
+    ask: () => escalations.record(asked('Which database?', {})),
     park: (more = {}, question = 'Which database?') =>
       store.transaction(async tx => {
         const entry = asked(question, more)

@@ -11,7 +11,7 @@ export function waitAt({ signal, parks }: { signal: AbortSignal; parks: boolean 
   const graceMs = run.mind.deadlines.grace_seconds * 1000
   if (parks) return { signal, graceMs }
   const unheard = () => {
-    const events = [eventOf(run, 'session.noted', { text: UNHEARD }, 'daemon')]
+    const events = [eventOf(run, 'session.noted', { text: UNHEARD, unheard: true }, 'daemon')]
     record(run, parts, { events, patch: {} }).catch(error => run.log.warn({ error }, 'could not note a silence'))
   }
   return { signal, graceMs, unheard }
