@@ -38,7 +38,9 @@ export function planRound(seed: number): RoundPlan {
   const sessions = Array.from({ length: count }, (_, place) =>
     planSession(place, random, { limited: place === limited, small: crowd, stormy }),
   )
-  const faults = Array.from({ length: random.int(1, 3) }, () => planFault(random, count))
+  const faults = Array.from({ length: random.int(1, 3) }, (_, nth) =>
+    planFault(random, { count, seed, first: nth === 0 }),
+  )
   return { seed, sessions, faults: faults.sort((a, b) => a.atMs - b.atMs) }
 }
 
@@ -55,18 +57,18 @@ const FREQUENT: ReadonlySet<CrashPointName> = new Set([
 ])
 
 /** The vendor's storms are part of what a session is told, not of what is done to it. */
-const INJECTED = FAULT_KINDS.filter(kind => kind !== 'vendor-storm')
+const AT_RANDOM = FAULT_KINDS.filter(kind => kind !== 'vendor-storm' && kind !== 'crash-point')
 
-function planFault(random: Random, count: number): FaultPlan {
-  const kind = random.pick(INJECTED)
-  const name = random.pick(CRASH_POINTS)
-  return {
-    kind,
-    atMs: random.int(100, 3_500),
-    forMs: random.int(300, 1_500),
-    session: random.int(0, count - 1),
-    ...(kind === 'crash-point' && {
-      point: { name, nth: FREQUENT.has(name) ? random.int(1, 12) : isOfRecovery(name) ? 1 : random.int(1, 3) },
-    }),
-  }
+function planFault(random: Random, { count, seed, first }: { count: number; seed: number; first: boolean }): FaultPlan {
+  const fault = { atMs: random.int(100, 3_500), forMs: random.int(300, 1_500), session: random.int(0, count - 1) }
+  const kind = random.pick(AT_RANDOM)
+  // A daemon is told one step at most. They take turns, so that each comes in every so many rounds.
+  return first && random.chance(0.6)
+    ? { ...fault, kind: 'crash-point', point: planPoint(random, seed) }
+    : { ...fault, kind }
+}
+
+function planPoint(random: Random, seed: number): NonNullable<FaultPlan['point']> {
+  const name = CRASH_POINTS[seed % CRASH_POINTS.length] ?? 'settle.before-commit'
+  return { name, nth: FREQUENT.has(name) ? random.int(1, 12) : isOfRecovery(name) ? 1 : random.int(1, 2) }
 }

@@ -45,10 +45,15 @@ function planTask(token: string, random: Random, mood: Mood): SessionPlan['tasks
 }
 
 function planStep(token: string, random: Random, mood: Mood): StepPlan {
-  const trouble =
-    mood.stormy && random.chance(0.4) ? { trouble: { kind: random.pick(TROUBLES), times: random.int(1, 3) } } : {}
+  const trouble = mood.stormy && random.chance(0.4) ? { trouble: planTrouble(random) } : {}
   const kind = random.next()
   if (kind < 0.2 && !mood.small) return { do: 'ask', token }
   if (kind < 0.4) return { do: 'write', token, ...trouble }
   return { do: 'work', token, ms: random.int(50, 700), ...trouble }
+}
+
+/** A second plain 429 in a row shuts the account for a minute, and rightly so; the others may come as often as they like. */
+function planTrouble(random: Random): Trouble {
+  const kind = random.pick(TROUBLES)
+  return { kind, times: kind === 'rate_limit' ? 1 : random.int(1, 3) }
 }

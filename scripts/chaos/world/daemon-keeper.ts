@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Places } from '../../../src/base/places.ts'
 
-const SCRIPT = fileURLToPath(new URL('run-daemon.ts', import.meta.url))
+const SCRIPT = fileURLToPath(new URL('../../../test/daemon/run-daemon.ts', import.meta.url))
 /** A start from source on a busy machine; beyond this it hangs. */
 const START_MS = 30_000
 const CALL_MS = 10_000

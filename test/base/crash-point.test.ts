@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { CRASH_POINTS } from '../../src/base/crash-point.ts'
+import { PLANTED_BUGS } from '../../src/base/planted.ts'
+import { bareEnv, tempDir } from '../support/world.ts'
+
+const BASE = fileURLToPath(new URL('../../src/base', import.meta.url))
+
+/** A program that passes a step three times and tells how far it came. */
+function passes(from: string): string {
+  return `import { crashPoint } from ${JSON.stringify(from)}
+process.on('exit', () => console.log('left'))
+try {
+  for (const time of [1, 2, 3]) {
+    crashPoint('settle.before-commit')
+    console.log(time)
+  }
+} finally {
+  console.log('finally')
+}
+`
+}
+
+function run(code: string, env: Record<string, string>) {
+  const { stdout, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+    env: { ...bareEnv('/'), ...env },
+    encoding: 'utf8',
+  })
+  return { said: stdout.split('\n').filter(Boolean), signal }
+}
+
+test('a program from source dies at the named step, at the named time, and nothing runs after it', t => {
+  const code = passes(join(BASE, 'crash-point.ts'))
+  assert.deepEqual(run(code, { PCC_CRASH_AT: 'settle.before-commit' }), { said: [], signal: 'SIGKILL' })
+  assert.deepEqual(run(code, { PCC_CRASH_AT: 'settle.before-commit:3' }), { said: ['1', '2'], signal: 'SIGKILL' })
+  const file = join(tempDir(t), 'passed')
+  const whole = { said: ['1', '2', '3', 'finally', 'left'], signal: null }
+  assert.deepEqual(run(code, { PCC_CRASH_AT: 'settle.after-commit', PCC_CRASH_LOG: file }), whole)
+  assert.equal(readFileSync(file, 'utf8'), 'settle.before-commit\n', 'each step is noted once')
+})
+
+test('what is published neither dies at a step nor has a planted bug, whatever the environment says', t => {
+  const dir = tempDir(t)
+  for (const name of ['crash-point', 'planted']) {
+    const source = readFileSync(join(BASE, `${name}.ts`), 'utf8')
+    writeFileSync(join(dir, `${name}.js`), stripTypeScriptTypes(source))
+  }
+  const whole = { said: ['1', '2', '3', 'finally', 'left'], signal: null }
+  assert.deepEqual(run(passes(join(dir, 'crash-point.js')), { PCC_CRASH_AT: 'settle.before-commit' }), whole)
+  const planted = (from: string) =>
+    `import { isPlanted } from ${JSON.stringify(from)}\nconsole.log(isPlanted('orphan'))`
+  assert.deepEqual(run(planted(join(dir, 'planted.js')), { PCC_PLANT: 'orphan' }).said, ['false'])
+  assert.deepEqual(run(planted(join(BASE, 'planted.ts')), { PCC_PLANT: 'orphan' }).said, ['true'])
+  assert.deepEqual(run(planted(join(BASE, 'planted.ts')), {}).said, ['false'])
+})
+
+test('every step of the list stands in the code once, and every bug that can be planted somewhere', () => {
+  const text = sources().join('\n')
+  const uses = [...text.matchAll(/crashPoint\('([^']+)'\)/g)].map(([, name]) => name ?? '')
+  assert.deepEqual(uses.toSorted(), CRASH_POINTS.toSorted())
+  const planted = new Set([...text.matchAll(/isPlanted\('([^']+)'\)/g)].map(([, name]) => name ?? ''))
+  assert.deepEqual([...planted].toSorted(), PLANTED_BUGS.toSorted())
+})
+
+function sources(): string[] {
+  const root = fileURLToPath(new URL('../../src', import.meta.url))
+  return globSync('**/*.ts', { cwd: root }).map(file => readFileSync(join(root, file), 'utf8'))
+}

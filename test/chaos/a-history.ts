@@ -1,0 +1,85 @@
+import type { History } from '../../scripts/chaos/history.ts'
+import { taskText, tokenOf } from '../../scripts/chaos/plan/scenario.ts'
+import type { SessionPlan } from '../../scripts/chaos/plan/session-plan.ts'
+import { withoutSecrets } from '../../src/simulator/request-log.ts'
+
+const SESSION: SessionPlan = {
+  name: 's1',
+  account: 'limited',
+  tasks: [
+    {
+      token: 's1-t1',
+      steps: [
+        { do: 'work', token: 's1-t1-c1', ms: 100 },
+        { do: 'ask', token: 's1-t1-c2' },
+        { do: 'limit', token: 's1-t1-limit' },
+      ],
+    },
+  ],
+}
+
+/** What the vendor's log has in place of the credential. */
+export const ACCOUNT = withoutSecrets({ authorization: `Bearer ${tokenOf(SESSION)}` })['authorization'] ?? ''
+
+/** A round in which one session did its work, was asked, met a limit and lived through a kill, and all of it held. */
+export function aHistory(more: Partial<History> = {}): History {
+  return {
+    sessions: [SESSION],
+    events: [
+      event(1, 1_000, 'task.started', moved(1)),
+      event(2, 3_000, 'question.parked', parked(1)),
+      event(3, 4_000, 'question.answered', { call_id: 'c', answers: { 'Which hue?': 'plum-s1-t1-c2' }, by: 'human' }),
+      event(4, 5_000, 'limit.hit', { message: 'limit', window: 'five_hour', resets_at: 9_000 }),
+      event(5, 12_000, 'task.finished', moved(2)),
+      event(6, 12_001, 'session.ended', { status: 'completed', reason: '' }),
+    ],
+    rows: {
+      sessions: [
+        {
+          id: 's-1',
+          project: '/x/s1',
+          state: 'ended',
+          ended_as: 'completed',
+          account: 'a',
+          status_reason: null,
+          resumes_at: null,
+        },
+      ],
+      tasks: [{ id: 't-1', session_id: 's-1', title: taskText('s1-t1'), state: 'done', attempt: 2 }],
+      escalations: [{ number: 1, kind: 'question', session_id: 's-1', state: 'answered' }],
+      outbox: [
+        { id: 1, dedup_key: 'decision:1 settled 1', kind: 'question', state: 'done' },
+        { id: 2, dedup_key: 'ended:6', kind: 'complete', state: 'done' },
+      ],
+    },
+    integrity: ['ok'],
+    calls: [call(1_100, 'nothing'), call(2_000, 'did s1-t1-c1'), call(9_500, 'did s1-t1-c1')],
+    ledgers: { s1: ['begin s1-t1-c1 1200', 'end s1-t1-c1 1300'] },
+    notices: [{ at: 12_100, title: 's1 in s1 completed', text: '' }],
+    faults: [{ kind: 'kill-daemon', at: 2_500, session: 's1', hit: true }],
+    deaths: [2_500],
+    orphans: [],
+    doubles: [],
+    complaints: [],
+    ...more,
+  }
+}
+
+/** An event of that session, as the store has it. */
+export function event(id: number, time: number, kind: string, body: object): History['events'][number] {
+  return { id, time, subject: 's-1', kind, body } as History['events'][number]
+}
+
+export function moved(attempt: number) {
+  return { task_id: 't-1', title: taskText('s1-t1'), from: 'running', attempt }
+}
+
+function parked(number: number) {
+  const questions = [{ question: 'Which hue for s1-t1-c2?', header: 'Hue', multiSelect: false, options: [] }]
+  return { ask_id: 'q', call_id: 'c', questions, reason: '', number }
+}
+
+/** A request to the model, and what it told. */
+export function call(at: number, told: string): History['calls'][number] {
+  return { at, conversation: 'v', account: ACCOUNT, turn: 's1-t1.turns[0]', response: 'answer', told }
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Machine } from '../../scripts/chaos/faults/machine.ts'
+import type { RoundPlan } from '../../scripts/chaos/plan/plan-round.ts'
+import { runRound } from '../../scripts/chaos/round.ts'
+import { storyOf } from '../../scripts/chaos/tell.ts'
+import { CRASH_POINTS } from '../../src/base/crash-point.ts'
+import { tempDir } from '../support/world.ts'
+
+/** The machine's own clock and disk, as they are. */
+const MACHINE: Machine = {
+  notRun: [],
+  clockFor: () => ({ env: {}, agentPath: undefined, move: undefined, [Symbol.dispose]: () => undefined }),
+  diskFor: () => ({ [Symbol.dispose]: () => undefined }),
+}
+
+/** One of everything: a queue, a question, a limit, a file, and a daemon that is killed in the middle. */
+const EVERYTHING: RoundPlan = {
+  seed: 1,
+  sessions: [
+    {
+      name: 's1',
+      account: 'shared',
+      tasks: [
+        { token: 's1-t1', steps: [{ do: 'ask', token: 's1-t1-c1' }] },
+        { token: 's1-t2', steps: [{ do: 'write', token: 's1-t2-c1' }] },
+      ],
+    },
+    {
+      name: 's2',
+      account: 'shared',
+      tasks: [{ token: 's2-t1', steps: [{ do: 'work', token: 's2-t1-c1', ms: 1_500 }] }],
+    },
+    { name: 's3', account: 'limited', tasks: [{ token: 's3-t1', steps: [{ do: 'limit', token: 's3-t1-limit' }] }] },
+  ],
+  faults: [{ kind: 'kill-daemon', atMs: 2_500, forMs: 0, session: 0 }],
+}
+
+test('a daemon that is killed in the middle of everything loses nothing, and a round passes every step that has a name', async t => {
+  const passedFile = join(tempDir(t), 'passed')
+  const { violations, history } = await round(t, EVERYTHING, passedFile)
+  assert.deepEqual(violations, [], storyOf(history))
+  assert.equal(history.deaths.length, 2, 'killed once, ended once')
+  const passed = new Set(readFileSync(passedFile, 'utf8').split('\n'))
+  assert.deepEqual(
+    CRASH_POINTS.filter(name => !passed.has(name)),
+    [],
+  )
+})
+
+test('a daemon that dies at a step, and whose agent is killed later, still ends every task once', async t => {
+  const work = (name: string) => ({
+    name,
+    account: 'shared' as const,
+    tasks: [{ token: `${name}-t1`, steps: [{ do: 'work' as const, token: `${name}-t1-c1`, ms: 300 }] }],
+  })
+  const faults: RoundPlan['faults'] = [
+    { kind: 'crash-point', atMs: 0, forMs: 0, session: 0, point: { name: 'settle.before-commit', nth: 1 } },
+    { kind: 'kill-agent', atMs: 3_500, forMs: 0, session: 1 },
+  ]
+  const { violations, history } = await round(
+    t,
+    { seed: 2, sessions: [work('s1'), work('s2')], faults },
+    join(tempDir(t), 'passed'),
+  )
+  assert.deepEqual(violations, [], storyOf(history))
+  assert.ok(history.deaths.length >= 2, 'it died at the step')
+})
+
+function round(t: TestContext, plan: RoundPlan, passedFile: string) {
+  return runRound(plan, { machine: MACHINE, agentHome: tempDir(t), passedFile })
+}
