@@ -261,3 +261,17 @@ function entry(changes: Partial<NewEscalation> = {}): NewEscalation {
     ...changes,
   }
 }
+
+test('two calls that wait at once are two decisions, however alike; one that was refused before is the same', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  const wanted = entry({ state: 'open' })
+  const first = await escalations.record({ ...wanted, call_id: 'c-1' })
+  assert.equal(await escalations.record({ ...wanted, call_id: 'c-1' }), first, 'left at its terminal')
+  const second = await escalations.record({ ...wanted, call_id: 'c-2' })
+  assert.notEqual(second, first)
+  assert.equal(await escalations.record({ ...wanted, state: 'denied', call_id: 'c-2' }), second)
+  assert.deepEqual([(await escalations.get(second)).state, (await escalations.get(second)).count], ['denied', 1])
+  assert.equal(await escalations.record({ ...wanted, call_id: 'c-3' }), second, 'asked for again')
+  assert.deepEqual([(await escalations.get(second)).state, (await escalations.get(second)).count], ['open', 2])
+})
