@@ -31,7 +31,7 @@ test('bash completes commands, subcommands, flags and choices from the table of 
   assert.deepEqual(await offered(pcc, 'pcc resume x --f'), ['--from'])
   assert.deepEqual(await offered(pcc, 'pcc list --da'), ['--data-dir'])
   assert.deepEqual(await offered(pcc, 'pcc completion z'), ['zsh'])
-  assert.deepEqual(await offered(pcc, 'pcc config set sessions.max'), ['sessions.max_concurrent'])
+  assert.deepEqual(await offered(pcc, 'pcc config set sessions.max_c'), ['sessions.max_concurrent'])
 })
 
 test('sessions are completed by id and by name, and only from a daemon that runs', async t => {

@@ -10,7 +10,7 @@ const BAR = 20
 /** The page of `pcc budget`: each scope with what is spent, and a bar for each bound there is. */
 export function budgetPage({ at, day_ends_at, scopes }: BudgetView, terminal: Terminal): string[] {
   const pages = scopes.map(row => rowLines(row, terminal))
-  const isBound = scopes.some(({ then }) => then !== null)
+  const isBound = scopes.some(({ at_bound }) => at_bound !== null)
   const lines = pages.flatMap((page, index) => (index === 0 ? page : ['', ...page]))
   if (isBound) return [...lines, '', terminal.paint('dim', `A day's budget is fresh at ${wakeTime(day_ends_at, at)}.`)]
   return [...lines, '', ...wrap(UNBOUND, terminal.width).map(line => terminal.paint('dim', line))]
@@ -19,7 +19,7 @@ export function budgetPage({ at, day_ends_at, scopes }: BudgetView, terminal: Te
 const UNBOUND =
   'No budget is set. Set one with: pcc config set budgets.day.cost_usd 20, or for one session: pcc start … --budget "5 usd, 2h"'
 
-function rowLines({ scope, key, name, spent, limits, then }: BudgetRow, terminal: Terminal): string[] {
+function rowLines({ scope, key, name, spent, limits, at_bound }: BudgetRow, terminal: Terminal): string[] {
   const title = scope === 'day' ? `Today (${key})` : `${NAMES[scope]} ${firstLine(name)}`
   const where = scope === 'day' ? '' : ` ${terminal.paint('dim', firstLine(key))}`
   const bars = MEASURES.flatMap(measure => {
@@ -31,7 +31,7 @@ function rowLines({ scope, key, name, spent, limits, then }: BudgetRow, terminal
     const percent = `${Math.min(999, Math.floor(share * 100))}%`.padStart(4)
     return [indented(`${terminal.paint(toneAt(share), barOf(share))} ${percent}  ${of}`)]
   })
-  const stops = then === null ? [] : wrap(`At the bound ${then}.`, terminal.width - INDENT)
+  const stops = at_bound === null ? [] : wrap(`At the bound ${at_bound}.`, terminal.width - INDENT)
   return [
     `${terminal.paint('bold', title)}${where}`,
     ...wrap(`Spent: ${spentWords(spent)}`, terminal.width - INDENT).map(indented),

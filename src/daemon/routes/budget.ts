@@ -71,11 +71,11 @@ function rowOf({ scope, key, name, budgets }: Wanted, spent: Spent): BudgetRow {
   const { turns, tokens, cost_usd, wall_minutes } = found ?? NOTHING_SPENT
   const limits = budgets[scope]
   const isBound = Object.values(limits).some(limit => limit !== undefined)
-  const then = isBound ? THEN[scope] : null
-  return { scope, key, name, spent: { turns, tokens, cost_usd, wall_minutes }, limits, then }
+  const spentHere = { turns, tokens, cost_usd, wall_minutes }
+  return { scope, key, name, spent: spentHere, limits, at_bound: isBound ? AT_BOUND[scope] : null }
 }
 
-const THEN: Record<BudgetScope, string> = {
+const AT_BOUND: Record<BudgetScope, string> = {
   task: 'its session pauses after the tool in flight',
   session: 'it pauses after the tool in flight',
   day: 'every session pauses after its tool in flight and goes on tomorrow',

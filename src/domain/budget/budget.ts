@@ -42,5 +42,5 @@ export interface BudgetRow {
   spent: Amounts
   limits: BudgetLimits
   /** What happens at the bound, where there is one. */
-  then: string | null
+  at_bound: string | null
 }

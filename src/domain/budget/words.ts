@@ -14,6 +14,13 @@ export function amountWords(measure: Measure, amount: number): string {
   }
 }
 
+/** An amount as `--budget` takes it. */
+export function typedAmount(measure: Measure, amount: number): string {
+  const unit = { cost_usd: 'usd', wall_minutes: 'minutes', turns: 'turns', tokens: 'tokens' }[measure]
+  const digits = measure === 'cost_usd' ? Number(amount.toPrecision(6)) : Math.ceil(amount)
+  return `${digits} ${unit}`
+}
+
 /** `the session's budget of 5.00 usd`. */
 export function budgetWords({ scope, measure, limit }: Pick<BudgetUse, 'scope' | 'measure' | 'limit'>): string {
   return `${WHOSE[scope]} budget of ${amountWords(measure, limit)}`

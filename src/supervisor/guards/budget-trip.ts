@@ -1,6 +1,6 @@
 import { nextAllowed } from '../../agents/limits/consent.ts'
 import type { BudgetScope, BudgetUse } from '../../domain/budget/budget.ts'
-import { amountWords, budgetWords } from '../../domain/budget/words.ts'
+import { amountWords, budgetWords, typedAmount } from '../../domain/budget/words.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { dayOf, nextDay } from '../../tasks/budgets/day.ts'
 import type { Run, Trip } from '../run.ts'
@@ -17,7 +17,7 @@ export function remedy({ scope, measure, limit }: BudgetUse, session: string): s
   const raised = `pcc config set budgets.${scope}.${measure} ${Math.ceil(limit * 2)}`
   switch (scope) {
     case 'session':
-      return `Raise it with: pcc resume ${session} --budget "${amountWords(measure, limit * 2).replaceAll(',', '')}"`
+      return `Raise it with: pcc resume ${session} --budget "${typedAmount(measure, limit * 2)}"`
     case 'task':
       return `Raise it with: ${raised}, then: pcc resume ${session}`
     case 'day':

@@ -31,7 +31,7 @@ test('a session whose budget is spent pauses after the tool in flight, asks a pe
   const id = await world.start('first', { budget: { cost_usd: 5 } })
   const { reason } = await world.when(id, isPaused)
   assert.match(reason ?? '', /^The session's budget of 5\.00 usd is spent \(5\.50 usd\)/)
-  assert.match(reason ?? '', new RegExp(`pcc resume ${id} --budget "10.00 usd"`))
+  assert.match(reason ?? '', new RegExp(`pcc resume ${id} --budget "10 usd"`))
   assert.equal(agent.calls(), 1, 'no other request follows')
 
   const { escalations } = (await world.call('GET', '/escalations')).body

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { SessionEvent } from '../../../src/domain/session.ts'
 import { bodiesOf } from '../../daemon/agent-sessions.ts'
+import { tempDir } from '../../support/world.ts'
 import { scriptedAgent } from '../steering/scripted-agent.ts'
 import { type ScriptedWorld, scriptedWorld } from '../steering/scripted-world.ts'
 
@@ -99,4 +103,69 @@ test('a silent tool is no hang for an hour, and time at work is booked while it 
   await world.supervisor.lookAtAgents()
   goOn()
   assert.match((await world.when(id, isPaused)).reason ?? '', /^The session's budget of 55 min is spent/)
+})
+
+function rounds(times: number, what: (round: number) => string): SessionEvent[] {
+  const counts = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
+  return Array.from({ length: times }, (_, round): SessionEvent[] => [
+    { kind: 'usage', ...counts, turns: round + 1 },
+    { kind: 'tool_request', callId: `r-${round}`, tool: 'Read', input: { file_path: what(round) } },
+    { kind: 'tool_result', callId: `r-${round}`, ok: true, output: `text of ${what(round)}` },
+  ]).flat()
+}
+
+test('breakers.no_progress_rounds: an agent that changes nothing is stopped, unless files changed that no call tells of', async t => {
+  const project = tempDir(t, 'pcc-still-')
+  const read = rounds(12, round => 'x'.repeat(round + 1))
+  const agent = scriptedAgent(() => ({ tells: read }))
+  const world = await scriptedWorld(t, agent, { PCC_BREAKERS_NO_PROGRESS_ROUNDS: '10' })
+  const still = await world.start('first', { project })
+  const { reason } = await world.when(still, isPaused)
+  assert.match(reason ?? '', /^It has changed no file, no plan and no outcome of a test in 10 rounds/)
+
+  const there = agent.holdAt('request')
+  const moving = await world.start('second', { project })
+  const goOn = await there
+  writeFileSync(join(project, 'made-by-a-command'), '')
+  goOn()
+  await world.when(moving, isComplete)
+})
+
+test('sessions.max_waiting: one session more than may wait is refused, and nothing of it exists', async t => {
+  const agent = scriptedAgent()
+  const world = await scriptedWorld(t, agent, { PCC_SESSIONS_MAX_WAITING: '1', PCC_SESSIONS_MAX_CONCURRENT: '1' })
+  const there = agent.holdAt('tool')
+  const first = await world.start('first')
+  const goOn = await there
+  const second = await world.start('second')
+  await assert.rejects(world.start('third'), /"code":"line_full".*1 do already.*pcc config set sessions.max_waiting 2/)
+  assert.equal((await world.store.sessions.list()).length, 2)
+  goOn()
+  await world.when(first, isComplete)
+  await world.when(second, isComplete)
+})
+
+test('a process that was stopped hangs; one that works is alive although nothing is heard', async t => {
+  const child = spawn('/bin/sh', ['-c', 'while [ -e "$0" ]; do :; done', process.execPath], { stdio: 'ignore' })
+  t.after(() => child.kill('SIGKILL'))
+  const agent = scriptedAgent()
+  const { open } = agent.driver
+  agent.driver.open = async options => Object.assign(await open(options), { pid: child.pid })
+  const world = await scriptedWorld(t, agent)
+  const there = agent.holdAt('last request')
+  const id = await world.start('first')
+  await there
+  await finished(world, id, 1)
+  const look = async () => {
+    world.time.ahead += 4 * MINUTE
+    await world.supervisor.lookAtAgents()
+    await new Promise(resolve => setTimeout(resolve, 600)) // what it used is told by a clock of its own
+  }
+  for (let times = 0; times < 3; times++) await look()
+  assert.deepEqual(bodiesOf(await world.events(id), 'guard.tripped'), [], 'it works')
+  child.kill('SIGSTOP')
+  for (let times = 0; times < 3; times++) await look()
+  await world.ended(id, 1)
+  const [trip] = bodiesOf(await world.events(id), 'guard.tripped')
+  assert.match(trip?.reason ?? '', /a process of it was stopped \(SIGSTOP\)/)
 })
