@@ -1,12 +1,22 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, styleText } from 'node:util'
 import { ROOT } from './program.ts'
 import type { BenchRow } from './row.ts'
 
-// npm run bench [-- --only list,start]: what was measured beside its budget. Over budget is said, and is no failure:
-// a number depends on the machine, and the reader must see it.
+// npm run bench [-- --only list,start [--save]]: what was measured beside its budget. Over budget is said, and is no failure:
+// a number depends on the machine, and the reader must see it. What is chosen with --only is written down with --save, beside
+// the rows of the others. --watch-seconds shortens the five minutes for which parked sessions are watched; the row says it.
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, save: { type: 'boolean' }, 'watch-seconds': { type: 'string', default: '300' } },
+})
+const RESULTS = join(ROOT, 'bench/results.json')
+const watchSeconds = Number(values['watch-seconds'])
+if (!(watchSeconds > 0)) {
+  process.stderr.write(`--watch-seconds takes a number above zero, not "${values['watch-seconds']}".\n`)
+  process.exit(2)
+}
 const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   list: async () => (await import('./commands.ts')).benchCommands(),
   start: async () => (await import('./task.ts')).benchTask(),
@@ -18,9 +28,9 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
     ...(await (await import('./limits/call-cost.ts')).benchCallCost()),
   ],
   policy: async () => (await import('./policy/policy.ts')).benchPolicy(),
+  reliability: async () => (await import('./reliability/reliability.ts')).benchReliability(watchSeconds * 1000),
 }
 
-const { values } = parseArgs({ options: { only: { type: 'string' } } })
 const chosen = values.only?.split(',') ?? Object.keys(BENCHES)
 const unknown = chosen.filter(name => !(name in BENCHES))
 if (unknown.length > 0) {
@@ -34,7 +44,14 @@ for (const name of chosen) {
   rows.push(...((await BENCHES[name]?.()) ?? []))
 }
 process.stdout.write(table(rows))
-if (!values.only) writeFileSync(join(ROOT, 'bench/results.json'), `${JSON.stringify(report(rows), null, 2)}\n`)
+if (!values.only || values.save) {
+  const kept = values.only ? rowsBefore().filter(({ what }) => !rows.some(row => row.what === what)) : []
+  writeFileSync(RESULTS, `${JSON.stringify(report([...kept, ...rows]), null, 2)}\n`)
+}
+
+function rowsBefore(): BenchRow[] {
+  return (JSON.parse(readFileSync(RESULTS, 'utf8')) as { rows: BenchRow[] }).rows
+}
 
 function report(measured: BenchRow[]): object {
   const machine = {

@@ -1,0 +1,61 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchRow } from '../row.ts'
+import { openReliabilityWorld, type ReliabilityWorld, residentMb, until } from './world.ts'
+
+/** A task is one turn in the conversation of its session, as `pcc add` gives it: real agents, without a start for each. */
+const TASKS_A_SESSION = 50
+const WARM_UP_TASKS = 200
+const TASKS = 1_000
+const AT_ONCE = 2
+
+const SCENARIO = {
+  conversations: [{ match: 'task', turns: [{ text: 'Did the first.' }], otherwise: { text: 'Did it.' } }],
+}
+
+/** How much more memory the supervisor holds after a thousand short tasks than before them. */
+export async function benchGrowth(): Promise<BenchRow[]> {
+  await using world = await openReliabilityWorld(SCENARIO, {
+    PCC_SESSIONS_MAX_CONCURRENT: String(AT_ONCE),
+    // The tasks change nothing: that is what a breaker looks for.
+    PCC_BREAKERS_NO_PROGRESS_ROUNDS: '1000000',
+  })
+  await work(world, 'warm', WARM_UP_TASKS)
+  const pid = await world.daemonPid()
+  const before = await settledMb(pid)
+  await work(world, 'real', TASKS)
+  const after = await settledMb(pid)
+  if ((await world.daemonPid()) !== pid) throw new Error('the daemon was started again')
+  const growth = (after / before - 1) * 100
+  return [
+    {
+      what: `growth of the supervisor's memory over ${TASKS} short tasks of ${TASKS / TASKS_A_SESSION} sessions, real agent`,
+      measured: `${growth.toFixed(1)} % (${before.toFixed(0)} to ${after.toFixed(0)} MB, after ${WARM_UP_TASKS} tasks of warming up)`,
+      budget: '< 5 %',
+      ok: growth < 5,
+    },
+  ]
+}
+
+async function work(world: ReliabilityWorld, name: string, tasks: number): Promise<void> {
+  const sessions = Array.from({ length: tasks / TASKS_A_SESSION }, (_, n) => `${name}-${n + 1}`)
+  const file = join(world.project, `${name}.md`)
+  const list = Array.from({ length: TASKS_A_SESSION }, (_, n) => `- [ ] Do task ${n + 1}\n`)
+  writeFileSync(file, `# ${name}\n\n## Tasks\n\n${list.join('')}`)
+  for (const session of sessions) await world.start(session, '--requirements', file)
+  await until(async () => {
+    const ours = (await world.views()).filter(view => view.name.startsWith(`${name}-`))
+    return ours.length === sessions.length && ours.every(({ status }) => status === 'completed')
+  }, 2_000)
+}
+
+/** The least of a few looks: what was only waiting for the garbage collector is not counted. */
+async function settledMb(pid: number): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let look = 0; look < 10; look += 1) {
+    await sleep(1_000)
+    least = Math.min(least, residentMb(pid))
+  }
+  return least
+}

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isAlive } from '../../src/base/process/start-time.ts'
+import type { SessionRow } from '../../src/store/tables.ts'
+import type { BenchRow } from '../row.ts'
+import { openReliabilityWorld, residentMb, ticksOf, until } from './world.ts'
+
+const SESSIONS = 20
+/** The guardians of a dead daemon have this long to end what it had started. */
+const GONE_MS = 2_000
+
+/** Each session is in the middle of a call that the model never answers, before the restart and after it. */
+const SCENARIO = {
+  conversations: [
+    { match: 'part', turns: [{ text: 'Late.', latency: 3_600_000 }], otherwise: { text: 'Late.', latency: 3_600_000 } },
+  ],
+}
+
+/** Twenty live sessions: what each costs the supervisor, and how soon all go on after its daemon was killed. */
+export async function benchRestart(): Promise<BenchRow[]> {
+  const settings = { PCC_SESSIONS_MAX_CONCURRENT: String(SESSIONS) }
+  await using world = await openReliabilityWorld(SCENARIO, settings)
+  await world.start('part-1', '--task', 'Please do part 1')
+  await until(async () => world.simulator.requests.length >= 1)
+  const killed = await world.daemonPid()
+  await sleep(3_000)
+  const withOne = residentMb(killed)
+  for (let n = 2; n <= SESSIONS; n += 1) await world.start(`part-${n}`, '--task', `Please do part ${n}`)
+  await until(async () => world.simulator.requests.length >= SESSIONS)
+  await sleep(3_000)
+  const each = (residentMb(killed) - withOne) / (SESSIONS - 1)
+
+  const before = agentsOf(await world.rows())
+  if (before.length !== SESSIONS) throw new Error(`${before.length} agents ran, not ${SESSIONS}`)
+  process.kill(killed, 'SIGKILL')
+  await sleep(GONE_MS)
+  const left = (await Promise.all(before.map(isAlive))).filter(Boolean).length
+  const old = new Set(before.map(({ startTime }) => startTime))
+  const started = async () => agentsOf(await world.rows()).filter(({ startTime }) => !old.has(startTime))
+  await until(async () => (await started()).length === SESSIONS)
+  const daemon = ticksOf(await world.daemonPid()).began
+  const seconds = (await started()).map(({ startTime }) => (Number(startTime.split(':').at(-1)) - daemon) / 100)
+  const [first, last] = [Math.min(...seconds), Math.max(...seconds)]
+  await until(async () => world.simulator.requests.length >= 2 * SESSIONS)
+  const again = world.simulator.requests.length - SESSIONS
+  return [
+    {
+      what: `restart after kill -9 with ${SESSIONS} live sessions, from the start of the process to the start of the last agent`,
+      measured: `${last.toFixed(1)} s (the first after ${first.toFixed(1)} s)`,
+      budget: '≤ 5 s',
+      ok: last <= 5,
+    },
+    {
+      what: `of ${SESSIONS} conversations, taken up again by one agent each`,
+      measured: `${again} calls`,
+      budget: String(SESSIONS),
+      ok: again === SESSIONS,
+    },
+    {
+      what: `agents of a killed daemon that live ${GONE_MS / 1000} s later, of ${SESSIONS}`,
+      measured: String(left),
+      budget: '0',
+      ok: left === 0,
+    },
+    {
+      what: 'supervisor memory for each live session',
+      measured: `${each.toFixed(1)} MB (${withOne.toFixed(0)} MB with one)`,
+      budget: '≤ 3 MB',
+      ok: each <= 3,
+    },
+  ]
+}
+
+function agentsOf(rows: SessionRow[]): { pid: number; startTime: string }[] {
+  return rows.flatMap(({ agent_pid: pid, agent_started: startTime }) => (pid && startTime ? [{ pid, startTime }] : []))
+}
