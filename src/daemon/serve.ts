@@ -26,8 +26,9 @@ import type { Readiness } from './start/readiness.ts'
 import { recoverSessions } from './start/recover-sessions.ts'
 import { clearSocketPath } from './start/socket.ts'
 import { tokenIn } from './start/token.ts'
+import { watchdogFrom } from './watchdog/begin.ts'
 import { openSystemd } from './watchdog/systemd.ts'
-import { startWatchdog } from './watchdog/watchdog.ts'
+
 import type { World } from './world.ts'
 
 export interface Serve {
@@ -52,6 +53,11 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   })
   log.hide([token])
   using systemd = openSystemd(env, log)
+  await using watchdog = watchdogFrom({
+    limitMs: config.daemon.watchdog_seconds * 1000,
+    logs: places.logs,
+    live: () => supervisor.liveCount,
+  })
   refuseDamaged(places)
   const late: { disk?: Disk } = {} // it needs the store, which tells it of its failures
   await using store = await openStore({ file: places.database, onFailure: error => late.disk?.failed(error) })
@@ -78,7 +84,10 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     quota,
     gates,
     agentEnv: definedIn(env),
-    mayStart: () => late.disk?.mayStart(),
+    mayStart: () => {
+      watchdog.begin()
+      return late.disk?.mayStart()
+    },
   })
   using disk = watchDisk({
     dir: places.data,
@@ -118,11 +127,6 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     },
   }
   using signals = catchSignals(world)
-  using _watchdog = startWatchdog({
-    limitMs: config.daemon.watchdog_seconds * 1000,
-    logs: places.logs,
-    live: () => supervisor.liveCount,
-  })
 
   world.recovered = await recoverSessions(world)
   await supervisor.forgetOver()
@@ -135,6 +139,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   ])
   log.info({ version, socket: places.socket, boot: bootId }, 'daemon started')
   const delivered = deliverAnswers(world).catch(error => log.error({ error }, 'answers could not be delivered'))
+  if ((await store.sessions.waiting()).length > 0) watchdog.begin()
   supervisor.wakeWaiting()
   const deadlines = keepDeadlines(world)
   const told = tellPeople(world, { env, since: started?.id ?? 0, settings: config.notifications })

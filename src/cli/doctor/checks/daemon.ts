@@ -22,7 +22,9 @@ function running({ client }: Patient): Finding[] {
   if (version !== programVersion())
     findings.push(warning('daemon', `it is version ${version}, this is pcc ${programVersion()}`, 'pcc daemon restart'))
   if (watchdog_seconds !== undefined)
-    findings.push(ok('watchdog', `ends and restarts a daemon that stands still for ${watchdog_seconds} s`))
+    findings.push(
+      ok('watchdog', `ends a daemon that stands still for ${watchdog_seconds} s, from the first session on`),
+    )
   if (disk !== undefined) findings.push(problem('disk', disk, 'Free some space; what waits for it goes on by itself.'))
   return findings
 }
