@@ -21,9 +21,8 @@ export interface Desk {
  */
 export async function recordDecision(entry: NewEscalation, { store, clock, tx }: Desk): Promise<number> {
   const { session_id, call_id, risk, reason } = entry
-  const fingerprint = fingerprintOf(entry.tool, spellingOf(entry))
+  const { fingerprint, own } = await ownRow(entry, { store, clock, tx })
   const dedup_key = isShared(entry) ? fingerprintOf(entry.project, fingerprint) : null
-  const own = await store.escalations.latest(session_id, fingerprint, tx)
   const shared = dedup_key === null ? undefined : await store.escalations.shared(dedup_key, tx)
   // What was asked at a terminal and is left there by everybody is the same ask, not one more.
   if (own && isStill(own, entry)) {
@@ -40,6 +39,17 @@ export async function recordDecision(entry: NewEscalation, { store, clock, tx }:
     return before.number
   }
   return store.escalations.insert({ ...(await whole(entry, { store, clock, tx })), fingerprint, dedup_key }, tx)
+}
+
+/** Two calls that wait at once are two decisions, however alike: a yes is for one call. */
+async function ownRow(entry: NewEscalation, { store, tx }: Desk) {
+  const { tool, session_id, call_id } = entry
+  const spelling = spellingOf(entry)
+  const fingerprint = fingerprintOf(tool, spelling)
+  const own = await store.escalations.latest(session_id, fingerprint, tx)
+  if (entry.kind !== 'permission' || own?.state !== 'open' || own.call_id === call_id) return { fingerprint, own }
+  const another = fingerprintOf(tool, `${spelling} ${call_id}`)
+  return { fingerprint: another, own: await store.escalations.latest(session_id, another, tx) }
 }
 
 /** Questions are the same in whatever case and order; calls of which only the tool is known are told apart by their input. */
@@ -66,8 +76,6 @@ async function isJoined({ number }: Escalation, { session_id, call_id }: NewEsca
 
 /** A person who said no is not asked again by the same session; one who said yes is told that it was refused once more. */
 function countsOn(before: Escalation, entry: NewEscalation): boolean {
-  // Two calls that wait at once are two decisions, however alike: a yes is for one call.
-  if (entry.kind === 'permission' && entry.state === 'open' && before.state === 'open') return false
   return WAITING.includes(before.state) || (before.verdict === 'deny' && entry.state === 'denied')
 }
 
