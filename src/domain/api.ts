@@ -23,7 +23,7 @@ export type SessionStatus = z.infer<typeof SessionStatus>
 const Amount = z.number().positive().max(Number.MAX_SAFE_INTEGER)
 
 /** The most that one session may spend. */
-export const SessionBudget = z.strictObject({
+const SessionBudget = z.strictObject({
   turns: Amount.int().optional(),
   tokens: Amount.int().optional(),
   cost_usd: Amount.optional(),

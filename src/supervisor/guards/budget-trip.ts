@@ -13,7 +13,7 @@ export function budgetTrip(use: BudgetUse, run: Pick<Run, 'id' | 'consent'>, now
 }
 
 /** How a person raises it. */
-export function remedy({ scope, measure, limit }: BudgetUse, session: string): string {
+function remedy({ scope, measure, limit }: BudgetUse, session: string): string {
   const raised = `pcc config set budgets.${scope}.${measure} ${Math.ceil(limit * 2)}`
   switch (scope) {
     case 'session':

@@ -18,7 +18,7 @@ export interface LedgerParts {
 }
 
 /** The rows in which what a session spends now is counted. */
-export function keysOf({ id, project, task_id }: Spender, now: number): SpendingKey[] {
+function keysOf({ id, project, task_id }: Spender, now: number): SpendingKey[] {
   return [
     ...(task_id === null ? [] : [{ scope: 'task', key: task_id } as const]),
     { scope: 'session', key: id },

@@ -8,13 +8,13 @@ import {
 } from '../../domain/budget/budget.ts'
 
 /** From this share on a person is told, once. */
-export const WARN_SHARE = 0.8
+const WARN_SHARE = 0.8
 
 /** What is spent in each scope; one that a session has nothing to do with is absent. */
 export type Totals = Partial<Record<BudgetScope, Amounts>>
 
 /** Every bound there is, with what is spent of it. Pure. */
-export function usesOf(totals: Totals, budgets: Budgets): BudgetUse[] {
+function usesOf(totals: Totals, budgets: Budgets): BudgetUse[] {
   return BUDGET_SCOPES.flatMap(scope => {
     const spent = totals[scope]
     if (!spent) return []

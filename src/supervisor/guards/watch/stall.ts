@@ -24,7 +24,7 @@ const UNSEEN_FACTOR = 4
  * How long an agent may be neither heard nor seen to work before it counts as hung; undefined where it may for ever. Pure.
  * Whoever works is never hung: `aliveAt` moves with every event and with every look that finds its processes busy.
  */
-export function patienceMs(
+function patienceMs(
   { tools, compacting, waits, stopped, sees }: Omit<Activity, 'aliveAt' | 'retriesAt'>,
   stallMs: number,
 ): number | undefined {

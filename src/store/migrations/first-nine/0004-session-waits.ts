@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** What a session needs to wait for a limit, a retry or its turn, and to go on by itself. */
 export const sessionWaits: Migration = {

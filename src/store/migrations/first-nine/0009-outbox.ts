@@ -1,4 +1,4 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** What people are still to be told, by channel, and how far the events were read for it. */
 export const outbox: Migration = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** One table of remembered answers, to questions too; one decision for several sessions; priority, context and deadline. */
 export const rememberedAndShared: Migration = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** What a parked request needs beside what a refused one has: context to judge by, an answer in words, and a way out unanswered. */
 export const openDecisions: Migration = {
