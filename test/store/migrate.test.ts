@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import type { Database } from '../../src/store/database/database.ts'
@@ -34,7 +34,8 @@ const breaksHalfway: Migration = {
 
 test('the files of the migrations are numbered from one without a gap, and each is in the list', () => {
   const dir = new URL('../../src/store/migrations/', import.meta.url)
-  const numbers = readdirSync(dir)
+  const numbers = readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .map(file => basename(file))
     .filter(file => /^\d/.test(file))
     .sort()
     .map(file => Number(file.slice(0, 4)))

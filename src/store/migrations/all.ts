@@ -1,3 +1,6 @@
+import { recovery } from './0010-recovery.ts'
+import { budgets } from './0011-budgets.ts'
+import { prunableEvents } from './0012-prunable-events.ts'
 import { eventsAndSessions } from './first-nine/0001-events-and-sessions.ts'
 import { escalationsAndAnswers } from './first-nine/0002-escalations-and-answers.ts'
 import { openDecisions } from './first-nine/0003-open-decisions.ts'
@@ -7,9 +10,6 @@ import { quota } from './first-nine/0006-quota.ts'
 import { tasks } from './first-nine/0007-tasks.ts'
 import { rememberedAndShared } from './first-nine/0008-remembered-and-shared.ts'
 import { outbox } from './first-nine/0009-outbox.ts'
-import { recovery } from './0010-recovery.ts'
-import { budgets } from './0011-budgets.ts'
-import { prunableEvents } from './0012-prunable-events.ts'
 import type { Migration } from './migration.ts'
 
 /** In order: the first is number 1. New ones go to the end. */
