@@ -55,6 +55,8 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
   }
   const orphans = await leftIn(world.folder)
   if (!isOver) complaints.push('work was not over in time')
+  const crashed = keeper.boots.some(boot => boot.crashed)
+  for (const fault of faults) if (fault.kind === 'crash-point') fault.hit = crashed
   const deaths = keeper.boots.flatMap(({ endedAt }) => endedAt ?? [])
   complaints.push(...keeper.complaints)
   const history = readHistory(world, plan.sessions, { faults, deaths, orphans, doubles, complaints })

@@ -19,7 +19,7 @@ const SESSION: SessionPlan = {
 }
 
 /** What the vendor's log has in place of the credential. */
-export const ACCOUNT = withoutSecrets({ authorization: `Bearer ${tokenOf(SESSION)}` })['authorization'] ?? ''
+const ACCOUNT = withoutSecrets({ authorization: `Bearer ${tokenOf(SESSION)}` })['authorization'] ?? ''
 
 /** A round in which one session did its work, was asked, met a limit and lived through a kill, and all of it held. */
 export function aHistory(more: Partial<History> = {}): History {

@@ -5,7 +5,7 @@ import type { FaultPlan } from '../plan/plan-round.ts'
 import type { SessionPlan } from '../plan/session-plan.ts'
 import type { DaemonKeeper } from '../world/daemon-keeper.ts'
 import type { RoundWorld } from '../world/open-world.ts'
-import { agentsOf, type SeenProcess, toolsOf } from '../world/processes.ts'
+import { agentsOf, isSame, type SeenProcess, toolsOf } from '../world/processes.ts'
 import { cutCheckpoints, damageLog, fillDisk, loseTranscript } from './damage.ts'
 
 export interface Injection {
@@ -39,11 +39,18 @@ const killed = (damage: (injection: Injection) => Promise<boolean> | boolean): A
 }
 
 const ACTS: Record<FaultKind, Act> = {
-  // The daemon was started with it; it comes by itself.
-  'crash-point': async () => true,
+  // The daemon was started with it; whether it came to it is known when it is gone.
+  'crash-point': async () => false,
   // It is in the scenario.
   'vendor-storm': async () => true,
-  'kill-daemon': killed(() => true),
+  'kill-daemon': async ({ forMs }, { world, keeper }) => {
+    const agents = agentsOf(world.folder)
+    // Every other time the next one starts only when the guardians have done their work, which is looked at then.
+    await keeper.whileDown(async () => {
+      if (forMs % 2 === 0 && !(await areGone(agents))) keeper.complaints.push('agents outlived a killed daemon by 5 s')
+    })
+    return true
+  },
   'stop-clean': async (_, { keeper }) => {
     if (!keeper.alive) return false
     await keeper.kill('SIGTERM')
@@ -101,6 +108,18 @@ async function find(look: () => SeenProcess[]): Promise<SeenProcess | undefined>
     if (found || Date.now() > end) return found
     await sleep(30)
   }
+}
+
+/** Agents die with their daemon within two seconds; a busy machine is given some more. */
+const GONE_MS = 5_000
+
+async function areGone(agents: SeenProcess[]): Promise<boolean> {
+  const end = Date.now() + GONE_MS
+  while (agents.some(isSame)) {
+    if (Date.now() > end) return false
+    await sleep(30)
+  }
+  return true
 }
 
 function signal(pid: number, name: NodeJS.Signals): boolean {

@@ -15,6 +15,8 @@ export interface Boot {
   pid: number
   at: number
   endedAt?: number
+  /** It killed itself: at the step that it was told. */
+  crashed?: boolean
 }
 
 interface Started {
@@ -40,6 +42,7 @@ export class DaemonKeeper {
   #child: ChildProcess | undefined
   #starting: Promise<void> | undefined
   #held = false
+  readonly #killed = new WeakSet<ChildProcess>()
 
   constructor(options: KeeperOptions) {
     this.#options = options
@@ -80,6 +83,7 @@ export class DaemonKeeper {
     const child = this.#child
     if (!child || !this.alive) return
     const gone = once(child, 'exit')
+    this.#killed.add(child)
     child.kill(signal)
     if (signal === 'SIGTERM') child.kill('SIGCONT')
     await gone
@@ -135,7 +139,10 @@ export class DaemonKeeper {
     if (ready.length > 1) this.complaints.push('of two daemons started at once both became ready')
     this.#child = ready[0]?.child
     // A second one is a bug, and it is left alive for a moment so that it shows what it does.
-    for (const { child } of ready.slice(1)) setTimeout(() => child.kill('SIGKILL'), 3_000).unref()
+    for (const { child } of ready.slice(1)) {
+      this.#killed.add(child)
+      setTimeout(() => child.kill('SIGKILL'), 3_000).unref()
+    }
   }
 
   async #spawn(): Promise<Started> {
@@ -149,6 +156,7 @@ export class DaemonKeeper {
     process.once('exit', leave)
     child.once('exit', () => {
       boot.endedAt = Date.now()
+      boot.crashed = child.signalCode === 'SIGKILL' && !this.#killed.has(child)
       process.off('exit', leave)
     })
     const signal = AbortSignal.timeout(START_MS)
