@@ -110,6 +110,7 @@ export const FailureKind = z.enum([
   'prompt_too_long',
   'refusal',
   'resume_unknown', // no conversation with that id
+  'nothing_parked', // the call that was to be answered is not there any more
   'agent_missing', // the program cannot be started
   'agent_crashed', // the program died under the turn
   'other',

@@ -164,9 +164,9 @@ export interface SessionRow {
 export type Parked = ParkedQuestion | ParkedPermission
 
 /** A dangerous call. An answer is for the call of which this is the digest, or for none. */
-export type ParkedPermission = EventBody<'permission.parked'> & { digest: string }
+export type ParkedPermission = EventBody<'permission.parked'> & { digest: string; taken?: true }
 
-/** `taken`: the agent took an answer to the call but went no further, so the next one is told to it in words. */
+/** `taken`: the agent took an answer to the call but went no further, or gave the call up: the next is told to it in words. */
 export type ParkedQuestion = EventBody<'question.parked'> & { taken?: true }
 
 /** What a new session must say; everything else has a sensible start. */

@@ -219,7 +219,10 @@ export class ClaudeSession implements Session {
   #awaitReoffer(): void {
     this.#conversation.prompted()
     const giveUp = () => {
-      this.#nothingParked = { kind: 'other', message: 'There was no parked call to answer. Go on with a prompt.' }
+      this.#nothingParked = {
+        kind: 'nothing_parked',
+        message: 'There was no parked call to answer. Go on with a prompt.',
+      }
       this.#prompts.end()
     }
     this.#reoffer = setTimeout(giveUp, this.#seat.reofferMs).unref()

@@ -18,6 +18,8 @@ interface GivenToPermission {
   verdict: 'allow' | 'deny'
   reason?: string | undefined
   by: string
+  /** The agent gave the call up: it was told to make it again, once, under whatever id. */
+  anew?: true
 }
 
 /** What a person said to what is parked, as the call that waits for it will find it. */
@@ -26,7 +28,8 @@ export function givenAnswer(parked: Parked, said: EscalationAnswer): GivenAnswer
   if (!isPermission(parked)) return { callId, questions: parked.questions, answer: answerTo(parked.questions, said) }
   const { verdict, reason, by } = said
   // Only a clear yes is one.
-  return { callId, digest: parked.digest, verdict: verdict === 'allow' ? 'allow' : 'deny', reason, by }
+  const again = parked.taken && { anew: true as const }
+  return { callId, digest: parked.digest, verdict: verdict === 'allow' ? 'allow' : 'deny', reason, by, ...again }
 }
 
 /** The answers by the words of the questions, as the agent wants them. */

@@ -57,7 +57,9 @@ export function parkPermission({ request, decision, assessment, suggestion, askI
 /** The answer with which a parked session was started again. It is for this very call with this very input, or for none. */
 export function answerTo(request: Request, { decision, assessment }: Judgement, run: Run): Verdict | undefined {
   const given = run.answer
-  if (given?.callId !== request.callId || !('digest' in given)) return undefined
+  if (!given || !('digest' in given)) return undefined
+  const isAgain = given.anew === true && given.digest === callDigest(request.tool, request.input)
+  if (given.callId !== request.callId && !isAgain) return undefined
   run.answer = undefined
   // What a rule, a blocked command or a missing trust refuses, no answer opens; nor what the policy failed on.
   if (!assessment || (decision.verdict === 'deny' && decision.by === 'rule')) return undefined

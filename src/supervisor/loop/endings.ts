@@ -148,6 +148,7 @@ function adviceFor(failure: Failure, run: Run): string {
     case 'server':
     case 'network':
     case 'agent_crashed':
+    case 'nothing_parked':
     case 'limit':
     case 'other':
       return `Try it again with: pcc retry ${run.id}`

@@ -4,7 +4,7 @@ import type { Session, SessionEvent } from '../../domain/session.ts'
 import { stepFor } from '../events/step-for.ts'
 import { heed } from '../guards/heed.ts'
 import { record } from '../record.ts'
-import type { Desk, Run, Step } from '../run.ts'
+import type { Desk, Parts, Run, Step } from '../run.ts'
 import { saveWhenDue } from './checkpoints.ts'
 
 /** Stores what happened, and keeps what the next decisions need to know of it. */
@@ -16,9 +16,7 @@ export async function learn(event: SessionEvent, session: Session, { run, parts 
   if (event.kind === 'started') crashPoint('started.before-record')
   count(event, run)
   await record(run, parts, stepFor(event, run))
-  // The model speaks: it is not this session that ends daemons.
-  if (WENT_ON.has(event.kind) && run.row.recoveries > 0)
-    await record(run, parts, { events: [], patch: { recoveries: 0 } })
+  if (WENT_ON.has(event.kind)) await heard(run, parts)
   if (event.kind === 'started') {
     await record(run, parts, await processOf(session))
     crashPoint('started.after-record')
@@ -42,6 +40,13 @@ function count(event: SessionEvent, { meter, before }: Run): void {
 
 /** Signs that the model has seen the answer to a parked question: from here on a failure is one of the work. */
 const WENT_ON = new Set<SessionEvent['kind']>(['text', 'thinking', 'tool_request', 'plan'])
+
+/** The model speaks: it has heard what was told to it in words, and it is not this session that ends daemons. */
+async function heard(run: Run, parts: Parts): Promise<void> {
+  const isTold = run.row.parked?.taken && !run.answer
+  const patch = { ...(run.row.recoveries > 0 && { recoveries: 0 }), ...(isTold && { parked: null }) }
+  if (Object.keys(patch).length > 0) await record(run, parts, { events: [], patch })
+}
 
 /** The agent counts rounds anew with every turn; tokens and cost it counts from its opening. */
 function countOn(run: Run): void {

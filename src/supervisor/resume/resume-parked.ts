@@ -2,13 +2,14 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { AppError } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
 import type { AnsweredEscalation, EscalationAnswer } from '../../domain/escalation.ts'
+import type { NewEvent } from '../../domain/event.ts'
 import { lateAnswer } from '../../human/late-answer.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
-import { answerTo, givenAnswer } from '../asks/given-answer.ts'
+import { givenAnswer } from '../asks/given-answer.ts'
 import { type Floor, prepareAgain, refuseWhenClosed } from '../floor.ts'
 import type { Start } from '../start/new-run.ts'
 import { claimParked } from './claim-parked.ts'
-import { answeredInWords, inWords } from './in-words.ts'
+import { toldInWords } from './in-words.ts'
 
 /** What a parked session goes on with. */
 export interface Resumption {
@@ -37,17 +38,14 @@ export async function resumeParked(
   // prepared (another answer, a stop) is seen by `claimParked`.
   using _held = floor.conversations.take({ vendorId, fork: false }, floor.live.runs())
   const patch = takenUp(floor, ready.account)
-  // The call of a taken question is settled in the conversation; only words can follow it.
-  const taken = 'taken' in parked ? { question: parked, answer: answerTo(parked.questions, said) } : undefined
-  if (taken) patch.parked = null
-  const start: Start = taken
-    ? { prompt: inWords(taken.question, taken.answer), taken: taken.question }
+  const { events = [], ...start }: Start & { events?: NewEvent[] } = parked.taken
+    ? toldInWords(parked, said, row.id)
     : { answer: givenAnswer(parked, said) }
   const resume = { vendorId, fork: false }
   const claim = () => claimParked({ store, clock }, { id: row.id, parked, said: settled ? undefined : said, patch })
   const answered = await floor.live.launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
   crashPoint('answer.after-settle')
-  if (taken) await store.append([answeredInWords(row.id, taken.question, taken.answer)])
+  await store.append(events)
   return answered
 }
 

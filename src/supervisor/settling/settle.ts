@@ -1,4 +1,5 @@
 import { crashPoint } from '../../base/crash-point.ts'
+import type { Parked } from '../../store/tables.ts'
 import { eventOf } from '../events/agent-event.ts'
 import { record } from '../record.ts'
 import type { Ending, Parts, Run } from '../run.ts'
@@ -13,7 +14,7 @@ export async function settle(run: Run, parts: Parts, ending: Ending): Promise<vo
     if (gone) await parts.store.sessions.update(run.id, NO_PROCESS)
     return
   }
-  const final = keepUndelivered(run, ending)
+  const final = keepUndelivered(run, ending, parts.clock.now())
   crashPoint('settle.before-commit')
   await record(run, parts, {
     events: [...(final.events ?? []), eventOf(run, 'session.ended', endedBody(final), 'daemon')],
@@ -45,14 +46,18 @@ const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
 
 /**
  * A parked session that failed before the model had heard its answer goes on waiting: the question is still open. An answer
- * that stands in the conversation already, where only the login failed, is given in words the next time.
+ * that stands in the conversation already, where only the login failed, is given in words the next time; so is one for a call
+ * that the agent has given up, and that at once.
  */
-function keepUndelivered(run: Run, ending: Ending): Ending {
+function keepUndelivered(run: Run, ending: Ending, now: number): Ending {
+  const { parked: row } = run.row
+  const isOnItsWay = run.answer !== undefined || row?.taken === true
   // It goes on later: the answer stands in the decision's row and is brought to the agent then.
-  if (run.answer && (ending.as === 'rate_limited' || ending.as === 'paused' || ending.resumesAt !== undefined))
-    return { ...ending, parked: run.row.parked }
+  if (isOnItsWay && (ending.as === 'rate_limited' || ending.as === 'paused' || ending.resumesAt !== undefined))
+    return { ...ending, parked: row }
   if (ending.as !== 'error') return ending
-  const parked = run.answer ? run.row.parked : ending.failure === 'auth' ? run.taken : undefined
+  if (run.answer && row && ending.failure === 'nothing_parked') return inWordsNext(row, ending, now)
+  const parked = isOnItsWay ? row : ending.failure === 'auth' ? run.taken : undefined
   if (!parked) return ending
   return {
     ...ending,
@@ -61,7 +66,15 @@ function keepUndelivered(run: Run, ending: Ending): Ending {
     parked: run.taken === parked ? { ...run.taken, taken: true } : parked,
     reopen: parked.number,
     events: [...(ending.events ?? []), eventOf(run, 'session.noted', { text: STILL_OPEN }, 'daemon')],
+    task: { to: 'waiting', reason: STILL_OPEN },
   }
+}
+
+/** A try more, for which nobody has to agree to anything. */
+function inWordsNext(parked: Parked, ending: Ending, now: number): Ending {
+  const reason = 'the call that waited is gone; the answer is given in words'
+  const task = { to: 'waiting', reason, wakesAt: now } as const
+  return { ...ending, as: 'paused', reason, resumesAt: now, retries: 1, parked: { ...parked, taken: true }, task }
 }
 
 const STILL_OPEN = 'The answer did not reach the model, so the question is open again.'

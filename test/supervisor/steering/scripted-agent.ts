@@ -14,6 +14,8 @@ export interface Turn {
   asks?: boolean
   /** A command that it wants to run: the same call whenever it is offered. */
   wants?: string
+  /** By which id; the same one without it. */
+  wantsAs?: string
   /** The same by a subagent. */
   subagent?: string
   /** Told with the first answer. */
@@ -138,7 +140,16 @@ class ScriptedSession implements Session {
   async #turn(text: string, cut: AbortSignal): Promise<void> {
     const { cwd, asks } = this.#options
     const tell = (event: SessionEvent) => cut.aborted || this.events.push(event)
-    const { failure, refused, asks: wantsToAsk, used, wants, subagent, tells = [] } = this.#world.turnFor(text)
+    const {
+      failure,
+      refused,
+      asks: wantsToAsk,
+      used,
+      wants,
+      wantsAs = 'b-1',
+      subagent,
+      tells = [],
+    } = this.#world.turnFor(text)
     // A process takes a while to come up.
     await new Promise(resolve => setImmediate(resolve))
     await this.#world.at('starting')
@@ -163,13 +174,13 @@ class ScriptedSession implements Session {
     if (cut.aborted) return
     if (this.#pausing) return this.#end('paused')
     if (wants !== undefined) {
-      const call = { callId: 'b-1', tool: 'Bash', input: { command: wants }, cwd }
+      const call = { callId: wantsAs, tool: 'Bash', input: { command: wants }, cwd }
       const agentId = subagent === undefined ? {} : { agentId: subagent }
       tell({ kind: 'tool_request', ...call, ...agentId })
       const verdict = await asks.permission({ ...call, ...agentId }, cut)
       if (cut.aborted) return
-      if ('park' in verdict) return this.#end('parked', { parked: { callId: 'b-1', tool: 'Bash' } })
-      tell({ kind: 'tool_result', callId: 'b-1', ok: verdict.verdict === 'allow', output: verdict.reason })
+      if ('park' in verdict) return this.#end('parked', { parked: { callId: wantsAs, tool: 'Bash' } })
+      tell({ kind: 'tool_result', callId: wantsAs, ok: verdict.verdict === 'allow', output: verdict.reason })
     }
     if (wantsToAsk) {
       const questions = [{ question: 'Which?', header: '', multiSelect: false, options: [] }]

@@ -67,8 +67,10 @@ function outcomeOf(result: Result, { pausing, interrupting, compacted }: TurnCon
 
 function failureOf(result: Result, { error, refused, limits }: TurnContext): Failure {
   if (refused && isAborted(result)) return refused
-  const message =
-    result.result || result.errors?.join('; ') || `the turn ended with ${result.terminal_reason ?? 'no reason'}`
+  const told = result.result || result.errors?.join('; ')
+  const message = told || `the turn ended with ${result.terminal_reason ?? 'no reason'}`
+  // Seen after a resume of a conversation that was cut off in its first call: nothing was tried, so it may be tried again.
+  if (!told && result.terminal_reason == null && result.num_turns === 0) return { kind: 'agent_crashed', message }
   if (result.terminal_reason === 'prompt_too_long') return { kind: 'prompt_too_long', message }
   if (result.stop_reason === 'refusal') return { kind: 'refusal', message }
   if (result.terminal_reason !== 'api_error' && !isLimited(result)) return { kind: 'other', message }
