@@ -40,7 +40,7 @@ export function reportError(thrown: unknown, { json, verbose }: { json: boolean;
 export function warnOfVersion(running: string, own: string): void {
   const { paint } = terminalOf(process.stderr, process.env)
   process.stderr.write(
-    `${paint('yellow', 'warning:')} the running daemon is version ${running}, this is pcc ${own}\n  ${paint('dim', 'next:')} pcc daemon restart (running sessions are stopped)\n`,
+    `${paint('yellow', 'warning:')} the running daemon is version ${running}, this is pcc ${own}\n  ${paint('dim', 'next:')} pcc daemon restart (running sessions go on)\n`,
   )
 }
 

@@ -92,7 +92,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'logs.level': 'test/domain/config/flips-logs.test.ts',
   'logs.max_bytes': 'test/domain/config/flips-logs.test.ts',
   'logs.keep': 'test/domain/config/flips-logs.test.ts',
-  'daemon.parent': 'test/cli/kept-alive.test.ts',
+  'daemon.parent': 'test/daemon/parent/kept-alive.test.ts',
   'daemon.watchdog_seconds': 'test/daemon/watchdog/settings.test.ts',
   'data.min_free_mb': 'test/daemon/watchdog/settings.test.ts',
   'data.event_retention_days': 'test/daemon/retention/retention.test.ts',

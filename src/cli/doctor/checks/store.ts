@@ -14,7 +14,7 @@ const MB = 1024 * 1024
 /** Clocks are put right by some seconds all the time. */
 const BEHIND_MS = 5 * 60_000
 
-export const REPAIR = 'Rebuild what can be read with: pcc doctor --repair (the damaged file is kept)'
+const REPAIR = 'Rebuild what can be read with: pcc doctor --repair (the damaged file is kept)'
 
 export const checkStore: Check = async patient => {
   const { database } = patient.places

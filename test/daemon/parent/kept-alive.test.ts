@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { placesFor } from '../../src/base/places.ts'
-import { isAlive } from '../../src/base/process/start-time.ts'
-import { livingParent, readDeaths } from '../../src/daemon/parent/parent-files.ts'
-import type { Health } from '../../src/domain/api.ts'
-import { type Pcc, pccFor } from './pcc.ts'
+import { placesFor } from '../../../src/base/places.ts'
+import { isAlive } from '../../../src/base/process/start-time.ts'
+import { livingParent, readDeaths } from '../../../src/daemon/parent/parent-files.ts'
+import type { Health } from '../../../src/domain/api.ts'
+import { type Pcc, pccFor } from '../../cli/pcc.ts'
 
 async function health(pcc: Pcc): Promise<Partial<Health>> {
   return JSON.parse((await pcc.run(['daemon', 'status', '--json'])).stdout) as Partial<Health>
