@@ -28,6 +28,14 @@ export function openOutbox(read: Kysely<Tables>, writer: Writer): Outbox {
       const row = await active.select(({ fn }) => fn.min('next_at').as('at')).executeTakeFirst()
       return row?.at ?? undefined
     },
+    setBack: async (channel, now) => {
+      const ahead = read.selectFrom('outbox').select('id').where('channel', '=', channel).where('created_at', '>', now)
+      if (!(await ahead.where('state', 'in', ACTIVE).limit(1).executeTakeFirst())) return
+      await writer.transaction(async ({ db }) => {
+        const moved = { next_at: sql<number>`next_at - created_at + ${now}`, created_at: now }
+        await db.updateTable('outbox').set(moved).where('channel', '=', channel).where('created_at', '>', now).execute()
+      })
+    },
     update: (ids, patch) =>
       writer.transaction(async ({ db }) => {
         for (let at = 0; at < ids.length; at += MANY) {

@@ -231,6 +231,8 @@ export interface Outbox {
   due(channel: string, until: number): Promise<OutboxRow[]>
   /** When the next one of a channel is due. */
   nextAt(channel: string): Promise<number | undefined>
+  /** The clock was set back: what was written by the one before is as old, and due as soon, as it was. */
+  setBack(channel: string, now: number): Promise<void>
   /** Of those that still wait or may be reminded of. */
   update(ids: readonly number[], patch: Partial<Omit<OutboxRow, 'id'>>): Promise<void>
   /** It was settled: nobody needs to be told any more, and the same may come up again. */

@@ -77,6 +77,7 @@ async function untilDue({ channel, store, clock, news, signal }: Delivery): Prom
     // Listened for before the look, so that what comes between the two is not missed.
     const woken = news(either)
     try {
+      await store.outbox.setBack(channel.name, clock.now())
       const next = await store.outbox.nextAt(channel.name)
       const waitMs = (next ?? NEVER) - clock.now()
       if (waitMs <= 0) return

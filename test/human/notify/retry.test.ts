@@ -65,3 +65,48 @@ test('each failure waits twice as long, as the server asks at least, and after d
   assert.equal(await nextTry(), undefined)
   assert.equal(tried.at.length, 12)
 })
+
+test('a clock that is set back makes nobody wait for it: what was due is due, and what was put off waits as long as before', async t => {
+  const { store } = await notifyWorld(t)
+  const [before, after] = [10 * DAY_MS, 9 * DAY_MS]
+  const body = JSON.stringify({ kind: 'complete', key: 'k', title: 'Done', text: '' })
+  const row = (key: string, next_at: number) => {
+    return { channel: 'ntfy', kind: 'complete', dedup_key: key, body, next_at, created_at: before }
+  }
+  await store.transaction(async tx => {
+    await store.outbox.add(row('due', before), tx)
+    await store.outbox.add(row('later', before + 5_000), tx)
+  })
+  await store.outbox.setBack('ntfy', after)
+  const times = async () =>
+    (await store.outbox.due('ntfy', Infinity)).map(({ dedup_key, next_at }) => [dedup_key, next_at])
+  const expected = [
+    ['due', after],
+    ['later', after + 5_000],
+  ]
+  assert.deepEqual(await times(), expected)
+  await store.outbox.setBack('ntfy', after + 1_000)
+  assert.deepEqual(await times(), expected, 'a clock that goes on moves nothing')
+
+  const leave = new AbortController()
+  const said = Promise.withResolvers<void>()
+  await store.transaction(tx => store.outbox.add(row('told', before), tx))
+  const running = deliver({
+    channel: {
+      name: 'ntfy',
+      send: async () => {
+        said.resolve()
+        return { ok: true }
+      },
+    },
+    store,
+    settings: async () => settingsWith({}),
+    news: signal => new Promise(resolve => signal.addEventListener('abort', () => resolve(), { once: true })),
+    clock: { now: () => after - 1_000 },
+    signal: leave.signal,
+    times: { gatherMs: 1 },
+  })
+  await said.promise
+  leave.abort()
+  await running
+})
