@@ -7,6 +7,7 @@ import { PLANTED_BUGS } from '../src/base/planted.ts'
 import { programVersion } from '../src/base/version.ts'
 import { thisMachine } from './chaos/faults/machine.ts'
 import { planRound } from './chaos/plan/plan-round.ts'
+import { caughtBy } from './chaos/planted.ts'
 import { type KeptRound, kept, readResults, writeResults } from './chaos/results.ts'
 import { runRound } from './chaos/round.ts'
 import { table } from './chaos/table.ts'
@@ -41,6 +42,7 @@ const agentHome = mkdtempSync(join(tmpdir(), 'pcc-chaos-agent-'))
 process.once('exit', () => rmSync(agentHome, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
 const passedFile = join(agentHome, 'passed')
 const done: KeptRound[] = []
+let caught = false
 for (let nth = 0; nth < rounds && Date.now() < deadline; nth++) {
   const plan = planRound(seed + nth)
   const result = await runRound(plan, { machine, agentHome, passedFile, plant })
@@ -51,14 +53,11 @@ for (let nth = 0; nth < rounds && Date.now() < deadline; nth++) {
   for (const violation of round.violations) process.stdout.write(`  ${violation}\n`)
   if (values.trace) process.stdout.write(storyOf(result.history))
   if (!plant) keep({ [plan.seed]: round })
-  if (plant && round.violations.length > 0) {
-    process.stdout.write(`The planted bug ${plant} was caught after ${nth + 1} rounds.\n`)
-    keep(
-      {},
-      {
-        [plant]: { rounds: nth + 1, by: [...new Set(result.violations.map(({ invariant }) => invariant))].join(', ') },
-      },
-    )
+  const by = plant ? caughtBy(plant, result.violations) : []
+  if (plant && by.length > 0) {
+    caught = true
+    process.stdout.write(`The planted bug ${plant} was caught after ${nth + 1} rounds by ${by.join(', ')}.\n`)
+    keep({}, { [plant]: { rounds: nth + 1, by: by.join(', ') } })
     break
   }
 }
@@ -67,7 +66,7 @@ process.stdout.write(`\n${table({ rounds: done, notRun: machine.notRun })}\n`)
 process.stdout.write(`crash points passed: ${CRASH_POINTS.length - unreached.length} of ${CRASH_POINTS.length}\n`)
 if (unreached.length > 0) process.stdout.write(`not passed in this run: ${unreached.join(', ')}\n`)
 const isBad = done.some(({ violations }) => violations.length > 0)
-process.exitCode = plant ? Number(!isBad) : Number(isBad)
+process.exitCode = plant ? Number(!caught) : Number(isBad)
 
 /** After every round, so that what was found is not lost with the run. */
 function keep(more: Record<string, KeptRound>, planted: Record<string, { rounds: number; by: string }> = {}): void {

@@ -75,6 +75,9 @@ function configFor(noticeUrl: string, agentPath: string | undefined): string {
   return `[sessions]
 retry_seconds = 0
 
+[data]
+min_free_mb = 1
+
 [notifications]
 desktop = false
 
