@@ -1,11 +1,13 @@
 import type { Clock } from '../../../base/clock.ts'
+import { sessionMarker } from '../../../base/process/marker.ts'
 import {
   type ProcessFigures,
   processFigures,
   sharedOutBytes,
   wakeUpsOf,
 } from '../../../base/process/process-figures.ts'
-import { withDescendants } from '../../../base/process/process-table.ts'
+import { markedPids, withDescendants } from '../../../base/process/process-table.ts'
+import { bornAt } from '../../../base/process/start-time.ts'
 import type { Desk, Run } from '../../run.ts'
 import { bookNow } from '../spending.ts'
 import type { Ended } from './end-in-time.ts'
@@ -15,6 +17,8 @@ import { heedStall } from './heed-stall.ts'
 /** How often the processes of agents are looked at: memory can grow by a gigabyte a second once it grows. */
 const CALM_MS = 5_000
 const TENSE_MS = 1_000
+/** About once a minute. */
+const LOOKS_BETWEEN_MARKS = 12
 /** From this share of its cap on an agent is looked at more often. */
 const TENSE_SHARE = 0.5
 /** A tree that uses less than this share of one processor is idle: an agent that only waits uses half a percent. */
@@ -24,6 +28,9 @@ const LIVELY_PER_SECOND = 7
 
 interface Watched extends Ended {
   last: Look | undefined
+  /** Those that carry its marker: without a namespace an orphan is nobody's child, and still the agent's. */
+  marked: { pid: number; born: string | undefined }[]
+  looks: number
 }
 
 interface Look {
@@ -48,7 +55,7 @@ export class GuardWatch {
 
   /** Watches one until it is disposed of. */
   watch(desk: Desk): Disposable {
-    this.#watched.set(desk.run, { ...desk, gone: Promise.withResolvers(), last: undefined })
+    this.#watched.set(desk.run, { ...desk, gone: Promise.withResolvers(), last: undefined, marked: [], looks: 0 })
     if (!this.#timer) this.#arm(CALM_MS)
     return { [Symbol.dispose]: () => this.#leave(desk.run) }
   }
@@ -94,7 +101,10 @@ async function lookAt(watched: Watched, { all, now }: { all: ProcessFigures[]; n
   const { run } = watched
   await bookNow(watched)
   const pid = run.session?.pid
-  const tree = pid === undefined ? [] : treeOf(pid, all)
+  if (pid !== undefined && watched.looks++ % LOOKS_BETWEEN_MARKS === 0) watched.marked = markedOf(watched)
+  // A number may belong to somebody else by now.
+  const orphans = watched.marked.filter(({ pid, born }) => born !== undefined && bornAt(pid) === born)
+  const tree = pid === undefined ? [] : treeOf([pid, ...orphans.map(each => each.pid)], all)
   const isSeen = tree.length > 0
   if (isSeen && isLively(watched, tree, pid ?? 0)) run.guards.activity.seen(now)
   await heedStall(watched, { stopped: tree.some(({ stopped }) => stopped), now })
@@ -106,8 +116,15 @@ async function lookAt(watched: Watched, { all, now }: { all: ProcessFigures[]; n
   return bytes > cap * TENSE_SHARE
 }
 
-function treeOf(pid: number, all: ProcessFigures[]): ProcessFigures[] {
-  const inside = new Set(withDescendants([pid], all))
+/** Dear: the environment of every process is read. */
+function markedOf({ run }: Watched): Watched['marked'] {
+  const { marker } = run.row
+  const pids = marker === null ? [] : markedPids(sessionMarker(marker)).filter(pid => pid !== process.pid)
+  return pids.map(pid => ({ pid, born: bornAt(pid) }))
+}
+
+function treeOf(roots: number[], all: ProcessFigures[]): ProcessFigures[] {
+  const inside = new Set(withDescendants(roots, all))
   return all.filter(each => inside.has(each.pid))
 }
 
