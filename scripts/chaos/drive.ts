@@ -60,13 +60,15 @@ function isKnown(project: string, world: RoundWorld): boolean {
 /** Answers what is asked and keeps the daemon alive until all work is over. True where it came to that. */
 export async function driveToEnd(drive: Drive, quietSince: () => number): Promise<boolean> {
   const { world, keeper, sessions } = drive
+  const boundMs = BOUND_MS + BOUND_PER_SESSION_MS * sessions.length
+  let overSince: number | undefined
   for (;;) {
     await keeper.up().catch(error => drive.complaints.push(String(error)))
     const state = stateOf(world)
-    if (state.over && state.sessions >= sessions.length && state.notTold === 0 && quietSince() < Date.now()) return true
-    const bound = BOUND_MS + BOUND_PER_SESSION_MS * sessions.length
-    const tellBound = state.over && Date.now() - Math.max(quietSince(), state.lastEvent) > TELL_MS
-    if (Date.now() - quietSince() > bound || (tellBound && state.sessions >= sessions.length)) return state.over
+    const isOver = state.over && state.sessions >= sessions.length && quietSince() < Date.now()
+    overSince = isOver ? (overSince ?? Date.now()) : undefined
+    if (overSince !== undefined && (state.notTold === 0 || Date.now() - overSince > TELL_MS)) return true
+    if (Date.now() - quietSince() > boundMs) return state.over
     for (const open of state.open) await answer(open, drive)
     await sleep(LOOK_MS)
   }
@@ -89,10 +91,9 @@ function stateOf({ places }: RoundWorld) {
       over: ended.length === 0 && tasks.every(({ state }) => OVER.has(state)),
       open: allOf<Open>(db, "select number, kind, input, project from escalations where state = 'open'"),
       notTold: allOf(db, NOT_TOLD).length,
-      lastEvent: allOf<{ time: number }>(db, 'select max(time) as time from events')[0]?.time ?? 0,
     }
   } catch {
-    return { sessions: 0, over: false, open: [], notTold: 0, lastEvent: 0 } // not there yet, or locked for a moment
+    return { sessions: 0, over: false, open: [], notTold: 0 } // not there yet, or locked for a moment
   }
 }
 
