@@ -3,11 +3,11 @@ import type { InvariantName, Violation } from './invariants/violation.ts'
 
 /** By which promises a planted bug shows. Whatever else a round finds is not its doing. */
 const SHOWS_BY: Record<PlantedBug, readonly InvariantName[]> = {
-  'no-fencing': ['one-writer', 'no-surprise', 'ends-once', 'tool-once'],
+  'no-fencing': ['one-writer', 'tool-once'],
   'double-resume': ['one-writer', 'tool-once'],
   'lost-outbox': ['told-once'],
   'call-while-gated': ['no-call-while-gated'],
-  orphan: ['no-orphan', 'no-surprise'],
+  orphan: ['no-orphan'],
   'double-ending': ['ends-once'],
 }
 

@@ -51,9 +51,9 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
     isOver = await driveToEnd(drive, () => quietSince)
     await everything
     await keeper.kill('SIGTERM')
-    doubles = [...watch.doubles.values()]
+    doubles = [...watch.doubles.values(), ...keeper.doubles]
   }
-  const orphans = await leftIn(world.folder)
+  const orphans = [...keeper.orphans, ...(await leftIn(world.folder))]
   if (!isOver) complaints.push('work was not over in time')
   const crashed = keeper.boots.some(boot => boot.crashed)
   for (const fault of faults) if (fault.kind === 'crash-point') fault.hit = crashed

@@ -26,7 +26,7 @@ test('a task that ends twice, never, as failed, or by an attempt that does not h
   const failed = aHistory({ events: [...events, event(7, 11_000, 'task.failed', moved(1))] })
   assert.deepEqual(broken(failed), ['ends-once'])
   const stale = events.map(each => (each.id === 5 ? event(5, 12_000, 'task.finished', moved(1)) : each))
-  assert.deepEqual(broken(aHistory({ events: stale })), ['ends-once'], 'what `no-fencing` does')
+  assert.deepEqual(broken(aHistory({ events: stale })), ['ends-once'])
 })
 
 test('a tool may be executed again only where it was in flight when something went wrong', () => {
@@ -83,7 +83,11 @@ test('what was worth telling and has no row, was not told, or that nobody heard,
 
 test('an orphan, two agents on one conversation, a damaged store and whatever else was met are told', () => {
   assert.deepEqual(broken(aHistory({ orphans: ['17 claude'] })), ['no-orphan'], 'what `orphan` does')
-  assert.deepEqual(broken(aHistory({ doubles: ['2 agents in s1'] })), ['one-writer'], 'what `double-resume` does')
+  assert.deepEqual(
+    broken(aHistory({ doubles: ['2 agents in s1'] })),
+    ['one-writer'],
+    'what `double-resume` and `no-fencing` do',
+  )
   assert.deepEqual(broken(aHistory({ integrity: ['row 3 missing from index'] })), ['store-whole'])
-  assert.deepEqual(broken(aHistory({ complaints: ['both became ready'] })), ['no-surprise'], 'what `no-fencing` does')
+  assert.deepEqual(broken(aHistory({ complaints: ['a session was refused'] })), ['no-surprise'])
 })

@@ -47,7 +47,7 @@ const ACTS: Record<FaultKind, Act> = {
     const agents = agentsOf(world.folder)
     // Every other time the next one starts only when the guardians have done their work, which is looked at then.
     await keeper.whileDown(async () => {
-      if (forMs % 2 === 0 && !(await areGone(agents))) keeper.complaints.push('agents outlived a killed daemon by 5 s')
+      if (forMs % 2 === 0 && !(await areGone(agents))) keeper.orphans.push('agents outlived a killed daemon by 5 s')
     })
     return true
   },

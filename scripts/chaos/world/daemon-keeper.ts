@@ -38,6 +38,10 @@ export class DaemonKeeper {
   readonly boots: Boot[] = []
   /** What starting told that it should not have. */
   readonly complaints: string[] = []
+  /** Where two daemons ran at once. */
+  readonly doubles: string[] = []
+  /** Where a daemon's end was not that of its agents. */
+  readonly orphans: string[] = []
   readonly #options: KeeperOptions
   #child: ChildProcess | undefined
   #starting: Promise<void> | undefined
@@ -136,7 +140,7 @@ export class DaemonKeeper {
       line && 'error' in line && line.error.code !== 'daemon_running' ? [line.error.message] : [],
     )
     this.complaints.push(...wrong)
-    if (ready.length > 1) this.complaints.push('of two daemons started at once both became ready')
+    if (ready.length > 1) this.doubles.push('of two daemons started at once both became ready')
     this.#child = ready[0]?.child
     // A second one is a bug, and it is left alive for a moment so that it shows what it does.
     for (const { child } of ready.slice(1)) {
