@@ -1,7 +1,7 @@
 import { type Amounts, MEASURES, type Measure, NOTHING_SPENT } from '../../domain/budget/budget.ts'
 
 /** More than this between two looks is a machine that slept, or a clock that was set: nobody worked. */
-const SLEPT_MS = 10 * 60_000
+const SLEPT_MS = 90_000
 const MINUTE_MS = 60_000
 
 /**

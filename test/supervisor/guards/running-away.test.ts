@@ -25,6 +25,14 @@ async function finished({ store }: ScriptedWorld, subject: string, times: number
   await new Promise(resolve => setImmediate(resolve))
 }
 
+/** Lets minutes pass, with a look in each: agents are looked at all the time. */
+async function pass(world: ScriptedWorld, minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute++) {
+    world.time.ahead += MINUTE
+    await world.supervisor.lookAtAgents()
+  }
+}
+
 function calls(times: number): SessionEvent[] {
   return Array.from({ length: times }, (_, index): SessionEvent[] => [
     { kind: 'tool_request', callId: `b-${index}`, tool: 'Bash', input: { command: `make # try ${index}` } },
@@ -62,21 +70,18 @@ test('sessions.stall_minutes: an agent that hangs goes on once by itself, and th
   const id = await world.start('first')
   await first
   await finished(world, id, 1)
-  world.time.ahead += 2 * MINUTE
-  await world.supervisor.lookAtAgents()
+  await pass(world, 2)
   assert.equal((await world.view(id)).status, 'processing', 'two minutes are nothing')
   const second = agent.holdAt('last request')
-  world.time.ahead += 2 * MINUTE
-  await world.supervisor.lookAtAgents()
+  await pass(world, 1)
   await world.ended(id, 1)
   const [trip] = bodiesOf(await world.events(id), 'guard.tripped')
-  assert.match(trip?.reason ?? '', /^The agent hangs: no sign of life for 4 minutes$/)
+  assert.match(trip?.reason ?? '', /^The agent hangs: no sign of life for 3 minutes$/)
   world.pass(MINUTE)
   await second
   await finished(world, id, 2)
   assert.equal((await world.call('GET', '/escalations?state=open')).body.escalations.length, 0)
-  world.time.ahead += 4 * MINUTE
-  await world.supervisor.lookAtAgents()
+  await pass(world, 4)
   const { reason, resumes_at } = await world.when(id, isPaused)
   assert.match(reason ?? '', /It hung before/)
   assert.equal(resumes_at, null)
@@ -91,16 +96,12 @@ test('a silent tool is no hang for an hour, and time at work is booked while it 
   const there = agent.holdAt('tool')
   const id = await world.start('first')
   const goOn = await there
-  for (let minute = 0; minute < 50; minute += 5) {
-    world.time.ahead += 5 * MINUTE
-    await world.supervisor.lookAtAgents()
-  }
+  await pass(world, 50)
   assert.equal((await world.view(id)).status, 'processing')
   const [row] = await world.store.spending.of([{ scope: 'session', key: id }])
   assert.equal(Math.round(row?.wall_minutes ?? 0), 50)
   assert.equal(bodiesOf(await world.events(id), 'budget.warned')[0]?.measure, 'wall_minutes')
-  world.time.ahead += 6 * MINUTE
-  await world.supervisor.lookAtAgents()
+  await pass(world, 6)
   goOn()
   assert.match((await world.when(id, isPaused)).reason ?? '', /^The session's budget of 55 min is spent/)
 })
@@ -157,8 +158,7 @@ test('a process that was stopped hangs; one that works is alive although nothing
   await there
   await finished(world, id, 1)
   const look = async () => {
-    world.time.ahead += 4 * MINUTE
-    await world.supervisor.lookAtAgents()
+    await pass(world, 3)
     await new Promise(resolve => setTimeout(resolve, 600)) // what it used is told by a clock of its own
   }
   for (let times = 0; times < 3; times++) await look()

@@ -49,10 +49,19 @@ for (const [what, events, minutes, seen] of [
   test(`when ${what}, it hangs after ${minutes} minutes`, () => assert.equal(hungAfter(events, seen), minutes))
 }
 
+test('a machine that slept for hours, or a clock that jumped, makes nobody hang', () => {
+  const book = new ActivityBook(0)
+  const how = { waits: false, stopped: false, sees: true, stallMs: STALL }
+  assert.equal(book.isHung(0, how), false)
+  assert.equal(book.isHung(8 * 60 * MINUTE, how), false)
+  for (let minute = 1; minute < 5; minute++) assert.equal(book.isHung((480 + minute) * MINUTE, how), false)
+  assert.equal(book.isHung(485 * MINUTE, how), true, 'from then on it counts')
+})
+
 test('a clock that is set back does not keep a hung agent young, and one that works is never hung', () => {
   const book = new ActivityBook(10 * 60 * MINUTE)
   const how = { waits: false, stopped: false, sees: true, stallMs: STALL }
-  assert.equal(book.isHung(0, how), false)
+  for (let minute = 0; minute < 5; minute++) assert.equal(book.isHung(minute * MINUTE, how), false)
   assert.equal(book.isHung(STALL, how), true)
   for (let minute = 0; minute < 600; minute++) {
     book.seen(minute * MINUTE)

@@ -1,12 +1,16 @@
 import type { SessionEvent } from '../../../domain/session.ts'
 import { type Activity, isHung } from './stall.ts'
 
+/** Looks are seconds apart. More than this between two is a machine that slept, or a clock that was set: nobody was silent. */
+const SLEPT_MS = 90_000
+
 /** Follows what an agent is in the middle of, by its events and by looks at its processes. */
 export class ActivityBook {
   readonly #tools = new Set<string>()
   #aliveAt: number
   #compacting = false
   #retriesAt: number | undefined
+  #lookedAt: number | undefined
 
   constructor(now: number) {
     this.#aliveAt = now
@@ -35,12 +39,14 @@ export class ActivityBook {
     this.#aliveAt = now
   }
 
-  /** A clock that is set back must not keep it young for ever. */
+  /** Whether it hangs. Asked with every look: a clock that is set back must not keep it young, nor one that jumps make it old. */
   isHung(
     now: number,
     { stallMs, ...seen }: Pick<Activity, 'waits' | 'stopped' | 'sees'> & { stallMs: number },
   ): boolean {
-    if (now < this.#aliveAt) this.#aliveAt = now
+    const hasSlept = this.#lookedAt !== undefined && now - this.#lookedAt > SLEPT_MS
+    if (now < this.#aliveAt || hasSlept) this.#aliveAt = now
+    this.#lookedAt = now
     const activity = {
       aliveAt: this.#aliveAt,
       tools: this.#tools.size,
