@@ -5,8 +5,9 @@ import { Risk, StoredReason } from './session.ts'
 
 /**
  * A row that waits for a human. `open`: its session is parked until somebody answers. `denied`: it was refused because nobody
- * was there, the work went on without it, and the row is listed for the morning. `answered`: a person has said what they
- * think. `withdrawn`: nobody needs an answer any more, because the session was stopped.
+ * was there (at once, or by a deadline: then `answered_by` says so), the work went on without it, and the row is listed for the
+ * morning. `answered`: a person has said what they think. `withdrawn`: nobody needs an answer any more, because the session
+ * was stopped.
  */
 export const EscalationState = z.enum(['open', 'denied', 'answered', 'withdrawn'])
 export type EscalationState = z.infer<typeof EscalationState>

@@ -22,7 +22,8 @@ export async function answerDecision(
   desk: Desk,
 ): Promise<AnsweredEscalation | { open: Escalation }> {
   const { store, clock, tx } = desk
-  const first = await store.escalations.answer(number, { ...answer, at: clock.now(), from }, tx)
+  const to = await stateAfter(number, answer, desk)
+  const first = await store.escalations.answer(number, { ...answer, at: clock.now(), from, to }, tx)
   const escalation = await knownDecision(number, desk)
   if (!first && escalation.state === 'open') return { open: escalation }
   if (!first) throw lateAnswer(escalation)
@@ -30,6 +31,16 @@ export async function answerDecision(
   const sessions = await store.escalations.sessionsOf([number], tx)
   await tx.append(sessions.map(({ session_id }) => answeredEvent(escalation, session_id, { ...answer, kept, from })))
   return { escalation, remembered: kept }
+}
+
+/** A call that a clock refused was refused because nobody was there: it is listed until somebody has said something to it. */
+async function stateAfter(
+  number: number,
+  { by, verdict }: EscalationAnswer,
+  desk: Desk,
+): Promise<'answered' | 'denied'> {
+  if (by !== 'deadline' || verdict !== 'deny') return 'answered'
+  return (await knownDecision(number, desk)).kind === 'permission' ? 'denied' : 'answered'
 }
 
 /** Throws `escalation_unknown`. */

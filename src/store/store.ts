@@ -8,6 +8,7 @@ import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { Task, TaskState } from '../domain/task.ts'
 import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
 import type { SessionReports } from './quota/spending.ts'
+import type { Runs } from './runs/shapes.ts'
 import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow, Tables } from './tables.ts'
 
 /** Rows and nothing else. Every method may throw `store_unusable` (disk full, file gone) or `store_damaged`; the store stays usable. */
@@ -33,6 +34,7 @@ export interface Store extends AsyncDisposable {
   readonly quota: Quota
   readonly spending: Spending
   readonly outbox: Outbox
+  readonly runs: Runs
   readonly pruning: EventPruning
   close(): Promise<void>
 }
@@ -111,7 +113,8 @@ export interface Escalations {
   count(states: readonly EscalationState[]): Promise<number>
 }
 
-export type StoredAnswer = EscalationAnswer & { at: number; from: 'open' | 'denied' }
+/** `to`: what was refused in a person's place stays listed for them. */
+export type StoredAnswer = EscalationAnswer & { at: number; from: 'open' | 'denied'; to?: 'answered' | 'denied' }
 
 export type Repetition = Pick<Escalation, 'call_id' | 'risk' | 'reason' | 'state' | 'last_at'>
 

@@ -107,6 +107,45 @@ test('what no person said is not remembered, and its event is not by a person', 
   assert.deepEqual([remembered, await store.answers.list(), told?.actor], [false, [], 'daemon'])
 })
 
+test('a call that a deadline refused is listed until a person has said something to it; a question is not', async t => {
+  const { store, escalations } = await desk(t)
+  const call = { kind: 'permission', tool: 'Bash', normalised: 'Bash ln -s a b', input: {}, risk: 'MEDIUM' } as const
+  await escalations.record(asked('s-1', { ...call, deadline: 1, on_deadline: 'deny' }))
+  await escalations.record(asked('s-2'))
+  const late = { verdict: 'deny', by: 'deadline', reason: 'nobody answered' } as const
+  for (const number of [1, 2]) await store.transaction(tx => escalations.settle(number, late, tx))
+  const [listed, ...others] = await escalations.list()
+  assert.deepEqual(
+    [listed?.number, listed?.state, listed?.deadline, listed?.answered_by],
+    [1, 'denied', null, 'deadline'],
+  )
+  assert.deepEqual(others, [])
+  const { remembered } = (await escalations.answer(1, { verdict: 'allow', by: 'ann' })) ?? {}
+  const { state, verdict, answered_by } = await escalations.get(1)
+  assert.deepEqual([remembered, state, verdict, answered_by], [true, 'answered', 'allow', 'ann'])
+})
+
+test('a call that a deadline refused waits again where that did not reach its session, or it is asked for again', async t => {
+  const { store, escalations } = await desk(t)
+  const call = { kind: 'permission', tool: 'Bash', normalised: 'Bash ln -s a b', input: {}, risk: 'MEDIUM' } as const
+  const late = { verdict: 'deny', by: 'deadline', reason: 'nobody answered' } as const
+  const settle = () => store.transaction(tx => escalations.settle(1, late, tx))
+  const now = async () => {
+    const { state, verdict, answered_by, count } = await escalations.get(1)
+    return [state, verdict, answered_by, count]
+  }
+  await escalations.record(asked('s-1', call))
+  await settle()
+  assert.equal(await store.transaction(tx => escalations.reopen(1, tx, 's-1')), 1)
+  assert.deepEqual(await now(), ['open', null, null, 1])
+  await settle()
+  assert.equal(await escalations.record(asked('s-1', { ...call, call_id: 'later' })), 1)
+  assert.deepEqual(await now(), ['open', null, null, 2])
+  assert.equal(await escalations.record(asked('s-1', { ...call, call_id: 'last', state: 'denied' })), 2)
+  assert.equal(await store.transaction(tx => escalations.reopen(2, tx, 's-1')), 2)
+  assert.equal((await escalations.get(2)).state, 'denied', 'nobody settled that')
+})
+
 test('ten thousands of rows are listed with their sessions', async t => {
   const { store } = await desk(t)
   const numbers = Array.from({ length: 40_000 }, (_, index) => index + 1)

@@ -1,3 +1,4 @@
+import { isSettled } from '../../domain/human/is-settled.ts'
 import { bringAnswer, isDue } from '../human/bring-answer.ts'
 import type { World } from '../world.ts'
 
@@ -7,7 +8,7 @@ export async function deliverAnswers(world: World): Promise<void> {
     const number = isDue(row) ? row.parked?.number : undefined
     if (number === undefined) continue
     const settled = await world.store.escalations.get(number)
-    if (settled?.state !== 'answered') continue
+    if (!settled || !isSettled(settled)) continue
     const story = `The daemon died before the answer to decision ${number} reached the agent`
     await bringAnswer({ row, settled, story, envs: [world.supervisor.envOf(row.id)] }, world)
   }

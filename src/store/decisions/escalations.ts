@@ -26,7 +26,11 @@ export function openEscalations(read: Kysely<Tables>): Escalations {
     repeat: async (number, again, tx) => {
       await tx.db
         .updateTable('escalations')
-        .set(row => ({ ...again, count: row('count', '+', 1) }))
+        .set(row => ({
+          ...again,
+          ...(again.state !== 'answered' && UNANSWERED),
+          count: row('count', '+', 1),
+        }))
         .where('number', '=', number)
         .execute()
     },
@@ -44,7 +48,8 @@ export function openEscalations(read: Kysely<Tables>): Escalations {
         // Another session may have asked the same meanwhile: that is a row of its own by now.
         .set({ state: 'open', dedup_key: null, deadline: null, ...UNANSWERED })
         .where('number', '=', number)
-        .where('state', '=', 'answered')
+        .where('state', 'in', ['answered', 'denied'])
+        .where('answered_by', 'is not', null)
         .execute()
     },
     withdraw: (session, why, tx) => withdraw(tx.db, session, why),
@@ -75,12 +80,13 @@ async function insert(db: Kysely<Tables>, row: EscalationRow): Promise<number> {
 async function answerOnce(
   db: Kysely<Tables>,
   number: number,
-  { verdict, answer, by, reason, at, from }: StoredAnswer,
+  { verdict, answer, by, reason, at, from, to = 'answered' }: StoredAnswer,
 ): Promise<boolean> {
   const said = { verdict: verdict ?? null, answer: answer ? JSON.stringify(answer) : null }
   const { numUpdatedRows } = await db
     .updateTable('escalations')
-    .set({ state: 'answered', ...said, answered_by: by, answered_at: at, answer_reason: reason ?? null })
+    .set({ state: to, ...said, answered_by: by, answered_at: at, answer_reason: reason ?? null })
+    .$if(to === 'denied', query => query.set({ deadline: null }))
     .where('number', '=', number)
     .where('state', '=', from)
     .executeTakeFirst()

@@ -2,6 +2,7 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { AppError } from '../../base/errors.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { Escalation, EscalationAnswer } from '../../domain/escalation.ts'
+import { isSettled } from '../../domain/human/is-settled.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareAgain, refuseWhenClosed } from '../floor.ts'
@@ -93,7 +94,7 @@ async function takeUp(row: SessionRow, { patch, resume, notes }: TakeUp, { parts
 async function answerKept(row: SessionRow, { parts }: Floor): Promise<EscalationAnswer | undefined> {
   const number = row.parked?.number
   const decision = number === undefined ? undefined : await parts.store.escalations.get(number)
-  return decision?.state === 'answered' ? saidIn(decision) : undefined
+  return decision && isSettled(decision) ? saidIn(decision) : undefined
 }
 
 function saidIn({ verdict, answer, answer_reason, answered_by }: Escalation): EscalationAnswer {

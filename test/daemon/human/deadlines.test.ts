@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import type { EscalationView } from '../../../src/domain/escalation.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
-import { startDaemon, viewWhen } from '../daemon-process.ts'
+import { type DaemonProcess, startDaemon, viewWhen } from '../daemon-process.ts'
 
 const OPTIONS = '[{ label: red, description: "" }, { label: blue, description: "" }]'
 const SCENARIO = `
@@ -49,7 +49,7 @@ test('human.on_deadline.question = "take_suggestion": the suggestion is the answ
 
 test('without a suggestion there is nothing to take: it waits on', async t => {
   const held = await waiting(t, 'paint it', { ...SOON, PCC_HUMAN_ON_DEADLINE_QUESTION: 'take_suggestion' })
-  const { daemon } = await pastDeadline(t, held, '{}')
+  const { daemon } = await pastDeadline(t, held, { context: '{}' })
   for (;;) {
     const { body } = await daemon.call<EscalationView>('GET', `/escalations/${held.row.number}`)
     assert.equal(body.state, 'open')
@@ -57,16 +57,31 @@ test('without a suggestion there is nothing to take: it waits on', async t => {
   }
 })
 
-test('human.on_deadline.permission = "deny": the call is refused, and never approved', async t => {
-  const wait = { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' }
-  const held = await waiting(t, 'make the file', { ...SOON, ...wait, PCC_HUMAN_ON_DEADLINE_PERMISSION: 'deny' })
-  const said = await afterDeadline(
-    t,
-    held,
-    JSON.stringify({ suggestion: { answer: ['allow'], confidence: 1, by: 'x' } }),
-  )
-  assert.match(said, /It said: .*nobody answered in a minute; go on without it/)
+const REFUSES = { ...SOON, PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait', PCC_HUMAN_ON_DEADLINE_PERMISSION: 'deny' }
+
+test('human.on_deadline.permission = "deny": the call is refused, never approved, and listed for the morning', async t => {
+  const held = await waiting(t, 'make the file', REFUSES)
+  const suggestion = { answer: ['allow'], confidence: 1, by: 'x' }
+  const { daemon } = await pastDeadline(t, held, { context: JSON.stringify({ suggestion }) })
+  assert.match(await lastWords(daemon, held), /It said: .*nobody answered in a minute; go on without it/)
   assert.equal(existsSync(join(held.world.project, 'made')), false)
+  assert.deepEqual(await listed(daemon), [[1, 'denied', 1]])
+  const word = await daemon.call('POST', '/escalations/1/answer', { body: { verdict: 'deny' } })
+  assert.deepEqual([word.status, word.body.escalation.answered_by], [200, 'human'])
+  assert.deepEqual(await listed(daemon), [])
+})
+
+test('a refusal that a daemon settled at the deadline before it died is brought by the next one', async t => {
+  const held = await waiting(t, 'make the file', REFUSES)
+  const refused = {
+    state: 'denied',
+    verdict: 'deny',
+    answered_by: 'deadline',
+    answer_reason: 'it is too late',
+  } as const
+  const { daemon } = await pastDeadline(t, held, refused)
+  assert.match(await lastWords(daemon, held), /It said: .*it is too late/)
+  assert.deepEqual(await listed(daemon), [[1, 'denied', 1]])
 })
 
 interface Held {
@@ -84,12 +99,16 @@ async function waiting(t: TestContext, task: string, settings: Record<string, st
 }
 
 /** The daemon of a time when the deadline is past. */
-async function pastDeadline(t: TestContext, { world, row }: Held, context?: string) {
+async function pastDeadline(
+  t: TestContext,
+  { world, row }: Held,
+  changes: object = {},
+): Promise<{ daemon: DaemonProcess }> {
   world.daemon.child.kill('SIGTERM')
   await world.daemon.ended
   {
     await using store = await openStore({ file: world.daemon.places.database })
-    const past = { deadline: row.created_at, ...(context !== undefined && { context }) }
+    const past = { deadline: row.created_at, ...changes }
     await store.transaction(tx => tx.db.updateTable('escalations').set(past).execute())
   }
   const daemon = await startDaemon(t, { home: world.daemon.home })
@@ -98,8 +117,17 @@ async function pastDeadline(t: TestContext, { world, row }: Held, context?: stri
 
 /** What the agent says once the deadline is past. */
 async function afterDeadline(t: TestContext, held: Held, context?: string): Promise<string> {
-  const { daemon } = await pastDeadline(t, held, context)
-  await viewWhen(daemon, held.id, ({ status }) => status === 'completed')
-  const { body } = await daemon.call('GET', `/sessions/${held.id}/events`)
+  const { daemon } = await pastDeadline(t, held, context === undefined ? {} : { context })
+  return lastWords(daemon, held)
+}
+
+async function lastWords(daemon: DaemonProcess, { id }: Held): Promise<string> {
+  await viewWhen(daemon, id, ({ status }) => status === 'completed')
+  const { body } = await daemon.call('GET', `/sessions/${id}/events`)
   return bodiesOf(body.events, 'agent.said').at(-1)?.text ?? ''
+}
+
+async function listed(daemon: DaemonProcess) {
+  const { body } = await daemon.call<{ escalations: EscalationView[] }>('GET', '/escalations')
+  return body.escalations.map(({ number, state, count }) => [number, state, count])
 }
