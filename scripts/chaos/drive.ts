@@ -1,5 +1,6 @@
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { RECORDING } from './faults/damage.ts'
 import { allOf, openRead } from './history.ts'
 import { answerFor, taskText, workCommand } from './plan/scenario.ts'
 import type { SessionPlan } from './plan/session-plan.ts'
@@ -35,6 +36,7 @@ export async function startSession(session: SessionPlan, { world, keeper, compla
       steps.flatMap(step => (step.do === 'work' ? [`Bash(${workCommand(step)})`] : [])),
     ),
     env: world.agentEnvOf(session),
+    ...(session.record && { record: join(project, RECORDING) }),
   }
   const end = Date.now() + START_MS
   while (Date.now() < end) {

@@ -6,6 +6,7 @@ import { withoutSecrets } from '../../src/simulator/request-log.ts'
 const SESSION: SessionPlan = {
   name: 's1',
   account: 'limited',
+  record: false,
   tasks: [
     {
       token: 's1-t1',

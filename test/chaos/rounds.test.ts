@@ -23,6 +23,7 @@ const EVERYTHING: RoundPlan = {
     {
       name: 's1',
       account: 'shared',
+      record: false,
       tasks: [
         { token: 's1-t1', steps: [{ do: 'ask', token: 's1-t1-c1' }] },
         { token: 's1-t2', steps: [{ do: 'write', token: 's1-t2-c1' }] },
@@ -31,9 +32,15 @@ const EVERYTHING: RoundPlan = {
     {
       name: 's2',
       account: 'shared',
+      record: false,
       tasks: [{ token: 's2-t1', steps: [{ do: 'work', token: 's2-t1-c1', ms: 1_500 }] }],
     },
-    { name: 's3', account: 'limited', tasks: [{ token: 's3-t1', steps: [{ do: 'limit', token: 's3-t1-limit' }] }] },
+    {
+      name: 's3',
+      account: 'limited',
+      record: false,
+      tasks: [{ token: 's3-t1', steps: [{ do: 'limit', token: 's3-t1-limit' }] }],
+    },
   ],
   faults: [{ kind: 'kill-daemon', atMs: 2_500, forMs: 0, session: 0 }],
 }
@@ -54,6 +61,7 @@ test('a daemon that dies at a step, and whose agent is killed later, still ends 
   const work = (name: string) => ({
     name,
     account: 'shared' as const,
+    record: false,
     tasks: [{ token: `${name}-t1`, steps: [{ do: 'work' as const, token: `${name}-t1-c1`, ms: 300 }] }],
   })
   const faults: RoundPlan['faults'] = [

@@ -14,12 +14,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SessionPlan } from '../plan/session-plan.ts'
 import type { RoundWorld } from '../world/open-world.ts'
 
-/** Half a line at the end of the daemon's log, as a power cut leaves it. */
-export function damageLog({ places }: RoundWorld): boolean {
-  const file = join(places.logs, 'daemon.log')
-  if (!existsSync(file)) return false
-  appendFileSync(file, '{"level":30,"time":17000000\0\0\0')
-  return true
+/** What a session's agent says, where somebody wants to have it. */
+export const RECORDING = 'recording.jsonl'
+
+/** Half a line at the end of the daemon's log and of every recording, as a power cut leaves it. */
+export function damageLogs({ places, folder }: RoundWorld): boolean {
+  const files = [join(places.logs, 'daemon.log'), ...globSync(join(folder, '*', RECORDING))].filter(file =>
+    existsSync(file),
+  )
+  for (const file of files) appendFileSync(file, '{"level":30,"time":17000000\0\0\0')
+  return files.length > 0
 }
 
 /** Every checkpoint loses its second half. */

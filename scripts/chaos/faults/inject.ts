@@ -6,7 +6,7 @@ import type { SessionPlan } from '../plan/session-plan.ts'
 import type { DaemonKeeper } from '../world/daemon-keeper.ts'
 import type { RoundWorld } from '../world/open-world.ts'
 import { agentsOf, isSame, type SeenProcess, toolsOf } from '../world/processes.ts'
-import { cutCheckpoints, damageLog, fillDisk, loseTranscript } from './damage.ts'
+import { cutCheckpoints, damageLogs, fillDisk, loseTranscript } from './damage.ts'
 
 export interface Injection {
   world: RoundWorld
@@ -79,7 +79,9 @@ const ACTS: Record<FaultKind, Act> = {
     if (pid === undefined) return false
     signal(pid, 'SIGSTOP')
     await sleep(forMs)
-    signal(pid, 'SIGCONT')
+    // One that does not wake up is killed by who needs it.
+    if (forMs % 3 === 0) await keeper.kill('SIGKILL')
+    else signal(pid, 'SIGCONT')
     return true
   },
   'disk-full': ({ forMs }, { world }) => fillDisk(world, forMs),
@@ -87,7 +89,7 @@ const ACTS: Record<FaultKind, Act> = {
     moveClock?.((session % 2 === 0 ? 1 : -1) * forMs * 3_600)
     return moveClock !== undefined
   },
-  'damaged-log': killed(({ world }) => damageLog(world)),
+  'damaged-log': killed(({ world }) => damageLogs(world)),
   'cut-checkpoint': killed(({ world }) => cutCheckpoints(world)),
   'lost-transcript': killed(({ world, session }) => loseTranscript(world, session)),
   'two-daemons': async (_, { keeper }) => {

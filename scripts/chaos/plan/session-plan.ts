@@ -19,6 +19,8 @@ export interface SessionPlan {
   name: string
   /** One that meets a limit has an account of its own, or shares it with its neighbour. */
   account: 'shared' | 'limited'
+  /** Everything that its agent says is written to a file. */
+  record: boolean
   tasks: { token: string; steps: StepPlan[] }[]
 }
 
@@ -36,7 +38,8 @@ export function planSession(place: number, random: Random, mood: Mood): SessionP
   const count = mood.small ? 1 : random.pick([1, 1, 2, 3])
   const tasks = Array.from({ length: count }, (_, task) => planTask(`${name}-t${task + 1}`, random, mood))
   if (mood.limited) tasks[0]?.steps.splice(1, 0, { do: 'limit', token: `${name}-t1-limit` })
-  return { name, account: mood.limited || random.chance(0.1) ? 'limited' : 'shared', tasks }
+  const account = mood.limited || random.chance(0.1) ? 'limited' : 'shared'
+  return { name, account, record: random.chance(0.2), tasks }
 }
 
 function planTask(token: string, random: Random, mood: Mood): SessionPlan['tasks'][number] {
