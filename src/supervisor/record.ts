@@ -27,8 +27,9 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<number
   if (step.events.length === 0 && Object.keys(patch).length === 0 && !step.escalation && !step.task) return undefined
   const escalations = openEscalations(parts)
   let booked: Booked | undefined
+  let stored: number | undefined
   try {
-    const stored = await parts.store.transaction(async tx => {
+    stored = await parts.store.transaction(async tx => {
       if (!isPlanted('no-fencing')) await refuseStale(run, tx)
       if (step.settle) await settleAsked(step.settle, run, { escalations, tx })
       if (step.withdraw !== undefined) await escalations.withdraw(run.id, step.withdraw, tx)
@@ -46,13 +47,13 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<number
       crashPoint('record.before-commit')
       return number
     })
-    if (booked) stopWhenSpent(booked, run, parts)
-    return stored
   } catch (error) {
     booked?.undo()
     run.row = { ...run.row, ...undone(patch, before) }
     throw error
   }
+  if (booked) await stopWhenSpent(booked, run, parts)
+  return stored
 }
 
 /** Nothing but a stop can have closed it before: answers by number go through the terminals too. */

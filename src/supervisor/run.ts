@@ -67,6 +67,8 @@ export interface Run {
   quota: { thresholds: Thresholds; onCritical: 'finish' | 'pause' }
   /** The most that may be spent, and what this life of the session has spent. */
   budgets: Budgets
+  /** The bounds as the settings have them by now: a person may have raised one while it worked. */
+  budgetsNow(): Promise<Budgets>
   readonly meter: Meter
   /** What keeps it from running away. */
   readonly guards: RunGuards

@@ -58,6 +58,7 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     consent: { autoResume: true },
     quota: { thresholds: { notice: 50, warning: 85, critical: 90 }, onCritical: 'finish' },
     budgets: { task: {}, session: {}, day: {}, project: {} },
+    budgetsNow: async () => ({ task: {}, session: {}, day: {}, project: {} }),
     meter: new Meter(0),
     guards: openRunGuards({ repeatedCalls: 8, noProgressRounds: 120, stallMs: 300_000, maxMemoryBytes: 2 ** 31 }, 0),
     warned: new Map(),

@@ -45,11 +45,17 @@ export async function bookNow({ run, parts }: Desk): Promise<void> {
     booked?.undo()
     throw error
   }
-  if (booked) stopWhenSpent(booked, run, parts)
+  if (booked) await stopWhenSpent(booked, run, parts)
 }
 
-/** Stops the session where what was booked has reached a bound. */
-export function stopWhenSpent({ totals }: Pick<Booked, 'totals'>, run: Run, { clock }: Parts): void {
+/** Stops the session where what was booked has reached a bound, and nobody has raised that meanwhile. */
+export async function stopWhenSpent({ totals }: Pick<Booked, 'totals'>, run: Run, { clock }: Parts): Promise<void> {
+  if (!overrun(totals, run.budgets) || run.pausing !== undefined) return
+  try {
+    run.budgets = await run.budgetsNow()
+  } catch (error) {
+    run.log.warn({ error }, 'the settings cannot be read; the budgets stay as they were')
+  }
   const use = overrun(totals, run.budgets)
   if (use) trip(run, budgetTrip(use, run, clock.now()))
 }
@@ -63,7 +69,7 @@ export async function spentBefore(run: Run, parts: Parts): Promise<Ending | unde
 /** Before the next task is begun: others may have spent what was left of the day or the project. */
 export async function stopBeforeNext({ run, parts }: Desk): Promise<void> {
   const totals = await totalsOf({ ...run.row, task_id: null }, parts)
-  stopWhenSpent({ totals }, run, parts)
+  await stopWhenSpent({ totals }, run, parts)
 }
 
 /** A person makes it go on: they are told what stands in the way, and nothing has happened. */

@@ -54,6 +54,7 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
     consent: ready.consent,
     quota: ready.quota,
     budgets: ready.budgets,
+    budgetsNow: ready.budgetsNow,
     meter: new Meter(row.turns),
     guards,
     warned: new Map(),

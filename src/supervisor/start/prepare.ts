@@ -17,7 +17,7 @@ import { idleRules } from '../../policy/verdict/allowed-tools.ts'
 import type { SessionPolicy } from '../asks/session-policy.ts'
 import { mindFor, withFlags } from '../brain/mind.ts'
 import type { Mind, Policy, Run } from '../run.ts'
-import { budgetsIn, hasMoneyBound } from '../settings/budgets-of.ts'
+import { budgetsIn, budgetsOf, hasMoneyBound } from '../settings/budgets-of.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
 import { type GuardSettings, guardSettings } from '../settings/guard-settings.ts'
 import { accountOf } from './account.ts'
@@ -49,6 +49,7 @@ export interface Preparation {
   consent: Consent
   quota: Run['quota']
   budgets: Budgets
+  budgetsNow(): Promise<Budgets>
   guards: GuardSettings
   /** How many sessions may wait for their turn. */
   maxWaiting: number
@@ -132,6 +133,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       onCritical: config.quota.on_critical,
     },
     budgets,
+    budgetsNow: () => budgetsOf({ project, options: request }, parts),
     guards: guardSettings(config),
     maxWaiting: config.sessions.max_waiting,
     checkpointEveryMs: config.sessions.checkpoint_minutes * 60_000,

@@ -81,3 +81,14 @@ test("a day's budget makes sessions wait for tomorrow, and nothing is begun befo
   await world.when(id, isComplete)
   await world.when(other, isComplete)
 })
+
+test('a bound that a person raises while a session works holds for that session too', async t => {
+  const agent = scriptedAgent(() => spends(3))
+  const world = await scriptedWorld(t, agent, { PCC_BUDGETS_TASK_COST_USD: '2' })
+  const there = agent.holdAt('request')
+  const id = await world.start('first')
+  const goOn = await there
+  world.settings['PCC_BUDGETS_TASK_COST_USD'] = '9'
+  goOn()
+  await world.when(id, isComplete)
+})

@@ -36,6 +36,7 @@ for (const [what, ends] of [
       const shape = { driver, open, policy, guard, mind, consent, quota, checkpointEveryMs, retryMs, budgets }
       const rest = {
         secrets: [],
+        budgetsNow: async () => budgets,
         brainKeys: {},
         keepEnvironment: false,
         maxConcurrent: 1,
