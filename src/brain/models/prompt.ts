@@ -3,6 +3,7 @@ import { redactText } from '../../base/redact.ts'
 import type { BrainContext, PermissionAsked } from '../../domain/brain/brain.ts'
 import type { Requirements } from '../../domain/brain/requirements.ts'
 import type { QuestionItem } from '../../domain/session.ts'
+import { marked, oneLine } from './lines.ts'
 
 /** What is said to a model: its instructions, and everything it is to judge by. */
 export interface Prompt {
@@ -43,6 +44,8 @@ what is open. Say only what the text says. No headings, no lists, no praise.`
 const REPLY = `Reply with one JSON object and nothing else. "confidence" is a number from 0 to 1: how sure you are that the person would agree;
 0.9 and more only when the material says so outright. "reasoning" is one sentence.`
 
+const REPAIR = 'Your reply could not be used; what was wrong with it and the reply itself:'
+
 /** Asks what the person would answer to an agent's questions. */
 export function answerPrompt(questions: QuestionItem[], context: BrainContext): Prompt {
   const fence = newFence()
@@ -53,7 +56,8 @@ export function answerPrompt(questions: QuestionItem[], context: BrainContext): 
 /** Asks whether the person would let a tool be used. */
 export function permissionPrompt({ tool, input, risk, reasons }: PermissionAsked, context: BrainContext): Prompt {
   const fence = newFence()
-  const asked = [`tool: ${tool}`, `risk: ${risk}`, ...reasons.map(each => `seen: ${each}`), `input: ${jsonOf(input)}`]
+  const seen = reasons.map(each => `seen: ${oneLine(each)}`)
+  const asked = [`tool: ${oneLine(tool)}`, `risk: ${risk}`, ...seen, `input: ${marked(jsonOf(input))}`]
   return built(PERMISSION, fence, [['tool-call', asked.join('\n'), CAPS.asked], ...contextPieces(context)])
 }
 
@@ -69,8 +73,9 @@ export function summaryPrompt(text: string, context: BrainContext): Prompt {
 /** The same once more, with what was wrong with the first reply. */
 export function repairPrompt({ instructions, prompt }: Prompt, reply: string, problem: string): Prompt {
   const fence = newFence()
-  const piece = fenced(fence, 'your-reply', reply, 4_000)
-  const again = `Your reply could not be used: ${capped(problem, 500)}\n${piece}\nReply again, with the JSON object alone.`
+  // What is wrong quotes the reply, and the reply may repeat what it was told by an agent.
+  const pieces = [fenced(fence, 'what-was-wrong', problem, 500), fenced(fence, 'your-reply', reply, 4_000)].join('\n')
+  const again = `${REPAIR}\n${pieces}\nReply again, with the JSON object alone.`
   return { instructions: `${instructions}\n${fenceRule(fence)}`, prompt: `${prompt}\n\n${again}` }
 }
 
@@ -118,8 +123,10 @@ function visible(text: string): string {
 function questionLines({ header, question, options, multiSelect }: QuestionItem, number: number): string {
   const choice = options.length === 0 ? 'free text' : multiSelect ? 'several may be chosen' : 'one is chosen'
   return [
-    `question ${number} (${choice})${header ? ` [${header}]` : ''}: ${question}`,
-    ...options.map(({ label, description }) => `- label: ${label}${description ? `\n  means: ${description}` : ''}`),
+    `question ${number} (${choice})${header ? ` [${oneLine(header)}]` : ''}: ${marked(question)}`,
+    ...options.map(({ label, description }) => {
+      return `- label: ${oneLine(label)}${description ? `\n  means: ${marked(description)}` : ''}`
+    }),
   ].join('\n')
 }
 
@@ -137,8 +144,8 @@ function contextPieces({ task, requirements, decisions, similar, code, entries }
 function requirementLines({ title, overview, tasks, preferences, constraints }: Requirements): string {
   return [
     ...(title ? [title] : []),
-    ...preferences.map(({ key, value }) => `preference: ${key}: ${value}`),
-    ...constraints.map(each => `constraint: ${each}`),
+    ...preferences.map(({ key, value }) => `preference: ${oneLine(key)}: ${marked(value)}`),
+    ...constraints.map(each => `constraint: ${marked(each)}`),
     ...(overview ? [overview] : []),
     ...tasks.map(({ text, done }) => `- [${done ? 'x' : ' '}] ${text}`),
   ].join('\n')
@@ -146,7 +153,9 @@ function requirementLines({ title, overview, tasks, preferences, constraints }: 
 
 /** The first ones survive the cap: callers put the latest, or the nearest, first. */
 function exchanges(all: { question: string; answer: string; by: string }[]): string {
-  return all.map(({ question, answer, by }) => `asked: ${question}\nanswered by ${by}: ${answer}`).join('\n')
+  const line = ({ question, answer, by }: (typeof all)[number]) =>
+    `asked: ${marked(question)}\nanswered by ${oneLine(by)}: ${marked(answer)}`
+  return all.map(line).join('\n')
 }
 
 function jsonOf(input: Record<string, unknown>): string {
