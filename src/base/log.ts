@@ -26,11 +26,13 @@ export interface LogOptions {
   level: LogLevel
   maxBytes: number
   keep: number
+  /** A file that was begun longer ago is put aside. */
+  maxAgeMs?: number
   /** A copy of each line, for a daemon in the foreground. */
   copyTo?: ((line: string) => void) | undefined
 }
 
-/** JSON lines in a file that rotates by size, with secrets taken out on the way. */
+/** JSON lines in a file that rotates by size and age, with secrets taken out on the way. */
 export function openLog(options: LogOptions): Log {
   mkdirSync(dirname(options.file), { recursive: true, mode: 0o700 })
   const file = openRotatingFile(options)

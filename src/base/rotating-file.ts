@@ -5,19 +5,27 @@ export interface RotatingFile {
   close(): void
 }
 
+interface RotatingOptions {
+  file: string
+  maxBytes: number
+  keep: number
+  maxAgeMs?: number | undefined
+}
+
 /**
- * A file that is put aside as `.1`, `.2` … when it passes `maxBytes`; the last `keep` of them stay. Writes are synchronous:
+ * A file that is put aside as `.1`, `.2` … when it passes `maxBytes`, or when it was begun longer ago than `maxAgeMs`; the last
+ * `keep` of them stay. Writes are synchronous:
  * the lines before a crash are the ones that matter, and a daemon writes few.
  */
-export function openRotatingFile(options: { file: string; maxBytes: number; keep: number }): RotatingFile {
-  const { file, maxBytes, keep } = options
+export function openRotatingFile(options: RotatingOptions): RotatingFile {
+  const { file, maxBytes, keep, maxAgeMs = Number.POSITIVE_INFINITY } = options
   let fd = openSync(file, 'a', 0o600)
-  let size = fstatSync(fd).size
+  let { size, birthtimeMs: begun } = fstatSync(fd)
 
   return {
     write(line) {
       const bytes = Buffer.byteLength(line)
-      if (size > 0 && size + bytes > maxBytes) rotate()
+      if (size > 0 && (size + bytes > maxBytes || Date.now() - begun > maxAgeMs)) rotate()
       writeSync(fd, line)
       size += bytes
     },
@@ -35,6 +43,7 @@ export function openRotatingFile(options: { file: string; maxBytes: number; keep
     else rmSync(file, { force: true })
     fd = openSync(file, 'a', 0o600)
     size = 0
+    begun = Date.now()
   }
 }
 

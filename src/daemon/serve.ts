@@ -31,6 +31,8 @@ import { openSystemd } from './watchdog/systemd.ts'
 
 import type { World } from './world.ts'
 
+const DAY_MS = 24 * 60 * 60_000
+
 export interface Serve {
   places: Places
   env: Record<string, string | undefined>
@@ -49,6 +51,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     level: config.logs.level,
     maxBytes: config.logs.max_bytes,
     keep: config.logs.keep,
+    maxAgeMs: config.logs.keep_days * DAY_MS,
     copyTo: foreground ? line => process.stderr.write(line) : undefined,
   })
   log.hide([token])

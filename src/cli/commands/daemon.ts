@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { AppError } from '../../base/errors.ts'
+import { readVerdict } from '../../daemon/parent/parent-files.ts'
 import type { Health } from '../../domain/api.ts'
 import { type Client, findClient, openClient } from '../client.ts'
 import { stopDaemon, stopParent } from '../connection/stop-daemon.ts'
@@ -52,6 +53,8 @@ export function addDaemonCommand(program: Command): void {
 
 async function start(context: Context): Promise<number> {
   const before = await findClient(context.places)
+  const gaveUp = before ? undefined : gaveUpLine(context)
+  if (gaveUp) context.note(gaveUp)
   const { health } = await openClient(context.places, context)
   return say(context, health, `The daemon ${before ? 'already runs' : 'is running'} (pid ${health.pid}).`)
 }
@@ -69,7 +72,8 @@ const WAS_WAITING = 'The daemon had died and was about to be started again; it s
 async function status(context: Context): Promise<number> {
   const client = await findClient(context.places)
   if (!client) {
-    say(context, { status: 'stopped' }, 'The daemon is not running. Any command that needs it starts it.')
+    const words = [gaveUpLine(context), 'The daemon is not running. Any command that needs it starts it.']
+    say(context, { status: 'stopped' }, words.filter(Boolean).join('\n'))
     return 1
   }
   const { health } = client
@@ -83,6 +87,14 @@ async function status(context: Context): Promise<number> {
     `  Socket:    ${context.places.socket}`,
   ]
   return say(context, health, lines.join('\n'))
+}
+
+/** What its parent left behind when it stopped trying. */
+function gaveUpLine({ places }: Context): string | undefined {
+  const verdict = readVerdict(places)
+  if (!verdict) return undefined
+  const how = verdict.why === 'refused' ? 'refused to start again' : `died ${counted(verdict.deaths, 'time')} in a row`
+  return `The daemon ${how} and was given up ${duration(Date.now() - verdict.at)} ago. Why: pcc doctor, pcc daemon logs`
 }
 
 const KEEPERS: Record<NonNullable<Health['kept_by']>, string> = {

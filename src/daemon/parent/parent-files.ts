@@ -50,10 +50,15 @@ export function readDeaths(places: Places, most = 20): Death[] {
   })
 }
 
-/** Written by the daemon that holds the lock, so that `pcc daemon stop` finds a parent that only waits. */
+/**
+ * Written by the daemon that holds the lock, so that `pcc daemon stop` finds a parent that only waits. Another parent that
+ * waits has nobody to start any more: it would bring back what a person has stopped.
+ */
 export async function noteParent(places: Places, pid: number | undefined): Promise<void> {
   const { parent, history, lastWords } = parentFiles(places)
   for (const file of [history, lastWords]) shorten(file)
+  const other = await livingParent(places)
+  if (other && other.pid !== pid) end(other.pid)
   const startTime = pid === undefined ? undefined : await startTimeOf(pid)
   if (startTime === undefined) rmSync(parent, { force: true })
   else writeFileSync(parent, JSON.stringify({ pid, startTime }), { mode: 0o600 })
@@ -68,6 +73,14 @@ export async function livingParent(places: Places): Promise<ProcessIdentity | un
 /** A clean end is the end of the story. */
 export function forgetVerdict(places: Places): void {
   rmSync(parentFiles(places).verdict, { force: true })
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM')
+  } catch {
+    // gone in this instant
+  }
 }
 
 function shorten(file: string): void {

@@ -8,13 +8,14 @@
  * - After a death it waits 0, 1, 2, 4 … 60 s. A life of `healthy` seconds starts the count anew; after `most` deaths in a row
  *   it gives up and says so in a file that `pcc doctor` reads.
  *
- * Signals go to the daemon, and whatever it ends with then is the end. A background job of a shell is `exec`ed directly, so
- * `$!` is the daemon itself. Words: history file, verdict file, `healthy`, `most`, `unit` (of the waits), then the command.
+ * Signals go to the daemon, and whatever it ends with then is the end. One that comes before a number is known (`$!`) is looked
+ * for right after it; one that reaches a job before its `exec` is lost (it still has our traps), so it is said once more. A
+ * background job of a shell is `exec`ed directly, so `$!` is the daemon itself. Words: history file, verdict file, `healthy`, `most`, `unit` (of the waits), then the command.
  */
 export const PARENT_SCRIPT = `history=$1 verdict=$2 healthy=$3 most=$4 unit=$5; shift 5
-stopping= child= nap= tried= deaths=0
+stopping= child= nap= tried= again= deaths=0
 ulimit -c 0
-pass() { stopping=yes; [ -n "$nap" ] && kill "$nap"; [ -n "$child" ] && kill -"$1" "$child"; } 2>/dev/null
+pass() { stopping=$1; [ -n "$nap" ] && kill -9 "$nap"; [ -n "$child" ] && kill -"$1" "$child"; } 2>/dev/null
 for signal in HUP INT TERM; do trap "pass $signal" $signal; done
 give_up() {
   printf '{"at":%s,"deaths":%s,"code":%s,"why":"%s"}\\n' "$now" "$deaths" "$code" "$1" >"$verdict.new" && mv "$verdict.new" "$verdict"
@@ -25,9 +26,12 @@ while [ -z "$stopping" ]; do
   began=$(date +%s); began=\${began:-0}
   "$@" &
   child=$!
-  [ -n "$stopping" ] && kill "$child" 2>/dev/null
+  [ -n "$stopping" ] && kill -"$stopping" "$child" 2>/dev/null
   wait "$child"; code=$?
-  while [ $code -ne 127 ] && kill -0 "$child" 2>/dev/null; do wait "$child"; code=$?; done
+  while [ $code -ne 127 ] && kill -0 "$child" 2>/dev/null; do
+    if [ -n "$stopping" ] && [ -z "$again" ]; then again=yes; sleep 1; kill -"$stopping" "$child" 2>/dev/null; fi
+    wait "$child"; code=$?
+  done
   gone=$child child=
   [ -n "$stopping" ] && exit $code
   case $code in 0) exit 0 ;; 75) exit 75 ;; esac
@@ -48,7 +52,8 @@ while [ -z "$stopping" ]; do
   if [ $delay -gt 60 ]; then delay=60; fi
   if [ $delay -gt 0 ]; then
     sleep $((delay * unit)) & nap=$!
-    wait $nap; kill $nap 2>/dev/null; nap=
+    [ -n "$stopping" ] && kill -9 $nap 2>/dev/null
+    wait $nap; nap=
   fi
 done
 exit 0`

@@ -30,8 +30,12 @@ function copyOf(file: string, folder: string): string | undefined {
   return copies.find(copy => isSame(file, copy) && isSame(`${file}-wal`, `${copy}-wal`))
 }
 
+/** Times are copied in milliseconds, rounded. */
+const ROUNDING_MS = 2
+
 function isSame(one: string, other: string): boolean {
   const [a, b] = [one, other].map(path => statSync(path, { throwIfNoEntry: false }))
-  if (!a || !b) return a === b
-  return a.size === b.size && Math.floor(a.mtimeMs) === Math.floor(b.mtimeMs)
+  // An empty log is made and removed by whoever looks at the file.
+  if (!a || !b) return (a ?? b)?.size === 0 || a === b
+  return a.size === b.size && Math.abs(a.mtimeMs - b.mtimeMs) < ROUNDING_MS
 }

@@ -109,6 +109,8 @@ test('whatever is not well is named with what to do about it, and one failure hi
   assert.match(of(report, 'config', 'problem'), /config\.toml:2: sessions\.max_concurrent/)
   assert.match(of(report, 'permissions', 'warning'), /others can read .*token → .*chmod/)
   assert.match(of(report, 'crashes', 'problem'), /died 10 times in a row .*SIGKILL.* → .*pcc daemon logs/)
+  const status = await pcc.run(['daemon', 'status'])
+  assert.match(status.stdout, /died 10 times in a row and was given up .* ago\. Why: pcc doctor/)
   assert.match(of(report, 'watchdog', 'warning'), /stood still, in busy file:1/)
   assert.match(of(report, 'clock', 'warning'), /far ahead of the last thing written/)
   assert.match(of(report, 'store', 'ok'), /is sound/)

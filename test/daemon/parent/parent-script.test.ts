@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { placesFor } from '../../../src/base/places.ts'
 import { keeperOf } from '../../../src/daemon/parent/keeper.ts'
-import { readDeaths, readVerdict } from '../../../src/daemon/parent/parent-files.ts'
+import { livingParent, noteParent, readDeaths, readVerdict } from '../../../src/daemon/parent/parent-files.ts'
 import { underParent } from '../../../src/daemon/parent/under-parent.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 
@@ -117,6 +117,18 @@ test('a parent that waits before the next try can be ended, and leaves nothing',
   await world.ended
   assert.equal(world.pids().length, 2)
   assert.ok(!existsSync(`/proc/${world.child.pid}`))
+})
+
+test('a daemon that takes the place ends another parent that only waits, and leaves its own alone', async t => {
+  const waiting = parentOf(t, 'kill -9 $$', { most: 100, unitS: 600 })
+  await lifeBegins(waiting, 2)
+  const { places, child } = waiting
+  await noteParent(places, child.pid)
+  await noteParent(places, child.pid)
+  assert.equal((await livingParent(places))?.pid, child.pid)
+  await noteParent(places, undefined)
+  await waiting.ended
+  assert.equal(await livingParent(places), undefined)
 })
 
 test('who keeps a daemon running is told by what started this very process', () => {
