@@ -28,7 +28,7 @@ export function halted(run: Run, why: Trip, { text, limit }: Halt = {}): Ending 
     events: [...limitHit(limit, run), ...spentEvent(why, run)],
     task: taskAfter(text, reason, resumesAt),
     checkpoint: guard === 'budget' ? 'capped' : 'error',
-    ...(!isSilent && { escalation: errorRow({ kind: 'other', message: reason }, run.row, told) }),
+    ...(!isSilent && { escalation: errorRow({ kind: 'other', message: reason }, run.row, `${reason}. ${next}`) }),
   }
 }
 

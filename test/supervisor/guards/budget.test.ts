@@ -36,6 +36,7 @@ test('a session whose budget is spent pauses after the tool in flight, asks a pe
 
   const { escalations } = (await world.call('GET', '/escalations')).body
   assert.deepEqual([escalations.length, escalations[0].kind, escalations[0].state], [1, 'error', 'open'])
+  assert.match(escalations[0].reason, /is spent \(5\.50 usd\)\. Raise it with: pcc resume/)
   const spent = bodiesOf(await world.events(id), 'budget.spent')
   assert.deepEqual(spent, [{ scope: 'session', key: id, measure: 'cost_usd', spent: 5.5, limit: 5 }])
 
@@ -57,6 +58,10 @@ test('a session whose budget is spent pauses after the tool in flight, asks a pe
   assert.equal(answered.body.error.code, 'budget_spent')
   assert.equal((await world.call('GET', '/escalations?state=open')).body.escalations.length, 1, 'it is asked on')
 
+  for (const cost_usd of [0, -1, Number.MAX_VALUE, '5']) {
+    const wrong = await world.call('POST', `/sessions/${id}/resume`, { budget: { cost_usd } })
+    assert.deepEqual([wrong.status, wrong.body.error.code], [400, 'bad_request'], `${cost_usd}`)
+  }
   const raised = await world.call('POST', `/sessions/${id}/resume`, { budget: { cost_usd: 10 } })
   assert.equal(raised.status, 200, JSON.stringify(raised.body))
   await world.when(id, isComplete)
