@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type Places, placesFor } from '../../base/places.ts'
-import { variableOf } from '../../domain/config/environment-layer.ts'
+import { variableIn } from '../../domain/config/environment-layer.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import { findProjectFile } from '../../domain/config/project-layer.ts'
 import { settingNamed } from '../../domain/config/setting-names.ts'
@@ -53,7 +53,8 @@ export function addConfigCommand(program: Command): void {
       const value = visible(key, setSetting(context.places, key, text), false)
       const file = context.places.configFile
       context.out(context.json ? JSON.stringify({ key, value, file }) : `${key} = ${written(value)}  (in ${file})`)
-      if (context.env[variableOf(key)]) context.note(`${variableOf(key)} is set and stands above the file.`)
+      const variable = variableIn(context.env, key)
+      if (variable) context.note(`${variable} is set and stands above the file.`)
       if (!settingOf(key).inForce)
         context.note(`${key} is kept but not yet in force: nothing heeds it in this version.`)
     })

@@ -10,9 +10,20 @@ export function variableOf(key: SettingKey): string {
   return `PCC_${key.toUpperCase().replaceAll('.', '_')}`
 }
 
+/** Every variable that sets it, the one that wins first. */
+function variablesOf(key: SettingKey): string[] {
+  const { variable } = settingOf(key)
+  return variable === undefined ? [variableOf(key)] : [variableOf(key), variable]
+}
+
+/** The variable of an environment that sets it; undefined where none does. */
+export function variableIn(env: Record<string, string | undefined>, key: SettingKey): string | undefined {
+  return variablesOf(key).find(name => env[name])
+}
+
 /** Of the variables that travel with a request, those that may be stored: known settings that are no secrets. */
 export function settingsToKeep(env: Record<string, string>): Record<string, string> {
-  const kept = SETTING_KEYS.filter(key => !settingOf(key).secret).map(variableOf)
+  const kept = SETTING_KEYS.filter(key => !settingOf(key).secret).flatMap(variablesOf)
   return Object.fromEntries(kept.flatMap(name => (env[name] ? [[name, env[name]]] : [])))
 }
 
@@ -38,7 +49,7 @@ export function brainKeysIn(env: Record<string, string>): Record<string, string>
 
 /** What the environment sets. An empty variable sets nothing; one that is mistyped, in its section or in its name, is refused. */
 export function environmentLayer(env: Record<string, string | undefined>): Partial<Values> {
-  const keyOf = new Map(SETTING_KEYS.map(key => [variableOf(key), key]))
+  const keyOf = new Map(SETTING_KEYS.flatMap(key => variablesOf(key).map(name => [name, key])))
   const sections = [...new Set(SETTING_KEYS.map(key => `PCC_${key.split('.')[0]?.toUpperCase()}_`))]
   const values: Partial<Record<SettingKey, unknown>> = {}
   for (const [name, text] of Object.entries(env)) {
@@ -50,6 +61,7 @@ export function environmentLayer(env: Record<string, string | undefined>): Parti
       if (!sections.some(section => name.startsWith(section)) && !isMistyped(typed)) continue
       throw new AppError('setting_invalid', { origin: 'environment', key: name, problem: unknown(typed) })
     }
+    if (variableIn(env, key) !== name) continue
     const checked = checkText(key, text)
     if (!checked.ok) throw new AppError('setting_invalid', { origin: name, key, problem: checked.problem })
     const isPath = settingOf(key).kind === 'path'

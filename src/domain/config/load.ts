@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import { type Config, nestValues, standardValues, type Values } from './config.ts'
-import { environmentLayer, variableOf } from './environment-layer.ts'
+import { environmentLayer, variableIn, variableOf } from './environment-layer.ts'
 import { readConfigFile, readUserFile } from './file-layer.ts'
 import { findProjectFile, projectLayer } from './project-layer.ts'
 import { checkValue } from './setting-value.ts'
@@ -54,7 +54,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const fromProject = file ? projectLayer(file, values, mayLoosen) : { values: {}, untrusted: [] }
   if (file) lay(fromProject.values, key => `${file.path}:${file.lines.get(key) ?? 1}`)
 
-  lay(environmentLayer(env), key => variableOf(key))
+  lay(environmentLayer(env), key => variableIn(env, key) ?? variableOf(key))
   lay(checkedFlags(flags ?? {}), () => 'flag')
 
   return {

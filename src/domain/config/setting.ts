@@ -23,6 +23,8 @@ export interface Setting<T = unknown> {
   secret?: true
   /** Short names of the manual that are not simply the last part of the key. */
   also?: readonly string[]
+  /** A variable of the manual that stands for it too; the one made of its key wins. */
+  variable?: string
 }
 
 type Given<T> = Omit<Setting<T>, 'accepts' | 'kind' | 'expects'>

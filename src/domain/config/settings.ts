@@ -1,6 +1,7 @@
 import { STANDARD_AGENT_ENV } from './agent-env.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS, GUARD_SETTINGS } from './sections/budgets.ts'
+import { EXECUTION_SETTINGS } from './sections/execution.ts'
 import { HUMAN_SETTINGS } from './sections/human.ts'
 import { NOTIFICATION_SETTINGS } from './sections/notifications.ts'
 import { UPKEEP_SETTINGS } from './sections/upkeep.ts'
@@ -265,6 +266,7 @@ export const SETTINGS = {
     inForce: true,
   }),
   ...UPKEEP_SETTINGS,
+  ...EXECUTION_SETTINGS,
 } as const satisfies Record<string, Setting>
 
 export type SettingKey = keyof typeof SETTINGS

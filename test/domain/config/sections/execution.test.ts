@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { callersSettings } from '../../../../src/cli/session-env.ts'
+import { settingsToKeep } from '../../../../src/domain/config/environment-layer.ts'
+import { loadConfig } from '../../../../src/domain/config/load.ts'
+import { SETTING_KEYS, settingOf } from '../../../../src/domain/config/settings.ts'
+import { configWorld } from '../world.ts'
+
+const SHORT = { PCC_LIMIT: '7', PCC_MODEL: 'opus', PCC_MODEL_STRATEGY: 'escalate', PCC_AGENT: 'gemini --acp' }
+
+test('the short variables set what they are short for, and are named as the origin', async t => {
+  const { places, env } = configWorld(t)
+  const { values, origin } = await loadConfig({ places, env: { ...env, ...SHORT } })
+  assert.equal(values['execution.limit'], 7)
+  assert.equal(values['execution.model'], 'opus')
+  assert.equal(values['execution.model_strategy'], 'escalate')
+  assert.equal(values['agent.command'], 'gemini --acp')
+  assert.equal(origin('execution.model'), 'PCC_MODEL')
+})
+
+test('the variable made of the key stands above the short one, whichever comes first', async t => {
+  const { places, env } = configWorld(t)
+  for (const both of [
+    { PCC_MODEL: 'haiku', PCC_EXECUTION_MODEL: 'opus' },
+    { PCC_EXECUTION_MODEL: 'opus', PCC_MODEL: 'haiku' },
+  ]) {
+    const { values, origin } = await loadConfig({ places, env: { ...env, ...both } })
+    assert.deepEqual([values['execution.model'], origin('execution.model')], ['opus', 'PCC_EXECUTION_MODEL'])
+  }
+})
+
+test('a wrong value in a short variable is refused by its name; an empty one sets nothing', async t => {
+  const { places, env } = configWorld(t)
+  const load = (more: Record<string, string>) => loadConfig({ places, env: { ...env, ...more } })
+  await assert.rejects(load({ PCC_LIMIT: 'many' }), /PCC_LIMIT/)
+  await assert.rejects(load({ PCC_MODEL_STRATEGY: 'cheapest' }), /expected "fixed", "cost-optimized"/)
+  assert.equal((await load({ PCC_LIMIT: '' })).values['execution.limit'], 0)
+})
+
+test('what an agent is told of its run is no setting', async t => {
+  const { places, env } = configWorld(t)
+  const told = await loadConfig({ places, env: { ...env, PCC_ITERATION: '3', PCC_TOTAL: '12' } })
+  assert.deepEqual(told.values, (await loadConfig({ places, env })).values)
+})
+
+test('short variables travel with a session and are kept with it', t => {
+  const { places } = configWorld(t)
+  assert.deepEqual(callersSettings(places, { ...SHORT, PCC_HOME: '/h' }).settings, SHORT)
+  assert.deepEqual(settingsToKeep({ ...SHORT, PCC_HOME: '/h' }), SHORT)
+  const all = SETTING_KEYS.flatMap(key => settingOf(key).variable ?? [])
+  assert.deepEqual(all.toSorted(), Object.keys(SHORT).toSorted())
+})
+
+test('a project that is not trusted can lower the attempts and switch verifying on, and nothing else', async t => {
+  const project = [
+    '[execution]',
+    'limit = 4',
+    'max_retries = 9',
+    'verify = false',
+    'model = "opus"',
+    'model_strategy = "escalate"',
+    '[agent]',
+    'command = "sh -c evil"',
+    '[models]',
+    'light = "opus"',
+  ].join('\n')
+  const world = configWorld(t, { project })
+  const { values, untrusted } = await loadConfig({ ...world, project: world.project })
+  assert.equal(values['execution.limit'], 4)
+  assert.equal(values['execution.max_retries'], 3)
+  assert.equal(values['execution.verify'], true)
+  assert.equal(values['execution.model'], undefined)
+  assert.equal(values['agent.command'], 'claude')
+  assert.equal(values['models.light'], 'haiku')
+  assert.deepEqual(untrusted.toSorted(), [
+    'agent.command',
+    'execution.max_retries',
+    'execution.model',
+    'execution.model_strategy',
+    'execution.verify',
+    'models.light',
+  ])
+  const trusted = await loadConfig({ ...world, project: world.project, trusted: () => true })
+  assert.equal(trusted.values['agent.command'], 'sh -c evil')
+  assert.equal(trusted.values['execution.verify'], false)
+})
