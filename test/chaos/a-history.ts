@@ -11,7 +11,7 @@ const SESSION: SessionPlan = {
     {
       token: 's1-t1',
       steps: [
-        { do: 'work', token: 's1-t1-c1', ms: 100 },
+        { do: 'work', token: 's1-t1-c1', ms: 100, leaves: true },
         { do: 'ask', token: 's1-t1-c2' },
         { do: 'limit', token: 's1-t1-limit' },
       ],

@@ -33,7 +33,7 @@ const EVERYTHING: RoundPlan = {
       name: 's2',
       account: 'shared',
       record: false,
-      tasks: [{ token: 's2-t1', steps: [{ do: 'work', token: 's2-t1-c1', ms: 1_500 }] }],
+      tasks: [{ token: 's2-t1', steps: [{ do: 'work', token: 's2-t1-c1', ms: 1_500, leaves: true }] }],
     },
     {
       name: 's3',
@@ -62,7 +62,7 @@ test('a daemon that dies at a step, and whose agent is killed later, still ends 
     name,
     account: 'shared' as const,
     record: false,
-    tasks: [{ token: `${name}-t1`, steps: [{ do: 'work' as const, token: `${name}-t1-c1`, ms: 300 }] }],
+    tasks: [{ token: `${name}-t1`, steps: [{ do: 'work' as const, token: `${name}-t1-c1`, ms: 300, leaves: true }] }],
   })
   const faults: RoundPlan['faults'] = [
     { kind: 'crash-point', atMs: 0, forMs: 0, session: 0, point: { name: 'settle.before-commit', nth: 1 } },

@@ -5,7 +5,7 @@ import type { FaultPlan } from '../plan/plan-round.ts'
 import type { SessionPlan } from '../plan/session-plan.ts'
 import type { DaemonKeeper } from '../world/daemon-keeper.ts'
 import type { RoundWorld } from '../world/open-world.ts'
-import { agentsOf, isSame, type SeenProcess, toolsOf } from '../world/processes.ts'
+import { agentsOf, isSame, processesOf, type SeenProcess, toolsOf } from '../world/processes.ts'
 import { cutCheckpoints, damageLogs, fillDisk, loseTranscript } from './damage.ts'
 
 export interface Injection {
@@ -44,10 +44,10 @@ const ACTS: Record<FaultKind, Act> = {
   // It is in the scenario.
   'vendor-storm': async () => true,
   'kill-daemon': async ({ forMs }, { world, keeper }) => {
-    const agents = agentsOf(world.folder)
+    const started = processesOf(world.folder).filter(({ pid }) => pid !== keeper.pid)
     // Every other time the next one starts only when the guardians have done their work, which is looked at then.
     await keeper.whileDown(async () => {
-      if (forMs % 2 === 0 && !(await areGone(agents))) keeper.orphans.push('agents outlived a killed daemon by 5 s')
+      if (forMs % 2 === 0 && !(await areGone(started))) keeper.orphans.push('a killed daemon was outlived by 5 s')
     })
     return true
   },
@@ -112,12 +112,12 @@ async function find(look: () => SeenProcess[]): Promise<SeenProcess | undefined>
   }
 }
 
-/** Agents die with their daemon within two seconds; a busy machine is given some more. */
+/** Agents and all that they started die with their daemon within two seconds; a busy machine is given some more. */
 const GONE_MS = 5_000
 
-async function areGone(agents: SeenProcess[]): Promise<boolean> {
+async function areGone(started: SeenProcess[]): Promise<boolean> {
   const end = Date.now() + GONE_MS
-  while (agents.some(isSame)) {
+  while (started.some(isSame)) {
     if (Date.now() > end) return false
     await sleep(30)
   }

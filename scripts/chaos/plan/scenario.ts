@@ -7,12 +7,13 @@ export function taskText(token: string): string {
 }
 
 /** The command that notes its token each time it is executed. */
-export function workCommand({ token, ms }: Extract<StepPlan, { do: 'work' }>): string {
-  return `sh work.sh ${token} ${(ms / 1000).toFixed(2)}`
+export function workCommand({ token, ms, leaves }: Extract<StepPlan, { do: 'work' }>): string {
+  return `sh work.sh ${token} ${(ms / 1000).toFixed(2)}${leaves ? ' leave' : ''}`
 }
 
 /** The program of that command: what it writes is read by the runner, past everything that it tests. */
 export const WORK_SCRIPT = `echo "begin $1 $(date +%s%3N)" >> ledger
+if [ "$3" = leave ]; then setsid sleep 120 > /dev/null 2>&1 & fi
 sleep "$2"
 echo "end $1 $(date +%s%3N)" >> ledger
 echo "did $1"

@@ -2,8 +2,8 @@ import type { Random } from './random.ts'
 
 /** One answer of the scripted model. */
 export type StepPlan =
-  /** A tool that notes its token outside of the program each time it is executed. */
-  | { do: 'work'; token: string; ms: number; trouble?: Trouble | undefined }
+  /** A tool that notes its token outside of the program each time it is executed, and may leave something running. */
+  | { do: 'work'; token: string; ms: number; leaves: boolean; trouble?: Trouble | undefined }
   | { do: 'write'; token: string; trouble?: Trouble | undefined }
   | { do: 'ask'; token: string }
   /** The vendor refuses until a reset that is near. */
@@ -52,7 +52,7 @@ function planStep(token: string, random: Random, mood: Mood): StepPlan {
   const kind = random.next()
   if (kind < 0.2 && !mood.small) return { do: 'ask', token }
   if (kind < 0.4) return { do: 'write', token, ...trouble }
-  return { do: 'work', token, ms: random.int(50, 700), ...trouble }
+  return { do: 'work', token, ms: random.int(50, 700), leaves: random.chance(0.3), ...trouble }
 }
 
 /** A second plain 429 in a row shuts the account for a minute, and rightly so; the others may come as often as they like. */

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface SeenProcess {
   pid: number
+  parent: number
   /** Ticks since boot at which it started: with the pid, which process it is. */
   born: string
   cwd: string
@@ -65,9 +66,11 @@ export function watchAgents(folder: string): AgentWatch {
   }
 }
 
+/** A child between its fork and what it becomes looks like its parent, so who descends from an agent is none. */
 function pairsIn(agents: SeenProcess[]): Map<string, { cwd: string; text: string }> {
   const found = new Map<string, { cwd: string; text: string }>()
-  for (const [cwd, here] of Map.groupBy(agents, agent => agent.cwd)) {
+  const own = agents.filter(({ parent }) => !agents.some(({ pid }) => pid === parent))
+  for (const [cwd, here] of Map.groupBy(own, agent => agent.cwd)) {
     if (here.length < 2) continue
     const key = here
       .map(({ pid, born }) => `${pid}/${born}`)
@@ -100,7 +103,7 @@ function look(pid: number): SeenProcess | undefined {
     const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (state === 'Z' || state === 'X') return undefined
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim()
-    return { pid, born: rest[18] ?? '', cwd: readlinkSync(`/proc/${pid}/cwd`), command }
+    return { pid, parent: Number(rest[0]), born: rest[18] ?? '', cwd: readlinkSync(`/proc/${pid}/cwd`), command }
   } catch {
     return undefined // gone in this instant
   }
