@@ -73,6 +73,14 @@ const TABLE: [string, SessionEvent, Partial<Context>, Action['do']][] = [
   ['a limit on the way to a pause', failing('limit'), { pausing: 'person' }, 'pause'],
   ['a failure on the way to a pause', failing('network'), { pausing: 'person' }, 'pause'],
   ['a close before the agent was up, to pause', { kind: 'ended', reason: 'closed' }, { pausing: 'person' }, 'pause'],
+  ['a pause because a guard tripped', turn('paused'), { pausing: 'guard' }, 'halt'],
+  ['an interruption because a guard tripped', turn('interrupted'), { pausing: 'guard' }, 'halt'],
+  ['a completed task when a guard tripped, one left', turn('completed'), { hasNext: true, pausing: 'guard' }, 'halt'],
+  ['the last task when a guard tripped', turn('completed'), { pausing: 'guard' }, 'session_complete'],
+  ['a question with an answer when a guard tripped', asks, { reply: 'Yes.', pausing: 'guard' }, 'halt'],
+  ['a limit on the way to a halt', failing('limit'), { pausing: 'guard' }, 'halt'],
+  ['a failure on the way to a halt', failing('network'), { pausing: 'guard' }, 'halt'],
+  ['a close of an agent that hung', { kind: 'ended', reason: 'closed' }, { pausing: 'guard' }, 'halt'],
   ['a close because the account was shut', { kind: 'ended', reason: 'closed' }, { pausing: 'gate' }, 'wait_for_gate'],
 ]
 
@@ -97,7 +105,7 @@ test('only a completed turn completes a task: no other end is ever a success', (
       fc.constantFrom(...FailureKind.options),
       fc.record({
         stopping: fc.constantFrom(undefined, 'enough'),
-        pausing: fc.constantFrom(undefined, 'person' as const, 'gate' as const),
+        pausing: fc.constantFrom(undefined, 'person' as const, 'gate' as const, 'guard' as const),
         retries: fc.nat(5),
         retryMs: fc.constant(RETRY_MS),
         compaction: fc.constantFrom(undefined, 'running' as const, 'done' as const),
@@ -126,6 +134,7 @@ test('what may pass by itself is tried three times, later each time; the rest is
     'model_not_found',
     'refusal',
     'resume_unknown',
+    'nothing_parked',
     'agent_missing',
     'other',
   ])
