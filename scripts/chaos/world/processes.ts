@@ -22,14 +22,19 @@ export function processesOf(folder: string): SeenProcess[] {
 /** The agents at work below a folder: the vendor's program itself, not what it has started. */
 export function agentsOf(folder: string): SeenProcess[] {
   return pids().flatMap(pid => {
+    // Asked all the time, on a machine that is full of others: one look at most of them.
+    if (!isBelow(directoryOf(pid), folder)) return []
     const seen = look(pid)
-    return seen && isBelow(seen.cwd, folder) && isAgent(seen) ? [seen] : []
+    return seen && isAgent(seen) ? [seen] : []
   })
 }
 
 /** The tools at work below a folder: shells that run the script of a round. */
 export function toolsOf(folder: string): SeenProcess[] {
-  return processesOf(folder).filter(({ command }) => /^sh work\.sh /.test(command))
+  return pids().flatMap(pid => {
+    const seen = isBelow(directoryOf(pid), folder) ? look(pid) : undefined
+    return seen && /^sh work\.sh /.test(seen.command) ? [seen] : []
+  })
 }
 
 export function isSame({ pid, born }: SeenProcess): boolean {
@@ -42,7 +47,7 @@ export interface AgentWatch extends AsyncDisposable {
   readonly doubles: Map<string, string>
 }
 
-const LOOK_MS = 50
+const LOOK_MS = 60
 
 /** Looks at the process table all the time. */
 export function watchAgents(folder: string): AgentWatch {
@@ -103,9 +108,17 @@ function look(pid: number): SeenProcess | undefined {
     const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (state === 'Z' || state === 'X') return undefined
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim()
-    return { pid, parent: Number(rest[0]), born: rest[18] ?? '', cwd: readlinkSync(`/proc/${pid}/cwd`), command }
+    return { pid, parent: Number(rest[0]), born: rest[18] ?? '', cwd: directoryOf(pid), command }
   } catch {
     return undefined // gone in this instant
+  }
+}
+
+function directoryOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    return '' // gone in this instant
   }
 }
 
