@@ -39,7 +39,8 @@ function problemOf(words: string[], questions: readonly QuestionItem[]): string 
   if (Buffer.byteLength(words.join('')) > LONGEST_ANSWER_BYTES) return `the answer is ${TOO_LONG}`
   if (words.length !== questions.length) {
     const asked = questions.length === 1 ? 'one question' : `${questions.length} questions`
-    return `it asks ${asked}, and ${words.length} answers were given; put each into quotes`
+    const given = words.length === 1 ? 'one answer was' : `${words.length} answers were`
+    return `it asks ${asked}, and ${given} given; put each into quotes`
   }
   const blank = words.findIndex(word => word.trim() === '')
   return blank < 0 ? undefined : `the answer to ${JSON.stringify(questions[blank]?.question)} is empty`

@@ -31,6 +31,18 @@ test('an answer of 64 KB is taken, one more byte is not, and bytes count, not le
   assert.match(problem('ü'.repeat(32_769), open), /longer than 64 KB/)
 })
 
+test('too few or too many answers are counted in words', () => {
+  const given = (answer: string[], parts: number) =>
+    problemOf(
+      readAnswer(
+        { answer, by },
+        Array.from({ length: parts }, () => item([])),
+      ),
+    )
+  assert.equal(given(['a'], 2), 'it asks 2 questions, and one answer was given; put each into quotes')
+  assert.equal(given(['a', 'b'], 1), 'it asks one question, and 2 answers were given; put each into quotes')
+})
+
 test('a permission takes a verdict and no words, a question words or a no', () => {
   assert.deepEqual(readAnswer({ verdict: 'deny', reason: 'no', by }, undefined), { verdict: 'deny', reason: 'no', by })
   assert.match(problemOf(readAnswer({ answer: 'yes', by }, undefined)), /it is a permission: say --approve or --deny/)

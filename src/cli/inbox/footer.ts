@@ -12,22 +12,29 @@ export function footerLine(inbox: Inbox, width: number): string {
   if (inbox.gone) return '[Enter] Go on  [Q]uit'
   // Keys that do not count yet are not shown.
   if (!inbox.armed) return '…'
-  const rest = `[S]kip  ${inbox.whole ? '[Esc] List' : '[Enter] Whole'}  [Q]uit`
   const part = nextPart(row, inbox)
+  const turns = inbox.whole ? ['[Esc] List'] : endsChoice(part, inbox) ? [] : ['[Enter] Whole']
+  const rest = ['[S]kip', ...turns, '[Q]uit'].join('  ')
   if (part) return `${partKeys(part, inbox)}  [D]ecline  ${rest}${chosenWords(inbox)}`
   if (row.kind === 'question') return `[D]ecline  ${rest}`
   if (row.kind === 'error') return `[A] Try again  [D] Leave it  [T]ype why not  ${rest}`
   return `[A]pprove  [D]eny  [T]ype why not  ${rest}`
 }
 
-function partKeys({ item, index, of, suggested }: Part, { chosen }: Inbox): string {
+/** Something is marked of what may be chosen: then Enter is the end of it. */
+function endsChoice(part: Part | undefined, { chosen }: Inbox): boolean {
+  return part !== undefined && part.item.multiSelect && chosen.length > 0
+}
+
+function partKeys(part: Part, inbox: Inbox): string {
+  const { item, index, of, suggested } = part
   const { options, multiSelect } = item
   const range = options.length === 1 ? '[1]' : `[1-${options.length}]`
   return [
     ...(of > 1 ? [`(${index + 1} of ${of})`] : []),
     ...(suggested === undefined ? [] : ['[A]ccept brain']),
     ...(hasOptionKeys(item) ? [`${range} ${multiSelect ? 'Toggle' : 'Select'}`] : []),
-    ...(multiSelect && chosen.length > 0 ? ['[Enter] Done'] : []),
+    ...(endsChoice(part, inbox) ? ['[Enter] Done'] : []),
     options.length > 0 && !hasOptionKeys(item) ? `[T]ype ${range} or custom` : '[T]ype custom',
   ].join('  ')
 }

@@ -3,7 +3,7 @@ import { contextLines } from '../commands/decide/context-lines.ts'
 import { belowOf, questionOf, sessionOf, TYPES, wholeLines } from '../commands/decide/pending-lines.ts'
 import { ago, counted } from '../render/format.ts'
 import type { Terminal } from '../render/paint.ts'
-import { cut, firstLine, neutral, pad, wrap } from '../render/text.ts'
+import { cut, firstLine, neutral, pad, widthOf, wrap } from '../render/text.ts'
 import { footerLine } from './footer.ts'
 import { type Inbox, rowInSight } from './inbox.ts'
 import type { Sight } from './press.ts'
@@ -85,8 +85,10 @@ function listLines(
     rows.findIndex(({ number }) => number === current),
   )
   const first = Math.min(Math.max(0, at - Math.floor(most / 2)), Math.max(0, rows.length - most))
-  return rows.slice(first, first + most).map(row => {
-    const head = `${String(row.number).padStart(4)}  ${pad(TYPES[row.kind], 6)}  ${pad(sessionOf(row), 10)}  `
+  const shown = rows.slice(first, first + most)
+  const session = Math.max(10, ...shown.map(row => widthOf(sessionOf(row))))
+  return shown.map(row => {
+    const head = `${String(row.number).padStart(4)}  ${pad(TYPES[row.kind], 6)}  ${pad(sessionOf(row), session)}  `
     const when = ago(now - row.created_at)
     const room = Math.max(8, terminal.width - head.length - when.length - 5)
     const text = `${head}${pad(cut(firstLine(questionOf(row)), room), room)}  ${when}`

@@ -57,6 +57,23 @@ test('a question shows its options, what the brain says and the keys that count'
   assert.doesNotMatch(draw({ ...showing([asked]), armed: false }, 100, 30).lines.join('\n'), /\[A\]ccept/)
 })
 
+test('Enter is told to do what it does: the end of a choice once something is marked, else the whole screen', () => {
+  const input = { questions: [question('Which?', ['red', 'blue'], { multiSelect: true })] }
+  const asked = showing([row({ kind: 'question', state: 'open', input })])
+  const keys = (chosen: number[]) =>
+    draw({ ...asked, chosen }, 140, 30)
+      .lines.at(-1)
+      ?.match(/\[Enter\] \w+/g)
+  assert.deepEqual([keys([]), keys([1])], [['[Enter] Whole'], ['[Enter] Done']])
+})
+
+test('the questions of a list stand below one another, however many sessions wait for one', () => {
+  const sessions = Array.from({ length: 101 }, (_, at) => `s-${at}`)
+  const { lines } = draw(showing([row({}), row({ number: 2, sessions })]), 100, 30)
+  const columns = lines.slice(1, 3).map(line => line.indexOf('Approve'))
+  assert.equal(columns[0], columns[1], lines.slice(1, 3).join('\n'))
+})
+
 test('nothing that an agent wrote can move the cursor', () => {
   const evil = '\u001b[2J\u001b]0;x\u0007\u202e'
   const rows = [
