@@ -23,7 +23,7 @@ export function footerLine(inbox: Inbox, width: number): string {
 
 /** Something is marked of what may be chosen: then Enter is the end of it. */
 function endsChoice(part: Part | undefined, { chosen }: Inbox): boolean {
-  return part !== undefined && part.item.multiSelect && chosen.length > 0
+  return part?.item.multiSelect === true && chosen.length > 0
 }
 
 function partKeys(part: Part, inbox: Inbox): string {
