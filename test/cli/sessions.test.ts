@@ -35,7 +35,8 @@ test('sessions are listed, filtered and shown, by the short way and by the long 
     [
       { id: 's-aaaaaa', name: 'first' },
       { id: 's-aabbbb', name: 'second', ended_as: 'error', status_reason: 'it broke', project: '/nowhere/other' },
-      { id: 's-cccccc', name: 'third', state: 'running', ended_as: null, ended_at: null },
+      // Its daemon died before it did what a person had asked for.
+      { id: 's-cccccc', name: 'third', state: 'running', ended_as: null, ended_at: null, intent: 'pause' },
     ],
     [said('s-aaaaaa', 'Hello from the agent'), denied],
   )
@@ -44,18 +45,18 @@ test('sessions are listed, filtered and shown, by the short way and by the long 
   assert.equal(long.code, 0, long.stderr)
   assert.equal(short.stdout, long.stdout)
   assert.match(short.stdout, /│ s-aaaaaa │ first\s+│ ✓ Completed │ Build it\s+│ 45K\/200K │/)
-  assert.match(short.stdout, /│ s-cccccc │ third\s+│ ✗ Error/)
+  assert.match(short.stdout, /│ s-cccccc │ third\s+│ ⏸ Paused/)
 
-  const failed = await pcc.run(['list', '--status', 'error', '--json'])
+  const failed = await pcc.run(['list', '--status', 'error,paused', '--json'])
   const { sessions } = JSON.parse(failed.stdout) as { sessions: { id: string; reason: string }[] }
   assert.deepEqual(sessions.map(({ id }) => id).sort(), ['s-aabbbb', 's-cccccc'])
   assert.match(
     sessions.find(({ id }) => id === 's-cccccc')?.reason ?? '',
-    /interrupted; go on with: pcc resume s-cccccc/,
+    /paused by a person; go on with: pcc resume s-cccccc/,
   )
   const ofOther = await pcc.run(['list', '--project', '/nowhere/other', '--json'])
   assert.equal((JSON.parse(ofOther.stdout) as { sessions: unknown[] }).sessions.length, 1)
-  const none = await pcc.run(['list', '--status', 'paused'])
+  const none = await pcc.run(['list', '--status', 'stopped'])
   assert.match(none.stdout, /No session matches/)
 
   const page = await pcc.run(['status', 'aaaaa', '--show-history', '--show-decisions'])
@@ -99,15 +100,16 @@ test('attaching to a session that is over shows its last events and its summary,
 
 test('the log of a session whose daemon died ends with what became of it', async t => {
   const pcc = pccFor(t)
-  await seed(pcc, [{ state: 'running', ended_as: null, ended_at: null }], [said('s-aaaaaa', 'Last words')])
+  const died = { state: 'running', ended_as: null, ended_at: null, intent: 'pause' } as const
+  await seed(pcc, [died], [said('s-aaaaaa', 'Last words')])
   const interrupted =
-    /Claude: Last words\n\[.*\] Session ended with an error\. interrupted; go on with: pcc resume s-aaaaaa\n$/
+    /Claude: Last words\n\[.*\] Session paused\. paused by a person; go on with: pcc resume s-aaaaaa\n$/
   assert.match((await pcc.run(['logs', 'first'])).stdout, interrupted)
   assert.match((await pcc.run(['logs', 'first', '--follow'])).stdout, interrupted)
   const attached = (await pcc.run(['attach', 'first'])).stdout
   assert.match(
     attached,
-    /Last words\n\[.*\] Session ended with an error\.\n(.|\n)*Status: +✗ Error: interrupted; go on with/,
+    /Last words\n\[.*\] Session paused\.\n(.|\n)*Status: +⏸ Paused: paused by a person; go on with/,
   )
   assert.equal(attached.match(/pcc resume s-aaaaaa/g)?.length, 1, 'said once')
 })
