@@ -8,10 +8,10 @@ import { isGreen, tell, tellTotals } from './testing/told.ts'
 // npm test [-- words]: a word is a folder, a file or a part of a path; what begins with a dash goes to node, except
 // --profile, which tells where the time went. A process that outlives its test file turns the run red.
 
-/** A test with a real agent takes most of a core, so on two cores three are at work. */
-const AT_WORK = Math.ceil(availableParallelism() * 1.5)
-/** Beside them, one after the other, those that mostly wait. */
-const WAITING = 1
+/** A test with a real agent waits for it half of the time: two for each core keep the cores busy. */
+const AT_WORK = 2 * availableParallelism()
+/** Beside them, those that wait nearly all of the time. */
+const WAITING = 2
 const INTERRUPTED = 130
 
 const words = process.argv.slice(2)
