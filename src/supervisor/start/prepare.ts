@@ -15,6 +15,7 @@ import { skillVerdict } from '../../policy/trust/skill-verdict.ts'
 import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.ts'
 import { idleRules } from '../../policy/verdict/allowed-tools.ts'
 import type { SessionPolicy } from '../asks/session-policy.ts'
+import { brainEnvironment } from '../brain/brain-environment.ts'
 import { mindFor, withFlags } from '../brain/mind.ts'
 import type { Mind, Policy, Run } from '../run.ts'
 import { budgetsIn, budgetsOf, hasMoneyBound } from '../settings/budgets-of.ts'
@@ -81,6 +82,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
   const loadRules = () => parts.policy.loadRules({ places: parts.places, project, trusted: trustedFile(trust) })
   const rules = await loadRules()
   const env = agentEnvironment(request.env, config.agents.env)
+  const brainEnv = brainEnvironment({ daemon: parts.env, session: request.env, patterns: config.agents.env })
   const budgets = budgetsIn(config, request)
   await checkProgram(loaded)
   const driver = await parts.driverFor({
@@ -113,7 +115,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       threshold: request.confidence ?? config.brain.confidence_threshold,
       unattendedHigh: config.permissions.unattended_high,
     },
-    mind: mindFor(request, config, await parts.brainsFor(withFlags(config, request), { ...parts.env, ...request.env })),
+    mind: mindFor(request, config, await parts.brainsFor(withFlags(config, request), brainEnv)),
     guard: call => skillVerdict(call, { places, project, settingSources: sources }),
     again: () => prepare(request, parts),
     account: accountOf(driver.agent, env),

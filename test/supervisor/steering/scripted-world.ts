@@ -37,6 +37,8 @@ export interface ScriptedWorld {
   settings: Record<string, string>
   /** With which brains were opened, in order. */
   configs: Config[]
+  /** And in which environments. */
+  environments: Record<string, string | undefined>[]
   /** Where the daemon keeps what is not data. */
   runDir: string
   /** Moves the clock, and lets whoever waits look at it. */
@@ -70,11 +72,13 @@ export async function scriptedWorld(
   const quota = openQuota({ store, clock, settings: async () => nestValues(standardValues()).quota })
   const terminals = new Terminals()
   const configs: Config[] = []
+  const environments: Record<string, string | undefined>[] = []
   const supervisor = new Supervisor({
     ...{ store, terminals, policy, clock, places, quota, gates, bootId: 'boot-1', log: silentLog, agentEnv: {} },
     env: settings,
-    brainsFor: async config => {
+    brainsFor: async (config, env) => {
       configs.push(config)
+      environments.push(env)
       return []
     },
     driverFor: async () => agent.driver,
@@ -101,7 +105,20 @@ export async function scriptedWorld(
   }
   const view = async (id: string) => (await call('GET', `/sessions/${id}`)).body as SessionView
   return {
-    ...{ store, supervisor, terminals, agent, time, disk, settings, call, view, configs, runDir: places.run },
+    ...{
+      store,
+      supervisor,
+      terminals,
+      agent,
+      time,
+      disk,
+      settings,
+      call,
+      view,
+      configs,
+      environments,
+      runDir: places.run,
+    },
     pass(ms) {
       time.ahead += ms
       supervisor.wakeWaiting()
