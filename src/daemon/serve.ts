@@ -60,6 +60,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     limitMs: config.daemon.watchdog_seconds * 1000,
     logs: places.logs,
     live: () => supervisor.liveCount,
+    lost: error => log.warn({ error }, 'the watchdog is gone'),
   })
   refuseDamaged(places)
   const late: { disk?: Disk } = {} // it needs the store, which tells it of its failures

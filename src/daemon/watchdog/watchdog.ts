@@ -9,6 +9,8 @@ export interface Watchdog {
   logs: string
   /** Sessions that run now. */
   live(): number
+  /** The thread is gone: the daemon works as before, but nobody watches it. */
+  lost(error: unknown): void
 }
 
 /** Looks in the time of one limit: many enough that a stall is found soon after it, few enough to cost nothing. */
@@ -18,7 +20,7 @@ const LOOKS = 12
  * Ends this process when its event loop stands still for too long: the loop counts its beats in shared memory, and a thread
  * of its own sees whether the count rises. Whoever keeps the daemon starts it again; a diagnostic says where it stood.
  */
-export function startWatchdog({ limitMs, logs, live }: Watchdog): Disposable {
+export function startWatchdog({ limitMs, logs, live, lost }: Watchdog): Disposable {
   const everyMs = Math.ceil(limitMs / LOOKS)
   const memory = new SharedArrayBuffer(8)
   const beats = new Int32Array(memory)
@@ -37,8 +39,10 @@ export function startWatchdog({ limitMs, logs, live }: Watchdog): Disposable {
     resourceLimits: SMALL,
   })
   worker.unref()
-  // Without it the daemon works as well; it is only not watched.
-  worker.on('error', () => clearInterval(timer))
+  worker.on('error', error => {
+    clearInterval(timer)
+    lost(error)
+  })
   return {
     [Symbol.dispose]() {
       clearInterval(timer)

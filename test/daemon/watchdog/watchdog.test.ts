@@ -20,7 +20,7 @@ async function watched(t: TestContext, deed: string) {
   writeFileSync(join(dir, 'daemon.log'), 'the last line\n')
   const program = `
     const { startWatchdog } = await import(${JSON.stringify(WATCHDOG)})
-    startWatchdog({ limitMs: ${LIMIT_MS}, logs: ${JSON.stringify(dir)}, live: () => 3 })
+    startWatchdog({ limitMs: ${LIMIT_MS}, logs: ${JSON.stringify(dir)}, live: () => 3, lost: console.error })
     process.stdin.on('data', async () => { ${deed} })
     console.log('up')`
   const args = ['--input-type=module', '-e', program]
