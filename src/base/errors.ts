@@ -1,11 +1,12 @@
 import { SYSTEM_ERRORS } from './error-rows/system.ts'
+import { TASK_ERRORS } from './error-rows/tasks.ts'
 import { WORK_ERRORS } from './error-rows/work.ts'
 
 /**
  * Every error a person can meet, in one table. `says` is what happened to which thing, `next` is what to do about it,
  * `exit` is the exit code of the command that meets it, `http` the status of the route. docs/errors.md lists the same rows.
  */
-export const ERRORS = { ...WORK_ERRORS, ...SYSTEM_ERRORS } as const
+export const ERRORS = { ...WORK_ERRORS, ...TASK_ERRORS, ...SYSTEM_ERRORS } as const
 
 export type ErrorCode = keyof typeof ERRORS
 

@@ -22,6 +22,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/work/add.ts')).addAddCommand(program),
   },
   {
+    name: 'task',
+    group: WORK,
+    summary: 'A project’s tasks and what comes after what',
+    add: async program => (await import('./commands/task/task.ts')).addTaskCommand(program),
+  },
+  {
     name: 'list',
     group: WATCH,
     summary: 'List all sessions',

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { BUDGET_SCOPES, MEASURES } from './budget/budget.ts'
 import { Failure, LimitWindow, PlanItem, QuestionItem, Risk, StoredReason, TurnOutcome } from './session.ts'
-import { TaskState } from './task.ts'
+import { TaskState, Verification } from './task.ts'
+
+const TaskNamed = z.object({ task_id: z.string(), title: z.string() })
 
 /** A task came into the state that the kind names. The subject is its session, where it has one. */
 const TaskMoved = z.object({
@@ -206,10 +208,18 @@ export const EVENT_BODIES = {
   'task.waiting': TaskMoved.extend({ wakes_at: z.number().optional() }),
   'task.verifying': TaskMoved,
   'task.merging': TaskMoved,
-  'task.finished': TaskMoved.extend({ result: z.string().optional() }),
+  'task.finished': TaskMoved.extend({ result: z.string().optional(), verification: Verification.optional() }),
   'task.failed': TaskMoved.extend({ result: z.string().optional() }),
   'task.cancelled': TaskMoved,
   /** Something needs a person, told at a terminal that shows this session: its bell is rung. */
+  /** A person changed what is said of it: which fields. */
+  'task.updated': TaskNamed.extend({ fields: z.array(z.string()) }),
+  'task.deleted': TaskNamed,
+  /** It comes after another one, or no longer. */
+  'task.linked': TaskNamed.extend({ blocker_id: z.string() }),
+  'task.unlinked': TaskNamed.extend({ blocker_id: z.string() }),
+  /** A line of its log. */
+  'task.noted': TaskNamed.extend({ text: z.string() }),
   'person.called': z.object({ text: z.string() }),
   'daemon.started': z.object({ pid: z.number(), version: z.string() }),
   /** An earlier daemon did not end cleanly: what was left of it, and what became of its sessions. */

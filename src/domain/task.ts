@@ -17,8 +17,10 @@ export const TaskState = z.enum([
 ])
 export type TaskState = z.infer<typeof TaskState>
 
-/** Every move there is. A claim that is given back becomes `ready` again; a failed task becomes so when it is retried. */
-export const TASK_MOVES: Record<TaskState, readonly TaskState[]> = {
+type Moves = Record<TaskState, readonly TaskState[]>
+
+/** Every move of the work itself. A claim that is given back becomes `ready` again; a failed task becomes so when it is retried. */
+export const TASK_MOVES: Moves = {
   blocked: ['ready', 'cancelled'],
   ready: ['running', 'blocked', 'cancelled'],
   running: ['waiting', 'verifying', 'done', 'failed', 'ready', 'cancelled'],
@@ -29,6 +31,39 @@ export const TASK_MOVES: Record<TaskState, readonly TaskState[]> = {
   failed: ['ready', 'cancelled'],
   cancelled: [],
 }
+
+/** What a person may say of a task whatever it is: that it is done, that it failed, that it is to be done anew. */
+export const FORCED_MOVES: Moves = {
+  blocked: ['done', 'failed'],
+  ready: ['done', 'failed'],
+  running: ['done', 'failed', 'ready', 'blocked'],
+  waiting: ['done', 'failed', 'ready', 'blocked'],
+  verifying: ['done', 'failed', 'ready', 'blocked'],
+  merging: ['done', 'failed', 'ready', 'blocked'],
+  done: ['failed', 'ready', 'blocked'],
+  failed: ['done', 'ready', 'blocked'],
+  cancelled: ['done', 'failed', 'ready', 'blocked'],
+}
+
+/**
+ * A task with parts is never worked on itself: it is `blocked` while they are open, `failed` with one of them, `done` with the
+ * last. One whose parts are all taken away is a task like any other again.
+ */
+export const PARENT_MOVES: Moves = {
+  blocked: ['ready', 'done', 'failed', 'cancelled'],
+  ready: ['blocked', 'done', 'failed', 'cancelled'],
+  running: [],
+  waiting: [],
+  verifying: [],
+  merging: [],
+  done: ['blocked', 'ready', 'failed', 'cancelled'],
+  failed: ['blocked', 'ready', 'done', 'cancelled'],
+  cancelled: ['blocked', 'ready', 'done', 'failed'],
+}
+
+/** Whether the gates agreed that it is done. `unverified`: nobody has looked. Nothing where a person said so, or it is not done. */
+export const Verification = z.enum(['unverified', 'passed', 'failed'])
+export type Verification = z.infer<typeof Verification>
 
 /** Somebody holds it: its session takes no other one meanwhile. */
 export const AT_WORK = ['running', 'verifying', 'merging'] as const satisfies readonly TaskState[]
@@ -49,7 +84,7 @@ export interface Task {
   reason: string | null
   /** Higher is sooner. */
   priority: number
-  /** How many of the tasks it comes after are not done. */
+  /** How many of the tasks it comes after are not done; one more while the task that it is a part of is held up. */
   open_blockers: number
   /** Number of the try; who holds an older one may neither move nor finish it. */
   attempt: number
@@ -63,6 +98,38 @@ export interface Task {
   result: string | null
   /** Order of submission: among equal priorities the lower is sooner. */
   position: number
+  /** The task that it is a part of. */
+  parent_id: string | null
+  /** Its parts by how they stand; those that are in none of the last three were cancelled. */
+  children: number
+  children_open: number
+  children_failed: number
+  children_done: number
+  /** Name of the feature that it belongs to. */
+  feature: string | null
+  /** A word for the kind of work. */
+  type: string
+  /** How often it was tried again after a failure. */
+  retries: number
+  /** What must hold when it is done, one a line. */
+  acceptance: string
+  verification: Verification | null
+  /** Who holds it, and for which run: nobody else may finish it. */
+  lease_owner: string | null
+  run_id: string | null
+  /** JSON: the most that may be spent on it. */
+  budget: string | null
+  /** The model that suits it. */
+  model: string | null
+  /** Words, a space before and behind each. */
+  labels: string
+}
+
+/** What a run drains: a project, a feature of it, or one task with its parts. */
+export interface TaskScope {
+  project: string
+  feature?: string | undefined
+  task?: string | undefined
 }
 
 /** A task as the API shows it. */
@@ -82,6 +149,25 @@ export const TaskView = z.object({
   ended_at: z.number().nullable(),
   wakes_at: z.number().nullable(),
   result: z.string().nullable(),
+  project: z.string(),
+  parent_id: z.string().nullable(),
+  feature: z.string().nullable(),
+  type: z.string(),
+  labels: z.array(z.string()),
+  acceptance: z.array(z.string()),
+  verification: Verification.nullable(),
+  retries: z.number(),
+  max_retries: z.number(),
+  /** Blockers that are not done; one more while the task that it is a part of is held up. */
+  open_blockers: z.number(),
+  /** Its parts: how many, how many of them are open, failed, done. */
+  children: z.number(),
+  children_open: z.number(),
+  children_failed: z.number(),
+  children_done: z.number(),
+  run_id: z.string().nullable(),
+  model: z.string().nullable(),
+  budget: z.record(z.string(), z.number()).nullable(),
 })
 export type TaskView = z.infer<typeof TaskView>
 

@@ -14,7 +14,7 @@ import { openQuotaRows } from './quota/quota.ts'
 import { openSessions } from './sessions.ts'
 import { openSpending } from './spending.ts'
 import type { Store } from './store.ts'
-import { openTasks } from './tasks.ts'
+import { openTasks } from './tasks/tasks.ts'
 import { Writer } from './writer.ts'
 
 export interface OpenStore {

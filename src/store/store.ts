@@ -5,11 +5,11 @@ import type { Amounts } from '../domain/budget/budget.ts'
 import type { Escalation, EscalationAnswer, EscalationState } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
-import type { Task, TaskState } from '../domain/task.ts'
 import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
 import type { SessionReports } from './quota/spending.ts'
 import type { Runs } from './runs/shapes.ts'
 import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow, Tables } from './tables.ts'
+import type { Tasks } from './tasks/shapes.ts'
 
 /** Rows and nothing else. Every method may throw `store_unusable` (disk full, file gone) or `store_damaged`; the store stays usable. */
 export interface Store extends AsyncDisposable {
@@ -42,6 +42,7 @@ export interface Store extends AsyncDisposable {
 /** An open transaction. */
 export interface Tx {
   readonly db: Transaction<Tables>
+  run<Row>(text: string, parameters: readonly unknown[]): Row[] | Promise<Row[]>
   append(events: NewEvent[]): Promise<StoredEvent[]>
 }
 
@@ -145,38 +146,6 @@ export interface Gates {
   get(account: string, tx?: Tx): Promise<Gate | undefined>
   list(): Promise<Gate[]>
   put(gate: Gate, at: number, tx: Tx): Promise<void>
-}
-
-/** A task before it has an id and a place in the order. */
-export type NewTask = Omit<Task, 'id' | 'position'>
-
-export interface TaskFilter {
-  session: string
-  states?: readonly TaskState[] | undefined
-}
-
-/** The one table of tasks, and which of them come after which. */
-export interface Tasks {
-  insert(task: NewTask, tx: Tx): Promise<Task>
-  get(id: string, tx?: Tx): Promise<Task | undefined>
-  /** In the order of submission. */
-  list(filter: TaskFilter, tx?: Tx): Promise<Task[]>
-  /** The ready one that a session is to take: highest priority, then oldest. */
-  next(session: string, tx: Tx): Promise<Task | undefined>
-  /** The one that a session works on, or will go on with. */
-  atWork(session: string, tx?: Tx): Promise<Task | undefined>
-  /** Compare and swap on state and attempt of the task as it was read: nothing where it has moved since. */
-  swap(task: Task, patch: Partial<Task>, tx: Tx): Promise<Task | undefined>
-  /** True where the edge is new. */
-  link(edge: Edge, tx: Tx): Promise<boolean>
-  blockersOf(ids: readonly string[], tx?: Tx): Promise<Edge[]>
-  dependentsOf(id: string, tx?: Tx): Promise<Task[]>
-}
-
-/** One task comes after another. */
-export interface Edge {
-  task_id: string
-  blocker_id: string
 }
 
 /** How full accounts are: the newest word of each source, and the history that forecasts are made from. */

@@ -59,7 +59,11 @@ export class Writer {
           if (!open) throw new Error('This transaction is over; append in a new one.')
           return this.#store(events, rows => database.appendWithin(db, rows))
         }
-        return await work({ db, append: async events => append(events) })
+        const run = <Row>(text: string, parameters: readonly unknown[]) => {
+          if (!open) throw new Error('This transaction is over; run it in a new one.')
+          return database.runWithin(db, text, parameters) as Row[] | Promise<Row[]>
+        }
+        return await work({ db, run, append: async events => append(events) })
       })
       .finally(() => {
         open = false

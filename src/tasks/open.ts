@@ -1,12 +1,20 @@
-import type { Task, TaskView } from '../domain/task.ts'
+import type { Task, TaskScope, TaskState, TaskView } from '../domain/task.ts'
+import type { TaskDetail, UpdateTask } from '../domain/tasks/requests.ts'
 import type { Tx } from '../store/store.ts'
-import { comeAfter } from './blockers.ts'
-import { claimNext } from './claim.ts'
+import type { TaskFilter } from '../store/tasks/shapes.ts'
+import { type ClaimRequest, claimReady, release, releaseAll } from './claim-ready.ts'
+import { detailOf } from './detail.ts'
+import { findTask } from './find-task.ts'
+import { force, type Said } from './force.ts'
+import { comeAfter, comeBeforeOrBeside } from './graph/come-after.ts'
+import { remove } from './graph/remove.ts'
 import type { TasksParts } from './parts.ts'
-import { queueOf, viewsOf } from './queue.ts'
-import { resolveTask } from './resolve-task.ts'
+import { claimNext } from './queue/claim-next.ts'
+import { queueOf, viewsOf, withEdges } from './queue/queue-of.ts'
+import { resolveTask } from './queue/resolve-task.ts'
 import { type NewTaskRequest, submit } from './submit.ts'
 import { type Move, transition } from './transition.ts'
+import { update } from './update.ts'
 
 /** What is to be done. Everything that writes is part of a transaction: a task's state, its event and its session's row belong together. */
 export interface Tasks {
@@ -17,16 +25,38 @@ export interface Tasks {
    * ready one with the highest priority, else the oldest. Nothing while it is at one already, or when none can run.
    */
   claimNext(session: string, tx: Tx): Promise<Task | undefined>
+  /** The next task of a scope for a run: ready, in no session's own queue, highest priority, then oldest. Of two claimers one gets it. */
+  claimReady(request: ClaimRequest, tx: Tx): Promise<Task | undefined>
+  /** Gives a task back. Throws `task_moved` where the attempt is not the last one. */
+  release(id: string, options: { attempt: number; reason?: string }, tx: Tx): Promise<Task>
+  /** Gives back what a run, or who answers for it, holds: they are gone. */
+  releaseAll(by: { run?: string; owner?: string }, reason: string, tx: Tx): Promise<Task[]>
   /** The one writer of a task's state. Throws `task_move_refused`, or `task_moved` where somebody else was first. */
   transition(id: string, move: Move, tx: Tx): Promise<Task>
+  /** What a person says of a task, whatever its state is. */
+  force(task: Task, said: Said, tx: Tx): Promise<Task>
+  update(task: Task, changes: UpdateTask, tx: Tx): Promise<Task>
+  /** Removes a task; with `cascade` all that leans on it too. Throws `task_needed`. */
+  remove(task: Task, options: { cascade: boolean }, tx: Tx): Promise<Task[]>
   /** From now on a task that has not begun comes after another one too. Throws `task_cycle`. */
   comeAfter(id: string, blocker: string, tx: Tx): Promise<Task>
+  /** And no longer. Throws `task_not_after`. */
+  comeBeforeOrBeside(id: string, blocker: string, tx: Tx): Promise<Task>
   /** By id, or by the beginning of an id or title that fits only one task of the session. */
   resolve(ref: string, session: string, tx?: Tx): Promise<Task>
+  /** By id or a unique beginning of one, wherever it is. Throws `task_not_there`, `task_ambiguous`. */
+  find(ref: string, tx?: Tx): Promise<Task>
+  /** How many of a scope are in each state. */
+  counts(scope: TaskScope, tx?: Tx): Promise<Partial<Record<TaskState, number>>>
   /** What is open in a session, in the order in which it will run; the one at work first. */
   queue(session: string, tx?: Tx): Promise<TaskView[]>
   /** Every task of a session, oldest first. */
   list(session: string): Promise<TaskView[]>
+  /** Those that fit, oldest first. */
+  select(filter: TaskFilter): Promise<TaskView[]>
+  view(task: Task, tx?: Tx): Promise<TaskView>
+  /** A task with those around it. */
+  detail(task: Task, tx?: Tx): Promise<TaskDetail>
 }
 
 /** Opens the tasks over a store: it keeps nothing of its own. */
@@ -35,10 +65,25 @@ export function openTasks(parts: TasksParts): Tasks {
   return {
     submit: (request, tx) => submit(request, { ...parts, tx }),
     claimNext: (session, tx) => claimNext(session, { ...parts, tx }),
+    claimReady: (request, tx) => claimReady(request, { ...parts, tx }),
+    release: (id, options, tx) => release(id, options, { ...parts, tx }),
+    releaseAll: (by, reason, tx) => releaseAll(by, reason, { ...parts, tx }),
     transition: (id, move, tx) => transition(id, move, { ...parts, tx }),
+    force: (task, said, tx) => force(task, said, { ...parts, tx }),
+    update: (task, changes, tx) => update(task, changes, { ...parts, tx }),
+    remove: (task, options, tx) => remove(task, options, { ...parts, tx }),
     comeAfter: (id, blocker, tx) => comeAfter(id, blocker, { ...parts, tx }),
+    comeBeforeOrBeside: (id, blocker, tx) => comeBeforeOrBeside(id, blocker, { ...parts, tx }),
     resolve: (ref, session, tx) => resolveTask({ ref, session }, store, tx),
+    find: (ref, tx) => findTask(ref, store, tx),
+    counts: (scope, tx) => store.tasks.counts(scope, tx),
     queue: (session, tx) => queueOf(session, store, tx),
     list: async session => viewsOf(await store.tasks.list({ session }), store),
+    select: async filter => withEdges(await store.tasks.list(filter), await store.tasks.edges(filter)),
+    view: async (task, tx) => {
+      const [view] = await viewsOf([task], store, tx)
+      return view as TaskView
+    },
+    detail: (task, tx) => detailOf(task, store, tx),
   }
 }

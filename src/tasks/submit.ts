@@ -1,18 +1,36 @@
 import { AppError } from '../base/errors.ts'
+import type { BudgetLimits } from '../domain/budget/budget.ts'
 import type { Task } from '../domain/task.ts'
+import { findTask } from './find-task.ts'
+import { refuseStranger } from './graph/come-after.ts'
+import { isHeldUp, refuseAsParent } from './graph/parent.ts'
+import { countPart, inTheWay, standing } from './moves/ripple.ts'
+import { subjectOf } from './moves/write.ts'
 import type { TxParts } from './parts.ts'
-import { resolveTask } from './resolve-task.ts'
-import { inTheWay } from './transition.ts'
+import { resolveTask } from './queue/resolve-task.ts'
+import { acceptanceColumn, labelsColumn } from './view-of.ts'
 
-/** A task that is to be queued. */
+/** A task that is to be done: by one session, from its queue, or by whoever takes it. */
 export interface NewTaskRequest {
-  session_id: string
+  session_id: string | null
   project: string
   text: string
+  /** Where it is not the first line of the text. */
+  title?: string | undefined
   priority?: number | undefined
-  /** What it comes after: ids, or beginnings of ids or titles, of tasks of the same session. */
+  /** What it comes after: ids, or beginnings of ids; of a session's tasks titles too. */
   after?: readonly string[] | undefined
+  parent?: string | undefined
+  feature?: string | undefined
+  type?: string | undefined
+  labels?: readonly string[] | undefined
+  acceptance?: readonly string[] | undefined
   maxRetries?: number | undefined
+  model?: string | undefined
+  budget?: BudgetLimits | undefined
+  /** The id that it had elsewhere, and how it stands. */
+  id?: string | undefined
+  over?: 'done' | 'failed' | 'cancelled' | undefined
   /** Who asked for it: `cli` where nothing is said. */
   actor?: string | undefined
 }
@@ -23,45 +41,69 @@ const MAX_RETRIES = 3
 /** Stores a task, what it comes after and the event, in the caller's transaction. */
 export async function submit(request: NewTaskRequest, parts: TxParts): Promise<Task> {
   const { store, clock, tx } = parts
-  const { session_id, project, text, priority = 0, maxRetries = MAX_RETRIES } = request
+  const { session_id, project, priority = 0, maxRetries = MAX_RETRIES, over } = request
   const blockers = await blockersNamed(request, parts)
+  const parent = request.parent === undefined ? undefined : await findTask(request.parent, store, tx)
+  if (parent) refuseAsParent(parent, project)
   const open = blockers.filter(({ state }) => state !== 'done')
-  const dead = open.find(({ state }) => state === 'failed')
-  const description = text.trim()
-  if (description === '') throw new AppError('task_empty', {})
+  const open_blockers = open.length + Number(isHeldUp(parent))
+  const description = request.text.trim()
+  const title = request.title ?? titleOf(description)
+  if (title === '') throw new AppError('task_empty', {})
+  const now = clock.now()
   const task = await store.tasks.insert(
     {
       session_id,
       project,
-      title: titleOf(description),
-      description,
-      state: open.length > 0 ? 'blocked' : 'ready',
-      reason: dead ? inTheWay(dead) : null,
+      title,
+      description: description === '' ? title : description,
+      state: over ?? (open_blockers > 0 ? 'blocked' : 'ready'),
+      reason: over ? null : (open.map(inTheWay).find(Boolean) ?? null),
       priority,
-      open_blockers: open.length,
+      open_blockers,
       attempt: 0,
       max_retries: maxRetries,
-      created_at: clock.now(),
+      created_at: now,
       started_at: null,
-      ended_at: null,
+      ended_at: over ? now : null,
       wakes_at: null,
       result: null,
+      parent_id: parent?.id ?? null,
+      children: 0,
+      children_open: 0,
+      children_failed: 0,
+      children_done: 0,
+      feature: request.feature ?? parent?.feature ?? null,
+      type: request.type ?? 'task',
+      retries: 0,
+      acceptance: acceptanceColumn(request.acceptance ?? []),
+      verification: null,
+      lease_owner: null,
+      run_id: null,
+      budget: request.budget === undefined ? null : JSON.stringify(request.budget),
+      model: request.model ?? null,
+      labels: labelsColumn(request.labels ?? []),
+      ...(request.id !== undefined && { id: request.id }),
     },
     tx,
   )
   for (const blocker of blockers) await store.tasks.link({ task_id: task.id, blocker_id: blocker.id }, tx)
-  const { id, title, state } = task
+  const { id, state } = task
   const body = { task_id: id, title, priority, after: blockers.map(blocker => blocker.id), state }
-  await tx.append([{ actor: request.actor ?? 'cli', subject: session_id, kind: 'task.submitted', body }])
+  await tx.append([{ actor: request.actor ?? 'cli', subject: subjectOf(task), kind: 'task.submitted', body }])
+  if (parent) await countPart(parent.id, { parts: 1, [standing(state)]: 1 }, parts, task)
   return task
 }
 
-/** Each once. One that was cancelled will never be done, so nothing can come after it. */
+/** Each once. One that was cancelled will never be done, so nothing can come after it; what is over already does not care. */
 async function blockersNamed(request: NewTaskRequest, { store, tx }: TxParts): Promise<Task[]> {
+  const { session_id: session, project, over } = request
   const found = new Map<string, Task>()
   for (const ref of request.after ?? []) {
-    const blocker = await resolveTask({ ref, session: request.session_id }, store, tx)
-    if (blocker.state === 'cancelled') throw new AppError('task_cancelled', { id: blocker.id, title: blocker.title })
+    const blocker = await (session === null ? findTask(ref, store, tx) : resolveTask({ ref, session }, store, tx))
+    refuseStranger({ id: 'the new task', project, session_id: session, run_id: null }, blocker)
+    if (blocker.state === 'cancelled' && !over)
+      throw new AppError('task_cancelled', { id: blocker.id, title: blocker.title })
     found.set(blocker.id, blocker)
   }
   return [...found.values()]

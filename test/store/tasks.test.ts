@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { NewTask, Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { NewTask } from '../../src/store/tasks/shapes.ts'
 import { DATABASES } from './databases.ts'
 
 for (const { name, open } of DATABASES) {
@@ -67,6 +68,21 @@ const TASK: NewTask = {
   ended_at: null,
   wakes_at: null,
   result: null,
+  parent_id: null,
+  children: 0,
+  children_open: 0,
+  children_failed: 0,
+  children_done: 0,
+  feature: null,
+  type: 'task',
+  retries: 0,
+  acceptance: '',
+  verification: null,
+  lease_owner: null,
+  run_id: null,
+  budget: null,
+  model: null,
+  labels: '',
 }
 
 function insert(store: Store, change: Partial<NewTask> = {}) {

@@ -60,7 +60,7 @@ test('every step is an event of the session, written with the state or not at al
     ['task.started', a.id, { title: 'a', from: 'ready', attempt: 1 }],
     ['task.waiting', a.id, { title: 'a', from: 'running', attempt: 1, reason: 'limit', wakes_at: 7 }],
     ['task.started', a.id, { title: 'a', from: 'waiting', attempt: 1 }],
-    ['task.finished', a.id, { title: 'a', from: 'running', attempt: 1, result: 'did it' }],
+    ['task.finished', a.id, { title: 'a', from: 'running', attempt: 1, result: 'did it', verification: 'unverified' }],
     ['task.readied', b.id, { title: 'b', from: 'blocked', attempt: 0 }],
     ['task.started', b.id, { title: 'b', from: 'ready', attempt: 1 }],
     ['task.failed', b.id, { title: 'b', from: 'running', attempt: 1, reason: 'no' }],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SessionStatus } from '../../src/domain/api.ts'
 import type { TaskWill } from '../../src/domain/task.ts'
-import { whenItRuns } from '../../src/tasks/when-it-runs.ts'
+import { whenItRuns } from '../../src/tasks/queue/when-it-runs.ts'
 import { queued } from '../cli/render/sample.ts'
 
 const QUEUE = ['t-1', 't-2', 't-3'].map(id => queued({ id }))

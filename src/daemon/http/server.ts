@@ -10,7 +10,9 @@ import { eventRoutes } from '../routes/events.ts'
 import { quotaRoutes } from '../routes/quota.ts'
 import { sessionRoutes } from '../routes/sessions.ts'
 import { steerRoutes } from '../routes/steer.ts'
-import { taskRoutes } from '../routes/tasks.ts'
+import { graphRoutes } from '../routes/tasks/graph-routes.ts'
+import { queueRoutes } from '../routes/tasks/queue-routes.ts'
+import { taskRoutes } from '../routes/tasks/task-routes.ts'
 import type { World } from '../world.ts'
 import { errorReply } from './error-reply.ts'
 import { installErrors } from './errors.ts'
@@ -44,7 +46,9 @@ export function buildServer(world: World): FastifyInstance {
   eventRoutes(app, world)
   quotaRoutes(app, world)
   budgetRoutes(app, world)
+  queueRoutes(app, world)
   taskRoutes(app, world)
+  graphRoutes(app, world)
   return app
 }
 

@@ -16,6 +16,8 @@ export interface Database {
   appendAlone(rows: NewEventRow[]): number | Promise<number>
   /** The same inside the open `transaction`, again all or none, should the caller go on after a failure. */
   appendWithin(tx: Transaction<Tables>, rows: NewEventRow[]): number | Promise<number>
+  /** Runs a statement by its text inside the open `transaction`; the text is compiled once. */
+  runWithin(tx: Transaction<Tables>, text: string, parameters: readonly unknown[]): unknown[] | Promise<unknown[]>
   /** Number of the newest migration the data went through; 0 for a new database. */
   readSchema(tx: Kysely<Tables>): Promise<number>
   writeSchema(tx: Transaction<Tables>, schema: number): Promise<void>

@@ -39,6 +39,11 @@ export class SqliteConnection {
     return this.attempt(() => this.#statement(text).run(...parameters).lastInsertRowid)
   }
 
+  /** Runs a statement and gives its rows. */
+  rows(text: string, parameters: readonly SQLInputValue[]): unknown[] {
+    return this.attempt(() => this.#statement(text).all(...parameters))
+  }
+
   /** Runs statements to their end, whatever they give. */
   script(text: string): void {
     this.attempt(() => this.#raw.exec(text))

@@ -1,3 +1,4 @@
+import type { SQLInputValue } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, sql } from 'kysely'
 import type { Tables } from '../tables.ts'
@@ -57,6 +58,7 @@ function sqliteDatabase(writer: SqliteConnection, reader: SqliteConnection): Dat
     // One row is all or nothing by itself; a transaction or savepoint around it would only cost.
     appendAlone: rows => (rows.length === 1 ? insertRows(rows) : writer.alone(() => insertRows(rows))),
     appendWithin: (_tx, rows) => (rows.length === 1 ? insertRows(rows) : writer.within(() => insertRows(rows))),
+    runWithin: (_tx, text, parameters) => writer.rows(text, parameters as SQLInputValue[]),
     readSchema: async tx => {
       const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(tx)
       return rows[0]?.user_version ?? 0

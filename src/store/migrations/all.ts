@@ -1,6 +1,7 @@
 import { recovery } from './0010-recovery.ts'
 import { budgets } from './0011-budgets.ts'
 import { prunableEvents } from './0012-prunable-events.ts'
+import { taskModel } from './0014-task-model.ts'
 import { eventsAndSessions } from './first-nine/0001-events-and-sessions.ts'
 import { escalationsAndAnswers } from './first-nine/0002-escalations-and-answers.ts'
 import { openDecisions } from './first-nine/0003-open-decisions.ts'
@@ -27,3 +28,4 @@ export const MIGRATIONS: readonly Migration[] = [
   budgets,
   prunableEvents,
 ]
+  taskModel,

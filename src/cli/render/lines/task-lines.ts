@@ -39,6 +39,11 @@ const LOOKS: Record<TaskEvent['kind'], { word?: string; tone: Tone }> = {
   'task.finished': { word: '✓ done', tone: 'green' },
   'task.failed': { word: '✗ failed', tone: 'red' },
   'task.cancelled': { word: 'cancelled', tone: 'dim' },
+  'task.updated': { word: 'changed', tone: 'dim' },
+  'task.deleted': { word: 'deleted', tone: 'dim' },
+  'task.linked': { word: 'comes after another', tone: 'dim' },
+  'task.unlinked': { word: 'comes after one less', tone: 'dim' },
+  'task.noted': { word: 'note', tone: 'dim' },
 }
 
 function detailOf(event: TaskEvent): string {
@@ -50,6 +55,10 @@ function detailOf(event: TaskEvent): string {
     ]
     return parts.length > 0 ? `, ${parts.join(', ')}` : ''
   }
+  if (event.kind === 'task.updated') return `, ${event.body.fields.join(', ')}`
+  if (event.kind === 'task.linked' || event.kind === 'task.unlinked') return `, ${event.body.blocker_id}`
+  if (event.kind === 'task.noted') return `: ${firstLine(event.body.text)}`
+  if (event.kind === 'task.deleted') return ''
   const until = event.kind === 'task.waiting' ? event.body.wakes_at : undefined
   const reason = event.body.reason === undefined ? '' : `: ${firstLine(event.body.reason)}`
   return `${reason}${until === undefined ? '' : ` until ${wakeTime(until, event.time)}`}`

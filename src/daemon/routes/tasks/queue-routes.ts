@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
-import { AppError, messageOf } from '../../base/errors.ts'
-import { type AddedTask, AddTask, AT_WORK, type TaskState } from '../../domain/task.ts'
-import type { Tx } from '../../store/store.ts'
-import { whenItRuns } from '../../tasks/when-it-runs.ts'
-import { checked } from '../http/errors.ts'
-import type { World } from '../world.ts'
-import { isBlankTask, sessionOf, view } from './sessions.ts'
-import { tasksOf } from './tasks-of.ts'
+import { AppError, messageOf } from '../../../base/errors.ts'
+import { type AddedTask, AddTask, AT_WORK, type TaskState } from '../../../domain/task.ts'
+import type { Tx } from '../../../store/store.ts'
+import { whenItRuns } from '../../../tasks/queue/when-it-runs.ts'
+import { checked } from '../../http/errors.ts'
+import type { World } from '../../world.ts'
+import { isBlankTask, sessionOf, view } from '../sessions.ts'
+import { tasksOf } from '../tasks-of.ts'
 
 const Ref = z.object({ task: z.string().min(1) })
 
@@ -15,7 +15,7 @@ const Ref = z.object({ task: z.string().min(1) })
 const BEGUN: readonly TaskState[] = [...AT_WORK, 'waiting']
 
 /** The queue of a session: what is added to it, what is in it, what is taken out. */
-export function taskRoutes(app: FastifyInstance, world: World): void {
+export function queueRoutes(app: FastifyInstance, world: World): void {
   const tasks = tasksOf(world)
 
   app.post('/sessions/:ref/tasks', async (request, reply) => {

@@ -1,5 +1,5 @@
-import type { SessionStatus } from '../domain/api.ts'
-import type { TaskView, TaskWill } from '../domain/task.ts'
+import type { SessionStatus } from '../../domain/api.ts'
+import type { TaskView, TaskWill } from '../../domain/task.ts'
 
 /** What is known of the session whose queue it is. */
 export interface QueueOwner {

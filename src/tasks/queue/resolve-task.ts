@@ -1,6 +1,6 @@
-import { AppError } from '../base/errors.ts'
-import { OPEN_STATES, type Task, type TaskState } from '../domain/task.ts'
-import type { Store, Tx } from '../store/store.ts'
+import { AppError } from '../../base/errors.ts'
+import { OPEN_STATES, type Task, type TaskState } from '../../domain/task.ts'
+import type { Store, Tx } from '../../store/store.ts'
 
 /** Tasks named in an error. */
 const SHOWN = 8

@@ -1,5 +1,7 @@
-import { OPEN_STATES, type Task, type TaskView } from '../domain/task.ts'
-import type { Edge, Store, Tx } from '../store/store.ts'
+import { OPEN_STATES, type Task, type TaskView } from '../../domain/task.ts'
+import type { Store, Tx } from '../../store/store.ts'
+import type { Edge } from '../../store/tasks/shapes.ts'
+import { viewOf } from '../view-of.ts'
 
 /** What is open in a session, in the order in which it will run. */
 export async function queueOf(session: string, store: Store, tx?: Tx): Promise<TaskView[]> {
@@ -62,7 +64,8 @@ function begun({ id, state }: Task, planned: string | null | undefined): number 
   return state === 'waiting' ? 2 : 3
 }
 
-function withEdges(tasks: Task[], edges: Edge[]): TaskView[] {
+/** Tasks as the API shows them, with what they come after. */
+export function withEdges(tasks: readonly Task[], edges: readonly Edge[]): TaskView[] {
   const after = Map.groupBy(edges, edge => edge.task_id)
   return tasks.map(task =>
     viewOf(
@@ -70,11 +73,6 @@ function withEdges(tasks: Task[], edges: Edge[]): TaskView[] {
       (after.get(task.id) ?? []).map(edge => edge.blocker_id),
     ),
   )
-}
-
-function viewOf(task: Task, after: string[]): TaskView {
-  const { project: _, open_blockers: __, max_retries: ___, position: ____, ...shown } = task
-  return { ...shown, after }
 }
 
 function idsOf(tasks: readonly Task[]): string[] {

@@ -1,6 +1,6 @@
-import { AT_WORK, type Task, type TaskState } from '../domain/task.ts'
-import type { TxParts } from './parts.ts'
-import { moveTask } from './transition.ts'
+import { AT_WORK, type Task, type TaskState } from '../../domain/task.ts'
+import type { TxParts } from '../parts.ts'
+import { moveTask } from '../transition.ts'
 
 /**
  * Takes the task that a session is to work on. What it was in the middle of comes first, since the conversation holds it;

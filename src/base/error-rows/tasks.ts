@@ -1,0 +1,65 @@
+import type { ErrorRow } from './error-row.ts'
+
+/** What goes wrong with a project's tasks and their graph. */
+export const TASK_ERRORS = {
+  task_not_there: {
+    exit: 2,
+    http: 404,
+    says: 'There is no task "{ref}".',
+    next: 'A task is named by its id, or a beginning of it that is unique. See them with: pcc task list',
+  },
+  task_has_parts: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} has {parts} of its own as parts, and its state follows them.',
+    next: 'Say it of the parts. See them with: pcc task tree {id}',
+  },
+  task_begun: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} is {state}: it can be given no parts any more.',
+    next: 'Reset it first with: pcc task reset {id}',
+  },
+  task_needed: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} is needed by {count}: {others}. Nothing was deleted.',
+    next: 'Delete all of them with: pcc task delete {id} --cascade',
+  },
+  task_not_after: {
+    exit: 2,
+    http: 404,
+    says: 'Task {id} does not come after {blocker}.',
+    next: 'See what it comes after with: pcc task deps list {id}',
+  },
+  task_elsewhere: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} belongs to another project ({project}).',
+    next: 'Tasks are connected within one project. Nothing was changed.',
+  },
+  task_of_session: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} is in the queue of session {session}, where it cannot wait for {blocker}.',
+    next: 'Order that queue with: pcc add {session} … --after … Nothing was changed.',
+  },
+  task_taken: {
+    exit: 2,
+    http: 409,
+    says: 'There are tasks with these ids already: {ids}. Nothing was imported.',
+    next: 'Give them new ids with: pcc task import … --copy',
+  },
+  tasks_wrong: {
+    exit: 2,
+    http: 400,
+    says: 'The tasks of {path} cannot be taken: {problems}. Nothing was imported.',
+    next: 'Mend the file and import it again. What it may say is in docs/tasks.md.',
+  },
+  tasks_unreadable: {
+    exit: 2,
+    http: 400,
+    says: 'The file {path} cannot be used: {problem}',
+    next: 'Check the path and the rights on it.',
+  },
+} as const satisfies Record<string, ErrorRow>

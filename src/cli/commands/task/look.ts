@@ -1,0 +1,72 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { StoredEvent } from '../../../domain/event.ts'
+import type { TaskView } from '../../../domain/task.ts'
+import { taskListText } from '../../../domain/tasks/list-text.ts'
+import type { TaskDetail } from '../../../domain/tasks/requests.ts'
+import { logLines, taskPage } from '../../tasks/page.ts'
+import { type ListOptions, showTasks } from '../../tasks/show-list.ts'
+import { treeLines } from '../../tasks/tree.ts'
+import { taskCall, taskPath } from './call.ts'
+
+const TASK = 'id, or a unique beginning of it'
+
+/** `pcc task list | show | tree | log`. */
+export function addLookCommands(task: Command): void {
+  task
+    .command('list')
+    .description('The tasks of a project, in the order in which they were added.')
+    .option('--project <path>', 'the project directory (default: this one)')
+    .option('--all', 'of all projects')
+    .option('--feature <name>', 'only of this feature')
+    .option('--state <states>', 'only these, comma-separated: open, blocked, ready, running, waiting, done, failed, …')
+    .option('--ready', 'only what could be begun now')
+    .option('--label <word>', 'only with this label')
+    .option('--text <words>', 'only where this stands in the title or the description')
+    .option('--json', 'print JSON, a line for each task')
+    .action(async (options: ListOptions, command: Command) => {
+      const { client, ...context } = await taskCall(command, { writes: false })
+      const body = async (path: string) =>
+        taskListText((await client.request<{ tasks: TaskView[] }>('GET', path)).tasks)
+      await showTasks({ ...options, json: context.json }, { ...context, body })
+    })
+
+  task
+    .command('show')
+    .description('Everything about one task.')
+    .argument('<task>', TASK)
+    .option('--json', 'print JSON')
+    .action(async (ref: string, _options: object, command: Command) => {
+      const { client, show, terminal } = await taskCall(command, { writes: false })
+      const detail = await client.request<TaskDetail>('GET', taskPath(ref))
+      show(detail, () => taskPage(detail, terminal))
+    })
+
+  task
+    .command('tree')
+    .description('A task and its parts, or all of a project, indented.')
+    .argument('[task]', TASK)
+    .option('--project <path>', 'the project directory (default: this one)')
+    .option('--json', 'print JSON')
+    .action(async (ref: string | undefined, { project = '.' }: { project?: string }, command: Command) => {
+      const { client, show, terminal } = await taskCall(command, { writes: false })
+      const query =
+        ref === undefined ? `project=${encodeURIComponent(resolve(project))}` : `under=${encodeURIComponent(ref)}`
+      const answer = await client.request<{ tasks: TaskView[] }>('GET', `/tasks?${query}`)
+      show(answer, () => treeLines(answer.tasks, terminal))
+    })
+
+  task
+    .command('log')
+    .description('What happened to a task; with -m, a line more.')
+    .argument('<task>', TASK)
+    .option('-m, --message <text>', 'a line to be added')
+    .option('--json', 'print JSON')
+    .action(async (ref: string, { message }: { message?: string }, command: Command) => {
+      const { client, show, terminal } = await taskCall(command, { writes: message !== undefined })
+      const path = `${taskPath(ref)}/log`
+      const asked = message === undefined ? (['GET', path] as const) : (['POST', path, { text: message }] as const)
+      const answer = await client.request<{ task: string; events: StoredEvent[] }>(...asked)
+      show(answer, () => logLines(answer.events, terminal))
+    })
+}

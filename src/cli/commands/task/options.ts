@@ -1,0 +1,69 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { AppError } from '../../../base/errors.ts'
+import type { BudgetLimits } from '../../../domain/budget/budget.ts'
+import { budgetOption } from '../../budget/option.ts'
+
+/** What `pcc task add` and `update` both take. */
+export interface FieldOptions {
+  description?: string
+  priority?: number
+  type?: string
+  label?: string[]
+  accept?: string[]
+  maxRetries?: number
+  budget?: BudgetLimits
+}
+
+/** Adds the options that say something of a task. */
+export function withFields(command: Command): Command {
+  return command
+    .option('-d, --description <text>', 'the whole of it; - reads it from standard input')
+    .option('-p, --priority <n>', 'higher is taken sooner (default: 0)', wholeNumber)
+    .option('--type <word>', 'kind of work (default: task)')
+    .option('-l, --label <word>', 'a label; may be repeated', collect)
+    .option('--accept <criterion>', 'what must hold when it is done; may be repeated', collect)
+    .option('--max-retries <n>', 'tries again after a failure (default: 3)', count)
+    .option('--budget <amounts>', 'the most it may spend: "5 usd, 2h"', budgetOption)
+}
+
+/** The fields as the API takes them. */
+export async function fieldsOf(options: FieldOptions, command: string): Promise<object> {
+  const { description, priority, type, label, accept, maxRetries, budget } = options
+  const text = description === '-' ? await standardInput(command) : description
+  return {
+    ...(text !== undefined && { description: text }),
+    ...(priority !== undefined && { priority }),
+    ...(type !== undefined && { type }),
+    ...(label && { labels: label }),
+    ...(accept && { acceptance: accept }),
+    ...(maxRetries !== undefined && { max_retries: maxRetries }),
+    ...(budget && { budget }),
+  }
+}
+
+/** An option that may be given several times. */
+export function collect(value: string, before: string[] = []): string[] {
+  return [...before, value]
+}
+
+/** What comes on standard input; what is not text is refused before it is half understood. */
+export async function standardInput(command: string): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+  } catch {
+    throw new AppError('usage', { problem: 'what came on standard input is not text in UTF-8', command })
+  }
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[+-]?\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
+  return Number(text)
+}
+
+function count(text: string): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) > 100)
+    throw new InvalidArgumentError('It must be a number from 0 to 100.')
+  return Number(text)
+}

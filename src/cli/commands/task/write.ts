@@ -1,0 +1,114 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { AppError } from '../../../base/errors.ts'
+import type { TaskView } from '../../../domain/task.ts'
+import type { TaskMention } from '../../../domain/tasks/requests.ts'
+import { confirm } from '../../confirm.ts'
+import { neutral } from '../../render/text.ts'
+import { taskLine } from '../../tasks/words.ts'
+import { taskCall, taskPath } from './call.ts'
+import { collect, type FieldOptions, fieldsOf, withFields } from './options.ts'
+
+interface AddOptions extends FieldOptions {
+  project?: string
+  parent?: string
+  after?: string[]
+  feature?: string
+  model?: string
+}
+
+interface UpdateOptions extends FieldOptions {
+  title?: string
+  parent?: string | false
+  feature?: string | false
+  model?: string | false
+  addLabel?: string[]
+  rmLabel?: string[]
+}
+
+/** `pcc task add | update | delete`. */
+export function addWriteCommands(task: Command): void {
+  withFields(task.command('add').description('A new task of a project.').argument('<title>', 'what to do, in one line'))
+    .option('--project <path>', 'the project directory (default: this one)')
+    .option('--parent <task>', 'it is a part of this task')
+    .option('--after <task>', 'it comes after this task; may be repeated', collect)
+    .option('--feature <name>', 'the feature that it belongs to')
+    .option('--model <name>', 'the model that suits it')
+    .option('--json', 'print JSON')
+    .action(async (title: string, options: AddOptions, command: Command) => {
+      if (title.trim() === '') throw new AppError('task_empty', {})
+      const { client, show } = await taskCall(command, { writes: true })
+      const { project = '.', parent, after, feature, model } = options
+      const body = {
+        title,
+        project: resolve(project),
+        ...(await fieldsOf(options, 'task add')),
+        ...(parent !== undefined && { parent }),
+        ...(after && { after }),
+        ...(feature !== undefined && { feature }),
+        ...(model !== undefined && { model }),
+      }
+      const answer = await client.request<{ task: TaskView }>('POST', '/tasks', body)
+      show(answer, () => [`Added ${taskLine(answer.task)}`])
+    })
+
+  withFields(task.command('update').description('Change what is said of a task.').argument('<task>', TASK))
+    .option('--title <text>', 'what to do, in one line')
+    .option('--parent <task>', 'make it a part of this task')
+    .option('--no-parent', 'make it a part of none')
+    .option('--feature <name>', 'the feature that it belongs to')
+    .option('--no-feature', 'it belongs to none')
+    .option('--model <name>', 'the model that suits it')
+    .option('--no-model', 'any model suits it')
+    .option('--add-label <word>', 'one label more; may be repeated', collect)
+    .option('--rm-label <word>', 'one label less; may be repeated', collect)
+    .option('--json', 'print JSON')
+    .action(async (ref: string, options: UpdateOptions, command: Command) => {
+      const { client, show } = await taskCall(command, { writes: true })
+      const body = { ...(await fieldsOf(options, 'task update')), ...changesOf(options) }
+      const labels = await labelsOf(ref, options, client)
+      if (Object.keys({ ...body, ...labels }).length === 0)
+        throw new AppError('usage', { problem: 'nothing to change was named', command: 'task update' })
+      const answer = await client.request<{ task: TaskView }>('POST', taskPath(ref), { ...body, ...labels })
+      show(answer, () => [`Changed ${taskLine(answer.task)}`])
+    })
+
+  task
+    .command('delete')
+    .description('Remove a task for good. To keep it in the lists, cancel it instead.')
+    .argument('<task>', TASK)
+    .option('--cascade', 'also everything that comes after it or is a part of it')
+    .option('-y, --yes', 'do not ask')
+    .option('--json', 'print JSON')
+    .action(async (ref: string, options: { cascade?: true; yes?: true }, command: Command) => {
+      const { client, show } = await taskCall(command, { writes: true })
+      if (options.cascade && process.stdin.isTTY) {
+        const question = `Delete ${ref} and all that leans on it?`
+        await confirm({ action: `Deleting ${ref}`, question, yes: options.yes === true })
+      }
+      const query = options.cascade ? '?cascade=true' : ''
+      const answer = await client.request<{ deleted: TaskMention[] }>('DELETE', `${taskPath(ref)}${query}`)
+      show(answer, () => answer.deleted.map(({ id, title }) => `Deleted ${id} ${neutral(title)}`))
+    })
+}
+
+const TASK = 'id, or a unique beginning of it'
+
+/** `--no-parent` takes away. */
+function changesOf({ title, parent, feature, model }: UpdateOptions): object {
+  const named = Object.entries({ parent, feature, model }).filter(([, value]) => value !== undefined && value !== true)
+  return {
+    ...(title !== undefined && { title }),
+    ...Object.fromEntries(named.map(([name, value]) => [name, value === false ? null : value])),
+  }
+}
+
+async function labelsOf(
+  ref: string,
+  { addLabel = [], rmLabel = [], label }: UpdateOptions,
+  client: { request<T>(method: 'GET', path: string): Promise<T> },
+): Promise<{ labels?: string[] }> {
+  if (addLabel.length + rmLabel.length === 0) return {}
+  const before = label ?? (await client.request<{ task: TaskView }>('GET', taskPath(ref))).task.labels
+  return { labels: [...new Set([...before, ...addLabel])].filter(word => !rmLabel.includes(word)) }
+}

@@ -1,0 +1,40 @@
+import type { TaskView } from '../../domain/task.ts'
+import type { Terminal } from '../render/paint.ts'
+import { cut, firstLine, pad, widthOf } from '../render/text.ts'
+import { STATE_LOOKS, stateText } from './words.ts'
+
+/** `pcc task list`: one line each, in the order of submission, with the counts below. */
+export function taskLines(tasks: readonly TaskView[], terminal: Terminal): string[] {
+  const states = tasks.map(stateText)
+  const widest = states.reduce((most, text) => Math.max(most, widthOf(text)), 0)
+  const lines = tasks.map((task, index) => {
+    const state = terminal.paint(STATE_LOOKS[task.state].tone, pad(states[index] ?? '', widest))
+    const text = [firstLine(task.title), ...detailsOf(task)].join('  ')
+    return `${task.id}  ${state}  ${cut(text, terminal.width - widest - 12)}`
+  })
+  return [...lines, '', countLine(tasks)]
+}
+
+/** `12 tasks: 3 done (unverified), 2 ready` */
+export function countLine(tasks: readonly TaskView[]): string {
+  const counts = new Map<string, number>()
+  for (const task of tasks) {
+    const word = stateText(task).slice(2)
+    counts.set(word, (counts.get(word) ?? 0) + 1)
+  }
+  const each = [...counts].map(([word, count]) => `${count} ${word}`).join(', ')
+  return `${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}: ${each}`
+}
+
+function detailsOf({ priority, labels, feature, after, state, reason, children, children_done }: TaskView): string[] {
+  return [
+    ...(children > 0 ? [`(${children_done}/${children})`] : []),
+    ...(priority === 0 ? [] : [`priority ${priority}`]),
+    ...(feature === null ? [] : [`feature ${feature}`]),
+    ...labels.map(label => `#${label}`),
+    ...(state === 'blocked' && after.length > 0
+      ? [`after ${after.slice(0, 3).join(', ')}${after.length > 3 ? ' …' : ''}`]
+      : []),
+    ...(reason === null ? [] : [`· ${firstLine(reason)}`]),
+  ]
+}

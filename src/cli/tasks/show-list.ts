@@ -1,0 +1,60 @@
+import type { TaskView } from '../../domain/task.ts'
+import type { Terminal } from '../render/paint.ts'
+
+export interface ListOptions {
+  project?: string | undefined
+  all?: boolean | undefined
+  feature?: string | undefined
+  state?: string | undefined
+  ready?: boolean | undefined
+  label?: string | undefined
+  text?: string | undefined
+  json?: boolean | undefined
+}
+
+interface Shown {
+  /** The body of the daemon's answer, as it came. */
+  body(path: string): Promise<string>
+  terminal: Terminal
+  out(line: string): void
+}
+
+/** The body of `pcc task list`. JSON is printed as the daemon sent it: reading and writing ten thousand tasks costs more than all else. */
+export async function showTasks(options: ListOptions, { body, terminal, out }: Shown): Promise<void> {
+  if (options.state !== undefined) await checkStates(options.state)
+  const asked = body(pathOf(options))
+  if (options.json) return out(await asked)
+  const [text, { taskLines }] = await Promise.all([asked, import('./list.ts')])
+  const { tasks } = JSON.parse(text) as { tasks: TaskView[] }
+  if (tasks.length === 0) return out(noneOf(options))
+  for (const line of taskLines(tasks, terminal)) out(line)
+}
+
+function pathOf({ project, all, feature, state, ready, label, text }: ListOptions): string {
+  const { resolve } = process.getBuiltinModule('node:path')
+  const query = Object.entries({
+    project: all ? undefined : resolve(project ?? '.'),
+    feature,
+    state,
+    ready: ready ? 'true' : undefined,
+    label,
+    text,
+  }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
+  return `/tasks${query.length > 0 ? `?${query.join('&')}` : ''}`
+}
+
+async function checkStates(given: string): Promise<void> {
+  const { STATE_WORDS } = await import('../../domain/tasks/requests.ts')
+  const wrong = given.split(',').find(word => !(STATE_WORDS as readonly string[]).includes(word.trim()))
+  if (wrong === undefined) return
+  const { AppError } = await import('../../base/errors.ts')
+  const problem = `there is no state "${wrong.trim()}": ${STATE_WORDS.join(', ')}`
+  throw new AppError('usage', { problem, command: 'task list' })
+}
+
+function noneOf({ feature, state, ready, label, text }: ListOptions): string {
+  const isFiltered = [feature, state, ready, label, text].some(each => each !== undefined)
+  return isFiltered
+    ? 'No task matches. See all of them with: pcc task list'
+    : 'No tasks here yet. Add one with: pcc task add "…" (or see all projects: pcc task list --all)'
+}

@@ -1,0 +1,44 @@
+import type { Task, TaskScope } from '../domain/task.ts'
+import { isHeld } from './moves/move.ts'
+import type { TxParts } from './parts.ts'
+import { moveTask, transition } from './transition.ts'
+
+/** Who takes a task, out of what. */
+export interface ClaimRequest {
+  scope: TaskScope
+  run: string
+  /** Who answers for the run: its own id where nothing is said. */
+  owner?: string | undefined
+  /** The session that will do it; tasks of its own queue may be taken too. */
+  session?: string | undefined
+}
+
+/** Takes the ready task of a scope with the highest priority, else the oldest, among those in no session's own queue. */
+export async function claimReady({ scope, run, owner = run, session }: ClaimRequest, parts: TxParts) {
+  const { tasks } = parts.store
+  const free = await tasks.nextFree(scope, parts.tx)
+  const own = session === undefined ? undefined : await tasks.next(session, parts.tx)
+  const task = own && (!free || comesFirst(own, free)) ? own : free
+  return task && moveTask(task, { to: 'running', lease: { owner, run, session } }, parts)
+}
+
+/** Gives a task back that a run holds; its attempt stays spent, so that whoever had it can say no more of it. */
+export async function release(id: string, { attempt, reason }: { attempt: number; reason?: string }, parts: TxParts) {
+  return transition(id, { to: 'ready', attempt, reason }, parts)
+}
+
+/** Gives back everything that a run holds, or whoever answers for it: they are gone. */
+export async function releaseAll(
+  by: { run?: string; owner?: string },
+  reason: string,
+  parts: TxParts,
+): Promise<Task[]> {
+  const held = (await parts.store.tasks.held(by, parts.tx)).filter(isHeld)
+  const given: Task[] = []
+  for (const task of held) given.push(await moveTask(task, { to: 'ready', reason }, parts))
+  return given
+}
+
+function comesFirst(a: Task, b: Task): boolean {
+  return a.priority > b.priority || (a.priority === b.priority && a.position < b.position)
+}
