@@ -8,8 +8,10 @@ import type { Parsed, Reading } from './reading.ts'
  * `requirements_wrong` with every problem's line and field, or `requirements_cycle`.
  */
 export async function parseRequirements(path: string, text: string): Promise<Parsed> {
-  const read = await readerFor(path, text)
-  const { problems, requirements, taskLines } = readAll(path, () => read(text))
+  // Windows marks the beginning of a text; the parsers leave that out and would count one letter too few.
+  const plain = text.replace(/^\ufeff/, '')
+  const read = await readerFor(path, plain)
+  const { problems, requirements, taskLines } = readAll(path, () => read(plain))
   refuse(path, problems, requirements.tasks)
   // "Database:" says that there is something to say.
   const preferences = requirements.preferences.filter(({ value }) => value !== '')

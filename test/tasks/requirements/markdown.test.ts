@@ -5,6 +5,12 @@ import { openTexts, refusedFor } from './a-file.ts'
 
 const read = async (text: string) => (await parseRequirements('r.md', text)).requirements
 
+test('a mark of the byte order at the beginning, as Windows writes it, changes nothing', async () => {
+  const text = '---\r\ntags: x\r\n---\r\n# Shop\r\n\r\n- [ ] One\r\n  - [ ] and two\r\n'
+  assert.deepEqual(await read(`\ufeff${text}`), await read(text))
+  assert.deepEqual(openTexts(await read(`\ufeff${text}`)), ['One\n- [ ] and two'])
+})
+
 test("the manual's Markdown is read: title, overview, tasks with their boxes, preferences and constraints", async () => {
   const found = await read(`# Project: Notes API
 
