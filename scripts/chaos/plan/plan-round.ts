@@ -32,16 +32,31 @@ export function planRound(seed: number): RoundPlan {
   const random = randomFrom(seed)
   const crowd = seed % CROWD_EVERY === 0
   const count = crowd ? CROWD : random.int(3, 5)
+  const faults = planFaults(random, { count, seed })
+  const needs = needsOf(faults)
   // At most one of a round meets a limit: whoever waits for a reset takes seconds that other rounds can use.
-  const limited = !crowd && random.chance(0.25) ? random.int(0, count - 1) : -1
+  const limited = needs.limit || (!crowd && random.chance(0.2)) ? random.int(0, count - 1) : -1
   const stormy = random.chance(0.35)
   const sessions = Array.from({ length: count }, (_, place) =>
-    planSession(place, random, { limited: place === limited, small: crowd, stormy }),
-  )
-  const faults = Array.from({ length: random.int(1, 3) }, (_, nth) =>
-    planFault(random, { count, seed, first: nth === 0 }),
+    planSession(place, random, {
+      limited: place === limited,
+      small: crowd,
+      stormy,
+      asks: needs.question && place === 0,
+      queues: needs.queue && place === 0,
+    }),
   )
   return { seed, sessions: withFaults(sessions, faults), faults: faults.sort((a, b) => a.atMs - b.atMs) }
+}
+
+/** What must be there for a daemon to come to the step at which it is to die. */
+function needsOf(faults: FaultPlan[]) {
+  const name = faults.find(({ point }) => point)?.point?.name ?? ''
+  return {
+    limit: /^(limit|wake|resume|checkpoint)\./.test(name),
+    question: /^(question|answer)\./.test(name),
+    queue: name.startsWith('next-task.'),
+  }
 }
 
 /** With a clock that was set back, a reset that the vendor named by the clock is rightly far away. */
@@ -68,16 +83,23 @@ const FREQUENT: ReadonlySet<CrashPointName> = new Set([
 /** The vendor's storms are part of what a session is told, not of what is done to it. */
 const AT_RANDOM = FAULT_KINDS.filter(kind => kind !== 'vendor-storm' && kind !== 'crash-point')
 
-function planFault(random: Random, { count, seed, first }: { count: number; seed: number; first: boolean }): FaultPlan {
-  const fault = { atMs: random.int(100, 3_500), forMs: random.int(300, 1_500), session: random.int(0, count - 1) }
-  const kind = random.pick(AT_RANDOM)
+function planFaults(random: Random, { count, seed }: { count: number; seed: number }): FaultPlan[] {
+  const when = () => ({
+    atMs: random.int(100, 3_500),
+    forMs: random.int(300, 1_500),
+    session: random.int(0, count - 1),
+  })
+  const others = Array.from({ length: random.int(0, 2) }, () => ({ ...when(), kind: random.pick(AT_RANDOM) }))
   // A daemon is told one step at most. They take turns, so that each comes in every so many rounds.
-  return first && random.chance(0.6)
-    ? { ...fault, kind: 'crash-point', point: planPoint(random, seed) }
-    : { ...fault, kind }
+  const isPoint = random.chance(0.6)
+  if (!isPoint) return [...others, { ...when(), kind: random.pick(AT_RANDOM) }]
+  const point = planPoint(random, seed)
+  // Only who takes over from a daemon that was killed comes to the steps of recovery.
+  const killed = isOfRecovery(point.name) ? [{ ...when(), kind: 'kill-daemon' as const }] : []
+  return [...others.slice(killed.length), ...killed, { ...when(), kind: 'crash-point', point }]
 }
 
 function planPoint(random: Random, seed: number): NonNullable<FaultPlan['point']> {
   const name = CRASH_POINTS[seed % CRASH_POINTS.length] ?? 'settle.before-commit'
-  return { name, nth: FREQUENT.has(name) ? random.int(1, 12) : isOfRecovery(name) ? 1 : random.int(1, 2) }
+  return { name, nth: FREQUENT.has(name) ? random.int(1, 12) : 1 }
 }

@@ -28,6 +28,9 @@ export interface Mood {
   limited: boolean
   small: boolean
   stormy: boolean
+  /** It asks, and it has more than one task: something is to happen there. */
+  asks: boolean
+  queues: boolean
 }
 
 const TROUBLES = ['rate_limit', 'overloaded', 'server_error', 'reset', 'stall', 'cut_stream'] as const
@@ -35,9 +38,11 @@ const TROUBLES = ['rate_limit', 'overloaded', 'server_error', 'reset', 'stall', 
 /** What one session of a round has to do. */
 export function planSession(place: number, random: Random, mood: Mood): SessionPlan {
   const name = `s${place + 1}`
-  const count = mood.small ? 1 : random.pick([1, 1, 2, 3])
+  const wanted = mood.small ? 1 : random.pick([1, 1, 2, 3])
+  const count = mood.queues ? Math.max(2, wanted) : wanted
   const tasks = Array.from({ length: count }, (_, task) => planTask(`${name}-t${task + 1}`, random, mood))
   if (mood.limited) tasks[0]?.steps.splice(1, 0, { do: 'limit', token: `${name}-t1-limit` })
+  if (mood.asks) tasks[0]?.steps.push({ do: 'ask', token: `${name}-t1-asked` })
   const account = mood.limited || random.chance(0.1) ? 'limited' : 'shared'
   return { name, account, record: random.chance(0.2), tasks }
 }
