@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { BUDGET_SCOPES, MEASURES } from './budget/budget.ts'
+import { RunOutcome } from './runs/run-outcome.ts'
 import { Failure, LimitWindow, PlanItem, QuestionItem, Risk, StoredReason, TurnOutcome } from './session.ts'
 import { TaskState, Verification } from './task.ts'
 
@@ -211,7 +212,6 @@ export const EVENT_BODIES = {
   'task.finished': TaskMoved.extend({ result: z.string().optional(), verification: Verification.optional() }),
   'task.failed': TaskMoved.extend({ result: z.string().optional() }),
   'task.cancelled': TaskMoved,
-  /** Something needs a person, told at a terminal that shows this session: its bell is rung. */
   /** A person changed what is said of it: which fields. */
   'task.updated': TaskNamed.extend({ fields: z.array(z.string()) }),
   'task.deleted': TaskNamed,
@@ -220,6 +220,9 @@ export const EVENT_BODIES = {
   'task.unlinked': TaskNamed.extend({ blocker_id: z.string() }),
   /** A line of its log. */
   'task.noted': TaskNamed.extend({ text: z.string() }),
+  'run.started': z.object({ project: z.string(), target: z.string() }),
+  'run.ended': z.object({ outcome: RunOutcome, reason: z.string() }),
+  /** Something needs a person, told at a terminal that shows this session: its bell is rung. */
   'person.called': z.object({ text: z.string() }),
   'daemon.started': z.object({ pid: z.number(), version: z.string() }),
   /** An earlier daemon did not end cleanly: what was left of it, and what became of its sessions. */

@@ -11,6 +11,7 @@ import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations/all.ts'
 import { openOutbox } from './outbox.ts'
 import { openQuotaRows } from './quota/quota.ts'
+import { openRuns } from './runs/runs.ts'
 import { openSessions } from './sessions.ts'
 import { openSpending } from './spending.ts'
 import type { Store } from './store.ts'
@@ -53,6 +54,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     tasks: openTasks(database.read),
     gates: openGateRows(database.read),
     quota: openQuotaRows({ read: database.read, writer, clock }),
+    runs: openRuns(database.read, writer),
     spending: openSpending(database.read),
     outbox: openOutbox(database.read, writer),
     pruning: openEventPruning(database, writer),

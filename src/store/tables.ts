@@ -6,9 +6,11 @@ import type { Amounts, BudgetScope } from '../domain/budget/budget.ts'
 import type { Escalation } from '../domain/escalation.ts'
 import type { EventBody } from '../domain/event.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
+import type { RunPlace } from '../domain/runs/run.ts'
 import type { PlanItem } from '../domain/session.ts'
 import type { EndedAs, SessionState } from '../domain/session-status.ts'
 import type { Task } from '../domain/task.ts'
+import type { AttemptRow, RunsTable } from './runs/shapes.ts'
 
 /** The tables as the database holds them: JSON is text here and is parsed at the store's edge. Times are milliseconds. */
 export interface Tables {
@@ -24,6 +26,8 @@ export interface Tables {
   quota_windows: QuotaWindow & { account: string }
   quota_history: QuotaWindow & { account: string }
   spending: SpendingRow
+  runs: RunsTable
+  attempts: AttemptRow
   outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
   /** How far the events were read for some purpose. */
   cursors: { name: string; event_id: number }
@@ -106,6 +110,8 @@ export type JsonColumn = 'options' | 'plan' | 'parked'
 export type SessionOptions = Omit<StartSession, 'env' | 'tasks'> & {
   /** Who formed opinions for it when it was started, for whoever looks at it. */
   mind?: { brain: string; threshold: number } | undefined
+  /** The run that started it, and which of its attempts it is. */
+  run?: RunPlace | undefined
 }
 
 /** A session as the rest of the program sees it: its row with the JSON parsed. */

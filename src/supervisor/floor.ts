@@ -1,14 +1,13 @@
 import { AppError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { shellWord } from '../base/shell-word.ts'
-import type { StartSession } from '../domain/api.ts'
 import { brainKeysIn } from '../domain/config/environment-layer.ts'
 import type { SessionRow } from '../store/tables.ts'
 import type { LiveSessions } from './live-sessions.ts'
 import type { Parts } from './run.ts'
 import { checkProject } from './start/check-project.ts'
 import type { HeldConversations } from './start/held-conversations.ts'
-import type { Preparation, PrepareParts } from './start/prepare.ts'
+import type { Preparation, PrepareParts, PrepareRequest } from './start/prepare.ts'
 import type { KeptEnvironments } from './waits/kept-environments.ts'
 
 /** What starting and resuming sessions work with. */
@@ -29,7 +28,7 @@ export function refuseWhenClosed({ closing }: Floor): void {
 }
 
 /** Imported on use: what reads settings and trust is memory that a daemon without sessions need not hold. */
-export async function prepareFor(request: StartSession, { prepareParts }: Floor): Promise<Preparation> {
+export async function prepareFor(request: PrepareRequest, { prepareParts }: Floor): Promise<Preparation> {
   const { prepare } = await import('./start/prepare.ts')
   return prepare(request, prepareParts)
 }

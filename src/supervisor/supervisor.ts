@@ -16,6 +16,8 @@ import { INTERRUPTED, type Recovered, recover } from './recover/recover.ts'
 import { type Resumption, resumeParked } from './resume/resume-parked.ts'
 import { type Resume, resumeSession } from './resume/resume-session.ts'
 import type { Parts, Run } from './run.ts'
+import { runSettings } from './runs/run-settings.ts'
+import { Runs } from './runs/runs.ts'
 import { CUT_OFF, cutOff } from './settling/cut-off.ts'
 import { settle } from './settling/settle.ts'
 import { HeldConversations } from './start/held-conversations.ts'
@@ -51,6 +53,8 @@ export class Supervisor {
   readonly #accounts: Accounts
   readonly #floor: Floor
   readonly #waker: Waker
+  /** Loops that drain a target, each over sessions of this supervisor. */
+  readonly runs: Runs
   readonly #watch: GuardWatch
 
   constructor(options: SupervisorOptions) {
@@ -90,6 +94,21 @@ export class Supervisor {
       conversations: new HeldConversations(),
     }
     this.#waker = new Waker({ store, clock, log, wake: row => this.#wake(row) })
+    this.runs = new Runs({
+      ...{ store, tasks, clock, log, kept, agentEnv: options.agentEnv },
+      settingsOf: run => runSettings(run, options),
+      start: async (request, bound) => {
+        this.#refuseWhenFull()
+        return startSession(request, this.#floor, bound)
+      },
+      brief: async task => task.description,
+      stop: (id, reason) => this.stop(id, reason),
+      pause: id => this.pause(id),
+      resume: async id => {
+        const row = await store.sessions.get(id)
+        if (row?.state === 'ended') await this.resume(row, { reason: 'its run goes on', actor: 'human' })
+      },
+    })
   }
 
   get liveCount(): number {
@@ -192,6 +211,7 @@ export class Supervisor {
   /** No new sessions; every live one is stopped, or only cut off until the next start. Resolves when all are settled. */
   async close(reason: string, { goOn = false }: { goOn?: boolean } = {}): Promise<void> {
     this.#closing.abort()
+    await this.runs.close()
     await this.#waker.close()
     const { live } = this.#floor
     for (const run of live.runs()) run.cutOff = goOn && run.stopping === undefined

@@ -110,6 +110,25 @@ export const WORK_ERRORS = {
     says: 'The conversation {vendor_id} is in use by a session that has not ended ({id}): two would mix in it.',
     next: 'Wait for it or stop it with: pcc stop {id}. Or go on with a copy: add --fork',
   },
+  run_unknown: { exit: 2, http: 404, says: 'There is no run {ref}.', next: 'See all with: pcc runs' },
+  run_ambiguous: {
+    exit: 2,
+    http: 409,
+    says: '"{ref}" fits several runs: {matches}.',
+    next: 'Give more of the id.',
+  },
+  run_there: {
+    exit: 3,
+    http: 409,
+    says: 'Run {id} is at work on {target} already.',
+    next: 'Watch it with: pcc attach {id}',
+  },
+  parallel_needs_worktrees: {
+    exit: 2,
+    http: 400,
+    says: 'Several tasks at once would work in one directory and undo one another.',
+    next: 'Leave --parallel out, or give 1: worktrees are not there yet.',
+  },
   session_taken_over: {
     exit: 1,
     http: 409,

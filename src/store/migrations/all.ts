@@ -1,6 +1,7 @@
 import { recovery } from './0010-recovery.ts'
 import { budgets } from './0011-budgets.ts'
 import { prunableEvents } from './0012-prunable-events.ts'
+import { runs } from './0013-runs.ts'
 import { taskModel } from './0014-task-model.ts'
 import { eventsAndSessions } from './first-nine/0001-events-and-sessions.ts'
 import { escalationsAndAnswers } from './first-nine/0002-escalations-and-answers.ts'
@@ -27,5 +28,6 @@ export const MIGRATIONS: readonly Migration[] = [
   recovery,
   budgets,
   prunableEvents,
-]
+  runs,
   taskModel,
+]

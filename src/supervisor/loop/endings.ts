@@ -90,7 +90,11 @@ export function escalated(failure: Failure, run: Run): Ending {
 /** Nothing that passes by itself. */
 export function failed(failure: Failure, run: Run): Ending {
   const reason = `${failure.message}\n${adviceFor(failure, run)}`.trim()
-  return { as: 'error', reason, failure: failure.kind, task: { to: 'failed', reason: failure.message } }
+  // A run looks at its attempts and says whether the task is tried once more (`runs/close-attempt.ts`).
+  const task = run.row.options.run
+    ? ({ to: 'ready', retry: true, reason: failure.message } as const)
+    : ({ to: 'failed', reason: failure.message } as const)
+  return { as: 'error', reason, failure: failure.kind, task }
 }
 
 export function stopped(reason: string, text?: string): Ending {

@@ -1,4 +1,6 @@
 import { crashPoint } from '../../base/crash-point.ts'
+import type { Task } from '../../domain/task.ts'
+import type { Tx } from '../../store/store.ts'
 import { spentBefore } from '../guards/spending.ts'
 import type { Ending, Parts, Run } from '../run.ts'
 import { betweenTurns } from './between-turns.ts'
@@ -26,7 +28,7 @@ export async function enter(run: Run, parts: Parts): Promise<Ending | undefined>
   if (spent) return { ...spent, task: undefined }
   const { store, tasks } = parts
   const task = await store.transaction(async tx => {
-    const claimed = await tasks.claimNext(run.id, tx)
+    const claimed = (await tasks.claimNext(run.id, tx)) ?? (await heldAlready(run, parts, tx))
     if (claimed) await store.sessions.update(run.id, { task_id: claimed.id }, tx)
     crashPoint('claim.before-commit')
     return claimed
@@ -37,4 +39,9 @@ export async function enter(run: Run, parts: Parts): Promise<Ending | undefined>
     run.attempt = task.attempt
   }
   return betweenTurns({ run, parts })
+}
+
+/** A run has claimed its task together with its row. */
+function heldAlready({ row }: Run, { store }: Parts, tx: Tx): Promise<Task | undefined> {
+  return row.options.run && row.task_id !== null ? store.tasks.get(row.task_id, tx) : Promise.resolve(undefined)
 }

@@ -9,6 +9,7 @@ import { agentEnvironment } from '../../domain/config/agent-env.ts'
 import type { Config } from '../../domain/config/config.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/environment-layer.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
+import type { RunPlace } from '../../domain/runs/run.ts'
 import type { Driver, OpenSession, Request, Verdict } from '../../domain/session.ts'
 import type { LoadedRules } from '../../policy/rules/load.ts'
 import { skillVerdict } from '../../policy/trust/skill-verdict.ts'
@@ -71,8 +72,11 @@ export interface Preparation {
 /** Of the first wait: a vendor that is down for a moment, for a minute, for longer. */
 const RETRY_FACTORS = [1, 6, 24]
 
+/** What a session is started or goes on with. */
+export type PrepareRequest = StartSession & { run?: RunPlace | undefined }
+
 /** Reads the settings for this project and cuts the caller's environment down to what the agent may see. */
-export async function prepare(request: StartSession, parts: PrepareParts): Promise<Preparation> {
+export async function prepare(request: PrepareRequest, parts: PrepareParts): Promise<Preparation> {
   const { project } = request
   const { places, env: variables } = callersSettings(request, parts)
   const trust = await trustStatus(places, project)
@@ -81,7 +85,7 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
   const { sources, strictMcp, hooksOff, note } = settingSourcesFor(trust, config.agents.setting_sources)
   const loadRules = () => parts.policy.loadRules({ places: parts.places, project, trusted: trustedFile(trust) })
   const rules = await loadRules()
-  const env = agentEnvironment(request.env, config.agents.env)
+  const env = { ...agentEnvironment(request.env, config.agents.env), ...placeIn(request.run) }
   const brainEnv = brainEnvironment({ daemon: parts.env, session: request.env, patterns: config.agents.env })
   const budgets = budgetsIn(config, request)
   await checkProgram(loaded)
@@ -154,6 +158,11 @@ export async function prepare(request: StartSession, parts: PrepareParts): Promi
       ...(request.settings && { settings: settingsToKeep(request.settings) }),
     },
   }
+}
+
+/** An agent of a run knows how far it is. */
+function placeIn(run: RunPlace | undefined): Record<string, string> {
+  return run ? { PCC_ITERATION: String(run.iteration), PCC_TOTAL: String(run.total) } : {}
 }
 
 /** Said here, where it is known that a setting is to blame and which line has it. */

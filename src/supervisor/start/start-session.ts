@@ -2,7 +2,8 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { secretId, shortId } from '../../base/ids.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { NewEvent } from '../../domain/event.ts'
-import type { FirstTask } from '../../domain/task.ts'
+import type { RunPlace } from '../../domain/runs/run.ts'
+import type { FirstTask, Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareFor, refuseWhenClosed } from '../floor.ts'
@@ -14,20 +15,32 @@ import { firstTasks, submitFirst } from './first-tasks.ts'
 import type { Preparation } from './prepare.ts'
 import { nameFromTask, uniqueName } from './session-name.ts'
 
+/** A task that is there already, for which a run starts the session. */
+export interface BoundTask {
+  run: RunPlace
+  /** Claims it for the session; throws where somebody else was quicker, and then nothing is started. */
+  take(session: SessionRow, tx: Tx): Promise<Task>
+}
+
 /** Makes the session's row with the first task of its queue, and starts its agent in the background. */
-export async function startSession(request: StartSession, floor: Floor): Promise<SessionRow> {
+export async function startSession(request: StartSession, floor: Floor, bound?: BoundTask): Promise<SessionRow> {
   refuseWhenClosed(floor)
   const tasks = firstTasks(request)
   const project = await checkProject(request.project)
   const vendorId = request.resume?.vendor_id
-  const [ready] = await Promise.all([prepareFor({ ...request, project }, floor), hasLeft(vendorId, floor)])
+  const [ready] = await Promise.all([
+    prepareFor({ ...request, project, ...(bound && { run: bound.run }) }, floor),
+    hasLeft(vendorId, floor),
+  ])
   checkResume(request, ready.driver)
   await checkRecord(request.record)
   refuseWhenClosed(floor)
   refuseWhenFull(floor.live.runs(), ready)
   const resume = request.resume && { vendorId: request.resume.vendor_id, fork: request.resume.fork }
   using _held = floor.conversations.take(resume, floor.live.runs())
-  const row = await floor.parts.store.transaction(tx => insert({ ...request, project, tasks }, ready, { ...floor, tx }))
+  const row = await floor.parts.store.transaction(tx =>
+    insert({ ...request, project, tasks, bound }, ready, { ...floor, tx }),
+  )
   crashPoint('submit.after-commit')
   if (request.attach) floor.parts.terminals.expect(row.id)
   const { run } = floor.live.launch(row, ready, { prompt: request.task, resume })
@@ -35,12 +48,12 @@ export async function startSession(request: StartSession, floor: Floor): Promise
   return run.row
 }
 
-type Checked = StartSession & { tasks: FirstTask[] }
+type Checked = StartSession & { tasks: FirstTask[]; bound: BoundTask | undefined }
 
 async function insert(request: Checked, ready: Preparation, { parts, bootId, live, tx }: Floor & { tx: Tx }) {
   const { store, clock, accounts } = parts
   const { brain, threshold } = ready.mind
-  const { env: _, project, task, tasks, ...options } = request
+  const { env: _, project, task, tasks, bound, ...options } = request
   const rows = await tx.db.selectFrom('sessions').select(['id', 'name']).execute()
   const taken = new Set(rows.flatMap(({ id, name }) => [id, id.replace(/^s-/, ''), name]))
   const row = await store.sessions.insert(
@@ -51,7 +64,14 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
       task,
       agent: ready.driver.agent,
       model: request.model ?? null,
-      options: { ...options, ...ready.settings, project, task, mind: { brain: brain.name, threshold } },
+      options: {
+        ...options,
+        ...ready.settings,
+        project,
+        task,
+        mind: { brain: brain.name, threshold },
+        ...(bound && { run: bound.run }),
+      },
       owner: bootId,
       state: 'starting',
       account: ready.account,
@@ -63,7 +83,7 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
   )
   const beside = live.runs().filter(run => run.row.project === project && run.row.state !== 'ended')
   await tx.append(firstEvents(row, request, [...ready.notes, ...beside.map(run => sharedNote(run.row))]))
-  const { id: task_id } = await submitFirst(row, tasks, { parts, tx })
+  const { id: task_id } = bound ? await bound.take(row, tx) : await submitFirst(row, tasks, { parts, tx })
   // The agent is opened with this one, so it is taken first, whatever is added while the session waits for its place.
   await store.sessions.update(row.id, { task_id }, tx)
   await accounts.met(ready.account, { agent: ready.driver.agent, env: ready.open.env }, tx)

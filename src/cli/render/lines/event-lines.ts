@@ -126,6 +126,8 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
       return calledLines(event, terminal)
     case 'budget.spent': // it ends the session, which tells of it
     case 'turn.ended': // a failure ends the session, which tells of it
+    case 'run.started':
+    case 'run.ended':
     case 'daemon.started':
     case 'daemon.recovered':
     case 'daemon.stopped':

@@ -1,0 +1,92 @@
+import type { Clock } from '../../base/clock.ts'
+import { AppError } from '../../base/errors.ts'
+import type { StartSession } from '../../domain/api.ts'
+import type { ModelStrategy } from '../../domain/model-strategy.ts'
+import type { Task } from '../../domain/task.ts'
+import type { AttemptRow, RunRow } from '../../store/runs/shapes.ts'
+import type { Store } from '../../store/store.ts'
+import type { SessionRow } from '../../store/tables.ts'
+import type { Tasks } from '../../tasks/open.ts'
+import { chooseModel } from '../models/choose-model.ts'
+import type { ModelNames } from '../models/model-names.ts'
+import { nameFromTask } from '../start/session-name.ts'
+import type { BoundTask } from '../start/start-session.ts'
+import { scopeOf } from './scope.ts'
+
+export interface BeginParts {
+  store: Store
+  tasks: Tasks
+  clock: Clock
+  /** Starts a session for a task that is there already. */
+  start(request: StartSession, bound: BoundTask): Promise<SessionRow>
+  /** What the agent is told of a task. */
+  brief(task: Task, attempts: readonly AttemptRow[]): Promise<string>
+}
+
+export interface BeginOptions {
+  env: Record<string, string>
+  strategy: ModelStrategy
+  model: string | undefined
+  names: ModelNames
+  limit: number | undefined
+  /** Tasks of the target, for the agent to know how far it is. */
+  total: number
+}
+
+/** Begins the next attempt of a run: a fresh session for the next ready task. False where somebody else was quicker. */
+export async function beginNext(run: RunRow, options: BeginOptions, parts: BeginParts): Promise<boolean> {
+  const { store } = parts
+  const scope = scopeOf(run)
+  const task = await store.transaction(tx => store.tasks.nextFree(scope, tx))
+  if (!task) return false
+  const [ofTask, ofRun] = [await store.runs.attempts({ task: task.id }), await store.runs.attempts({ run: run.id })]
+  const { strategy, names } = options
+  const history = ofRun.length > 0 ? ofRun : ofTask
+  const chosen = chooseModel(strategy, history, { names, task: task.id, hint: task.model, model: options.model })
+  const request = requestFor(run, task, {
+    prompt: await parts.brief(task, ofTask),
+    model: chosen.model,
+    env: options.env,
+  })
+  const place = { id: run.id, iteration: run.iterations + 1, total: options.limit ?? options.total }
+  const bound = { run: place, take: claimOf(task, { run, model: chosen.model }, parts) }
+  try {
+    await parts.start(request, bound)
+    return true
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'task_moved') return false
+    throw error
+  }
+}
+
+function requestFor(
+  { project, options }: RunRow,
+  { title }: Task,
+  { prompt, model, env }: { prompt: string; model: string | undefined; env: Record<string, string> },
+): StartSession {
+  const { limit: _, model: __, strategy: ___, max_retries: ____, verify: _____, ...session } = options
+  return { ...session, project, task: prompt, name: nameFromTask(title), env, ...(model !== undefined && { model }) }
+}
+
+/** The claim, the attempt's row and the count of the run are one with the session's row. */
+function claimOf(
+  task: Task,
+  { run, model }: { run: RunRow; model: string | undefined },
+  { store, tasks, clock }: BeginParts,
+): BoundTask['take'] {
+  return async (session, tx) => {
+    const claimed = await tasks.claimReady({ scope: scopeOf(run), run: run.id, session: session.id }, tx)
+    if (claimed?.id !== task.id) throw new AppError('task_moved', { ...task, session: session.id })
+    const iteration = run.iterations + 1
+    await store.runs.update(run.id, { iterations: iteration }, tx)
+    await store.runs.begin(
+      {
+        ...{ task_id: task.id, number: claimed.attempt, run_id: run.id, iteration, session_id: session.id },
+        ...{ model: model ?? null, outcome: null, reason: null, result: null, next_model: null, failure: null },
+        ...{ cost_usd: 0, started_at: clock.now(), ended_at: null },
+      },
+      tx,
+    )
+    return claimed
+  }
+}

@@ -1,0 +1,32 @@
+import { AppError } from '../../base/errors.ts'
+import { loadConfig } from '../../domain/config/load.ts'
+import { trustedFile, trustStatus } from '../../policy/trust.ts'
+import type { RunRow } from '../../store/runs/shapes.ts'
+import { settleStrategy } from '../models/settle-strategy.ts'
+import { callersSettings } from '../settings/callers-settings.ts'
+import type { PrepareParts } from '../start/prepare.ts'
+import type { RunSettings } from './runs.ts'
+
+/** The settings in force for a run: those of the shell that started it, as the project may tighten them. */
+export async function runSettings(
+  { project, options }: Pick<RunRow, 'project' | 'options'>,
+  parts: PrepareParts,
+): Promise<RunSettings> {
+  const { places, env } = callersSettings(options, parts)
+  const trusted = trustedFile(await trustStatus(places, project))
+  const { config } = await loadConfig({ places, env, project, trusted })
+  const { execution, models, sessions } = config
+  const settled = settleStrategy({
+    flags: { model: options.model, strategy: options.strategy },
+    settings: { model: execution.model, strategy: execution.model_strategy },
+  })
+  if ('problem' in settled) throw new AppError('bad_request', { route: 'POST /runs', problem: settled.problem })
+  return {
+    strategy: settled.strategy,
+    model: settled.model,
+    names: models,
+    maxRetries: options.max_retries ?? execution.max_retries,
+    limit: options.limit ?? (execution.limit || undefined),
+    keepEnvironment: sessions.keep_environment,
+  }
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { RunTarget } from '../../../src/domain/runs/run.ts'
+import { openTasks } from '../../../src/tasks/open.ts'
+import { tempDir } from '../../support/world.ts'
+import { type ScriptedAgent, scriptedAgent, type Turn } from '../steering/scripted-agent.ts'
+import { type ScriptedWorld, scriptedWorld } from '../steering/scripted-world.ts'
+
+interface RunWorld extends ScriptedWorld {
+  project: string
+  /** Adds a task; the names of those it comes after. */
+  add(name: string, ...after: string[]): Promise<string>
+  run(more?: object): Promise<string>
+  /** Resolves with the run when it has ended. */
+  over(id: string): Promise<{ outcome: string | null; reason: string | null; iterations: number }>
+}
+
+async function runWorld(t: TestContext, agent: ScriptedAgent): Promise<RunWorld> {
+  const world = await scriptedWorld(t, agent)
+  const project = tempDir(t, 'pcc-project-')
+  const tasks = openTasks({ store: world.store, clock: { now: Date.now } })
+  const ids = new Map<string, string>()
+  const following = new AbortController()
+  const followed = world.supervisor.runs.follow(0, following.signal)
+  t.after(async () => {
+    following.abort()
+    await followed
+  })
+  return {
+    ...world,
+    project,
+    async add(name, ...after) {
+      const blockers = after.map(each => ids.get(each) ?? each)
+      const task = await world.store.transaction(tx =>
+        tasks.submit({ session_id: null, project, text: name, after: blockers }, tx),
+      )
+      ids.set(name, task.id)
+      return task.id
+    },
+    async run({ target = { kind: 'project' }, ...more }: { target?: RunTarget } = {}) {
+      return (await world.supervisor.runs.start({ project, target, env: {}, ...more })).id
+    },
+    async over(id) {
+      for await (const { kind } of world.store.follow(0, { subject: id })) if (kind === 'run.ended') break
+      const run = await world.store.runs.get(id)
+      assert.ok(run)
+      return run
+    },
+  }
+}
+
+/** The agent meets what stands under the task's name, in order; then it does the task. */
+function meeting(script: Record<string, Turn[]>): ScriptedAgent {
+  return scriptedAgent(prompt => script[prompt]?.shift() ?? {})
+}
+
+const FAILED: Turn = { failure: { kind: 'refusal', message: 'it will not' } }
+
+test('a diamond is drained in its order, a fresh session per task, and one that fails is tried again', async t => {
+  const agent = meeting({ c: [FAILED] })
+  const world = await runWorld(t, agent)
+  for (const [name = '', ...after] of [['a'], ['b', 'a'], ['c', 'a'], ['d', 'b', 'c']]) await world.add(name, ...after)
+  const id = await world.run()
+  const { outcome, iterations } = await world.over(id)
+  assert.deepEqual([outcome, iterations], ['complete', 5])
+  assert.deepEqual(agent.prompts, ['a', 'b', 'c', 'c', 'd'])
+  const attempts = await world.store.runs.attempts({ run: id })
+  assert.deepEqual(
+    attempts.map(({ outcome, iteration }) => [outcome, iteration]),
+    [
+      ['done', 1],
+      ['done', 2],
+      ['failed', 3],
+      ['done', 4],
+      ['done', 5],
+    ],
+  )
+  assert.equal(new Set(attempts.map(({ session_id }) => session_id)).size, 5)
+  const tasks = await world.store.tasks.list({ project: world.project })
+  assert.deepEqual(
+    [...new Set(tasks.map(({ state, verification }) => `${state} ${verification}`))],
+    ['done unverified'],
+  )
+})
+
+test('what fails too often fails for good with its story, and what comes after it is named as blocked', async t => {
+  const agent = meeting({ a: [FAILED, FAILED, FAILED] })
+  const world = await runWorld(t, agent)
+  const failing = await world.add('a')
+  const after = await world.add('b', 'a')
+  await world.add('c')
+  const run = await world.over(await world.run({ max_retries: 1 }))
+  assert.deepEqual([run.outcome, run.iterations], ['failure', 3])
+  assert.deepEqual(agent.prompts, ['a', 'a', 'c'], 'the rest is done all the same')
+  const failed = await world.store.tasks.get(failing)
+  assert.equal(failed?.state, 'failed')
+  assert.match(failed?.reason ?? '', /tried 2 times\n[\s\S]*it will not/)
+  const blocked = await world.store.tasks.get(after)
+  assert.equal(blocked?.state, 'blocked')
+  assert.match(blocked?.reason ?? '', new RegExp(failing))
+})
+
+test('a question holds nobody up: the rest is done, and the run ends with its answer', async t => {
+  const agent = meeting({ a: [{ asks: true }] })
+  const world = await runWorld(t, agent)
+  await world.add('a')
+  await world.add('b')
+  const id = await world.run()
+  for await (const event of world.store.follow(0)) if (event.kind === 'task.finished') break
+  const { body: open } = await world.call('GET', '/escalations')
+  assert.equal((await world.store.runs.get(id))?.state, 'running')
+  await world.call('POST', `/escalations/${open.escalations[0].number}/answer`, { answer: ['red'], env: {} })
+  assert.equal((await world.over(id)).outcome, 'complete')
+  assert.deepEqual(agent.prompts, ['a', 'b', '(the parked call)'])
+})
+
+test('a limit, an empty target, a second run on the same tasks', async t => {
+  const world = await runWorld(t, meeting({}))
+  const empty = await world.over(await world.run())
+  assert.equal(empty.outcome, 'no_plan')
+  for (const name of ['a', 'b', 'c']) await world.add(name)
+  const limited = await world.over(await world.run({ limit: 2 }))
+  assert.deepEqual([limited.outcome, limited.reason], ['limit_reached', '2 attempts were made'])
+})
+
+test('a run that is stopped now gives its task back; a second one meanwhile is refused with the first one named', async t => {
+  const agent = meeting({})
+  const world = await runWorld(t, agent)
+  const task = await world.add('a')
+  const held = agent.holdAt('request')
+  const id = await world.run()
+  const goOn = await held
+  await assert.rejects(world.run(), (error: Error) => error.message.includes(id))
+  const stopped = world.supervisor.runs.stop(id, 'now')
+  goOn()
+  await stopped
+  assert.equal((await world.over(id)).outcome, 'interrupted')
+  const after = await world.store.tasks.get(task)
+  assert.deepEqual([after?.state, after?.session_id, after?.run_id], ['ready', null, null])
+  assert.equal((await world.over(await world.run())).outcome, 'complete')
+})
