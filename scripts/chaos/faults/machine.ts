@@ -85,9 +85,15 @@ function canMount(): boolean {
 function smallDisk(directory: string): Disposable {
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_SIZE},mode=700`, 'tmpfs', directory], { stdio: 'pipe' })
   writeFileSync(join(directory, SMALL_DISK), '')
+  const unmount = () => {
+    if (existsSync(join(directory, SMALL_DISK))) execFileSync('umount', ['-l', directory], { stdio: 'pipe' })
+  }
+  // Whoever interrupts the runner gets their mounts back, too.
+  process.once('exit', unmount)
   return {
     [Symbol.dispose]() {
-      if (existsSync(join(directory, SMALL_DISK))) execFileSync('umount', ['-l', directory], { stdio: 'pipe' })
+      process.off('exit', unmount)
+      unmount()
     },
   }
 }

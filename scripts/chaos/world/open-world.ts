@@ -36,6 +36,8 @@ export interface WorldOptions {
 /** Builds it. */
 export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise<RoundWorld> {
   const folder = mkdtempSync(join(tmpdir(), `pcc-chaos-${plan.seed}-`))
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+  process.once('exit', remove)
   const home = join(folder, 'home')
   const simulator = await openSimulator({ text: scenarioOf(plan), keep: 10_000 })
   const notices = await openNoticeServer()
@@ -66,7 +68,8 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
     async [Symbol.asyncDispose]() {
       await simulator.close()
       await notices[Symbol.asyncDispose]()
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+      process.off('exit', remove)
+      remove()
     },
   }
 }
