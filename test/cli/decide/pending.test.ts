@@ -121,7 +121,10 @@ test('respond approves and denies, and says what that changes', async t => {
   const json = JSON.parse(await say('5', '--deny', '--json'))
   assert.deepEqual([json.remembered, json.escalation.verdict, json.escalation.answered_by], [false, 'deny', 'human'])
   assert.equal((await pcc.run(['pending'])).stdout, 'Nothing waits for you.\n')
-  assert.match((await pcc.run(['logs', 'first'])).stdout, /Decision 1: approved by human, later: Bash → x \(a link is fine\)/)
+  assert.match(
+    (await pcc.run(['logs', 'first'])).stdout,
+    /Decision 1: approved by human, later: Bash → x \(a link is fine\)/,
+  )
   assert.doesNotMatch((await pcc.run(['list'])).stdout, /decision/)
 })
 
