@@ -11,7 +11,7 @@ const fenceOf = (instructions: string) => /<(data-[0-9a-f]{16}) …>/.exec(instr
 
 /** What stands outside of all fences: nothing of it may come from an agent or a file. */
 function outside({ instructions, prompt }: { instructions: string; prompt: string }): string {
-  const fences = [...instructions.matchAll(/<(data-[0-9a-f]{16}) …>/g)].map(([, fence]) => fence)
+  const fences = [...instructions.matchAll(/<(data-[0-9a-f]{16}) …>/g)].map(([, fence = '']) => fence)
   return fences
     .reduce(
       (left, fence) => left.replace(new RegExp(`<${fence} of="[a-z-]+">\\n[\\s\\S]*?\\n</${fence}>`, 'g'), ''),
