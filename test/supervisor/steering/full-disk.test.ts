@@ -57,17 +57,18 @@ test('a store that cannot write pauses the session whose write it was, and it is
   const { rows } = (await pages(1)) as { rows: { max_page_count: number }[] }
   const now = rows[0]?.max_page_count ?? 0
   // Whatever room is left inside of the pages there are is used up first.
-  const note = {
-    actor: 'daemon',
-    subject: 'daemon',
-    kind: 'daemon.stopped',
-    body: { reason: 'x'.repeat(2_000) },
-  } as const
-  await assert.rejects(async () => {
-    for (;;) await world.store.append([note])
-  }, /the disk is full/)
-  world.disk.reason = FULL
-  world.supervisor.holdForDisk(FULL)
+  const note = (length: number) =>
+    ({ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: 'x'.repeat(length) } }) as const
+  for (const length of [2_000, 100, 0]) {
+    await assert.rejects(async () => {
+      for (;;) await world.store.append([note(length)])
+    }, /the disk is full/)
+  }
+  // As the daemon does: whoever hears of it stops softly, before the write that failed is told.
+  world.disk.failed = () => {
+    world.disk.reason = FULL
+    world.supervisor.holdForDisk(FULL)
+  }
   goOn()
   while (agent.open() > 0) await new Promise(resolve => setTimeout(resolve, 5))
   assert.notEqual((await world.view(id)).status, 'error')

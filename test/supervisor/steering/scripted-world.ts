@@ -32,7 +32,7 @@ export interface ScriptedWorld {
   /** What time it is; a test may move it. */
   time: { ahead: number }
   /** Why nothing may start; a test may fill and free the disk. */
-  disk: { reason: string | undefined }
+  disk: { reason: string | undefined; failed?: () => void }
   /** The variables by which the daemon is set; a test may change them. */
   settings: Record<string, string>
   /** With which brains were opened, in order. */
@@ -62,10 +62,10 @@ export async function scriptedWorld(
   const home = tempDir(t)
   const project = tempDir(t, 'pcc-project-')
   const places = placesFor({ env: { PCC_HOME: home } })
-  const store = await openStore({ file: `${home}/db` })
+  const disk: ScriptedWorld['disk'] = { reason: undefined }
+  const store = await openStore({ file: `${home}/db`, onFailure: () => disk.failed?.() })
   const policy = policyShelf()
   const time = { ahead: 0 }
-  const disk: ScriptedWorld['disk'] = { reason: undefined }
   settings['HOME'] = home
   const clock: Clock = { now: () => Date.now() + time.ahead }
   const gates = openGates({ store, clock })
