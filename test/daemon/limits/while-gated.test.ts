@@ -24,7 +24,7 @@ conversations:
   - match: meet the limit
     turns:
       - tools: [${waitsFor('go')}]
-      - fault: ${limitFor('12s')}
+      - fault: ${limitFor('20s')}
         text: Back again.
   - match: ask at the terminal
     turns:${question('Which colour at the terminal?')}
