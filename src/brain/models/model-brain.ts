@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Brain, Opinion } from '../../domain/brain/brain.ts'
 import { notConfident } from '../opinion.ts'
 import { type Model, ModelFailure } from './model.ts'
-import { answerPrompt, type Prompt, permissionPrompt, repairPrompt, summaryPrompt } from './prompt.ts'
+import { answerPrompt, isShownWhole, type Prompt, permissionPrompt, repairPrompt, summaryPrompt } from './prompt.ts'
 import { AnswersReply, PermissionReply, readAnswers, SummaryReply } from './replies.ts'
 
 /** A text longer than this is no summary. */
@@ -40,6 +40,7 @@ export function modelBrain(name: string, model: Model): Brain {
     async evaluatePermission(request, context, signal) {
       // Not asked, so that nothing in the request can talk it round.
       if (request.risk === 'HIGH') return notConfident(name, 'a request of HIGH risk is for a person to decide')
+      if (!isShownWhole(request)) return notConfident(name, 'the call is too long to be shown whole to a model')
       return ask({ prompt: permissionPrompt(request, context), shape: PermissionReply, signal }, reply => ({
         value: reply.approve,
       }))

@@ -54,11 +54,19 @@ export function answerPrompt(questions: QuestionItem[], context: BrainContext): 
 }
 
 /** Asks whether the person would let a tool be used. */
-export function permissionPrompt({ tool, input, risk, reasons }: PermissionAsked, context: BrainContext): Prompt {
+export function permissionPrompt(asked: PermissionAsked, context: BrainContext): Prompt {
   const fence = newFence()
+  return built(PERMISSION, fence, [['tool-call', callLines(asked), CAPS.asked], ...contextPieces(context)])
+}
+
+/** Whether nothing of a call would be cut: what was left out could be the point of it. */
+export function isShownWhole(asked: PermissionAsked): boolean {
+  return jsonOf(asked.input) !== UNSHOWN && callLines(asked).length <= CAPS.asked
+}
+
+function callLines({ tool, input, risk, reasons }: PermissionAsked): string {
   const seen = reasons.map(each => `seen: ${oneLine(each)}`)
-  const asked = [`tool: ${oneLine(tool)}`, `risk: ${risk}`, ...seen, `input: ${marked(jsonOf(input))}`]
-  return built(PERMISSION, fence, [['tool-call', asked.join('\n'), CAPS.asked], ...contextPieces(context)])
+  return [`tool: ${oneLine(tool)}`, `risk: ${risk}`, ...seen, `input: ${marked(jsonOf(input))}`].join('\n')
 }
 
 /** Asks for a few sentences on what came of a task. */
@@ -160,8 +168,10 @@ function exchanges(all: { question: string; answer: string; by: string }[]): str
 
 function jsonOf(input: Record<string, unknown>): string {
   try {
-    return JSON.stringify(input) ?? ''
+    return JSON.stringify(input) ?? UNSHOWN
   } catch {
-    return '(input that cannot be shown)'
+    return UNSHOWN
   }
 }
+
+const UNSHOWN = '(input that cannot be shown)'
