@@ -2,7 +2,9 @@ import { AppError } from '../base/errors.ts'
 import type { BudgetLimits } from '../domain/budget/budget.ts'
 import type { Task } from '../domain/task.ts'
 import { findTask } from './find-task.ts'
+import { storedAround } from './graph/around.ts'
 import { refuseStranger } from './graph/come-after.ts'
+import { end, wayTo } from './graph/cycle.ts'
 import { isHeldUp, refuseAsParent } from './graph/parent.ts'
 import { countPart, inTheWay, standing } from './moves/ripple.ts'
 import { subjectOf } from './moves/write.ts'
@@ -44,7 +46,10 @@ export async function submit(request: NewTaskRequest, parts: TxParts): Promise<T
   const { session_id, project, priority = 0, maxRetries = MAX_RETRIES, over } = request
   const blockers = await blockersNamed(request, parts)
   const parent = request.parent === undefined ? undefined : await findTask(request.parent, store, tx)
-  if (parent) refuseAsParent(parent, project)
+  if (parent) {
+    refuseAsParent(parent, project)
+    await refuseCircle(parent, blockers, parts)
+  }
   const open = blockers.filter(({ state }) => state !== 'done')
   const open_blockers = open.length + Number(isHeldUp(parent))
   const description = request.text.trim()
@@ -101,13 +106,24 @@ async function blockersNamed(request: NewTaskRequest, { store, tx }: TxParts): P
   const found = new Map<string, Task>()
   for (const ref of request.after ?? []) {
     const blocker = await (session === null ? findTask(ref, store, tx) : resolveTask({ ref, session }, store, tx))
-    refuseStranger({ id: 'the new task', project, session_id: session, run_id: null }, blocker)
+    refuseStranger({ id: NEW, project, session_id: session, run_id: null }, blocker)
     if (blocker.state === 'cancelled' && !over)
       throw new AppError('task_cancelled', { id: blocker.id, title: blocker.title })
     found.set(blocker.id, blocker)
   }
   return [...found.values()]
 }
+
+/** A part of a task cannot come after what waits for that task: it would wait for itself. */
+async function refuseCircle(parent: Task, blockers: readonly Task[], parts: TxParts): Promise<void> {
+  for (const { id: blocker } of blockers) {
+    const way = await wayTo(end(blocker), end(parent.id), storedAround(parts))
+    const path = way && [NEW, ...way, NEW].join(' → ')
+    if (path) throw new AppError('task_cycle', { id: NEW, blocker, path })
+  }
+}
+
+const NEW = '(new)'
 
 const MAX_TITLE = 200
 

@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts'
 import { FORCED_MOVES, TASK_MOVES, type Task, type TaskState } from '../domain/task.ts'
 import type { Move } from './moves/move.ts'
-import { ripple } from './moves/ripple.ts'
+import { blockedBy, ripple } from './moves/ripple.ts'
 import { movedError, write } from './moves/write.ts'
 import type { TxParts } from './parts.ts'
 
@@ -21,10 +21,14 @@ export async function moveTask(task: Task, move: Move, parts: TxParts): Promise<
   if (task.children > 0) throw new AppError('task_has_parts', { id: task.id, parts: task.children })
   if (!moves[task.state].includes(move.to)) throw refusal(task, move.to)
   // What it comes after may have been opened again while somebody worked on it.
-  const to = move.to === 'ready' && task.open_blockers > 0 ? 'blocked' : move.to
-  const moved = await write(task, { ...move, to }, parts)
+  const isHeldUp = move.to === 'ready' && task.open_blockers > 0
+  const moved = await write(task, isHeldUp ? await heldUp(task, move, parts) : move, parts)
   await ripple(task, moved, parts)
   return moved
+}
+
+async function heldUp(task: Task, move: Move, parts: TxParts): Promise<Move> {
+  return { ...move, to: 'blocked', reason: (await blockedBy(task, parts)) ?? move.reason }
 }
 
 function refusal({ id, state, session_id }: Task, to: TaskState): AppError {

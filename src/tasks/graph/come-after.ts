@@ -1,6 +1,6 @@
 import { AppError } from '../../base/errors.ts'
 import type { Task } from '../../domain/task.ts'
-import { holdUp, inTheWay } from '../moves/ripple.ts'
+import { blockedBy, holdUp, inTheWay } from '../moves/ripple.ts'
 import { subjectOf } from '../moves/write.ts'
 import type { TxParts } from '../parts.ts'
 import { storedAround } from './around.ts'
@@ -32,7 +32,9 @@ export async function comeBeforeOrBeside(id: string, blockerId: string, parts: T
   if (!was) throw new AppError('task_not_after', { id, blocker: blockerId })
   if (blocker.state !== 'done') await holdUp(task, -1, parts)
   await tx.append([told('task.unlinked', task, blocker)])
-  return found(id, parts)
+  const now = await found(id, parts)
+  const isNamed = now.state === 'blocked' && inTheWay(blocker) !== undefined
+  return (isNamed && (await store.tasks.swap(now, { reason: await blockedBy(now, parts) }, tx))) || now
 }
 
 /** What stands before a task must be able to end: in the same project, and not behind the back of a session's queue. */

@@ -17,8 +17,9 @@ export async function setParent(task: Task, parent: Task | undefined, parts: TxP
   const [wasHeld, isHeld] = [isHeldUp(old), isHeldUp(parent)]
   if (wasHeld !== isHeld) await holdUp(moved, isHeld ? 1 : -1, parts)
   const stands = standing(task.state)
-  if (old) await countPart(old.id, { parts: -1, [stands]: -1 }, parts)
+  // The new one first: the old one may be done without it, and what comes after that may be the new one.
   if (parent) await countPart(parent.id, { parts: 1, [stands]: 1 }, parts, task)
+  if (old) await countPart(old.id, { parts: -1, [stands]: -1 }, parts)
 }
 
 /** Whether the parts of a task may not begin yet because of what it comes after. */

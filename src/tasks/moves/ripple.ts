@@ -84,12 +84,13 @@ async function tellDependents(before: Task, after: Task, parts: TxParts): Promis
     if (!stood && (!stands || change !== 0)) continue
     const now = change === 0 ? dependent : await store.tasks.get(dependent.id, tx)
     if (now?.state !== 'blocked') continue
-    const held = await store.tasks.swap(now, { reason: stands ?? (await otherInTheWay(now, parts)) }, tx)
+    const held = await store.tasks.swap(now, { reason: stands ?? (await blockedBy(now, parts)) }, tx)
     if (held && stands && change === 0) await tell(now, held, parts)
   }
 }
 
-async function otherInTheWay({ id }: Task, { store, tx }: TxParts): Promise<string | null> {
+/** What a task comes after that will not be done, if there is one. */
+export async function blockedBy({ id }: Task, { store, tx }: TxParts): Promise<string | null> {
   for (const { blocker_id } of await store.tasks.blockersOf([id], tx)) {
     const blocker = await store.tasks.get(blocker_id, tx)
     const reason = blocker && inTheWay(blocker)

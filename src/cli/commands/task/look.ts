@@ -9,6 +9,11 @@ import { type ListOptions, showTasks } from '../../tasks/show-list.ts'
 import { treeLines } from '../../tasks/tree.ts'
 import { taskCall, taskPath } from './call.ts'
 
+interface TaskLog {
+  task: string
+  events: StoredEvent[]
+}
+
 const TASK = 'id, or a unique beginning of it'
 
 /** `pcc task list | show | tree | log`. */
@@ -65,8 +70,9 @@ export function addLookCommands(task: Command): void {
     .action(async (ref: string, { message }: { message?: string }, command: Command) => {
       const { client, show, terminal } = await taskCall(command, { writes: message !== undefined })
       const path = `${taskPath(ref)}/log`
-      const asked = message === undefined ? (['GET', path] as const) : (['POST', path, { text: message }] as const)
-      const answer = await client.request<{ task: string; events: StoredEvent[] }>(...asked)
+      const answer = await (message === undefined
+        ? client.request<TaskLog>('GET', path)
+        : client.request<TaskLog>('POST', path, { text: message }))
       show(answer, () => logLines(answer.events, terminal))
     })
 }

@@ -96,7 +96,7 @@ const TASK = 'id, or a unique beginning of it'
 
 /** `--no-parent` takes away. */
 function changesOf({ title, parent, feature, model }: UpdateOptions): object {
-  const named = Object.entries({ parent, feature, model }).filter(([, value]) => value !== undefined && value !== true)
+  const named = Object.entries({ parent, feature, model }).filter(([, value]) => value !== undefined)
   return {
     ...(title !== undefined && { title }),
     ...Object.fromEntries(named.map(([name, value]) => [name, value === false ? null : value])),
