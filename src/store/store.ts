@@ -1,15 +1,17 @@
-import type { Transaction } from 'kysely'
 import type { Gate } from '../domain/account/limit.ts'
 import type { QuotaWindow } from '../domain/account/quota.ts'
 import type { Amounts } from '../domain/budget/budget.ts'
 import type { Escalation, EscalationAnswer, EscalationState } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
+import type { Tx } from './database/tx.ts'
 import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
 import type { SessionReports } from './quota/spending.ts'
 import type { Runs } from './runs/shapes.ts'
-import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow, Tables } from './tables.ts'
+import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow } from './tables.ts'
 import type { Tasks } from './tasks/shapes.ts'
+
+export type { Tx } from './database/tx.ts'
 
 /** Rows and nothing else. Every method may throw `store_unusable` (disk full, file gone) or `store_damaged`; the store stays usable. */
 export interface Store extends AsyncDisposable {
@@ -37,14 +39,6 @@ export interface Store extends AsyncDisposable {
   readonly runs: Runs
   readonly pruning: EventPruning
   close(): Promise<void>
-}
-
-/** An open transaction. */
-export interface Tx {
-  readonly db: Transaction<Tables>
-  /** Runs a statement by its text, which is compiled once: for what happens thousands of times a second. */
-  run<Row>(text: string, parameters: readonly unknown[]): Row[] | Promise<Row[]>
-  append(events: NewEvent[]): Promise<StoredEvent[]>
 }
 
 export interface FollowOptions {

@@ -10,7 +10,7 @@ import type { RunPlace } from '../domain/runs/run.ts'
 import type { PlanItem } from '../domain/session.ts'
 import type { EndedAs, SessionState } from '../domain/session-status.ts'
 import type { Task } from '../domain/task.ts'
-import type { AttemptRow, RunsTable } from './runs/shapes.ts'
+import type { AttemptRow, RunsTable } from './runs/rows.ts'
 
 /** The tables as the database holds them: JSON is text here and is parsed at the store's edge. Times are milliseconds. */
 export interface Tables {

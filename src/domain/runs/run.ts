@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { StartSession } from '../api.ts'
-import { MODEL_STRATEGIES } from '../model-strategy.ts'
+import { MODEL_STRATEGIES } from './model-strategy.ts'
 
 /** What a run drains: everything of a project, of a feature, or one task with what belongs to it. */
 export const RunTarget = z.discriminatedUnion('kind', [

@@ -2,8 +2,10 @@ import { type Kysely, type SqlBool, sql } from 'kysely'
 import { AppError } from '../../base/errors.ts'
 import type { Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import { filtered } from '../tasks/select.ts'
 import type { Writer } from '../writer.ts'
-import type { AttemptRow, RunRow, Runs, RunsTable } from './shapes.ts'
+import type { AttemptRow, RunRow, RunsTable } from './rows.ts'
+import type { Runs } from './shapes.ts'
 
 const MATCHES_SHOWN = 8
 
@@ -33,6 +35,11 @@ export function openRuns(read: Kysely<Tables>, writer: Writer): Runs {
       return (await mine.where('outcome', 'is', null).executeTakeFirst()).numUpdatedRows === 1n
     },
     attempts: (of, tx) => attempts(tx?.db ?? read, of),
+    unverified: async ({ project, feature, task }) => {
+      const done = filtered(read, { project, feature, under: task, states: ['done'] })
+      const counted = done.where('verification', '=', 'unverified').select(eb => eb.fn.countAll<number>().as('count'))
+      return Number((await counted.executeTakeFirst())?.count ?? 0)
+    },
   }
 }
 

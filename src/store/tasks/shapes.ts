@@ -1,5 +1,5 @@
 import type { Task, TaskScope, TaskState } from '../../domain/task.ts'
-import type { Tx } from '../store.ts'
+import type { Tx } from '../database/tx.ts'
 
 /** A task before it has a place in the order; one without an id is given one. */
 export type NewTask = Omit<Task, 'id' | 'position'> & { id?: string }

@@ -1,7 +1,7 @@
 import { unreachable } from '../../base/errors.ts'
 import { isTransient } from '../../domain/failure.ts'
-import type { ModelStrategy } from '../../domain/model-strategy.ts'
-import type { PastAttempt } from '../../domain/past-attempt.ts'
+import type { ModelStrategy } from '../../domain/runs/model-strategy.ts'
+import type { PastAttempt } from '../../domain/runs/past-attempt.ts'
 import { type ModelNames, RUNGS, type Rung, rungOf } from './model-names.ts'
 
 export interface Choosing {

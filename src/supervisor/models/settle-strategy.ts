@@ -1,4 +1,4 @@
-import type { ModelStrategy } from '../../domain/model-strategy.ts'
+import type { ModelStrategy } from '../../domain/runs/model-strategy.ts'
 
 /** What the command line says, and what the settings say where it is silent. */
 export interface StrategyWishes {

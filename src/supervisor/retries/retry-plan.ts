@@ -1,5 +1,5 @@
 import { isTransient } from '../../domain/failure.ts'
-import type { PastAttempt } from '../../domain/past-attempt.ts'
+import type { PastAttempt } from '../../domain/runs/past-attempt.ts'
 import type { FailureKind } from '../../domain/session.ts'
 
 export interface RetryRules {

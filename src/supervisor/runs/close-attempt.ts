@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { AttemptRow, RunRow } from '../../store/runs/shapes.ts'
+import type { AttemptRow, RunRow } from '../../store/runs/rows.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/open.ts'

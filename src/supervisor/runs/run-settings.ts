@@ -1,7 +1,7 @@
 import { AppError } from '../../base/errors.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { trustedFile, trustStatus } from '../../policy/trust.ts'
-import type { RunRow } from '../../store/runs/shapes.ts'
+import type { RunRow } from '../../store/runs/rows.ts'
 import { settleStrategy } from '../models/settle-strategy.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
 import type { PrepareParts } from '../start/prepare.ts'

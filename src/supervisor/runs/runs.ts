@@ -4,7 +4,8 @@ import { shortId } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
 import type { StartRun } from '../../domain/runs/run.ts'
 import type { RunOutcome } from '../../domain/runs/run-outcome.ts'
-import type { AttemptRow, RunRow } from '../../store/runs/shapes.ts'
+import type { RunPlan } from '../../domain/runs/run-view.ts'
+import type { AttemptRow, RunRow } from '../../store/runs/rows.ts'
 import type { Store } from '../../store/store.ts'
 import type { Tasks } from '../../tasks/open.ts'
 import { checkProject } from '../start/check-project.ts'
@@ -12,6 +13,7 @@ import type { KeptEnvironments } from '../waits/kept-environments.ts'
 import { type BeginOptions, type BeginParts, beginNext } from './begin.ts'
 import { closeAttempt } from './close-attempt.ts'
 import { nextStep, type RunFacts } from './next-step.ts'
+import { planRun } from './plan-run.ts'
 import { overlap, scopeOf, targetName } from './scope.ts'
 import { standingOf } from './standing.ts'
 
@@ -68,6 +70,13 @@ export class Runs {
     kept.keep(row.id, env, { onDisk: keepEnvironment })
     this.look(row.id)
     return row
+  }
+
+  /** What a run would work through; nothing is started. */
+  async plan({ env: _, project: path, target, ...options }: StartRun): Promise<RunPlan> {
+    const project = await checkProject(path)
+    const settings = await this.#parts.settingsOf({ project, options })
+    return planRun({ project, target }, settings, this.#parts.store)
   }
 
   /** Something about a run, its tasks or its sessions has changed. */
@@ -179,9 +188,12 @@ export class Runs {
 
   async #end(run: RunRow, { outcome, reason }: { outcome: RunOutcome; reason: string }): Promise<void> {
     const { store, clock, kept, log } = this.#parts
+    const tasks = await store.tasks.counts(scopeOf(run))
+    const unverified = await store.runs.unverified(scopeOf(run))
     await store.transaction(async tx => {
       await store.runs.update(run.id, { state: 'ended', outcome, reason, ended_at: clock.now() }, tx)
-      await tx.append([{ actor: 'daemon', subject: run.id, kind: 'run.ended', body: { outcome, reason } }])
+      const body = { outcome, reason, tasks, unverified }
+      await tx.append([{ actor: 'daemon', subject: run.id, kind: 'run.ended', body }])
     })
     kept.forget(run.id)
     log.info({ run: run.id, outcome }, 'run ended')

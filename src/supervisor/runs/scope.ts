@@ -1,6 +1,6 @@
 import type { RunTarget } from '../../domain/runs/run.ts'
 import type { TaskScope } from '../../domain/task.ts'
-import type { RunRow } from '../../store/runs/shapes.ts'
+import type { RunRow } from '../../store/runs/rows.ts'
 
 /** The tasks that a run drains. */
 export function scopeOf({ project, target }: Pick<RunRow, 'project' | 'target'>): TaskScope {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { MODEL_STRATEGIES, type ModelStrategy } from '../../../src/domain/model-strategy.ts'
-import type { PastAttempt } from '../../../src/domain/past-attempt.ts'
+import { MODEL_STRATEGIES, type ModelStrategy } from '../../../src/domain/runs/model-strategy.ts'
+import type { PastAttempt } from '../../../src/domain/runs/past-attempt.ts'
 import { type Choosing, chooseModel } from '../../../src/supervisor/models/choose-model.ts'
 import { past } from './past.ts'
 

@@ -1,4 +1,4 @@
-import type { PastAttempt } from '../../../src/domain/past-attempt.ts'
+import type { PastAttempt } from '../../../src/domain/runs/past-attempt.ts'
 
 /** An attempt that was made before. */
 export function past(given: Partial<PastAttempt> = {}): PastAttempt {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PastAttempt } from '../../../src/domain/past-attempt.ts'
+import type { PastAttempt } from '../../../src/domain/runs/past-attempt.ts'
 import { retryPlan } from '../../../src/supervisor/retries/retry-plan.ts'
 import { past } from '../models/past.ts'
 

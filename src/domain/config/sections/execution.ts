@@ -1,4 +1,4 @@
-import { MODEL_STRATEGIES } from '../../model-strategy.ts'
+import { MODEL_STRATEGIES } from '../../runs/model-strategy.ts'
 import { count, flag, oneOf, type Setting, text, word } from '../setting.ts'
 
 /** Most attempts, where 0 is no bound at all. */

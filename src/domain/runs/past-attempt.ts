@@ -1,4 +1,4 @@
-import type { FailureKind } from './session.ts'
+import type { FailureKind } from '../session.ts'
 
 /** One attempt at a task that was begun before, as the next one is judged by: oldest first, of a whole run or of one task. */
 export interface PastAttempt {

@@ -1,0 +1,104 @@
+import * as z from 'zod'
+import type { QuotaLevel } from '../account/quota.ts'
+import type { SessionStatus } from '../api.ts'
+import type { TaskState, Verification } from '../task.ts'
+import type { RunState, RunTarget } from './run.ts'
+import type { RunOutcome } from './run-outcome.ts'
+
+/** How many tasks are in each state. */
+export type TaskCounts = Partial<Record<TaskState, number>>
+
+/** A run in GET /runs. */
+export interface RunView {
+  id: string
+  project: string
+  target: RunTarget
+  state: RunState
+  outcome: RunOutcome | null
+  reason: string | null
+  /** It ends after what is at work. */
+  stopping: boolean
+  /** Attempts that it has begun, and the most that it may begin. */
+  iterations: number
+  limit: number | null
+  /** The tasks of its target: now, or when it ended. */
+  tasks: TaskCounts
+  /** Of those that are done, the ones that nobody has checked. */
+  unverified: number
+  cost_usd: number
+  created_at: number
+  ended_at: number | null
+}
+
+/** One attempt of a run. */
+export interface AttemptView {
+  task_id: string
+  title: string
+  number: number
+  iteration: number
+  session_id: string
+  /** Null where the agent took its own. */
+  model: string | null
+  outcome: 'done' | 'failed' | 'interrupted' | null
+  /** What is known of the claim that it is done. */
+  verification: Verification | null
+  reason: string | null
+  cost_usd: number
+  started_at: number
+  ended_at: number | null
+  /** How its session stands, while it is open. */
+  now: AttemptNow | null
+}
+
+export interface AttemptNow {
+  status: SessionStatus
+  /** What its agent said or did last, in one line. */
+  last_line: string | null
+  /** When it goes on by itself. */
+  resumes_at: number | null
+  /** The decision that it waits for. */
+  decision: number | null
+}
+
+/** GET /runs/:ref */
+export interface RunDetail extends RunView {
+  /** Those that are open, and the latest of the others, in the order in which they were begun. */
+  attempts: AttemptView[]
+  /** How full the account of its sessions is. */
+  quota: { level: QuotaLevel; window: string; utilization: number } | null
+  /** Time that the open tasks will take, by what others took; null while nothing is known. */
+  left_ms: number | null
+}
+
+/** POST /runs/plan: what a run would work through, if all went well. */
+export interface RunPlan {
+  project: string
+  target: RunTarget
+  steps: PlannedStep[]
+  /** Tasks that would not run: what they come after is not part of it, or has failed. */
+  held_up: { id: string; title: string; why: string }[]
+  /** Ready after the last step that the limit allows. */
+  beyond_limit: number
+}
+
+export interface PlannedStep {
+  id: string
+  title: string
+  /** Null where the agent takes its own. */
+  model: string | null
+  why: string
+}
+
+/** POST /runs/:ref/stop */
+export const StopRun = z.strictObject({ now: z.boolean().optional() })
+
+/** POST /tasks/:ref/guidance */
+export const GuideTask = z.strictObject({ text: z.string().trim().min(1).max(100_000) })
+
+/** Its answer. */
+export interface GuidedTask {
+  id: string
+  title: string
+  /** Its agent is at work and was told. */
+  told: boolean
+}

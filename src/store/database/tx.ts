@@ -1,0 +1,11 @@
+import type { Transaction } from 'kysely'
+import type { NewEvent, StoredEvent } from '../../domain/event.ts'
+import type { Tables } from '../tables.ts'
+
+/** An open transaction. */
+export interface Tx {
+  readonly db: Transaction<Tables>
+  /** Runs a statement by its text, which is compiled once: for what happens thousands of times a second. */
+  run<Row>(text: string, parameters: readonly unknown[]): Row[] | Promise<Row[]>
+  append(events: NewEvent[]): Promise<StoredEvent[]>
+}
