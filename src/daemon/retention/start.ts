@@ -8,6 +8,7 @@ import { believesClock } from './clock-doubt.ts'
 import { pruneCheckpoints } from './prune-checkpoints.ts'
 import { pruneEvents } from './prune-events.ts'
 import { pruneLogs } from './prune-logs.ts'
+import { APART_MS } from './trust-clock.ts'
 
 export interface Retention {
   places: Places
@@ -17,7 +18,8 @@ export interface Retention {
   clock?: Clock
 }
 
-const DAY_MS = 24 * 60 * 60_000
+const HOUR_MS = 60 * 60_000
+const DAY_MS = 24 * HOUR_MS
 
 /** Removes what is older than it is kept, now and once a day, by the settings as they then are. Disposing waits for what is under way. */
 export function startRetention(parts: Retention): AsyncDisposable {
@@ -41,9 +43,7 @@ export function startRetention(parts: Retention): AsyncDisposable {
 export async function pruneOnce(parts: Retention, signal: AbortSignal): Promise<void> {
   const { places, env, store, log, clock = systemClock } = parts
   const now = clock.now()
-  // What this very daemon wrote says nothing: it has its times from the same clock. Its start is told by how long it runs.
-  const start = now - performance.now()
-  const gapMs = start - ((await store.pruning.newestBefore(start)) ?? start)
+  const gapMs = await gapBefore(now, store)
   if (!believesClock(join(places.run, 'clock-doubted'), { now, gapMs })) {
     log.warn({ now, gap_ms: gapMs }, 'the clock is far ahead of the last thing written: nothing is removed for its age')
     return
@@ -65,4 +65,16 @@ export async function pruneOnce(parts: Retention, signal: AbortSignal): Promise<
   })
   const files = await pruneLogs(places.logs, { days: logs.keep_days, now })
   if (checkpoints + events + files > 0) log.info({ checkpoints, events, files }, 'old things removed')
+}
+
+/**
+ * From the last thing written to a day ago. What was written of late says nothing, by whichever daemon: it may have its times
+ * from the same wrong clock. A daemon that has run for a day by a clock that nobody has set was there itself.
+ */
+async function gapBefore(now: number, store: Store): Promise<number> {
+  const upMs = performance.now()
+  const isSteady = Math.abs(now - performance.timeOrigin - upMs) < HOUR_MS
+  if (isSteady && upMs >= APART_MS) return 0
+  const earlier = now - APART_MS
+  return earlier - ((await store.pruning.newestBefore(earlier)) ?? earlier)
 }

@@ -2,11 +2,11 @@ const DAY_MS = 24 * 60 * 60_000
 /** A machine may well be off for a week. */
 const PLAUSIBLE_MS = 7 * DAY_MS
 /** "A day apart", with room for a daily look that comes a little early. */
-const APART_MS = 20 * 60 * 60_000
+export const APART_MS = 20 * 60 * 60_000
 
 export interface ClockEvidence {
   now: number
-  /** From the last thing that an earlier daemon wrote to the start of this one. */
+  /** From the last thing that was written a day ago or before, to a day ago. */
   gapMs: number
   /** When the clock was first doubted. */
   doubtedAt: number | undefined

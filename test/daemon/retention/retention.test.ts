@@ -132,6 +132,22 @@ test('a clock that is a year ahead removes nothing until it has said so on two d
   assert.deepEqual(existsSync(checkpoints) ? readdirSync(checkpoints) : [], [])
 })
 
+test('what was written by a clock that is a year ahead does not make the next daemon believe it', async t => {
+  const { store, round } = await world(t)
+  await session(store, 's-1', 'completed', NOW - 2 * DAY)
+  const year = NOW + 365 * DAY
+  const wrote = (time: number) =>
+    store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: '' }, time }])
+  await wrote(year - 60 * 60_000)
+  await round(year)
+  assert.equal(await countOf(store, 's-1'), 1201, 'the clock was set while a daemon ran')
+  await wrote(year)
+  await round(year + 60 * 60_000)
+  assert.equal(await countOf(store, 's-1'), 1201, 'one daemon had doubted it, the next one too')
+  await round(NOW)
+  assert.equal(await countOf(store, 's-1'), 1201)
+})
+
 test('a clock is believed near the last thing written, or a day after it was first doubted', () => {
   const doubted = { now: NOW, gapMs: 400 * DAY }
   assert.equal(trustClock({ now: NOW, gapMs: 7 * DAY, doubtedAt: undefined }), true)
