@@ -31,7 +31,10 @@ type Switch = 'enabled' | 'on_question' | 'on_complete' | 'on_rate_limit' | 'on_
 /** Follows the events from where it stopped last and puts what is worth telling into the outbox, each once a channel. */
 export async function watchEvents(watch: WatchEvents): Promise<void> {
   const { store, since, signal } = watch
-  let saved = (await store.outbox.cursor(CURSOR)) ?? since
+  const known = await store.outbox.cursor(CURSOR)
+  // Kept from the first moment on: who dies before there is anything to tell is followed by one that begins here as well.
+  if (known === undefined) await store.outbox.moveCursor(CURSOR, since)
+  let saved = known ?? since
   for await (const event of store.follow(saved, { signal, alone: true })) {
     if (await take(event, watch)) saved = event.id
     else if (event.id - saved >= STEP) {

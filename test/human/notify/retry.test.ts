@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deliver } from '../../../src/human/notify/deliver.ts'
 import type { Sent } from '../../../src/human/notify/notice.ts'
-import { notifyWorld, settingsWith } from './world.ts'
+import { notifyWorld, receiver, settingsWith } from './world.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const FAILED: Sent = { ok: false, problem: '503' }
@@ -109,4 +109,18 @@ test('a clock that is set back makes nobody wait for it: what was due is due, an
   await said.promise
   leave.abort()
   await running
+})
+
+test('what happened between two daemons is told by the second, although the first had nothing to tell yet', async t => {
+  const world = await notifyWorld(t)
+  const ntfy = await receiver(t)
+  const values = { 'notifications.ntfy.topic': 'pcc', 'notifications.ntfy.server': ntfy.url }
+  const { stop } = world.start({ values })
+  while ((await world.store.outbox.cursor('notifications')) === undefined) await new Promise(setImmediate)
+  await stop()
+  const ended = { status: 'completed', reason: '' } as const
+  await world.append({ actor: 'daemon', subject: 's-1', kind: 'session.ended', body: ended })
+  const [last] = await world.store.events({ tail: 1 })
+  world.start({ values, since: last?.id ?? 0 })
+  assert.match((await ntfy.nth(1)).body.title, /completed/)
 })
