@@ -33,7 +33,7 @@ const EVERYTHING: RoundPlan = {
       name: 's2',
       account: 'shared',
       record: false,
-      tasks: [{ token: 's2-t1', steps: [{ do: 'work', token: 's2-t1-c1', ms: 1_500, leaves: true }] }],
+      tasks: [{ token: 's2-t1', steps: [{ do: 'work', token: 's2-t1-c1', ms: 3_000, leaves: true }] }],
     },
     {
       name: 's3',
