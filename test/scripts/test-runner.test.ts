@@ -93,6 +93,24 @@ test('words choose files by folder, by name and by a part of the path; flags go 
   assert.match(flag.output, /one\/a\.test\.ts 0 in/)
 })
 
+test('pure files of a folder share a process and a line; one that fails is told in full', async t => {
+  const { code, output } = await run(t, { 'policy/words/a.test.ts': GREEN, 'policy/words/b.test.ts': GREEN })
+  assert.match(output, /^✓ test\/policy\/words\/ 2 in .*\n2 of 2 tests passed/)
+  assert.equal(code, 0)
+  const failing = await run(t, { 'policy/words/a.test.ts': GREEN, 'policy/words/b.test.ts': RED })
+  assert.match(failing.output, /✖ is red[\s\S]*the reason[\s\S]*policy\/words\/b\.test\.ts/)
+  assert.match(failing.output, /1 of 2 tests passed .*\(1 failed\)/)
+  assert.equal(failing.code, 1)
+})
+
+test('where the time went is told on request, by folder and by file', async t => {
+  const { output } = await run(t, { 'one/a.test.ts': GREEN }, ['--profile'])
+  assert.match(
+    output,
+    /processor +wall\n +\S+ s +\S+ s {2}test\/one\/ \(1\)\n\n +\S+ s +\S+ s {2}test\/one\/a\.test\.ts\n/,
+  )
+})
+
 test('words that match nothing are a usage error', async t => {
   const { code, output } = await run(t, { 'a.test.ts': RED }, ['nowhere'])
   assert.match(output, /No test file matches/)
