@@ -28,6 +28,18 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/task/task.ts')).addTaskCommand(program),
   },
   {
+    name: 'run',
+    group: WORK,
+    summary: 'Work through tasks, a fresh agent for each',
+    add: async program => (await import('./commands/run.ts')).addRunCommand(program),
+  },
+  {
+    name: 'runs',
+    group: WORK,
+    summary: 'List the runs there are and were',
+    add: async program => (await import('./commands/runs.ts')).addRunsCommand(program),
+  },
+  {
     name: 'list',
     group: WATCH,
     summary: 'List all sessions',

@@ -146,6 +146,10 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   if ((await store.sessions.waiting()).length > 0) watchdog.begin()
   supervisor.wakeWaiting()
   const deadlines = keepDeadlines(world)
+  await supervisor.runs.lookAtAll()
+  const running = supervisor.runs
+    .follow(started?.id ?? 0, stopping.signal)
+    .catch(error => log.error({ error }, 'runs are not looked after any more'))
   const told = tellPeople(world, { env, since: started?.id ?? 0, settings: config.notifications })
   ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
 
@@ -156,7 +160,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     await systemd.stopping()
   }
   await drain(world, { app, settle: () => settled.abort() })
-  await Promise.all([delivered, deadlines, told])
+  await Promise.all([delivered, deadlines, told, running])
   rmSync(places.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()

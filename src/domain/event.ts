@@ -221,7 +221,13 @@ export const EVENT_BODIES = {
   /** A line of its log. */
   'task.noted': TaskNamed.extend({ text: z.string() }),
   'run.started': z.object({ project: z.string(), target: z.string() }),
-  'run.ended': z.object({ outcome: RunOutcome, reason: z.string() }),
+  'run.ended': z.object({
+    outcome: RunOutcome,
+    reason: z.string(),
+    /** How its tasks stood then, and how many of those that were done nobody had checked. */
+    tasks: z.partialRecord(TaskState, z.number()).optional(),
+    unverified: z.number().optional(),
+  }),
   /** Something needs a person, told at a terminal that shows this session: its bell is rung. */
   'person.called': z.object({ text: z.string() }),
   'daemon.started': z.object({ pid: z.number(), version: z.string() }),

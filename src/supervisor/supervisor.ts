@@ -205,7 +205,9 @@ export class Supervisor {
 
   /** The same for all that an earlier life of the daemon left; what it did not end can still go on. */
   async forgetOver(): Promise<void> {
-    this.#floor.kept.forgetOver(await this.#options.store.sessions.list())
+    const { sessions, runs } = this.#options.store
+    const open = await runs.list({ open: true })
+    this.#floor.kept.forgetOver(await sessions.list(), new Set(open.map(({ id }) => id)))
   }
 
   /** No new sessions; every live one is stopped, or only cut off until the next start. Resolves when all are settled. */

@@ -123,6 +123,24 @@ export const WORK_ERRORS = {
     says: 'Run {id} is at work on {target} already.',
     next: 'Watch it with: pcc attach {id}',
   },
+  run_over: {
+    exit: 1,
+    http: 409,
+    says: 'Run {id} is over already ({outcome}).',
+    next: 'Begin another one with: pcc run',
+  },
+  run_target_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'Nothing is called "{target}" here: no task, no directory, and no task belongs to a feature of that name.',
+    next: 'See what there is with: pcc task list. Run all of it with: pcc run .',
+  },
+  task_without_session: {
+    exit: 1,
+    http: 409,
+    says: 'Nobody has begun task {id} yet ({state}), so it has no session.',
+    next: 'Look at it with: pcc task show {id}. Begin it with: pcc run {id}',
+  },
   parallel_needs_worktrees: {
     exit: 2,
     http: 400,

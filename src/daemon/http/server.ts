@@ -8,6 +8,7 @@ import { daemonRoutes } from '../routes/daemon.ts'
 import { escalationRoutes } from '../routes/escalations.ts'
 import { eventRoutes } from '../routes/events.ts'
 import { quotaRoutes } from '../routes/quota.ts'
+import { runRoutes } from '../routes/runs/run-routes.ts'
 import { sessionRoutes } from '../routes/sessions.ts'
 import { steerRoutes } from '../routes/steer.ts'
 import { graphRoutes } from '../routes/tasks/graph-routes.ts'
@@ -49,6 +50,7 @@ export function buildServer(world: World): FastifyInstance {
   queueRoutes(app, world)
   taskRoutes(app, world)
   graphRoutes(app, world)
+  runRoutes(app, world)
   return app
 }
 

@@ -43,10 +43,10 @@ export class KeptEnvironments {
     rmSync(this.#file(session), { force: true })
   }
 
-  /** Forgets what an earlier life of the daemon left for sessions that are over, or that nobody knows. */
-  forgetOver(sessions: Pick<SessionRow, 'id' | 'state' | 'ended_as'>[]): void {
+  /** Forgets what an earlier life of the daemon left for sessions that are over, or that nobody knows; open runs keep theirs. */
+  forgetOver(sessions: Pick<SessionRow, 'id' | 'state' | 'ended_as'>[], runs: ReadonlySet<string> = new Set()): void {
     const open = sessions.filter(({ state, ended_as }) => state !== 'ended' || !isOver(ended_as))
-    const wanted = new Set(open.map(({ id }) => `${id}.json`))
+    const wanted = new Set([...open.map(({ id }) => id), ...runs].map(id => `${id}.json`))
     for (const file of existsSync(this.#dir) ? readdirSync(this.#dir) : []) {
       if (!wanted.has(file)) rmSync(join(this.#dir, file), { force: true })
     }

@@ -1,0 +1,75 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { AppError } from '../../base/errors.ts'
+import { BRAIN_KINDS } from '../../domain/brain/brain-kind.ts'
+import { MODEL_STRATEGIES } from '../../domain/runs/model-strategy.ts'
+import { budgetOption } from '../budget/option.ts'
+import { contextOf, ExitCode } from '../context.ts'
+import type { RunFlags } from '../run/start-run.ts'
+import { positiveIn, shareIn } from '../start/options.ts'
+import { refuseInSession } from './decide/own-terminal.ts'
+
+interface Typed extends RunFlags {
+  once?: true
+  parallel: number
+  agent?: string
+}
+
+/** `pcc run`: works through the tasks of a target, a fresh session for each. */
+export function addRunCommand(program: Command): void {
+  program
+    .command('run')
+    .description('Work through the tasks of a feature, of one task or of a whole project, a fresh agent for each.')
+    .argument('<target>', 'a feature, a task (id, or unique beginning of it), or a directory: . is this project')
+    .option('--project <path>', 'where the feature is (default: this directory)')
+    .option('--once', 'one attempt only: the same as --limit 1')
+    .option('--limit <n>', 'most attempts (0: as many as it takes)', count)
+    .option('--parallel <n>', 'tasks at once', positive, 1)
+    .option('--model <name>', 'the model of every attempt (means --model-strategy fixed)')
+    .addOption(new Option('--model-strategy <name>', 'how the model of each is picked').choices(MODEL_STRATEGIES))
+    .addOption(new Option('--agent <command>', 'the agent that does the work').choices(['claude']))
+    .option('--max-retries <n>', 'tries after the first before a task counts as failed', retries)
+    .option('--no-verify', 'leave what is done unchecked')
+    .option('--budget <amounts>', 'most that the run may spend in all: "5 usd, 2h, 200 turns, 3M tokens"', budgetOption)
+    .option('--auto-approve', 'allow LOW risk requests unasked, whatever the settings say')
+    .option('--no-auto-approve', 'ask about LOW risk requests too')
+    .option('--auto-resume', 'go on by itself after a limit, whatever the settings say')
+    .option('--no-auto-resume', 'after a limit, wait for pcc resume')
+    .addOption(new Option('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
+    .option('--brain-model <name>', "the brain's model")
+    .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', share)
+    .option('--dry-run', 'show what would be done, in which order and with which models')
+    .option('--detach', 'start it in the background')
+    .option('--json', 'print attempts as JSON lines (with --detach or --dry-run: one object)')
+    .action(async (target: string, { once, parallel, ...flags }: Typed, command: Command) => {
+      const context = await contextOf(command)
+      refuseInSession(context.env, `run ${target}`)
+      if (parallel > 1) throw new AppError('parallel_needs_worktrees', {})
+      if (once && flags.limit !== undefined && flags.limit !== 1)
+        throw new AppError('usage', { problem: `--once is --limit 1, and --limit says ${flags.limit}`, command: 'run' })
+      const { startRun } = await import('../run/start-run.ts')
+      throw new ExitCode(await startRun(target, { ...flags, ...(once && { limit: 1 }) }, context))
+    })
+}
+
+function positive(value: string): number {
+  const found = positiveIn(value)
+  if (found === undefined) throw new InvalidArgumentError('It must be a whole number above 0.')
+  return found
+}
+
+function count(value: string): number {
+  if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(value)
+}
+
+function retries(value: string): number {
+  if (!/^\d{1,3}$/.test(value) || Number(value) > 100)
+    throw new InvalidArgumentError('It must be a number from 0 to 100.')
+  return Number(value)
+}
+
+function share(value: string): number {
+  const found = shareIn(value)
+  if (found === undefined) throw new InvalidArgumentError('It must be a number from 0 to 1, as in 0.8.')
+  return found
+}

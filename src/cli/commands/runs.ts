@@ -1,0 +1,30 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { RunView } from '../../domain/runs/run-view.ts'
+import { openClient } from '../client.ts'
+import { contextOf } from '../context.ts'
+import { runLines } from '../run/list.ts'
+
+/** What is shown of the past unless somebody wants it all. */
+const LATEST = 20
+
+/** `pcc runs`: the runs there are and were, newest first. */
+export function addRunsCommand(program: Command): void {
+  program
+    .command('runs')
+    .description('List runs, newest first.')
+    .option('--project <path>', 'only those of this project')
+    .option('--all', `also those before the last ${LATEST}`)
+    .option('--json', 'print JSON')
+    .action(async ({ project, all }: { project?: string; all?: true }, command: Command) => {
+      const { json, out, terminal, ...context } = await contextOf(command)
+      const client = await openClient(context.places, context)
+      const query = [
+        ...(project === undefined ? [] : [`project=${encodeURIComponent(resolve(project))}`]),
+        ...(all ? [] : [`limit=${LATEST}`]),
+      ].join('&')
+      const answer = await client.request<{ runs: RunView[]; total: number }>('GET', `/runs${query && `?${query}`}`)
+      if (json) return out(JSON.stringify(answer, null, 2))
+      for (const line of runLines(answer, terminal, Date.now())) out(line)
+    })
+}

@@ -1,0 +1,98 @@
+import { shellWord } from '../../base/shell-word.ts'
+import type { AttemptView, RunDetail } from '../../domain/runs/run-view.ts'
+import { counted, duration, shownPath, wakeTime } from '../render/format.ts'
+import type { Terminal } from '../render/paint.ts'
+import { firstLine, neutral } from '../render/text.ts'
+import { costText, countsText, OUTCOME_LOOKS, targetText } from './words.ts'
+
+/** What has become of a run since it was looked at last, line by line: for pipes, logs and scripts. */
+export function newsOf(before: RunDetail | undefined, now: RunDetail, terminal: Terminal): string[] {
+  const known = new Map(before?.attempts.map(attempt => [attempt.iteration, attempt]))
+  const lines = now.attempts.flatMap(attempt => attemptNews(known.get(attempt.iteration), attempt, terminal))
+  const wasPaused = before?.state === 'paused'
+  return [
+    ...lines,
+    ...(now.state === 'paused' && !wasPaused ? [`Paused. Go on with: pcc resume ${now.id}`] : []),
+    ...(now.state === 'running' && wasPaused ? ['Goes on.'] : []),
+    ...(now.stopping && !before?.stopping && now.state !== 'ended' ? ['No new task begins: it was stopped.'] : []),
+    ...(now.state === 'running' && now.reason !== null && now.reason !== before?.reason
+      ? [terminal.paint('red', `It cannot go on: ${neutral(now.reason)}`)]
+      : []),
+  ]
+}
+
+/** How it ended, and what to do about it. */
+export function summaryLines(run: RunDetail, { paint }: Terminal, now: number): string[] {
+  if (run.outcome === null) return []
+  const { glyph, tone, words } = OUTCOME_LOOKS[run.outcome]
+  const tried = `${counted(run.iterations, 'attempt')}, ${duration((run.ended_at ?? now) - run.created_at)}`
+  return [
+    paint(
+      tone,
+      `${glyph} Run ${run.id} of ${targetText(run)}: ${words}${run.reason ? `, ${neutral(run.reason)}` : ''}`,
+    ),
+    `  ${countsText(run)}; ${tried}, ${costText(run.cost_usd)}`,
+    ...nextSteps(run).map(line => `  ${line}`),
+  ]
+}
+
+/** The lines by which an attempt differs from what was known of it. */
+function attemptNews(before: AttemptView | undefined, now: AttemptView, { paint }: Terminal): string[] {
+  const name = `${now.task_id} ${firstLine(now.title)}`
+  const begun = before ? [] : [`▶ ${name}${detailsOf(now)}`]
+  if (now.outcome !== null) {
+    if (before && before.outcome !== null) return []
+    return [...begun, endLine(name, now, paint)]
+  }
+  const [was, is] = [before?.now, now.now]
+  if (!is || (is.status === was?.status && is.decision === was.decision)) return begun
+  if (is.decision !== null && is.decision !== was?.decision) {
+    return [...begun, paint('yellow', `● ${name} waits for you: pcc respond ${is.decision}`)]
+  }
+  if (is.status === 'rate_limited') {
+    const when = is.resumes_at === null ? '' : ` until ${wakeTime(is.resumes_at, Date.now())}`
+    return [...begun, paint('yellow', `⏳ ${name} waits for its limit${when}`)]
+  }
+  return begun
+}
+
+function detailsOf({ number, model, session_id }: AttemptView): string {
+  const parts = [...(number > 1 ? [`attempt ${number}`] : []), ...(model === null ? [] : [neutral(model)]), session_id]
+  return ` (${parts.join(', ')})`
+}
+
+function endLine(name: string, attempt: AttemptView, paint: Terminal['paint']): string {
+  const { outcome, reason, cost_usd, started_at, ended_at } = attempt
+  const spent = `${duration((ended_at ?? started_at) - started_at)}, ${costText(cost_usd)}`
+  if (outcome === 'done')
+    return paint('green', `✓ ${name} done${attempt.verification === 'unverified' ? ' (unverified)' : ''} in ${spent}`)
+  const why = reason === null ? '' : `: ${firstLine(reason)}`
+  if (outcome === 'failed') return paint('red', `✗ ${name} failed after ${spent}${why}`)
+  return paint('yellow', `■ ${name} given back after ${spent}${why}`)
+}
+
+function nextSteps(run: RunDetail): string[] {
+  const { outcome, project } = run
+  switch (outcome) {
+    case 'failure':
+      return ['See what failed with: pcc task list --state failed', 'Let one be done anew with: pcc task reset <task>']
+    case 'blocked':
+      return ['See what stands in the way with: pcc task list --state blocked']
+    case 'no_plan':
+      return [`Add a task with: pcc task add "…"${elsewhere(project)}`]
+    case 'limit_reached':
+    case 'interrupted':
+      return [`Go on with: ${againCommand(run)}`]
+    default:
+      return []
+  }
+}
+
+function againCommand({ target, project }: RunDetail): string {
+  if (target.kind === 'project') return `pcc run ${shellWord(shownPath(project, process.cwd(), undefined))}`
+  return target.kind === 'task' ? `pcc run ${target.id}` : `pcc run ${shellWord(target.name)}${elsewhere(project)}`
+}
+
+function elsewhere(project: string): string {
+  return project === process.cwd() ? '' : ` --project ${shellWord(project)}`
+}
