@@ -57,6 +57,9 @@ test('what is published neither dies at a step nor has a planted bug, whatever t
   assert.deepEqual(run(planted(join(dir, 'planted.js')), { PCC_PLANT: 'orphan' }).said, ['false'])
   assert.deepEqual(run(planted(join(BASE, 'planted.ts')), { PCC_PLANT: 'orphan' }).said, ['true'])
   assert.deepEqual(run(planted(join(BASE, 'planted.ts')), {}).said, ['false'])
+  const full = (from: string) => `import { fullDisk } from ${JSON.stringify(from)}\nconsole.log(fullDisk())`
+  assert.deepEqual(run(full(join(dir, 'planted.js')), { PCC_FULL_WHILE: dir }).said, ['undefined'])
+  assert.deepEqual(run(full(join(BASE, 'planted.ts')), { PCC_FULL_WHILE: dir }).said, ['true'])
 })
 
 test('every step of the list stands in the code once, and every bug that can be planted somewhere', () => {

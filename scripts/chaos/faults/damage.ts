@@ -42,14 +42,14 @@ export function loseTranscript(world: RoundWorld, session: SessionPlan): boolean
   return files.length > 0
 }
 
-/** Fills the small file system that the data lies on, for a moment. False where the data lies on the machine's own disk. */
-export async function fillDisk({ places }: RoundWorld, forMs: number): Promise<boolean> {
-  const file = join(places.data, 'ballast')
-  if (!existsSync(join(places.data, SMALL_DISK))) return false
+/** Fills the small file system that the data lies on, for a moment; where there is none, the store is told that it is full. */
+export async function fillDisk({ places, fullFile }: RoundWorld, forMs: number): Promise<boolean> {
+  const isSmall = existsSync(join(places.data, SMALL_DISK))
+  const file = isSmall ? join(places.data, 'ballast') : fullFile
   const descriptor = openSync(file, 'w')
   try {
     const block = Buffer.alloc(64 * 1024)
-    for (let size = block.length; size >= 1; size = Math.floor(size / 2)) {
+    for (let size = isSmall ? block.length : 0; size >= 1; size = Math.floor(size / 2)) {
       while (wrote(descriptor, block.subarray(0, size)));
     }
     await sleep(forMs)

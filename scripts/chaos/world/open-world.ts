@@ -19,6 +19,8 @@ export interface RoundWorld extends AsyncDisposable {
   env: Record<string, string>
   projectOf(session: SessionPlan): string
   agentEnvOf(session: SessionPlan): Record<string, string>
+  /** As long as it is there the store takes its disk for full. */
+  fullFile: string
   /** Where the steps that were passed are noted. */
   passedFile: string
 }
@@ -39,12 +41,14 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
   process.once('exit', remove)
   const home = join(folder, 'home')
+  const fullFile = join(folder, 'disk-is-full')
   const simulator = await openSimulator({ text: scenarioOf(plan), keep: 10_000 })
   const notices = await openNoticeServer()
   const env = {
     ...bareEnv(home),
     PCC_HOME: join(home, 'pcc'),
     PCC_CRASH_LOG: options.passedFile,
+    PCC_FULL_WHILE: fullFile,
     NODE_COMPILE_CACHE: join(options.agentHome, 'compile-cache'),
     ...(options.plant !== undefined && { PCC_PLANT: options.plant }),
     ...options.clock,
@@ -60,6 +64,7 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
     notices,
     env,
     passedFile: options.passedFile,
+    fullFile,
     projectOf: ({ name }) => join(folder, name),
     agentEnvOf: session => ({
       ...agentEnv(options.agentHome, simulator.url, 'oauth'),

@@ -9,6 +9,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { AppError } from '../../base/errors.ts'
+import { capPages } from './page-cap.ts'
 import { explainSqlite } from './sqlite-errors.ts'
 
 /** Statements kept compiled. Our queries come in a few dozen shapes; the bound is there for lists of varying length. */
@@ -37,6 +38,11 @@ export class SqliteConnection {
   /** Runs a statement that gives no rows, and returns the id of the row it inserted. */
   run(text: string, ...parameters: SQLInputValue[]): number | bigint {
     return this.attempt(() => this.#statement(text).run(...parameters).lastInsertRowid)
+  }
+
+  /** Runs a statement and gives how many rows it changed. */
+  changes(text: string, parameters: readonly SQLInputValue[]): number {
+    return this.attempt(() => Number(this.#statement(text).run(...parameters).changes))
   }
 
   /** Runs a statement and gives its rows. */
@@ -87,6 +93,7 @@ export class SqliteConnection {
 
   /** Plain `begin` takes the write lock at the first write, too late to wait for it: a read before would make it fail. */
   begin(): void {
+    capPages(this.#raw)
     this.run('begin immediate')
     this.#began = true
   }
