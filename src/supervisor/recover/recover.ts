@@ -92,15 +92,15 @@ interface End {
 }
 
 /**
- * What a person has asked for is done. A question that was parked before is open again, or its answer is on its way:
- * `deliverAnswers` sees to that.
+ * What a person has asked for is done, and a problem holds whatever else waits. A question that was parked before is open
+ * again, or its answer is on its way: `deliverAnswers` sees to that, and where the session is held, whoever makes it go on.
  */
 function endOf({ id, parked, intent }: SessionRow, problem: string | undefined): End {
   if (intent === 'stop') return { status: 'stopped', reason: 'stopped by a person', goesOn: false }
-  if (parked !== null) return { status: 'waiting_input', reason: STILL_OPEN, goesOn: false }
   const byPerson = intent === 'pause' ? `paused by a person; go on with: pcc resume ${id}` : undefined
   const byProblem = problem === undefined ? undefined : `interrupted: ${problem}; go on with: pcc resume ${id}`
   const held = byProblem ?? byPerson
+  if (parked !== null && held === undefined) return { status: 'waiting_input', reason: STILL_OPEN, goesOn: false }
   return { status: 'paused', reason: held ?? INTERRUPTED, goesOn: held === undefined }
 }
 

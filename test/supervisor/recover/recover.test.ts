@@ -7,7 +7,7 @@ import type { StoredEvent } from '../../../src/domain/event.ts'
 import type { SessionState } from '../../../src/domain/session-status.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
-import type { SessionRow } from '../../../src/store/tables.ts'
+import type { Parked, SessionRow } from '../../../src/store/tables.ts'
 import type { Floor } from '../../../src/supervisor/floor.ts'
 import { record } from '../../../src/supervisor/record.ts'
 import { recover } from '../../../src/supervisor/recover/recover.ts'
@@ -17,6 +17,8 @@ import { partsOn } from '../parts.ts'
 
 const STATES: SessionState[] = ['queued', 'starting', 'running', 'asking', 'ended']
 const BOOT = 'boot-now'
+/** Its answer was on the way to the agent. */
+const ANSWERED: Parked = { ask_id: 'a-1', call_id: 'c-1', questions: [], reason: 'nobody could answer', number: 1 }
 
 /** Of a floor, what taking sessions away needs. */
 function floorOn(store: Store): Floor {
@@ -46,6 +48,7 @@ test('every session that a dead daemon held ends once, and goes on unless a pers
       intent: fc.constantFrom('stop', 'pause', null),
       recoveries: fc.nat(6),
       isStuck: fc.boolean(),
+      parked: fc.constantFrom(ANSWERED, null),
     }),
     { maxLength: 6 },
   )
@@ -70,11 +73,14 @@ test('every session that a dead daemon held ends once, and goes on unless a pers
         assert.deepEqual(after, row, 'what nobody lost stays as it was')
         continue
       }
-      const mayGoOn = row.intent === null && row.recoveries < 5 && !stuck.has(row.id)
+      const isHeld = row.intent !== null || row.recoveries >= 5 || stuck.has(row.id)
+      const isBrought = !isHeld && row.parked !== null
       assert.equal(ends(events).length, 1)
       assert.deepEqual([after?.state, after?.owner], ['ended', null])
-      assert.equal(after?.ended_as, row.intent === 'stop' ? 'stopped' : 'paused')
-      assert.equal(after?.resumes_at !== null, mayGoOn)
+      const as = row.intent === 'stop' ? 'stopped' : isBrought ? 'waiting_input' : 'paused'
+      assert.equal(after?.ended_as, as, 'an answer on its way starts nothing that is held')
+      assert.deepEqual(after?.parked, row.intent === 'stop' ? null : row.parked, 'and is not lost')
+      assert.equal(after?.resumes_at !== null, !isHeld && !isBrought)
       const asked = await store.escalations.list({ session: row.id, states: ['open'] })
       const isProblem = row.intent !== 'stop' && (row.recoveries >= 5 || stuck.has(row.id))
       assert.equal(asked.length, isProblem ? 1 : 0, 'a person hears of what does not go on by itself')
