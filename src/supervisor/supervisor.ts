@@ -20,12 +20,13 @@ import { runSettings } from './runs/run-settings.ts'
 import { Runs } from './runs/runs.ts'
 import { CUT_OFF, cutOff } from './settling/cut-off.ts'
 import { settle } from './settling/settle.ts'
+import { pauseWaiting, stopWaiting } from './settling/stop-waiting.ts'
 import { HeldConversations } from './start/held-conversations.ts'
 import type { PrepareParts } from './start/prepare.ts'
 import { startSession } from './start/start-session.ts'
 import { type AccountParts, Accounts } from './waits/accounts.ts'
 import { couldNotGoOn } from './waits/could-not-go-on.ts'
-import { KeptEnvironments } from './waits/kept-environments.ts'
+import { isOver, KeptEnvironments } from './waits/kept-environments.ts'
 import { putOff } from './waits/put-off.ts'
 import { Waker } from './waits/waker.ts'
 
@@ -102,8 +103,15 @@ export class Supervisor {
         return startSession(request, this.#floor, bound)
       },
       brief: async task => task.description,
-      stop: (id, reason) => this.stop(id, reason),
-      pause: id => this.pause(id),
+      stop: async (id, reason) => {
+        await this.stop(id, reason)
+        await this.#settleWaiting(id, stopWaiting)
+        kept.forget(id)
+      },
+      pause: async id => {
+        await this.pause(id)
+        await this.#settleWaiting(id, pauseWaiting)
+      },
       resume: async id => {
         const row = await store.sessions.get(id)
         if (row?.state === 'ended') await this.resume(row, { reason: 'its run goes on', actor: 'human' })
@@ -148,8 +156,13 @@ export class Supervisor {
     return this.#watch.poke()
   }
 
-  /** Starts a parked session again with the answer to what it waits for. */
-  resumeParked(row: SessionRow, resumption: Resumption): Promise<AnsweredEscalation | undefined> {
+  /**
+   * Starts a parked session again with the answer to what it waits for. One that is settled already is brought whatever the
+   * disk says: nobody would bring it later, and a session that begins on a full disk is held like all that run.
+   */
+  async resumeParked(row: SessionRow, resumption: Resumption): Promise<AnsweredEscalation | undefined> {
+    if (resumption.settled) this.#options.mayStart?.()
+    else this.#refuseWhenFull()
     return resumeParked(row, resumption, this.#floor)
   }
 
@@ -240,6 +253,14 @@ export class Supervisor {
   async #intend(id: string, intent: 'stop' | 'pause'): Promise<void> {
     const run = this.run(id)
     if (run && run.row.state !== 'ended') await record(run, this.#floor.parts, { events: [], patch: { intent } })
+  }
+
+  /** One that has no process waits for a time or for a person: it is told so in its row. One that is over stays so. */
+  async #settleWaiting(id: string, end: typeof stopWaiting): Promise<void> {
+    const { store, clock } = this.#options
+    const row = await store.sessions.get(id)
+    const waits = row?.state === 'ended' && !isOver(row.ended_as)
+    if (row && waits && (end === stopWaiting || row.resumes_at !== null)) await end(row, store, clock.now())
   }
 
   #refuseWhenFull(): void {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AppError } from '../../base/errors.ts'
 import type { Escalation } from '../../domain/escalation.ts'
 import { saidAtDeadline } from '../../human/deadline.ts'
 import type { World } from '../world.ts'
@@ -36,8 +37,13 @@ async function settleLate(row: Escalation, now: number, world: World): Promise<v
       return
     }
   } catch (error) {
-    if (world.stopping.aborted) return
+    if (world.stopping.aborted || isForNow(error)) return
     world.log.warn({ number, error }, 'could not be settled at its deadline; it waits on')
   }
   await world.store.transaction(tx => world.store.escalations.dropDeadline(number, tx))
+}
+
+/** It is tried again with the next look. */
+function isForNow(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'disk_full'
 }
