@@ -86,10 +86,28 @@ test('what looks like a secret is taken out, what does not stays', () => {
     ['-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----- after', '[hidden key] after'],
     ['bot 123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw', 'bot [hidden token]'],
     ['my-own-secret-value', '[hidden]'],
+    ['sk_live_4eC39HqLyjWDarjtT1zdp7dc', 'sk_live_[hidden]'],
+    ['SG.ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf09kqeF8tAmbihYzrnopKc', 'SG.[hidden]'],
+    ['deploy --password hunter --yes', 'deploy --password [hidden] --yes'],
+    ['tool --api-key "a b c" --db-password=x9x9', 'tool --api-key [hidden] --db-password=[hidden]'],
+    ['gh auth --with-token abcd1234 now', 'gh auth --with-token [hidden] now'],
+    ['curl -su ann:swordfish https://x.test', 'curl -su ann:[hidden] https://x.test'],
+    ['curl https://x.test --user "ann:swordfish"', 'curl https://x.test --user "ann:[hidden]"'],
+    ['mysql -u root -pswordfish shop', 'mysql -u root -p[hidden] shop'],
+    ['sshpass -p swordfish ssh ann@host', 'sshpass -p [hidden] ssh ann@host'],
+    ['Should I add a --token flag, or --api-key?', 'Should I add a --token flag, or --api-key?'],
+    ['docker run -u 1000:1000 img; mkdir -p a/b', 'docker run -u 1000:1000 img; mkdir -p a/b'],
+    ['npm publish --token --dry-run', 'npm publish --token --dry-run'],
     ['Which token bucket size? 10:30 or src/auth.ts:12', 'Which token bucket size? 10:30 or src/auth.ts:12'],
     ['Should the secret santa page be green?', 'Should the secret santa page be green?'],
   ]
   for (const [text, expected] of cases) assert.equal(plain(text, 500, ['my-own-secret-value']), expected)
   assert.equal(plain('a\x1b]0;title\x07b\x9b31mc\x85\u2066d\ne', 500), 'abcd\ne')
   assert.equal(plain('x'.repeat(50), 10), `${'x'.repeat(9)}…`)
+})
+
+test('no text that an agent thinks of keeps the daemon busy: one like these once took seven minutes', () => {
+  for (const piece of ['--password', 'token', '-u', 'curl -u ', '-', 'mysql -', 'a://b:', 'secret_']) {
+    assert.ok(plain(piece.repeat(20_000 / piece.length), 100).length <= 100)
+  }
 })
