@@ -1,6 +1,7 @@
 import { replyTo } from '../brain/prose.ts'
 import { stopBeforeNext } from '../guards/spending.ts'
 import type { Desk } from '../run.ts'
+import { givenUp } from '../sigils/given-up.ts'
 import type { Context } from './decide.ts'
 import type { Analysis } from './think.ts'
 
@@ -21,11 +22,13 @@ export async function contextOf(analysis: Analysis, { run, parts }: Desk): Promi
     critical: false,
   }
   if (analysis.type !== 'task_complete' || compaction === 'running') return known
+  const queue = await parts.tasks.queue(run.id)
+  const gaveUp = givenUp({ text: analysis.text, task: row.task_id, queue, log: run.log })
+  if (gaveUp !== undefined) return { ...known, gaveUp }
   if (analysis.question) {
     const { text, suggestion } = await replyTo(analysis.question, { run, parts })
     return { ...known, reply: text, suggestion }
   }
-  const queue = await parts.tasks.queue(run.id)
   const hasNext = queue.some(task => task.id !== row.task_id && canRun(task, row.task_id))
   if (!hasNext) return known
   const admission = await parts.accounts.admits(run)

@@ -21,6 +21,8 @@ export interface Context {
   reply: string | undefined
   /** What a person who is asked instead is told of a brain's opinion. */
   suggestion?: Suggestion | undefined
+  /** Why, where the agent says that its task failed (`sigils/`). */
+  gaveUp?: string | undefined
   /** Whether its queue holds a task that could run now. */
   hasNext: boolean
   /** Whether the account's allowance is nearly used up: what runs may end, nothing new begins. */
@@ -53,6 +55,8 @@ export type Action =
   | { do: 'halt'; text?: string; limit?: Limit }
   | { do: 'park'; callId: string | undefined }
   | { do: 'fail'; failure: Failure }
+  /** The agent itself says that its task failed; `text` is its report. */
+  | { do: 'give_up'; reason: string; text: string }
   /** `text` where the task was completed first; `limit` where one was met on the way to the stop. */
   | { do: 'stop'; reason: string; text?: string; limit?: Limit }
 
@@ -67,6 +71,7 @@ export function decide(analysis: Analysis, context: Context): Action {
     case 'trouble':
       return { do: 'go_on' }
     case 'task_complete':
+      if (context.gaveUp !== undefined) return { do: 'give_up', reason: context.gaveUp, text: analysis.text }
       return (analysis.question && afterQuestion(analysis.question, context)) ?? afterTask(analysis.text, context)
     default:
       if (context.stopping !== undefined) return { do: 'stop', reason: context.stopping, ...limitIn(analysis) }

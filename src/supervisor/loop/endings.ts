@@ -90,11 +90,18 @@ export function escalated(failure: Failure, run: Run): Ending {
 /** Nothing that passes by itself. */
 export function failed(failure: Failure, run: Run): Ending {
   const reason = `${failure.message}\n${adviceFor(failure, run)}`.trim()
-  // A run looks at its attempts and says whether the task is tried once more (`runs/close-attempt.ts`).
-  const task = run.row.options.run
-    ? ({ to: 'ready', retry: true, reason: failure.message } as const)
-    : ({ to: 'failed', reason: failure.message } as const)
-  return { as: 'error', reason, failure: failure.kind, task }
+  return { as: 'error', reason, failure: failure.kind, task: taskFailed(failure.message, run) }
+}
+
+/** The agent says itself that its task failed. */
+export function gaveUp({ reason, text }: { reason: string; text: string }, run: Run): Ending {
+  const told = `The agent says that its task failed: ${reason}\nTry it again with: pcc retry ${run.id}`
+  return { as: 'error', reason: told, failure: 'other', task: { ...taskFailed(reason, run), result: text } }
+}
+
+/** A run looks at its attempts and says whether the task is tried once more (`runs/close-attempt.ts`). */
+function taskFailed(reason: string, run: Run): NonNullable<Ending['task']> {
+  return run.row.options.run ? { to: 'ready', retry: true, reason } : { to: 'failed', reason }
 }
 
 export function stopped(reason: string, text?: string): Ending {

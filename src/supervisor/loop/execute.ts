@@ -8,7 +8,7 @@ import { record } from '../record.ts'
 import type { Desk, Ending } from '../run.ts'
 import { betweenTurns } from './between-turns.ts'
 import type { Action } from './decide.ts'
-import { completed, escalated, failed, parked, paused, retried, stopped } from './endings.ts'
+import { completed, escalated, failed, gaveUp, parked, paused, retried, stopped } from './endings.ts'
 import { waitAtGate, waitForQuota } from './gate-wait.ts'
 import { nextTask } from './next-task.ts'
 
@@ -56,6 +56,8 @@ export async function execute(action: Action, session: Session | undefined, desk
       return parked(action.callId, run)
     case 'fail':
       return failed(action.failure, run)
+    case 'give_up':
+      return gaveUp(action, run)
     case 'stop':
       if (action.limit) await parts.accounts.shut(run, action.limit)
       return stopped(action.reason, action.text)

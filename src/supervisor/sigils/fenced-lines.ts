@@ -27,14 +27,22 @@ export function fencedLines(lines: readonly string[], reading: Reading): boolean
 export function plainlyFencedLines(lines: readonly string[]): boolean[] {
   let fence: Fence | undefined
   return lines.map(line => {
-    const found = fenceIn(line.replace(/^[ \t]*((?:[-*+]|\d{1,9}[.)])[ \t]+)*/, ''), 0)
-    if (!fence) fence = found
-    else if (closes(line.trim(), fence)) {
-      fence = undefined
-      return true
-    }
-    return fence !== undefined
+    const before = fence
+    fence = plainStep(line, before)
+    return before !== undefined || fence !== undefined
   })
+}
+
+/** What closes the fence that a text leaves open, read in the same way; undefined where it leaves none. */
+export function openFence(lines: readonly string[]): string | undefined {
+  let fence: Fence | undefined
+  for (const line of lines) fence = plainStep(line, fence)
+  return fence?.mark.repeat(fence.length)
+}
+
+function plainStep(line: string, fence: Fence | undefined): Fence | undefined {
+  if (fence) return closes(line.trim(), fence) ? undefined : fence
+  return fenceIn(line.replace(/^[ \t]*((?:[-*+]|\d{1,9}[.)])[ \t]+)*/, ''), 0)
 }
 
 interface Scan {

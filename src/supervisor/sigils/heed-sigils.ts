@@ -21,7 +21,7 @@ export interface Heeded {
 export function heedSigils({ sigils, ignored }: ReadSigils, { open }: { open: number }): Heeded {
   const failure = sigils.find(sigil => sigil.kind === 'task-failed')
   const givenUp = sigils.find(sigil => sigil.kind === 'promise' && sigil.promise === 'FAILURE')
-  const isDone = sigils.some(sigil => sigil.kind === 'task-done' || isComplete(sigil))
+  const isDone = sigils.some(sigil => sigil.kind === 'task-done' || (open === 0 && isComplete(sigil)))
   const early = open > 0 && sigils.some(isComplete)
   return {
     claim: failure || givenUp ? 'failed' : isDone ? 'done' : undefined,

@@ -20,6 +20,8 @@ export interface Turn {
   subagent?: string
   /** Told with the first answer. */
   tells?: SessionEvent[]
+  /** Its report at the end. */
+  says?: () => string
 }
 
 export interface ScriptedAgent {
@@ -149,6 +151,7 @@ class ScriptedSession implements Session {
       wantsAs = 'b-1',
       subagent,
       tells = [],
+      says = () => `done: ${text}`,
     } = this.#world.turnFor(text)
     // A process takes a while to come up.
     await new Promise(resolve => setImmediate(resolve))
@@ -196,7 +199,7 @@ class ScriptedSession implements Session {
     this.#world.called()
     if (failure) return this.#end('failed', { failure })
     tell({ kind: 'text', text: 'Done.' })
-    this.#end('completed', { text: `done: ${text}` })
+    this.#end('completed', { text: says() })
     await this.#world.at('turn over')
   }
 
