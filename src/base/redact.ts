@@ -6,7 +6,8 @@ const SECRET_SHAPES: [RegExp, string][] = [
   [/\bsk-[A-Za-z0-9_-]{8,}/g, 'sk-[hidden]'],
   [/\b(gh[pousr]_|github_pat_|xox[abprs]-|AIza|AKIA)[A-Za-z0-9_-]{8,}/g, '$1[hidden]'],
   [/\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, '$1 [hidden]'],
-  [/\b([A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|API_?KEY|AUTH)[A-Z0-9_]*)=[^\s"'\\]+/g, '$1=[hidden]'],
+  // Bounded: an agent chooses the text, and without an end 80 KB of it took five seconds.
+  [/\b([A-Z0-9_]{0,80}(?:TOKEN|SECRET|PASSWORD|API_?KEY|AUTH)[A-Z0-9_]{0,80})=[^\s"'\\]+/g, '$1=[hidden]'],
 ]
 
 /** A copy of `value` that may be written to a log: secret keys are emptied, and so is every text that looks like a secret. */
