@@ -65,7 +65,7 @@ export async function driveToEnd(drive: Drive, quietSince: () => number): Promis
   const boundMs = BOUND_MS + BOUND_PER_SESSION_MS * sessions.length
   let overSince: number | undefined
   for (;;) {
-    await keeper.up().catch(error => drive.complaints.push(String(error)))
+    await keeper.up().catch(error => complain(drive, error))
     const state = stateOf(world)
     const isOver = state.over && state.sessions >= sessions.length && quietSince() < Date.now()
     overSince = isOver ? (overSince ?? Date.now()) : undefined
@@ -74,6 +74,12 @@ export async function driveToEnd(drive: Drive, quietSince: () => number): Promis
     for (const open of state.open) await answer(open, drive)
     await sleep(LOOK_MS)
   }
+}
+
+/** A daemon that says so and does not start on a full disk does what it should; it is started again when there is room. */
+function complain({ complaints }: Drive, error: unknown): void {
+  const told = String(error)
+  if (!/disk is full/.test(told)) complaints.push(told)
 }
 
 interface Open {

@@ -29,8 +29,8 @@ export function answerFor(token: string): string {
   return `plum-${token}`
 }
 
-/** How long the vendor refuses. Its headers count whole seconds. */
-const RESET = '+4s'
+/** How long the vendor refuses: long enough for an agent that is started too early to be seen, on a busy machine as well. */
+const RESET = '+7s'
 
 /** The whole of a round as a scenario of the simulator; JSON is YAML too. */
 export function scenarioOf({ sessions }: RoundPlan): string {
