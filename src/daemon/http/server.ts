@@ -11,6 +11,7 @@ import { quotaRoutes } from '../routes/quota.ts'
 import { runRoutes } from '../routes/runs/run-routes.ts'
 import { sessionRoutes } from '../routes/sessions.ts'
 import { steerRoutes } from '../routes/steer.ts'
+import { briefRoutes } from '../routes/tasks/brief-routes.ts'
 import { graphRoutes } from '../routes/tasks/graph-routes.ts'
 import { queueRoutes } from '../routes/tasks/queue-routes.ts'
 import { taskRoutes } from '../routes/tasks/task-routes.ts'
@@ -49,6 +50,7 @@ export function buildServer(world: World): FastifyInstance {
   budgetRoutes(app, world)
   queueRoutes(app, world)
   taskRoutes(app, world)
+  briefRoutes(app, world)
   graphRoutes(app, world)
   runRoutes(app, world)
   return app

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addBriefCommand } from './brief.ts'
 import { addDepsCommand } from './deps.ts'
 import { addLookCommands } from './look.ts'
 import { addSayCommands } from './say.ts'
@@ -13,4 +14,5 @@ export function addTaskCommand(program: Command): void {
   addLookCommands(task)
   addSayCommands(task)
   addDepsCommand(task)
+  addBriefCommand(task)
 }

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { briefFor } from '../../../src/supervisor/brief/brief-for.ts'
+import { readSigils } from '../../../src/supervisor/sigils/read-sigils.ts'
+import { openQueue } from '../../tasks/a-queue.ts'
+import { past } from '../models/past.ts'
+
+const failed = (number: number, reason: string) => past({ number, outcome: 'failed', reason })
+
+test('a brief holds the task, when it is done, what it is a part of and what was done before it', async t => {
+  const { store, tasks, get } = await openQueue(t)
+  const submit = (text: string, more: object = {}) =>
+    store.transaction(tx => tasks.submit({ session_id: null, project: '/p', text, ...more }, tx))
+  const first = await submit('Design the schema')
+  const result = 'Tables: users, orders.\n```sql\ncreate table users\n```'
+  await store.transaction(tx => tasks.transition(first.id, { to: 'done', forced: true, result }, tx))
+  const parent = await submit('Build the shop\n\nWith a cart.')
+  const task = await submit('Write the migration\n\nFor SQLite and Postgres.', {
+    after: [first.id],
+    parent: parent.id,
+    acceptance: ['npm test passes', 'it runs twice without harm'],
+  })
+  const { text, dropped } = await briefFor(await get(task), { store, attempts: [] })
+  assert.deepEqual(dropped, [])
+  const own = text.slice(text.indexOf('## Your task'))
+  assert.equal(
+    own,
+    [
+      `## Your task: ${task.id}`,
+      'Write the migration\n\nFor SQLite and Postgres.',
+      '## It is done when',
+      '- npm test passes\n- it runs twice without harm',
+      '## What it is a part of',
+      `${parent.id}: Build the shop\n\nWith a cart.`,
+      '## What was done before it',
+      `${first.id}: Design the schema (done). Its report:`,
+      '````\nTables: users, orders.\n```sql\ncreate table users\n```\n````',
+    ].join('\n\n'),
+  )
+  assert.match(text, /^## How to work\n/)
+  assert.ok(text.includes(`<task-done>${task.id}</task-done>`))
+})
+
+test('what an agent repeats of its brief is no sigil', async t => {
+  const { store, add } = await openQueue(t)
+  const task = await add('Do it')
+  const { text } = await briefFor(task, { store, attempts: [] })
+  assert.deepEqual(readSigils(text, { task: task.id }).sigils, [])
+})
+
+test('a retry is told what failed, word for word and in a fence, the last attempt first', async t => {
+  const { store, add } = await openQueue(t)
+  const task = await add('Do it')
+  const attempts = [
+    failed(1, 'npm test: 3 failing'),
+    past({ number: 2, outcome: 'interrupted' }),
+    {
+      ...failed(3, 'npm test: 1 failing'),
+      result: 'I fixed two of them.',
+      evidence: [{ what: 'npm test', text: 'not ok 7 - cart\n  expected 2\n' }],
+    },
+  ]
+  const { text } = await briefFor(task, { store, attempts })
+  const report = text.slice(text.indexOf('## It was tried before'))
+  assert.match(report, /^## It was tried before\n\nIt has failed more than once\..*different approach/)
+  const told = [
+    'It failed 2 times.',
+    'Why attempt 3 failed:\n\n```\nnpm test: 1 failing\n```',
+    'What npm test said:\n\n```\nnot ok 7 - cart\n  expected 2\n',
+    'What the agent reported at its end:\n\n```\nI fixed two of them.\n```',
+    'Why attempt 1 failed:\n\n```\nnpm test: 3 failing\n```',
+  ].map(each => report.indexOf(each))
+  assert.ok(!told.includes(-1), report)
+  assert.deepEqual(
+    told,
+    told.toSorted((a, b) => a - b),
+  )
+})
+
+test('after one failure the report comes without advice; without one there is no report', async t => {
+  const { store, add } = await openQueue(t)
+  const task = await add('Do it')
+  const once = await briefFor(task, { store, attempts: [failed(1, 'no')] })
+  assert.match(once.text, /It failed once\./)
+  assert.ok(!once.text.includes('different approach'))
+  const never = await briefFor(task, { store, attempts: [past({ outcome: 'interrupted' })] })
+  assert.ok(!never.text.includes('tried before'))
+})
+
+test('sections of others take their place, and a task too long for any model is cut and says so', async t => {
+  const { store, add } = await openQueue(t)
+  const task = await add(`Do it\n\n${'a word '.repeat(60_000)}`)
+  const notes = { name: 'notes', title: 'Notes', pieces: [{ text: 'Use tabs.' }], tokens: 500, weight: 10 }
+  const { text, tokens, dropped } = await briefFor(task, { store, attempts: [], more: [notes] })
+  assert.ok(tokens <= 60_000)
+  assert.match(text, /\(about \d+ tokens more are left out\)/)
+  assert.match(text, /## Notes\n\nUse tabs\.$/)
+  assert.deepEqual(
+    dropped.map(({ section, whole }) => [section, whole]),
+    [['task', false]],
+  )
+})
