@@ -5,6 +5,7 @@ import { programVersion } from '../base/version.ts'
 import type { Health } from '../domain/api.ts'
 import type { Connection } from './connection/connection.ts'
 import { serverSentEvents } from './connection/server-sent.ts'
+import { ANSWER_MS } from './hot/raw-request.ts'
 import { remoteError, warnOfVersion } from './report.ts'
 
 // Half the start-up of a command is reading every export of `node:http`, which an ESM import does and this does not.
@@ -30,8 +31,8 @@ export async function openClient(places: Places, { env, quiet }: ClientOptions):
 }
 
 /** Connects only to a daemon that runs already. */
-export async function findClient(places: Places): Promise<Client | undefined> {
-  const health = await healthOf(places)
+export async function findClient(places: Places, { patienceMs = ANSWER_MS } = {}): Promise<Client | undefined> {
+  const health = await healthOf(places, patienceMs)
   return health ? clientOf(places, health) : undefined
 }
 
@@ -52,17 +53,21 @@ async function upDaemon(places: Places, env: ClientOptions['env']): Promise<Heal
   throw new AppError('daemon_unreachable', { home: places.home, problem: 'it holds its lock but does not answer' })
 }
 
-async function healthOf(places: Places): Promise<Health | undefined> {
+async function healthOf(places: Places, patienceMs = ANSWER_MS): Promise<Health | undefined> {
+  const patience = AbortSignal.timeout(patienceMs)
   try {
-    return await clientOf(places).request<Health>('GET', '/health')
+    return await clientOf(places, undefined, patience).request<Health>('GET', '/health')
   } catch (error) {
+    // One that was stopped still takes connections: whoever waits for its word waits for ever.
+    if (patience.aborted) throw (await import('./connection/silent-daemon.ts')).silentDaemon(places, patienceMs)
     if (error instanceof AppError && error.code === 'daemon_unreachable') return undefined
     throw error
   }
 }
 
-function clientOf(places: Places, health?: Health): Client {
-  const send = (method: string, path: string, extra: Extra = {}) => open(places, method, path, extra)
+function clientOf(places: Places, health?: Health, patience?: AbortSignal): Client {
+  const send = (method: string, path: string, extra: Extra = {}) =>
+    open(places, method, path, { ...(patience && { signal: patience }), ...extra })
   return {
     health: health as Health,
     async request<T>(method: string, path: string, body?: unknown) {

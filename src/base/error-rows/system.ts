@@ -155,6 +155,12 @@ export const SYSTEM_ERRORS = {
     says: 'A daemon for {home} is already running (pid {pid}).',
     next: 'Nothing to do; stop it with: pcc daemon stop',
   },
+  daemon_silent: {
+    exit: 1,
+    http: 503,
+    says: 'The daemon for {home} (pid {pid}) gives no answer within {seconds} s: it was stopped, or hangs.',
+    next: 'Wake it with: kill -CONT {pid}. If that does not help, end it with: kill -9 {pid}; its sessions go on with the next command.',
+  },
   socket_occupied: {
     exit: 1,
     http: 500,

@@ -1,4 +1,4 @@
-import { messageOf } from '../../base/errors.ts'
+import { AppError, messageOf } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { findClient } from '../client.ts'
@@ -23,8 +23,11 @@ export async function examine(places: Places, env: Record<string, string | undef
     loaded => loaded.config,
     () => undefined, // told by the check of the settings
   )
-  const client = await findClient(places).catch(() => undefined)
-  const patient: Patient = { places, env, now: Date.now(), config, client }
+  const { client, silent } = await findClient(places).then(
+    found => ({ client: found, silent: undefined }),
+    error => ({ client: undefined, silent: isSilent(error) ? error : undefined }),
+  )
+  const patient: Patient = { places, env, now: Date.now(), config, client, silent }
   const findings = await Promise.all(Object.entries(CHECKS).map(([area, check]) => made(area, check, patient)))
   return findings.flat()
 }
@@ -35,4 +38,8 @@ async function made(area: string, check: Check, patient: Patient): Promise<Findi
   } catch (error) {
     return [problem(area, `it could not be checked: ${messageOf(error)}`, 'Mend that first, then look again.')]
   }
+}
+
+function isSilent(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === 'daemon_silent'
 }

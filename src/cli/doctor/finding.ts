@@ -1,3 +1,4 @@
+import type { AppError } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import type { Config } from '../../domain/config/config.ts'
 import type { Client } from '../client.ts'
@@ -19,6 +20,8 @@ export interface Patient {
   config: Config | undefined
   /** The daemon, where one answers. */
   client: Client | undefined
+  /** One that is there and gives no answer. */
+  silent: AppError | undefined
 }
 
 export type Check = (patient: Patient) => Finding[] | Promise<Finding[]>

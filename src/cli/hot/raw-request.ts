@@ -19,13 +19,16 @@ export interface RawRequest {
   timeoutMs?: number
 }
 
+/** Any daemon that runs answers within milliseconds, on a machine that is far too busy within seconds. */
+export const ANSWER_MS = 30_000
+
 /**
  * One request over the daemon's socket, written by hand: `node:http` alone doubles the start-up of a hot command.
  * Nobody listening (no socket, no token, a dead one) is `undefined`; the caller then starts the daemon. A POST that was
  * cut off is an error instead: it may have been obeyed, so it must not be sent again.
  */
 export async function rawRequest(request: RawRequest): Promise<RawReply | undefined> {
-  const { socket, tokenFile, method = 'GET', timeoutMs = 15_000 } = request
+  const { socket, tokenFile, method = 'GET', timeoutMs = ANSWER_MS } = request
   const token = tokenIn(tokenFile)
   if (token === undefined) return undefined
   return new Promise((resolve, reject) => {
@@ -40,7 +43,7 @@ export async function rawRequest(request: RawRequest): Promise<RawReply | undefi
       if (reply) resolve(reply)
       else nobody(new Error('it closed the connection without an answer'))
     }
-    connection.setTimeout(timeoutMs, () => connection.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)))
+    connection.setTimeout(timeoutMs, () => connection.destroy(noAnswer(timeoutMs)))
     connection.on('connect', () => {
       sent = true
       connection.write(`${method} ${request.path} HTTP/1.1\r\n${headersFor(token, request.body)}`)
@@ -52,6 +55,10 @@ export async function rawRequest(request: RawRequest): Promise<RawReply | undefi
     connection.on('end', () => finish(true))
     connection.on('error', (error: NodeJS.ErrnoException) => (isAbsent(error) ? nobody(error) : reject(error)))
   })
+}
+
+function noAnswer(timeoutMs: number): Error {
+  return Object.assign(new Error(`no answer within ${timeoutMs / 1000} s`), { code: 'ETIMEDOUT' })
 }
 
 function headersFor(token: string, body: unknown): string {

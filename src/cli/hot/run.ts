@@ -2,7 +2,7 @@ import { dataDirectoryHint, placesFor } from '../../base/places.ts'
 import { programVersion } from '../../base/version.ts'
 import { terminalOf } from '../render/paint.ts'
 import type { HotCall } from './flags.ts'
-import { rawRequest } from './raw-request.ts'
+import { ANSWER_MS, rawRequest } from './raw-request.ts'
 import { showList, showStatus } from './show.ts'
 
 /** Answers a hot command from a running daemon with an exit code. Nobody answers: nothing, and the long way must start one. */
@@ -34,6 +34,8 @@ export async function runHot({ command, operand, flags }: HotCall): Promise<numb
     }
   } catch (error) {
     if (error instanceof NobodyAnswers) return undefined
+    if ((error as NodeJS.ErrnoException).code === 'ETIMEDOUT')
+      throw (await import('../connection/silent-daemon.ts')).silentDaemon(places, ANSWER_MS)
     throw error
   }
   process.stdout.write(`${lines.join('\n')}\n`)

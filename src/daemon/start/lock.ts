@@ -22,7 +22,7 @@ export interface Lock extends AsyncDisposable {
  * counts as none, so a crash or a reboot needs no cleaning up.
  */
 export async function takeLock(places: Places, bootId: string): Promise<Lock> {
-  const file = join(places.run, 'lock.db')
+  const file = lockFile(places)
   const db = openLockFile(file)
   const startTime = await startTimeOf(process.pid)
   if (startTime === undefined) throw new AppError('internal', { problem: 'cannot read the start time of this process' })
@@ -39,6 +39,24 @@ export async function takeLock(places: Places, bootId: string): Promise<Lock> {
     release: () => release(db, bootId),
     [Symbol.asyncDispose]: async () => release(db, bootId),
   }
+}
+
+/** Who holds the lock, by its row alone; nobody where that cannot be read. */
+export function lockHolder(places: Places): Holder | undefined {
+  try {
+    const db = new DatabaseSync(lockFile(places), { readOnly: true, timeout: WAIT_MS })
+    try {
+      return readHolder(db)
+    } finally {
+      db.close()
+    }
+  } catch {
+    return undefined // there is none yet
+  }
+}
+
+function lockFile({ run }: Places): string {
+  return join(run, 'lock.db')
 }
 
 /**

@@ -9,7 +9,8 @@ const DAY_MS = 24 * 60 * 60_000
 
 export const checkDaemon: Check = patient => [...running(patient), ...crashes(patient), ...stalls(patient)]
 
-function running({ client }: Patient): Finding[] {
+function running({ client, silent }: Patient): Finding[] {
+  if (silent) return [problem('daemon', silent.message, silent.next)]
   if (!client) return [ok('daemon', 'it is not running; the first command that needs it starts it')]
   const { pid, started_at, version, kept_by, watchdog_seconds, disk } = client.health
   const findings = [

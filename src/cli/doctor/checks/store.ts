@@ -71,8 +71,8 @@ function doubted(file: string): number | undefined {
 }
 
 /** What an earlier daemon should have taken along; while one runs they are its own. */
-async function leftovers({ places, client }: Patient): Promise<Finding[]> {
-  if (client) return []
+async function leftovers({ places, client, silent }: Patient): Promise<Finding[]> {
+  if (client || silent) return []
   const markers = read(places.database, db => db.prepare('select marker from sessions where marker is not null').all())
   const left = (await Promise.all(markers.map(({ marker }) => findMarked(sessionMarker(String(marker)))))).flat()
   if (left.length === 0) return [ok('leftovers', 'no process of an agent is left')]

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { AppError } from '../../src/base/errors.ts'
+import { placesFor } from '../../src/base/places.ts'
+import { findClient } from '../../src/cli/client.ts'
+import { checkDaemon } from '../../src/cli/doctor/checks/daemon.ts'
+import { takeLock } from '../../src/daemon/start/lock.ts'
+import { tempDir } from '../support/world.ts'
+
+test('a daemon that was stopped is told with its number and what helps, and nobody waits for ever', async t => {
+  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  mkdirSync(places.run, { recursive: true })
+  writeFileSync(places.tokenFile, 'token')
+  await using _lock = await takeLock(places, 'boot-1')
+  // As a process that got SIGSTOP: the kernel takes the connection, and nobody ever reads from it.
+  const server = createServer(connection => t.after(() => connection.destroy())).listen(places.socket)
+  t.after(() => server.close())
+  const silent = await findClient(places, { patienceMs: 50 }).catch((error: unknown) => error)
+  assert.ok(silent instanceof AppError)
+  assert.equal(silent.code, 'daemon_silent')
+  assert.match(silent.next, new RegExp(`kill -CONT ${process.pid}`))
+  const patient = { places, env: {}, now: Date.now(), config: undefined, client: undefined, silent }
+  const [first] = await checkDaemon(patient)
+  assert.deepEqual([first?.level, first?.mend], ['problem', silent.next])
+})
