@@ -132,9 +132,10 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   }
   using signals = catchSignals(world)
 
+  // Before anything is taken away: whoever answers there (from another container, say, whose processes are not seen) is alive.
+  await clearSocketPath(places.socket)
   world.recovered = await recoverSessions(world)
   await supervisor.forgetOver()
-  await clearSocketPath(places.socket)
   const app = buildServer(world)
   await app.listen({ path: places.socket })
   chmodSync(places.socket, 0o600)

@@ -11,7 +11,7 @@ import { tempDir } from '../support/world.ts'
 
 test('a daemon that was stopped is told with its number and what helps, and nobody waits for ever', async t => {
   const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
-  mkdirSync(places.run, { recursive: true })
+  for (const dir of [places.run, places.data]) mkdirSync(dir, { recursive: true })
   writeFileSync(places.tokenFile, 'token')
   await using _lock = await takeLock(places, 'boot-1')
   // As a process that got SIGSTOP: the kernel takes the connection, and nobody ever reads from it.

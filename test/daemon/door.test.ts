@@ -14,6 +14,7 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { placesFor } from '../../src/base/places.ts'
+import { openStore } from '../../src/store/open.ts'
 import { tempDir } from '../support/world.ts'
 import { launch, startDaemon } from './daemon-process.ts'
 import { sharedDaemon } from './shared-daemon.ts'
@@ -145,7 +146,7 @@ test('the token stays the same over restarts, and is made anew once others could
 
 test('whatever is not our socket in its place is left alone and refused', async t => {
   const home = tempDir(t)
-  const { socket, run } = placesFor({ env: { PCC_HOME: `${home}/pcc` } })
+  const { socket, run, database } = placesFor({ env: { PCC_HOME: `${home}/pcc` } })
   mkdirSync(run, { recursive: true })
   writeFileSync(socket, 'precious')
   const overFile = await launch(t, { home })
@@ -155,12 +156,21 @@ test('whatever is not our socket in its place is left alone and refused', async 
   assert.equal(readFileSync(socket, 'utf8'), 'precious')
 
   rmSync(socket)
+  {
+    await using store = await openStore({ file: database })
+    const row = { id: 's-000001', name: 'one', project: home, task: 't', agent: 'claude' }
+    await store.sessions.insert({ ...row, state: 'running', owner: 'boot-elsewhere' })
+  }
   const stranger = createServer()
   await new Promise<void>(resolve => stranger.listen(socket, resolve))
   const overListener = await launch(t, { home })
   assert.ok('error' in overListener.line)
   assert.equal(overListener.line.error.code, 'socket_occupied')
   await new Promise(resolve => stranger.close(resolve))
+  {
+    await using store = await openStore({ file: database })
+    assert.equal((await store.sessions.get('s-000001'))?.state, 'running', 'who answers there keeps its sessions')
+  }
 
   const free = await startDaemon(t, { home })
   assert.equal((await free.call('GET', '/health')).status, 200)

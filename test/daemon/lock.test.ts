@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -36,9 +36,9 @@ test('a daemon killed without warning leaves a lock that the next one takes', as
 
 test('a holder whose pid was given to another process since is not alive', async t => {
   const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
-  mkdirSync(places.run, { recursive: true })
+  mkdirSync(places.data, { recursive: true })
   await using first = await takeLock(places, 'boot-1')
-  const db = new DatabaseSync(join(places.run, 'lock.db'))
+  const db = new DatabaseSync(join(places.data, 'lock.db'))
   db.exec(`update holder set start_time = '${first.holder.start_time}0'`)
   db.close()
   const second = await takeLock(places, 'boot-2')
@@ -49,9 +49,9 @@ test('a holder whose pid was given to another process since is not alive', async
 
 test('of many that find the same dead holder one takes its place', async t => {
   const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
-  mkdirSync(places.run, { recursive: true })
+  mkdirSync(places.data, { recursive: true })
   const first = await takeLock(places, 'boot-1')
-  const db = new DatabaseSync(join(places.run, 'lock.db'))
+  const db = new DatabaseSync(join(places.data, 'lock.db'))
   db.exec(`update holder set start_time = 'long ago'`)
   db.close()
   const tries = await Promise.allSettled(Array.from({ length: 30 }, (_, n) => takeLock(places, `boot-${n + 2}`)))
@@ -63,7 +63,7 @@ test('of many that find the same dead holder one takes its place', async t => {
 
 test('a lock that is held is refused, and free again once released', async t => {
   const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
-  mkdirSync(places.run, { recursive: true })
+  mkdirSync(places.data, { recursive: true })
   const first = await takeLock(places, 'boot-1')
   await assert.rejects(
     takeLock(places, 'boot-2'),
@@ -79,15 +79,28 @@ test('a lock that is held is refused, and free again once released', async t => 
   second.release()
 })
 
+test('the same data under another home, or through a link, has the same lock', async t => {
+  const home = tempDir(t)
+  const places = placesFor({ env: { PCC_HOME: home } })
+  mkdirSync(places.data, { recursive: true })
+  symlinkSync(places.data, join(home, 'link'))
+  await using _held = await takeLock(places, 'boot-1')
+  for (const dataDir of [places.data, join(home, 'link')]) {
+    const other = placesFor({ env: { PCC_HOME: join(home, 'other') }, dataDir })
+    mkdirSync(other.run, { recursive: true })
+    await assert.rejects(takeLock(other, 'boot-2'), { code: 'daemon_running' })
+  }
+})
+
 test('a lock file that is no lock is left alone and named', async t => {
   const home = tempDir(t)
-  const { run } = placesFor({ env: { PCC_HOME: `${home}/pcc` } })
-  mkdirSync(run, { recursive: true })
-  writeFileSync(join(run, 'lock.db'), 'this is not a database, it is a note')
+  const { data } = placesFor({ env: { PCC_HOME: `${home}/pcc` } })
+  mkdirSync(data, { recursive: true })
+  writeFileSync(join(data, 'lock.db'), 'this is not a database, it is a note')
   const { line, ended } = await launch(t, { home })
   assert.ok('error' in line)
   assert.equal(line.error.code, 'daemon_unreachable')
   assert.match(line.error.message, /lock\.db/)
   assert.equal(await ended, 1)
-  assert.match(readFileSync(join(run, 'lock.db'), 'utf8'), /it is a note/)
+  assert.match(readFileSync(join(data, 'lock.db'), 'utf8'), /it is a note/)
 })

@@ -55,8 +55,9 @@ export function lockHolder(places: Places): Holder | undefined {
   }
 }
 
-function lockFile({ run }: Places): string {
-  return join(run, 'lock.db')
+/** Beside the database: whoever names the same data by another home, or through a link, meets the same lock. */
+function lockFile({ data }: Places): string {
+  return join(data, 'lock.db')
 }
 
 /**
