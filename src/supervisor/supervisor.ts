@@ -6,6 +6,7 @@ import type { AnsweredEscalation } from '../domain/escalation.ts'
 import type { SessionRow } from '../store/tables.ts'
 import { openTasks } from '../tasks/open.ts'
 import { Admission } from './admission.ts'
+import { briefFor } from './brief/brief-for.ts'
 import type { Floor } from './floor.ts'
 import { trip } from './guards/trip.ts'
 import { GuardWatch } from './guards/watch/watch.ts'
@@ -102,7 +103,7 @@ export class Supervisor {
         this.#refuseWhenFull()
         return startSession(request, this.#floor, bound)
       },
-      brief: async task => task.description,
+      brief: async (task, attempts) => (await briefFor(task, { store, attempts })).text,
       stop: async (id, reason) => {
         await this.stop(id, reason)
         await this.#settleWaiting(id, stopWaiting)

@@ -51,7 +51,12 @@ async function runWorld(t: TestContext, agent: ScriptedAgent): Promise<RunWorld>
 
 /** The agent meets what stands under the task's name, in order; then it does the task. */
 function meeting(script: Record<string, Turn[]>): ScriptedAgent {
-  return scriptedAgent(prompt => script[prompt]?.shift() ?? {})
+  return scriptedAgent(prompt => script[named(prompt)]?.shift() ?? {})
+}
+
+/** The task that a brief is about; any other prompt as it is. */
+function named(prompt: string): string {
+  return /^## Your task: .*\n\n(.+)$/m.exec(prompt)?.[1] ?? prompt
 }
 
 const FAILED: Turn = { failure: { kind: 'refusal', message: 'it will not' } }
@@ -63,7 +68,8 @@ test('a diamond is drained in its order, a fresh session per task, and one that 
   const id = await world.run()
   const { outcome, iterations } = await world.over(id)
   assert.deepEqual([outcome, iterations], ['complete', 5])
-  assert.deepEqual(agent.prompts, ['a', 'b', 'c', 'c', 'd'])
+  assert.deepEqual(agent.prompts.map(named), ['a', 'b', 'c', 'c', 'd'])
+  assert.match(agent.prompts[3] ?? '', /It failed once\.[\s\S]*it will not/, 'the next try is told what failed')
   const attempts = await world.store.runs.attempts({ run: id })
   assert.deepEqual(
     attempts.map(({ outcome, iteration }) => [outcome, iteration]),
@@ -91,7 +97,7 @@ test('what fails too often fails for good with its story, and what comes after i
   await world.add('c')
   const run = await world.over(await world.run({ max_retries: 1 }))
   assert.deepEqual([run.outcome, run.iterations], ['failure', 3])
-  assert.deepEqual(agent.prompts, ['a', 'a', 'c'], 'the rest is done all the same')
+  assert.deepEqual(agent.prompts.map(named), ['a', 'a', 'c'], 'the rest is done all the same')
   const failed = await world.store.tasks.get(failing)
   assert.equal(failed?.state, 'failed')
   assert.match(failed?.reason ?? '', /tried 2 times\n[\s\S]*it will not/)
@@ -111,7 +117,7 @@ test('a question holds nobody up: the rest is done, and the run ends with its an
   assert.equal((await world.store.runs.get(id))?.state, 'running')
   await world.call('POST', `/escalations/${open.escalations[0].number}/answer`, { answer: ['red'], env: {} })
   assert.equal((await world.over(id)).outcome, 'complete')
-  assert.deepEqual(agent.prompts, ['a', 'b', '(the parked call)'])
+  assert.deepEqual(agent.prompts.map(named), ['a', 'b', '(the parked call)'])
 })
 
 test('a limit, an empty target, a second run on the same tasks', async t => {
