@@ -4,6 +4,8 @@ import type { Store, Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/open.ts'
 import { retryPlan } from '../retries/retry-plan.ts'
+import { heedSigils } from '../sigils/heed-sigils.ts'
+import { readSigils } from '../sigils/read-sigils.ts'
 
 export interface ClosingParts {
   store: Store
@@ -23,7 +25,8 @@ export async function closeAttempt(
 ): Promise<void> {
   const { store, clock } = parts
   const [turn] = await store.events({ subject: session.id, kinds: ['turn.ended'], tail: 1 })
-  const failure = (turn?.kind === 'turn.ended' && turn.body.failure?.kind) || null
+  const { text = '', failure } = turn?.kind === 'turn.ended' ? turn.body : {}
+  const said = heedSigils(readSigils(text, { task: attempt.task_id }), { open: 0 })
   await store.transaction(async tx => {
     const task = await store.tasks.get(attempt.task_id, tx)
     const outcome = session.ended_as === 'error' ? 'failed' : task?.state === 'done' ? 'done' : 'interrupted'
@@ -33,7 +36,8 @@ export async function closeAttempt(
         outcome,
         reason: session.status_reason,
         result: task?.result ?? null,
-        failure,
+        failure: failure?.kind ?? null,
+        next_model: said.nextModel ?? null,
         cost_usd: session.cost_usd,
         ended_at: clock.now(),
       },
@@ -43,6 +47,9 @@ export async function closeAttempt(
     if (outcome === 'interrupted') await giveBack(attempt, parts, tx)
     // A person who stops the session of a run does not want the next one to begin.
     if (session.ended_as === 'stopped') await store.runs.update(run.id, { stopping: true }, tx)
+    if (outcome === 'failed' && said.gaveUp) {
+      await store.runs.update(run.id, { gave_up: said.reason ?? session.status_reason }, tx)
+    }
     if (outcome === 'failed') await judge(attempt, parts, tx)
   })
 }

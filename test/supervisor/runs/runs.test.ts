@@ -106,6 +106,26 @@ test('what fails too often fails for good with its story, and what comes after i
   assert.match(blocked?.reason ?? '', new RegExp(failing))
 })
 
+test('an agent that gives up the whole ends the run with its reason; one that asks for a model is given it', async t => {
+  const agent = meeting({
+    a: [{ says: () => 'Easy.\n<next-model>opus</next-model>' }],
+    b: [{ says: () => '<promise>FAILURE: there is no repository</promise>' }],
+  })
+  const world = await runWorld(t, agent)
+  for (const name of ['a', 'b', 'c']) await world.add(name)
+  const id = await world.run()
+  const { outcome, reason } = await world.over(id)
+  assert.deepEqual([outcome, reason], ['failure', 'there is no repository'])
+  const attempts = await world.store.runs.attempts({ run: id })
+  assert.deepEqual(
+    attempts.map(({ model, outcome, next_model }) => [model, outcome, next_model]),
+    [
+      ['sonnet', 'done', 'opus'],
+      ['opus', 'failed', null],
+    ],
+  )
+})
+
 test('a question holds nobody up: the rest is done, and the run ends with its answer', async t => {
   const agent = meeting({ a: [{ asks: true }] })
   const world = await runWorld(t, agent)
