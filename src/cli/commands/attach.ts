@@ -11,6 +11,7 @@ import { canBeResumed, goesOnByItself } from '../live/waiting/countdown.ts'
 import { isOver } from '../render/format.ts'
 import { attachHeader } from '../render/header.ts'
 import { eventLines } from '../render/lines/event-lines.ts'
+import { runNamed } from '../run/named-run.ts'
 import { environmentToGoOn } from '../session-env.ts'
 
 /** How much of what happened before is shown, so that one knows where one came in. */
@@ -21,7 +22,7 @@ export function addAttachCommand(program: Command): void {
   program
     .command('attach')
     .description('Watch a session live and answer what it asks.')
-    .argument('<session>', 'id, unique beginning of an id, or name')
+    .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
     .option('--json', 'print events as JSON lines')
     .action(async (ref: string, _options: unknown, command: Command) => {
       throw new ExitCode(await attach(ref, await contextOf(command)))
@@ -32,6 +33,8 @@ async function attach(ref: string, context: Context): Promise<number> {
   const { terminal, json, verbose, quiet } = context
   const out = quiet && !json ? () => {} : context.out
   const client = await openClient(context.places, context)
+  const run = await runNamed(ref, client)
+  if (run) return (await import('../run/watch-run.ts')).watchRun(run, { client, context })
   const { id } = await client.request<SessionView>('GET', await sessionPath(ref))
   const path = `/sessions/${id}/events`
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', `${path}?tail=${BEFORE}`)

@@ -9,6 +9,7 @@ import { followSession } from '../live/follow.ts'
 import { isOver } from '../render/format.ts'
 import { LEVELS, type Level, levelFilter } from '../render/levels.ts'
 import { eventLines } from '../render/lines/event-lines.ts'
+import { runNamed } from '../run/named-run.ts'
 
 interface LogsOptions {
   tail: number
@@ -21,7 +22,7 @@ export function addLogsCommand(program: Command): void {
   program
     .command('logs')
     .description('Show what happened in a session.')
-    .argument('<session>', 'id, unique beginning of an id, or name')
+    .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
     .option('--tail <n>', 'the last n entries', count, 50)
     .option('-f, --follow', 'go on as things happen')
     .addOption(new Option('--level <level>', 'this level and above').choices(LEVELS).default('info'))
@@ -34,6 +35,8 @@ export function addLogsCommand(program: Command): void {
 async function logs(ref: string, { tail, follow, level }: LogsOptions, context: Context): Promise<void> {
   const { terminal, json, out } = context
   const client = await openClient(context.places, context)
+  const run = await runNamed(ref, client, `?attempts=${tail}`)
+  if (run) return (await import('../run/watch-run.ts')).logRun(run, { client, context, follow: follow === true })
   const session = await client.request<SessionView>('GET', await sessionPath(ref))
   const debug = level === 'debug'
   const draw = eventLines({ terminal, project: session.project, verbose: debug || context.verbose, whole: debug })

@@ -42,6 +42,7 @@ export async function showList(options: ListOptions, { get, terminal, out }: Sho
 
 /** The body of `pcc status`. */
 export async function showStatus(options: StatusOptions, { get, terminal, out }: Shown): Promise<void> {
+  if (/^r-[0-9a-f]{1,6}$/i.test(options.ref) && (await showRun(options, { get, terminal, out }))) return
   const path = await (await import('../connection/session-path.ts')).sessionPath(options.ref)
   const asked = get(path) as Promise<SessionView>
   const [session, page] = await Promise.all([asked, options.json || import('../render/session-page.ts')])
@@ -66,6 +67,17 @@ export async function showStatus(options: StatusOptions, { get, terminal, out }:
     const lines = events.flatMap(draw({ terminal, project: session.project, verbose: false, reasonElsewhere: true }))
     for (const line of ['', terminal.paint('bold', title), ...(lines.length ? lines : ['none yet'])]) out(line)
   }
+}
+
+/** False where no run has that id: somebody may have called a session so. */
+async function showRun({ ref, json }: StatusOptions, { get, terminal, out }: Shown): Promise<boolean> {
+  const { runNamed } = await import('../run/named-run.ts')
+  const run = await runNamed(ref, { request: <T>(_: string, path: string) => get(path) as Promise<T> })
+  if (!run) return false
+  const { runPage } = await import('../run/page.ts')
+  const here = { terminal, now: Date.now(), cwd: process.cwd(), home: process.env['HOME'] }
+  for (const line of json ? [JSON.stringify(run, null, 2)] : runPage(run, here)) out(line)
+  return true
 }
 
 const HISTORY = 40

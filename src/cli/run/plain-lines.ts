@@ -56,6 +56,12 @@ function attemptNews(before: AttemptView | undefined, now: AttemptView, { paint 
   return begun
 }
 
+/** What became of an attempt, in one line; of an open one, that it was begun. */
+export function attemptLine(attempt: AttemptView, { paint }: Terminal): string {
+  const name = `${attempt.task_id} ${firstLine(attempt.title)}`
+  return attempt.outcome === null ? `▶ ${name}${detailsOf(attempt)}` : endLine(name, attempt, paint)
+}
+
 function detailsOf({ number, model, session_id }: AttemptView): string {
   const parts = [...(number > 1 ? [`attempt ${number}`] : []), ...(model === null ? [] : [neutral(model)]), session_id]
   return ` (${parts.join(', ')})`

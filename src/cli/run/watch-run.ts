@@ -2,6 +2,7 @@ import { RUN_EXITS } from '../../domain/runs/run-outcome.ts'
 import type { AttemptView, RunDetail } from '../../domain/runs/run-view.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Context } from '../context.ts'
+import { isInteractive } from '../live/interactive.ts'
 import { followRun } from './feed.ts'
 import { newsOf, summaryLines } from './plain-lines.ts'
 
@@ -11,68 +12,59 @@ export interface Watching {
 }
 
 /** Left before its end: a script must not go on as if it were done. */
-export const LEFT = 130
+const LEFT = 130
 
 /** Shows a run until it has ended or the person leaves; the exit code is that of its outcome. */
 export async function watchRun(run: RunDetail, { client, context }: Watching): Promise<number> {
-  const { json, out } = context
-  return json ? watchAsJson(run, { client, context }) : watchAsLines(run, { client, context, out })
-}
-
-/** One line for each thing that happens. */
-async function watchAsLines(
-  run: RunDetail,
-  { client, context, out }: Watching & Pick<Context, 'out'>,
-): Promise<number> {
-  const { terminal, note, quiet } = context
-  let before: RunDetail | undefined
-  const ended = await untilLeft(signal =>
-    followRun({
-      client,
-      run: run.id,
-      signal,
-      lost: () => note('The daemon does not answer; trying again'),
-      show(now) {
-        if (!quiet) for (const line of newsOf(before, now, terminal)) out(line)
-        before = now
-      },
-    }),
-  )
-  if (!ended) {
-    out(`Detached; run ${run.id} goes on. Watch it with: pcc attach ${run.id}`)
+  const { json, out, terminal } = context
+  const over = run.state === 'ended' ? run : await follow(run, { client, context })
+  if (!over) {
+    if (!json) out(`Detached; run ${run.id} goes on. Watch it with: pcc attach ${run.id}`)
     return LEFT
   }
-  for (const line of summaryLines(ended, terminal, Date.now())) out(line)
-  return exitOf(ended)
+  const { attempts: _, ...rest } = over
+  const lines = json ? [JSON.stringify({ type: 'run', ...rest })] : summaryLines(over, terminal, Date.now())
+  for (const line of lines) out(line)
+  return over.outcome === null ? 0 : RUN_EXITS[over.outcome]
 }
 
-/** A line when an attempt begins, one when it ends, and the run at its end. */
-async function watchAsJson(run: RunDetail, { client, context }: Watching): Promise<number> {
-  const told = new Map<number, AttemptView['outcome']>()
-  const ended = await untilLeft(signal =>
-    followRun({
-      client,
-      run: run.id,
-      signal,
-      lost: () => {},
-      show(now) {
-        for (const attempt of now.attempts) {
-          if (told.has(attempt.iteration) && told.get(attempt.iteration) === attempt.outcome) continue
-          told.set(attempt.iteration, attempt.outcome)
-          context.out(JSON.stringify({ type: 'attempt', run: now.id, ...attempt }))
-        }
-      },
-    }),
-  )
-  if (!ended) return LEFT
-  const { attempts: _, ...rest } = ended
-  context.out(JSON.stringify({ type: 'run', ...rest }))
-  return exitOf(ended)
+/** What happened in a run, and with `follow` what happens. */
+export async function logRun(run: RunDetail, watching: Watching & { follow: boolean }): Promise<void> {
+  const { json, out, terminal } = watching.context
+  if (watching.follow && run.state !== 'ended') {
+    await watchRun(run, { client: watching.client, context: { ...watching.context, quiet: false } })
+    return
+  }
+  const lines = json ? jsonNews(new Map(), run) : newsOf(undefined, run, terminal)
+  for (const line of [...lines, ...(json ? [] : summaryLines(run, terminal, Date.now()))]) out(line)
 }
 
-/** What the command leaves with. */
-export function exitOf({ outcome }: Pick<RunDetail, 'outcome'>): number {
-  return outcome === null ? 0 : RUN_EXITS[outcome]
+async function follow(run: RunDetail, { client, context }: Watching): Promise<RunDetail | undefined> {
+  if (isInteractive(context) && !context.quiet) {
+    return (await import('./board/show.ts')).showBoard(run, { client, context })
+  }
+  const { json, out, note, quiet, terminal } = context
+  const told: Told = new Map()
+  let before: RunDetail | undefined
+  const show = (now: RunDetail) => {
+    const lines = json ? jsonNews(told, now) : quiet ? [] : newsOf(before, now, terminal)
+    for (const line of lines) out(line)
+    before = now
+  }
+  const lost = () => note('The daemon does not answer; trying again')
+  return untilLeft(signal => followRun({ client, run: run.id, signal, show, lost }))
+}
+
+type Told = Map<number, AttemptView['outcome']>
+
+/** A line when an attempt begins, one when it ends. */
+function jsonNews(told: Told, { id, attempts }: RunDetail): string[] {
+  return attempts.flatMap(attempt => {
+    const { iteration, outcome } = attempt
+    if (told.has(iteration) && told.get(iteration) === outcome) return []
+    told.set(iteration, outcome)
+    return [JSON.stringify({ type: 'attempt', run: id, ...attempt })]
+  })
 }
 
 async function untilLeft<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {

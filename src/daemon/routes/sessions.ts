@@ -11,6 +11,7 @@ import { checked } from '../http/errors.ts'
 import { viewOf } from '../http/view-of.ts'
 import type { World } from '../world.ts'
 import { escalationsOf } from './escalations-of.ts'
+import { sessionOfTask } from './runs/session-of-task.ts'
 import { tasksOf } from './tasks-of.ts'
 
 const Ref = z.object({ ref: z.string().min(1) })
@@ -61,10 +62,19 @@ export function sessionRoutes(app: FastifyInstance, world: World): void {
   })
 }
 
-/** The session a route's `:ref` means. */
-export function sessionOf(params: unknown, world: World): Promise<SessionRow> {
-  return world.store.sessions.resolve(checked(Ref, params, 'a session route').ref)
+/** The session a route's `:ref` means: by its own id or name, or by the id of the task that it does. */
+export async function sessionOf(params: unknown, world: World): Promise<SessionRow> {
+  const { ref } = checked(Ref, params, 'a session route')
+  try {
+    return await world.store.sessions.resolve(ref)
+  } catch (error) {
+    const isUnknown = error instanceof AppError && error.code === 'session_unknown'
+    if (!isUnknown || !TASK_ID.test(ref)) throw error
+    return sessionOfTask(ref, world)
+  }
 }
+
+const TASK_ID = /^t-[0-9a-f]{1,6}$/i
 
 /** A row with what is open at its terminals. One that is at work by its row, but run by nobody here, was interrupted. */
 export function view(row: SessionRow, world: World, heldAccounts: ReadonlySet<string> = NONE): SessionView {

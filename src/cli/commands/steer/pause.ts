@@ -5,6 +5,8 @@ import { sessionPath } from '../../connection/session-path.ts'
 import { type Context, contextOf, ExitCode } from '../../context.ts'
 import { followSession } from '../../live/follow.ts'
 import { isOver } from '../../render/format.ts'
+import { runNamed } from '../../run/named-run.ts'
+import { pauseRun } from '../../run/steer-run.ts'
 import { refuseInSession } from '../decide/own-terminal.ts'
 import { lastEvent } from './last-event.ts'
 import { pausedLines, pausingLine } from './paused-lines.ts'
@@ -14,7 +16,7 @@ export function addPauseCommand(program: Command): void {
   program
     .command('pause')
     .description('Pause a session after the tool in flight; one that waits for a limit does not go on by itself then.')
-    .argument('<session>', 'id, unique beginning of an id, or name')
+    .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
     .option('--detach', 'ask for it and return, without waiting for the tool in flight')
     .option('--json', 'print JSON')
     .action(async (ref: string, { detach }: { detach?: boolean }, command: Command) => {
@@ -26,6 +28,11 @@ async function pause(ref: string, { detach, context }: { detach: boolean; contex
   const { json, out, note } = context
   refuseInSession(context.env, `pause ${ref}`)
   const client = await openClient(context.places, context)
+  const run = await runNamed(ref, client)
+  if (run) {
+    await pauseRun(run, { client, context })
+    return 0
+  }
   const before = await client.request<SessionView>('GET', await sessionPath(ref))
   const after = await lastEvent(client, before.id)
   let session = await client.request<SessionView>('POST', `/sessions/${before.id}/pause`, {})

@@ -8,7 +8,7 @@ export function addResumeCommand(program: Command): void {
   program
     .command('resume')
     .description('Go on with a session that is paused, limited, stopped or failed, in its own conversation.')
-    .argument('<session>', 'id, unique beginning of an id, or name')
+    .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
     .option('--from <checkpoint>', 'go on from this one, in a new conversation (see: pcc checkpoints <session>)')
     .option('--budget <amounts>', 'most that it may spend in all from now on, as in "10 usd"', budgetOption)
     .option('--detach', 'go on in the background')

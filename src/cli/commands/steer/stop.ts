@@ -5,19 +5,24 @@ import { sessionPath } from '../../connection/session-path.ts'
 import { contextOf } from '../../context.ts'
 import { nameOf } from '../../render/format.ts'
 import { resumeCommand } from '../../render/go-on.ts'
+import { runNamed } from '../../run/named-run.ts'
+import { stopRun } from '../../run/steer-run.ts'
 import { refuseInSession } from '../decide/own-terminal.ts'
 
-/** `pcc stop`: ends a session and everything its agent started. */
+/** `pcc stop`: ends a session and everything its agent started, or a run. */
 export function addStopCommand(program: Command): void {
   program
     .command('stop')
-    .description('Stop a session now, the tool in flight too; one that waits is stopped as well.')
-    .argument('<session>', 'id, unique beginning of an id, or name')
+    .description('Stop a session now, the tool in flight too; a run ends after the task at work.')
+    .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
+    .option('--now', 'of a run: stop the task at work too, and give it back')
     .option('--json', 'print JSON')
-    .action(async (ref: string, _options: unknown, command: Command) => {
+    .action(async (ref: string, { now }: { now?: true }, command: Command) => {
       const { places, json, out, ...context } = await contextOf(command)
       refuseInSession(context.env, `stop ${ref}`)
       const client = await openClient(places, context)
+      const run = await runNamed(ref, client)
+      if (run) return stopRun(run, now === true, { client, context: { json, out } })
       const session = await client.request<SessionView>('POST', `${await sessionPath(ref)}/stop`, {})
       if (json) return out(JSON.stringify(session, null, 2))
       out(`Session stopped: ${nameOf(session)}`)

@@ -1,6 +1,7 @@
 import type { ResumeSession, SessionView } from '../../../domain/api.ts'
 import type { BudgetLimits } from '../../../domain/budget/budget.ts'
 import type { StoredEvent } from '../../../domain/event.ts'
+import type { RunDetail } from '../../../domain/runs/run-view.ts'
 import { type Client, openClient } from '../../client.ts'
 import { sessionPath } from '../../connection/session-path.ts'
 import type { Context } from '../../context.ts'
@@ -8,6 +9,9 @@ import { isInteractive } from '../../live/interactive.ts'
 import { runView } from '../../live/run-view.ts'
 import { nameOf, wakeTime } from '../../render/format.ts'
 import { resumeHeader } from '../../render/header.ts'
+import { runNamed } from '../../run/named-run.ts'
+import { resumeRun } from '../../run/steer-run.ts'
+import { type Watching, watchRun } from '../../run/watch-run.ts'
 import { environmentToGoOn } from '../../session-env.ts'
 import { refuseInSession } from '../decide/own-terminal.ts'
 import { lastEvent } from './last-event.ts'
@@ -31,6 +35,8 @@ export async function takeUp({ ref, by, options, context }: TakeUp): Promise<num
   const { places, json, quiet, terminal, out } = context
   refuseInSession(context.env, `${by} ${ref}`)
   const client = await openClient(places, context)
+  const run = by === 'resume' ? await runNamed(ref, client) : undefined
+  if (run) return goOnWithRun(run, options, { client, context })
   const { id, project } = await client.request<SessionView>('GET', await sessionPath(ref))
   const env = await environmentToGoOn({ places, env: context.env, project })
   const after = await lastEvent(client, id)
@@ -44,6 +50,14 @@ export async function takeUp({ ref, by, options, context }: TakeUp): Promise<num
   if (options.detach) return detached(await begun(client, session, after), context)
   if (!json && !quiet) for (const line of resumeHeader(session, terminal)) out(line)
   return runView({ client, session, context, after, env })
+}
+
+async function goOnWithRun(run: RunDetail, options: TakeUpOptions, { client, context }: Watching): Promise<number> {
+  const goesOn = await resumeRun(run, options, client)
+  if (!options.detach) return watchRun(goesOn, { client, context })
+  const words = [`Run goes on: ${run.id}`, `Attach with: pcc attach ${run.id}`]
+  for (const line of context.json ? [JSON.stringify(goesOn, null, 2)] : words) context.out(line)
+  return 0
 }
 
 /** Longer than it takes to look at the gate; a session that starts slowly is none that waits. */

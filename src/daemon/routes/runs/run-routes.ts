@@ -7,6 +7,7 @@ import type { RunRow } from '../../../store/runs/rows.ts'
 import { checked } from '../../http/errors.ts'
 import type { World } from '../../world.ts'
 import { real } from '../tasks/task-routes.ts'
+import { guidanceRoutes } from './guidance-routes.ts'
 import { runDetail, runView } from './run-view.ts'
 
 const Ref = z.object({ ref: z.string().min(1) })
@@ -15,8 +16,11 @@ const ListQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).optional(),
 })
 
+const DetailQuery = z.strictObject({ attempts: z.coerce.number().int().min(0).optional() })
+
 /** Runs: start one, look at them, hold them up, end them. */
 export function runRoutes(app: FastifyInstance, world: World): void {
+  guidanceRoutes(app, world)
   const { store } = world
   const { runs } = world.supervisor
 
@@ -33,7 +37,10 @@ export function runRoutes(app: FastifyInstance, world: World): void {
     return { runs: await Promise.all(rows.slice(0, limit).map(row => runView(row, world))), total: rows.length }
   })
 
-  app.get('/runs/:ref', async request => runDetail(await runOf(request.params, world), world))
+  app.get('/runs/:ref', async request => {
+    const { attempts } = checked(DetailQuery, request.query, 'GET /runs/:ref')
+    return runDetail(await runOf(request.params, world), world, attempts)
+  })
 
   app.post('/runs/:ref/stop', async request => {
     const { now } = checked(StopRun, request.body ?? {}, 'POST /runs/:ref/stop')

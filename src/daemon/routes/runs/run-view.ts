@@ -16,10 +16,11 @@ export async function runView(run: RunRow, world: World): Promise<RunView> {
 }
 
 /** A run with what its sessions do right now. */
-export async function runDetail(run: RunRow, world: World): Promise<RunDetail> {
+export async function runDetail(run: RunRow, world: World, latestShown = LATEST): Promise<RunDetail> {
   const { store } = world
   const attempts = await store.runs.attempts({ run: run.id })
-  const latest = new Set(attempts.filter(({ outcome }) => outcome !== null).slice(-LATEST))
+  const over = attempts.filter(({ outcome }) => outcome !== null)
+  const latest = new Set(over.slice(Math.max(0, over.length - latestShown)))
   const [seen, views] = await Promise.all([
     viewWith(run, attempts, world),
     Promise.all(

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, realpathSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { test } from 'node:test'
+import { placesFor } from '../../../src/base/places.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { openTasks } from '../../../src/tasks/open.ts'
+import type { Pcc } from '../../cli/pcc.ts'
+import { agentWorld } from '../agent-world.ts'
+import { onTerminal } from '../pty.ts'
+
+// What comes after something names it in its brief, so the last ones stand first.
+const SCENARIO = `
+conversations:
+  - match: open the house
+    turns: [{ text: The house is open. }]
+  - match: paint the walls
+    turns:
+      - tools:
+          - AskUserQuestion:
+              questions: [{ question: Which colour?, header: Colour, multiSelect: false, options: [{ label: red, description: "" }, { label: blue, description: "" }] }]
+      - text: "Painted: {{last_tool_result}}"
+  - match: { contains: lay the floor, model: opus }
+    turns: [{ text: The floor is laid., expect: { prompt_contains: attempt } }]
+  - match: lay the floor
+    turns: [{ fault: refusal }]
+  - match: dig the ground
+    turns:
+      - tools: [{ Bash: { command: 'printf "%s of %s" "$PCC_ITERATION" "$PCC_TOTAL"' } }]
+      - text: "This was {{last_tool_result}}."
+`
+
+/** Tasks by their titles, each with those it comes after, before a daemon looks at them. */
+async function plan(pcc: Pcc, project: string, tasks: [string, ...string[]][]): Promise<Map<string, string>> {
+  const { database } = placesFor({ env: pcc.env })
+  mkdirSync(dirname(database), { recursive: true })
+  await using store = await openStore({ file: database })
+  const known = openTasks({ store, clock: { now: Date.now } })
+  const ids = new Map<string, string>()
+  for (const [text, ...before] of tasks) {
+    const after = before.map(title => ids.get(title) ?? '')
+    const request = { session_id: null, project: realpathSync(project), text, after }
+    ids.set(text, (await store.transaction(tx => known.submit(request, tx))).id)
+  }
+  return ids
+}
+
+test('a diamond is worked through on a board: one task fails once, one asks, and it ends complete', async t => {
+  const { pcc, project, simulator } = await agentWorld(t, SCENARIO)
+  const ids = await plan(pcc, project, [
+    ['dig the ground'],
+    ['paint the walls', 'dig the ground'],
+    ['lay the floor', 'dig the ground'],
+    ['open the house', 'paint the walls', 'lay the floor'],
+  ])
+  const floor = ids.get('lay the floor') ?? ''
+  const board = onTerminal(t, pcc, ['run', project])
+  const [, run = ''] = await board.see(/Run (r-\w+): the whole project +● running/)
+  await board.see(/4 left/)
+  await board.see(/▶ t-\w+ dig the ground/)
+  await board.see(/✓ t-\w+ dig the ground done \(unverified\) in/)
+  await board.see(/paint the walls.*\n.*waits for you: pcc respond 1/)
+  board.type('\x03')
+  await board.see(/\[D\]etach.*\[G\]uidance/)
+  board.type('\x1b')
+  await board.see(new RegExp(`✓ ${floor} lay the floor done`))
+  const { stdout: during } = await pcc.run(['status', run])
+  assert.match(during, /State: ● running\nTasks: 2 done \(unverified\), 1 waiting, 1 left\nAttempts: 4\n/)
+  assert.match(during, new RegExp(`✗ ${floor} lay the floor failed after .*\n✓ ${floor} lay the floor done`))
+  const answered = await pcc.run(['respond', '1', 'blue'])
+  assert.equal(answered.code, 0, answered.stderr)
+  await board.see(/✓ Run r-\w+ of the whole project: complete, every task is done\n +4 done \(unverified\); 5 attempts/)
+  assert.equal(await board.exit, 0)
+  assert.match((await pcc.run(['runs'])).stdout, new RegExp(`${run} .*✓ complete +4 done \\(unverified\\)`))
+  const shown = await pcc.run(['task', 'show', ids.get('dig the ground') ?? ''])
+  assert.match(shown.stdout, /This was 1 of 4\./, 'the agent knows how far it is')
+  assert.deepEqual(
+    simulator.requests.filter(({ unexpected }) => unexpected?.length),
+    [],
+  )
+})
