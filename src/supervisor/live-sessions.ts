@@ -108,7 +108,8 @@ export class LiveSessions {
       const { checkpoint: reason, parked, task } = ending
       if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, parts, { reason, parked, task })
       await settlePatiently(run, parts, { ending, signal: closing })
-      if (isOver(ending.as)) kept.forget(run.id)
+      // As it was written down: an answer that is still on its way keeps a session that failed from being over.
+      if (isOver(run.row.ended_as)) kept.forget(run.id)
     } catch (error) {
       // The store failed for long; the row stays as it was and shows as interrupted, because nobody runs it.
       run.log.error({ error }, 'session could not be settled')

@@ -27,6 +27,8 @@ const OUTCOMES: [object, TurnOutcome, string?][] = [
   [{ subtype: 'error_max_budget_usd', is_error: true, terminal_reason: 'budget_exhausted' }, 'capped'],
   [{ subtype: 'error_during_execution', is_error: true, terminal_reason: 'aborted_tools' }, 'failed', 'other'],
   [{ terminal_reason: 'tool_deferred', deferred_tool_use: { id: 'c', name: 'Bash', input: {} } }, 'parked'],
+  // Put off once more, on a resume with a prompt.
+  [{ terminal_reason: null, num_turns: 16, deferred_tool_use: { id: 'c', name: 'Bash', input: {} } }, 'parked'],
 ]
 for (const [result, outcome, kind] of OUTCOMES) {
   test(`a result with ${JSON.stringify(result)} ends the turn as ${outcome}${kind ? ` (${kind})` : ''}`, () => {

@@ -46,6 +46,9 @@ function outcomeOf(result: Result, { pausing, interrupting, compacted }: TurnCon
   const { is_error, terminal_reason } = result
   // `/compact` is a command of the agent's own and no turn of the model: its result names no reason.
   if (compacted && !is_error && terminal_reason == null && result.num_turns === 0) return 'completed'
+  // A conversation that is resumed with a prompt while a call of it is still put off offers that call first; put off once
+  // more, its result names no reason, and the prompt would begin a turn of its own.
+  if (terminal_reason == null && !is_error && result.deferred_tool_use) return 'parked'
   switch (terminal_reason) {
     case 'completed':
       return is_error ? 'failed' : 'completed'
