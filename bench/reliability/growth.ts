@@ -53,7 +53,7 @@ async function work(world: ReliabilityWorld, name: string, tasks: number): Promi
 /** The least of a few looks: what was only waiting for the garbage collector is not counted. */
 async function settledMb(pid: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY
-  for (let look = 0; look < 10; look += 1) {
+  for (let look = 0; look < 25; look += 1) {
     await sleep(1_000)
     least = Math.min(least, residentMb(pid))
   }

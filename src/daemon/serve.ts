@@ -16,6 +16,7 @@ import { drain } from './drain.ts'
 import { driverShelf } from './driver-shelf.ts'
 import { buildServer } from './http/server.ts'
 import { keepDeadlines } from './human/deadlines.ts'
+import { tidyWhenIdle } from './idle-memory.ts'
 import { tellPeople } from './notify/tell-people.ts'
 import { policyShelf } from './policy-shelf.ts'
 import { startRetention } from './retention/start.ts'
@@ -155,6 +156,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
 
   {
+    using _tidy = tidyWhenIdle({ isIdle: () => supervisor.liveCount === 0 })
     await using _retention = startRetention({ places, env, store, log })
     await systemd.ready()
     await aborted(stopping.signal)
