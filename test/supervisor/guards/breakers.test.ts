@@ -63,6 +63,11 @@ test('a call that waits by itself may be repeated four times as often', () => {
   assert.deepEqual(outcome(slow), { told: MOST * 2, stopped: MOST * 4 })
 })
 
+test('so may a wait that is a call of its own, with a look after it', () => {
+  const looks = Array.from({ length: MOST * 5 }, () => [done('sleep 30', { tookMs: 30_000 }), done('BashOutput')])
+  assert.deepEqual(outcome(looks.flat()), { told: MOST * 2 * 2, stopped: MOST * 4 * 2 })
+})
+
 test('calls that differ only in a time, a counter, a temporary name or a random id have one shape', () => {
   const id = fc.uuid()
   const moment = fc.date({ noInvalidDate: true, min: new Date('2001-01-01'), max: new Date('2090-01-01') })
@@ -86,23 +91,30 @@ test('an outcome is the same when only times, durations and the echoed counter d
   assert.notEqual(shape('2 failed'), shape('1 failed'))
 })
 
-test('rounds that change nothing add up, those that bring nothing new count as four, a change counts from zero', () => {
+test('rounds that change nothing add up, those that bring nothing new and wait for nothing count as four, a change counts from zero', () => {
   fc.assert(
-    fc.property(fc.array(fc.record({ changed: fc.boolean(), fresh: fc.boolean() }), { maxLength: 300 }), rounds => {
-      const progress = new Progress(40)
-      let weight = 0
-      for (const round of rounds) {
-        weight = round.changed ? 0 : weight + (round.fresh ? 1 : 4)
-        assert.equal(progress.round(round), weight >= 40)
-      }
-    }),
+    fc.property(
+      fc.array(fc.record({ changed: fc.boolean(), fresh: fc.boolean(), waited: fc.boolean() }), { maxLength: 300 }),
+      rounds => {
+        const progress = new Progress(40)
+        let weight = 0
+        for (const [index, round] of rounds.entries()) {
+          const waits = round.waited || (rounds[index - 1]?.waited ?? false)
+          weight = round.changed ? 0 : weight + (round.fresh || waits ? 1 : 4)
+          assert.equal(progress.round(round), weight >= 40)
+        }
+      },
+    ),
   )
 })
 
 const SETTINGS = { repeatedCalls: 6, noProgressRounds: 1000, stallMs: 300_000, maxMemoryBytes: 2 ** 31 }
 
 /** Lets the breakers hear rounds of one call each, and gives what they found at which round. */
-function hear(calls: { tool: string; input: Record<string, unknown>; output: string; ok?: boolean }[], more = {}) {
+function hear(
+  calls: { tool: string; input: Record<string, unknown>; output: string; ok?: boolean; tookMs?: number }[],
+  more = {},
+) {
   const breakers = new Breakers({ ...SETTINGS, ...more })
   const found: [number, Found][] = []
   const told: number[] = []
@@ -111,13 +123,14 @@ function hear(calls: { tool: string; input: Record<string, unknown>; output: str
     now += 100
     for (const each of breakers.heard(event, now)) found.push([index, each])
   }
-  for (const [index, { tool, input, output, ok = true }] of calls.entries()) {
+  for (const [index, { tool, input, output, ok = true, tookMs = 0 }] of calls.entries()) {
     const counts = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
     say({ kind: 'usage', ...counts, turns: index + 1 }, index + 1)
     const callId = `c-${index}`
     say({ kind: 'tool_request', callId, tool, input }, index + 1)
     const refused = breakers.verdict({ callId, tool, input, cwd: '/p' })
     if (refused) told.push(index + 1)
+    now += refused ? 0 : tookMs
     say({ kind: 'tool_result', callId, ok: ok && !refused, output: refused?.reason ?? output }, index + 1)
   }
   return { found: found.map(([at, each]) => [at, each.guard, 'did' in each ? each.did : 'paused']), told }
@@ -170,4 +183,18 @@ test('reading new things goes on for long, reading the same again and again does
     few,
   )
   assert.deepEqual(again.found[0], [10, 'progress', 'paused'])
+})
+
+test('waiting for something that takes its time, a look after each wait, is told of late and is no lack of progress', () => {
+  const polls = Array.from({ length: 80 }, (_, n) =>
+    n % 2 === 0
+      ? { tool: 'Bash', input: { command: 'sleep 30' }, output: '', tookMs: 30_000 }
+      : { tool: 'BashOutput', input: { bash_id: 'b1' }, output: 'still running' },
+  )
+  const { found, told } = hear(polls, { repeatedCalls: 8, noProgressRounds: 120 })
+  assert.deepEqual(told, [33])
+  assert.deepEqual(found.slice(0, 2), [
+    [32, 'repetition', 'told'],
+    [64, 'repetition', 'paused'],
+  ])
 })

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Request, SessionEvent, Verdict } from '../../../domain/session.ts'
 import type { GuardSettings } from '../../settings/guard-settings.ts'
-import { Progress } from './progress.ts'
-import { Repetition } from './repetition.ts'
+import { Progress, type Round } from './progress.ts'
+import { Repetition, SLOW_MS } from './repetition.ts'
 import { callShape, resultShape } from './shape.ts'
 
 /** What the breakers make of an event. */
@@ -22,6 +22,8 @@ interface Call {
 /** Enough to know what an agent has looked at before; a session of days must not grow for it. */
 const REMEMBERED = 1_000
 
+const NOTHING_YET: Round = { changed: false, fresh: false, waited: false }
+
 /** Tools that change a file. */
 const EDITORS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 const TEST_COMMAND = /\b(test|tests|spec|pytest|jest|vitest|mocha|tox|check|verify)\b/i
@@ -38,7 +40,7 @@ export class Breakers {
   readonly #toTell = new Map<string, { agent: string; reason: string }>()
   readonly #refused = new Set<string>()
   #plan = ''
-  #round = { changed: false, fresh: false }
+  #round = { ...NOTHING_YET }
   #turns = 0
 
   constructor(settings: GuardSettings) {
@@ -89,13 +91,15 @@ export class Breakers {
     const call = this.#calls.get(callId)
     this.#calls.delete(callId)
     if (!call) return []
+    if (now - call.since >= SLOW_MS) this.#round.waited = true
     // Our own word is no outcome of what it did: it would have been that of the last time.
     const ours = this.#refused.delete(callId) ? this.#known.get(keyOf(call)) : undefined
     const result = ours ?? digest(resultShape(output, call.input))
     const changed = ours === undefined && this.#look(call, ok, result)
     const circle = this.#circles.get(call.agent) ?? new Repetition(this.#settings.repeatedCalls)
     this.#circles.set(call.agent, circle)
-    const repeated = circle.done({ call: call.shape, result, tookMs: now - call.since, changed })
+    const tookMs = ours === undefined ? now - call.since : undefined
+    const repeated = circle.done({ call: call.shape, result, tookMs, changed })
     if (repeated.verdict === 'fine') return []
     const what = repeated.calls === 1 ? 'made the same call' : `gone through the same ${repeated.calls} calls`
     const words = `It has ${what} ${repeated.times} times with the same outcome: ${titleOf(call)}`
@@ -137,7 +141,7 @@ export class Breakers {
     const isFirst = this.#turns === 0
     this.#turns = turns
     const round = this.#round
-    this.#round = { changed: false, fresh: false }
+    this.#round = { ...NOTHING_YET }
     if (isFirst || !this.#progress.round(round)) return []
     const reason = `It has changed no file, no plan and no outcome of a test in ${this.#progress.rounds} rounds`
     return [{ guard: 'progress', reason }]

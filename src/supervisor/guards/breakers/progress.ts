@@ -4,6 +4,8 @@ export interface Round {
   changed: boolean
   /** Something was looked at, or said, that was not known before. */
   fresh: boolean
+  /** It waited inside of a call, for a build or between two looks. */
+  waited: boolean
 }
 
 /** A round in which even what was looked at was known weighs as much as so many in which something new was read. */
@@ -14,6 +16,7 @@ export class Progress {
   readonly #most: number
   #weight = 0
   #rounds = 0
+  #waited = false
 
   constructor(most: number) {
     this.#most = most
@@ -25,13 +28,16 @@ export class Progress {
   }
 
   /** True where it is enough. */
-  round({ changed, fresh }: Round): boolean {
+  round({ changed, fresh, waited }: Round): boolean {
+    // A look after a wait belongs to it: what it looks at takes its time, and nobody goes in circles.
+    const isWait = waited || this.#waited
+    this.#waited = waited
     if (changed) {
       this.reset()
       return false
     }
     this.#rounds += 1
-    this.#weight += fresh ? 1 : STALE_WEIGHT
+    this.#weight += fresh || isWait ? 1 : STALE_WEIGHT
     return this.#weight >= this.#most
   }
 

@@ -3,7 +3,8 @@ export interface Done {
   /** Its shape, and that of what it brought back (shape.ts). */
   call: string
   result: string
-  tookMs: number
+  /** Undefined where it was refused: it would have taken as long as the last time. */
+  tookMs: number | undefined
   /** A file was changed by it, in a way that was not seen before. */
   changed: boolean
 }
@@ -15,7 +16,7 @@ const FINE: Repeated = { verdict: 'fine' }
 /** As many calls in turn count as one cycle: A-B-A-B, and up to four. */
 const LONGEST_CYCLE = 4
 /** Whoever waits inside of the call, for a build or between two looks, burns little: it may happen four times as often. */
-const SLOW_MS = 20_000
+export const SLOW_MS = 20_000
 const SLOW_FACTOR = 4
 
 /**
@@ -38,7 +39,9 @@ export class Repetition {
       this.#told = false
       return FINE
     }
-    this.#line.push({ key: `${call}\n${result}`, call, isSlow: tookMs >= SLOW_MS })
+    const key = `${call}\n${result}`
+    const before = this.#line.findLast(each => each.key === key)?.isSlow ?? false
+    this.#line.push({ key, call, isSlow: tookMs === undefined ? before : tookMs >= SLOW_MS })
     if (this.#line.length > this.#most * SLOW_FACTOR * LONGEST_CYCLE) this.#line.shift()
     return this.#judge()
   }
@@ -52,7 +55,8 @@ export class Repetition {
   #judge(): Repeated {
     const { times, calls } = this.#tightest()
     if (times < 2) this.#told = false
-    const isSlow = this.#line.slice(-calls).every(each => each.isSlow)
+    // A wait may be a call of its own: `sleep 30`, then a look at what runs in the background.
+    const isSlow = this.#line.slice(-calls).some(each => each.isSlow)
     const most = isSlow ? this.#most * SLOW_FACTOR : this.#most
     if (times >= most) return { verdict: 'stop', times, calls }
     if (times < Math.ceil(most / 2) || this.#told) return FINE
