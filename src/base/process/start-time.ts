@@ -16,7 +16,9 @@ export async function startTimeOf(pid: number): Promise<string | undefined> {
 
 /** Whether that very process still runs. */
 export async function isAlive({ pid, startTime }: ProcessIdentity): Promise<boolean> {
-  return (await startTimeOf(pid)) === startTime
+  const found = await startTimeOf(pid)
+  // A file of ours may be damaged: no start time at all must not pass for that of a process which is not there.
+  return found !== undefined && found === startTime
 }
 
 /** The system's own word for the start: clock ticks since boot on Linux, a date elsewhere. Synchronous, for the moment of a spawn. */

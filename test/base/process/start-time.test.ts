@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { isAlive, startTimeOf } from '../../../src/base/process/start-time.ts'
+import { isAlive, type ProcessIdentity, startTimeOf } from '../../../src/base/process/start-time.ts'
 import { tempDir } from '../../support/world.ts'
 
 test('a living process has a start time that does not change', async () => {
@@ -32,6 +32,9 @@ test('a process that is gone, or a number that no process can have, has none', a
   const child = spawn('true')
   await once(child, 'exit')
   for (const pid of [child.pid ?? 0, 0, -1, 1.5, Number.NaN]) assert.equal(await startTimeOf(pid), undefined)
+  // As of a file that was cut off: two unknowns are not the same process.
+  const cutOff = { pid: -1 } as ProcessIdentity
+  assert.equal(await isAlive(cutOff), false)
 })
 
 test('a zombie is not alive', async t => {
