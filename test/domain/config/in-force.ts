@@ -99,4 +99,11 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'data.max_events_mb': 'test/daemon/retention/retention.test.ts',
   'data.max_checkpoints_mb': 'test/daemon/retention/retention.test.ts',
   'logs.keep_days': 'test/daemon/retention/retention.test.ts',
+  'execution.max_retries': 'test/daemon/runs/settings.test.ts',
+  'execution.limit': 'test/daemon/runs/settings.test.ts',
+  'execution.model': 'test/daemon/runs/settings.test.ts',
+  'execution.model_strategy': 'test/daemon/runs/settings.test.ts',
+  'models.light': 'test/daemon/runs/settings.test.ts',
+  'models.standard': 'test/daemon/runs/settings.test.ts',
+  'models.strong': 'test/daemon/runs/settings.test.ts',
 }

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { scriptedAgent } from '../../supervisor/steering/scripted-agent.ts'
+import { runWorld } from './run-world.ts'
+
+/** The models of the attempts of a run over three tasks, the first of which fails once; and how it ended. */
+async function attempted(t: TestContext, settings: Record<string, string>) {
+  let failures = 1
+  const refused = { failure: { kind: 'refusal', message: 'no' } } as const
+  const world = await runWorld(
+    t,
+    scriptedAgent(() => (failures-- > 0 ? refused : {})),
+  )
+  for (const name of ['one', 'two', 'three']) await world.add(name)
+  const { id } = await world.run({ settings })
+  const { outcome, attempts } = await world.over(id)
+  return [outcome, ...attempts.map(({ model }) => model)]
+}
+
+test('execution.model_strategy says how models are picked', async t => {
+  assert.deepEqual(await attempted(t, {}), ['complete', 'sonnet', 'opus', 'haiku', 'haiku'])
+  const planned = await attempted(t, { PCC_MODEL_STRATEGY: 'plan-then-execute' })
+  assert.deepEqual(planned, ['complete', 'opus', 'sonnet', 'sonnet', 'sonnet'])
+})
+
+test('execution.model is the model of every attempt', async t => {
+  const named = await attempted(t, { PCC_MODEL: 'any-9', PCC_MODEL_STRATEGY: 'escalate' })
+  assert.deepEqual(named, ['complete', 'any-9', 'any-9', 'any-9', 'any-9'])
+})
+
+test('models.light, models.standard and models.strong are what the steps are called', async t => {
+  const names = { PCC_MODELS_LIGHT: 'small', PCC_MODELS_STANDARD: 'middle', PCC_MODELS_STRONG: 'large' }
+  assert.deepEqual(await attempted(t, names), ['complete', 'middle', 'large', 'small', 'small'])
+})
+
+test('execution.limit is the most attempts, execution.max_retries the most tries after the first', async t => {
+  assert.deepEqual(await attempted(t, { PCC_LIMIT: '2' }), ['limit_reached', 'sonnet', 'opus'])
+  const once = await attempted(t, { PCC_EXECUTION_MAX_RETRIES: '0' })
+  assert.deepEqual(once, ['failure', 'sonnet', 'opus', 'haiku'])
+})
