@@ -33,6 +33,7 @@ export function copyRows(file: string, fresh: string): Copied {
     for (const table of tables) {
       if (KNOWN_BY[table.name]) copyTable(table, strayRows(file, table), { target, copied, isStray: true })
     }
+    setBackReaders(target, tables)
     return copied
   } finally {
     old.close()
@@ -82,7 +83,13 @@ function copyTable(table: Table, rows: Iterable<Row>, { target, copied, isStray 
   if (lost > 0 && !isStray) copied.dropped[name] = lost
 }
 
-/** Rows of the table by their looks alone. One that was deleted long ago may be among them; it is harmless. */
+/** Where the newest events are lost their numbers are given again: a reader that had come further would never see those. */
+function setBackReaders(target: DatabaseSync, tables: Table[]): void {
+  if (!tables.some(({ name }) => name === 'cursors')) return
+  target.exec('update cursors set event_id = min(event_id, (select coalesce(max(id), 0) from events))')
+}
+
+/** Rows of the table by their looks alone. One that was deleted or rewritten long ago may be among them: it must start nothing. */
 function* strayRows(file: string, { name, columns, number }: Table): Generator<Row> {
   const known = KNOWN_BY[name]
   if (!known) return
@@ -90,8 +97,17 @@ function* strayRows(file: string, { name, columns, number }: Table): Generator<R
     if (values.length !== columns.length) continue
     const found: Row = Object.fromEntries(columns.map((column, index) => [column, values[index] ?? null]))
     if (number !== undefined) found[number] = row
-    if (known.looks.test(String(found[known.column]))) yield { ...found, _row: row }
+    if (known.looks.test(String(found[known.column])))
+      yield { ...(name === 'sessions' ? calmed(found) : found), _row: row }
   }
+}
+
+/** It may have been over for long when its page was given up: only a person can tell whether it should go on. */
+function calmed(row: Row): Row {
+  if (row['state'] === 'ended' && row['resumes_at'] === null) return row
+  const status_reason = `the store was damaged, and this may not be how it stood last; go on with: pcc resume ${row['id']}`
+  const ended_at = row['ended_at'] ?? row['created_at'] ?? 0
+  return { ...row, state: 'ended', ended_as: 'paused', status_reason, ended_at, owner: null, resumes_at: null }
 }
 
 function makesSense(table: string, row: Row): boolean {

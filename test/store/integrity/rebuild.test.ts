@@ -150,3 +150,33 @@ test('the same damaged file is copied aside once', async t => {
   writeFileSync(file, 'other')
   assert.notEqual(copyAside(file, Date.now() + 5000), first)
 })
+
+test('a session that is found by its looks alone starts nothing; a reader does not run ahead of events that are lost', async t => {
+  const { file } = await filled(t)
+  {
+    await using store = await openStore({ file })
+    await store.sessions.update('s-1', { state: 'running', owner: 'boot-gone', marker: 'm' })
+    await store.sessions.update('s-2', { state: 'ended', ended_as: 'rate_limited', ended_at: 5, resumes_at: 7 })
+    await store.sessions.update('s-3', { state: 'ended', ended_as: 'completed', ended_at: 5 })
+    await store.outbox.moveCursor('notify', EVENTS)
+  }
+  const bytes = readFileSync(file)
+  for (const page of upTo(bytes.length / PAGE - 1)) {
+    const isInterior = bytes[page * PAGE] === 0x05
+    const isNewest = bytes.subarray(page * PAGE, (page + 1) * PAGE).includes(`event-${EVENTS}-`)
+    if (isInterior || isNewest) bytes.fill(0, page * PAGE, (page + 1) * PAGE)
+  }
+  writeFileSync(file, bytes)
+  await rebuildStore(file, Date.now())
+  await using store = await openStore({ file })
+  const stood = async (id: string) => {
+    const { state, ended_as, owner, resumes_at, marker } = (await store.sessions.get(id)) ?? {}
+    return [state, ended_as, owner, resumes_at, marker]
+  }
+  assert.deepEqual(await stood('s-1'), ['ended', 'paused', null, null, 'm'])
+  assert.deepEqual(await stood('s-2'), ['ended', 'paused', null, null, null])
+  assert.deepEqual(await stood('s-3'), ['ended', 'completed', null, null, null])
+  const newest = Math.max(...(await store.events({})).map(({ id }) => id))
+  assert.ok(newest < EVENTS)
+  assert.equal(await store.outbox.cursor('notify'), newest)
+})
