@@ -23,6 +23,7 @@ import { startRetention } from './retention/start.ts'
 import { catchSignals } from './signals.ts'
 import { refuseDamaged } from './start/check-store.ts'
 import { deliverAnswers } from './start/deliver-answers.ts'
+import { keepCompiled } from './start/keep-compiled.ts'
 import type { Readiness } from './start/readiness.ts'
 import { recoverSessions } from './start/recover-sessions.ts'
 import { clearSocketPath } from './start/socket.ts'
@@ -154,6 +155,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     .catch(error => log.error({ error }, 'runs are not looked after any more'))
   const told = tellPeople(world, { env, since: started?.id ?? 0, settings: config.notifications })
   ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
+  keepCompiled()
 
   {
     using _tidy = tidyWhenIdle({ isIdle: () => supervisor.liveCount === 0 })
