@@ -54,6 +54,13 @@ export function directoryOf(pid: number): string {
   }
 }
 
+/** Whether a terminal controls it; elsewhere than on Linux nobody asks. The name may hold anything: fields count from its last bracket. */
+export function hasTerminal(pid: number): boolean {
+  const stat = read(`/proc/${pid}/stat`)
+  const terminal = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[4]
+  return terminal !== undefined && terminal !== '0'
+}
+
 function linuxPids(): number[] {
   return readdirSync('/proc').map(Number).filter(Number.isInteger)
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isPlanted } from '../planted.ts'
 import type { Marker } from './marker.ts'
-import { commandOf, directoryOf, markedPids, processTable, withDescendants } from './process-table.ts'
+import { commandOf, directoryOf, hasTerminal, markedPids, processTable, withDescendants } from './process-table.ts'
 import { isAlive, type ProcessIdentity, startTimeOf } from './start-time.ts'
 
 export interface FoundProcess extends ProcessIdentity {
@@ -37,15 +37,29 @@ export function sweepTree(root: ProcessIdentity, options?: SweepOptions): Promis
   return sweep(async () => ((await isAlive(root)) ? identify(familyOf([root.pid])) : []), options)
 }
 
-/** The same for everything that works in a directory. For directories of our own only: a person's are full of their shells. */
+/**
+ * The same for what works in a directory, nobody looks after any more and has no terminal, with all that descends from it:
+ * a person may have gone there with a shell or an editor. For directories of our own only.
+ */
 export function sweepDirectory(directory: string, options?: SweepOptions): Promise<Swept> {
-  return sweep(() => identify(pidsIn(directory)), options)
+  return sweep(async () => {
+    const roots = orphansOf(directory).filter(pid => !hasTerminal(pid))
+    return roots.length === 0 ? [] : identify(familyOf(roots))
+  }, options)
 }
 
 /** Those of a directory that nobody looks after any more: their parent is gone. They may be a person's own. */
 export async function orphansIn(directory: string): Promise<FoundProcess[]> {
+  return identify(orphansOf(directory))
+}
+
+/** An orphan is given to the first process, or to the one that systemd has for each user. */
+function orphansOf(directory: string): number[] {
   const parents = new Map(processTable().map(({ pid, parent }) => [pid, parent]))
-  return identify(pidsIn(directory).filter(pid => parents.get(pid) === 1))
+  return pidsIn(directory).filter(pid => {
+    const parent = parents.get(pid) ?? 0
+    return parent === 1 || /^\S*systemd --user$/.test(commandOf(parent))
+  })
 }
 
 async function sweep(find: Find, { deadlineMs = 10_000, signal }: SweepOptions = {}): Promise<Swept> {

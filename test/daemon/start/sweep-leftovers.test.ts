@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { secretId } from '../../../src/base/ids.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { placesFor } from '../../../src/base/places.ts'
+import { sessionMarker } from '../../../src/base/process/marker.ts'
+import { isAlive, startTimeOf } from '../../../src/base/process/start-time.ts'
+import { sweepLeftovers } from '../../../src/daemon/start/sweep-leftovers.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { tempDir } from '../../support/world.ts'
+
+const PATH = '/usr/bin:/bin'
+
+/** A process that waits, ended with the test; `orphan`: whoever started it is gone. */
+async function sleeper(t: TestContext, { cwd = '/', env = {}, orphan = false }) {
+  const script = orphan ? 'sleep 600 & echo $!' : 'echo $$; exec sleep 600'
+  const child = spawn('/bin/sh', ['-c', script], { cwd, env: { PATH, ...env }, stdio: ['ignore', 'pipe', 'ignore'] })
+  const [line] = await once(child.stdout, 'data')
+  const pid = Number(String(line))
+  if (orphan && child.exitCode === null) await once(child, 'exit')
+  const startTime = (await startTimeOf(pid)) ?? ''
+  t.after(async () => (await isAlive({ pid, startTime })) && process.kill(pid, 'SIGKILL'))
+  return { pid, startTime }
+}
+
+test('what a dead daemon left is ended by marker, by recorded tree and by directory, counted, and nobody else is touched', async t => {
+  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  const worktree = join(places.home, 'worktrees', 'one')
+  const project = tempDir(t, 'pcc-project-')
+  mkdirSync(worktree, { recursive: true })
+  await using store = await openStore({ file: join(places.home, 'db') })
+  const insert = (id: string, marker: string, more: object) =>
+    store.sessions.insert({ id, name: id, project, task: 't', agent: 'claude', owner: 'boot-gone', marker, ...more })
+
+  const value = secretId()
+  const { name } = sessionMarker(value)
+  const marked = await sleeper(t, { env: { [name]: value } })
+  await insert('s-marked', value, {})
+  const recorded = await sleeper(t, {})
+  await insert('s-recorded', 'none', { agent_pid: recorded.pid, agent_started: recorded.startTime })
+  const strayed = await sleeper(t, { cwd: worktree, orphan: true })
+  await insert('s-strayed', 'none', { project: worktree })
+
+  const reused = await sleeper(t, {})
+  await insert('s-reused', 'none', { agent_pid: reused.pid, agent_started: `${reused.startTime}0` })
+  const own = { shell: await sleeper(t, { cwd: worktree }), server: await sleeper(t, { cwd: project, orphan: true }) }
+  const running = await sleeper(t, { env: { [name]: 'ours' } })
+  await insert('s-running', 'ours', { owner: 'boot-now' })
+
+  const world = { store, bootId: 'boot-now', log: silentLog, places }
+  const { swept, stuck } = await sweepLeftovers(world)
+  assert.deepEqual(swept, { marker: 1, tree: 1, directory: 1, left: 0 })
+  assert.deepEqual([...stuck], [])
+  const alive = async (each: typeof marked) => ((await isAlive(each)) ? 'alive' : 'gone')
+  assert.deepEqual(await Promise.all([marked, recorded, strayed].map(alive)), ['gone', 'gone', 'gone'])
+  const spared = [reused, own.shell, own.server, running]
+  assert.deepEqual(await Promise.all(spared.map(alive)), ['alive', 'alive', 'alive', 'alive'])
+  const markers = (await store.sessions.list()).flatMap(({ id, marker }) => (marker === null ? [] : [id]))
+  assert.deepEqual(markers, ['s-running'], 'what is swept is not swept again')
+})
