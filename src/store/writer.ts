@@ -63,7 +63,11 @@ export class Writer {
           if (!open) throw new Error('This transaction is over; run it in a new one.')
           return database.runWithin(db, text, parameters) as Row[] | Promise<Row[]>
         }
-        return await work({ db, run, append: async events => append(events) })
+        const change = (text: string, parameters: readonly unknown[]) => {
+          if (!open) throw new Error('This transaction is over; run it in a new one.')
+          return database.changeWithin(db, text, parameters)
+        }
+        return await work({ db, run, change, append: async events => append(events) })
       })
       .finally(() => {
         open = false

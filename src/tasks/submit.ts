@@ -33,6 +33,8 @@ export interface NewTaskRequest {
   /** The id that it had elsewhere, and how it stands. */
   id?: string | undefined
   over?: 'done' | 'failed' | 'cancelled' | undefined
+  /** It may come after what was cancelled: it did so elsewhere. */
+  asItWas?: boolean | undefined
   /** Who asked for it: `cli` where nothing is said. */
   actor?: string | undefined
 }
@@ -100,14 +102,14 @@ export async function submit(request: NewTaskRequest, parts: TxParts): Promise<T
   return task
 }
 
-/** Each once. One that was cancelled will never be done, so nothing can come after it; what is over already does not care. */
+/** Each once. One that was cancelled will never be done, so nothing new can come after it. */
 async function blockersNamed(request: NewTaskRequest, { store, tx }: TxParts): Promise<Task[]> {
-  const { session_id: session, project, over } = request
+  const { session_id: session, project, asItWas } = request
   const found = new Map<string, Task>()
   for (const ref of request.after ?? []) {
     const blocker = await (session === null ? findTask(ref, store, tx) : resolveTask({ ref, session }, store, tx))
     refuseStranger({ id: NEW, project, session_id: session, run_id: null }, blocker)
-    if (blocker.state === 'cancelled' && !over)
+    if (blocker.state === 'cancelled' && !asItWas)
       throw new AppError('task_cancelled', { id: blocker.id, title: blocker.title })
     found.set(blocker.id, blocker)
   }

@@ -105,6 +105,8 @@ export const ImportTasks = z.strictObject({
   tasks: z.array(ImportedTask).max(MAX_IMPORTED),
   /** Ids that are taken are replaced by new ones. */
   copy: z.boolean().optional(),
+  /** Everything is checked, nothing is kept. */
+  dry_run: z.boolean().optional(),
 })
 export type ImportTasks = z.infer<typeof ImportTasks>
 

@@ -18,6 +18,8 @@ export interface Database {
   appendWithin(tx: Transaction<Tables>, rows: NewEventRow[]): number | Promise<number>
   /** Runs a statement by its text inside the open `transaction`; the text is compiled once. */
   runWithin(tx: Transaction<Tables>, text: string, parameters: readonly unknown[]): unknown[] | Promise<unknown[]>
+  /** The same for a statement that gives no rows: how many it changed. */
+  changeWithin(tx: Transaction<Tables>, text: string, parameters: readonly unknown[]): number | Promise<number>
   /** Number of the newest migration the data went through; 0 for a new database. */
   readSchema(tx: Kysely<Tables>): Promise<number>
   writeSchema(tx: Transaction<Tables>, schema: number): Promise<void>

@@ -59,6 +59,7 @@ function sqliteDatabase(writer: SqliteConnection, reader: SqliteConnection): Dat
     appendAlone: rows => (rows.length === 1 ? insertRows(rows) : writer.alone(() => insertRows(rows))),
     appendWithin: (_tx, rows) => (rows.length === 1 ? insertRows(rows) : writer.within(() => insertRows(rows))),
     runWithin: (_tx, text, parameters) => writer.rows(text, parameters as SQLInputValue[]),
+    changeWithin: (_tx, text, parameters) => writer.changes(text, parameters as SQLInputValue[]),
     readSchema: async tx => {
       const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(tx)
       return rows[0]?.user_version ?? 0

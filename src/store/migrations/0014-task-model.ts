@@ -1,5 +1,24 @@
-import { type SqlBool, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Migration } from './migration.ts'
+
+/**
+ * Every index is one more page for each claim and finish that touches it: each holds only the rows that are looked for by it.
+ * Those of a session's queue leave out what is in no queue; what is next is the first row, however many are done or blocked.
+ */
+const INDEXES = [
+  `create index tasks_ready on tasks (session_id, priority desc, position)
+     where state = 'ready' and session_id is not null`,
+  `create index tasks_begun on tasks (session_id)
+     where state in ('running', 'verifying', 'merging', 'waiting') and session_id is not null`,
+  // One session has one conversation: the database itself refuses a second task in it.
+  `create unique index tasks_at_work on tasks (session_id)
+     where state in ('running', 'verifying', 'merging') and session_id is not null`,
+  `create index tasks_free on tasks (project, priority desc, position) where state = 'ready' and session_id is null`,
+  `create index tasks_free_feature on tasks (project, feature, priority desc, position)
+     where state = 'ready' and session_id is null and feature is not null`,
+  'create index tasks_parent on tasks (parent_id) where parent_id is not null',
+  'create index tasks_project on tasks (project, feature)',
+]
 
 /** One model for queues of sessions and for a project's graph of tasks: parts, features, leases, and what a person says of them. */
 export const taskModel: Migration = {
@@ -18,30 +37,7 @@ export const taskModel: Migration = {
       const plain = db.schema.alterTable('tasks').addColumn(name, 'text', column => column.notNull().defaultTo(begins))
       await plain.execute()
     }
-    // The next one of a project or feature is the first row of these, however many are done or blocked.
-    for (const [name, scope] of Object.entries({
-      tasks_free: ['project'],
-      tasks_free_feature: ['project', 'feature'],
-    })) {
-      await db.schema
-        .createIndex(name)
-        .on('tasks')
-        .columns([...scope, 'priority desc', 'position'])
-        .where(sql<SqlBool>`state = 'ready' and session_id is null`)
-        .execute()
-    }
-    await db.schema
-      .createIndex('tasks_parent')
-      .on('tasks')
-      .column('parent_id')
-      .where(sql<SqlBool>`parent_id is not null`)
-      .execute()
-    await db.schema.createIndex('tasks_project').on('tasks').columns(['project', 'feature', 'state']).execute()
-    await db.schema
-      .createIndex('tasks_lease')
-      .on('tasks')
-      .column('run_id')
-      .where(sql<SqlBool>`lease_owner is not null`)
-      .execute()
+    for (const name of ['tasks_ready', 'tasks_begun', 'tasks_at_work']) await db.schema.dropIndex(name).execute()
+    for (const statement of INDEXES) await sql.raw(statement).execute(db)
   },
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { addBriefCommand } from './brief.ts'
 import { addDepsCommand } from './deps.ts'
+import { addFileCommands } from './files.ts'
 import { addLookCommands } from './look.ts'
 import { addSayCommands } from './say.ts'
 import { addWriteCommands } from './write.ts'
@@ -14,5 +15,6 @@ export function addTaskCommand(program: Command): void {
   addLookCommands(task)
   addSayCommands(task)
   addDepsCommand(task)
+  addFileCommands(task)
   addBriefCommand(task)
 }

@@ -1,13 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
+import { systemClock } from '../../../base/clock.ts'
 import type { StoredEvent } from '../../../domain/event.ts'
 import type { Task } from '../../../domain/task.ts'
-import { NoteOnTask, SayOfTask } from '../../../domain/tasks/requests.ts'
+import { ImportTasks, NoteOnTask, SayOfTask } from '../../../domain/tasks/requests.ts'
+import { importTasks } from '../../../tasks/files/import-tasks.ts'
 import { subjectOf } from '../../../tasks/moves/write.ts'
 import { checked } from '../../http/errors.ts'
 import type { World } from '../../world.ts'
 import { tasksOf } from '../tasks-of.ts'
-import { refOf } from './task-routes.ts'
+import { real, refOf } from './task-routes.ts'
 
 const Link = z.strictObject({ after: z.string().min(1) })
 const Ends = z.object({ ref: z.string().min(1), blocker: z.string().min(1) })
@@ -43,6 +45,18 @@ export function graphRoutes(app: FastifyInstance, world: World): void {
     })
   })
 
+  app.post('/tasks/import', { bodyLimit: MAX_IMPORT_BYTES }, async request => {
+    const { project, tasks: imported, ...options } = checked(ImportTasks, request.body, 'POST /tasks/import')
+    const where = { project: await real(project), copy: options.copy === true }
+    let added: Task[] = []
+    const work = store.transaction(async tx => {
+      added = await importTasks(imported, where, { store, clock: systemClock, tx })
+      if (options.dry_run) throw new DryRun()
+    })
+    await work.catch(error => (error instanceof DryRun ? undefined : Promise.reject(error)))
+    return { tasks: added.map(({ id, title, state }) => ({ id, title, state })) }
+  })
+
   app.get('/tasks/:ref/log', async request => {
     const task = await tasks.find(refOf(request.params))
     return { task: task.id, events: await eventsOf(task, world) }
@@ -56,6 +70,12 @@ export function graphRoutes(app: FastifyInstance, world: World): void {
     return { task: task.id, events: await eventsOf(task, world) }
   })
 }
+
+/** What was done is undone. */
+class DryRun extends Error {}
+
+/** Twenty thousand tasks with a page of text each. */
+const MAX_IMPORT_BYTES = 64_000_000
 
 const WORDS = { done: 'done', fail: 'failed', reset: 'ready', cancel: 'cancelled' } as const
 

@@ -1,0 +1,89 @@
+import type { RawTask, RawTasks } from './read-tasks.ts'
+
+interface Item {
+  task: RawTask & { value: Record<string, unknown> }
+  /** Of the bullet. */
+  indent: number
+  /** Name by which parts of it say so. */
+  name: string
+  body: string[]
+  /** Of a fence that is open in its text. */
+  fence: string | undefined
+}
+
+/**
+ * Reads a check-list: every item with a box is a task, what is indented under it its description, and boxes under it its
+ * parts. `<!-- task: {…} -->` behind a title holds what Markdown has no word for. Everything else in the file is no task.
+ */
+export function fromMarkdown(text: string): RawTasks {
+  const raw: RawTasks = { tasks: [], problems: [] }
+  const open: Item[] = []
+  const close = (indent: number) => {
+    while ((open.at(-1)?.indent ?? -1) >= indent) finish(open.pop())
+  }
+  for (const [index, source] of text.split(/\r?\n/).entries()) {
+    const indent = source.length - source.trimStart().length
+    if (source.trim() !== '' && indent <= (open.at(-1)?.indent ?? -1)) close(indent)
+    const inside = open.at(-1)
+    const box = inside?.fence === undefined ? BOX.exec(source) : null
+    if (!box) {
+      if (inside) keep(inside, source)
+      continue
+    }
+    const [, , mark = ' ', rest = ''] = box
+    const item = itemOf({ rest, mark, indent, line: index + 1 }, raw)
+    if (inside) {
+      inside.task.value['id'] ??= inside.name
+      item.task.value['parent'] ??= inside.task.value['id']
+    }
+    open.push(item)
+    raw.tasks.push(item.task)
+  }
+  close(0)
+  return raw
+}
+
+const BOX = /^(\s*)(?:[-*+]|\d+[.)])[ \t]+\[([ xX~-])\][ \t]+(\S.*)$/
+const SAID = /[ \t]*<!-- task: (\{.*\}) -->[ \t]*$/
+const STATES: Record<string, string> = { x: 'done', X: 'done', '-': 'cancelled', '~': 'failed' }
+
+function itemOf(found: { rest: string; mark: string; indent: number; line: number }, raw: RawTasks): Item {
+  const { rest, mark, indent, line } = found
+  const said = SAID.exec(rest)?.[1]
+  const title = rest.replace(SAID, '').trim()
+  const state = STATES[mark]
+  const value = { title, ...(state && { state }), ...extra(said, line, raw) }
+  return { task: { line, value }, indent, name: `line ${line}`, body: [], fence: undefined }
+}
+
+function extra(said: string | undefined, line: number, raw: RawTasks): object {
+  if (said === undefined) return {}
+  try {
+    return JSON.parse(said) as object
+  } catch {
+    raw.problems.push({ line, problem: 'what stands in <!-- task: … --> is no JSON' })
+    return {}
+  }
+}
+
+/** A line of an item's text. A box in a code block is no task. */
+function keep(item: Item, source: string): void {
+  const fence = /^\s*(`{3,}|~{3,})/.exec(source)?.[1]
+  if (item.fence === undefined) item.fence = fence
+  else if (fence?.startsWith(item.fence)) item.fence = undefined
+  item.body.push(source)
+}
+
+function finish(item: Item | undefined): void {
+  if (!item || 'description' in item.task.value) return
+  const written = item.body.filter(line => line.trim() !== '')
+  if (written.length === 0) return
+  const least = written.reduce(
+    (most, line) => Math.min(most, line.length - line.trimStart().length),
+    Number.POSITIVE_INFINITY,
+  )
+  item.task.value['description'] = item.body
+    .map(line => line.slice(least))
+    .join('\n')
+    .trim()
+}

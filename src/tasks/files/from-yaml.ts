@@ -1,0 +1,48 @@
+import { isMap, isNode, isSeq, LineCounter, type Node, parseDocument, type YAMLSeq } from 'yaml'
+import { messageOf } from '../../base/errors.ts'
+import type { RawTasks } from './read-tasks.ts'
+
+/** A list of tasks, or a map with one under `tasks`. */
+export function fromYaml(text: string): RawTasks {
+  const raw: RawTasks = { tasks: [], problems: [] }
+  const lines = new LineCounter()
+  const lineOf = (node: unknown) => (isNode(node) && node.range ? lines.linePos(node.range[0]).line : 1)
+  try {
+    const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+    for (const { pos, message } of doc.errors) {
+      raw.problems.push({ line: lines.linePos(pos[0]).line, problem: message.replace(/\s+/g, ' ') })
+    }
+    if (raw.problems.length > 0) return raw
+    const list = listIn(doc.contents)
+    if (!list) return { tasks: [], problems: [{ line: 1, problem: 'there is no list of tasks' }] }
+    // Of the whole at once: aliases are counted together, so that few lines cannot become a million.
+    const values = list.toJS(doc, { maxAliasCount: MAX_ALIASES }) as unknown[]
+    for (const [index, value] of values.entries())
+      raw.tasks.push({ line: lineOf(list.items[index]), value: known(value) })
+  } catch (error) {
+    raw.problems.push({ line: 1, problem: messageOf(error).replace(/\s+/g, ' ').slice(0, 200) })
+  }
+  return raw
+}
+
+/** People use an anchor for a description that several share, not hundreds. */
+const MAX_ALIASES = 100
+
+function listIn(contents: Node | null): YAMLSeq | undefined {
+  if (isSeq(contents)) return contents
+  const under = isMap(contents) ? contents.get('tasks', true) : undefined
+  return isSeq(under) ? under : undefined
+}
+
+/** A text alone is a title; names of requirements files are understood. */
+function known(value: unknown): unknown {
+  if (typeof value === 'string' || typeof value === 'number') return { title: String(value) }
+  if (typeof value !== 'object' || value === null) return value
+  const { depends_on, done, name, ...rest } = value as Record<string, unknown>
+  return {
+    ...(name !== undefined && { title: name }),
+    ...(depends_on !== undefined && { after: Array.isArray(depends_on) ? depends_on : [depends_on] }),
+    ...(typeof done === 'boolean' && { state: done ? 'done' : 'open' }),
+    ...rest,
+  }
+}

@@ -1,0 +1,83 @@
+import { stringify } from 'yaml'
+import { OPEN_STATES, type TaskState, type TaskView } from '../../domain/task.ts'
+import type { TaskFormat } from './read-tasks.ts'
+
+/** Tasks as a file that `readTasks` reads again: the same tasks, with the same ids. What a run has done to them is no part of it. */
+export function writeTasks(tasks: readonly TaskView[], format: TaskFormat): string {
+  if (format === 'markdown') return markdown(tasks)
+  const plain = tasks.map(plainOf)
+  if (format === 'jsonl') return plain.map(task => `${JSON.stringify(task)}\n`).join('')
+  return stringify({ tasks: plain }, { lineWidth: 0, aliasDuplicateObjects: false })
+}
+
+/** What is said of a task; what is as usual is left out. */
+function plainOf(task: TaskView) {
+  const { id, title, description, after, parent_id, priority, feature, type, labels, acceptance } = task
+  const state = stateOf(task.state)
+  // A task with parts follows them.
+  const isOwn = task.children === 0 && state !== 'open'
+  return {
+    id,
+    title,
+    ...(description !== title && { description }),
+    ...(isOwn && { state }),
+    ...(priority !== 0 && { priority }),
+    ...(after.length > 0 && { after }),
+    ...(parent_id !== null && { parent: parent_id }),
+    ...(feature !== null && { feature }),
+    ...(type !== 'task' && { type }),
+    ...(labels.length > 0 && { labels }),
+    ...(acceptance.length > 0 && { acceptance }),
+    ...(task.max_retries !== 3 && { max_retries: task.max_retries }),
+    ...(task.model !== null && { model: task.model }),
+    ...(task.budget !== null && { budget: task.budget }),
+  }
+}
+
+function stateOf(state: TaskState): 'open' | 'done' | 'failed' | 'cancelled' {
+  return (OPEN_STATES as readonly TaskState[]).includes(state) ? 'open' : (state as 'done' | 'failed' | 'cancelled')
+}
+
+const MARKS = { open: ' ', done: 'x', failed: '~', cancelled: '-' } as const
+
+/** Parts stand under what they are parts of. */
+function markdown(tasks: readonly TaskView[]): string {
+  const ids = new Set(tasks.map(({ id }) => id))
+  const parts = Map.groupBy(tasks, ({ parent_id }) => (parent_id !== null && ids.has(parent_id) ? parent_id : ''))
+  const lines: string[] = ['# Tasks', '']
+  const open = (parts.get('') ?? []).toReversed().map(task => ({ task, depth: 0 }))
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { task, depth } = next
+    lines.push(...itemLines(task, depth))
+    open.push(...(parts.get(task.id) ?? []).toReversed().map(part => ({ task: part, depth: depth + 1 })))
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function itemLines(task: TaskView, depth: number): string[] {
+  const {
+    title,
+    description,
+    state = 'open',
+    parent,
+    ...more
+  } = { parent: undefined, description: undefined, ...plainOf(task) }
+  const before = '  '.repeat(depth)
+  const isPlain = description !== undefined && isPlainText(description)
+  const shown = title.replaceAll('<!--', '<! --')
+  const hidden = {
+    ...more,
+    ...(shown !== title && { title }),
+    ...(depth === 0 && parent !== undefined && { parent }),
+    ...(!isPlain && description !== undefined && { description }),
+  }
+  // The end of a comment must not stand in it.
+  const said = JSON.stringify(hidden).replaceAll('>', '\\u003e')
+  const body = isPlain ? description.split('\n').map(line => (line === '' ? '' : `${before}  ${line}`)) : []
+  return [`${before}- [${MARKS[state]}] ${shown} <!-- task: ${said} -->`, ...body]
+}
+
+/** Whether a text under an item is read as it is written: no box, fence or odd white space in it. */
+function isPlainText(text: string): boolean {
+  return text === text.trim() && !/^[ \t]|[ \t]$|\r|\t|^\s*([-*+]|\d+[.)])\s+\[.\]|```|~~~/m.test(text)
+}
