@@ -25,7 +25,7 @@ export function openRotatingFile(options: RotatingOptions): RotatingFile {
   return {
     write(line) {
       const bytes = Buffer.byteLength(line)
-      if (size > 0 && (size + bytes > maxBytes || Date.now() - begun > maxAgeMs)) rotate()
+      if (size > 0 && (size + bytes > maxBytes || Date.now() - begun > maxAgeMs)) tryToRotate()
       writeSync(fd, line)
       size += bytes
     },
@@ -35,13 +35,24 @@ export function openRotatingFile(options: RotatingOptions): RotatingFile {
     },
   }
 
+  /** A disk that is full or read-only: better a file that is too long than a line that is lost. */
+  function tryToRotate(): void {
+    try {
+      rotate()
+    } catch {
+      // It is tried again with the next line.
+    }
+  }
+
+  /** The old one is closed last: a number that was closed too early is somebody else's, the database's for example. */
   function rotate(): void {
-    closeSync(fd)
     rmSync(`${file}.${keep}`, { force: true })
     for (let n = keep - 1; n >= 1; n -= 1) moveIfThere(`${file}.${n}`, `${file}.${n + 1}`)
     if (keep > 0) moveIfThere(file, `${file}.1`)
     else rmSync(file, { force: true })
-    fd = openSync(file, 'a', 0o600)
+    const next = openSync(file, 'a', 0o600)
+    closeSync(fd)
+    fd = next
     size = 0
     begun = Date.now()
   }
