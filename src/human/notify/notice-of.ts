@@ -8,6 +8,7 @@ import type { SessionRow } from '../../store/tables.ts'
 import { budgetNotice } from './budget-notice.ts'
 import type { Decision, Notice } from './notice.ts'
 import { plain, plainLine } from './plain.ts'
+import { runNotice } from './run-notice.ts'
 
 const LONGEST_TITLE = 120
 const LONGEST_TEXT = 800
@@ -15,7 +16,7 @@ const LONGEST_TEXT = 800
 const RESULT_LINES = 6
 
 export interface NoticeParts {
-  store: Pick<Store, 'sessions' | 'escalations' | 'events'>
+  store: Pick<Store, 'sessions' | 'escalations' | 'events' | 'runs'>
   /** Values that never leave the machine. */
   hidden: readonly string[]
 }
@@ -34,6 +35,8 @@ export async function noticesOf(event: StoredEvent, parts: NoticeParts): Promise
       return event.body.unheard || !(await isAsking(event.subject, parts)) ? openDecisions(event.subject, parts) : []
     case 'session.ended':
       return endedNotice(event, parts)
+    case 'run.ended':
+      return (await runNotice(event, parts)).map(made => notice(made, parts))
     case 'limit.hit':
       return [await limitNotice(event, parts)]
     case 'budget.warned':
@@ -146,6 +149,8 @@ async function askedNotice(
 }
 
 async function endedNotice({ id, subject, body }: EventOf<'session.ended'>, parts: NoticeParts): Promise<Notice[]> {
+  // What becomes of its task is the run's to tell, once, at its end.
+  if ((await sessionOf(subject, parts))?.options.run) return openDecisions(subject, parts)
   if (body.status !== 'completed') {
     // What was tried often enough stands still, as if paused, and waits for a person's word: they must hear of it.
     const open = await openDecisions(subject, parts)

@@ -13,7 +13,7 @@ const STEP = 1_000
 const STALE_MS = 24 * 60 * 60_000
 
 export interface WatchEvents {
-  store: Pick<Store, 'outbox' | 'follow' | 'transaction' | 'sessions' | 'escalations' | 'events'>
+  store: Pick<Store, 'outbox' | 'follow' | 'transaction' | 'sessions' | 'escalations' | 'events' | 'runs'>
   channels: readonly ChannelName[]
   /** The switches as they are for a project, by its directory. */
   settingsFor(project: string | undefined): Promise<Pick<NotifySettings, Switch>>
@@ -58,7 +58,7 @@ async function take(event: StoredEvent, watch: WatchEvents): Promise<boolean> {
   const isStale = clock.now() - event.time > STALE_MS
   const notices = (await noticesOf(event, watch)).filter(({ decision }) => decision || !isStale)
   if (notices.length === 0) return false
-  const project = (await store.sessions.get(event.subject))?.project
+  const { project } = (await store.sessions.get(event.subject)) ?? (await store.runs.get(event.subject)) ?? {}
   const settings = await watch.settingsFor(project)
   const wanted = notices.filter(({ kind }) => settings.enabled && settings[`on_${kind}`])
   const isNew = await store.transaction(async tx => {

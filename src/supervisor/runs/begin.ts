@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import type { StartSession } from '../../domain/api.ts'
+import type { BudgetLimits } from '../../domain/budget/budget.ts'
 import type { ModelStrategy } from '../../domain/runs/model-strategy.ts'
 import type { Task } from '../../domain/task.ts'
 import type { AttemptRow, RunRow } from '../../store/runs/rows.ts'
@@ -29,6 +30,8 @@ export interface BeginOptions {
   model: string | undefined
   names: ModelNames
   limit: number | undefined
+  /** What is left of the run's budget. */
+  budget: BudgetLimits | undefined
   /** Tasks of the target, for the agent to know how far it is. */
   total: number
 }
@@ -47,6 +50,7 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
     prompt: await parts.brief(task, ofTask),
     model: chosen.model,
     env: options.env,
+    budget: options.budget,
   })
   const place = { id: run.id, iteration: run.iterations + 1, total: options.limit ?? options.total }
   const bound = { run: place, take: claimOf(task, { run, model: chosen.model }, parts) }
@@ -59,13 +63,21 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
   }
 }
 
-function requestFor(
-  { project, options }: RunRow,
-  { title }: Task,
-  { prompt, model, env }: { prompt: string; model: string | undefined; env: Record<string, string> },
-): StartSession {
-  const { limit: _, model: __, strategy: ___, max_retries: ____, verify: _____, ...session } = options
-  return { ...session, project, task: prompt, name: nameFromTask(title), env, ...(model !== undefined && { model }) }
+interface Wanted {
+  prompt: string
+  model: string | undefined
+  env: Record<string, string>
+  budget: BudgetLimits | undefined
+}
+
+function requestFor({ project, options }: RunRow, { title }: Task, wanted: Wanted): StartSession {
+  const { limit: _, model: __, strategy: ___, max_retries: ____, verify: _____, budget: ______, ...session } = options
+  const { prompt, model, env, budget } = wanted
+  return {
+    ...{ ...session, project, task: prompt, name: nameFromTask(title), env },
+    ...(model !== undefined && { model }),
+    ...(budget && { budget }),
+  }
 }
 
 /** The claim, the attempt's row and the count of the run are one with the session's row. */

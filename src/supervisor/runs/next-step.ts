@@ -14,6 +14,8 @@ export interface RunFacts {
   /** Most attempts. */
   limit: number | undefined
   parallel: number
+  /** The bound of its budget that is reached, in words. */
+  spent?: string | undefined
   /** No new task begins: a person wants it to end after what is at work, or to stand still. */
   stopping: 'after current' | 'paused' | undefined
   /** The agent said that the whole is beyond it. */
@@ -26,9 +28,10 @@ export type RunStep =
 
 /** What a run does next. Pure: who claims what is found out by who begins. */
 export function nextStep(facts: RunFacts): RunStep {
-  const { working, waiting, iterations, limit, parallel, stopping, gaveUp } = facts
+  const { working, waiting, iterations, limit, parallel, stopping, gaveUp, spent } = facts
   const isCapped = limit !== undefined && iterations >= limit
-  if (gaveUp === undefined && stopping === undefined && !isCapped && working < parallel && ready(facts) > 0) {
+  const mayBegin = gaveUp === undefined && stopping === undefined && spent === undefined && !isCapped
+  if (mayBegin && working < parallel && ready(facts) > 0) {
     return { do: 'begin' }
   }
   if (working > 0 || stopping === 'paused') return { do: 'wait' }
@@ -41,6 +44,7 @@ export function nextStep(facts: RunFacts): RunStep {
       reason: `${limit} ${limit === 1 ? 'attempt was' : 'attempts were'} made`,
     }
   }
+  if (spent !== undefined && ready(facts) + waiting > 0) return { do: 'end', outcome: 'limit_reached', reason: spent }
   return waiting > 0 ? { do: 'wait' } : over(facts)
 }
 

@@ -11,6 +11,7 @@ import type { Tasks } from '../../tasks/open.ts'
 import { checkProject } from '../start/check-project.ts'
 import type { KeptEnvironments } from '../waits/kept-environments.ts'
 import { type BeginOptions, type BeginParts, beginNext } from './begin.ts'
+import { budgetLeft } from './budget-left.ts'
 import { closeAttempt } from './close-attempt.ts'
 import { nextStep, type RunFacts } from './next-step.ts'
 import { planRun } from './plan-run.ts'
@@ -38,6 +39,9 @@ export interface RunsParts extends BeginParts {
   pause(session: string): Promise<void>
   resume(session: string): Promise<void>
 }
+
+/** Reasons not to begin a session that go away without anybody's doing. */
+const PASSING: ReadonlySet<string> = new Set(['disk_full', 'line_full', 'daemon_stopping'])
 
 /** Runs that drain a target, a fresh session per task. They are rows: a restart goes on with those that are open. */
 export class Runs {
@@ -95,7 +99,7 @@ export class Runs {
   /** Follows what happens to sessions and tasks, and looks at the runs that it may concern. */
   async follow(after: number, signal: AbortSignal): Promise<void> {
     for await (const { kind } of this.#parts.store.follow(after, { signal, alone: true })) {
-      if (kind === 'session.ended' || kind.startsWith('task.')) await this.lookAtAll()
+      if (kind === 'session.ended' || kind === 'disk.freed' || kind.startsWith('task.')) await this.lookAtAll()
     }
   }
 
@@ -142,10 +146,20 @@ export class Runs {
         await this.#advance(id)
       } catch (error) {
         this.#parts.log.error({ run: id, error }, 'the run could not go on')
-        await this.#parts.store.runs.update(id, { reason: messageOf(error) }).catch(() => undefined)
+        await this.#couldNotGoOn(id, error).catch(() => undefined) // the store itself may be what fails
         return
       }
     }
+  }
+
+  /** What passes by itself is waited for; anything else would stand in the way of the next task for ever. */
+  async #couldNotGoOn(id: string, error: unknown): Promise<void> {
+    const { store } = this.#parts
+    const [run, open] = [await store.runs.get(id), await this.#open(id)]
+    const reason = messageOf(error)
+    const passes = !(error instanceof AppError) || PASSING.has(error.code)
+    if (run && !passes && open.length === 0) await this.#end(run, { outcome: 'failure', reason })
+    else await store.runs.update(id, { reason })
   }
 
   /** As many steps as can be made now. */
@@ -154,14 +168,28 @@ export class Runs {
       const run = await this.#parts.store.runs.get(id)
       if (!run || run.state === 'ended' || this.#closed) return
       const settings = await this.#parts.settingsOf(run)
-      const facts = await this.#facts(run, settings)
+      const before = await this.#facts(run, settings)
+      const { left, spent } = await budgetLeft(
+        run,
+        await this.#parts.store.runs.attempts({ run: id }),
+        this.#parts.store,
+      )
+      const facts = { ...before, spent }
       const step = nextStep(facts)
+      if (step.do === 'end' && step.reason === spent) await this.#giveBack(run, settings)
       if (step.do === 'end') return this.#end(run, step)
       if (step.do === 'wait') return
       const total = Object.values(facts.counts).reduce((sum, count) => sum + count, 0)
       const env = this.#parts.kept.of(id) ?? this.#parts.agentEnv
-      if (!(await beginNext(run, { ...settings, env, total }, this.#parts))) return
+      if (!(await beginNext(run, { ...settings, env, total, budget: left }, this.#parts))) return
+      if (run.reason !== null) await this.#parts.store.runs.update(id, { reason: null })
     }
+  }
+
+  /** What stands still for want of money would do so for ever: the run is over, and its tasks are free again. */
+  async #giveBack(run: RunRow, settings: RunSettings): Promise<void> {
+    await this.#each(run.id, session => this.#parts.stop(session, 'its run was stopped'))
+    await this.#facts(run, settings)
   }
 
   async #facts(run: RunRow, { maxRetries, limit }: RunSettings): Promise<RunFacts> {

@@ -121,3 +121,67 @@ test('a dry run tells the order and the models, and starts nothing', async t => 
   assert.deepEqual((await world.call('GET', '/runs')).body.runs, [])
   assert.deepEqual(agent.prompts, [])
 })
+
+test('a budget is one for the whole run: when it is spent nothing more begins, and nothing is left hanging', async t => {
+  const counts = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
+  const agent = scriptedAgent(() => ({ tells: [{ kind: 'usage', ...counts }] }))
+  const world = await runWorld(t, agent)
+  for (const name of ['one', 'two', 'three']) await world.add(name)
+  const { id } = await world.run({ budget: { tokens: 3 } })
+  const { outcome, reason, tasks, attempts } = await world.over(id)
+  assert.deepEqual([outcome, reason], ['limit_reached', 'its budget of 3 tokens is spent'])
+  assert.deepEqual(tasks, { done: 1, ready: 2 }, 'the second met the bound in the middle and is given back')
+  assert.deepEqual(
+    attempts.map(attempt => attempt.outcome),
+    ['done', 'interrupted'],
+  )
+})
+
+test('what keeps a task from being begun ends the run with the reason, and nobody waits for ever', async t => {
+  const world = await runWorld(t, meeting({}))
+  await world.add('one')
+  world.settings['PCC_AGENTS_PATH'] = '/no/such/program'
+  const { outcome, reason } = await world.over((await world.run()).id)
+  assert.equal(outcome, 'failure')
+  assert.match(reason ?? '', /\/no\/such\/program/)
+})
+
+test('a run that is stopped now lets go of a task that waits for a person', async t => {
+  const agent = meeting({ ask: [{ asks: true }] })
+  const world = await runWorld(t, agent)
+  await world.add('ask me')
+  const { id } = await world.run()
+  const waiting = await world.since(id, ({ kind }) => kind === 'session.ended')
+  assert.deepEqual([waiting.attempts[0]?.now?.status, waiting.attempts[0]?.now?.decision], ['waiting_input', 1])
+  await world.call('POST', `/runs/${id}/stop`, { now: true })
+  const { outcome, tasks } = await world.over(id)
+  assert.deepEqual([outcome, tasks], ['interrupted', { ready: 1 }])
+  assert.deepEqual((await world.call('GET', '/escalations')).body.escalations, [])
+})
+
+test('guidance stands in the description from then on, and the agent at work is told', async t => {
+  const agent = meeting({})
+  const world = await runWorld(t, agent)
+  const task = await world.add('wash up')
+  const early = await world.call('POST', `/tasks/${task}/guidance`, { text: 'use the soft sponge' })
+  assert.deepEqual(early.body, { id: task, title: 'wash up', told: false })
+  const held = agent.holdAt('last request')
+  const { id } = await world.run()
+  const goOn = await held
+  const { body } = await world.call('POST', `/tasks/${task}/guidance`, { text: 'and mind\nthe glasses' })
+  assert.equal(body.told, true)
+  goOn()
+  await world.over(id)
+  assert.match(agent.prompts[0] ?? '', /wash up\n\n\*\*User Guidance\*\*\n\nuse the soft sponge/)
+  const detail = await world.call('GET', `/tasks/${task}`)
+  assert.match(detail.body.task.description, /\*\*User Guidance\*\*\n\nuse the soft sponge\n\nand mind\nthe glasses$/)
+})
+
+test('the session of a task is found by the task', async t => {
+  const world = await runWorld(t, meeting({}))
+  const [task, other] = [await world.add('one'), await world.add('two', { feature: 'later' })]
+  const { attempts } = await world.over((await world.run({ target: { kind: 'task', id: task } })).id)
+  assert.equal((await world.view(task)).id, attempts[0]?.session_id)
+  const { status, body } = await world.call('GET', `/sessions/${other}`)
+  assert.deepEqual([status, body.error.code], [409, 'task_without_session'])
+})

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, realpathSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { placesFor } from '../../../src/base/places.ts'
 import { openStore } from '../../../src/store/open.ts'
@@ -26,7 +27,9 @@ conversations:
     turns: [{ fault: refusal }]
   - match: dig the ground
     turns:
+      - tools: [{ Bash: { command: cat gate } }]
       - tools: [{ Bash: { command: 'printf "%s of %s" "$PCC_ITERATION" "$PCC_TOTAL"' } }]
+        expect: { note_contains: mind the pipes }
       - text: "This was {{last_tool_result}}."
 `
 
@@ -45,7 +48,7 @@ async function plan(pcc: Pcc, project: string, tasks: [string, ...string[]][]): 
   return ids
 }
 
-test('a diamond is worked through on a board: one task fails once, one asks, and it ends complete', async t => {
+test('a diamond is worked through on a board: one task is told something, one fails once, one asks', async t => {
   const { pcc, project, simulator } = await agentWorld(t, SCENARIO)
   const ids = await plan(pcc, project, [
     ['dig the ground'],
@@ -53,16 +56,24 @@ test('a diamond is worked through on a board: one task fails once, one asks, and
     ['lay the floor', 'dig the ground'],
     ['open the house', 'paint the walls', 'lay the floor'],
   ])
+  execFileSync('mkfifo', [join(project, 'gate')])
   const floor = ids.get('lay the floor') ?? ''
   const board = onTerminal(t, pcc, ['run', project])
   const [, run = ''] = await board.see(/Run (r-\w+): the whole project +● running/)
   await board.see(/4 left/)
   await board.see(/▶ t-\w+ dig the ground/)
-  await board.see(/✓ t-\w+ dig the ground done \(unverified\) in/)
-  await board.see(/paint the walls.*\n.*waits for you: pcc respond 1/)
+  await board.see(/Bash cat gate/)
   board.type('\x03')
   await board.see(/\[D\]etach.*\[G\]uidance/)
-  board.type('\x1b')
+  board.type('g')
+  await board.see(/Guidance to t-\w+ \(.*\n> _/)
+  board.type('mind the pipes\r')
+  await board.see(/> mind the pipes\n> _/)
+  board.type('\r')
+  await board.see(/Added to t-\w+ dig the ground, and its agent was told/)
+  writeFileSync(join(project, 'gate'), 'open')
+  await board.see(/✓ t-\w+ dig the ground done \(unverified\) in/)
+  await board.see(/paint the walls.*\n.*waits for you: pcc respond 1/)
   await board.see(new RegExp(`✓ ${floor} lay the floor done`))
   const { stdout: during } = await pcc.run(['status', run])
   assert.match(during, /State: ● running\nTasks: 2 done \(unverified\), 1 waiting, 1 left\nAttempts: 4\n/)
