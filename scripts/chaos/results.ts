@@ -28,6 +28,9 @@ export function readResults(file: string): KeptResults {
   return JSON.parse(readFileSync(file, 'utf8')) as KeptResults
 }
 
+/** Where a round happened says nothing to who replays it. */
+const OWN_FOLDER = /\/\S*pcc-chaos-[^/\s]*/g
+
 /** The round as it is kept. */
 export function kept({ plan, history, violations }: RoundResult): KeptRound {
   const label = (kind: FaultKind, place: number) => {
@@ -40,7 +43,7 @@ export function kept({ plan, history, violations }: RoundResult): KeptRound {
     sessions: plan.sessions.length,
     hit: [...(storm ? ['vendor-storm'] : []), ...all.filter(({ hit }) => hit).map(({ told }) => told)],
     missed: all.filter(({ hit }) => !hit).map(({ told }) => told),
-    violations: violations.map(({ invariant, text }) => `${invariant}: ${text}`),
+    violations: violations.map(({ invariant, text }) => `${invariant}: ${text.replace(OWN_FOLDER, '<folder>')}`),
   }
 }
 
