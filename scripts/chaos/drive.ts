@@ -10,9 +10,8 @@ import type { RoundWorld } from './world/open-world.ts'
 const LOOK_MS = 120
 /** Several daemons may die under it. */
 const START_MS = 45_000
-/** With nothing going wrong any more, work is over long before this; what is not is stuck. */
-const BOUND_MS = 60_000
-const BOUND_PER_SESSION_MS = 5_000
+/** Nothing waits for longer than half a minute without a word of it in the store; what does is stuck. */
+const STUCK_MS = 50_000
 /** People are told within this of what happened last. */
 const TELL_MS = 6_000
 
@@ -62,15 +61,16 @@ function isKnown(project: string, world: RoundWorld): boolean {
 /** Answers what is asked and keeps the daemon alive until all work is over. True where it came to that. */
 export async function driveToEnd(drive: Drive, quietSince: () => number): Promise<boolean> {
   const { world, keeper, sessions } = drive
-  const boundMs = BOUND_MS + BOUND_PER_SESSION_MS * sessions.length
   let overSince: number | undefined
+  let last = { event: 0, at: Date.now() }
   for (;;) {
     await keeper.up().catch(error => complain(drive, error))
     const state = stateOf(world)
     const isOver = state.over && state.sessions >= sessions.length && quietSince() < Date.now()
     overSince = isOver ? (overSince ?? Date.now()) : undefined
     if (overSince !== undefined && (state.notTold === 0 || Date.now() - overSince > TELL_MS)) return true
-    if (Date.now() - quietSince() > boundMs) return state.over
+    if (state.lastEvent !== last.event) last = { event: state.lastEvent, at: Date.now() }
+    if (Date.now() - Math.max(quietSince(), last.at) > STUCK_MS) return state.over
     for (const open of state.open) await answer(open, drive)
     await sleep(LOOK_MS)
   }
@@ -99,9 +99,10 @@ function stateOf({ places }: RoundWorld) {
       over: ended.length === 0 && tasks.every(({ state }) => OVER.has(state)),
       open: allOf<Open>(db, "select number, kind, input, project from escalations where state = 'open'"),
       notTold: allOf(db, NOT_TOLD).length,
+      lastEvent: allOf<{ id: number | null }>(db, 'select max(id) as id from events')[0]?.id ?? 0,
     }
   } catch {
-    return { sessions: 0, over: false, open: [], notTold: 0 } // not there yet, or locked for a moment
+    return { sessions: 0, over: false, open: [], notTold: 0, lastEvent: 0 } // not there yet, or locked for a moment
   }
 }
 
