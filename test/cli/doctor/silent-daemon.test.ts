@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
-import { AppError } from '../../src/base/errors.ts'
-import { placesFor } from '../../src/base/places.ts'
-import { findClient } from '../../src/cli/client.ts'
-import { checkDaemon } from '../../src/cli/doctor/checks/daemon.ts'
-import { takeLock } from '../../src/daemon/start/lock.ts'
-import { tempDir } from '../support/world.ts'
+import { AppError } from '../../../src/base/errors.ts'
+import { placesFor } from '../../../src/base/places.ts'
+import { findClient } from '../../../src/cli/client.ts'
+import { checkDaemon } from '../../../src/cli/doctor/checks/daemon.ts'
+import { takeLock } from '../../../src/daemon/start/lock.ts'
+import { tempDir } from '../../support/world.ts'
 
 test('a daemon that was stopped is told with its number and what helps, and nobody waits for ever', async t => {
   const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
