@@ -12,6 +12,8 @@ const LOOK_MS = 120
 const START_MS = 45_000
 /** Nothing waits for longer than half a minute without a word of it in the store; what does is stuck. */
 const STUCK_MS = 50_000
+/** Nor does something go round and round for ever. */
+const LONGEST_MS = 300_000
 /** People are told within this of what happened last. */
 const TELL_MS = 6_000
 
@@ -62,6 +64,7 @@ function isKnown(project: string, world: RoundWorld): boolean {
 export async function driveToEnd(drive: Drive, quietSince: () => number): Promise<boolean> {
   const { world, keeper, sessions } = drive
   let overSince: number | undefined
+  const end = Date.now() + LONGEST_MS
   let last = { event: 0, at: Date.now() }
   for (;;) {
     await keeper.up().catch(error => complain(drive, error))
@@ -70,7 +73,7 @@ export async function driveToEnd(drive: Drive, quietSince: () => number): Promis
     overSince = isOver ? (overSince ?? Date.now()) : undefined
     if (overSince !== undefined && (state.notTold === 0 || Date.now() - overSince > TELL_MS)) return true
     if (state.lastEvent !== last.event) last = { event: state.lastEvent, at: Date.now() }
-    if (Date.now() - Math.max(quietSince(), last.at) > STUCK_MS) return state.over
+    if (Date.now() - Math.max(quietSince(), last.at) > STUCK_MS || Date.now() > end) return state.over
     for (const open of state.open) await answer(open, drive)
     await sleep(LOOK_MS)
   }
