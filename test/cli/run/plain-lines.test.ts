@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runLines } from '../../../src/cli/run/list.ts'
+import { newsOf, summaryLines } from '../../../src/cli/run/plain-lines.ts'
+import { planLines } from '../../../src/cli/run/plan-lines.ts'
+import { NOW, overAttempt, plainTerminal, someAttempt, someRun } from './some-run.ts'
+
+const TERMINAL = plainTerminal()
+
+test('what happens is told once, line by line, also what began and ended between two looks', () => {
+  const first = someRun()
+  assert.deepEqual(newsOf(undefined, first, TERMINAL), ['▶ t-000001 dig the ground (sonnet, s-000001)'])
+  assert.deepEqual(newsOf(first, first, TERMINAL), [])
+  const waits = { status: 'waiting_input', last_line: null, resumes_at: null, decision: 7 } as const
+  const second = someRun({
+    attempts: [
+      overAttempt('failed', { reason: 'no spade\nat all' }),
+      overAttempt('done', { task_id: 't-000002', title: 'buy a spade', iteration: 2, model: null }),
+      someAttempt({ iteration: 3, number: 2, now: waits }),
+    ],
+  })
+  assert.deepEqual(newsOf(first, second, TERMINAL), [
+    '✗ t-000001 dig the ground failed after 1m 0s, $0.25: no spade …',
+    '▶ t-000002 buy a spade (s-000001)',
+    '✓ t-000002 buy a spade done (unverified) in 1m 0s, $0.25',
+    '▶ t-000001 dig the ground (attempt 2, sonnet, s-000001)',
+    '● t-000001 dig the ground waits for you: pcc respond 7',
+  ])
+  assert.deepEqual(newsOf(second, { ...second, state: 'paused' }, TERMINAL), [
+    'Paused. Go on with: pcc resume r-aaaaaa',
+  ])
+  assert.deepEqual(newsOf(second, { ...second, stopping: true }, TERMINAL), ['No new task begins: it was stopped.'])
+  assert.deepEqual(newsOf(second, { ...second, reason: 'the disk is full' }, TERMINAL), [
+    'It cannot go on: the disk is full',
+  ])
+})
+
+test('the end says how it went, what it took and what comes next', () => {
+  const ended = { state: 'ended', ended_at: NOW, iterations: 3 } as const
+  const run = someRun({
+    ...ended,
+    outcome: 'complete',
+    reason: 'every task is done',
+    tasks: { done: 3 },
+    unverified: 2,
+  })
+  assert.deepEqual(summaryLines(run, TERMINAL, NOW), [
+    '✓ Run r-aaaaaa of the whole project: complete, every task is done',
+    '  1 done, 2 done (unverified); 3 attempts, 1m 40s, $0.50',
+  ])
+  const target = { kind: 'feature', name: 'garden' } as const
+  const capped = someRun({ ...ended, target, outcome: 'limit_reached', reason: '3 attempts were made' })
+  assert.deepEqual(summaryLines(capped, TERMINAL, NOW).slice(-1), [
+    '  Go on with: pcc run garden --project /nowhere/shop',
+  ])
+  assert.deepEqual(summaryLines(someRun(), TERMINAL, NOW), [], 'one that goes on has no summary')
+})
+
+test('runs are a table, and of the older ones it is said how to see them', () => {
+  const old = someRun({
+    id: 'r-bbbbbb',
+    state: 'ended',
+    outcome: 'blocked',
+    ended_at: NOW - 40_000,
+    tasks: { blocked: 1 },
+  })
+  assert.deepEqual(runLines({ runs: [someRun(), old], total: 5 }, TERMINAL, NOW), [
+    'Run       Target  State      Tasks   Cost   Since   Took',
+    'r-aaaaaa  shop    ● running  3 left  $0.50  1m ago  1m 40s',
+    'r-bbbbbb  shop    ○ blocked  1 left  $0.50  1m ago  1m 0s',
+    '3 older: pcc runs --all',
+  ])
+  assert.match(runLines({ runs: [], total: 0 }, TERMINAL, NOW).join('\n'), /^No runs yet/)
+})
+
+test('a dry run is a numbered list with models and reasons, and what would not run', () => {
+  const place = { project: '/nowhere/shop', target: { kind: 'project' } } as const
+  const steps = [{ id: 't-000001', title: 'dig', model: 'sonnet', why: 'nothing is known yet' }]
+  const held_up = [{ id: 't-000002', title: 'plant', why: 'comes after t-000009, which is failed' }]
+  assert.deepEqual(planLines({ ...place, steps, held_up, beyond_limit: 2 }, TERMINAL), [
+    '1 task, in this order if each goes well at its first try; nothing was started:',
+    '1. t-000001  dig',
+    '   sonnet: nothing is known yet',
+    '2 more tasks would be left by the limit.',
+    'Would not run:',
+    '  t-000002  plant: comes after t-000009, which is failed',
+  ])
+})
