@@ -6,7 +6,7 @@ export interface ProcessFigures {
   pid: number
   parent: number
   group: number
-  /** A signal has stopped it. */
+  /** A signal has stopped it. One that a debugger holds is at work: its debugger is. */
   stopped: boolean
   /** Processor time so far. */
   cpuMs: number
@@ -50,7 +50,7 @@ function figuresIn(pid: number): ProcessFigures[] {
       pid,
       parent: Number(parent),
       group: Number(group),
-      stopped: state === 'T' || state === 't',
+      stopped: state === 'T',
       cpuMs: (field(14) + field(15)) * TICK_MS,
       residentBytes: field(24) * PAGE_BYTES,
     },
