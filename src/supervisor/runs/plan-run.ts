@@ -5,7 +5,7 @@ import type { RunRow } from '../../store/runs/rows.ts'
 import type { Store } from '../../store/store.ts'
 import { chooseModel } from '../models/choose-model.ts'
 import { plannedOrder } from './planned-order.ts'
-import type { RunSettings } from './runs.ts'
+import type { RunSettings } from './run-settings.ts'
 import { scopeOf } from './scope.ts'
 
 /** What a run would work through if every task went well, with the model of each. Starts nothing, claims nothing. */

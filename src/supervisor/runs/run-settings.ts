@@ -5,7 +5,15 @@ import type { RunRow } from '../../store/runs/rows.ts'
 import { settleStrategy } from '../models/settle-strategy.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
 import type { PrepareParts } from '../start/prepare.ts'
-import type { RunSettings } from './runs.ts'
+import type { BeginOptions } from './begin.ts'
+
+/** The settings under which a run goes on. */
+export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
+  maxRetries: number
+  /** Most attempts. */
+  limit: number | undefined
+  keepEnvironment: boolean
+}
 
 /** The settings in force for a run: those of the shell that started it, as the project may tighten them. */
 export async function runSettings(

@@ -15,16 +15,9 @@ import { budgetLeft } from './budget-left.ts'
 import { closeAttempt } from './close-attempt.ts'
 import { nextStep, type RunFacts } from './next-step.ts'
 import { planRun } from './plan-run.ts'
+import type { RunSettings } from './run-settings.ts'
 import { overlap, scopeOf, targetName } from './scope.ts'
 import { standingOf } from './standing.ts'
-
-/** The settings under which a run goes on. */
-export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
-  maxRetries: number
-  /** Most attempts. */
-  limit: number | undefined
-  keepEnvironment: boolean
-}
 
 export interface RunsParts extends BeginParts {
   store: Store
