@@ -22,6 +22,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   start: async () => (await import('./task.ts')).benchTask(),
   daemon: async () => (await import('./idle.ts')).benchIdle(),
   store: async () => (await import('./store.ts')).benchStore(),
+  tasks: async () => (await import('./tasks/tasks.ts')).benchTasks(),
   limits: async () => (await import('./limits/limits.ts')).benchLimits(),
   calls: async () => [
     ...(await (await import('./limits/verdict-cost.ts')).benchVerdictCost()),

@@ -4,6 +4,17 @@ type Kinds = Record<string, 'value' | 'switch'>
 export const HOT_FLAGS = {
   list: { '--status': 'value', '--project': 'value', '--json': 'switch' },
   status: { '--show-history': 'switch', '--show-decisions': 'switch', '--json': 'switch' },
+  /** Only `task list`. */
+  task: {
+    '--project': 'value',
+    '--all': 'switch',
+    '--feature': 'value',
+    '--state': 'value',
+    '--ready': 'switch',
+    '--label': 'value',
+    '--text': 'value',
+    '--json': 'switch',
+  },
   start: {
     '--task': 'value',
     '--requirements': 'value',
@@ -37,7 +48,7 @@ const GLOBAL_FLAGS: Kinds = {
   '--quiet': 'switch',
 }
 
-const OPERANDS = { list: 0, status: 1, start: 1 } as const
+const OPERANDS = { list: 0, status: 1, task: 1, start: 1 } as const
 
 export interface HotCall {
   command: keyof typeof HOT_FLAGS
@@ -65,6 +76,7 @@ export function readHotCall(argv: string[]): HotCall | undefined {
   }
   const [command, operand = ''] = words
   if (!isHot(command) || words.length !== OPERANDS[command] + 1) return undefined
+  if (command === 'task' && operand !== 'list') return undefined
   return { command, operand, flags }
 }
 

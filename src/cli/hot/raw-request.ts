@@ -35,10 +35,16 @@ export async function rawRequest(request: RawRequest): Promise<RawReply | undefi
     const connection = connect(socket)
     const chunks: Buffer[] = []
     let sent = false
+    // Of a long answer: looking at all of it with every piece would cost more than the answer.
+    let [received, needed] = [0, 0]
     const nobody = (error: Error) => (sent && method === 'POST' ? reject(error) : resolve(undefined))
     const finish = (closed: boolean) => {
-      const reply = parseReply(Buffer.concat(chunks), closed)
-      if (!reply && !closed) return
+      const bytes = Buffer.concat(chunks)
+      const reply = parseReply(bytes, closed)
+      if (!reply && !closed) {
+        needed = lengthOf(bytes)
+        return
+      }
       connection.destroy()
       if (reply) resolve(reply)
       else nobody(new Error('it closed the connection without an answer'))
@@ -50,7 +56,8 @@ export async function rawRequest(request: RawRequest): Promise<RawReply | undefi
     })
     connection.on('data', chunk => {
       chunks.push(chunk)
-      finish(false)
+      received += chunk.length
+      if (received >= needed) finish(false)
     })
     connection.on('end', () => finish(true))
     connection.on('error', (error: NodeJS.ErrnoException) => (isAbsent(error) ? nobody(error) : reject(error)))
@@ -66,6 +73,13 @@ function headersFor(token: string, body: unknown): string {
   if (body === undefined) return `${head}\r\n`
   const text = JSON.stringify(body)
   return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+}
+
+/** How many bytes a reply has in all, as far as its head tells. */
+function lengthOf(bytes: Buffer): number {
+  const head = parseHead(bytes)
+  const length = head?.headers['content-length']
+  return head && length !== undefined ? bytes.length - head.rest.length + Number(length) : 0
 }
 
 /** Parses a whole reply; an unfinished one is `undefined` until the other side has closed. */

@@ -15,19 +15,22 @@ export async function runHot({ command, operand, flags }: HotCall): Promise<numb
   const shown = {
     terminal: terminalOf(process.stdout, env),
     out: (line: string) => lines.push(line),
-    get: async (path: string) => {
+    body: async (path: string) => {
       const reply = await rawRequest({ socket: places.socket, tokenFile: places.tokenFile, path })
       if (!reply) throw new NobodyAnswers()
-      const body: unknown = JSON.parse(reply.body)
-      if (reply.status >= 400) throw (await import('../report.ts')).remoteError(body)
+      if (reply.status >= 400) throw (await import('../report.ts')).remoteError(JSON.parse(reply.body))
       await compareVersions(reply.headers['x-pcc-version'], flags['--quiet'] === true)
-      return body
+      return reply.body
     },
+    get: async (path: string): Promise<unknown> => JSON.parse(await shown.body(path)),
   }
   const json = flags['--json'] === true
   try {
     if (command === 'list') {
       await showList({ status: text(flags['--status']), project: text(flags['--project']), json }, shown)
+    } else if (command === 'task') {
+      const { showTasks } = await import('../tasks/show-list.ts')
+      await showTasks(taskListOptions(flags), shown)
     } else {
       const [showHistory, showDecisions] = [flags['--show-history'] === true, flags['--show-decisions'] === true]
       await showStatus({ ref: operand, showHistory, showDecisions, json }, shown)
@@ -49,6 +52,19 @@ export async function compareVersions(running: string | undefined, quiet: boolea
   if (running === undefined || quiet) return
   const own = programVersion()
   if (running !== own) (await import('../report.ts')).warnOfVersion(running, own)
+}
+
+function taskListOptions(flags: HotCall['flags']) {
+  return {
+    project: text(flags['--project']),
+    all: flags['--all'] === true,
+    feature: text(flags['--feature']),
+    state: text(flags['--state']),
+    ready: flags['--ready'] === true ? true : undefined,
+    label: text(flags['--label']),
+    text: text(flags['--text']),
+    json: flags['--json'] === true,
+  }
 }
 
 function text(value: string | true | undefined): string | undefined {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { AppError } from '../../base/errors.ts'
 import type { ImportedTask } from '../../domain/tasks/requests.ts'
-import { formatOf, readTasks, type TaskFormat } from '../../tasks/files/read-tasks.ts'
+import type { TaskFormat } from '../../tasks/files/raw-tasks.ts'
+import { formatOf, readTasks } from '../../tasks/files/read-tasks.ts'
 
 /** The tasks of a file, or of standard input. */
 export async function readFileTasks(path: string, format: TaskFormat | undefined): Promise<ImportedTask[]> {

@@ -1,5 +1,5 @@
 import { messageOf } from '../../base/errors.ts'
-import type { RawTasks } from './read-tasks.ts'
+import type { RawTasks } from './raw-tasks.ts'
 
 /** One JSON object a line; empty lines do not count. */
 export function fromJsonLines(text: string): RawTasks {

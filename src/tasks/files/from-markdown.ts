@@ -1,4 +1,4 @@
-import type { RawTask, RawTasks } from './read-tasks.ts'
+import type { RawTask, RawTasks } from './raw-tasks.ts'
 
 interface Item {
   task: RawTask & { value: Record<string, unknown> }

@@ -4,7 +4,7 @@ import type { ImportedTask } from '../../domain/tasks/requests.ts'
 import type { TxParts } from '../parts.ts'
 import { submit } from '../submit.ts'
 import { orderOf } from './order.ts'
-import { type FileProblem, wrong } from './read-tasks.ts'
+import { type FileProblem, wrong } from './raw-tasks.ts'
 
 /** Stores all tasks of a file in the caller's transaction, or none. */
 export async function importTasks(

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import { OPEN_STATES, type TaskState, type TaskView } from '../../domain/task.ts'
-import type { TaskFormat } from './read-tasks.ts'
+import type { TaskFormat } from './raw-tasks.ts'
 
 /** Tasks as a file that `readTasks` reads again: the same tasks, with the same ids. What a run has done to them is no part of it. */
 export function writeTasks(tasks: readonly TaskView[], format: TaskFormat): string {
