@@ -31,13 +31,13 @@ export const COMMANDS: CommandRow[] = [
     name: 'run',
     group: WORK,
     summary: 'Work through tasks, a fresh agent for each',
-    add: async program => (await import('./commands/run.ts')).addRunCommand(program),
+    add: async program => (await import('./commands/work/run.ts')).addRunCommand(program),
   },
   {
     name: 'runs',
     group: WORK,
     summary: 'List the runs there are and were',
-    add: async program => (await import('./commands/runs.ts')).addRunsCommand(program),
+    add: async program => (await import('./commands/work/runs.ts')).addRunsCommand(program),
   },
   {
     name: 'list',

@@ -3,7 +3,7 @@ import type { Connection } from '../connection/connection.ts'
 import { RemoteError } from '../report.ts'
 
 /** What can be the id of a run, or the beginning of one. */
-export const RUN_ID = /^r-[0-9a-f]{1,6}$/i
+const RUN_ID = /^r-[0-9a-f]{1,6}$/i
 
 /** The run that a person means where a session may be meant too; nothing where there is none of that id. */
 export async function runNamed(

@@ -32,7 +32,7 @@ export interface Pressed {
 }
 
 /** A second Ctrl+C within this time stops the run now. */
-export const TWICE_MS = 2_000
+const TWICE_MS = 2_000
 /** Longer guidance is refused by the daemon. */
 const LONGEST = 100_000
 

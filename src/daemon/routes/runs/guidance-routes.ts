@@ -23,7 +23,7 @@ export function guidanceRoutes(app: FastifyInstance, world: World): void {
 }
 
 /** One section, however often somebody has something to say. */
-export function withGuidance(description: string, text: string): string {
+function withGuidance(description: string, text: string): string {
   const heading = '**User Guidance**'
   return `${description.trimEnd()}\n\n${description.includes(heading) ? '' : `${heading}\n\n`}${text}`
 }

@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { AppError } from '../../base/errors.ts'
-import { BRAIN_KINDS } from '../../domain/brain/brain-kind.ts'
-import { MODEL_STRATEGIES } from '../../domain/runs/model-strategy.ts'
-import { budgetOption } from '../budget/option.ts'
-import { contextOf, ExitCode } from '../context.ts'
-import type { RunFlags } from '../run/start-run.ts'
-import { positiveIn, shareIn } from '../start/options.ts'
-import { refuseInSession } from './decide/own-terminal.ts'
+import { AppError } from '../../../base/errors.ts'
+import { BRAIN_KINDS } from '../../../domain/brain/brain-kind.ts'
+import { MODEL_STRATEGIES } from '../../../domain/runs/model-strategy.ts'
+import { budgetOption } from '../../budget/option.ts'
+import { contextOf, ExitCode } from '../../context.ts'
+import type { RunFlags } from '../../run/start-run.ts'
+import { positiveIn, shareIn } from '../../start/options.ts'
+import { refuseInSession } from '../decide/own-terminal.ts'
 
 interface Typed extends RunFlags {
   once?: true
@@ -46,7 +46,7 @@ export function addRunCommand(program: Command): void {
       if (parallel > 1) throw new AppError('parallel_needs_worktrees', {})
       if (once && flags.limit !== undefined && flags.limit !== 1)
         throw new AppError('usage', { problem: `--once is --limit 1, and --limit says ${flags.limit}`, command: 'run' })
-      const { startRun } = await import('../run/start-run.ts')
+      const { startRun } = await import('../../run/start-run.ts')
       throw new ExitCode(await startRun(target, { ...flags, ...(once && { limit: 1 }) }, context))
     })
 }

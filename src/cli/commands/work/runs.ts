@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { RunView } from '../../domain/runs/run-view.ts'
-import { openClient } from '../client.ts'
-import { contextOf } from '../context.ts'
-import { runLines } from '../run/list.ts'
+import type { RunView } from '../../../domain/runs/run-view.ts'
+import { openClient } from '../../client.ts'
+import { contextOf } from '../../context.ts'
+import { runLines } from '../../run/list.ts'
 
 /** What is shown of the past unless somebody wants it all. */
 const LATEST = 20
