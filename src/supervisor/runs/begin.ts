@@ -53,7 +53,7 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
     budget: options.budget,
   })
   const place = { id: run.id, iteration: run.iterations + 1, total: options.limit ?? options.total }
-  const bound = { run: place, take: claimOf(task, { run, model: chosen.model }, parts) }
+  const bound = { run: place, text: task.description, take: claimOf(task, { run, model: chosen.model }, parts) }
   try {
     await parts.start(request, bound)
     return true

@@ -18,6 +18,8 @@ import { nameFromTask, uniqueName } from './session-name.ts'
 /** A task that is there already, for which a run starts the session. */
 export interface BoundTask {
   run: RunPlace
+  /** In the words of the person: the agent is given a brief made of it. */
+  text: string
   /** Claims it for the session; throws where somebody else was quicker, and then nothing is started. */
   take(session: SessionRow, tx: Tx): Promise<Task>
 }
@@ -53,7 +55,8 @@ type Checked = StartSession & { tasks: FirstTask[]; bound: BoundTask | undefined
 async function insert(request: Checked, ready: Preparation, { parts, bootId, live, tx }: Floor & { tx: Tx }) {
   const { store, clock, accounts } = parts
   const { brain, threshold } = ready.mind
-  const { env: _, project, task, tasks, bound, ...options } = request
+  const { env: _, project, task: prompt, tasks, bound, ...options } = request
+  const task = bound?.text ?? prompt
   const rows = await tx.db.selectFrom('sessions').select(['id', 'name']).execute()
   const taken = new Set(rows.flatMap(({ id, name }) => [id, id.replace(/^s-/, ''), name]))
   const row = await store.sessions.insert(

@@ -181,7 +181,12 @@ test('the session of a task is found by the task', async t => {
   const world = await runWorld(t, meeting({}))
   const [task, other] = [await world.add('one'), await world.add('two', { feature: 'later' })]
   const { attempts } = await world.over((await world.run({ target: { kind: 'task', id: task } })).id)
-  assert.equal((await world.view(task)).id, attempts[0]?.session_id)
+  const session = await world.view(task)
+  assert.deepEqual(
+    [session.id, session.task],
+    [attempts[0]?.session_id, 'one'],
+    'in words of the person, not the brief',
+  )
   const { status, body } = await world.call('GET', `/sessions/${other}`)
   assert.deepEqual([status, body.error.code], [409, 'task_without_session'])
 })
