@@ -43,13 +43,16 @@ async function drained(name: string, shape: Shape): Promise<BenchRow> {
     await using store = await openStore({ file: join(dir, 'tasks.db') })
     const tasks = openTasks({ store, clock: systemClock })
     await build(shape, store, tasks)
-    const started = performance.now()
+    const [started, before] = [performance.now(), process.cpuUsage()]
     const done = await drain(store, tasks)
     const perSecond = done / ((performance.now() - started) / 1000)
+    const { user, system } = process.cpuUsage(before)
+    const perProcessorSecond = Math.round(done / ((user + system) / 1_000_000))
     if (done !== TASKS) throw new Error(`${done} of ${TASKS} tasks were done`)
     return {
       what: `claim + finish, ${TASKS / 1000}k tasks, ${name}, a transaction each, with its event`,
-      measured: `${Math.round(perSecond)} per second`,
+      // The second number is what a machine with nothing else to do would come near to.
+      measured: `${Math.round(perSecond)} per second (${perProcessorSecond} per second of processor time)`,
       budget: `≥ ${AT_LEAST} per second`,
       ok: perSecond >= AT_LEAST,
     }

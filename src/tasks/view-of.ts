@@ -1,14 +1,39 @@
 import type { Task, TaskView } from '../domain/task.ts'
 
-/** A task as the API shows it. */
+/** A task as the API shows it. Field by field: of ten thousand rows, taking some out of each costs ten times as much. */
 export function viewOf(task: Task, after: string[]): TaskView {
-  const { position: _, lease_owner: __, labels, acceptance, budget, ...shown } = task
   return {
-    ...shown,
+    id: task.id,
+    session_id: task.session_id,
+    project: task.project,
+    title: task.title,
+    description: task.description,
+    state: task.state,
+    reason: task.reason,
+    priority: task.priority,
     after,
-    labels: wordsIn(labels),
-    acceptance: linesIn(acceptance),
-    budget: budget === null ? null : (JSON.parse(budget) as Record<string, number>),
+    attempt: task.attempt,
+    created_at: task.created_at,
+    started_at: task.started_at,
+    ended_at: task.ended_at,
+    wakes_at: task.wakes_at,
+    result: task.result,
+    parent_id: task.parent_id,
+    feature: task.feature,
+    type: task.type,
+    labels: wordsIn(task.labels),
+    acceptance: linesIn(task.acceptance),
+    verification: task.verification,
+    retries: task.retries,
+    max_retries: task.max_retries,
+    open_blockers: task.open_blockers,
+    children: task.children,
+    children_open: task.children_open,
+    children_failed: task.children_failed,
+    children_done: task.children_done,
+    run_id: task.run_id,
+    model: task.model,
+    budget: task.budget === null ? null : (JSON.parse(task.budget) as Record<string, number>),
   }
 }
 

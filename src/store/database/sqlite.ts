@@ -42,6 +42,12 @@ const differences: Differences = {
   ],
 }
 
+/**
+ * After so many pages (16 MB) the log is folded into the file, with a flush to the disk. Short transactions write the same few
+ * pages again and again: four times the usual number is four times fewer flushes for the same work.
+ */
+const PAGES_BETWEEN_CHECKPOINTS = 4_000
+
 /** Pages given back at once: a few milliseconds. */
 const PAGES_GIVEN_BACK = 2_000
 
@@ -114,6 +120,7 @@ async function switchToWriteAheadLog(writer: SqliteConnection): Promise<void> {
       writer.run('pragma auto_vacuum = incremental')
       writer.run('pragma journal_mode = wal')
       writer.run('pragma synchronous = normal')
+      writer.run(`pragma wal_autocheckpoint = ${PAGES_BETWEEN_CHECKPOINTS}`)
       writer.run(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
       return
     } catch (error) {
