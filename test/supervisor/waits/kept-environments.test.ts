@@ -37,3 +37,21 @@ test('kept in memory only, nothing is on the disk, and a file of before is gone'
   kept.forget('s-1')
   assert.equal(kept.of('s-1'), undefined)
 })
+
+test('the next daemon has what open sessions and runs were started with, and forgets that of all others', t => {
+  const dir = tempDir(t)
+  const before = new KeptEnvironments(dir)
+  for (const id of ['s-open', 's-over', 'r-open', 'r-over']) before.keep(id, { KEY: id }, { onDisk: true })
+  const after = new KeptEnvironments(dir)
+  after.forgetOver(
+    [
+      { id: 's-open', state: 'running', ended_as: null },
+      { id: 's-over', state: 'ended', ended_as: 'completed' },
+    ],
+    new Set(['r-open']),
+  )
+  assert.deepEqual(
+    ['s-open', 's-over', 'r-open', 'r-over'].map(id => after.of(id)),
+    [{ KEY: 's-open' }, undefined, { KEY: 'r-open' }, undefined],
+  )
+})
