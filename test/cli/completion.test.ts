@@ -46,6 +46,14 @@ test('sessions are completed by id and by name, and only from a daemon that runs
   }
 })
 
+test('tasks of this directory are completed by id', async t => {
+  const pcc = pccFor(t)
+  const { stdout } = await pcc.run(['task', 'add', 'Build it', '--json'], { cwd: process.cwd() })
+  const { task } = JSON.parse(stdout) as { task: { id: string } }
+  assert.deepEqual(await offered(pcc, 'pcc task show t-'), [task.id])
+  assert.deepEqual(await offered(pcc, 'pcc task deps add t-'), [task.id])
+})
+
 test('the scripts for zsh and fish know every command too', async t => {
   const pcc = pccFor(t)
   const zsh = (await pcc.run(['completion', 'zsh'])).stdout

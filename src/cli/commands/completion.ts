@@ -14,6 +14,7 @@ interface Known {
   words: string[]
   summary: string
   takesSession: boolean
+  takesTask: boolean
 }
 
 /** `pcc completion bash|zsh|fish`: a script made from the table of commands. */
@@ -51,6 +52,9 @@ function knownOf(program: Command): Known[] {
       ],
       summary: command.summary() || command.description(),
       takesSession: command.registeredArguments.some(argument => argument.name() === 'session'),
+      takesTask:
+        command.registeredArguments.some(argument => ['task', 'before'].includes(argument.name())) &&
+        /^task\b/.test(path),
     },
     ...command.commands.flatMap(child => walk(child, path ? `${path} ${child.name()}` : child.name())),
   ]
@@ -65,12 +69,16 @@ function once(flag: string, index: number, flags: string[]): boolean {
 const SESSIONS = `_pcc_sessions() {
   pcc daemon status >/dev/null 2>&1 || return
   pcc list --json 2>/dev/null | sed -n -e 's/^      "id": "\\(.*\\)",$/\\1/p' -e 's/^      "name": "\\(.*\\)",$/\\1/p'
+}
+_pcc_tasks() {
+  pcc daemon status >/dev/null 2>&1 || return
+  pcc task list --json 2>/dev/null | sed -n 's/^{"id":"\\([^"]*\\)".*/\\1/p'
 }`
 
 function bashScript(commands: Known[]): string {
   const cases = commands.map(
-    ({ path, flags, words, takesSession }) =>
-      `    '${path}') words='${[...words, ...flags].join(' ')}'${takesSession ? '; [[ $cur == -* ]] || words=$(_pcc_sessions)' : ''} ;;`,
+    ({ path, flags, words, takesSession, takesTask }) =>
+      `    '${path}') words='${[...words, ...flags].join(' ')}'${takesSession ? '; [[ $cur == -* ]] || words=$(_pcc_sessions)' : ''}${takesTask ? '; [[ $cur == -* ]] || words=$(_pcc_tasks)' : ''} ;;`,
   )
   return `# bash completion for pcc
 ${SESSIONS}
@@ -102,7 +110,7 @@ ${bashScript(commands)}`
 }
 
 function fishScript(commands: Known[]): string {
-  const lines = commands.flatMap(({ path, flags, words, takesSession }) => {
+  const lines = commands.flatMap(({ path, flags, words, takesSession, takesTask }) => {
     const seen = path
       .split(' ')
       .filter(Boolean)
@@ -113,10 +121,12 @@ function fishScript(commands: Known[]): string {
       ...words.map(word => `complete -c pcc -f -n '${condition}' -a '${word}'${described(childOf(word)?.summary)}`),
       ...flags.map(flag => `complete -c pcc -n '${condition}' -l ${flag.slice(2)}`),
       ...(takesSession ? [`complete -c pcc -f -n '${condition}' -a '(_pcc_sessions)'`] : []),
+      ...(takesTask ? [`complete -c pcc -f -n '${condition}' -a '(_pcc_tasks)'`] : []),
     ]
   })
   return `# fish completion for pcc
 function _pcc_sessions; pcc daemon status >/dev/null 2>&1; and pcc list --json 2>/dev/null | string match -r '^      "(?:id|name)": "(.*)",$' -g; end
+function _pcc_tasks; pcc daemon status >/dev/null 2>&1; and pcc task list --json 2>/dev/null | string match -r '^\\{"id":"([^"]*)"' -g; end
 ${lines.join('\n')}
 `
 }

@@ -16,7 +16,7 @@ export function taskLines(tasks: readonly TaskView[], terminal: Terminal): strin
 }
 
 /** `12 tasks: 3 done (unverified), 2 ready` */
-export function countLine(tasks: readonly TaskView[]): string {
+function countLine(tasks: readonly TaskView[]): string {
   const counts = new Map<string, number>()
   for (const task of tasks) {
     const word = stateText(task).slice(2)

@@ -15,11 +15,11 @@ export function cleanText(text: string): string {
 }
 
 /** The same on one line. */
-export function cleanLine(text: string): string {
+function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim()
 }
 
-export const MAX_TITLE = 200
+const MAX_TITLE = 200
 
 const Line = (most: number) =>
   z
@@ -39,7 +39,7 @@ const Label = z
   )
 
 /** The most that may be spent on a task. */
-export const TaskBudget = z
+const TaskBudget = z
   .strictObject(Object.fromEntries(MEASURES.map(measure => [measure, z.number().positive().optional()])))
   .refine(limits => Object.keys(limits).length > 0, 'it names no amount')
 

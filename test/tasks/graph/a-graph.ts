@@ -28,7 +28,7 @@ export interface Graph {
   states(project?: string): Promise<Record<string, string>>
 }
 
-export const PROJECT = '/p'
+const PROJECT = '/p'
 
 export async function openGraph(t: TestContext, database = DATABASES[0]): Promise<Graph> {
   if (!database) throw new Error('no database')

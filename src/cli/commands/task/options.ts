@@ -47,7 +47,7 @@ export function collect(value: string, before: string[] = []): string[] {
 }
 
 /** What comes on standard input; what is not text is refused before it is half understood. */
-export async function standardInput(command: string): Promise<string> {
+async function standardInput(command: string): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
   try {

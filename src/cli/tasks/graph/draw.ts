@@ -37,7 +37,7 @@ export function graphJson(tasks: readonly TaskView[]) {
 }
 
 /** What comes after what, among the tasks that are shown. */
-export function edgesOf(tasks: readonly TaskView[]): { from: string; to: string }[] {
+function edgesOf(tasks: readonly TaskView[]): { from: string; to: string }[] {
   const ids = new Set(tasks.map(({ id }) => id))
   return tasks.flatMap(({ id, after }) => after.filter(from => ids.has(from)).map(from => ({ from, to: id })))
 }
