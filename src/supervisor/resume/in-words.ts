@@ -5,11 +5,13 @@ import type { Parked, ParkedPermission, ParkedQuestion } from '../../store/table
 import { answerTo, givenAnswer, isPermission } from '../asks/given-answer.ts'
 import type { Start } from '../start/new-run.ts'
 
+type InWords = Start & { prompt: string; events: NewEvent[] }
+
 /**
  * How a parked session begins whose call cannot be answered itself any more: the agent took an answer but its login failed
  * before the model heard it, or it gave the call up. The next prompt tells what was said.
  */
-export function toldInWords(parked: Parked, said: EscalationAnswer, subject: string): Start & { events: NewEvent[] } {
+export function toldInWords(parked: Parked, said: EscalationAnswer, subject: string): InWords {
   if (isPermission(parked)) {
     return { prompt: permissionInWords(parked, said), answer: givenAnswer(parked, said), events: [] }
   }

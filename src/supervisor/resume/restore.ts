@@ -63,7 +63,8 @@ function notBegun({ vendor_id, options: { resume } }: SessionRow): Restored['res
   return vendor_id === null && resume ? { vendorId: resume.vendor_id, fork: resume.fork } : undefined
 }
 
-async function hasConversation({ row, driver, env }: Restore): Promise<boolean> {
+/** Whether the agent can go on in its own conversation. */
+export async function hasConversation({ row, driver, env }: Restore): Promise<boolean> {
   if (row.vendor_id === null) return false
   const state = await driver.conversationState?.(row.vendor_id, { cwd: row.project, env })
   return state === undefined || state === 'intact'

@@ -10,6 +10,7 @@ import { type Floor, prepareAgain, refuseWhenClosed } from '../floor.ts'
 import type { Start } from '../start/new-run.ts'
 import { claimParked } from './claim-parked.ts'
 import { toldInWords } from './in-words.ts'
+import { hasConversation, type Restore, type Restored, restore } from './restore.ts'
 
 /** What a parked session goes on with. */
 export interface Resumption {
@@ -32,21 +33,43 @@ export async function resumeParked(
   if (!parked || vendorId === null) throw new AppError('ask_unknown', { id: row.id, ask: parked?.ask_id ?? '' })
   const { store, clock } = floor.parts
   const ready = await prepareAgain(row, env, floor)
+  const lost = await whereLost({ row, driver: ready.driver, env: ready.open.env }, floor)
   await free(row.id, parked, floor)
   refuseWhenClosed(floor)
   // From here to `launch` nothing is awaited before the session counts as live. What happened to the row while this was
   // prepared (another answer, a stop) is seen by `claimParked`.
-  using _held = floor.conversations.take({ vendorId, fork: false }, floor.live.runs())
-  const patch = takenUp(floor, ready.account)
-  const { events = [], ...start }: Start & { events?: NewEvent[] } = parked.taken
-    ? toldInWords(parked, said, row.id)
-    : { answer: givenAnswer(parked, said) }
-  const resume = { vendorId, fork: false }
+  const resume = lost ? undefined : { vendorId, fork: false }
+  using _held = floor.conversations.take(resume, floor.live.runs())
+  const patch = { ...takenUp(floor, ready.account), ...(lost && { parked: { ...parked, taken: true as const } }) }
+  const { events = [], ...start } = startWith({ parked: patch.parked ?? parked, said, lost }, row.id)
   const claim = () => claimParked({ store, clock }, { id: row.id, parked, said: settled ? undefined : said, patch })
   const answered = await floor.live.launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
   crashPoint('answer.after-settle')
   await store.append(events)
   return answered
+}
+
+interface Answering {
+  parked: Parked
+  said: EscalationAnswer
+  /** Where the conversation is gone: what a new one is told of it. */
+  lost: Restored | undefined
+}
+
+/** The call that waits gets the answer; where there is no such call any more it is told in words. */
+function startWith({ parked, said, lost }: Answering, session: string): Start & { events?: NewEvent[] } {
+  if (!parked.taken) return { answer: givenAnswer(parked, said) }
+  const { prompt, events, ...told } = toldInWords(parked, said, session)
+  if (!lost) return { prompt, events, ...told }
+  const notes = lost.notes.map(text => ({
+    ...{ actor: 'daemon', subject: session, kind: 'session.noted' as const, body: { text } },
+  }))
+  return { ...told, prompt: `${lost.prompt}\n\n${prompt}`, events: [...notes, ...events] }
+}
+
+/** An agent's record of a conversation may be gone, or damaged: then nothing waits in it. */
+async function whereLost(what: Restore, floor: Floor): Promise<Restored | undefined> {
+  return (await hasConversation(what)) ? undefined : restore(what, floor.parts)
 }
 
 /** The row of a session that this daemon takes up. */

@@ -47,3 +47,22 @@ for (const verdict of ['allow', 'deny'] as const) {
     )
   })
 }
+
+test('where the conversation is gone a new one is told where the work stood and what was answered', async t => {
+  const agent = scriptedAgent(prompt => (prompt === 'ask' ? { asks: true } : {}))
+  const world = await scriptedWorld(t, agent)
+  const id = await world.start('ask')
+  await world.when(id, ({ status }) => status === 'waiting_input')
+  agent.lose()
+  const { body: open } = await world.call('GET', '/escalations')
+  await world.call('POST', `/escalations/${open.escalations[0].number}/answer`, { answer: ['red'], env: {} })
+  await world.when(id, ({ status }) => status === 'completed')
+  assert.equal(agent.prompts.length, 2, 'answered once')
+  assert.match(agent.prompts[1] ?? '', /ask[\s\S]*The answers to your questions are:\n- Which\? red/)
+  const notes = bodiesOf(await world.events(id), 'session.noted').map(({ text }) => text)
+  assert.ok(
+    notes.some(text => text.includes('record of the conversation is gone')),
+    notes.join('\n'),
+  )
+  assert.equal((await world.store.sessions.get(id))?.parked, null)
+})

@@ -32,6 +32,8 @@ export interface ScriptedAgent {
   calls(): number
   /** Agents that are open now. */
   open(): number
+  /** From now on its record of every conversation is gone. */
+  lose(): void
   /** Holds the agent the next time it comes to that point; resolves when it is there, with the way on. */
   holdAt(point: Point): Promise<() => void>
 }
@@ -45,6 +47,7 @@ export function scriptedAgent(turnFor: (prompt: string, call: number) => Turn = 
   const holds = new Map<Point, (goOn: () => void) => void>()
   let calls = 0
   let open = 0
+  let lost = false
   const at = (point: Point): Promise<void> | void => {
     const reached = holds.get(point)
     if (!reached) return
@@ -66,10 +69,13 @@ export function scriptedAgent(turnFor: (prompt: string, call: number) => Turn = 
     prompts,
     calls: () => calls,
     open: () => open,
+    lose: () => {
+      lost = true
+    },
     holdAt: point => new Promise(resolve => holds.set(point, resolve)),
     driver: {
       agent: 'scripted',
-      conversationState: async () => 'intact',
+      conversationState: async () => (lost ? 'missing' : 'intact'),
       async open(options) {
         await at('opening')
         open += 1
