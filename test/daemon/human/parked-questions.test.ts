@@ -61,7 +61,7 @@ test('each part of a question gets its own answer, in words or numbers', async t
   const { world, id, answer } = await parked(t, 'ask two')
   assert.match(
     (await answer({ answer: 'red', env: world.env })).body.error.message,
-    /it asks 2 questions, and 1 answer/,
+    /it asks 2 questions, and one answer/,
   )
   assert.match(
     (await answer({ answer: ['red', ''], env: world.env })).body.error.message,
