@@ -14,7 +14,7 @@ export interface RunFacts {
   /** Most attempts. */
   limit: number | undefined
   parallel: number
-  /** The bound of its budget that is reached, in words. */
+  /** The bound of its budget that is reached, or of its account without leave to wait for the reset, in words. */
   spent?: string | undefined
   /** No new task begins: a person wants it to end after what is at work, or to stand still. */
   stopping: 'after current' | 'paused' | undefined

@@ -167,7 +167,7 @@ export class Runs {
         await this.#parts.store.runs.attempts({ run: id }),
         this.#parts.store,
       )
-      const facts = { ...before, spent }
+      const facts = { ...before, spent: spent ?? before.spent }
       const step = nextStep(facts)
       if (step.do === 'end' && step.reason === spent) await this.#giveBack(run, settings)
       if (step.do === 'end') return this.#end(run, step)
@@ -188,9 +188,12 @@ export class Runs {
   async #facts(run: RunRow, { maxRetries, limit }: RunSettings): Promise<RunFacts> {
     const { store, tasks } = this.#parts
     const standing = { works: 0, waits: 0 }
+    let limited: string | undefined
     for (const attempt of await this.#open(run.id)) {
       const session = await store.sessions.get(attempt.session_id)
       const stands = session ? standingOf(session) : 'over'
+      if (session?.ended_as === 'rate_limited' && stands === 'waits')
+        limited = `the account is limited, and ${session.id} was not to go on by itself: pcc resume ${session.id}`
       if (stands !== 'over') standing[stands] += 1
       else if (session) await closeAttempt(run, { attempt, session }, { ...this.#parts, maxRetries })
     }
@@ -202,6 +205,7 @@ export class Runs {
       iterations: run.iterations,
       limit,
       parallel: 1,
+      spent: limited,
       stopping: run.state === 'paused' ? 'paused' : stopping ? 'after current' : undefined,
       gaveUp: gave_up ?? undefined,
     }

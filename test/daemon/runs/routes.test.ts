@@ -190,3 +190,14 @@ test('the session of a task is found by the task', async t => {
   const { status, body } = await world.call('GET', `/sessions/${other}`)
   assert.deepEqual([status, body.error.code], [409, 'task_without_session'])
 })
+
+test('a limit that is not to be waited for ends the run, and its session can be resumed', async t => {
+  const limit = { source: 'result', message: 'full', resetsAt: Date.now() + 3_600_000 } as const
+  const agent = meeting({ one: [{ failure: { kind: 'limit', message: 'full', limit } }] })
+  const world = await runWorld(t, agent)
+  for (const name of ['one', 'two']) await world.add(name)
+  const { outcome, reason, tasks, attempts } = await world.over((await world.run({ auto_resume: false })).id)
+  const session = attempts[0]?.session_id
+  assert.deepEqual([outcome, tasks], ['limit_reached', { waiting: 1, ready: 1 }])
+  assert.equal(reason, `the account is limited, and ${session} was not to go on by itself: pcc resume ${session}`)
+})
