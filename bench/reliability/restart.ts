@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive } from '../../src/base/process/start-time.ts'
 import type { SessionRow } from '../../src/store/tables.ts'
@@ -17,17 +21,68 @@ const SCENARIO = {
 
 /** Twenty live sessions: what each costs the supervisor, and how soon all go on after its daemon was killed. */
 export async function benchRestart(): Promise<BenchRow[]> {
-  const settings = { PCC_SESSIONS_MAX_CONCURRENT: String(SESSIONS) }
-  await using world = await openReliabilityWorld(SCENARIO, settings)
+  const real = await restart({})
+  using late = lateAgent()
+  const aside = await restart({ PCC_AGENTS_PATH: late.path })
+  const what = `restart after kill -9 with ${SESSIONS} live sessions, from the start of the process to the start of the last agent`
+  return [
+    {
+      what: `${what}, the agents' own start-up aside`,
+      measured: told(aside),
+      budget: '≤ 5 s',
+      ok: aside.last <= 5,
+    },
+    {
+      what: `${what}, beside ${SESSIONS} agents that start up`,
+      measured: `${told(real)}, on ${availableParallelism()} cores`,
+      budget: '≤ 5 s',
+      ok: real.last <= 5,
+    },
+    {
+      what: `of ${SESSIONS} conversations, taken up again by one agent each`,
+      measured: `${real.again} calls`,
+      budget: String(SESSIONS),
+      ok: real.again === SESSIONS,
+    },
+    {
+      what: `agents of a killed daemon that live ${GONE_MS / 1000} s later, of ${SESSIONS}`,
+      measured: String(real.left),
+      budget: '0',
+      ok: real.left === 0,
+    },
+    {
+      what: 'supervisor memory for each live session',
+      measured: `${real.eachMb.toFixed(1)} MB (${real.withOneMb.toFixed(0)} MB with one)`,
+      budget: '≤ 3 MB',
+      ok: real.eachMb <= 3,
+    },
+  ]
+}
+
+interface Restarted {
+  /** Seconds from the start of the new daemon to the start of its first and of its last agent. */
+  first: number
+  last: number
+  again: number
+  left: number
+  eachMb: number
+  withOneMb: number
+}
+
+async function restart(settings: Record<string, string>): Promise<Restarted> {
+  await using world = await openReliabilityWorld(SCENARIO, {
+    PCC_SESSIONS_MAX_CONCURRENT: String(SESSIONS),
+    ...settings,
+  })
   await world.start('part-1', '--task', 'Please do part 1')
   await until(async () => world.simulator.requests.length >= 1)
   const killed = await world.daemonPid()
   await sleep(3_000)
-  const withOne = residentMb(killed)
+  const withOneMb = residentMb(killed)
   for (let n = 2; n <= SESSIONS; n += 1) await world.start(`part-${n}`, '--task', `Please do part ${n}`)
   await until(async () => world.simulator.requests.length >= SESSIONS)
   await sleep(3_000)
-  const each = (residentMb(killed) - withOne) / (SESSIONS - 1)
+  const eachMb = (residentMb(killed) - withOneMb) / (SESSIONS - 1)
 
   const before = agentsOf(await world.rows())
   if (before.length !== SESSIONS) throw new Error(`${before.length} agents ran, not ${SESSIONS}`)
@@ -39,35 +94,24 @@ export async function benchRestart(): Promise<BenchRow[]> {
   await until(async () => (await started()).length === SESSIONS)
   const daemon = ticksOf(await world.daemonPid()).began
   const seconds = (await started()).map(({ startTime }) => (Number(startTime.split(':').at(-1)) - daemon) / 100)
-  const [first, last] = [Math.min(...seconds), Math.max(...seconds)]
   await until(async () => world.simulator.requests.length >= 2 * SESSIONS)
   const again = world.simulator.requests.length - SESSIONS
-  return [
-    {
-      what: `restart after kill -9 with ${SESSIONS} live sessions, from the start of the process to the start of the last agent`,
-      measured: `${last.toFixed(1)} s (the first after ${first.toFixed(1)} s)`,
-      budget: '≤ 5 s',
-      ok: last <= 5,
-    },
-    {
-      what: `of ${SESSIONS} conversations, taken up again by one agent each`,
-      measured: `${again} calls`,
-      budget: String(SESSIONS),
-      ok: again === SESSIONS,
-    },
-    {
-      what: `agents of a killed daemon that live ${GONE_MS / 1000} s later, of ${SESSIONS}`,
-      measured: String(left),
-      budget: '0',
-      ok: left === 0,
-    },
-    {
-      what: 'supervisor memory for each live session',
-      measured: `${each.toFixed(1)} MB (${withOne.toFixed(0)} MB with one)`,
-      budget: '≤ 3 MB',
-      ok: each <= 3,
-    },
-  ]
+  return { first: Math.min(...seconds), last: Math.max(...seconds), again, left, eachMb, withOneMb }
+}
+
+/** The real agent, which begins so late that its start-up takes no time from the daemon that is measured. */
+function lateAgent(): Disposable & { path: string } {
+  const claude = createRequire(import.meta.url).resolve(
+    `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude`,
+  )
+  const dir = mkdtempSync(join(tmpdir(), 'pcc-bench-agent-'))
+  const path = join(dir, 'claude')
+  writeFileSync(path, `#!/bin/sh\nsleep 8\nexec '${claude}' "$@"\n`, { mode: 0o755 })
+  return { path, [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) }
+}
+
+function told({ first, last }: Restarted): string {
+  return `${last.toFixed(1)} s (the first after ${first.toFixed(1)} s)`
 }
 
 function agentsOf(rows: SessionRow[]): { pid: number; startTime: string }[] {
