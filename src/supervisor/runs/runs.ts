@@ -81,7 +81,11 @@ export class Runs {
     if (this.#closed) return
     this.#again.add(id)
     if (this.#looking.has(id)) return
-    const done = this.#lookWhileAsked(id).finally(() => this.#looking.delete(id))
+    const done = this.#lookWhileAsked(id).finally(() => {
+      this.#looking.delete(id)
+      // Asked for after the last look and before this: nobody else would see it.
+      if (this.#again.has(id)) this.look(id)
+    })
     this.#looking.set(id, done)
   }
 
