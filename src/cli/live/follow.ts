@@ -11,7 +11,8 @@ export interface Follow {
   signal: AbortSignal
 }
 
-const RETRIES = 3
+/** Its parent brings a daemon back within a second or two; a crowded machine takes longer. */
+const RETRIES = 40
 const RETRY_MS = 250
 
 /** The events of a session as they come. A cut stream is taken up where it was; a daemon that stays away is an error. */
