@@ -115,8 +115,9 @@ export class Runs {
   }
 
   async resume(id: string): Promise<void> {
-    await this.#parts.store.runs.update(id, { state: 'running', stopping: false })
+    // Its sessions first: while one of them is on its way a look would take it for one that waits, and begin another beside it.
     await this.#each(id, session => this.#parts.resume(session))
+    await this.#parts.store.runs.update(id, { state: 'running', stopping: false })
     this.look(id)
   }
 
