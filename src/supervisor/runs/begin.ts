@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { BudgetLimits } from '../../domain/budget/budget.ts'
+import { brainKeysIn } from '../../domain/config/environment-layer.ts'
 import type { ModelStrategy } from '../../domain/runs/model-strategy.ts'
 import type { Task } from '../../domain/task.ts'
 import type { AttemptRow, RunRow } from '../../store/runs/rows.ts'
@@ -73,8 +74,10 @@ interface Wanted {
 function requestFor({ project, options }: RunRow, { title }: Task, wanted: Wanted): StartSession {
   const { limit: _, model: __, strategy: ___, max_retries: ____, verify: _____, budget: ______, ...session } = options
   const { prompt, model, env, budget } = wanted
+  const keys = brainKeysIn(env)
   return {
     ...{ ...session, project, task: prompt, name: nameFromTask(title), env },
+    ...((session.settings || Object.keys(keys).length > 0) && { settings: { ...session.settings, ...keys } }),
     ...(model !== undefined && { model }),
     ...(budget && { budget }),
   }

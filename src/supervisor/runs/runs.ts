@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
+import { brainKeysIn, settingsToKeep } from '../../domain/config/environment-layer.ts'
 import type { StartRun } from '../../domain/runs/run.ts'
 import type { RunOutcome } from '../../domain/runs/run-outcome.ts'
 import type { RunPlan } from '../../domain/runs/run-view.ts'
@@ -48,10 +49,12 @@ export class Runs {
   }
 
   /** Refused where another run is at the same tasks. */
-  async start({ env, project: path, target, ...options }: StartRun): Promise<RunRow> {
+  async start({ env, project: path, target, settings, ...rest }: StartRun): Promise<RunRow> {
     const { store, clock, kept } = this.#parts
     const project = await checkProject(path)
-    const { keepEnvironment } = await this.#parts.settingsOf({ project, options })
+    const { keepEnvironment } = await this.#parts.settingsOf({ project, options: { ...rest, settings } })
+    // No secret is stored in a row: the brains' keys lie with the environment.
+    const options = { ...rest, ...(settings && { settings: settingsToKeep(settings) }) }
     const row: RunRow = {
       ...{ id: shortId('r'), project, target, options, state: 'running', outcome: null, reason: null, gave_up: null },
       ...{ stopping: false, iterations: 0, created_at: clock.now(), ended_at: null },
@@ -64,7 +67,7 @@ export class Runs {
         { actor: 'cli', subject: row.id, kind: 'run.started', body: { project, target: targetName(target) } },
       ])
     })
-    kept.keep(row.id, env, { onDisk: keepEnvironment })
+    kept.keep(row.id, { ...env, ...brainKeysIn(settings ?? {}) }, { onDisk: keepEnvironment })
     this.look(row.id)
     return row
   }

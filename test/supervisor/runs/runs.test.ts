@@ -165,3 +165,17 @@ test('a run that is stopped now gives its task back; a second one meanwhile is r
   assert.deepEqual([after?.state, after?.session_id, after?.run_id], ['ready', null, null])
   assert.equal((await world.over(await world.run())).outcome, 'complete')
 })
+
+test("the keys of a run's brains are in no row, and reach its sessions all the same", async t => {
+  const world = await runWorld(t, meeting({}))
+  await world.add('a')
+  const settings = { PCC_BRAIN_GEMINI_API_KEY: 'a-secret-of-this-test', PCC_EXECUTION_MAX_RETRIES: '2' }
+  const id = await world.run({ settings })
+  await world.over(id)
+  const run = await world.store.runs.get(id)
+  assert.deepEqual(run?.options.settings, { PCC_EXECUTION_MAX_RETRIES: '2' })
+  const rows = JSON.stringify([run, await world.store.sessions.list()])
+  assert.ok(!rows.includes('a-secret-of-this-test'))
+  const seen = world.environments.some(env => env['PCC_BRAIN_GEMINI_API_KEY'] === 'a-secret-of-this-test')
+  assert.ok(seen, 'the brain was given its key')
+})
