@@ -25,6 +25,10 @@ conversations:
     turns:
       - { text: A step., tools: [{ Read: { file_path: "{{cwd}}/README.md" } }], repeat: 600, latency: 100 }
       - text: Done.
+  - match: take your time
+    turns:
+      - { text: A step., tools: [{ Read: { file_path: "{{cwd}}/README.md" } }], repeat: 60, latency: 2500 }
+      - text: Done.
   - match: stall
     turns:
       - fault: stall
@@ -159,7 +163,7 @@ test('a killed daemon takes its agents along, and the next one makes its session
 test('what a person had asked for when the daemon died is done: a stop, a pause, no going on by itself', async t => {
   const world = await agentSessions(t, SCENARIO)
   const ids: string[] = []
-  for (const more of [{}, {}, { auto_resume: false }]) ids.push((await world.start('work on and on', more)).id)
+  for (const more of [{}, {}, { auto_resume: false }]) ids.push((await world.start('take your time', more)).id)
   const [stop = '', pause = '', alone = ''] = ids
   for (const id of ids) await viewWhen(world.daemon, id, ({ status }) => status === 'processing')
   world.daemon.child.kill('SIGKILL')
