@@ -1,4 +1,5 @@
 import type { Task, TaskView } from '../domain/task.ts'
+import { cleanLine } from '../domain/tasks/requests.ts'
 
 /** A task as the API shows it. Field by field: of ten thousand rows, taking some out of each costs ten times as much. */
 export function viewOf(task: Task, after: string[]): TaskView {
@@ -44,7 +45,7 @@ export function labelsColumn(labels: readonly string[]): string {
 
 /** Criteria as the row holds them: one a line. */
 export function acceptanceColumn(criteria: readonly string[]): string {
-  return criteria.map(each => each.replace(/\s*\n\s*/g, ' ').trim()).join('\n')
+  return criteria.map(cleanLine).join('\n')
 }
 
 function wordsIn(column: string): string[] {

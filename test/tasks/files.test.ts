@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { AppError } from '../../src/base/errors.ts'
-import { MAX_IMPORTED } from '../../src/domain/tasks/requests.ts'
+import { cleanText, MAX_IMPORTED } from '../../src/domain/tasks/requests.ts'
 import { importTasks } from '../../src/tasks/files/import-tasks.ts'
 import { TASK_FORMATS, type TaskFormat } from '../../src/tasks/files/raw-tasks.ts'
 import { readTasks } from '../../src/tasks/files/read-tasks.ts'
@@ -56,7 +56,7 @@ test('what is exported in any form is imported as the same tasks', async t => {
     const ids: string[] = []
     for (const { over, after, parent, ...task } of wanted) {
       const pick = (index: number | null) => (index === null ? undefined : ids[index % Math.max(ids.length, 1)])
-      const request = { ...task, project, after: after.flatMap(index => pick(index) ?? []), parent: pick(parent) }
+      const request = { ...task, text: cleanText(task.text), project, after: after.flatMap(index => pick(index) ?? []), parent: pick(parent) }
       const added = await graph
         .add(titleOf(task.title), { ...request, title: titleOf(task.title) })
         .catch(() => undefined)

@@ -15,7 +15,7 @@ export function cleanText(text: string): string {
 }
 
 /** The same on one line. */
-function cleanLine(text: string): string {
+export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim()
 }
 
