@@ -27,19 +27,27 @@ export function damageLogs({ places, folder }: RoundWorld): boolean {
 }
 
 /** Every checkpoint loses its second half. */
-export function cutCheckpoints({ places }: RoundWorld): boolean {
-  const files = globSync(join(places.data, 'checkpoints', '*', '*.json'))
+export function cutCheckpoints(world: RoundWorld): boolean {
+  const files = checkpointsOf(world)
   for (const file of files) truncateSync(file, Math.floor(statSync(file).size / 2))
   return files.length > 0
 }
 
+export function checkpointsOf({ places }: RoundWorld): string[] {
+  return globSync(join(places.data, 'checkpoints', '*', '*.json'))
+}
+
 /** The vendor's own record of a session's conversation is gone. */
 export function loseTranscript(world: RoundWorld, session: SessionPlan): boolean {
-  const { CLAUDE_CONFIG_DIR: config = '' } = world.agentEnvOf(session)
-  const folder = world.projectOf(session).replace(/[^A-Za-z0-9]/g, '-')
-  const files = globSync(join(config, 'projects', folder, '*.jsonl'))
+  const files = transcriptsOf(world, session)
   for (const file of files) rmSync(file)
   return files.length > 0
+}
+
+export function transcriptsOf(world: RoundWorld, session: SessionPlan): string[] {
+  const { CLAUDE_CONFIG_DIR: config = '' } = world.agentEnvOf(session)
+  const folder = world.projectOf(session).replace(/[^A-Za-z0-9]/g, '-')
+  return globSync(join(config, 'projects', folder, '*.jsonl'))
 }
 
 /** Fills the small file system that the data lies on, for a moment; where there is none, the store is told that it is full. */

@@ -6,7 +6,7 @@ import type { SessionPlan } from '../plan/session-plan.ts'
 import type { DaemonKeeper } from '../world/daemon-keeper.ts'
 import type { RoundWorld } from '../world/open-world.ts'
 import { agentsOf, isSame, processesOf, type SeenProcess, toolsOf } from '../world/processes.ts'
-import { cutCheckpoints, damageLogs, fillDisk, loseTranscript } from './damage.ts'
+import { checkpointsOf, cutCheckpoints, damageLogs, fillDisk, loseTranscript, transcriptsOf } from './damage.ts'
 
 export interface Injection {
   world: RoundWorld
@@ -28,11 +28,17 @@ export async function inject(fault: FaultPlan, injection: Injection): Promise<In
   return { kind: fault.kind, at, session: injection.session.name, hit }
 }
 
-const killed = (damage: (injection: Injection) => Promise<boolean> | boolean): Act => {
+/** Killed when there is something to damage, or when nobody wants to wait for that any longer. */
+const killed = (
+  damage: (injection: Injection) => boolean,
+  there: (injection: Injection) => unknown[] = () => [true],
+): Act => {
   return async (_, injection) => {
+    const end = Date.now() + 3 * PATIENCE_MS
+    while (there(injection).length === 0 && Date.now() < end) await sleep(30)
     let hit = false
-    await injection.keeper.whileDown(async () => {
-      hit = await damage(injection)
+    await injection.keeper.whileDown(() => {
+      hit = damage(injection)
     })
     return hit
   }
@@ -90,8 +96,14 @@ const ACTS: Record<FaultKind, Act> = {
     return moveClock !== undefined
   },
   'damaged-log': killed(({ world }) => damageLogs(world)),
-  'cut-checkpoint': killed(({ world }) => cutCheckpoints(world)),
-  'lost-transcript': killed(({ world, session }) => loseTranscript(world, session)),
+  'cut-checkpoint': killed(
+    ({ world }) => cutCheckpoints(world),
+    ({ world }) => checkpointsOf(world),
+  ),
+  'lost-transcript': killed(
+    ({ world, session }) => loseTranscript(world, session),
+    ({ world, session }) => transcriptsOf(world, session),
+  ),
   'two-daemons': async (_, { keeper }) => {
     await keeper.replaceByTwo()
     return true
