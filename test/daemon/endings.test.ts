@@ -25,6 +25,10 @@ conversations:
     turns:
       - { text: A step., tools: [{ Read: { file_path: "{{cwd}}/README.md" } }], repeat: 600, latency: 100 }
       - text: Done.
+  - match: take your time
+    turns:
+      - { text: A step., tools: [{ Read: { file_path: "{{cwd}}/README.md" } }], repeat: 60, latency: 2500 }
+      - text: Done.
   - match: stall
     turns:
       - fault: stall
@@ -154,6 +158,30 @@ test('a killed daemon takes its agents along, and the next one makes its session
   )
   const { body: health } = await next.call<Health>('GET', '/health')
   assert.deepEqual([health.recovered?.goes_on, health.recovered?.waits], [1, 0])
+})
+
+test('what a person had asked for when the daemon died is done: a stop, a pause, no going on by itself', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  const ids: string[] = []
+  for (const more of [{}, {}, { auto_resume: false }]) ids.push((await world.start('take your time', more)).id)
+  const [stop = '', pause = '', alone = ''] = ids
+  for (const id of ids) await viewWhen(world.daemon, id, ({ status }) => status === 'processing')
+  world.daemon.child.kill('SIGKILL')
+  await world.daemon.ended
+  {
+    await using store = await openStore({ file: world.daemon.places.database })
+    await store.sessions.update(stop, { intent: 'stop' })
+    await store.sessions.update(pause, { intent: 'pause' })
+  }
+  const next = await startDaemon(t, { home: world.daemon.home })
+  const told = async (id: string) => {
+    const { status, reason } = await viewWhen(next, id, ({ reason }) => !reason?.endsWith('while it ran'))
+    return [status, reason]
+  }
+  assert.deepEqual(await told(stop), ['stopped', 'stopped by a person'])
+  assert.deepEqual(await told(pause), ['paused', `paused by a person; go on with: pcc resume ${pause}`])
+  const interrupted = `interrupted: the daemon ended while it ran; go on with: pcc resume ${alone}`
+  assert.deepEqual(await told(alone), ['paused', interrupted])
 })
 
 test('a paused session stops after the tool in flight and can be resumed by its conversation', async t => {

@@ -21,11 +21,16 @@ export async function putOff(row: SessionRow, env: Record<string, string>, floor
   // A try after a failure is nothing that anybody has to agree to.
   const resumes_at = row.retries === 0 ? await agreed(row, env, { floor, at }) : at
   if (resumes_at === now) return false
-  const told = resumes_at === null && { status_reason: `${row.status_reason}; go on with: pcc resume ${row.id}` }
+  const next = `go on with: pcc resume ${row.id}`
+  const told = resumes_at === null && { status_reason: `${row.status_reason}; ${next}` }
   // A clock that was set back leaves its end in the future: it is told by the clock of now, or it would always be due.
   const ended = row.ended_at !== null && row.ended_at > now && { ended_at: now }
   await store.transaction(async tx => {
-    if (await stillThere(row, store, tx)) await store.sessions.update(row.id, { resumes_at, ...told, ...ended }, tx)
+    if (!(await stillThere(row, store, tx))) return
+    await store.sessions.update(row.id, { resumes_at, ...told, ...ended }, tx)
+    // Its log says that it goes on by itself: whoever watches it must hear that it does not.
+    const text = `It does not go on by itself, as its settings say; ${next}`
+    if (told) await tx.append([{ actor: 'daemon', subject: row.id, kind: 'session.noted', body: { text } }])
   })
   return true
 }
