@@ -6,29 +6,26 @@ import type { AnsweredEscalation } from '../domain/escalation.ts'
 import type { SessionRow } from '../store/tables.ts'
 import { openTasks } from '../tasks/open.ts'
 import { Admission } from './admission.ts'
-import { briefFor } from './brief/brief-for.ts'
 import type { Floor } from './floor.ts'
 import { trip } from './guards/trip.ts'
 import { GuardWatch } from './guards/watch/watch.ts'
 import { LiveSessions } from './live-sessions.ts'
 import { checkpointsIn } from './loop/checkpoints.ts'
 import { record } from './record.ts'
-import { INTERRUPTED, type Recovered, recover } from './recover/recover.ts'
+import { type Recovered, recover } from './recover/recover.ts'
 import { type Resumption, resumeParked } from './resume/resume-parked.ts'
 import { type Resume, resumeSession } from './resume/resume-session.ts'
 import type { Parts, Run } from './run.ts'
-import { runSettings } from './runs/run-settings.ts'
-import { Runs } from './runs/runs.ts'
-import { CUT_OFF, cutOff } from './settling/cut-off.ts'
+import { openRuns } from './runs/open-runs.ts'
+import type { Runs } from './runs/runs.ts'
+import { cutOff } from './settling/cut-off.ts'
 import { settle } from './settling/settle.ts'
-import { pauseWaiting, stopWaiting } from './settling/stop-waiting.ts'
 import { HeldConversations } from './start/held-conversations.ts'
 import type { PrepareParts } from './start/prepare.ts'
 import { startSession } from './start/start-session.ts'
 import { type AccountParts, Accounts } from './waits/accounts.ts'
-import { couldNotGoOn } from './waits/could-not-go-on.ts'
-import { isOver, KeptEnvironments } from './waits/kept-environments.ts'
-import { putOff } from './waits/put-off.ts'
+import { KeptEnvironments } from './waits/kept-environments.ts'
+import { type Waking, wake } from './waits/wake.ts'
 import { Waker } from './waits/waker.ts'
 
 export interface SupervisorOptions
@@ -95,28 +92,15 @@ export class Supervisor {
       closing,
       conversations: new HeldConversations(),
     }
-    this.#waker = new Waker({ store, clock, log, wake: row => this.#wake(row) })
-    this.runs = new Runs({
-      ...{ store, tasks, clock, log, kept, agentEnv: options.agentEnv },
-      settingsOf: run => runSettings(run, options),
+    this.#waker = new Waker({ store, clock, log, wake: row => wake(row, this.#waking(row), this.#floor) })
+    this.runs = openRuns(this.#floor, options, {
       start: async (request, bound) => {
         this.#refuseWhenFull()
         return startSession(request, this.#floor, bound)
       },
-      brief: async (task, attempts) => (await briefFor(task, { store, attempts })).text,
-      stop: async (id, reason) => {
-        await this.stop(id, reason)
-        await this.#settleWaiting(id, stopWaiting)
-        kept.forget(id)
-      },
-      pause: async id => {
-        await this.pause(id)
-        await this.#settleWaiting(id, pauseWaiting)
-      },
-      resume: async id => {
-        const row = await store.sessions.get(id)
-        if (row?.state === 'ended') await this.resume(row, { reason: 'its run goes on', actor: 'human' })
-      },
+      stop: (id, why) => this.stop(id, why),
+      pause: id => this.pause(id),
+      resume: row => this.resume(row, { reason: 'its run goes on', actor: 'human' }),
     })
   }
 
@@ -256,37 +240,13 @@ export class Supervisor {
     if (run && run.row.state !== 'ended') await record(run, this.#floor.parts, { events: [], patch: { intent } })
   }
 
-  /** One that has no process waits for a time or for a person: it is told so in its row. One that is over stays so. */
-  async #settleWaiting(id: string, end: typeof stopWaiting): Promise<void> {
-    const { store, clock } = this.#options
-    const row = await store.sessions.get(id)
-    const waits = row?.state === 'ended' && !isOver(row.ended_as)
-    if (row && waits && (end === stopWaiting || row.resumes_at !== null)) await end(row, store, clock.now())
+  #waking(row: SessionRow): Waking {
+    const { mayStart } = this.#options
+    return { env: this.envOf(row.id), mayStart, resume: reason => this.resume(row, { reason, actor: 'daemon' }) }
   }
 
   #refuseWhenFull(): void {
     const reason = this.#options.mayStart?.()
     if (reason !== undefined) throw new AppError('disk_full', { reason })
   }
-
-  /** Its time has come. What stands in the way is written into its row, so that it is not tried again and again. */
-  async #wake(row: SessionRow): Promise<void> {
-    const isTaken = () => this.#floor.live.get(row.id) !== undefined
-    // It stays due, and is looked at again in seconds: nothing is written to a disk that is full.
-    if (isTaken() || this.#options.mayStart?.() !== undefined) return
-    try {
-      if (await putOff(row, this.envOf(row.id), this.#floor)) return
-      if (isTaken()) return // a person was quicker; nobody else who waits waits for that
-      await this.resume(row, { reason: wasCutOff(row) ? 'the daemon is back' : 'its time has come', actor: 'daemon' })
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'daemon_stopping') return
-      this.#options.log.warn({ session: row.id, error }, 'could not go on by itself')
-      await couldNotGoOn(row, error, this.#floor.parts)
-    }
-  }
-}
-
-/** It waited for nothing but for a daemon. */
-function wasCutOff({ status_reason }: SessionRow): boolean {
-  return status_reason === CUT_OFF || status_reason === INTERRUPTED
 }

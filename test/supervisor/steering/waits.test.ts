@@ -74,6 +74,8 @@ test('sessions.auto_resume: switched off while a session waits, it waits for a p
   await hasTime(world, id, null)
   assert.equal(agent.calls(), calls)
   assert.equal((await world.view(id)).reason, `full; go on with: pcc resume ${id}`)
+  const { kind, body } = (await world.events(id)).at(-1) ?? {}
+  assert.deepEqual([kind, /does not go on by itself/.test(JSON.stringify(body))], ['session.noted', true])
   assert.equal((await world.call('POST', `/sessions/${id}/resume`, {})).status, 200)
   await world.when(id, isComplete)
 })

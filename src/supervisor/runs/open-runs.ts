@@ -1,0 +1,58 @@
+import type { SessionRow } from '../../store/tables.ts'
+import { briefFor } from '../brief/brief-for.ts'
+import type { Floor } from '../floor.ts'
+import { pauseWaiting, stopWaiting } from '../settling/stop-waiting.ts'
+import type { PrepareParts } from '../start/prepare.ts'
+import { isOver } from '../waits/kept-environments.ts'
+import type { BeginParts } from './begin.ts'
+import { runSettings } from './run-settings.ts'
+import { Runs } from './runs.ts'
+
+/** What a run does to its sessions. */
+export interface Steering {
+  start: BeginParts['start']
+  stop(id: string, reason: string): Promise<void>
+  pause(id: string): Promise<void>
+  resume(row: SessionRow): Promise<unknown>
+}
+
+/** Runs over the sessions of a floor: what a run asks of a session holds for one without a process as well. */
+export function openRuns(
+  floor: Floor,
+  options: PrepareParts & { agentEnv: Record<string, string> },
+  steering: Steering,
+): Runs {
+  const { kept, log } = floor
+  const { store, tasks, clock } = floor.parts
+  const waiting = { store, now: () => clock.now() }
+  return new Runs({
+    ...{ store, tasks, clock, log, kept, agentEnv: options.agentEnv },
+    settingsOf: run => runSettings(run, options),
+    start: steering.start,
+    brief: async (task, attempts) => (await briefFor(task, { store, attempts })).text,
+    stop: async (id, reason) => {
+      await steering.stop(id, reason)
+      await settleWaiting(id, stopWaiting, waiting)
+      kept.forget(id)
+    },
+    pause: async id => {
+      await steering.pause(id)
+      await settleWaiting(id, pauseWaiting, waiting)
+    },
+    resume: async id => {
+      const row = await store.sessions.get(id)
+      if (row?.state === 'ended') await steering.resume(row)
+    },
+  })
+}
+
+/** One that has no process waits for a time or for a person: it is told so in its row. One that is over stays so. */
+async function settleWaiting(
+  id: string,
+  end: typeof stopWaiting,
+  { store, now }: { store: Floor['parts']['store']; now: () => number },
+): Promise<void> {
+  const row = await store.sessions.get(id)
+  const waits = row?.state === 'ended' && !isOver(row.ended_as)
+  if (row && waits && (end === stopWaiting || row.resumes_at !== null)) await end(row, store, now())
+}
