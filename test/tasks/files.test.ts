@@ -56,7 +56,13 @@ test('what is exported in any form is imported as the same tasks', async t => {
     const ids: string[] = []
     for (const { over, after, parent, ...task } of wanted) {
       const pick = (index: number | null) => (index === null ? undefined : ids[index % Math.max(ids.length, 1)])
-      const request = { ...task, text: cleanText(task.text), project, after: after.flatMap(index => pick(index) ?? []), parent: pick(parent) }
+      const request = {
+        ...task,
+        text: cleanText(task.text),
+        project,
+        after: after.flatMap(index => pick(index) ?? []),
+        parent: pick(parent),
+      }
       const added = await graph
         .add(titleOf(task.title), { ...request, title: titleOf(task.title) })
         .catch(() => undefined)
