@@ -4,7 +4,7 @@ import { RECORDING } from './faults/damage.ts'
 import { allOf, openRead } from './history.ts'
 import { answerFor, taskText, workCommand } from './plan/scenario.ts'
 import type { SessionPlan } from './plan/session-plan.ts'
-import type { DaemonKeeper } from './world/daemon-keeper.ts'
+import { type DaemonKeeper, isOfFullDisk } from './world/daemon-keeper.ts'
 import type { RoundWorld } from './world/open-world.ts'
 
 const LOOK_MS = 120
@@ -79,10 +79,9 @@ export async function driveToEnd(drive: Drive, quietSince: () => number): Promis
   }
 }
 
-/** A daemon that says so and does not start on a full disk does what it should; it is started again when there is room. */
 function complain({ complaints }: Drive, error: unknown): void {
   const told = String(error)
-  if (!/disk is full/.test(told)) complaints.push(told)
+  if (!isOfFullDisk(told)) complaints.push(told)
 }
 
 interface Open {

@@ -2,10 +2,11 @@ import { setFlagsFromString } from 'node:v8'
 import { AppError, messageOf } from '../base/errors.ts'
 import { shortId } from '../base/ids.ts'
 import type { Places } from '../base/places.ts'
+import { troubleOf } from './disk/disk.ts'
 import { EXIT } from './parent/exit-codes.ts'
 import { keeperOf } from './parent/keeper.ts'
 import { forgetVerdict, noteParent } from './parent/parent-files.ts'
-import { makeDirectories } from './start/directories.ts'
+import { makeDirectories, unusableDirectory } from './start/directories.ts'
 import { takeLock } from './start/lock.ts'
 import { announce } from './start/readiness.ts'
 
@@ -33,10 +34,17 @@ export async function runDaemon({ places, env, foreground = false }: RunDaemon):
     if (!failed) forgetVerdict(places)
     return failed ? EXIT.failed : EXIT.clean
   } catch (error) {
-    const known = error instanceof AppError ? error : new AppError('internal', { problem: messageOf(error) }, error)
+    const known = knownOf(error, places)
     announce({ error: known }, `${known.message}\n${known.next}`)
     return hasParent && known.code === 'daemon_running' ? EXIT.taken : known.exit
   }
+}
+
+/** A file that could not be written (the token, the parent's note) for want of room or rights is the disk's matter, not ours. */
+function knownOf(error: unknown, { home }: Places): AppError {
+  if (error instanceof AppError) return error
+  if (troubleOf(error)) return unusableDirectory(home, error)
+  return new AppError('internal', { problem: messageOf(error) }, error)
 }
 
 /** A daemon makes little garbage: without growing room for it, it idles at 88 MB in place of 101 MB (measured from dist). */

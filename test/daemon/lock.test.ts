@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -103,4 +103,30 @@ test('a lock file that is no lock is left alone and named', async t => {
   assert.match(line.error.message, /lock\.db/)
   assert.equal(await ended, 1)
   assert.match(readFileSync(join(data, 'lock.db'), 'utf8'), /it is a note/)
+})
+
+test('on a full disk the lock is refused in the words of the disk, and taken as soon as there is room', async t => {
+  const home = tempDir(t)
+  const places = placesFor({ env: { PCC_HOME: home } })
+  mkdirSync(places.data, { recursive: true })
+  const full = join(home, 'full')
+  process.env['PCC_FULL_WHILE'] = full
+  t.after(() => {
+    delete process.env['PCC_FULL_WHILE']
+  })
+  const isRefused = (error: unknown) =>
+    error instanceof AppError && error.code === 'store_unusable' && /the disk is full/.test(error.message)
+  writeFileSync(full, '')
+  await assert.rejects(takeLock(places, 'boot-1'), isRefused)
+  rmSync(full)
+  const first = await takeLock(places, 'boot-1')
+  first.release()
+  writeFileSync(full, '')
+  // A row that needs a page more: SQLite fails inside of the transaction, and undoes it by itself.
+  const long = `boot-${'2'.repeat(20_000)}`
+  await assert.rejects(takeLock(places, long), isRefused)
+  rmSync(full)
+  const second = await takeLock(places, long)
+  assert.equal(second.holder.boot_id, long)
+  second.release()
 })

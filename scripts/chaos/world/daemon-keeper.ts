@@ -33,6 +33,11 @@ export interface KeeperOptions {
   envOfBoot(boot: number): Record<string, string>
 }
 
+/** A daemon that says so and does not start on a full disk does what it should; it is started again when there is room. */
+export function isOfFullDisk(told: string): boolean {
+  return /disk is full/.test(told)
+}
+
 /** Keeps a daemon alive the way the command line does: whoever finds none starts one. */
 export class DaemonKeeper {
   readonly boots: Boot[] = []
@@ -136,9 +141,10 @@ export class DaemonKeeper {
   async #startTwo(): Promise<void> {
     const two = await Promise.all([this.#spawn(), this.#spawn()])
     const ready = two.filter(({ line }) => line && 'ready' in line)
-    // The lock is what one of them must meet: whatever else stopped it came too late.
+    // The lock is what one of them must meet: whatever else stopped it came too late. A full disk stops both of them there.
     for (const { line } of two) {
-      if (line && 'error' in line && line.error.code !== 'daemon_running') this.doubles.push(line.error.message)
+      if (!line || 'ready' in line || line.error.code === 'daemon_running' || isOfFullDisk(line.error.message)) continue
+      this.doubles.push(line.error.message)
     }
     if (ready.length > 1) this.doubles.push('of two daemons started at once both became ready')
     this.#child = ready[0]?.child

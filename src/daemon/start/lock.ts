@@ -1,9 +1,11 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import { isPlanted } from '../../base/planted.ts'
 import { isAlive, startTimeOf } from '../../base/process/start-time.ts'
+import { capPages } from '../../store/database/page-cap.ts'
+import { explainSqlite } from '../../store/database/sqlite-errors.ts'
 
 export interface Holder {
   pid: number
@@ -31,8 +33,7 @@ export async function takeLock(places: Places, bootId: string): Promise<Lock> {
     await take(db, holder, places)
   } catch (error) {
     db.close()
-    if (error instanceof AppError) throw error
-    throw new AppError('daemon_unreachable', { home: places.home, problem: `${file}: ${messageOf(error)}` }, error)
+    throw explained(file, error)
   }
   return {
     holder,
@@ -74,6 +75,14 @@ async function take(db: DatabaseSync, holder: Holder, places: Places): Promise<v
   }
 }
 
+/** A full disk, or one that may not be written to, is told as what it is: it is not the lock that is to be mended. */
+function explained(file: string, error: unknown): AppError {
+  const told = explainSqlite(file, error)
+  if (told instanceof AppError && (told === error || told.code === 'store_unusable')) return told
+  const problem = `the lock ${file} cannot be taken: ${messageOf(error)}`
+  return new AppError('daemon_unreachable', { home: dirname(file), problem }, error)
+}
+
 /** False when the row is no longer `expected`: somebody else was faster. */
 function replace(db: DatabaseSync, expected: Holder | undefined, holder: Holder): boolean {
   db.exec('begin immediate')
@@ -86,7 +95,8 @@ function replace(db: DatabaseSync, expected: Holder | undefined, holder: Holder)
     db.exec('commit')
     return same
   } catch (error) {
-    db.exec('rollback')
+    // On a full disk SQLite has undone it by itself, and what it said about the disk must not be lost.
+    if (db.isTransaction) db.exec('rollback')
     throw error
   }
 }
@@ -96,18 +106,17 @@ function readHolder(db: DatabaseSync): Holder | undefined {
 }
 
 function openLockFile(file: string): DatabaseSync {
+  let db: DatabaseSync | undefined
   try {
-    const db = new DatabaseSync(file, { timeout: WAIT_MS })
+    db = new DatabaseSync(file, { timeout: WAIT_MS })
+    capPages(db)
     db.exec(
       'create table if not exists holder (one integer primary key check (one = 1), pid integer not null, start_time text not null, boot_id text not null)',
     )
     return db
   } catch (error) {
-    throw new AppError(
-      'daemon_unreachable',
-      { home: file, problem: `the lock cannot be opened: ${messageOf(error)}` },
-      error,
-    )
+    db?.close()
+    throw explained(file, error)
   }
 }
 
@@ -116,6 +125,10 @@ const WAIT_MS = 10_000
 
 function release(db: DatabaseSync, bootId: string): void {
   if (!db.isOpen) return
-  db.prepare('delete from holder where boot_id = ?').run(bootId)
+  try {
+    db.prepare('delete from holder where boot_id = ?').run(bootId)
+  } catch {
+    // The disk is full: the row stays, and that of a dead process counts as none.
+  }
   db.close()
 }
