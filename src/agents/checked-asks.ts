@@ -1,14 +1,17 @@
 import * as z from 'zod'
 import { messageOf } from '../base/errors.ts'
 import { Answer, type Asks, type Park, type Question, type Request, Verdict } from '../domain/session.ts'
+import type { AgentToolName, ToolReply } from '../domain/tools/agent-tools.ts'
 
 const ParkReply = z.object({ park: z.literal(true), reason: z.string() })
 const PermissionReply = z.union([ParkReply, Verdict])
 const QuestionReply = z.union([ParkReply, Answer])
+const ToolSaid = z.object({ ok: z.boolean(), text: z.string() })
 
 export interface CheckedAsks {
   permission(request: Request, signal: AbortSignal): Promise<Verdict | Park>
   question(question: Question, signal: AbortSignal): Promise<Answer | Park>
+  tool(name: AgentToolName, input: unknown, signal: AbortSignal): Promise<ToolReply>
 }
 
 /** Asks that always answer, and in time: whatever is thrown, late or malformed becomes a refusal. */
@@ -26,6 +29,13 @@ export function checkedAsks(asks: Asks, deadlineMs: number): CheckedAsks {
       const parsed = QuestionReply.safeParse(reply.value)
       return parsed.success ? parsed.data : unanswered('the answer was not understood')
     },
+    async tool(name, input, signal) {
+      if (!asks.tool) return notDone('there is no such tool here')
+      const { tool } = asks
+      const reply = await answered(inner => tool(name, input, inner), { deadlineMs, signal })
+      if ('problem' in reply) return notDone(reply.problem)
+      return ToolSaid.safeParse(reply.value).data ?? notDone('the answer was not understood')
+    },
   }
 }
 
@@ -36,6 +46,10 @@ function refusal(problem: string): Verdict {
 
 function unanswered(problem: string): Answer {
   return { declined: `No answer came (${problem}). Decide by yourself and say what you assumed.`, by: 'driver' }
+}
+
+function notDone(problem: string): ToolReply {
+  return { ok: false, text: `Not done: ${problem}. Go on without it, and say so in your report.` }
 }
 
 type Reply = { value: unknown } | { problem: string }

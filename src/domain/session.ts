@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Limit } from './account/limit.ts'
+import type { AgentToolName, ToolReply } from './tools/agent-tools.ts'
 
 /**
  * The contract between the supervisor and every driver.
@@ -28,6 +29,8 @@ export interface Session extends AsyncDisposable {
 export interface Asks {
   permission(request: Request, signal: AbortSignal): Promise<Verdict | Park>
   question(question: Question, signal: AbortSignal): Promise<Answer | Park>
+  /** Runs a tool of ours (`OpenSession.ownTools`) that was allowed. Without it the agent is told that there is none. */
+  tool?(name: AgentToolName, input: unknown, signal: AbortSignal): Promise<ToolReply>
 }
 
 /** A tool call that asks to happen. */
@@ -38,6 +41,8 @@ export const Request = z.object({
   cwd: z.string(),
   /** Set when a subagent asks. */
   agentId: z.string().optional(),
+  /** The driver itself runs the server that this tool belongs to: a name alone makes nothing ours. */
+  own: z.literal(true).optional(),
 })
 export type Request = z.infer<typeof Request>
 
@@ -217,7 +222,11 @@ export interface OpenSession {
   model?: string | undefined
   maxTurns?: number | undefined
   allowedTools?: string[] | undefined
+  /** All the tools that it has; without it every one that the vendor gives. */
+  tools?: string[] | undefined
   disallowedTools?: string[] | undefined
+  /** Tools of ours that it is given beside them; `asks.tool` runs them. */
+  ownTools?: readonly AgentToolName[] | undefined
   /** Which of the person's own settings apply: `user`, `project`, `local`. */
   settingSources: ('user' | 'project' | 'local')[]
   /** No MCP servers from files: the project's are not trusted. */

@@ -61,7 +61,12 @@ test('each of several open calls gets its own verdict, in whatever order they co
 
 function gateFor(asks: Asks): Gate {
   const gate = new Gate(1000)
-  gate.bind({ asks: checkedAsks(asks, 1000), called: () => undefined, asked: () => undefined })
+  gate.bind({
+    asks: checkedAsks(asks, 1000),
+    called: () => undefined,
+    answered: () => undefined,
+    asked: () => undefined,
+  })
   return gate
 }
 

@@ -7,6 +7,7 @@ import { AgentProcess } from './agent-process.ts'
 import { transcriptState } from './conversations/transcript-state.ts'
 import { Gate } from './gate.ts'
 import { optionsFor } from './options.ts'
+import { OwnServer } from './own-server.ts'
 import { ClaudeSession } from './session.ts'
 import { WarmPool } from './warm-pool.ts'
 
@@ -27,8 +28,9 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
   const prepare = (open: OpenSession) => {
     const gate = new Gate(askDeadlineMs)
     const agent = new AgentProcess({ guard, isolation: open.isolation, marker: open.marker ?? secretId(16) })
-    const options = optionsFor(open, { gate, agent, executable, appendPrompt })
-    return { seat: { gate, agent, askDeadlineMs, reofferMs }, options }
+    const own = new OwnServer(open.ownTools ?? [])
+    const options = optionsFor(open, { gate, agent, own, executable, appendPrompt })
+    return { seat: { gate, agent, own, askDeadlineMs, reofferMs }, options }
   }
   const cold = (open: OpenSession) => {
     const { seat, options } = prepare(open)

@@ -8,6 +8,7 @@ import type {
 } from '@anthropic-ai/claude-agent-sdk'
 import * as z from 'zod'
 import { type Answer, type Park, Question, type Request, type Verdict } from '../../domain/session.ts'
+import { calledAs, OWN_SERVER } from '../../domain/tools/agent-tools.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
 import { Tripwire } from './tripwire.ts'
 
@@ -17,6 +18,8 @@ const ToolCall = z.object({
   tool_input: z.record(z.string(), z.unknown()),
   cwd: z.string(),
   agent_id: z.string().optional(),
+  /** Whose server it is for, as the vendor knows it: only this process can have one whose source is `sdk`. */
+  mcp_server: z.object({ name: z.string(), source: z.string() }).optional(),
 })
 type ToolCall = z.infer<typeof ToolCall>
 
@@ -24,6 +27,8 @@ type ToolCall = z.infer<typeof ToolCall>
 export interface GateKeeper {
   asks: CheckedAsks
   called(request: Request): void
+  /** A person's answer to what `ask_human` asks: the tool itself runs after this. */
+  answered(question: string, answer: string): void
   asked(ask: { kind: 'permission'; request: Request; reply: Verdict | Park }): void
   asked(ask: { kind: 'question'; request: Question; reply: Answer | Park }): void
 }
@@ -111,12 +116,26 @@ export class Gate {
     const request = requestOf(call)
     keeper.called(request)
     if (call.tool_name === 'AskUserQuestion') return this.#question(request, keeper, signal)
+    if (request.own && request.tool === ASK_HUMAN) return this.#askHuman(request, keeper, signal)
     const reply = await keeper.asks.permission(structuredClone(request), signal)
     keeper.asked({ kind: 'permission', request, reply })
     if ('park' in reply) return parking(reply, request)
     // A verdict of `ask` means that nobody decided.
     if (reply.verdict !== 'allow') return { decision: 'deny', reason: reply.reason }
     return { decision: 'ask', reason: reply.reason, judged: { behavior: 'allow', updatedInput: request.input } }
+  }
+
+  /** Our own way to ask goes the same way as the vendor's, so that it can be put off and answered later. */
+  async #askHuman(request: Request, keeper: GateKeeper, signal: AbortSignal): Promise<Decision> {
+    const asked = HumanQuestion.safeParse(request.input).data
+    if (!asked) return { decision: 'deny', reason: 'The question could not be read. Ask it in another form.' }
+    const { question: text, options = [] } = asked
+    const input = { questions: [{ question: text, options: options.map(label => ({ label })) }] }
+    const decided = await this.#question({ ...request, input }, keeper, signal)
+    if (decided.decision !== 'ask' || decided.judged.behavior !== 'allow') return decided
+    const answers = decided.judged.updatedInput?.['answers'] as Record<string, string>
+    keeper.answered(text, answers[text] ?? '')
+    return { ...decided, judged: { behavior: 'allow', updatedInput: request.input } }
   }
 
   async #question(request: Request, keeper: GateKeeper, signal: AbortSignal): Promise<Decision> {
@@ -134,6 +153,9 @@ export class Gate {
   }
 }
 
+const ASK_HUMAN = calledAs('ask_human')
+const HumanQuestion = z.object({ question: z.string().min(1), options: z.array(z.string().min(1)).max(9).optional() })
+
 /** Claude Code can put off a call of the main agent only; a subagent is told no and goes on. */
 function parking({ reason }: Park, { agentId }: Request): Decision {
   if (agentId === undefined) return { decision: 'defer', reason }
@@ -146,9 +168,14 @@ function preToolUse({ decision, reason }: Decision): HookJSONOutput {
   }
 }
 
-function requestOf({ tool_name, tool_use_id, tool_input, cwd, agent_id }: ToolCall): Request {
+function requestOf({ tool_name, tool_use_id, tool_input, cwd, agent_id, mcp_server }: ToolCall): Request {
   const input = structuredClone(tool_input)
-  return { callId: tool_use_id, tool: tool_name, input, cwd, ...(agent_id !== undefined && { agentId: agent_id }) }
+  const own = mcp_server?.source === 'sdk' && mcp_server.name === OWN_SERVER
+  return {
+    ...{ callId: tool_use_id, tool: tool_name, input, cwd },
+    ...(agent_id !== undefined && { agentId: agent_id }),
+    ...(own && { own: true as const }),
+  }
 }
 
 function callIdOf(input: HookInput): string {

@@ -2,11 +2,13 @@ import type { Options, Settings } from '@anthropic-ai/claude-agent-sdk'
 import type { OpenSession } from '../../domain/session.ts'
 import type { AgentProcess } from './agent-process.ts'
 import type { Gate } from './gate.ts'
+import type { OwnServer } from './own-server.ts'
 import { appendedPrompt } from './system-prompt.ts'
 
 export interface OptionParts {
   gate: Gate
   agent: AgentProcess
+  own: OwnServer
   executable: string | undefined
   appendPrompt: string | undefined
 }
@@ -15,7 +17,7 @@ export interface OptionParts {
  * What Claude Code is started with. Prompt, asks and id are not in it: they come when a session takes the process. Nor are
  * the allowed tools: in the vendor's hands they would let calls through where hooks are off, and the gate needs no help.
  */
-export function optionsFor(open: OpenSession, { gate, agent, executable, appendPrompt }: OptionParts): Options {
+export function optionsFor(open: OpenSession, { gate, agent, own, executable, appendPrompt }: OptionParts): Options {
   return {
     cwd: open.cwd,
     env: { ...open.env, ...OURS, ...plannerOf(open.env) },
@@ -33,7 +35,9 @@ export function optionsFor(open: OpenSession, { gate, agent, executable, appendP
     ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
     ...(open.model !== undefined && { model: open.model }),
     ...(open.maxTurns !== undefined && { maxTurns: open.maxTurns }),
+    ...(open.tools && { tools: open.tools }),
     ...(open.disallowedTools && { disallowedTools: open.disallowedTools }),
+    ...own.options(),
     ...(open.strictMcp && { strictMcpConfig: true }),
     ...(open.resume && { resume: open.resume.vendorId, forkSession: open.resume.fork }),
   }

@@ -205,8 +205,11 @@ export class ClaudeSession implements Session {
   }
 
   #bind(): void {
+    const asks = checkedAsks(this.#open.asks, this.#seat.askDeadlineMs)
+    this.#seat.own.bind(asks)
     this.#seat.gate.bind({
-      asks: checkedAsks(this.#open.asks, this.#seat.askDeadlineMs),
+      asks,
+      answered: (question, answer) => this.#seat.own.answered(question, answer),
       called: request => {
         this.#recorder?.note({ pcc: 'call', request })
         this.#tell(this.#conversation.called(request))

@@ -1,6 +1,7 @@
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Suggestion } from '../../domain/brain/suggestion.ts'
 import type { Request } from '../../domain/session.ts'
+import { OWN_SERVER } from '../../domain/tools/agent-tools.ts'
 import { precedents } from '../../human/precedents.ts'
 import { rulesFromAllowedTools } from '../../policy/verdict/allowed-tools.ts'
 import { type Decision, decide } from '../../policy/verdict/decide.ts'
@@ -26,7 +27,9 @@ export async function judge(
   try {
     const { project, home, safeDirectories } = policy
     const { tool, input, cwd } = request
-    const assessment = await parts.policy.classify({ tool, input, cwd, project, home, safeDirectories })
+    // Ours by who runs the server, never by its name: a project's own may be called the same.
+    const ownServers = request.own ? [OWN_SERVER] : []
+    const assessment = await parts.policy.classify({ tool, input, cwd, project, home, safeDirectories, ownServers })
     const decision = await decide(
       assessment,
       {
