@@ -1,3 +1,5 @@
+import { PEOPLE_ERRORS } from './error-rows/people.ts'
+import { RUN_ERRORS } from './error-rows/runs.ts'
 import { SYSTEM_ERRORS } from './error-rows/system.ts'
 import { TASK_ERRORS } from './error-rows/tasks.ts'
 import { WORK_ERRORS } from './error-rows/work.ts'
@@ -6,7 +8,7 @@ import { WORK_ERRORS } from './error-rows/work.ts'
  * Every error a person can meet, in one table. `says` is what happened to which thing, `next` is what to do about it,
  * `exit` is the exit code of the command that meets it, `http` the status of the route. docs/errors.md lists the same rows.
  */
-export const ERRORS = { ...WORK_ERRORS, ...TASK_ERRORS, ...SYSTEM_ERRORS } as const
+export const ERRORS = { ...WORK_ERRORS, ...TASK_ERRORS, ...RUN_ERRORS, ...PEOPLE_ERRORS, ...SYSTEM_ERRORS } as const
 
 export type ErrorCode = keyof typeof ERRORS
 

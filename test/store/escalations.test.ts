@@ -8,6 +8,7 @@ import { MIGRATIONS } from '../../src/store/migrations/all.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { EscalationRow, Store } from '../../src/store/store.ts'
 import { tempDir } from '../support/world.ts'
+import { AN_ESCALATION } from './an-escalation.ts'
 import { DATABASES, note, textOf } from './databases.ts'
 
 for (const { name, open } of DATABASES) {
@@ -193,35 +194,7 @@ const SESSION = {
   agent_started: null,
 }
 
-const ROW: EscalationRow = {
-  kind: 'permission',
-  session_id: 's-1',
-  project: '/p',
-  task: 'tidy up',
-  call_id: 'c-1',
-  tool: 'Bash',
-  target: 'rm x',
-  input: { command: 'rm x', deep: [1, { two: null }] },
-  risk: 'HIGH',
-  reason: 'it deletes',
-  reasons: [{ code: 'file.delete', risk: 'HIGH', text: 'it deletes' }],
-  normalised: 'Bash rm x',
-  fingerprint: 'f1',
-  dedup_key: null,
-  priority: 0,
-  context: { steps: ['did: Bash ls'] },
-  deadline: null,
-  on_deadline: 'keep_waiting',
-  state: 'denied',
-  count: 1,
-  created_at: 5,
-  last_at: 5,
-  verdict: null,
-  answer: null,
-  answered_by: null,
-  answered_at: null,
-  answer_reason: null,
-}
+const ROW: EscalationRow = { ...AN_ESCALATION, state: 'denied' }
 
 function add(store: Store, changes: Partial<EscalationRow>): Promise<number> {
   return store.transaction(tx => store.escalations.insert({ ...ROW, ...changes }, tx))

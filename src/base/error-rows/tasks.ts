@@ -2,6 +2,90 @@ import type { ErrorRow } from './error-row.ts'
 
 /** What goes wrong with a project's tasks and their graph. */
 export const TASK_ERRORS = {
+  task_empty: {
+    exit: 2,
+    http: 400,
+    says: 'The task is empty.',
+    next: 'Say what to do: --task "…" or --requirements FILE.',
+  },
+  requirements_unreadable: {
+    exit: 2,
+    http: 400,
+    says: 'The requirements file {path} cannot be read: {problem}',
+    next: 'Check the path and its permissions.',
+  },
+  requirements_binary: {
+    exit: 2,
+    http: 400,
+    says: 'The requirements file {path} is not text.',
+    next: 'Give a Markdown, YAML or plain text file in UTF-8.',
+  },
+  requirements_empty: {
+    exit: 2,
+    http: 400,
+    says: 'The requirements file {path} is empty.',
+    next: 'Write into it what is to be done.',
+  },
+  requirements_wrong: {
+    exit: 2,
+    http: 400,
+    says: 'The requirements file {path} is wrong: {problems}',
+    next: 'Mend what is named; docs/requirements.md shows what a file may say.',
+  },
+  requirements_cycle: {
+    exit: 2,
+    http: 400,
+    says: 'In the requirements file {path} tasks wait for one another: {cycle}',
+    next: 'Take one of these ids out of a depends_on.',
+  },
+  requirements_done: {
+    exit: 2,
+    http: 400,
+    says: 'In the requirements file {path} every task is done already ({count} of {count}).',
+    next: 'Uncheck what is to be done again, add a task, or say --task "…".',
+  },
+  task_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'Session {session} has no task "{ref}".',
+    next: 'It has: {known}',
+  },
+  task_ambiguous: {
+    exit: 2,
+    http: 409,
+    says: '"{ref}" could be any of {matches}.',
+    next: 'Type more of it, or the id.',
+  },
+  task_cancelled: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} ({title}) was cancelled: what comes after it would never run.',
+    next: 'Leave it out of --after. Nothing was changed.',
+  },
+  task_cycle: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} cannot come after {blocker}: {path} would wait for itself for ever.',
+    next: 'Leave one of these out. Nothing was changed.',
+  },
+  task_moved: {
+    exit: 1,
+    http: 409,
+    says: 'Task {id} is {state} (attempt {attempt}) by now: somebody else was first.',
+    next: 'Look again with: pcc status {session}',
+  },
+  task_move_refused: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} is {from} and cannot become {to}.',
+    next: 'Look at it with: pcc status {session}',
+  },
+  task_at_work: {
+    exit: 2,
+    http: 409,
+    says: 'Task {id} is being worked on, so it cannot be taken out of the queue.',
+    next: 'Stop the work on it with: pcc stop {session}',
+  },
   task_not_there: {
     exit: 2,
     http: 404,

@@ -1,8 +1,7 @@
 import type { ErrorRow } from './error-row.ts'
 
-/** What goes wrong between a person, their sessions and their tasks. */
+/** What goes wrong between a person and their sessions. */
 export const WORK_ERRORS = {
-  // input
   usage: { exit: 2, http: 400, says: '{problem}', next: 'See: pcc {command} --help' },
   command_unknown: { exit: 2, http: 400, says: '{problem}', next: 'See all commands with: pcc --help' },
   bad_request: {
@@ -36,48 +35,6 @@ export const WORK_ERRORS = {
     says: 'Nothing was spent in {project} since its budget was last reset.',
     next: 'See what is counted with: pcc budget',
   },
-  task_empty: {
-    exit: 2,
-    http: 400,
-    says: 'The task is empty.',
-    next: 'Say what to do: --task "…" or --requirements FILE.',
-  },
-  requirements_unreadable: {
-    exit: 2,
-    http: 400,
-    says: 'The requirements file {path} cannot be read: {problem}',
-    next: 'Check the path and its permissions.',
-  },
-  requirements_binary: {
-    exit: 2,
-    http: 400,
-    says: 'The requirements file {path} is not text.',
-    next: 'Give a Markdown, YAML or plain text file in UTF-8.',
-  },
-  requirements_empty: {
-    exit: 2,
-    http: 400,
-    says: 'The requirements file {path} is empty.',
-    next: 'Write into it what is to be done.',
-  },
-  requirements_wrong: {
-    exit: 2,
-    http: 400,
-    says: 'The requirements file {path} is wrong: {problems}',
-    next: 'Mend what is named; docs/requirements.md shows what a file may say.',
-  },
-  requirements_cycle: {
-    exit: 2,
-    http: 400,
-    says: 'In the requirements file {path} tasks wait for one another: {cycle}',
-    next: 'Take one of these ids out of a depends_on.',
-  },
-  requirements_done: {
-    exit: 2,
-    http: 400,
-    says: 'In the requirements file {path} every task is done already ({count} of {count}).',
-    next: 'Uncheck what is to be done again, add a task, or say --task "…".',
-  },
   session_unknown: { exit: 2, http: 404, says: 'There is no session "{ref}".', next: 'See them with: pcc list' },
   session_ambiguous: { exit: 2, http: 409, says: '"{ref}" could be any of {matches}.', next: 'Type more of the id.' },
   session_over: {
@@ -109,43 +66,6 @@ export const WORK_ERRORS = {
     http: 409,
     says: 'The conversation {vendor_id} is in use by a session that has not ended ({id}): two would mix in it.',
     next: 'Wait for it or stop it with: pcc stop {id}. Or go on with a copy: add --fork',
-  },
-  run_unknown: { exit: 2, http: 404, says: 'There is no run {ref}.', next: 'See all with: pcc runs' },
-  run_ambiguous: {
-    exit: 2,
-    http: 409,
-    says: '"{ref}" fits several runs: {matches}.',
-    next: 'Give more of the id.',
-  },
-  run_there: {
-    exit: 3,
-    http: 409,
-    says: 'Run {id} is at work on {target} already.',
-    next: 'Watch it with: pcc attach {id}',
-  },
-  run_over: {
-    exit: 1,
-    http: 409,
-    says: 'Run {id} is over already ({outcome}).',
-    next: 'Begin another one with: pcc run',
-  },
-  run_target_unknown: {
-    exit: 2,
-    http: 404,
-    says: 'Nothing is called "{target}" here: no task, no directory, and no task belongs to a feature of that name.',
-    next: 'See what there is with: pcc task list. Run all of it with: pcc run .',
-  },
-  task_without_session: {
-    exit: 1,
-    http: 409,
-    says: 'Nobody has begun task {id} yet ({state}), so it has no session.',
-    next: 'Look at it with: pcc task show {id}. Begin it with: pcc run {id}',
-  },
-  parallel_needs_worktrees: {
-    exit: 2,
-    http: 400,
-    says: 'Several tasks at once would work in one directory and undo one another.',
-    next: 'Leave --parallel out, or give 1: worktrees are not there yet.',
   },
   session_taken_over: {
     exit: 1,
@@ -188,97 +108,6 @@ export const WORK_ERRORS = {
     http: 409,
     says: 'Session {id} waits for a free place; it has no agent yet.',
     next: 'Wait, or stop it with: pcc stop {id}',
-  },
-  ask_unknown: {
-    exit: 2,
-    http: 404,
-    says: 'Session {id} has no open question {ask}: it was answered or withdrawn.',
-    next: 'Nothing to do.',
-  },
-  notify_not_set_up: {
-    exit: 2,
-    http: 400,
-    says: 'Nobody would be told: {problem}.',
-    next: 'Set up a channel, for example: pcc config set notifications.ntfy.topic YOUR-TOPIC (docs/notifications.md)',
-  },
-  escalation_unknown: {
-    exit: 2,
-    http: 404,
-    says: 'There is no decision {number}.',
-    next: 'See what waits with: pcc pending',
-  },
-  escalation_answered: {
-    exit: 2,
-    http: 409,
-    says: 'Decision {number} was {verdict} by {by} on {when}; the first answer counts.',
-    next: 'See what still waits with: pcc pending',
-  },
-  escalation_withdrawn: {
-    exit: 2,
-    http: 409,
-    says: 'Decision {number} needs no answer any more since {when}: {reason}',
-    next: 'See what still waits with: pcc pending',
-  },
-  answer_unfit: {
-    exit: 2,
-    http: 400,
-    says: 'Decision {number} was not answered: {problem}',
-    next: 'See what is asked with: pcc pending',
-  },
-  answer_unknown: {
-    exit: 2,
-    http: 404,
-    says: 'No answer with the id "{id}" is remembered.',
-    next: 'See them with: pcc answers list',
-  },
-  agent_answers: {
-    exit: 3,
-    http: 403,
-    says: 'This runs inside a session, and an agent cannot decide for a person. Nothing was changed.',
-    next: 'Do it from a terminal of your own: pcc {command}',
-  },
-  // tasks
-  task_unknown: {
-    exit: 2,
-    http: 404,
-    says: 'Session {session} has no task "{ref}".',
-    next: 'It has: {known}',
-  },
-  task_ambiguous: {
-    exit: 2,
-    http: 409,
-    says: '"{ref}" could be any of {matches}.',
-    next: 'Type more of it, or the id.',
-  },
-  task_cancelled: {
-    exit: 2,
-    http: 409,
-    says: 'Task {id} ({title}) was cancelled: what comes after it would never run.',
-    next: 'Leave it out of --after. Nothing was changed.',
-  },
-  task_cycle: {
-    exit: 2,
-    http: 409,
-    says: 'Task {id} cannot come after {blocker}: {path} would wait for itself for ever.',
-    next: 'Leave one of these out. Nothing was changed.',
-  },
-  task_moved: {
-    exit: 1,
-    http: 409,
-    says: 'Task {id} is {state} (attempt {attempt}) by now: somebody else was first.',
-    next: 'Look again with: pcc status {session}',
-  },
-  task_move_refused: {
-    exit: 2,
-    http: 409,
-    says: 'Task {id} is {from} and cannot become {to}.',
-    next: 'Look at it with: pcc status {session}',
-  },
-  task_at_work: {
-    exit: 2,
-    http: 409,
-    says: 'Task {id} is being worked on, so it cannot be taken out of the queue.',
-    next: 'Stop the work on it with: pcc stop {session}',
   },
   account_unknown: {
     exit: 2,

@@ -1,174 +1,22 @@
-import { STANDARD_AGENT_ENV } from './agent-env.ts'
+import { AGENTS_SETTINGS } from './sections/agents.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS, GUARD_SETTINGS } from './sections/budgets.ts'
 import { EXECUTION_SETTINGS } from './sections/execution.ts'
 import { HUMAN_SETTINGS } from './sections/human.ts'
 import { NOTIFICATION_SETTINGS } from './sections/notifications.ts'
+import { PERMISSIONS_SETTINGS } from './sections/permissions.ts'
+import { QUOTA_SETTINGS } from './sections/quota.ts'
+import { SESSIONS_SETTINGS } from './sections/sessions.ts'
+import { onlyTo } from './sections/tighten.ts'
 import { UPKEEP_SETTINGS } from './sections/upkeep.ts'
-import {
-  count,
-  flag,
-  hours,
-  oneOf,
-  optionalCount,
-  path,
-  percent,
-  type Setting,
-  someOf,
-  text,
-  texts,
-  word,
-} from './setting.ts'
-
-const both = (held: boolean, proposed: boolean) => held && proposed
-const lower = (held: number, proposed: number) => Math.min(held, proposed)
-const shared = (held: string[], proposed: string[]) => held.filter(each => proposed.includes(each))
-const joined = (held: string[], proposed: string[]) => [...new Set([...held, ...proposed])]
-const onlyTo =
-  <T>(strict: T) =>
-  (held: T, proposed: T) =>
-    proposed === strict ? strict : held
-
-/** Strictness of `agents.isolation`, loosest first. */
-const ISOLATION = ['marker', 'auto', 'namespace'] as const
-const stricterIsolation = (held: Isolation, proposed: Isolation) =>
-  ISOLATION.indexOf(proposed) > ISOLATION.indexOf(held) ? proposed : held
-type Isolation = (typeof ISOLATION)[number]
-
-const environmentName = /^([A-Za-z_]\w*\*?|\*)( if [A-Za-z_]\w*)?$/
+import { count, flag, oneOf, path, type Setting, word } from './setting.ts'
 
 /** Every setting there is, by its full key: the one table that files, environment, flags and `pcc config` go by. */
 export const SETTINGS = {
   ...BRAIN_SETTINGS,
-  'sessions.max_concurrent': count(1, {
-    standard: 5,
-    about: 'Most sessions at once; the rest wait as `idle` in the order they came',
-    project: 'tighten',
-    tighten: lower,
-    inForce: true,
-  }),
-  'sessions.auto_resume': flag({
-    standard: true,
-    about: 'Go on by itself after a limit',
-    project: 'tighten',
-    tighten: both,
-    inForce: true,
-  }),
-  'sessions.resume_hours': hours({
-    standard: undefined,
-    about: 'Hours in which work may go on by itself after a limit; unset, at any time',
-    project: 'trusted',
-    inForce: true,
-  }),
-  'sessions.retry_seconds': count(0, {
-    standard: 5,
-    about:
-      'Seconds before the first of three tries after a failure that may pass; the second waits 6 times, the third 24 times as long',
-    project: 'trusted',
-    inForce: true,
-  }),
-  'sessions.checkpoint_minutes': count(1, {
-    standard: 10,
-    about: 'Minutes of work after which a checkpoint is written',
-    project: 'free',
-    inForce: true,
-  }),
-  'sessions.keep_environment': flag({
-    standard: true,
-    about: 'Keep what an agent was started with in a private file until its session is over, to go on after a restart',
-    project: 'tighten',
-    tighten: both,
-    inForce: true,
-  }),
-  'sessions.persist_history': flag({
-    standard: true,
-    about: 'Keep the history of sessions',
-    project: 'trusted',
-    inForce: false,
-  }),
-  'quota.notice_percent': percent({
-    standard: 50,
-    about: 'Percent of a window from which only half as many sessions start',
-    project: 'tighten',
-    tighten: lower,
-    inForce: true,
-  }),
-  'quota.warning_percent': percent({
-    standard: 85,
-    about: 'Percent of a window from which a session starts only when no other is at work',
-    project: 'tighten',
-    tighten: lower,
-    inForce: true,
-  }),
-  'quota.critical_percent': percent({
-    standard: 90,
-    about: 'Percent of a window from which no session starts',
-    project: 'tighten',
-    tighten: lower,
-    inForce: true,
-  }),
-  'quota.on_critical': oneOf(['finish', 'pause'], {
-    standard: 'finish',
-    about: 'What running sessions do then: finish what they do, or pause after the tool in flight',
-    project: 'tighten',
-    tighten: onlyTo<'finish' | 'pause'>('pause'),
-    inForce: true,
-  }),
-  'quota.max_tokens_per_hour': count(1, {
-    standard: 100_000,
-    about: 'What our own estimate calls a full hour, reading from the cache left out',
-    project: 'tighten',
-    tighten: lower,
-    inForce: true,
-  }),
-  'quota.gate_on_estimate': flag({
-    standard: false,
-    about: 'Whether that estimate may hold sessions back; otherwise it only warns',
-    project: 'tighten',
-    tighten: onlyTo(true),
-    inForce: true,
-  }),
-  'quota.ccusage': word({
-    standard: 'ccusage',
-    about: 'The ccusage program, by name or path; it is asked where the vendor tells nothing and a limit is set',
-    project: 'never',
-    inForce: true,
-  }),
-  'quota.token_limit': optionalCount(1, {
-    standard: undefined,
-    about: 'Tokens of a full 5-hour window, as ccusage counts them; without it ccusage is not asked',
-    project: 'never',
-    inForce: true,
-  }),
-  'permissions.auto_approve_low_risk': flag({
-    standard: true,
-    about: 'Allow LOW risk requests without a person',
-    project: 'tighten',
-    tighten: both,
-    inForce: true,
-    also: ['auto_approve'],
-  }),
-  'permissions.safe_directories': texts({
-    standard: ['src/', 'tests/', 'lib/', 'app/', 'packages/'],
-    about: 'Directories in which a write is LOW risk',
-    project: 'tighten',
-    tighten: shared,
-    inForce: true,
-  }),
-  'permissions.blocked_commands': texts({
-    standard: ['rm -rf /', 'sudo', 'curl | sh'],
-    about: 'Commands that are always refused',
-    project: 'tighten',
-    tighten: joined,
-    inForce: true,
-  }),
-  'permissions.unattended_high': oneOf(['deny', 'wait'], {
-    standard: 'deny',
-    about: 'HIGH risk with nobody there: refused at once with the way round, or the session waits for a person',
-    project: 'tighten',
-    tighten: onlyTo<'deny' | 'wait'>('deny'),
-    inForce: true,
-  }),
+  ...SESSIONS_SETTINGS,
+  ...QUOTA_SETTINGS,
+  ...PERMISSIONS_SETTINGS,
   ...BUDGET_SETTINGS,
   ...GUARD_SETTINGS,
   ...NOTIFICATION_SETTINGS,
@@ -210,43 +58,7 @@ export const SETTINGS = {
     project: 'never',
     inForce: false,
   }),
-  'agents.env': texts(
-    {
-      standard: [...STANDARD_AGENT_ENV],
-      about: 'Variables of your environment that travel to the agent: NAME, PREFIX_*, "NAME if FLAG"',
-      project: 'trusted',
-      inForce: true,
-    },
-    environmentName,
-    'names such as "FOO", "FOO_*" or "FOO_* if BAR"',
-  ),
-  'agents.setting_sources': someOf(['user', 'project', 'local'], {
-    standard: ['user', 'project', 'local'],
-    about: "Which of Claude Code's own settings apply",
-    project: 'tighten',
-    // Without `user` a person's own deny rules would be gone, so a repository may only give up its own.
-    tighten: (held, proposed) => held.filter(each => each === 'user' || proposed.includes(each)),
-    inForce: true,
-  }),
-  'agents.isolation': oneOf(ISOLATION, {
-    standard: 'auto',
-    about: 'How an agent is fenced in: a PID namespace, a marker, or the best there is',
-    project: 'tighten',
-    tighten: stricterIsolation,
-    inForce: true,
-  }),
-  'agents.path': path<string | undefined>({
-    standard: undefined,
-    about: 'The claude program, in place of the one that came with pcc',
-    project: 'trusted',
-    inForce: true,
-  }),
-  'agents.append_prompt': text({
-    standard: undefined,
-    about: "Text behind pcc's own lines at the end of the agent's system prompt",
-    project: 'trusted',
-    inForce: true,
-  }),
+  ...AGENTS_SETTINGS,
   'logs.level': oneOf(['debug', 'info', 'warn', 'error'], {
     standard: 'info',
     about: "Least level in the daemon's log",

@@ -8,6 +8,7 @@ import { pruneOnce } from '../../../src/daemon/retention/start.ts'
 import { trustClock } from '../../../src/daemon/retention/trust-clock.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { AN_ESCALATION } from '../../store/an-escalation.ts'
 import { tempDir } from '../../support/world.ts'
 
 const DAY = 24 * 60 * 60_000
@@ -36,37 +37,6 @@ async function session(store: Store, id: string, ended_as: 'completed' | 'stoppe
 
 const countOf = async (store: Store, subject: string) => (await store.events({ subject })).length
 
-type NewRow = Parameters<Store['escalations']['insert']>[0]
-const OPEN: NewRow = {
-  kind: 'permission',
-  session_id: 's-1',
-  project: '/p',
-  task: 'tidy up',
-  call_id: 'c-1',
-  tool: 'Bash',
-  target: 'rm x',
-  input: { command: 'rm x', deep: [1, { two: null }] },
-  risk: 'HIGH',
-  reason: 'it deletes',
-  reasons: [{ code: 'file.delete', risk: 'HIGH', text: 'it deletes' }],
-  normalised: 'Bash rm x',
-  fingerprint: 'f1',
-  dedup_key: null,
-  priority: 0,
-  context: { steps: ['did: Bash ls'] },
-  deadline: null,
-  on_deadline: 'keep_waiting',
-  state: 'open',
-  count: 1,
-  created_at: 5,
-  last_at: 5,
-  verdict: null,
-  answer: null,
-  answered_by: null,
-  answered_at: null,
-  answer_reason: null,
-}
-
 /** Somebody was here just before, so that the clock is believed. */
 const lately = (store: Store, now: number) =>
   store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: '' }, time: now - DAY }])
@@ -77,7 +47,7 @@ test('data.event_retention_days: events of sessions that are over go when they a
   await session(store, 's-paused', 'paused', NOW - 100 * DAY)
   await session(store, 's-asking', 'stopped', NOW - 100 * DAY)
   await session(store, 's-young', 'completed', NOW - 10 * DAY)
-  await store.transaction(tx => store.escalations.insert({ ...OPEN, session_id: 's-asking' }, tx))
+  await store.transaction(tx => store.escalations.insert({ ...AN_ESCALATION, session_id: 's-asking' }, tx))
   await lately(store, NOW)
   await round(NOW)
   const counts = await Promise.all(['s-old', 's-paused', 's-asking', 's-young'].map(id => countOf(store, id)))

@@ -4,15 +4,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { agentWorld } from '../agent-world.ts'
 import { onTerminal } from '../pty.ts'
+import { ASKS_FOR_A_HUE } from './asks-for-a-hue.ts'
 
 const SCENARIO = `
-conversations:
-  - match: ask me
-    turns:
-      - tools:
-          - AskUserQuestion:
-              questions: [{ question: Which hue?, header: Hue, multiSelect: false, options: [{ label: teal, description: "" }, { label: plum, description: "" }] }]
-      - text: "You said: {{last_tool_result}}"
+conversations:${ASKS_FOR_A_HUE}
   - match: make it
     turns:
       - tools: [{ Bash: { command: tee made, description: Make } }]

@@ -1,6 +1,5 @@
 import { count, oneOf, optionalCount, type Setting, share } from '../setting.ts'
-
-const lower = (held: number, proposed: number) => Math.min(held, proposed)
+import { lower } from './tighten.ts'
 
 /** What waits for a person, and how far their earlier answers go. */
 export const HUMAN_SETTINGS = {

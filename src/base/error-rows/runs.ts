@@ -1,0 +1,42 @@
+import type { ErrorRow } from './error-row.ts'
+
+/** What goes wrong with runs. */
+export const RUN_ERRORS = {
+  run_unknown: { exit: 2, http: 404, says: 'There is no run {ref}.', next: 'See all with: pcc runs' },
+  run_ambiguous: {
+    exit: 2,
+    http: 409,
+    says: '"{ref}" fits several runs: {matches}.',
+    next: 'Give more of the id.',
+  },
+  run_there: {
+    exit: 3,
+    http: 409,
+    says: 'Run {id} is at work on {target} already.',
+    next: 'Watch it with: pcc attach {id}',
+  },
+  run_over: {
+    exit: 1,
+    http: 409,
+    says: 'Run {id} is over already ({outcome}).',
+    next: 'Begin another one with: pcc run',
+  },
+  run_target_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'Nothing is called "{target}" here: no task, no directory, and no task belongs to a feature of that name.',
+    next: 'See what there is with: pcc task list. Run all of it with: pcc run .',
+  },
+  task_without_session: {
+    exit: 1,
+    http: 409,
+    says: 'Nobody has begun task {id} yet ({state}), so it has no session.',
+    next: 'Look at it with: pcc task show {id}. Begin it with: pcc run {id}',
+  },
+  parallel_needs_worktrees: {
+    exit: 2,
+    http: 400,
+    says: 'Several tasks at once would work in one directory and undo one another.',
+    next: 'Leave --parallel out, or give 1: worktrees are not there yet.',
+  },
+} as const satisfies Record<string, ErrorRow>

@@ -1,0 +1,51 @@
+import { STANDARD_AGENT_ENV } from '../agent-env.ts'
+import { oneOf, path, type Setting, someOf, text, texts } from '../setting.ts'
+
+/** Strictness of `agents.isolation`, loosest first. */
+const ISOLATION = ['marker', 'auto', 'namespace'] as const
+const stricterIsolation = (held: Isolation, proposed: Isolation) =>
+  ISOLATION.indexOf(proposed) > ISOLATION.indexOf(held) ? proposed : held
+type Isolation = (typeof ISOLATION)[number]
+
+const environmentName = /^([A-Za-z_]\w*\*?|\*)( if [A-Za-z_]\w*)?$/
+
+/** How agents are started. */
+export const AGENTS_SETTINGS = {
+  'agents.env': texts(
+    {
+      standard: [...STANDARD_AGENT_ENV],
+      about: 'Variables of your environment that travel to the agent: NAME, PREFIX_*, "NAME if FLAG"',
+      project: 'trusted',
+      inForce: true,
+    },
+    environmentName,
+    'names such as "FOO", "FOO_*" or "FOO_* if BAR"',
+  ),
+  'agents.setting_sources': someOf(['user', 'project', 'local'], {
+    standard: ['user', 'project', 'local'],
+    about: "Which of Claude Code's own settings apply",
+    project: 'tighten',
+    // Without `user` a person's own deny rules would be gone, so a repository may only give up its own.
+    tighten: (held, proposed) => held.filter(each => each === 'user' || proposed.includes(each)),
+    inForce: true,
+  }),
+  'agents.isolation': oneOf(ISOLATION, {
+    standard: 'auto',
+    about: 'How an agent is fenced in: a PID namespace, a marker, or the best there is',
+    project: 'tighten',
+    tighten: stricterIsolation,
+    inForce: true,
+  }),
+  'agents.path': path<string | undefined>({
+    standard: undefined,
+    about: 'The claude program, in place of the one that came with pcc',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'agents.append_prompt': text({
+    standard: undefined,
+    about: "Text behind pcc's own lines at the end of the agent's system prompt",
+    project: 'trusted',
+    inForce: true,
+  }),
+} as const satisfies Record<string, Setting>
