@@ -11,6 +11,7 @@ import { trip } from './guards/trip.ts'
 import { GuardWatch } from './guards/watch/watch.ts'
 import { LiveSessions } from './live-sessions.ts'
 import { checkpointsIn } from './loop/checkpoints.ts'
+import { openProposals, type Proposals } from './proposals/proposals.ts'
 import { record } from './record.ts'
 import { type Recovered, recover } from './recover/recover.ts'
 import { type Resumption, resumeParked } from './resume/resume-parked.ts'
@@ -54,6 +55,8 @@ export class Supervisor {
   readonly #waker: Waker
   /** Loops that drain a target, each over sessions of this supervisor. */
   readonly runs: Runs
+  /** Agents that only read, and what they propose. */
+  readonly proposals: Proposals
   readonly #watch: GuardWatch
 
   constructor(options: SupervisorOptions) {
@@ -93,6 +96,11 @@ export class Supervisor {
       conversations: new HeldConversations(),
     }
     this.#waker = new Waker({ store, clock, log, wake: row => wake(row, this.#waking(row), this.#floor) })
+    this.proposals = openProposals({
+      ...{ floor: this.#floor, gates },
+      refuseWhenFull: () => this.#refuseWhenFull(),
+      gatesChanged: () => this.gatesChanged(),
+    })
     this.runs = openRuns(this.#floor, options, {
       start: async (request, bound) => {
         this.#refuseWhenFull()

@@ -146,4 +146,22 @@ export const TASK_ERRORS = {
     says: 'The file {path} cannot be used: {problem}',
     next: 'Check the path and the rights on it.',
   },
+  reply_unusable: {
+    exit: 1,
+    http: 502,
+    says: 'The agent replied twice with something that cannot be used: {problem} Nothing was stored.',
+    next: 'Try again, say it in other words, or with another model: --model …',
+  },
+  agent_failed: {
+    exit: 1,
+    http: 502,
+    says: 'The agent gave no answer: {problem}. Nothing was stored.',
+    next: 'Try again in a moment. See what is wrong with: pcc doctor',
+  },
+  account_limited: {
+    exit: 4,
+    http: 429,
+    says: 'The account may not call the model now{until}. Nothing was asked.',
+    next: 'See how it stands with: pcc quota. Try again then, or from a shell with another login.',
+  },
 } as const satisfies Record<string, ErrorRow>

@@ -13,6 +13,7 @@ import { sessionRoutes } from '../routes/sessions.ts'
 import { steerRoutes } from '../routes/steer.ts'
 import { briefRoutes } from '../routes/tasks/brief-routes.ts'
 import { graphRoutes } from '../routes/tasks/graph-routes.ts'
+import { proposalRoutes } from '../routes/tasks/proposal-routes.ts'
 import { queueRoutes } from '../routes/tasks/queue-routes.ts'
 import { taskRoutes } from '../routes/tasks/task-routes.ts'
 import type { World } from '../world.ts'
@@ -50,6 +51,7 @@ export function buildServer(world: World): FastifyInstance {
   budgetRoutes(app, world)
   queueRoutes(app, world)
   taskRoutes(app, world)
+  proposalRoutes(app, world)
   briefRoutes(app, world)
   graphRoutes(app, world)
   runRoutes(app, world)

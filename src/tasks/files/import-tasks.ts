@@ -12,6 +12,7 @@ export async function importTasks(
   { project, copy }: { project: string; copy: boolean },
   parts: TxParts,
 ): Promise<Task[]> {
+  refuseDuplicates(tasks)
   const ordered = orderOf(tasks)
   if ('circle' in ordered) {
     throw wrong('the import', [
@@ -51,6 +52,19 @@ export async function importTasks(
 }
 
 const OWN_ID = /^t-[0-9a-f]{6}$/
+
+/** Of two tasks with one id nobody could say which is meant. */
+function refuseDuplicates(tasks: readonly ImportedTask[]): void {
+  const names = new Set<string>()
+  const problems: FileProblem[] = []
+  for (const { id, line = 0 } of tasks) {
+    if (id === undefined) continue
+    if (names.has(id))
+      problems.push({ line, problem: `${JSON.stringify(id.slice(0, 60))} is another one's id already` })
+    names.add(id)
+  }
+  if (problems.length > 0) throw wrong('the import', problems)
+}
 
 /** What is neither in the file nor a task that is there. */
 async function refuseUnknown(tasks: readonly ImportedTask[], { store, tx }: TxParts): Promise<void> {

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { AppError } from '../../../base/errors.ts'
 import type { BudgetLimits } from '../../../domain/budget/budget.ts'
 import { budgetOption } from '../../budget/option.ts'
+import { standardInput } from '../../tasks/standard-input.ts'
 
 /** What `pcc task add` and `update` both take. */
 export interface FieldOptions {
@@ -44,17 +44,6 @@ export async function fieldsOf(options: FieldOptions, command: string): Promise<
 /** An option that may be given several times. */
 export function collect(value: string, before: string[] = []): string[] {
   return [...before, value]
-}
-
-/** What comes on standard input; what is not text is refused before it is half understood. */
-async function standardInput(command: string): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-  } catch {
-    throw new AppError('usage', { problem: 'what came on standard input is not text in UTF-8', command })
-  }
 }
 
 function wholeNumber(text: string): number {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { addBriefCommand } from './brief.ts'
+import { addCreateCommand } from './create.ts'
 import { addDepsCommand } from './deps.ts'
 import { addFileCommands } from './files.ts'
 import { addLookCommands } from './look.ts'
@@ -12,6 +13,7 @@ export function addTaskCommand(program: Command): void {
     .command('task')
     .description('A project’s tasks: what is to be done, what comes after what, how far it is.')
   addWriteCommands(task)
+  addCreateCommand(task)
   addLookCommands(task)
   addSayCommands(task)
   addDepsCommand(task)

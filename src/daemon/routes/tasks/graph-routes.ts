@@ -5,6 +5,7 @@ import type { StoredEvent } from '../../../domain/event.ts'
 import type { Task } from '../../../domain/task.ts'
 import { ImportTasks, NoteOnTask, SayOfTask } from '../../../domain/tasks/requests.ts'
 import { importTasks } from '../../../tasks/files/import-tasks.ts'
+import { tryImport } from '../../../tasks/files/try-import.ts'
 import { subjectOf } from '../../../tasks/moves/write.ts'
 import { checked } from '../../http/errors.ts'
 import type { World } from '../../world.ts'
@@ -48,12 +49,10 @@ export function graphRoutes(app: FastifyInstance, world: World): void {
   app.post('/tasks/import', { bodyLimit: MAX_IMPORT_BYTES }, async request => {
     const { project, tasks: imported, ...options } = checked(ImportTasks, request.body, 'POST /tasks/import')
     const where = { project: await real(project), copy: options.copy === true }
-    let added: Task[] = []
-    const work = store.transaction(async tx => {
-      added = await importTasks(imported, where, { store, clock: systemClock, tx })
-      if (options.dry_run) throw new DryRun()
-    })
-    await work.catch(error => (error instanceof DryRun ? undefined : Promise.reject(error)))
+    const parts = { store, clock: systemClock }
+    const added = options.dry_run
+      ? await tryImport(imported, where, parts)
+      : await store.transaction(tx => importTasks(imported, where, { ...parts, tx }))
     return { tasks: added.map(({ id, title, state }) => ({ id, title, state })) }
   })
 
@@ -70,9 +69,6 @@ export function graphRoutes(app: FastifyInstance, world: World): void {
     return { task: task.id, events: await eventsOf(task, world) }
   })
 }
-
-/** What was done is undone. */
-class DryRun extends Error {}
 
 /** Twenty thousand tasks with a page of text each. */
 const MAX_IMPORT_BYTES = 64_000_000

@@ -1,0 +1,23 @@
+import { AppError } from '../../base/errors.ts'
+import type { Failure } from '../../domain/session.ts'
+
+/** What a person hears of an agent that could not reply. */
+export function agentTrouble({ kind, message, limit }: Failure): AppError {
+  switch (kind) {
+    case 'auth':
+      return new AppError('agent_not_logged_in', {})
+    case 'agent_missing':
+      return new AppError('agent_missing', { problem: message })
+    case 'limit':
+      return accountLimited(limit?.resetsAt)
+    default:
+      return new AppError('agent_failed', { problem: message })
+  }
+}
+
+/** The account may not call the model: until a time, or until somebody lets it. */
+export function accountLimited(until: number | undefined): AppError {
+  return new AppError('account_limited', {
+    until: until === undefined ? '' : ` until ${new Date(until).toISOString()}`,
+  })
+}

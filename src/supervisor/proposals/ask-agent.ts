@@ -1,0 +1,120 @@
+import type { Admission } from '../../agents/limits/gates.ts'
+import { AppError } from '../../base/errors.ts'
+import { shortId } from '../../base/ids.ts'
+import type { Limit } from '../../domain/account/limit.ts'
+import type { StartSession } from '../../domain/api.ts'
+import type { Assessment } from '../../domain/assessment.ts'
+import type { Amounts } from '../../domain/budget/budget.ts'
+import type { Session, SessionEvent } from '../../domain/session.ts'
+import type { Question } from '../../policy/classify/classify.ts'
+import type { Preparation, PrepareRequest } from '../start/prepare.ts'
+import { accountLimited, agentTrouble } from './agent-trouble.ts'
+import { READING_TOOLS, readOnlyAsks } from './read-only.ts'
+
+/** Whose agent, where, under whose settings. */
+export type AgentRequest = Pick<StartSession, 'project' | 'model' | 'config' | 'settings' | 'env'>
+
+/** What is asked, and what a reply says: a problem is told to the agent, once, for it to mend. */
+export interface AgentQuestion<T> {
+  prompt: string
+  read(text: string): Promise<{ value: T } | { problem: string }>
+}
+
+export interface AgentParts {
+  prepare(request: PrepareRequest): Promise<Preparation>
+  classify(question: Question): Promise<Assessment>
+  admits(account: string): Promise<Admission>
+  /** The vendor has refused the account until a time. */
+  limited(account: string, limit: Limit): Promise<void>
+  /** Throws `budget_spent` where the project or the day has nothing left. */
+  refuseSpent(id: string, ready: Preparation): Promise<void>
+  spent(id: string, project: string, amounts: Amounts): Promise<void>
+}
+
+export interface AgentReply<T> {
+  value: T
+  model: string | null
+  cost_usd: number
+}
+
+/** Rounds with the model: enough to look through a project, too few to lose itself in it. */
+const MAX_TURNS = 60
+/** Who waits for it sits at a terminal. */
+const DEADLINE_MS = 15 * 60_000
+
+/**
+ * Asks an agent that may read the project and do nothing else, and gives what its reply says. No session is made of it: nothing of it is
+ * to go on. Throws where there is no usable reply, and when the signal ends it; its process is gone then.
+ */
+export async function askAgent<T>(
+  request: AgentRequest,
+  question: AgentQuestion<T>,
+  { parts, signal }: { parts: AgentParts; signal: AbortSignal },
+): Promise<AgentReply<T>> {
+  const ready = await parts.prepare({ ...request, task: question.prompt })
+  const admission = await parts.admits(ready.account)
+  if (!admission.open) throw accountLimited(admission.why === 'limit' ? admission.until : undefined)
+  const id = shortId('q')
+  await parts.refuseSpent(id, ready)
+  const deadline = AbortSignal.timeout(DEADLINE_MS)
+  const over = AbortSignal.any([signal, deadline])
+  const meter = { started: Date.now(), turns: 0, tokens: 0, cost_usd: 0, model: null as string | null }
+  over.throwIfAborted()
+  await using session = await ready.driver.open({
+    ...ready.open,
+    ...{ id, prompt: question.prompt, asks: readOnlyAsks(ready.policy, parts.classify) },
+    ...{ tools: READING_TOOLS, strictMcp: true, hooksOff: true, maxTurns: MAX_TURNS },
+  })
+  const leave = () => void session[Symbol.asyncDispose]()
+  over.addEventListener('abort', leave, { once: true })
+  try {
+    const value = await converse(session, question, meter, failure => parts.limited(ready.account, failure))
+    return { value, model: meter.model, cost_usd: meter.cost_usd }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (deadline.aborted) throw new AppError('agent_failed', { problem: 'it took longer than 15 minutes' })
+    throw error
+  } finally {
+    over.removeEventListener('abort', leave)
+    const { turns, tokens, cost_usd, started } = meter
+    await parts.spent(id, request.project, { turns, tokens, cost_usd, wall_minutes: (Date.now() - started) / 60_000 })
+  }
+}
+
+type Meter = Pick<Amounts, 'turns' | 'tokens' | 'cost_usd'> & { model: string | null }
+
+async function converse<T>(
+  session: Session,
+  { read }: AgentQuestion<T>,
+  meter: Meter,
+  limited: (limit: Limit) => Promise<void>,
+): Promise<T> {
+  let mended = false
+  for await (const event of session.events) {
+    note(event, meter)
+    if (event.kind === 'ended') throw agentTrouble(event.failure ?? { kind: 'other', message: 'it ended' })
+    if (event.kind !== 'turn_ended') continue
+    const { outcome, failure, text } = event
+    if (failure?.limit) await limited(failure.limit)
+    if (failure) throw agentTrouble(failure)
+    if (outcome !== 'completed') throw agentTrouble({ kind: 'other', message: `its turn was ${outcome}` })
+    const reply = await read(text)
+    if ('value' in reply) return reply.value
+    if (mended) throw new AppError('reply_unusable', { problem: reply.problem })
+    mended = true
+    await session.prompt(mendPrompt(reply.problem))
+  }
+  throw agentTrouble({ kind: 'other', message: 'it ended without a word' })
+}
+
+function note(event: SessionEvent, meter: Meter): void {
+  if (event.kind === 'started') meter.model = event.model
+  if (event.kind === 'turn_ended') meter.turns += event.turns
+  if (event.kind !== 'usage') return
+  meter.cost_usd = event.costUsd
+  meter.tokens = event.inputTokens + event.outputTokens
+}
+
+function mendPrompt(problem: string): string {
+  return `Your reply cannot be used: ${problem}\n\nReply once more, with the whole of it mended: only the JSON object that was asked for.`
+}

@@ -1,0 +1,20 @@
+/** The JSON of a reply: all of it, or the last code block of it, since models explain themselves even when told not to. */
+export function jsonIn(text: string): unknown {
+  const blocks = [...text.matchAll(/^[ \t]*(`{3,}|~{3,})[^\n]*\n([\s\S]*?)^[ \t]*\1[ \t]*$/gm)].map(
+    ([, , body = '']) => body,
+  )
+  for (const candidate of [text, ...blocks.reverse()]) {
+    const found = parsed(candidate)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined // the next candidate, or nothing, which is told as such
+  }
+}

@@ -1,0 +1,63 @@
+import type { Gates } from '../../agents/limits/gates.ts'
+import { AppError } from '../../base/errors.ts'
+import { budgetWords } from '../../domain/budget/words.ts'
+import type { Proposal, ProposeTasks } from '../../domain/tasks/proposal.ts'
+import { book, totalsOf } from '../../tasks/budgets/ledger.ts'
+import { overrun } from '../../tasks/budgets/overrun.ts'
+import { type Floor, prepareFor, refuseWhenClosed } from '../floor.ts'
+import type { Preparation } from '../start/prepare.ts'
+import type { AgentParts, AgentQuestion, AgentReply, AgentRequest } from './ask-agent.ts'
+
+/** What agents that may only read make of what people want. */
+export interface Proposals {
+  tasks(request: ProposeTasks, signal: AbortSignal): Promise<Proposal>
+  /** Anything else that a reading agent can be asked. */
+  ask<T>(request: AgentRequest, question: AgentQuestion<T>, signal: AbortSignal): Promise<AgentReply<T>>
+}
+
+export interface ProposalsParts {
+  floor: Floor
+  gates: Gates
+  /** Throws where nothing may start now. */
+  refuseWhenFull(): void
+  gatesChanged(): Promise<void>
+}
+
+/** Opens them over what sessions are started with: the same settings, trust, policy, accounts and budgets hold. */
+export function openProposals({ floor, gates, refuseWhenFull, gatesChanged }: ProposalsParts): Proposals {
+  const { store, clock, policy } = floor.parts
+  const parts: AgentParts = {
+    prepare: request => prepareFor(request, floor),
+    classify: async question => policy.classify(question),
+    admits: account => gates.admits(account),
+    async limited(account, limit) {
+      await gates.close(account, limit)
+      await gatesChanged()
+    },
+    async refuseSpent(id, { open, budgets }: Preparation) {
+      const use = overrun(await totalsOf({ id, project: open.cwd, task_id: null }, floor.parts), budgets)
+      if (!use) return
+      const remedy = `Raise it with: pcc config set budgets.${use.scope}.${use.measure} ${Math.ceil(use.limit * 2)}`
+      throw new AppError('budget_spent', { reason: `Nothing may be asked: ${budgetWords(use)} is spent`, remedy })
+    },
+    async spent(id, project, amounts) {
+      await store.transaction(tx => book({ id, project, task_id: null }, amounts, { store, clock, tx }))
+    },
+  }
+  const until = (signal: AbortSignal) => {
+    refuseWhenClosed(floor)
+    refuseWhenFull()
+    return AbortSignal.any([signal, floor.closing])
+  }
+  // Imported on use: few daemons ever need it.
+  return {
+    async tasks(request, signal) {
+      const { proposeTasks } = await import('./propose-tasks.ts')
+      return proposeTasks(request, { ...parts, store, clock }, until(signal))
+    },
+    async ask(request, question, signal) {
+      const { askAgent } = await import('./ask-agent.ts')
+      return askAgent(request, question, { parts, signal: until(signal) })
+    },
+  }
+}
