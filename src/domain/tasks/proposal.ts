@@ -22,7 +22,7 @@ export type ProposeTasks = z.infer<typeof ProposeTasks>
 export const MAX_PROPOSED = 50
 
 /** One task as an agent proposes it: nothing that only a person or a run may say of one. */
-export const ProposedTask = ImportedTask.pick({
+const ProposedTask = ImportedTask.pick({
   id: true,
   title: true,
   description: true,
