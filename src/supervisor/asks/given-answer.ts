@@ -1,6 +1,7 @@
 import type { EscalationAnswer } from '../../domain/escalation.ts'
 import type { Answer, QuestionItem } from '../../domain/session.ts'
 import type { Parked, ParkedPermission } from '../../store/tables.ts'
+import type { Run } from '../run.ts'
 
 /** The answer with which a parked session is started again. */
 export type GivenAnswer = GivenToQuestion | GivenToPermission
@@ -36,6 +37,16 @@ export function givenAnswer(parked: Parked, said: EscalationAnswer): GivenAnswer
 export function answerTo(questions: QuestionItem[], { answer, reason, by }: EscalationAnswer): Answer {
   if (!answer) return { declined: reason ?? 'the person does not want to answer; decide yourself', by }
   return { answers: Object.fromEntries(questions.map(({ question }, index) => [question, answer[index] ?? ''])), by }
+}
+
+/**
+ * An answer that could not be stored (the disk was full) did not reach the agent, which heard of a failure in its place: the
+ * call is over, so it is told in words when the session goes on, or given where the model asks the same once more.
+ */
+export function tellLater(run: Run, given: GivenAnswer): void {
+  run.answer = given
+  run.taken = undefined
+  if (run.row.parked) run.row = { ...run.row, parked: { ...run.row.parked, taken: true } }
 }
 
 /** Whether a call waits, and not a question. */

@@ -9,6 +9,7 @@ import { targetOf } from '../target-of.ts'
 import { askingPatch } from './asking-patch.ts'
 import { askPermission, type Said } from './at-terminal/ask-permission.ts'
 import { callStored } from './call-stored.ts'
+import { tellLater } from './given-answer.ts'
 import { type Judgement, judge } from './judge.ts'
 import { morningRow } from './morning-row.ts'
 import { answerTo, wasParkedOn } from './parked-permission.ts'
@@ -19,14 +20,41 @@ import { storedReasons } from './stored-reasons.ts'
  * With nobody there it is denied at once, with the way round, unless the person chose that dangerous calls wait.
  */
 export async function onPermission(request: Request, signal: AbortSignal, desk: Desk): Promise<Verdict | Park> {
-  const { run, parts } = desk
+  const { run } = desk
   await callStored(request, desk)
   const since = performance.now()
   const refused = await run.guard(request)
   const judgement: Judgement = refused ? { decision: refused } : await judge(request, signal, desk)
+  const { answer } = run
   const given = answerTo(request, judgement, run)
   const { verdict, settle } = given ? { verdict: given } : await settled({ request, judgement, signal }, desk)
   if ('park' in verdict) return verdict
+  try {
+    await store({ request, judgement, signal }, { verdict, settle, since }, desk)
+  } catch (error) {
+    if (given && answer) tellLater(run, answer)
+    throw error
+  }
+  run.log.info(
+    { tool: request.tool, verdict: verdict.verdict, risk: verdict.risk, by: verdict.by },
+    'permission decided',
+  )
+  crashPoint('tool.after-verdict')
+  return verdict
+}
+
+interface Judged {
+  request: Request
+  judgement: Judgement
+  signal: AbortSignal
+}
+
+interface Result extends Said {
+  verdict: Verdict
+  since: number
+}
+
+async function store({ request, judgement, signal }: Judged, { verdict, settle, since }: Result, { run, parts }: Desk) {
   const { assessment, decision } = judgement
   crashPoint('tool.before-verdict')
   await record(run, parts, {
@@ -59,18 +87,6 @@ export async function onPermission(request: Request, signal: AbortSignal, desk: 
     escalation: morningRow({ request, judgement, verdict, signal }, run),
     settle,
   })
-  run.log.info(
-    { tool: request.tool, verdict: verdict.verdict, risk: verdict.risk, by: verdict.by },
-    'permission decided',
-  )
-  crashPoint('tool.after-verdict')
-  return verdict
-}
-
-interface Judged {
-  request: Request
-  judgement: Judgement
-  signal: AbortSignal
 }
 
 /** A decision of the policy as it is; what it leaves open goes to a person. */

@@ -13,7 +13,7 @@ import { record } from '../record.ts'
 import type { Desk, Run } from '../run.ts'
 import { askingPatch } from './asking-patch.ts'
 import { waitAt } from './at-terminal/wait-at.ts'
-import { answerTo, type GivenAnswer } from './given-answer.ts'
+import { answerTo, type GivenAnswer, tellLater } from './given-answer.ts'
 import { questionRow } from './question-row.ts'
 
 /** A question on its way to a person. */
@@ -40,7 +40,12 @@ export async function onQuestion(question: Question, signal: AbortSignal, desk: 
   if (given && 'answer' in given && isFor(given, question)) {
     run.answer = undefined
     run.taken = run.row.parked && 'questions' in run.row.parked ? run.row.parked : undefined
-    return deliver(question, given.answer, desk)
+    try {
+      return await deliver(question, given.answer, desk)
+    } catch (error) {
+      tellLater(run, given)
+      throw error
+    }
   }
   const since = performance.now()
   const machine = await byMachine(question.questions, signal, desk)

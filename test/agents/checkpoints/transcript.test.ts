@@ -18,6 +18,11 @@ import { World } from '../conformance/world.ts'
 
 const ID = '6f0e8c1e-0000-4000-8000-000000000001'
 const USER = JSON.stringify({ type: 'user', message: { role: 'user', content: 'hi' } })
+const RESULT = JSON.stringify({
+  type: 'user',
+  message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'did it' }] },
+})
+const BLOCKS = JSON.stringify({ type: 'user', message: { role: 'user', content: [{ type: 'text', text: 'hi' }] } })
 const SAID = JSON.stringify({ type: 'assistant', message: { role: 'assistant', content: [] } })
 
 test('the real Claude Code keeps a conversation where it is looked for, and can go on with what is called intact', async t => {
@@ -74,6 +79,10 @@ test('missing, empty, cut, overwritten and foreign files are told apart', async 
   assert.equal(await after(`${SAID}\n`), 'damaged')
   assert.equal(await after(`${USER}\n${SAID.slice(0, 20)}\n`), 'damaged')
   assert.equal(await after(Buffer.alloc(5_000_000)), 'damaged')
+  // Removed while its agent lived, and written anew by it: the task is not in there.
+  assert.equal(await after(`${RESULT}\n${SAID}\n`), 'damaged')
+  assert.equal(await after(`${SAID}\n${USER}\n`), 'damaged')
+  assert.equal(await after(`${BLOCKS}\n${SAID}\n${RESULT}\n`), 'intact')
   assert.equal(await after(`${USER}\n`), 'intact')
   assert.equal(await after(`${USER}\n${SAID}\n${SAID.slice(0, 20)}`), 'intact')
   assert.equal(await after(`${USER}\n${JSON.stringify({ type: 'x', data: 'y'.repeat(3_000_000) })}\n`), 'intact')

@@ -6,7 +6,7 @@ import { watchDisk } from '../../../src/daemon/disk/watch-disk.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { tempDir } from '../../support/world.ts'
 import { scriptedAgent } from './scripted-agent.ts'
-import { scriptedWorld } from './scripted-world.ts'
+import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
 
 const FULL = 'only 3 MB are free'
 const isPaused = ({ status }: { status: string }) => status === 'paused'
@@ -75,31 +75,39 @@ test('a store that cannot write pauses the session whose write it was, and it is
   const held = agent.holdAt('tool')
   const id = await world.start('first')
   const goOn = await held
-  const pages = (n: number) => world.store.transaction(tx => sql.raw(`pragma max_page_count = ${n}`).execute(tx.db))
-  const { rows } = (await pages(1)) as { rows: { max_page_count: number }[] }
-  const now = rows[0]?.max_page_count ?? 0
-  // Whatever room is left inside of the pages there are is used up first.
-  const note = (length: number) =>
-    ({ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: 'x'.repeat(length) } }) as const
-  for (const length of [2_000, 100, 0]) {
-    await assert.rejects(async () => {
-      for (;;) await world.store.append([note(length)])
-    }, /the disk is full/)
-  }
-  // As the daemon does: whoever hears of it stops softly, before the write that failed is told.
-  world.disk.failed = () => {
-    world.disk.reason = FULL
-    world.supervisor.holdForDisk(FULL)
-  }
+  const free = await fill(world)
   goOn()
   while (agent.open() > 0) await new Promise(resolve => setTimeout(resolve, 5))
   assert.notEqual((await world.view(id)).status, 'error')
 
-  await pages(now + 10_000)
+  await free()
   await world.when(id, isPaused)
   world.disk.reason = undefined
   world.pass(60_000)
   await world.when(id, isComplete)
+})
+
+test('an answer that cannot be stored on its way to the agent is told in words when there is space again', async t => {
+  const agent = scriptedAgent(prompt => ({ asks: !prompt.includes('answers to your questions') }))
+  const world = await scriptedWorld(t, agent)
+  const id = await world.start('ask something')
+  await world.ended(id, 1)
+  const held = agent.holdAt('answer')
+  const [row] = (await world.call('GET', '/escalations')).body.escalations
+  const answered = await world.call('POST', `/escalations/${row.number}/answer`, { answer: ['SQLite'], env: {} })
+  assert.equal(answered.status, 200)
+  const goOn = await held
+  const free = await fill(world)
+  goOn()
+  while (agent.open() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+  await free()
+  await world.when(id, isPaused)
+  world.disk.reason = undefined
+  world.pass(60_000)
+  await world.when(id, isComplete)
+  assert.match(agent.prompts.at(-1) ?? '', /answers to your questions are:\n- Which\? SQLite/)
+  const heard = (await world.events(id)).filter(({ kind }) => kind === 'question.answered')
+  assert.equal(heard.length, 1)
 })
 
 test('a failed write holds work back until a write succeeds; so does too little space', async () => {
@@ -143,6 +151,27 @@ test('the store tells of every write that its disk refused', async t => {
   await assert.rejects(store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body }]))
   assert.equal(failures.length, 1)
 })
+
+/** Lets the store find its disk full, as the daemon hears of it, until what comes back is called. */
+async function fill({ store, disk, supervisor }: ScriptedWorld): Promise<() => Promise<unknown>> {
+  const pages = (n: number) => store.transaction(tx => sql.raw(`pragma max_page_count = ${n}`).execute(tx.db))
+  const { rows } = (await pages(1)) as { rows: { max_page_count: number }[] }
+  const now = rows[0]?.max_page_count ?? 0
+  // Whatever room is left inside of the pages there are is used up first.
+  const note = (length: number) =>
+    ({ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: 'x'.repeat(length) } }) as const
+  for (const length of [2_000, 100, 0]) {
+    await assert.rejects(async () => {
+      for (;;) await store.append([note(length)])
+    }, /the disk is full/)
+  }
+  // Whoever hears of it stops softly, before the write that failed is told.
+  disk.failed = () => {
+    disk.reason = FULL
+    supervisor.holdForDisk(FULL)
+  }
+  return () => pages(now + 10_000)
+}
 
 function enospc(): Error {
   return Object.assign(new Error('no space left'), { code: 'ENOSPC' })

@@ -2,7 +2,7 @@ import { EventQueue } from '../../../src/agents/event-queue.ts'
 import type { Driver, Failure, OpenSession, Session, SessionEvent } from '../../../src/domain/session.ts'
 
 /** A moment of a turn at which a test can hold the agent. */
-export type Point = 'opening' | 'starting' | 'request' | 'tool' | 'question' | 'last request' | 'turn over'
+export type Point = 'opening' | 'starting' | 'request' | 'tool' | 'answer' | 'question' | 'last request' | 'turn over'
 
 /** What a turn meets: nothing, a failure in place of the last answer, a question before it, or news of the allowance. */
 export interface Turn {
@@ -194,10 +194,14 @@ class ScriptedSession implements Session {
     if (wantsToAsk) {
       const questions = [{ question: 'Which?', header: '', multiSelect: false, options: [] }]
       const waiting = this.#world.at('question')
-      const answer = await asks.question({ callId: `q-${text}`, questions }, cut)
+      const callId = `q-${text}`
+      await this.#world.at('answer')
+      // As the real one: a gate that fails blocks the call, and the agent goes on from that.
+      const answer = await asks.question({ callId, questions }, cut).catch(() => undefined)
       await waiting
       if (cut.aborted) return
-      if ('park' in answer) return this.#end('parked', { parked: { callId: `q-${text}`, tool: 'AskUserQuestion' } })
+      if (!answer) tell({ kind: 'tool_result', callId, ok: false, output: 'the gate failed' })
+      else if ('park' in answer) return this.#end('parked', { parked: { callId, tool: 'AskUserQuestion' } })
       if (this.#pausing) return this.#end('paused')
     }
     await this.#world.at('last request')

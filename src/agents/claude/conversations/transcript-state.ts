@@ -19,8 +19,10 @@ const NEWLINE = 10
 
 /**
  * Whether Claude Code can go on with a conversation: it keeps one file of JSON lines for each, in a folder named after the
- * directory it began in. Resuming works from any directory, so all folders are looked through. `intact` needs something that
- * was said, and a last whole line that can be read; a half line after it is what a kill leaves, and Claude passes over it.
+ * directory it began in. Resuming works from any directory, so all folders are looked through. `intact` needs a person's
+ * words at its beginning, and a last whole line that can be read; a half line after it is what a kill leaves, and Claude
+ * passes over it. A file that was removed while its agent lived is written anew from the middle on: Claude would go on with
+ * that, without the task.
  */
 export async function transcriptState({ env, cwd, vendorId }: Transcript): Promise<ConversationState> {
   if (!/^[\w-]+$/.test(vendorId)) return 'missing'
@@ -43,7 +45,7 @@ async function stateOf(file: string): Promise<ConversationState> {
     if (!found.isFile()) return 'damaged'
     const last = await lastLine(handle, found.size)
     if (last === undefined || !isRecord(last)) return 'damaged'
-    return (await hasUserLine(handle, found.size)) ? 'intact' : 'damaged'
+    return (await beginsWithWords(handle, found.size)) ? 'intact' : 'damaged'
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException
     return code === 'ENOENT' || code === 'ENOTDIR' ? 'missing' : 'damaged'
@@ -65,12 +67,13 @@ async function lastLine(handle: FileHandle, size: number): Promise<string | unde
   return undefined
 }
 
-async function hasUserLine(handle: FileHandle, size: number): Promise<boolean> {
+async function beginsWithWords(handle: FileHandle, size: number): Promise<boolean> {
   let rest = Buffer.alloc(0)
   for (let from = 0; from < size && rest.length < MAX_LINE_BYTES; from += CHUNK_BYTES) {
     rest = Buffer.concat([rest, await bytes(handle, from, Math.min(size, from + CHUNK_BYTES))])
     for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE)) {
-      if (isUserLine(rest.subarray(0, end).toString('utf8'))) return true
+      const message = messageIn(rest.subarray(0, end).toString('utf8'))
+      if (message) return isInWords(message)
       rest = rest.subarray(end + 1)
     }
   }
@@ -83,10 +86,22 @@ async function bytes(handle: FileHandle, from: number, to: number): Promise<Buff
   return buffer.subarray(0, bytesRead)
 }
 
-const UserLine = z.object({ type: z.literal('user'), message: z.object({ role: z.literal('user') }) })
+const Line = z.object({
+  type: z.literal(['user', 'assistant']),
+  message: z.object({
+    role: z.literal(['user', 'assistant']),
+    content: z.union([z.string(), z.array(z.object({ type: z.string() }))]),
+  }),
+})
+type Message = z.infer<typeof Line>['message']
 
-function isUserLine(line: string): boolean {
-  return line.includes('"user"') && UserLine.safeParse(parsed(line)).success
+function messageIn(line: string): Message | undefined {
+  return line.includes('"message"') ? Line.safeParse(parsed(line)).data?.message : undefined
+}
+
+/** The result of a call is the user's in the vendor's files, but it is an answer to something said before. */
+function isInWords({ role, content }: Message): boolean {
+  return role === 'user' && (typeof content === 'string' || content.some(({ type }) => type !== 'tool_result'))
 }
 
 function isRecord(line: string): boolean {
