@@ -43,8 +43,16 @@ export function kept({ plan, history, violations }: RoundResult): KeptRound {
     sessions: plan.sessions.length,
     hit: [...(storm ? ['vendor-storm'] : []), ...all.filter(({ hit }) => hit).map(({ told }) => told)],
     missed: all.filter(({ hit }) => !hit).map(({ told }) => told),
-    violations: violations.map(({ invariant, text }) => `${invariant}: ${text.replace(OWN_FOLDER, '<folder>')}`),
+    violations: violations.map(({ invariant, text }) => `${invariant}: ${inShort(text)}`),
   }
+}
+
+/** The scripted vendor names all that it knows when it is asked for something else. */
+const LONGEST = 300
+
+function inShort(text: string): string {
+  const told = text.replace(OWN_FOLDER, '<folder>')
+  return told.length > LONGEST ? `${told.slice(0, LONGEST)} …` : told
 }
 
 /** One line a round, so that a run changes only lines of its own; in the order of seeds. */

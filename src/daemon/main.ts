@@ -41,10 +41,16 @@ export async function runDaemon({ places, env, foreground = false }: RunDaemon):
 }
 
 /** A file that could not be written (the token, the parent's note) for want of room or rights is the disk's matter, not ours. */
-function knownOf(error: unknown, { home }: Places): AppError {
+function knownOf(thrown: unknown, { home }: Places): AppError {
+  const error = firstOf(thrown)
   if (error instanceof AppError) return error
   if (troubleOf(error)) return unusableDirectory(home, error)
   return new AppError('internal', { problem: messageOf(error) }, error)
+}
+
+/** What went wrong first: on a full disk the way out fails too, which says nothing new. */
+function firstOf(thrown: unknown): unknown {
+  return thrown instanceof SuppressedError ? firstOf(thrown.suppressed) : thrown
 }
 
 /** A daemon makes little garbage: without growing room for it, it idles at 88 MB in place of 101 MB (measured from dist). */

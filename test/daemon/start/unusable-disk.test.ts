@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { placesFor } from '../../../src/base/places.ts'
 import { diskReport } from '../../../src/daemon/disk/disk.ts'
+import { takeLock } from '../../../src/daemon/start/lock.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
+import { launch, startDaemon } from '../daemon-process.ts'
 
 const NOBODY = 65534
 
@@ -49,6 +51,30 @@ test('a home that cannot be written to is refused in clear words, whether it is 
     assert.match(error.message, /cannot be used: you may not write there/)
     assert.match(error.next, /--data-dir/)
   }
+})
+
+test('on a full disk the daemon says that and leaves, at the lock and at the store; with room it starts', async t => {
+  const home = tempDir(t)
+  const full = join(home, 'full')
+  const env = { PCC_FULL_WHILE: full }
+  writeFileSync(full, '')
+  const refused = async (file: RegExp) => {
+    const { line, ended } = await launch(t, { home, env })
+    assert.ok('error' in line)
+    assert.equal(line.error.code, 'store_unusable')
+    assert.match(line.error.message, /the disk is full/)
+    assert.match(line.error.message, file)
+    assert.match(line.error.next, /Free disk space/)
+    assert.equal(await ended, 1)
+  }
+  await refused(/lock\.db/)
+  const places = placesFor({ env: { PCC_HOME: join(home, 'pcc') } })
+  const lock = await takeLock(places, 'boot-1')
+  lock.release()
+  await refused(/perpetualcc\.db/)
+  rmSync(full)
+  const daemon = await startDaemon(t, { home, env })
+  assert.equal((await daemon.call('GET', '/health')).body.status, 'ok')
 })
 
 test('a directory says whether it is full; one that is not there says nothing', t => {
