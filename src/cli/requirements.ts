@@ -12,7 +12,7 @@ export type Work = Pick<StartSession, 'task' | 'tasks' | 'requirements'>
  * and a file that lists none is one task.
  */
 export async function workFrom(path: string, task: string | undefined): Promise<Work> {
-  const text = textOf(path)
+  const text = requirementsText(path)
   const parsed = await parseRequirements(path, text)
   const { requirements } = parsed
   const whole = `Requirements (${path}):\n\n${text.trim()}`
@@ -32,7 +32,8 @@ export function queueLine({ tasks, requirements }: Work, path: string): string |
   return `Queue: ${count} of ${path}${done > 0 ? `, ${done} done already` : ''}`
 }
 
-function textOf(path: string): string {
+/** The text of a file of requirements; what is none is refused. */
+export function requirementsText(path: string): string {
   const bytes = read(path)
   const text = decoded(bytes)
   if (text === undefined || text.includes('\0')) throw new AppError('requirements_binary', { path })

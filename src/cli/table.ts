@@ -10,6 +10,12 @@ const TRY = 'Try:'
 /** Every command there is, in the order of the help. */
 export const COMMANDS: CommandRow[] = [
   {
+    name: 'init',
+    group: WORK,
+    summary: 'Set a project up: recognise it, write settings and skills',
+    add: async program => (await import('./init/command.ts')).addInitCommand(program),
+  },
+  {
     name: 'start',
     group: WORK,
     summary: 'Start a supervised Claude Code session',

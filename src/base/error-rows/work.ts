@@ -22,6 +22,18 @@ export const WORK_ERRORS = {
     says: 'The project path {path} is not a directory.',
     next: 'Give the directory that holds the project.',
   },
+  project_too_wide: {
+    exit: 2,
+    http: 400,
+    says: '{path} is {what}, and hardly one project. Nothing was changed.',
+    next: 'Name the directory of a project, or add --force if you mean it.',
+  },
+  project_not_writable: {
+    exit: 1,
+    http: 400,
+    says: 'Nothing can be written in {path}: {problem}. Nothing was changed.',
+    next: 'Correct its permissions, or name another directory.',
+  },
   budget_spent: { exit: 4, http: 409, says: '{reason}.', next: '{remedy}' },
   line_full: {
     exit: 4,

@@ -24,7 +24,7 @@ export function queueFrom(file: RequirementsFile): FirstTask[] {
 }
 
 /** What a file says besides its tasks. */
-function backgroundOf({ text, parsed: { taskLines } }: RequirementsFile): string {
+export function backgroundOf({ text, parsed: { taskLines } }: RequirementsFile): string {
   const isTask = (line: number) => taskLines.some(([from, to]) => line >= from && line <= to)
   return text
     .split(/\r?\n/)

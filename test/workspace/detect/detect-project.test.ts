@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { ProjectFacts } from '../../../src/domain/project/project-facts.ts'
+import { detectProject } from '../../../src/workspace/detect/detect-project.ts'
+import { readerOf } from '../../../src/workspace/detect/reader.ts'
+import { walk } from '../../../src/workspace/detect/walk.ts'
+import { bareEnv } from '../../support/world.ts'
+import { projectOf } from './project-of.ts'
+import { SAMPLES } from './projects.ts'
+
+const detect = (project: string) => detectProject(readerOf(project), project)
+
+for (const { title, files, managers, commands } of SAMPLES) {
+  test(`is recognised: ${title}`, async t => {
+    const facts = await detect(projectOf(t, files))
+    assert.deepEqual(managersOf(facts), managers)
+    assert.deepEqual(commandsOf(facts), commands)
+    assert.deepEqual(facts.problems, [])
+  })
+}
+
+test('what a command was concluded from, and what is to be looked at first, is told', async t => {
+  const scripts = { test: 'vitest --watch', lint: 'biome check --write', build: 'tsc' }
+  const { commands } = await detect(projectOf(t, { 'package.json': JSON.stringify({ scripts }), 'yarn.lock': '' }))
+  assert.deepEqual(
+    commands.map(({ kind, from, declared, caution }) => [kind, from, declared, caution]),
+    [
+      ['setup', 'yarn.lock', false, undefined],
+      ['build', 'package.json: scripts.build', true, undefined],
+      ['lint', 'package.json: scripts.lint', true, 'it changes files'],
+      ['test', 'package.json: scripts.test', true, 'it watches for changes and does not end by itself'],
+    ],
+  )
+})
+
+test('members of a workspace are listed with it', async t => {
+  const facts = await detect(
+    projectOf(t, {
+      'package.json': '{"workspaces":["packages/*"]}',
+      'packages/b/package.json': '{}',
+      'packages/a/package.json': '{}',
+    }),
+  )
+  assert.deepEqual(facts.units[0]?.members, ['packages/a', 'packages/b'])
+})
+
+test('languages are counted and folders of code are named, dependencies and what is built left out', async t => {
+  const facts = await detect(
+    projectOf(t, {
+      'src/a.ts': '',
+      'src/deep/b.tsx': '',
+      'tests/c.py': '',
+      'docs/d.md': '',
+      'node_modules/x/y.js': '',
+      'dist/z.js': '',
+      '.hidden/h.rb': '',
+    }),
+  )
+  assert.deepEqual(facts.languages, [
+    { name: 'TypeScript', files: 2 },
+    { name: 'Python', files: 1 },
+  ])
+  assert.deepEqual(facts.source_directories, ['src/', 'tests/'])
+  assert.equal(facts.files, 4)
+})
+
+test('a broken, a huge and a binary manifest are named, and the rest is recognised all the same', async t => {
+  const project = projectOf(t, {
+    'package.json': '{"scripts": {',
+    'yarn.lock': '',
+    'Cargo.toml': '[package\n',
+    'go.mod': 'module x',
+    'api/composer.json': `{"a":"${'x'.repeat(2_100_000)}"}`,
+    'lib/package.json': '[]',
+  })
+  writeFileSync(join(project, 'pyproject.toml'), Buffer.from([0xff, 0xfe, 0x00]))
+  const facts = await detect(project)
+  const problems = Object.fromEntries(facts.problems.map(({ file, problem }) => [file, problem]))
+  assert.match(problems['package.json'] ?? '', /JSON/)
+  assert.match(problems['Cargo.toml'] ?? '', /^line 1: /)
+  assert.equal(problems['pyproject.toml'], 'it is not text in UTF-8')
+  assert.equal(problems['api/composer.json'], 'it is larger than 2 MB, and was not read')
+  assert.equal(problems['lib/package.json'], 'it holds no table of names and values')
+  assert.ok(managersOf(facts).includes('yarn (yarn.lock)'))
+  assert.ok(managersOf(facts).includes('go (go.mod)'))
+})
+
+test('names that mean something to JavaScript itself are only names', async t => {
+  const text = '{"scripts":{"__proto__":"x","constructor":"y","toString":"z"},"workspaces":{"packages":"no list"}}'
+  const facts = await detect(projectOf(t, { 'package.json': text }))
+  assert.deepEqual(commandsOf(facts), ['setup: npm install'])
+})
+
+test('a link to a folder is not followed, so a circle has an end', async t => {
+  const project = projectOf(t, { 'a/b.go': '' })
+  symlinkSync(project, join(project, 'a', 'round'))
+  const facts = await detect(project)
+  assert.equal(facts.languages[0]?.files, 1)
+})
+
+test('a project with more folders than are looked at is cut, the deepest first', async t => {
+  const files = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index}/deep/x.ts`, '']))
+  const walked = await walk(readerOf(projectOf(t, { ...files, 'top.ts': '' })), { files: 1_000, folders: 31 })
+  assert.equal(walked.isCut, true)
+  assert.equal(walked.files, 1)
+  assert.deepEqual(walked.folders.map(({ depth }) => depth).slice(-2), [1, 1])
+})
+
+test('a pattern of a workspace with too many stars is none, and costs nothing', async t => {
+  const facts = await detect(
+    projectOf(t, {
+      'package.json': `{"workspaces":["${'*a'.repeat(40)}b"]}`,
+      [`${'a'.repeat(200)}/package.json`]: '{}',
+    }),
+  )
+  assert.equal(facts.units.length, 2)
+})
+
+test('the default branch is what the remote calls its head, else main or master, else what is checked out', async t => {
+  const project = projectOf(t, { 'sub/x.ts': '' })
+  assert.equal((await detect(project)).git, undefined)
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', project, ...args], { env: bareEnv(project), stdio: 'pipe' })
+  git('init', '-q', '-b', 'trunk')
+  assert.equal((await detect(project)).git?.default_branch, 'trunk')
+  git('-c', 'user.name=x', '-c', 'user.email=x@example.com', 'commit', '-q', '--allow-empty', '-m', 'x')
+  git('branch', 'master')
+  assert.equal((await detect(project)).git?.default_branch, 'master')
+  git('pack-refs', '--all')
+  assert.equal((await detect(project)).git?.default_branch, 'master')
+  git('update-ref', 'refs/remotes/origin/develop', 'HEAD')
+  git('symbolic-ref', 'refs/remotes/origin/HEAD', 'refs/remotes/origin/develop')
+  assert.deepEqual((await detect(join(project, 'sub'))).git, {
+    top: project,
+    default_branch: 'develop',
+    branch_from: 'origin/HEAD',
+  })
+  const tree = join(project, 'tree')
+  git('worktree', 'add', '-q', tree)
+  assert.deepEqual((await detect(tree)).git, { top: tree, default_branch: 'develop', branch_from: 'origin/HEAD' })
+})
+
+test('a .git that is none, and a branch with an odd name, are not believed', async t => {
+  const project = projectOf(t, { '.git/': '' })
+  assert.equal((await detect(project)).git, undefined)
+  mkdirSync(join(project, '.git'), { recursive: true })
+  writeFileSync(join(project, '.git/HEAD'), 'ref: refs/heads/a\n# [permissions]\n')
+  assert.equal((await detect(project)).git?.default_branch, undefined)
+})
+
+function managersOf({ units }: ProjectFacts): string[] {
+  return units.map(
+    ({ directory, manager, manager_from }) =>
+      `${directory === '.' ? '' : `${directory}: `}${manager} (${manager_from})`,
+  )
+}
+
+function commandsOf({ commands }: ProjectFacts): string[] {
+  return commands.map(({ directory, kind, run }) => `${directory === '.' ? '' : `[${directory}] `}${kind}: ${run}`)
+}
