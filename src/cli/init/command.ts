@@ -1,12 +1,6 @@
 import type { Command } from 'commander'
 import { contextOf } from '../context.ts'
-
-export interface InitOptions {
-  requirements?: string
-  skipIndex?: true
-  dryRun?: true
-  force?: true
-}
+import type { InitOptions } from './options.ts'
 
 /** `pcc init [path]`. What it does is imported on use. */
 export function addInitCommand(program: Command): void {

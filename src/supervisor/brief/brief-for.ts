@@ -4,6 +4,7 @@ import type { Store, Tx } from '../../store/store.ts'
 import { retryPlan } from '../retries/retry-plan.ts'
 import { type Brief, type BriefSection, buildBrief } from './build-brief.ts'
 import { retrySection } from './retry-section.ts'
+import { skillsSection } from './skills-section.ts'
 import { taskSections } from './task-sections.ts'
 
 /** Leaves most of the smallest window of today (200,000) to the work. */
@@ -31,5 +32,5 @@ export async function briefFor(task: Task, { store, attempts, more = [], tx }: B
     blockers: blockers.filter(each => each !== undefined).sort((a, b) => a.position - b.position),
   })
   const retry = retrySection(attempts, plan.again ? plan.note : undefined)
-  return buildBrief([...sections, retry, ...more], { tokens: MOST_TOKENS })
+  return buildBrief([...sections, retry, ...more, await skillsSection(task.project)], { tokens: MOST_TOKENS })
 }

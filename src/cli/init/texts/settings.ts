@@ -51,7 +51,7 @@ const NO_COMMANDS = `# No command that builds, checks or tests this project was 
 # .claude/skills/check-your-work/SKILL.md, where agents look for it.`
 
 function permissions({ source_directories: own }: ProjectFacts): string {
-  const standard = standardValues()['permissions.safe_directories']
+  const { 'permissions.safe_directories': standard, 'permissions.blocked_commands': blocked } = standardValues()
   const wider = own.filter(name => !standard.includes(name)).map(oneLine)
   const list = tomlOf(own.length > 0 ? own.map(oneLine) : standard)
   const note =
@@ -62,8 +62,8 @@ function permissions({ source_directories: own }: ProjectFacts): string {
     '# [permissions]',
     note,
     `# safe_directories = ${list}`,
-    '# Commands that are always refused, beside the standard ones.',
-    '# blocked_commands = ["git push", "npm publish"]',
+    '# Commands that are always refused. Those that are refused everywhere stay so, named here or not.',
+    `# blocked_commands = ${tomlOf([...blocked, 'git push'])}`,
     '# What is dangerous, with nobody there: refused at once.',
     '# unattended_high = "deny"',
   ].join('\n')
