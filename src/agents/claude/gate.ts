@@ -77,6 +77,10 @@ export class Gate {
     this.#closed.abort()
   }
 
+  get closed(): boolean {
+    return this.#closed.signal.aborted
+  }
+
   /** What ran without having been judged, if this message of the agent tells of such a call. */
   unjudged(message: unknown): string | undefined {
     return this.#tripwire.read(message)

@@ -11,5 +11,6 @@ export interface Seat {
   readonly own: OwnServer
   readonly askDeadlineMs: number
   readonly reofferMs: number
-  query(prompts: AsyncIterable<SDKUserMessage>): Query
+  /** A process that waits may refuse the session; then another is started. */
+  query(prompts: AsyncIterable<SDKUserMessage>): Query | Promise<Query>
 }

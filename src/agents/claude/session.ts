@@ -90,7 +90,7 @@ export class ClaudeSession implements Session {
       this.#recorder.note({ pcc: 'open', agent: 'claude', resumed: this.#open.resume !== undefined })
       accessSync(this.#open.cwd)
       this.#bind()
-      this.#query = this.#seat.query(this.#prompts)
+      this.#query = await this.#seat.query(this.#prompts)
       if (this.#open.prompt === undefined) this.#awaitReoffer()
       if (this.#open.resume) await within(this.#readPast(this.#query), PAST_MS)
       if (this.#open.prompt !== undefined) this.#say(this.#open.prompt)

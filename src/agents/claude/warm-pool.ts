@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
-import { type Options, startup, type WarmQuery } from '@anthropic-ai/claude-agent-sdk'
+import type { Options } from '@anthropic-ai/claude-agent-sdk'
 import type { OpenSession } from '../../domain/session.ts'
 import type { Seat } from './seat.ts'
+import { type Ahead, startAhead } from './start-ahead.ts'
 
 /** A seat whose process is started ahead of its session. */
 interface Warm {
   seat: Omit<Seat, 'query'>
-  starting: Promise<WarmQuery | undefined>
+  starting: Promise<Ahead | undefined>
   timer: NodeJS.Timeout
 }
 
@@ -16,7 +17,10 @@ interface Warm {
  */
 export class WarmPool {
   readonly #waiting = new Map<string, Warm>()
-  readonly #ending = new Set<Promise<void>>()
+  /** With the marker of each: what is started with the same one must wait, or the sweep would take it along. */
+  readonly #ending = new Map<Promise<void>, string>()
+  /** Folders that no process takes on after its start. */
+  readonly #refusing = new Set<string>()
   readonly #keepMs: number
   #closed = false
 
@@ -27,9 +31,11 @@ export class WarmPool {
   /** Starts a process unless one waits already; resolves when it is ready. A start that fails is the cold start's to tell. */
   async add(open: OpenSession, prepare: () => { seat: Omit<Seat, 'query'>; options: Options }): Promise<void> {
     const key = keyOf(open)
-    if (this.#closed || this.#waiting.has(key)) return
+    // Not a step later than it must: whoever calls it off in the same breath finds it.
+    if (this.#isEnding(open.marker)) await this.#gone(open.marker)
+    if (this.#closed || this.#waiting.has(key) || this.#refusing.has(open.cwd)) return
     const { seat, options } = prepare()
-    const starting = startup({ options }).catch(() => undefined)
+    const starting = startAhead(options, { seat, refused: () => this.#refusing.add(open.cwd) }).catch(() => undefined)
     const timer = setTimeout(() => this.#discard(key), this.#keepMs).unref()
     this.#waiting.set(key, { seat, starting, timer })
     if (!(await starting)) await this.#discard(key)
@@ -43,9 +49,8 @@ export class WarmPool {
     const key = keyOf(open)
     const warm = this.#waiting.get(key)
     this.#waiting.delete(key)
-    for (const [other, { seat }] of this.#waiting) {
-      if (seat.agent.marker.value === open.marker) await this.#discard(other)
-    }
+    await this.#discardMarked(open.marker)
+    await this.#gone(open.marker)
     if (!warm) return undefined
     clearTimeout(warm.timer)
     const ready = await warm.starting
@@ -54,16 +59,31 @@ export class WarmPool {
     return undefined
   }
 
-  /** Ends the one that waits for these options. */
+  /** Ends the one that waits for these options, and whatever else was started for the same session. */
   async remove(open: OpenSession): Promise<void> {
     await this.#discard(keyOf(open))
+    await this.#discardMarked(open.marker)
   }
 
   /** Ends all that wait; resolves when they are gone. */
   async close(): Promise<void> {
     this.#closed = true
     for (const key of [...this.#waiting.keys()]) void this.#discard(key)
-    await Promise.all(this.#ending)
+    await Promise.all(this.#ending.keys())
+  }
+
+  #isEnding(marker: string | undefined): boolean {
+    return [...this.#ending.values()].some(of => of === marker)
+  }
+
+  async #gone(marker: string | undefined): Promise<void> {
+    await Promise.all([...this.#ending].map(([ended, of]) => (of === marker ? ended : undefined)))
+  }
+
+  async #discardMarked(marker: string | undefined): Promise<void> {
+    for (const [key, { seat }] of this.#waiting) {
+      if (seat.agent.marker.value === marker) await this.#discard(key)
+    }
   }
 
   async #discard(key: string): Promise<void> {
@@ -82,7 +102,7 @@ export class WarmPool {
       // One that will not die is the guardian's to report; the pool must not fail for it.
       .catch(() => undefined)
       .finally(() => this.#ending.delete(ended))
-    this.#ending.add(ended)
+    this.#ending.set(ended, seat.agent.marker.value)
     return ended
   }
 }
@@ -90,7 +110,14 @@ export class WarmPool {
 /** All that is fixed when the process starts. Hashed, because the environment holds secrets. */
 function keyOf(open: OpenSession): string {
   const { id: _id, prompt: _prompt, asks: _asks, record: _record, env, ...fixed } = open
-  const sorted = Object.entries(env).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  const text = JSON.stringify([sorted, Object.entries(fixed).toSorted(([a], [b]) => (a < b ? -1 : 1))])
-  return createHash('sha256').update(text).digest('hex')
+  return createHash('sha256')
+    .update(JSON.stringify([sorted(env), sorted(fixed)]))
+    .digest('hex')
+}
+
+/** What is not said is the same as what is said to be nothing. */
+function sorted(of: Record<string, unknown>): [string, unknown][] {
+  return Object.entries(of)
+    .filter(([, value]) => value !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
