@@ -30,6 +30,11 @@ export class Admission {
   #inside = 0
   #timer: NodeJS.Timeout | undefined
 
+  /** How many stand in the line. */
+  get waiting(): number {
+    return this.#line.length
+  }
+
   /** Resolves with the way out when there is a place, or with nothing when the entrant was withdrawn. */
   async enter(entrant: Entrant): Promise<(() => void) | undefined> {
     const lacking = this.#lacks(entrant)

@@ -9,6 +9,7 @@ import { checkProject } from './start/check-project.ts'
 import type { HeldConversations } from './start/held-conversations.ts'
 import type { Preparation, PrepareParts, PrepareRequest } from './start/prepare.ts'
 import type { KeptEnvironments } from './waits/kept-environments.ts'
+import type { WarmNext } from './warm/warm-next.ts'
 
 /** What starting and resuming sessions work with. */
 export interface Floor {
@@ -20,6 +21,8 @@ export interface Floor {
   live: LiveSessions
   conversations: HeldConversations
   kept: KeptEnvironments
+  /** Processes that wait for the next task of a run. */
+  warm: WarmNext
   closing: AbortSignal
 }
 

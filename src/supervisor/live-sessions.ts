@@ -2,6 +2,7 @@ import type { Log } from '../base/log.ts'
 import type { AnsweredEscalation } from '../domain/escalation.ts'
 import type { SessionRow } from '../store/tables.ts'
 import type { Admission } from './admission.ts'
+import { asksFor } from './asks.ts'
 import { endAgent } from './end-agent.ts'
 import { saveCheckpoint } from './loop/checkpoints.ts'
 import { paused, stopped } from './loop/endings.ts'
@@ -116,6 +117,8 @@ export class LiveSessions {
     } finally {
       run.placed.resolve()
       run.opened.resolve()
+      // One that never came to open its agent leaves the process that waited for it.
+      await run.driver.cool({ ...run.open, asks: asksFor(run, parts) }).catch(() => undefined)
       forget()
       settled(run.row)
     }

@@ -6,7 +6,7 @@ import type { AnsweredEscalation } from '../domain/escalation.ts'
 import type { SessionRow } from '../store/tables.ts'
 import { openTasks } from '../tasks/open.ts'
 import { Admission } from './admission.ts'
-import type { Floor } from './floor.ts'
+import { type Floor, prepareFor } from './floor.ts'
 import { trip } from './guards/trip.ts'
 import { GuardWatch } from './guards/watch/watch.ts'
 import { LiveSessions } from './live-sessions.ts'
@@ -28,6 +28,8 @@ import { type AccountParts, Accounts } from './waits/accounts.ts'
 import { KeptEnvironments } from './waits/kept-environments.ts'
 import { type Waking, wake } from './waits/wake.ts'
 import { Waker } from './waits/waker.ts'
+import { WarmMarkers } from './warm/warm-markers.ts'
+import { WarmNext } from './warm/warm-next.ts'
 
 export interface SupervisorOptions
   extends Omit<Parts, 'tasks' | 'accounts' | 'watch' | 'checkpoints'>,
@@ -40,6 +42,8 @@ export interface SupervisorOptions
   agentEnv: Record<string, string>
   /** Why nothing may start now (the disk is full), if so. */
   mayStart?: (() => string | undefined) | undefined
+  /** Bytes that programs can still get, as the system has it where nothing else is said. */
+  availableMemory?: (() => number) | undefined
 }
 
 /** When a session that a full disk has stopped is due again; it waits on while the disk is full. */
@@ -85,6 +89,14 @@ export class Supervisor {
       closing,
       settled: ({ resumes_at }) => resumes_at !== null && this.#waker.poke(),
     })
+    const warm = new WarmNext({
+      markers: new WarmMarkers(places.run),
+      log,
+      live: id => live.get(id)?.run,
+      prepare: request => prepareFor(request, this.#floor),
+      isCrowded: () => this.#admission.waiting > 0,
+      availableMemory: options.availableMemory ?? (() => process.availableMemory()),
+    })
     this.#floor = {
       parts,
       prepareParts: options,
@@ -92,6 +104,7 @@ export class Supervisor {
       log,
       live,
       kept,
+      warm,
       closing,
       conversations: new HeldConversations(),
     }
@@ -221,14 +234,15 @@ export class Supervisor {
     this.#closing.abort()
     await this.runs.close()
     await this.#waker.close()
-    const { live } = this.#floor
+    const { live, warm } = this.#floor
+    const cooled = warm.close()
     for (const run of live.runs()) run.cutOff = goOn && run.stopping === undefined
-    await Promise.all(live.runs().map(({ id }) => live.stop(id, reason)))
+    await Promise.all([cooled, ...live.runs().map(({ id }) => live.stop(id, reason))])
   }
 
-  /** Markers of the processes of every live session. */
+  /** Markers of the processes of every live session, and of those that wait for one. */
   liveMarkers(): string[] {
-    return this.#floor.live.runs().flatMap(({ row }) => row.marker ?? [])
+    return [...this.#floor.live.runs().flatMap(({ row }) => row.marker ?? []), ...this.#floor.warm.markers()]
   }
 
   /** Settles what would not end; their processes are the caller's to sweep. */

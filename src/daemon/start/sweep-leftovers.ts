@@ -4,6 +4,7 @@ import { sessionMarker } from '../../base/process/marker.ts'
 import { orphansIn, type Swept, sweepDirectory, sweepMarked, sweepTree } from '../../base/process/sweep.ts'
 import type { EventBody } from '../../domain/event.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { WarmMarkers } from '../../supervisor/warm/warm-markers.ts'
 import type { World } from '../world.ts'
 
 export interface Leftovers {
@@ -34,8 +35,21 @@ export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'lo
       log.warn({ session: row.id, left }, 'processes could not be ended')
     } else await store.sessions.update(row.id, { marker: null, agent_pid: null, agent_started: null })
   }
+  await sweepWarm(world, swept)
   crashPoint('recover.after-sweep')
   return { swept, stuck }
+}
+
+/** What was started for a session that has no row yet. */
+async function sweepWarm({ places, log }: Pick<World, 'places' | 'log'>, swept: Leftovers['swept']): Promise<void> {
+  const markers = new WarmMarkers(places.run)
+  for (const marker of markers.all()) {
+    const { killed, left } = await sweepMarked(sessionMarker(marker))
+    swept.marker += killed.length
+    swept.left += left.length
+    if (left.length > 0) log.warn({ left }, 'processes that waited for a session could not be ended')
+    else markers.forget(marker)
+  }
 }
 
 const NOTHING: Swept = { killed: [], left: [] }

@@ -71,7 +71,8 @@ interface Wanted {
   budget: BudgetLimits | undefined
 }
 
-function requestFor({ project, options }: RunRow, { title }: Task, wanted: Wanted): StartSession {
+/** What the session of a run's task is started with. */
+export function requestFor({ project, options }: RunRow, { title }: Task, wanted: Wanted): StartSession {
   const { limit: _, model: __, strategy: ___, max_retries: ____, verify: _____, budget: ______, ...session } = options
   const { prompt, model, env, budget } = wanted
   const keys = brainKeysIn(env)

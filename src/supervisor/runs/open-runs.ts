@@ -22,11 +22,11 @@ export function openRuns(
   options: PrepareParts & { agentEnv: Record<string, string> },
   steering: Steering,
 ): Runs {
-  const { kept, log } = floor
+  const { kept, log, warm: warmth } = floor
   const { store, tasks, clock } = floor.parts
   const waiting = { store, now: () => clock.now() }
   return new Runs({
-    ...{ store, tasks, clock, log, kept, agentEnv: options.agentEnv },
+    ...{ store, tasks, clock, log, kept, warmth, agentEnv: options.agentEnv },
     settingsOf: run => runSettings(run, options),
     start: steering.start,
     brief: async (task, attempts) => (await briefFor(task, { store, attempts })).text,

@@ -13,6 +13,8 @@ export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
   /** Most attempts. */
   limit: number | undefined
   keepEnvironment: boolean
+  /** Whether the next agent is started while the current one works. */
+  warm: boolean
 }
 
 /** The settings in force for a run: those of the shell that started it, as the project may tighten them. */
@@ -36,5 +38,6 @@ export async function runSettings(
     maxRetries: options.max_retries ?? execution.max_retries,
     limit: options.limit ?? (execution.limit || undefined),
     keepEnvironment: sessions.keep_environment,
+    warm: execution.warm,
   }
 }

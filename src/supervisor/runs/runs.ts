@@ -19,6 +19,7 @@ import { planRun } from './plan-run.ts'
 import type { RunSettings } from './run-settings.ts'
 import { overlap, scopeOf, targetName } from './scope.ts'
 import { standingOf } from './standing.ts'
+import { type Warmth, warmNext } from './warm-next.ts'
 
 export interface RunsParts extends BeginParts {
   store: Store
@@ -26,6 +27,7 @@ export interface RunsParts extends BeginParts {
   clock: Clock
   log: Log
   kept: KeptEnvironments
+  warmth: Warmth
   /** Where nothing was kept. */
   agentEnv: Record<string, string>
   settingsOf(run: Pick<RunRow, 'project' | 'options'>): Promise<RunSettings>
@@ -107,6 +109,7 @@ export class Runs {
   async stop(id: string, how: 'after current' | 'now'): Promise<void> {
     const { store } = this.#parts
     await store.runs.update(id, { stopping: true, state: 'running' })
+    await this.#parts.warmth.drop(id)
     if (how === 'now') await this.#each(id, session => this.#parts.stop(session, 'its run was stopped'))
     this.look(id)
   }
@@ -114,6 +117,7 @@ export class Runs {
   /** No new task begins, and its sessions stop after the tool in flight. */
   async pause(id: string): Promise<void> {
     await this.#parts.store.runs.update(id, { state: 'paused' })
+    await this.#parts.warmth.drop(id)
     await this.#each(id, session => this.#parts.pause(session))
   }
 
@@ -179,10 +183,11 @@ export class Runs {
       const step = nextStep(facts)
       if (step.do === 'end' && step.reason === spent) await this.#giveBack(run, settings)
       if (step.do === 'end') return this.#end(run, step)
-      if (step.do === 'wait') return
       const total = Object.values(facts.counts).reduce((sum, count) => sum + count, 0)
       const env = this.#parts.kept.of(id) ?? this.#parts.agentEnv
-      if (!(await beginNext(run, { ...settings, env, total, budget: left }, this.#parts))) return
+      const options = { ...settings, env, total, budget: left }
+      if (step.do === 'wait') return warmNext(run, { ...options, facts }, this.#parts)
+      if (!(await beginNext(run, options, this.#parts))) return
       if (run.reason !== null) await this.#parts.store.runs.update(id, { reason: null })
     }
   }
@@ -229,6 +234,7 @@ export class Runs {
       await tx.append([{ actor: 'daemon', subject: run.id, kind: 'run.ended', body }])
     })
     kept.forget(run.id)
+    await this.#parts.warmth.drop(run.id)
     log.info({ run: run.id, outcome }, 'run ended')
   }
 }

@@ -44,6 +44,7 @@ export async function startSession(request: StartSession, floor: Floor, bound?: 
     insert({ ...request, project, tasks, bound }, ready, { ...floor, tx }),
   )
   crashPoint('submit.after-commit')
+  if (bound) await floor.warm.taken(bound.run.id, ready.driver)
   if (request.attach) floor.parts.terminals.expect(row.id)
   const { run } = floor.live.launch(row, ready, { prompt: request.task, resume })
   await run.placed.promise
@@ -52,7 +53,7 @@ export async function startSession(request: StartSession, floor: Floor, bound?: 
 
 type Checked = StartSession & { tasks: FirstTask[]; bound: BoundTask | undefined }
 
-async function insert(request: Checked, ready: Preparation, { parts, bootId, live, tx }: Floor & { tx: Tx }) {
+async function insert(request: Checked, ready: Preparation, { parts, bootId, live, warm, tx }: Floor & { tx: Tx }) {
   const { store, clock, accounts } = parts
   const { brain, threshold } = ready.mind
   const { env: _, project, task: prompt, tasks, bound, ...options } = request
@@ -79,7 +80,7 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
       state: 'starting',
       account: ready.account,
       priority: request.priority ?? 0,
-      marker: secretId(16),
+      marker: (bound && warm.markerFor(bound.run.id)) ?? secretId(16),
       started_at: clock.now(),
     },
     tx,

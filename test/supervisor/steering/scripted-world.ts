@@ -33,6 +33,8 @@ export interface ScriptedWorld {
   time: { ahead: number }
   /** Why nothing may start; a test may fill and free the disk. */
   disk: { reason: string | undefined; failed?: () => void }
+  /** Bytes that programs can still get; a test may make them few. */
+  memory: { available: number }
   /** The variables by which the daemon is set; a test may change them. */
   settings: Record<string, string>
   /** With which brains were opened, in order. */
@@ -63,6 +65,7 @@ export async function scriptedWorld(
   const project = tempDir(t, 'pcc-project-')
   const places = placesFor({ env: { PCC_HOME: home } })
   const disk: ScriptedWorld['disk'] = { reason: undefined }
+  const memory = { available: 8 * 1024 ** 3 }
   const store = await openStore({ file: `${home}/db`, onFailure: () => disk.failed?.() })
   const policy = policyShelf()
   const time = { ahead: 0 }
@@ -83,6 +86,7 @@ export async function scriptedWorld(
     },
     driverFor: async () => agent.driver,
     mayStart: () => disk.reason,
+    availableMemory: () => memory.available,
   })
   const app = buildServer({
     ...{ places, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },
@@ -112,6 +116,7 @@ export async function scriptedWorld(
       agent,
       time,
       disk,
+      memory,
       settings,
       call,
       view,

@@ -43,6 +43,13 @@ export const EXECUTION_SETTINGS = {
     inForce: true,
     variable: 'PCC_MODEL_STRATEGY',
   }),
+  'execution.warm': flag({
+    standard: true,
+    about: 'Start the agent of the next task while the current one works, which takes about 230 MB',
+    project: 'tighten',
+    tighten: (held, proposed) => held && proposed,
+    inForce: true,
+  }),
   'agent.command': word({
     standard: 'claude',
     about: 'The agent of a run. Also `PCC_AGENT`',
