@@ -228,6 +228,12 @@ export const EVENT_BODIES = {
     tasks: z.partialRecord(TaskState, z.number()).optional(),
     unverified: z.number().optional(),
   }),
+  /** A run is to begin at a time; its subject is the schedule. */
+  'schedule.set': z.object({ project: z.string(), target: z.string(), when: z.string(), due_at: z.number() }),
+  'schedule.fired': z.object({ run_id: z.string(), due_at: z.number(), next_at: z.number().nullable() }),
+  /** Its time has come, and no run could begin. */
+  'schedule.skipped': z.object({ reason: z.string(), due_at: z.number(), next_at: z.number().nullable() }),
+  'schedule.cancelled': z.object({ reason: z.string() }),
   /** Something needs a person, told at a terminal that shows this session: its bell is rung. */
   'person.called': z.object({ text: z.string() }),
   'daemon.started': z.object({ pid: z.number(), version: z.string() }),

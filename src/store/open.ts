@@ -12,6 +12,7 @@ import { MIGRATIONS } from './migrations/all.ts'
 import { openOutbox } from './outbox.ts'
 import { openQuotaRows } from './quota/quota.ts'
 import { openRuns } from './runs/runs.ts'
+import { openSchedules } from './schedules/schedules.ts'
 import { openSessions } from './sessions.ts'
 import { openSpending } from './spending.ts'
 import type { Store } from './store.ts'
@@ -55,6 +56,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     gates: openGateRows(database.read),
     quota: openQuotaRows({ read: database.read, writer, clock }),
     runs: openRuns(database.read, writer),
+    schedules: openSchedules(database.read),
     spending: openSpending(database.read),
     outbox: openOutbox(database.read, writer),
     pruning: openEventPruning(database, writer),

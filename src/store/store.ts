@@ -8,6 +8,7 @@ import type { Tx } from './database/tx.ts'
 import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
 import type { SessionReports } from './quota/spending.ts'
 import type { Runs } from './runs/shapes.ts'
+import type { Schedules } from './schedules/rows.ts'
 import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow } from './tables.ts'
 import type { Tasks } from './tasks/shapes.ts'
 
@@ -37,6 +38,7 @@ export interface Store extends AsyncDisposable {
   readonly spending: Spending
   readonly outbox: Outbox
   readonly runs: Runs
+  readonly schedules: Schedules
   readonly pruning: EventPruning
   close(): Promise<void>
 }

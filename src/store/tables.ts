@@ -11,6 +11,7 @@ import type { PlanItem } from '../domain/session.ts'
 import type { EndedAs, SessionState } from '../domain/session-status.ts'
 import type { Task } from '../domain/task.ts'
 import type { AttemptRow, RunsTable } from './runs/rows.ts'
+import type { SchedulesTable } from './schedules/rows.ts'
 
 /** The tables as the database holds them: JSON is text here and is parsed at the store's edge. Times are milliseconds. */
 export interface Tables {
@@ -28,6 +29,7 @@ export interface Tables {
   spending: SpendingRow
   runs: RunsTable
   attempts: AttemptRow
+  schedules: SchedulesTable
   outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
   /** How far the events were read for some purpose. */
   cursors: { name: string; event_id: number }

@@ -19,6 +19,8 @@ import { type Resume, resumeSession } from './resume/resume-session.ts'
 import type { Parts, Run } from './run.ts'
 import { openRuns } from './runs/open-runs.ts'
 import type { Runs } from './runs/runs.ts'
+import type { Calendar } from './schedules/calendar.ts'
+import { openCalendar } from './schedules/open-calendar.ts'
 import { cutOff } from './settling/cut-off.ts'
 import { settle } from './settling/settle.ts'
 import { HeldConversations } from './start/held-conversations.ts'
@@ -59,6 +61,8 @@ export class Supervisor {
   readonly #waker: Waker
   /** Loops that drain a target, each over sessions of this supervisor. */
   readonly runs: Runs
+  /** Runs to come. */
+  readonly calendar: Calendar
   /** Agents that only read, and what they propose. */
   readonly proposals: Proposals
   readonly #watch: GuardWatch
@@ -123,6 +127,7 @@ export class Supervisor {
       pause: id => this.pause(id),
       resume: row => this.resume(row, { reason: 'its run goes on', actor: 'human' }),
     })
+    this.calendar = openCalendar(this.#floor, options, this.runs)
   }
 
   get liveCount(): number {
@@ -155,6 +160,7 @@ export class Supervisor {
   /** Takes up what an earlier life of the daemon left waiting for a time. */
   wakeWaiting(): void {
     this.#waker.poke()
+    void this.calendar.look()
   }
 
   /** Looks at every agent now: its memory, its signs of life, its time. */
@@ -224,14 +230,15 @@ export class Supervisor {
 
   /** The same for all that an earlier life of the daemon left; what it did not end can still go on. */
   async forgetOver(): Promise<void> {
-    const { sessions, runs } = this.#options.store
-    const open = await runs.list({ open: true })
+    const { sessions, runs, schedules } = this.#options.store
+    const open = [...(await runs.list({ open: true })), ...(await schedules.list({ waiting: true }))]
     this.#floor.kept.forgetOver(await sessions.list(), new Set(open.map(({ id }) => id)))
   }
 
   /** No new sessions; every live one is stopped, or only cut off until the next start. Resolves when all are settled. */
   async close(reason: string, { goOn = false }: { goOn?: boolean } = {}): Promise<void> {
     this.#closing.abort()
+    await this.calendar.close()
     await this.runs.close()
     await this.#waker.close()
     const { live, warm } = this.#floor

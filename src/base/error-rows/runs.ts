@@ -39,4 +39,29 @@ export const RUN_ERRORS = {
     says: 'Several tasks at once would work in one directory and undo one another.',
     next: 'Leave --parallel out, or give 1: worktrees are not there yet.',
   },
+  schedule_wrong: {
+    exit: 2,
+    http: 400,
+    says: '{flag} "{text}" cannot be understood: {problem}.',
+    next: 'See what can be said with: pcc run --help',
+  },
+  schedule_past: {
+    exit: 2,
+    http: 400,
+    says: 'The time "{text}" is over, or never comes.',
+    next: 'Give a time to come, such as "02:00" or "tomorrow 02:00"; to begin now leave --at out.',
+  },
+  schedule_there: {
+    exit: 2,
+    http: 409,
+    says: 'The same is scheduled already, as {id}: {when}.',
+    next: 'Leave it so, or take it back first with: pcc stop {id}',
+  },
+  schedule_unknown: { exit: 2, http: 404, says: 'There is no schedule {ref}.', next: 'See them with: pcc runs' },
+  schedule_over: {
+    exit: 2,
+    http: 409,
+    says: 'The schedule {id} is {state}: nothing comes of it any more.',
+    next: 'Schedule it anew with: pcc run … --at or --every',
+  },
 } as const satisfies Record<string, ErrorRow>

@@ -8,12 +8,13 @@ import type { Context } from '../context.ts'
 import { shownPath } from '../render/format.ts'
 import { brainKeys, callersSettings, sessionEnvironment } from '../session-env.ts'
 import { planLines } from './plan-lines.ts'
+import { isScheduled, setSchedule, type WhenFlags } from './schedule/set-schedule.ts'
 import { type NamedTarget, resolveTarget } from './target.ts'
 import { watchRun } from './watch-run.ts'
 import { targetText } from './words.ts'
 
 /** What `pcc run` was called with. */
-export interface RunFlags {
+export interface RunFlags extends WhenFlags {
   project?: string
   limit?: number
   model?: string
@@ -41,6 +42,7 @@ export async function startRun(typed: string, flags: RunFlags, context: Context)
     for (const line of json ? [JSON.stringify(plan, null, 2)] : planLines(plan, terminal)) out(line)
     return plan.steps.length === 0 ? NOTHING_TO_DO : 0
   }
+  if (isScheduled(flags)) return setSchedule(request, flags, { client, context })
   const run = await client.request<RunDetail>('POST', '/runs', request)
   if (flags.detach) {
     for (const line of json ? [JSON.stringify(run, null, 2)] : detachedLines(run)) out(line)

@@ -7,7 +7,7 @@ import type { StartRun } from '../../domain/runs/run.ts'
 import type { RunOutcome } from '../../domain/runs/run-outcome.ts'
 import type { RunPlan } from '../../domain/runs/run-view.ts'
 import type { AttemptRow, RunRow } from '../../store/runs/rows.ts'
-import type { Store } from '../../store/store.ts'
+import type { Store, Tx } from '../../store/store.ts'
 import type { Tasks } from '../../tasks/open.ts'
 import { checkProject } from '../start/check-project.ts'
 import type { KeptEnvironments } from '../waits/kept-environments.ts'
@@ -15,6 +15,7 @@ import { type BeginParts, beginNext } from './begin.ts'
 import { budgetLeft } from './budget-left.ts'
 import { closeAttempt } from './close-attempt.ts'
 import { nextStep, type RunFacts } from './next-step.ts'
+import { PASSING } from './passing.ts'
 import { planRun } from './plan-run.ts'
 import type { RunSettings } from './run-settings.ts'
 import { overlap, scopeOf, targetName } from './scope.ts'
@@ -36,9 +37,6 @@ export interface RunsParts extends BeginParts {
   resume(session: string): Promise<void>
 }
 
-/** Reasons not to begin a session that go away without anybody's doing. */
-const PASSING: ReadonlySet<string> = new Set(['disk_full', 'line_full', 'daemon_stopping'])
-
 /** Runs that drain a target, a fresh session per task. They are rows: a restart goes on with those that are open. */
 export class Runs {
   readonly #parts: RunsParts
@@ -50,8 +48,11 @@ export class Runs {
     this.#parts = parts
   }
 
-  /** Refused where another run is at the same tasks. */
-  async start({ env, project: path, target, settings, ...rest }: StartRun): Promise<RunRow> {
+  /** Refused where another run is at the same tasks. `also` happens with it or not at all. */
+  async start(
+    { env, project: path, target, settings, ...rest }: StartRun,
+    also?: (run: RunRow, tx: Tx) => Promise<void>,
+  ): Promise<RunRow> {
     const { store, clock, kept } = this.#parts
     const project = await checkProject(path)
     const { keepEnvironment } = await this.#parts.settingsOf({ project, options: { ...rest, settings } })
@@ -65,6 +66,7 @@ export class Runs {
       const other = (await store.runs.list({ project, open: true }, tx)).find(run => overlap(run.target, target))
       if (other) throw new AppError('run_there', { id: other.id, target: targetName(other.target) })
       await store.runs.insert(row, tx)
+      await also?.(row, tx)
       await tx.append([
         { actor: 'cli', subject: row.id, kind: 'run.started', body: { project, target: targetName(target) } },
       ])

@@ -4,10 +4,10 @@ import type { Log } from '../../base/log.ts'
 import { EVERY_ACCOUNT } from '../../domain/account/limit.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { Alarm } from './alarm.ts'
 
-/** However long the wait is: the clock may be set, or the machine may have slept. */
-const LONGEST_SLEEP_MS = 15_000
-const SHORTEST_SLEEP_MS = 100
+/** What could not go on is tried again after so long. */
+const STILL_DUE_MS = 15_000
 /** Clocks are put right by some seconds all the time, which is nothing to act on. */
 const SET_BACK_MS = 60_000
 
@@ -25,58 +25,36 @@ export interface WakerParts {
  */
 export class Waker {
   readonly #parts: WakerParts
-  #timer: NodeJS.Timeout | undefined
-  #looking: Promise<void> | undefined
-  #again = false
-  #closed = false
+  readonly #alarm: Alarm
 
   constructor(parts: WakerParts) {
     this.#parts = parts
+    const failed = (error: unknown) => parts.log.error({ error }, 'could not look for sessions that wait')
+    this.#alarm = new Alarm({ look: () => this.#look(), failed })
   }
 
   /** Something about the times has changed, or may have. */
   poke(): void {
-    if (this.#closed) return
-    this.#again = true
-    this.#looking ??= this.#lookWhilePoked().finally(() => {
-      this.#looking = undefined
-    })
+    this.#alarm.poke()
   }
 
-  async close(): Promise<void> {
-    this.#closed = true
-    clearTimeout(this.#timer)
-    await this.#looking
+  close(): Promise<void> {
+    return this.#alarm.close()
   }
 
-  async #lookWhilePoked(): Promise<void> {
-    while (this.#again && !this.#closed) {
-      this.#again = false
-      try {
-        await this.#look()
-      } catch (error) {
-        this.#parts.log.error({ error }, 'could not look for sessions that wait')
-        this.#arm(LONGEST_SLEEP_MS)
-      }
-    }
-  }
-
-  async #look(): Promise<void> {
+  async #look(): Promise<number | undefined> {
     const { clock, log, wake } = this.#parts
     const now = clock.now()
     for (const row of await this.#waiting()) {
-      if (this.#closed) return
+      if (this.#alarm.closed) return undefined
       if (!isDue(row, now)) continue
       log.info({ session: row.id, waited_ms: now - (row.ended_at ?? now) }, 'its time has come')
       crashPoint('wake.before-resume')
       await wake(row)
     }
     // Read once more: one that could not go on has another time now. One that is still due is looked at again.
-    const waits = (await this.#waiting()).map(row =>
-      isDue(row, now) ? LONGEST_SLEEP_MS : (row.resumes_at ?? now) - now,
-    )
-    clearTimeout(this.#timer)
-    if (waits.length > 0) this.#arm(Math.min(...waits))
+    const waits = (await this.#waiting()).map(row => (isDue(row, now) ? STILL_DUE_MS : (row.resumes_at ?? now) - now))
+    return waits.length > 0 ? Math.min(...waits) : undefined
   }
 
   async #waiting(): Promise<SessionRow[]> {
@@ -85,13 +63,6 @@ export class Waker {
     const isHeld = ({ account, held_at }: SessionRow) =>
       held_at !== null || held.has(EVERY_ACCOUNT) || (account !== null && held.has(account))
     return (await store.sessions.waiting()).filter(row => !isHeld(row))
-  }
-
-  #arm(waitMs: number): void {
-    if (this.#closed) return
-    clearTimeout(this.#timer)
-    const sleepMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, waitMs))
-    this.#timer = setTimeout(() => this.poke(), sleepMs).unref()
   }
 }
 

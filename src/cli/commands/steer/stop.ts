@@ -6,6 +6,7 @@ import { contextOf } from '../../context.ts'
 import { nameOf } from '../../render/format.ts'
 import { resumeCommand } from '../../render/go-on.ts'
 import { runNamed } from '../../run/named-run.ts'
+import { cancelSchedule, isScheduleId } from '../../run/schedule/set-schedule.ts'
 import { stopRun } from '../../run/steer-run.ts'
 import { refuseInSession } from '../decide/own-terminal.ts'
 
@@ -14,13 +15,14 @@ export function addStopCommand(program: Command): void {
   program
     .command('stop')
     .description('Stop a session now, the tool in flight too; a run ends after the task at work.')
-    .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
+    .argument('<session>', 'id, unique beginning of an id, or name; also of a run, a task or a schedule')
     .option('--now', 'of a run: stop the task at work too, and give it back')
     .option('--json', 'print JSON')
     .action(async (ref: string, { now }: { now?: true }, command: Command) => {
       const { places, json, out, ...context } = await contextOf(command)
       refuseInSession(context.env, `stop ${ref}`)
       const client = await openClient(places, context)
+      if (isScheduleId(ref)) return cancelSchedule(ref, { client, context: { json, out } })
       const run = await runNamed(ref, client)
       if (run) return stopRun(run, now === true, { client, context: { json, out } })
       const session = await client.request<SessionView>('POST', `${await sessionPath(ref)}/stop`, {})

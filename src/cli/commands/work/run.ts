@@ -4,6 +4,7 @@ import { BRAIN_KINDS } from '../../../domain/brain/brain-kind.ts'
 import { MODEL_STRATEGIES } from '../../../domain/runs/model-strategy.ts'
 import { budgetOption } from '../../budget/option.ts'
 import { contextOf, ExitCode } from '../../context.ts'
+import { percentIn } from '../../run/schedule/set-schedule.ts'
 import type { RunFlags } from '../../run/start-run.ts'
 import { positiveIn, shareIn } from '../../start/options.ts'
 import { refuseInSession } from '../decide/own-terminal.ts'
@@ -37,6 +38,9 @@ export function addRunCommand(program: Command): void {
     .addOption(new Option('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
     .option('--brain-model <name>', "the brain's model")
     .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', share)
+    .option('--at <time>', 'begin later: "02:00", "tomorrow 02:00", "2027-01-31 02:00", "in 3h"')
+    .option('--every <times>', 'begin again and again: "weekdays 22:00", "mon,thu 03:30", "6h", or five cron fields')
+    .option('--when-quota-below <percent>', "begin once the account's fullest window is below that: 50%", percentIn)
     .option('--dry-run', 'show what would be done, in which order and with which models')
     .option('--detach', 'start it in the background')
     .option('--json', 'print attempts as JSON lines (with --detach or --dry-run: one object)')

@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { RunView } from '../../../domain/runs/run-view.ts'
+import type { ScheduleView } from '../../../domain/schedules/schedule.ts'
 import { openClient } from '../../client.ts'
 import { contextOf } from '../../context.ts'
 import { runLines } from '../../run/list.ts'
+import { scheduleLines } from '../../run/schedule/lines.ts'
 
 /** What is shown of the past unless somebody wants it all. */
 const LATEST = 20
@@ -12,7 +14,7 @@ const LATEST = 20
 export function addRunsCommand(program: Command): void {
   program
     .command('runs')
-    .description('List runs, newest first.')
+    .description('List runs, those to come first, then the newest.')
     .option('--project <path>', 'only those of this project')
     .option('--all', `also those before the last ${LATEST}`)
     .option('--json', 'print JSON')
@@ -24,7 +26,10 @@ export function addRunsCommand(program: Command): void {
         ...(all ? [] : [`limit=${LATEST}`]),
       ].join('&')
       const answer = await client.request<{ runs: RunView[]; total: number }>('GET', `/runs${query && `?${query}`}`)
-      if (json) return out(JSON.stringify(answer, null, 2))
+      const of = project === undefined ? '' : `?project=${encodeURIComponent(resolve(project))}`
+      const { schedules } = await client.request<{ schedules: ScheduleView[] }>('GET', `/schedules${of}`)
+      if (json) return out(JSON.stringify({ ...answer, schedules }, null, 2))
+      for (const line of scheduleLines(schedules, terminal, Date.now())) out(line)
       for (const line of runLines(answer, terminal, Date.now())) out(line)
     })
 }

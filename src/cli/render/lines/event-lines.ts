@@ -128,6 +128,10 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
     case 'turn.ended': // a failure ends the session, which tells of it
     case 'run.started':
     case 'run.ended':
+    case 'schedule.set':
+    case 'schedule.fired':
+    case 'schedule.skipped':
+    case 'schedule.cancelled':
     case 'daemon.started':
     case 'daemon.recovered':
     case 'daemon.stopped':

@@ -9,6 +9,7 @@ import type { World } from '../../world.ts'
 import { real } from '../tasks/task-routes.ts'
 import { guidanceRoutes } from './guidance-routes.ts'
 import { runDetail, runView } from './run-view.ts'
+import { scheduleRoutes } from './schedule-routes.ts'
 
 const Ref = z.object({ ref: z.string().min(1) })
 const ListQuery = z.strictObject({
@@ -21,6 +22,7 @@ const DetailQuery = z.strictObject({ attempts: z.coerce.number().int().min(0).op
 /** Runs: start one, look at them, hold them up, end them. */
 export function runRoutes(app: FastifyInstance, world: World): void {
   guidanceRoutes(app, world)
+  scheduleRoutes(app, world)
   const { store } = world
   const { runs } = world.supervisor
 

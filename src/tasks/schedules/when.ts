@@ -1,0 +1,126 @@
+import { Cron } from 'croner'
+import { AppError } from '../../base/errors.ts'
+import type { When } from '../../domain/schedules/schedule.ts'
+import { clockIn, daysOf, splitDay } from './clock-words.ts'
+
+/** A time that was understood: when it is first, and the pattern it comes back by. */
+export interface Times {
+  due_at: number
+  /** Cron, five fields; null for a single time. */
+  pattern: string | null
+}
+
+const MINUTE_MS = 60_000
+const UNIT_MS = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: 24 * 60 * MINUTE_MS } as const
+/** A run takes longer than that; more often is a slip of the pen. */
+const LEAST_APART_MS = 5 * MINUTE_MS
+/** Reads what a person said. Throws `schedule_wrong` and `schedule_past`. */
+export function timesOf({ at, every, zone }: When, now: number): Times {
+  if (at !== undefined && every !== undefined) throw wrong('--at', at, 'it is for one time, and --every is there too')
+  if (every !== undefined) {
+    const pattern = patternOf(every, zone, now)
+    return { pattern, due_at: nextTime(pattern, zone, now) ?? never(every) }
+  }
+  return { pattern: null, due_at: at === undefined ? now : momentOf(at, zone, now) }
+}
+
+/**
+ * The next time of a pattern after a moment. A time that the clocks leave out comes as soon as they go on; one that comes
+ * twice counts once.
+ */
+export function nextTime(pattern: string, zone: string, after: number): number | undefined {
+  return new Cron(pattern, { timezone: zone, paused: true }).nextRun(new Date(after))?.getTime()
+}
+
+function momentOf(text: string, zone: string, now: number): number {
+  const said = text.toLowerCase()
+  const later = /^in (\d{1,4}) ?(m|h|d)(?:in|ins|inutes?|ours?|ays?)?$/.exec(said)
+  if (later) return now + Number(later[1]) * UNIT_MS[later[2] as keyof typeof UNIT_MS]
+  const whole = /^(\d{4}-\d\d-\d\d)[ t](\d\d:\d\d(?::\d\d)?)( ?z|[+-]\d\d:?\d\d)?$/.exec(said)
+  if (whole) return notPast(text, exactly(whole, text, zone), now)
+  const { days, time } = splitDay(said)
+  const clock = clockIn(time)
+  if (!clock)
+    throw wrong('--at', text, 'a time such as "02:00", "tomorrow 02:00", "2027-01-31 02:00" or "in 3h" is meant')
+  const [hour, minute] = clock
+  if (days === undefined) return nextTime(`${minute} ${hour} * * *`, zone, now) ?? never(text)
+  if (days === 'today' || days === 'tomorrow') {
+    const date = dateIn(zone, days === 'today' ? now : now + UNIT_MS.d)
+    return notPast(text, localTime(`${date}T${two(hour)}:${two(minute)}:00`, zone) ?? never(text), now)
+  }
+  const day = daysOf(days)
+  if (day === undefined) throw wrong('--at', text, `"${days}" is no day`)
+  return nextTime(`${minute} ${hour} * * ${day}`, zone, now) ?? never(text)
+}
+
+function exactly([, date = '', time = '', offset]: RegExpExecArray, text: string, zone: string): number {
+  const local = `${date}T${time.length === 5 ? `${time}:00` : time}`
+  const found = offset === undefined ? localTime(local, zone) : Date.parse(`${local}${offset.trim().toUpperCase()}`)
+  if (found === undefined || Number.isNaN(found)) throw wrong('--at', text, 'there is no such date')
+  return found
+}
+
+/** A moment by the clocks of a zone; undefined where no calendar has it. */
+function localTime(local: string, zone: string): number | undefined {
+  const [year = 0, month = 1, day = 1] = local.slice(0, 10).split('-').map(Number)
+  const date = new Date(Date.UTC(year, month - 1, day))
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined
+  try {
+    return new Cron(local, { timezone: zone, paused: true }).nextRun(new Date(0))?.getTime()
+  } catch {
+    return undefined
+  }
+}
+
+function patternOf(text: string, zone: string, now: number): string {
+  const said = text.toLowerCase().replace(/\s+/g, ' ')
+  const pattern = intervalIn(said) ?? daysIn(said) ?? (said.split(' ').length === 5 ? said : undefined)
+  const meant = 'days and a time such as "weekdays 22:00", "mon,thu 03:30", "day 02:00", or "6h", is meant'
+  if (pattern === undefined) throw wrong('--every', text, meant)
+  try {
+    const [first = 0, second = Infinity] = new Cron(pattern, { timezone: zone, paused: true })
+      .nextRuns(2, new Date(now))
+      .map(time => time.getTime())
+    if (second - first < LEAST_APART_MS) throw wrong('--every', text, 'five minutes apart is the least')
+    return pattern
+  } catch (error) {
+    throw error instanceof AppError ? error : wrong('--every', text, meant)
+  }
+}
+
+/** "hour", "6h", "6 hours": what divides a day, or the last one of a day would be shorter than the others. */
+function intervalIn(said: string): string | undefined {
+  const [, count = '1'] = /^(?:(\d{1,2}) ?h(?:ours?)?|hour|hourly)$/.exec(said) ?? []
+  const hours = /^(\d|hour)/.test(said) && !said.includes(':') && said.split(' ').length < 3 ? Number(count) : undefined
+  if (hours === undefined || hours === 0 || 24 % hours !== 0) return undefined
+  return hours === 24 ? '0 0 * * *' : `0 */${hours} * * *`
+}
+
+function daysIn(said: string): string | undefined {
+  const { days, time } = splitDay(said)
+  const clock = clockIn(time)
+  if (!clock || days === undefined) return undefined
+  const found = daysOf(days)
+  return found && `${clock[1]} ${clock[0]} * * ${found}`
+}
+
+function dateIn(zone: string, moment: number): string {
+  return new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(moment)
+}
+
+function two(count: number): string {
+  return String(count).padStart(2, '0')
+}
+
+function notPast(text: string, moment: number, now: number): number {
+  if (moment <= now) throw new AppError('schedule_past', { text })
+  return moment
+}
+
+function wrong(flag: string, text: string, problem: string): AppError {
+  return new AppError('schedule_wrong', { flag, text, problem })
+}
+
+function never(text: string): never {
+  throw new AppError('schedule_past', { text })
+}

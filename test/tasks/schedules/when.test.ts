@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { AppError } from '../../../src/base/errors.ts'
+import { nextTime, timesOf } from '../../../src/tasks/schedules/when.ts'
+
+const ZONE = 'Europe/Berlin'
+const NOW = Date.parse('2026-11-15T14:45:00Z') // a Sunday, 15:45 in Berlin
+
+const first = (when: { at?: string; every?: string }, now = NOW) => {
+  try {
+    return new Date(timesOf({ ...when, zone: ZONE }, now).due_at).toISOString().replace(':00.000Z', 'Z')
+  } catch (error) {
+    assert.ok(error instanceof AppError, String(error))
+    return error.code
+  }
+}
+
+test('a single time is understood as people write it, by their own clock', () => {
+  const said: Record<string, string> = {
+    '02:00': '2026-11-16T01:00Z',
+    '15:44': '2026-11-16T14:44Z',
+    '15:46': '2026-11-15T14:46Z',
+    '2am': '2026-11-16T01:00Z',
+    '2:30 pm': '2026-11-16T13:30Z',
+    '12 am': '2026-11-15T23:00Z',
+    'today 23:00': '2026-11-15T22:00Z',
+    'Tomorrow 02:00': '2026-11-16T01:00Z',
+    'tomorrow at 02:00': '2026-11-16T01:00Z',
+    'mon 03:00': '2026-11-16T02:00Z',
+    'wednesday 03:00': '2026-11-18T02:00Z',
+    '2027-01-31 02:00': '2027-01-31T01:00Z',
+    '2027-01-31T02:00Z': '2027-01-31T02:00Z',
+    '2027-01-31T02:00+05:30': '2027-01-30T20:30Z',
+    'in 3h': '2026-11-15T17:45Z',
+    'in 90 minutes': '2026-11-15T16:15Z',
+    'in 2 days': '2026-11-17T14:45Z',
+  }
+  for (const [at, expected] of Object.entries(said)) assert.equal(first({ at }), expected, at)
+})
+
+test('times that come back are understood, and five fields of cron', () => {
+  const said: Record<string, string> = {
+    'weekdays 22:00': '2026-11-16T21:00Z',
+    'weekdays at 10 pm': '2026-11-16T21:00Z',
+    'day 02:00': '2026-11-16T01:00Z',
+    'weekends 10:00': '2026-11-21T09:00Z',
+    'mon,thu 03:30': '2026-11-16T02:30Z',
+    'monday, friday 1am': '2026-11-16T00:00Z',
+    '6h': '2026-11-15T17:00Z',
+    hour: '2026-11-15T15:00Z',
+    '0 22 * * 1-5': '2026-11-16T21:00Z',
+  }
+  for (const [every, expected] of Object.entries(said)) assert.equal(first({ every }), expected, every)
+})
+
+test('what is past, never comes or says nothing is refused, each with its reason', () => {
+  for (const at of ['2020-01-01 02:00', 'today 01:00']) assert.equal(first({ at }), 'schedule_past', at)
+  for (const at of ['soon', '25:00', '13pm', '0am', '7', '2027-02-30 10:00', 'blursday 10:00', 'in 3 years'])
+    assert.equal(first({ at }), 'schedule_wrong', at)
+  for (const every of ['daily', '5h', '0h', '* * * * *', '60 22 * * *', 'x 22:00', 'weekdays 24:00', '1 2 3'])
+    assert.equal(first({ every }), 'schedule_wrong', every)
+  assert.equal(first({ every: '0 0 30 2 *' }), 'schedule_past')
+  assert.equal(first({ at: '02:00', every: 'day 02:00' }), 'schedule_wrong')
+})
+
+test('an hour that the clocks leave out begins when they go on, one that comes twice counts once', () => {
+  const days = (from: string) => {
+    const times: string[] = []
+    for (let at = Date.parse(from); times.length < 3; times.push(new Date(at).toISOString().slice(0, 16)))
+      at = nextTime('30 2 * * *', ZONE, at) ?? 0
+    return times
+  }
+  assert.deepEqual(days('2027-03-27T00:00Z'), ['2027-03-27T01:30', '2027-03-28T01:00', '2027-03-29T00:30'])
+  assert.deepEqual(days('2027-10-30T00:00Z'), ['2027-10-30T00:30', '2027-10-31T00:30', '2027-11-01T01:30'])
+  assert.equal(first({ at: '2027-03-28 02:30' }), '2027-03-28T01:30Z')
+})
+
+test('the next time is always later than now, in every zone, and reading never fails but with a reason', () => {
+  const zone = fc.constantFrom('Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata', 'UTC')
+  const clock = fc.tuple(fc.nat(23), fc.nat(59)).map(pair => pair.map(part => String(part).padStart(2, '0')).join(':'))
+  const day = fc.constantFrom('', 'today ', 'tomorrow ', 'mon ', 'sunday ')
+  const text = fc.oneof(
+    fc.tuple(day, clock).map(parts => parts.join('')),
+    fc.string({ maxLength: 20 }),
+  )
+  const now = fc.integer({ min: Date.parse('2026-01-01'), max: Date.parse('2030-01-01') })
+  fc.assert(
+    fc.property(text, fc.boolean(), zone, now, (said, again, zone, now) => {
+      try {
+        const { due_at, pattern } = timesOf({ zone, ...(again ? { every: said } : { at: said }) }, now)
+        assert.ok(due_at > now)
+        assert.equal(pattern !== null, again)
+      } catch (error) {
+        if (!(error instanceof AppError) || !error.code.startsWith('schedule_')) throw error
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
