@@ -8,7 +8,7 @@ import type { Tx } from './database/tx.ts'
 import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
 import type { SessionReports } from './quota/spending.ts'
 import type { Runs } from './runs/shapes.ts'
-import type { Schedules } from './schedules/rows.ts'
+import type { Schedules } from './schedules/shapes.ts'
 import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow } from './tables.ts'
 import type { Tasks } from './tasks/shapes.ts'
 

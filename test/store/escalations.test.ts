@@ -7,8 +7,8 @@ import { migrate } from '../../src/store/migrate.ts'
 import { MIGRATIONS } from '../../src/store/migrations/all.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { EscalationRow, Store } from '../../src/store/store.ts'
+import { AN_ESCALATION } from '../support/an-escalation.ts'
 import { tempDir } from '../support/world.ts'
-import { AN_ESCALATION } from './an-escalation.ts'
 import { DATABASES, note, textOf } from './databases.ts'
 
 for (const { name, open } of DATABASES) {

@@ -1,6 +1,5 @@
 import type { RunOptions } from '../../domain/runs/run.ts'
 import type { ScheduleView } from '../../domain/schedules/schedule.ts'
-import type { Tx } from '../database/tx.ts'
 
 /** A run that is to begin at a time, once or again and again. */
 export interface ScheduleRow extends ScheduleView {
@@ -10,15 +9,3 @@ export interface ScheduleRow extends ScheduleView {
 }
 
 export type SchedulesTable = Omit<ScheduleRow, 'target' | 'options'> & { target: string; options: string }
-
-export interface Schedules {
-  insert(row: ScheduleRow, tx: Tx): Promise<void>
-  /**
-   * Changes a row that still waits for the same time; false where somebody was quicker. Every ending and every firing goes
-   * through here, so that one time never comes twice.
-   */
-  move(row: Pick<ScheduleRow, 'id' | 'due_at'>, patch: Partial<ScheduleRow>, tx: Tx): Promise<boolean>
-  get(id: string, tx?: Tx): Promise<ScheduleRow | undefined>
-  /** Soonest first; those that are over, newest first, behind them. */
-  list(filter?: { project?: string | undefined; waiting?: boolean }, tx?: Tx): Promise<ScheduleRow[]>
-}

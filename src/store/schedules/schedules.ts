@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
-import type { ScheduleRow, Schedules, SchedulesTable } from './rows.ts'
+import type { ScheduleRow, SchedulesTable } from './rows.ts'
+import type { Schedules } from './shapes.ts'
 
 /** Opens the table of runs to come. */
 export function openSchedules(read: Kysely<Tables>): Schedules {

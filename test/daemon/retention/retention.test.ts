@@ -8,7 +8,7 @@ import { pruneOnce } from '../../../src/daemon/retention/start.ts'
 import { trustClock } from '../../../src/daemon/retention/trust-clock.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { AN_ESCALATION } from '../../store/an-escalation.ts'
+import { AN_ESCALATION } from '../../support/an-escalation.ts'
 import { tempDir } from '../../support/world.ts'
 
 const DAY = 24 * 60 * 60_000
