@@ -1,7 +1,16 @@
 import * as z from 'zod'
 import { BUDGET_SCOPES, MEASURES } from './budget/budget.ts'
 import { RunOutcome } from './runs/run-outcome.ts'
-import { Failure, LimitWindow, PlanItem, QuestionItem, Risk, StoredReason, TurnOutcome } from './session.ts'
+import {
+  Failure,
+  FailureKind,
+  LimitWindow,
+  PlanItem,
+  QuestionItem,
+  Risk,
+  StoredReason,
+  TurnOutcome,
+} from './session.ts'
 import { TaskState, Verification } from './task.ts'
 
 const TaskNamed = z.object({ task_id: z.string(), title: z.string() })
@@ -178,6 +187,8 @@ export const EVENT_BODIES = {
     duration_ms: z.number(),
     denials: z.number(),
     failure: Failure.optional(),
+    /** What its sigils ask of the run that it belongs to: the text above may be cut before them. */
+    sigils: z.object({ next_model: z.string().optional(), gave_up: z.string().optional() }).optional(),
   }),
   /** Four fifths of a budget are spent; told once. */
   'budget.warned': BudgetUsed,
@@ -193,6 +204,8 @@ export const EVENT_BODIES = {
     reason: z.string(),
     /** When it goes on by itself. */
     resumes_at: z.number().optional(),
+    /** What the vendor or the agent failed with, where that was the cause. */
+    failure: FailureKind.optional(),
   }),
   /** A session that had ended, or waited, goes on. */
   'session.resumed': z.object({ reason: z.string() }),

@@ -71,6 +71,9 @@ export const AT_WORK = ['running', 'verifying', 'merging'] as const satisfies re
 /** What is still to be done, however far it is. */
 export const OPEN_STATES = ['blocked', 'ready', 'waiting', ...AT_WORK] as const satisfies readonly TaskState[]
 
+/** Tries after the first of a task of which nothing else was said. */
+export const USUAL_RETRIES = 3
+
 /** A task as its row holds it. */
 export interface Task {
   id: string

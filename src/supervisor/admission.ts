@@ -4,6 +4,9 @@ interface Waiting extends Entrant {
   admit: (leave: (() => void) | undefined) => void
 }
 
+/** What somebody waits for. */
+export type Lack = 'place' | 'allowance' | 'turn'
+
 export interface Entrant {
   id: string
   /** How many may run at once, in this one's eyes. */
@@ -14,8 +17,10 @@ export interface Entrant {
   account?: string | null | undefined
   /** How many of the same account may run, as its allowance stands now. */
   allowed?: (() => number) | undefined
-  /** It must wait: for a place, or for its account's allowance. */
-  waits: (what: 'place' | 'allowance') => void
+  /** Those of one place of work go in one at a time. One that is over, and only has to leave, is in nobody's way. */
+  turn?: { of: string; isOver: () => boolean } | undefined
+  /** It must wait: for a place, for its account's allowance, or for its turn. */
+  waits: (what: Lack) => void
   /** It waits for a place, and will be let in as soon as one leaves. */
   next: () => void
 }
@@ -27,6 +32,7 @@ const LOOK_AGAIN_MS = 15_000
 export class Admission {
   readonly #line: Waiting[] = []
   readonly #byAccount = new Map<string, number>()
+  readonly #turns = new Map<string, NonNullable<Entrant['turn']>>()
   #inside = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -38,10 +44,7 @@ export class Admission {
   /** Resolves with the way out when there is a place, or with nothing when the entrant was withdrawn. */
   async enter(entrant: Entrant): Promise<(() => void) | undefined> {
     const lacking = this.#lacks(entrant)
-    if (
-      lacking === undefined &&
-      !this.#line.some(other => comesBefore(other, entrant) && !this.#lacksAllowance(other))
-    ) {
+    if (lacking === undefined && !this.#line.some(other => comesBefore(other, entrant) && !this.#isHeldBack(other))) {
       return this.#place(entrant)
     }
     entrant.waits(lacking ?? 'place')
@@ -62,12 +65,12 @@ export class Admission {
     return true
   }
 
-  /** Lets in whoever can enter now. One whose account has no allowance left holds up nobody else. */
+  /** Lets in whoever can enter now. One that lacks something else than a place holds up nobody. */
   look(): void {
     clearTimeout(this.#timer)
     for (const waiting of [...this.#line]) {
       const lacking = this.#lacks(waiting)
-      if (lacking === 'allowance') continue
+      if (lacking === 'allowance' || lacking === 'turn') continue
       if (lacking === 'place') {
         if (!waiting.toldNext) waiting.next()
         waiting.toldNext = true
@@ -79,9 +82,18 @@ export class Admission {
     if (this.#line.length > 0) this.#timer = setTimeout(() => this.look(), LOOK_AGAIN_MS).unref()
   }
 
-  #lacks(entrant: Entrant): 'place' | 'allowance' | undefined {
+  #lacks(entrant: Entrant): Lack | undefined {
+    if (this.#lacksTurn(entrant)) return 'turn'
     if (this.#inside >= entrant.max) return 'place'
     return this.#lacksAllowance(entrant) ? 'allowance' : undefined
+  }
+
+  #isHeldBack(entrant: Entrant): boolean {
+    return this.#lacksTurn(entrant) || this.#lacksAllowance(entrant)
+  }
+
+  #lacksTurn({ turn }: Entrant): boolean {
+    return turn !== undefined && this.#turns.get(turn.of)?.isOver() === false
   }
 
   #lacksAllowance({ account, allowed }: Entrant): boolean {
@@ -89,13 +101,15 @@ export class Admission {
     return (this.#byAccount.get(account) ?? 0) >= allowed()
   }
 
-  #place({ account }: Entrant): () => void {
+  #place({ account, turn }: Entrant): () => void {
     this.#count(account, 1)
+    if (turn) this.#turns.set(turn.of, turn)
     let left = false
     return () => {
       if (left) return
       left = true
       this.#count(account, -1)
+      if (turn && this.#turns.get(turn.of) === turn) this.#turns.delete(turn.of)
       this.look()
     }
   }

@@ -243,8 +243,18 @@ export class Supervisor {
     await this.#waker.close()
     const { live, warm } = this.#floor
     const cooled = warm.close()
-    for (const run of live.runs()) run.cutOff = goOn && run.stopping === undefined
+    if (!goOn) await this.#pauseRuns()
+    for (const run of live.runs()) run.cutOff = (goOn || isOfRun(run)) && run.stopping === undefined
     await Promise.all([cooled, ...live.runs().map(({ id }) => live.stop(id, reason))])
+  }
+
+  /** What belongs to a run is paused with it: the next `pcc resume` of the run goes on in the same conversation. */
+  async #pauseRuns(): Promise<void> {
+    await this.runs.pauseAll('the daemon was stopped')
+    for (const run of this.#floor.live.runs().filter(isOfRun)) {
+      await this.#intend(run.id, 'pause')
+      run.pausing = 'person'
+    }
   }
 
   /** Markers of the processes of every live session, and of those that wait for one. */
@@ -278,4 +288,8 @@ export class Supervisor {
     const reason = this.#options.mayStart?.()
     if (reason !== undefined) throw new AppError('disk_full', { reason })
   }
+}
+
+function isOfRun({ row }: Run): boolean {
+  return row.options.run !== undefined && row.state !== 'ended'
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../base/errors.ts'
 import type { BudgetLimits } from '../domain/budget/budget.ts'
-import type { Task } from '../domain/task.ts'
+import { type Task, USUAL_RETRIES } from '../domain/task.ts'
 import { findTask } from './find-task.ts'
 import { storedAround } from './graph/around.ts'
 import { refuseStranger } from './graph/come-after.ts'
@@ -39,13 +39,10 @@ export interface NewTaskRequest {
   actor?: string | undefined
 }
 
-/** One that may pass by itself is tried again so often before a person hears of it. */
-const MAX_RETRIES = 3
-
 /** Stores a task, what it comes after and the event, in the caller's transaction. */
 export async function submit(request: NewTaskRequest, parts: TxParts): Promise<Task> {
   const { store, clock, tx } = parts
-  const { session_id, project, priority = 0, maxRetries = MAX_RETRIES, over } = request
+  const { session_id, project, priority = 0, maxRetries = USUAL_RETRIES, over } = request
   const blockers = await blockersNamed(request, parts)
   const parent = request.parent === undefined ? undefined : await findTask(request.parent, store, tx)
   if (parent) {

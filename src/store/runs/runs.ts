@@ -35,6 +35,10 @@ export function openRuns(read: Kysely<Tables>, writer: Writer): Runs {
       return (await mine.where('outcome', 'is', null).executeTakeFirst()).numUpdatedRows === 1n
     },
     attempts: (of, tx) => attempts(tx?.db ?? read, of),
+    withOpenAttempts: async () => {
+      const open = read.selectFrom('attempts').select('run_id').distinct().where('outcome', 'is', null)
+      return (await open.execute()).map(({ run_id }) => run_id)
+    },
     unverified: async ({ project, feature, task }) => {
       const done = filtered(read, { project, feature, under: task, states: ['done'] })
       const counted = done.where('verification', '=', 'unverified').select(eb => eb.fn.countAll<number>().as('count'))

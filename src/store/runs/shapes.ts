@@ -14,6 +14,8 @@ export interface Runs {
   begin(attempt: AttemptRow, tx: Tx): Promise<void>
   /** Closes an attempt that is open; false where it is not. */
   end(attempt: Pick<AttemptRow, 'task_id' | 'number'>, patch: Partial<AttemptRow>, tx: Tx): Promise<boolean>
+  /** Runs with attempts that have no outcome yet, whether they are open themselves or not. */
+  withOpenAttempts(): Promise<string[]>
   /** Tasks of a scope that are done and that nobody has checked. */
   unverified(scope: TaskScope): Promise<number>
   /** In the order in which they were begun. */

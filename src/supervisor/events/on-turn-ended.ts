@@ -1,10 +1,13 @@
 import type { SessionEvent } from '../../domain/session.ts'
 import type { Run, Step } from '../run.ts'
+import { runSigils } from '../sigils/run-sigils.ts'
 import { eventOf } from './agent-event.ts'
 import { capText } from './cap.ts'
 
 /** A turn is over; what that means for the session is `endingOf`'s to say. */
 export function onTurnEnded(event: Extract<SessionEvent, { kind: 'turn_ended' }>, run: Run): Step {
+  // Read before the text is cut: what an agent asks for stands at the end.
+  const sigils = run.row.options.run && runSigils(event.text, run.row.task_id)
   const body = {
     outcome: event.outcome,
     text: capText(event.text),
@@ -12,6 +15,7 @@ export function onTurnEnded(event: Extract<SessionEvent, { kind: 'turn_ended' }>
     duration_ms: event.durationMs,
     denials: event.denials,
     ...(event.failure === undefined ? {} : { failure: event.failure }),
+    ...(sigils && { sigils }),
   }
   return { events: [eventOf(run, 'turn.ended', body)], patch: { turns: run.before.turns + event.turns } }
 }

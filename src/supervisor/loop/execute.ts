@@ -42,7 +42,8 @@ export async function execute(action: Action, session: Session | undefined, desk
         of: run.retryMs.length,
       })
     case 'escalate':
-      return escalated(action.failure, run)
+      // A run tries it once more later, with a fresh session, before a person has to look (`runs/close-attempt.ts`).
+      return run.row.options.run ? failed(action.failure, run) : escalated(action.failure, run)
     case 'compact':
     case 'continue':
       return shorten(action.do, session, desk)

@@ -15,8 +15,8 @@ export type RetryPlan =
   /** `story`: every failed attempt with its reason, for the task's row and the person who reads it. */
   | { again: false; why: string; story: string }
 
-/** The same as the first three tries of a session (`sessions.retry_seconds`). */
-const RETRY_MS = [5_000, 30_000, 120_000]
+/** As `sessions.retry_seconds` has it where nothing else is said (`runs/run-settings.ts`). */
+const RETRY_MS = [60_000, 300_000, 900_000]
 
 /** What no other attempt and no other model mends: somebody has to do something first. */
 const NEEDS_A_PERSON: ReadonlySet<FailureKind> = new Set(['auth', 'billing', 'agent_missing', 'model_not_found'])
@@ -42,6 +42,13 @@ export function retryPlan(history: readonly PastAttempt[], { maxRetries, retryMs
     afterMs: waitAfter(history, retryMs),
     ...(ofTheWork >= 2 && { note: OTHER_WAY }),
   }
+}
+
+/** What is left of a task's attempts when a person had it done anew since: its row counts the failures from there on. */
+export function sinceReset<T extends PastAttempt>(history: readonly T[], retries: number): readonly T[] {
+  const failures = history.filter(({ outcome }) => outcome === 'failed')
+  const first = retries === 0 ? undefined : failures.at(-Math.min(retries, failures.length))
+  return first ? history.slice(history.indexOf(first)) : []
 }
 
 const OTHER_WAY =

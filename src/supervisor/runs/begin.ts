@@ -11,6 +11,7 @@ import type { SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/open.ts'
 import { chooseModel } from '../models/choose-model.ts'
 import type { ModelNames } from '../models/model-names.ts'
+import { retryPlan, sinceReset } from '../retries/retry-plan.ts'
 import { nameFromTask } from '../start/session-name.ts'
 import type { BoundTask } from '../start/start-session.ts'
 import { scopeOf } from './scope.ts'
@@ -31,19 +32,30 @@ export interface BeginOptions {
   model: string | undefined
   names: ModelNames
   limit: number | undefined
+  /** How long a task waits for each try in a row after a cause that may pass. */
+  retryMs: readonly number[]
   /** What is left of the run's budget. */
   budget: BudgetLimits | undefined
   /** Tasks of the target, for the agent to know how far it is. */
   total: number
 }
 
-/** Begins the next attempt of a run: a fresh session for the next ready task. False where somebody else was quicker. */
-export async function beginNext(run: RunRow, options: BeginOptions, parts: BeginParts): Promise<boolean> {
+export type Begun =
+  /** `no`: nothing is free; somebody else was quicker. */
+  | 'yes'
+  | 'no'
+  /** What it failed with may pass by itself: nothing begins before that time, because any other task would meet the same. */
+  | { notBefore: number; why: string }
+
+/** Begins the next attempt of a run: a fresh session for the next ready task. */
+export async function beginNext(run: RunRow, options: BeginOptions, parts: BeginParts): Promise<Begun> {
   const { store } = parts
   const scope = scopeOf(run)
   const task = await store.transaction(tx => store.tasks.nextFree(scope, tx))
-  if (!task) return false
+  if (!task) return 'no'
   const [ofTask, ofRun] = [await store.runs.attempts({ task: task.id }), await store.runs.attempts({ run: run.id })]
+  const early = tooEarly(task, ofTask, { retryMs: options.retryMs, now: parts.clock.now() })
+  if (early) return early
   const { strategy, names } = options
   const history = ofRun.length > 0 ? ofRun : ofTask
   const chosen = chooseModel(strategy, history, { names, task: task.id, hint: task.model, model: options.model })
@@ -57,11 +69,26 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
   const bound = { run: place, text: task.description, take: claimOf(task, { run, model: chosen.model }, parts) }
   try {
     await parts.start(request, bound)
-    return true
+    return 'yes'
   } catch (error) {
-    if (error instanceof AppError && error.code === 'task_moved') return false
+    if (error instanceof AppError && error.code === 'task_moved') return 'no'
     throw error
   }
+}
+
+/** The times stand in the attempts' rows, so a restart waits no longer and no shorter. */
+function tooEarly(
+  { id, retries }: Task,
+  attempts: readonly AttemptRow[],
+  { retryMs, now }: { retryMs: readonly number[]; now: number },
+): Begun | undefined {
+  const history = sinceReset(attempts, retries)
+  const plan = retryPlan(history, { maxRetries: Number.POSITIVE_INFINITY, retryMs })
+  const last = history.at(-1)
+  const notBefore = (last?.ended_at ?? 0) + (plan.again ? plan.afterMs : 0)
+  // A clock that was set back leaves its end in the future: that is nothing to wait for.
+  if (!plan.again || notBefore <= now || (last?.ended_at ?? 0) > now) return undefined
+  return { notBefore, why: `${id} is tried again at ${new Date(notBefore).toISOString()}: ${last?.reason ?? ''}` }
 }
 
 interface Wanted {

@@ -3,15 +3,15 @@ import type { AttemptRow, RunRow } from '../../store/runs/rows.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/open.ts'
-import { retryPlan } from '../retries/retry-plan.ts'
-import { heedSigils } from '../sigils/heed-sigils.ts'
-import { readSigils } from '../sigils/read-sigils.ts'
+import { retryPlan, sinceReset } from '../retries/retry-plan.ts'
+import { retriesOf } from './retries-of.ts'
+import type { RunSettings } from './run-settings.ts'
 
 export interface ClosingParts {
   store: Store
   tasks: Tasks
   clock: Clock
-  maxRetries: number
+  settings: Pick<RunSettings, 'maxRetries' | 'retryMs'>
 }
 
 /**
@@ -24,9 +24,7 @@ export async function closeAttempt(
   parts: ClosingParts,
 ): Promise<void> {
   const { store, clock } = parts
-  const [turn] = await store.events({ subject: session.id, kinds: ['turn.ended'], tail: 1 })
-  const { text = '', failure } = turn?.kind === 'turn.ended' ? turn.body : {}
-  const said = heedSigils(readSigils(text, { task: attempt.task_id }), { open: 0 })
+  const { sigils, failure } = await lastOf(session.id, store)
   await store.transaction(async tx => {
     const task = await store.tasks.get(attempt.task_id, tx)
     const outcome = session.ended_as === 'error' ? 'failed' : task?.state === 'done' ? 'done' : 'interrupted'
@@ -36,8 +34,8 @@ export async function closeAttempt(
         outcome,
         reason: session.status_reason,
         result: task?.result ?? null,
-        failure: failure?.kind ?? null,
-        next_model: said.nextModel ?? null,
+        failure,
+        next_model: sigils?.next_model ?? null,
         cost_usd: session.cost_usd,
         ended_at: clock.now(),
       },
@@ -47,11 +45,23 @@ export async function closeAttempt(
     if (outcome === 'interrupted') await giveBack(attempt, parts, tx)
     // A person who stops the session of a run does not want the next one to begin.
     if (session.ended_as === 'stopped') await store.runs.update(run.id, { stopping: true }, tx)
-    if (outcome === 'failed' && said.gaveUp) {
-      await store.runs.update(run.id, { gave_up: said.reason ?? session.status_reason }, tx)
+    if (outcome === 'failed' && sigils?.gave_up !== undefined) {
+      await store.runs.update(run.id, { gave_up: sigils.gave_up || session.status_reason }, tx)
     }
-    if (outcome === 'failed') await judge(attempt, parts, tx)
+    if (outcome === 'failed') await judge({ run, attempt }, parts, tx)
   })
+}
+
+/** What its agent asked of the run at the end of its last turn, and what it failed with. */
+async function lastOf(session: string, store: Store) {
+  const last = { subject: session, tail: 1 }
+  const [[turn], [end]] = await Promise.all([
+    store.events({ ...last, kinds: ['turn.ended'] }),
+    store.events({ ...last, kinds: ['session.ended'] }),
+  ])
+  const { sigils, failure } = turn?.kind === 'turn.ended' ? turn.body : {}
+  const ended = end?.kind === 'session.ended' ? end.body.failure : undefined
+  return { sigils, failure: ended ?? failure?.kind ?? null }
 }
 
 async function giveBack({ task_id }: AttemptRow, { store, tasks }: ClosingParts, tx: Tx): Promise<void> {
@@ -61,9 +71,17 @@ async function giveBack({ task_id }: AttemptRow, { store, tasks }: ClosingParts,
 }
 
 /** A task that failed has gone back already (`endings.ts`); where it was tried often enough it fails for good. */
-async function judge({ task_id }: AttemptRow, { store, tasks, maxRetries }: ClosingParts, tx: Tx): Promise<void> {
-  const history = await store.runs.attempts({ task: task_id }, tx)
-  const plan = retryPlan(history, { maxRetries })
+async function judge(
+  { run, attempt: { task_id } }: { run: RunRow; attempt: AttemptRow },
+  { store, tasks, settings }: ClosingParts,
+  tx: Tx,
+): Promise<void> {
+  const task = await store.tasks.get(task_id, tx)
+  const isBack = task?.state === 'ready' || task?.state === 'blocked'
+  // A person has said something else of it meanwhile, or somebody else has it.
+  if (!task || !isBack) return
+  const history = sinceReset(await store.runs.attempts({ task: task_id }, tx), task.retries)
+  const plan = retryPlan(history, { maxRetries: retriesOf(task, run, settings), retryMs: settings.retryMs })
   if (plan.again) return
   await tasks.transition(task_id, { to: 'failed', forced: true, reason: `${plan.why}\n${plan.story}` }, tx)
 }

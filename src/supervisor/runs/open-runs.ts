@@ -39,6 +39,7 @@ export function openRuns(
       await steering.pause(id)
       await settleWaiting(id, pauseWaiting, waiting)
     },
+    pauseWaiting: id => settleWaiting(id, pauseWaiting, waiting),
     resume: async id => {
       const row = await store.sessions.get(id)
       if (row?.state === 'ended') await steering.resume(row)

@@ -9,13 +9,19 @@ import type { BeginOptions } from './begin.ts'
 
 /** The settings under which a run goes on. */
 export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
+  /** Tries after the first, of a task that says nothing of its own. */
   maxRetries: number
+  /** How long a task waits for each try in a row after a cause that may pass. */
+  retryMs: readonly number[]
   /** Most attempts. */
   limit: number | undefined
   keepEnvironment: boolean
   /** Whether the next agent is started while the current one works. */
   warm: boolean
 }
+
+/** A session has tried for two and a half minutes by then: one, five and fifteen minutes, where nothing else is set. */
+const RETRY_FACTORS = [12, 60, 180]
 
 /** The settings in force for a run: those of the shell that started it, as the project may tighten them. */
 export async function runSettings(
@@ -35,7 +41,8 @@ export async function runSettings(
     strategy: settled.strategy,
     model: settled.model,
     names: models,
-    maxRetries: options.max_retries ?? execution.max_retries,
+    maxRetries: execution.max_retries,
+    retryMs: RETRY_FACTORS.map(factor => sessions.retry_seconds * 1000 * factor),
     limit: options.limit ?? (execution.limit || undefined),
     keepEnvironment: sessions.keep_environment,
     warm: execution.warm,

@@ -1,48 +1,27 @@
-import type { Clock } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
-import type { Log } from '../../base/log.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/environment-layer.ts'
 import type { StartRun } from '../../domain/runs/run.ts'
-import type { RunOutcome } from '../../domain/runs/run-outcome.ts'
 import type { RunPlan } from '../../domain/runs/run-view.ts'
-import type { AttemptRow, RunRow } from '../../store/runs/rows.ts'
-import type { Store, Tx } from '../../store/store.ts'
-import type { Tasks } from '../../tasks/open.ts'
+import type { RunRow } from '../../store/runs/rows.ts'
+import type { Tx } from '../../store/store.ts'
 import { checkProject } from '../start/check-project.ts'
-import type { KeptEnvironments } from '../waits/kept-environments.ts'
-import { type BeginParts, beginNext } from './begin.ts'
-import { budgetLeft } from './budget-left.ts'
-import { closeAttempt } from './close-attempt.ts'
-import { nextStep, type RunFacts } from './next-step.ts'
+import { advance, endRun, openAttempts } from './advance.ts'
 import { PASSING } from './passing.ts'
-import { planRun } from './plan-run.ts'
-import type { RunSettings } from './run-settings.ts'
-import { overlap, scopeOf, targetName } from './scope.ts'
-import { standingOf } from './standing.ts'
-import { type Warmth, warmNext } from './warm-next.ts'
+import { planRun } from './plan/plan-run.ts'
+import type { RunsParts } from './runs-parts.ts'
+import { overlap, targetName } from './scope.ts'
 
-export interface RunsParts extends BeginParts {
-  store: Store
-  tasks: Tasks
-  clock: Clock
-  log: Log
-  kept: KeptEnvironments
-  warmth: Warmth
-  /** Where nothing was kept. */
-  agentEnv: Record<string, string>
-  settingsOf(run: Pick<RunRow, 'project' | 'options'>): Promise<RunSettings>
-  stop(session: string, reason: string): Promise<void>
-  pause(session: string): Promise<void>
-  resume(session: string): Promise<void>
-}
+const LONGEST_SLEEP_MS = 15_000
+const SHORTEST_SLEEP_MS = 100
 
 /** Runs that drain a target, a fresh session per task. They are rows: a restart goes on with those that are open. */
 export class Runs {
   readonly #parts: RunsParts
   readonly #looking = new Map<string, Promise<void>>()
   readonly #again = new Set<string>()
-  #closed = false
+  readonly #timers = new Map<string, NodeJS.Timeout>()
+  readonly #closing = new AbortController()
 
   constructor(parts: RunsParts) {
     this.#parts = parts
@@ -85,7 +64,7 @@ export class Runs {
 
   /** Something about a run, its tasks or its sessions has changed. */
   look(id: string): void {
-    if (this.#closed) return
+    if (this.#closing.signal.aborted) return
     this.#again.add(id)
     if (this.#looking.has(id)) return
     const done = this.#lookWhileAsked(id).finally(() => {
@@ -96,15 +75,24 @@ export class Runs {
     this.#looking.set(id, done)
   }
 
+  /** What an earlier life of the daemon left: runs that are open, and attempts that outlived theirs. */
   async lookAtAll(): Promise<void> {
-    for (const { id } of await this.#parts.store.runs.list({ open: true })) this.look(id)
+    await this.#lookAtOpen()
+    for (const id of await this.#parts.store.runs.withOpenAttempts()) this.look(id)
   }
 
   /** Follows what happens to sessions and tasks, and looks at the runs that it may concern. */
   async follow(after: number, signal: AbortSignal): Promise<void> {
-    for await (const { kind } of this.#parts.store.follow(after, { signal, alone: true })) {
-      if (kind === 'session.ended' || kind === 'disk.freed' || kind.startsWith('task.')) await this.lookAtAll()
+    const { store } = this.#parts
+    for await (const { kind, subject } of store.follow(after, { signal, alone: true })) {
+      const run = kind === 'session.ended' ? (await store.sessions.get(subject))?.options.run : undefined
+      if (run) this.look(run.id)
+      if (kind === 'session.ended' || kind === 'disk.freed' || kind.startsWith('task.')) await this.#lookAtOpen()
     }
+  }
+
+  async #lookAtOpen(): Promise<void> {
+    for (const { id } of await this.#parts.store.runs.list({ open: true })) this.look(id)
   }
 
   /** `after current`: no new task begins. `now`: its sessions are stopped too, and their tasks given back. */
@@ -126,31 +114,40 @@ export class Runs {
   async resume(id: string): Promise<void> {
     // Its sessions first: while one of them is on its way a look would take it for one that waits, and begin another beside it.
     await this.#each(id, session => this.#parts.resume(session))
-    await this.#parts.store.runs.update(id, { state: 'running', stopping: false })
+    await this.#parts.store.runs.update(id, { state: 'running', stopping: false, reason: null })
     this.look(id)
   }
 
+  /**
+   * A person stops the daemon, and thereby all that works in it: runs are paused, as sessions are stopped, and go on when the
+   * person says so. Their sessions that have no process are paused with them; the others are the caller's.
+   */
+  async pauseAll(why: string): Promise<void> {
+    const { store } = this.#parts
+    for (const { id, state } of await store.runs.list({ open: true })) {
+      if (state === 'running') await store.runs.update(id, { state: 'paused', reason: why })
+      for (const { session_id } of await openAttempts(id, store)) await this.#parts.pauseWaiting(session_id)
+    }
+  }
+
   async close(): Promise<void> {
-    this.#closed = true
+    this.#closing.abort()
+    for (const timer of this.#timers.values()) clearTimeout(timer)
     await Promise.all(this.#looking.values())
   }
 
   async #each(id: string, work: (session: string) => Promise<void>): Promise<void> {
-    for (const { session_id } of await this.#open(id)) {
+    for (const { session_id } of await openAttempts(id, this.#parts.store)) {
       await work(session_id).catch(error =>
         this.#parts.log.warn({ run: id, session: session_id, error }, 'not steered'),
       )
     }
   }
 
-  async #open(id: string): Promise<AttemptRow[]> {
-    return (await this.#parts.store.runs.attempts({ run: id })).filter(({ outcome }) => outcome === null)
-  }
-
   async #lookWhileAsked(id: string): Promise<void> {
-    while (this.#again.delete(id) && !this.#closed) {
+    while (this.#again.delete(id) && !this.#closing.signal.aborted) {
       try {
-        await this.#advance(id)
+        this.#lookAt(id, await advance(id, this.#parts, this.#closing.signal))
       } catch (error) {
         this.#parts.log.error({ run: id, error }, 'the run could not go on')
         await this.#couldNotGoOn(id, error).catch(() => undefined) // the store itself may be what fails
@@ -159,84 +156,23 @@ export class Runs {
     }
   }
 
+  /** The clock may be set, and the machine may sleep: it is looked at now and then whatever the time says. */
+  #lookAt(id: string, at: number | undefined): void {
+    clearTimeout(this.#timers.get(id))
+    this.#timers.delete(id)
+    if (at === undefined || this.#closing.signal.aborted) return
+    const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, at - this.#parts.clock.now()))
+    this.#timers.set(id, setTimeout(() => this.look(id), waitMs).unref())
+  }
+
   /** What passes by itself is waited for; anything else would stand in the way of the next task for ever. */
   async #couldNotGoOn(id: string, error: unknown): Promise<void> {
     const { store } = this.#parts
-    const [run, open] = [await store.runs.get(id), await this.#open(id)]
+    const [run, open] = [await store.runs.get(id), await openAttempts(id, store)]
+    if (!run || run.state === 'ended') return
     const reason = messageOf(error)
     const passes = !(error instanceof AppError) || PASSING.has(error.code)
-    if (run && !passes && open.length === 0) await this.#end(run, { outcome: 'failure', reason })
+    if (!passes && open.length === 0) await endRun(run, { outcome: 'failure', reason }, this.#parts)
     else await store.runs.update(id, { reason })
-  }
-
-  /** As many steps as can be made now. */
-  async #advance(id: string): Promise<void> {
-    for (;;) {
-      const run = await this.#parts.store.runs.get(id)
-      if (!run || run.state === 'ended' || this.#closed) return
-      const settings = await this.#parts.settingsOf(run)
-      const before = await this.#facts(run, settings)
-      const { left, spent } = await budgetLeft(
-        run,
-        await this.#parts.store.runs.attempts({ run: id }),
-        this.#parts.store,
-      )
-      const facts = { ...before, spent: spent ?? before.spent }
-      const step = nextStep(facts)
-      if (step.do === 'end' && step.reason === spent) await this.#giveBack(run, settings)
-      if (step.do === 'end') return this.#end(run, step)
-      const total = Object.values(facts.counts).reduce((sum, count) => sum + count, 0)
-      const env = this.#parts.kept.of(id) ?? this.#parts.agentEnv
-      const options = { ...settings, env, total, budget: left }
-      if (step.do === 'wait') return warmNext(run, { ...options, facts }, this.#parts)
-      if (!(await beginNext(run, options, this.#parts))) return
-      if (run.reason !== null) await this.#parts.store.runs.update(id, { reason: null })
-    }
-  }
-
-  /** What stands still for want of money would do so for ever: the run is over, and its tasks are free again. */
-  async #giveBack(run: RunRow, settings: RunSettings): Promise<void> {
-    await this.#each(run.id, session => this.#parts.stop(session, 'its run was stopped'))
-    await this.#facts(run, settings)
-  }
-
-  async #facts(run: RunRow, { maxRetries, limit }: RunSettings): Promise<RunFacts> {
-    const { store, tasks } = this.#parts
-    const standing = { works: 0, waits: 0 }
-    let limited: string | undefined
-    for (const attempt of await this.#open(run.id)) {
-      const session = await store.sessions.get(attempt.session_id)
-      const stands = session ? standingOf(session) : 'over'
-      if (session?.ended_as === 'rate_limited' && stands === 'waits')
-        limited = `the account is limited, and ${session.id} was not to go on by itself: pcc resume ${session.id}`
-      if (stands !== 'over') standing[stands] += 1
-      else if (session) await closeAttempt(run, { attempt, session }, { ...this.#parts, maxRetries })
-    }
-    const { stopping, gave_up } = (await store.runs.get(run.id)) ?? run
-    return {
-      counts: await tasks.counts(scopeOf(run)),
-      working: standing.works,
-      waiting: standing.waits,
-      iterations: run.iterations,
-      limit,
-      parallel: 1,
-      spent: limited,
-      stopping: run.state === 'paused' ? 'paused' : stopping ? 'after current' : undefined,
-      gaveUp: gave_up ?? undefined,
-    }
-  }
-
-  async #end(run: RunRow, { outcome, reason }: { outcome: RunOutcome; reason: string }): Promise<void> {
-    const { store, clock, kept, log } = this.#parts
-    const tasks = await store.tasks.counts(scopeOf(run))
-    const unverified = await store.runs.unverified(scopeOf(run))
-    await store.transaction(async tx => {
-      await store.runs.update(run.id, { state: 'ended', outcome, reason, ended_at: clock.now() }, tx)
-      const body = { outcome, reason, tasks, unverified }
-      await tx.append([{ actor: 'daemon', subject: run.id, kind: 'run.ended', body }])
-    })
-    kept.forget(run.id)
-    await this.#parts.warmth.drop(run.id)
-    log.info({ run: run.id, outcome }, 'run ended')
   }
 }

@@ -37,8 +37,11 @@ export async function settle(run: Run, parts: Parts, ending: Ending): Promise<vo
   run.log.info({ status: final.as, turns: run.row.turns, cost_usd: run.row.cost_usd }, 'session ended')
 }
 
-function endedBody({ as, reason, resumesAt, held }: Ending) {
-  return { status: as, reason, ...(resumesAt !== undefined && !held && { resumes_at: resumesAt }) }
+function endedBody({ as, reason, resumesAt, held, failure }: Ending) {
+  return {
+    ...{ status: as, reason, ...(resumesAt !== undefined && !held && { resumes_at: resumesAt }) },
+    ...(failure !== undefined && { failure }),
+  }
 }
 
 /** The agent is gone with everything it started: there is nothing left to sweep. */

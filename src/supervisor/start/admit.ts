@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts'
-import type { Admission } from '../admission.ts'
+import type { Admission, Entrant } from '../admission.ts'
 import { asksFor } from '../asks.ts'
 import { record } from '../record.ts'
 import type { Parts, Run } from '../run.ts'
@@ -33,6 +33,7 @@ export async function admit(run: Run, { admission, max, ready, parts }: AdmitOpt
     priority: run.row.priority,
     account: run.row.account,
     allowed: () => parts.accounts.allowed(run, max),
+    turn: turnOf(run),
     waits: what => {
       waited = tellWaiting(run, parts, WAITS[what](max)).finally(run.placed.resolve)
     },
@@ -68,6 +69,12 @@ export function refuseWhenFull(live: readonly Run[], { maxConcurrent, maxWaiting
   throw new AppError('line_full', { waiting: Math.max(0, waiting), raised: maxWaiting * 2 || 10 })
 }
 
+/** Sessions of runs take turns in a directory: a question that is answered must not bring a second agent into it. */
+function turnOf(run: Run): Entrant['turn'] {
+  const { project, options } = run.row
+  return options.run && { of: project, isOver: () => run.row.state === 'ended' }
+}
+
 /** A person does not want it to begin any more. */
 export function isCalledOff({ stopping, pausing }: Run): boolean {
   return stopping !== undefined || pausing === 'person'
@@ -77,6 +84,10 @@ const WAITS = {
   place: (max: number) => ({
     reason: 'waits for a free place',
     text: `Waits for a free place: ${max} at once (sessions.max_concurrent).`,
+  }),
+  turn: () => ({
+    reason: 'waits for its turn: another session of a run works in this directory',
+    text: 'Waits for its turn: another session of a run works in this directory.',
   }),
   allowance: () => ({
     reason: "waits until the account's allowance is fresh (pcc quota)",

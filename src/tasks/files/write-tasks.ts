@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { OPEN_STATES, type TaskState, type TaskView } from '../../domain/task.ts'
+import { OPEN_STATES, type TaskState, type TaskView, USUAL_RETRIES } from '../../domain/task.ts'
 import type { TaskFormat } from './raw-tasks.ts'
 
 /** Tasks as a file that `readTasks` reads again: the same tasks, with the same ids. What a run has done to them is no part of it. */
@@ -28,7 +28,7 @@ function plainOf(task: TaskView) {
     ...(type !== 'task' && { type }),
     ...(labels.length > 0 && { labels }),
     ...(acceptance.length > 0 && { acceptance }),
-    ...(task.max_retries !== 3 && { max_retries: task.max_retries }),
+    ...(task.max_retries !== USUAL_RETRIES && { max_retries: task.max_retries }),
     ...(task.model !== null && { model: task.model }),
     ...(task.budget !== null && { budget: task.budget }),
   }

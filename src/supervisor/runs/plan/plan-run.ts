@@ -1,12 +1,12 @@
-import type { PastAttempt } from '../../domain/runs/past-attempt.ts'
-import type { RunPlan } from '../../domain/runs/run-view.ts'
-import type { Task } from '../../domain/task.ts'
-import type { RunRow } from '../../store/runs/rows.ts'
-import type { Store } from '../../store/store.ts'
-import { chooseModel } from '../models/choose-model.ts'
+import type { PastAttempt } from '../../../domain/runs/past-attempt.ts'
+import type { RunPlan } from '../../../domain/runs/run-view.ts'
+import type { Task } from '../../../domain/task.ts'
+import type { RunRow } from '../../../store/runs/rows.ts'
+import type { Store } from '../../../store/store.ts'
+import { chooseModel } from '../../models/choose-model.ts'
+import type { RunSettings } from '../run-settings.ts'
+import { scopeOf } from '../scope.ts'
 import { plannedOrder } from './planned-order.ts'
-import type { RunSettings } from './run-settings.ts'
-import { scopeOf } from './scope.ts'
 
 /** What a run would work through if every task went well, with the model of each. Starts nothing, claims nothing. */
 export async function planRun(

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Task } from '../../../src/domain/task.ts'
-import { plannedOrder } from '../../../src/supervisor/runs/planned-order.ts'
+import type { Task } from '../../../../src/domain/task.ts'
+import { plannedOrder } from '../../../../src/supervisor/runs/plan/planned-order.ts'
 
 /** A task by what matters for its turn. */
 function task(id: string, more: Partial<Task> = {}): Task {

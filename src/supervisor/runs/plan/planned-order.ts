@@ -1,5 +1,5 @@
-import type { Task } from '../../domain/task.ts'
-import type { Edge } from '../../store/tasks/shapes.ts'
+import type { Task } from '../../../domain/task.ts'
+import type { Edge } from '../../../store/tasks/shapes.ts'
 
 export interface OrderInput {
   /** Of the target, in the order of submission. */

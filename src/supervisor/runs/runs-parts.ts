@@ -1,0 +1,21 @@
+import type { Log } from '../../base/log.ts'
+import type { RunRow } from '../../store/runs/rows.ts'
+import type { KeptEnvironments } from '../waits/kept-environments.ts'
+import type { BeginParts } from './begin.ts'
+import type { RunSettings } from './run-settings.ts'
+import type { Warmth } from './warm-next.ts'
+
+/** What runs need of those around them. */
+export interface RunsParts extends BeginParts {
+  log: Log
+  kept: KeptEnvironments
+  warmth: Warmth
+  /** Where nothing was kept. */
+  agentEnv: Record<string, string>
+  settingsOf(run: Pick<RunRow, 'project' | 'options'>): Promise<RunSettings>
+  stop(session: string, reason: string): Promise<void>
+  pause(session: string): Promise<void>
+  resume(session: string): Promise<void>
+  /** Keeps a session that has no process from going on by itself. */
+  pauseWaiting(session: string): Promise<void>
+}
