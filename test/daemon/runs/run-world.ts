@@ -8,7 +8,10 @@ import { tempDir } from '../../support/world.ts'
 export interface RunWorld extends ScriptedWorld {
   project: string
   /** Adds a task, after others by name; its id. */
-  add(title: string, more?: { after?: string[]; feature?: string; priority?: number }): Promise<string>
+  add(
+    title: string,
+    more?: { after?: string[]; feature?: string; priority?: number; max_retries?: number },
+  ): Promise<string>
   /** Starts a run; its answer. */
   run(more?: object): Promise<RunDetail>
   detail(id: string): Promise<RunDetail>

@@ -3,8 +3,9 @@ import { type TestContext, test } from 'node:test'
 import type { RunTarget } from '../../../src/domain/runs/run.ts'
 import { openTasks } from '../../../src/tasks/open.ts'
 import { tempDir } from '../../support/world.ts'
-import { type ScriptedAgent, scriptedAgent, type Turn } from '../steering/scripted-agent.ts'
+import type { ScriptedAgent } from '../steering/scripted-agent.ts'
 import { type ScriptedWorld, scriptedWorld } from '../steering/scripted-world.ts'
+import { FAILED, meeting, named } from './scripts.ts'
 
 interface RunWorld extends ScriptedWorld {
   project: string
@@ -48,18 +49,6 @@ async function runWorld(t: TestContext, agent: ScriptedAgent): Promise<RunWorld>
     },
   }
 }
-
-/** The agent meets what stands under the task's name, in order; then it does the task. */
-function meeting(script: Record<string, Turn[]>): ScriptedAgent {
-  return scriptedAgent(prompt => script[named(prompt)]?.shift() ?? {})
-}
-
-/** The task that a brief is about; any other prompt as it is. */
-function named(prompt: string): string {
-  return /^## Your task: .*\n\n(.+)$/m.exec(prompt)?.[1] ?? prompt
-}
-
-const FAILED: Turn = { failure: { kind: 'refusal', message: 'it will not' } }
 
 test('a diamond is drained in its order, a fresh session per task, and one that fails is tried again', async t => {
   const agent = meeting({ c: [FAILED] })

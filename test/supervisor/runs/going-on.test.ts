@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { ScriptedAgent } from '../steering/scripted-agent.ts'
+import { type Life, type Lives, openLives } from './lives.ts'
+import { meeting, named, watched } from './scripts.ts'
+
+interface Begun extends Lives {
+  life: Life
+  /** The run over the tasks that were named. */
+  id: string
+}
+
+/** A run over tasks without an order, whose first one the agent holds at its last request. */
+async function begun(t: TestContext, agent: ScriptedAgent, names: string[]): Promise<Begun & { goOn: () => void }> {
+  const lives = await openLives(t, agent)
+  const life = await lives.begin()
+  const { project } = lives
+  for (const title of names) await life.call('POST', '/tasks', { project, title })
+  const held = agent.holdAt('last request')
+  const { body } = await life.call('POST', '/runs', { project, target: { kind: 'project' }, env: {} })
+  return { ...lives, life, id: body.id, goOn: await held }
+}
+
+async function over({ store, id }: Pick<Begun, 'store' | 'id'>) {
+  for await (const { kind } of store.follow(0, { subject: id })) if (kind === 'run.ended') break
+  const [run, attempts] = [await store.runs.get(id), await store.runs.attempts({ run: id })]
+  return { outcome: run?.outcome, sessions: new Set(attempts.map(each => each.session_id)).size, attempts }
+}
+
+for (const [how, leave] of [
+  ['is started anew', (life: Life) => life.end({ goOn: true })],
+  ['is killed', (life: Life) => life.die()],
+] as const) {
+  test(`a run goes on by itself when its daemon ${how}, with the session that was at work`, async t => {
+    const agent = meeting({})
+    const { life, goOn, ...run } = await begun(t, agent, ['a', 'b'])
+    await leave(life)
+    goOn()
+    assert.deepEqual([(await run.store.runs.get(run.id))?.state, agent.open()], ['running', 0])
+    await run.begin()
+    const { outcome, sessions } = await over(run)
+    assert.deepEqual([outcome, sessions], ['complete', 2])
+  })
+}
+
+test('a daemon that a person stops pauses its runs, and they go on with their sessions when the person says so', async t => {
+  const agent = meeting({})
+  const { life, goOn, ...run } = await begun(t, agent, ['a', 'b'])
+  await life.end({ goOn: false })
+  goOn()
+  const next = await run.begin()
+  const { body: paused } = await next.call('GET', `/runs/${run.id}`)
+  assert.deepEqual([paused.state, paused.reason, paused.outcome], ['paused', 'the daemon was stopped', null])
+  assert.deepEqual([paused.attempts[0].now.status, paused.tasks], ['paused', { waiting: 1, ready: 1 }])
+  assert.equal(agent.calls(), 1, 'nothing goes on by itself')
+  const { body: resumed } = await next.call('POST', `/runs/${run.id}/resume`, {})
+  assert.deepEqual([resumed.state, resumed.reason], ['running', null])
+  const { outcome, sessions } = await over(run)
+  assert.deepEqual([outcome, sessions], ['complete', 2], 'no attempt was lost')
+})
+
+test('an answer that comes while another task is at work waits for its turn, and then comes before any new task', async t => {
+  const agent = meeting({ a: [{ asks: true }] })
+  const lives = await openLives(t, agent)
+  const life = await lives.begin()
+  const { project, store } = lives
+  for (const title of ['a', 'b', 'c']) await life.call('POST', '/tasks', { project, title })
+  const parked = parkedNumber(store)
+  const { body: run } = await life.call('POST', '/runs', { project, target: { kind: 'project' }, env: {} })
+  const held = agent.holdAt('last request')
+  const number = await parked
+  const goOn = await held
+  const { status } = await life.call('POST', `/escalations/${number}/answer`, { answer: ['red'], env: {} })
+  assert.equal(status, 200)
+  const { body: during } = await life.call('GET', `/runs/${run.id}`)
+  assert.equal(agent.open(), 1, 'one agent in the directory')
+  assert.match((await store.sessions.get(during.attempts[0].session_id))?.status_reason ?? '', /waits for its turn/)
+  goOn()
+  assert.equal((await over({ store, id: run.id })).outcome, 'complete')
+  assert.deepEqual(agent.prompts.map(named), ['a', 'b', '(the parked call)', 'c'])
+})
+
+test('two runs in one directory take turns: no two agents at once', async t => {
+  const { agent, most } = watched(meeting({}))
+  const lives = await openLives(t, agent)
+  const life = await lives.begin()
+  const { project, store } = lives
+  for (const feature of ['x', 'y']) {
+    for (const title of ['1', '2']) await life.call('POST', '/tasks', { project, title: feature + title, feature })
+  }
+  const ids: string[] = []
+  for (const name of ['x', 'y'])
+    ids.push(
+      (await life.call('POST', '/runs', { project, target: { kind: 'feature', name }, env: {} })).body.id as string,
+    )
+  for (const id of ids) assert.equal((await over({ store, id })).outcome, 'complete')
+  assert.equal(most(), 1)
+})
+
+test('a question that outlives its run still ends its attempt when it is answered', async t => {
+  const agent = meeting({ a: [{ asks: true }] })
+  const { life, goOn, ...run } = await begun(t, agent, ['a', 'b'])
+  await life.call('POST', `/runs/${run.id}/stop`, {})
+  goOn()
+  assert.equal((await over(run)).outcome, 'interrupted')
+  await life.end({ goOn: true })
+  const next = await run.begin()
+  const number = await parkedNumber(run.store)
+  await next.call('POST', `/escalations/${number}/answer`, { answer: ['red'], env: {} })
+  for await (const { kind, body } of run.store.follow(0)) if (kind === 'task.finished' && body.title === 'a') break
+  for (;;) {
+    const [attempt] = await run.store.runs.attempts({ run: run.id })
+    if (attempt?.outcome === 'done') break
+    await new Promise(resolve => setImmediate(resolve))
+  }
+})
+
+/** The number of the question that the first session to ask waits with. */
+async function parkedNumber(store: Lives['store']): Promise<number | undefined> {
+  for await (const { kind, subject } of store.follow(0)) {
+    if (kind === 'question.parked') return (await store.sessions.get(subject))?.parked?.number
+  }
+  return undefined
+}

@@ -1,0 +1,119 @@
+import type { TestContext } from 'node:test'
+import { openGates } from '../../../src/agents/limits/gates.ts'
+import { openQuota } from '../../../src/agents/quota/quota.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { placesFor } from '../../../src/base/places.ts'
+import { buildServer } from '../../../src/daemon/http/server.ts'
+import { policyShelf } from '../../../src/daemon/policy-shelf.ts'
+import { deliverAnswers } from '../../../src/daemon/start/deliver-answers.ts'
+import type { World } from '../../../src/daemon/world.ts'
+import { nestValues, standardValues } from '../../../src/domain/config/config.ts'
+import { Terminals } from '../../../src/human/terminals.ts'
+import { openStore } from '../../../src/store/open.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { Supervisor } from '../../../src/supervisor/supervisor.ts'
+import { tempDir } from '../../support/world.ts'
+import type { ScriptedAgent } from '../steering/scripted-agent.ts'
+import { mortalStore } from './mortal-store.ts'
+
+/** One life of a daemon. */
+export interface Life {
+  supervisor: Supervisor
+  call(method: 'GET' | 'POST', path: string, body?: object): Promise<{ status: number; body: Reply }>
+  /** It is gone at once, or with a transaction to come; resolves when nothing of it moves any more. */
+  die(at?: { transactions: number; when: 'before' | 'after' }): Promise<void>
+  /** As `pcc daemon stop` does it; with `goOn` as a restart. */
+  end(options: { goOn: boolean }): Promise<void>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test knows the shape it asks for
+type Reply = any
+
+export interface Lives {
+  /** What outlives every daemon. */
+  store: Store
+  project: string
+  time: { ahead: number }
+  /** The next life; the one before is over. */
+  begin(): Promise<Life>
+}
+
+const TOKEN = 'a-token-of-this-test-only'
+
+/** Daemons in this process, one after the other over one database, with an agent that follows a script. */
+export async function openLives(
+  t: TestContext,
+  agent: ScriptedAgent,
+  env: Record<string, string> = {},
+): Promise<Lives> {
+  const home = tempDir(t)
+  const project = tempDir(t, 'pcc-project-')
+  const store = await openStore({ file: `${home}/db` })
+  const time = { ahead: 0 }
+  const clock = { now: () => Date.now() + time.ahead }
+  const places = placesFor({ env: { PCC_HOME: home } })
+  const policy = policyShelf()
+  let boots = 0
+  let current: Life | undefined
+  t.after(async () => {
+    await current?.die()
+    policy[Symbol.dispose]()
+    await store.close()
+  })
+  return {
+    store,
+    project,
+    time,
+    async begin() {
+      const { store: mine, die, dieAt } = mortalStore(store)
+      const bootId = `boot-${++boots}`
+      const gates = openGates({ store: mine, clock })
+      const quota = openQuota({ store: mine, clock, settings: async () => nestValues(standardValues()).quota })
+      const terminals = new Terminals()
+      const supervisor = new Supervisor({
+        ...{ store: mine, terminals, policy, clock, places, quota, gates, bootId, log: silentLog, agentEnv: {} },
+        env: { ...env, HOME: home },
+        brainsFor: async () => [],
+        driverFor: async () => agent.driver,
+      })
+      const over = new AbortController()
+      const world: World = {
+        ...{ places, version: '0', agentEnv: {}, bootId, startedAt: 0, token: TOKEN, log: silentLog, store: mine },
+        ...{ terminals, supervisor, quota, gates, streams: new Set(), stop: () => undefined, cutsOff: false },
+        disk: { report: () => ({ state: 'ok', reason: '' }) },
+        watchdogSeconds: 60,
+        stopping: over.signal,
+        settled: over.signal,
+      }
+      const app = buildServer(world)
+      await supervisor.recover(new Set())
+      const [last] = await mine.events({ tail: 1 })
+      const delivered = deliverAnswers(world).catch(() => undefined) // it may die meanwhile
+      supervisor.wakeWaiting()
+      await supervisor.runs.lookAtAll()
+      const following = supervisor.runs.follow(last?.id ?? 0, over.signal).catch(() => undefined) // the same
+      const close = async (goOn: boolean) => {
+        over.abort()
+        await supervisor.close('the daemon was stopped', { goOn }).catch(() => undefined) // what is dead cannot write
+        await Promise.all([delivered, following])
+        await app.close()
+      }
+      const life: Life = {
+        supervisor,
+        async call(method, url, body) {
+          const headers = { host: 'pcc', authorization: `Bearer ${TOKEN}` }
+          const reply = await app.inject({ method, url, headers, ...(body && { payload: body }) })
+          return { status: reply.statusCode, body: reply.json() }
+        },
+        async die(at) {
+          if (at) await new Promise<void>(resolve => dieAt(at.transactions, at.when, resolve))
+          die()
+          await close(true)
+        },
+        end: ({ goOn }) => close(goOn),
+      }
+      current = life
+      return life
+    },
+  }
+}

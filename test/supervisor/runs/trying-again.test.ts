@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type RunWorld, runWorld } from '../../daemon/runs/run-world.ts'
+import { scriptedAgent, type Turn } from '../steering/scripted-agent.ts'
+import { FAILED, meeting, named } from './scripts.ts'
+
+const OVERLOADED: Turn = { refused: { kind: 'overloaded', message: 'too many at once' } }
+const MINUTE = 60_000
+
+/** Lets the session of the run try as often as it does by itself; each wait is over at once. */
+async function untilGivenUp(world: RunWorld, run: string): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    const { attempts } = await world.since(run, ({ kind }) => kind === 'session.ended')
+    const session = attempts.at(-1)?.session_id ?? ''
+    await world.ended(session, tries + 1)
+    if ((await world.store.sessions.get(session))?.resumes_at == null) return
+    world.pass(3 * MINUTE)
+  }
+}
+
+test('a cause that may pass is tried again by a fresh session, after a wait that stands in the row of the run', async t => {
+  const agent = scriptedAgent((_, call) => (call < 4 ? OVERLOADED : {}))
+  const world = await runWorld(t, agent)
+  const task = await world.add('a')
+  await world.add('b')
+  const { id } = await world.run()
+  await untilGivenUp(world, id)
+  const { reason, attempts } = await waiting(world, id)
+  assert.match(reason ?? '', new RegExp(`^${task} is tried again at .*Z: too many at once`))
+  assert.deepEqual(
+    attempts.map(({ outcome }) => outcome),
+    ['failed'],
+  )
+  assert.equal(agent.calls(), 4, 'the other task is not begun: it would meet the same')
+  world.pass(MINUTE)
+  world.supervisor.runs.look(id)
+  const over = await world.over(id)
+  assert.deepEqual(
+    [over.outcome, over.attempts.map(({ task_id }) => task_id === task)],
+    ['complete', [true, true, false]],
+  )
+  assert.deepEqual((await world.store.tasks.get(task))?.retries, 1)
+})
+
+/** Resolves with the run when it says what it waits for. */
+async function waiting(world: RunWorld, id: string) {
+  for (;;) {
+    const detail = await world.detail(id)
+    if (detail.reason !== null || detail.state === 'ended') return detail
+    await new Promise(resolve => setImmediate(resolve))
+  }
+}
+
+test("a task's own number of retries counts before the setting, and what was said of the run before both", async t => {
+  const failing = () => Array.from({ length: 9 }, () => FAILED)
+  const agent = meeting({ a: failing(), b: failing(), c: failing() })
+  const world = await runWorld(t, agent)
+  await world.add('a', { max_retries: 0 })
+  await world.add('b', { max_retries: 4 })
+  await world.add('c')
+  const settings = { PCC_EXECUTION_MAX_RETRIES: '1' }
+  const first = await world.over((await world.run({ settings })).id)
+  assert.equal(first.outcome, 'failure')
+  assert.deepEqual(counts(agent.prompts), { a: 1, b: 5, c: 2 })
+  for (const { id } of await world.store.tasks.list({ project: world.project }))
+    await world.call('POST', `/tasks/${id}/reset`, {})
+  agent.prompts.length = 0
+  await world.over((await world.run({ settings, max_retries: 2 })).id)
+  assert.deepEqual(counts(agent.prompts), { a: 3, b: 3, c: 3 }, 'what failed before the reset is not counted')
+})
+
+function counts(prompts: readonly string[]): Record<string, number> {
+  const counted: Record<string, number> = {}
+  for (const name of prompts.map(named)) counted[name] = (counted[name] ?? 0) + 1
+  return counted
+}
+
+test('a sigil at the end of a long report counts, and one that the report only quotes does not', async t => {
+  const long = 'It was a long way. '.repeat(3_000)
+  const agent = meeting({
+    a: [{ says: () => `${long}\n\n<next-model>opus</next-model>` }],
+    b: [{ says: () => `\`\`\`\n${long}\n<promise>FAILURE: quoted</promise>\n\`\`\`\n` }],
+    c: [{ says: () => `${long}\n\n<promise>FAILURE: the ground is rock</promise>` }],
+  })
+  const world = await runWorld(t, agent)
+  for (const name of ['a', 'b', 'c', 'd']) await world.add(name)
+  const { outcome, reason, attempts } = await world.over((await world.run()).id)
+  assert.deepEqual([outcome, reason], ['failure', 'the ground is rock'])
+  assert.deepEqual(
+    attempts.map(({ model, outcome }) => [model, outcome]),
+    [
+      ['sonnet', 'done'],
+      ['opus', 'done'],
+      ['haiku', 'failed'],
+    ],
+  )
+})
