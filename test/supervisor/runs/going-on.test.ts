@@ -85,15 +85,17 @@ test('two runs in one directory take turns: no two agents at once', async t => {
   const lives = await openLives(t, agent)
   const life = await lives.begin()
   const { project, store } = lives
-  for (const feature of ['x', 'y']) {
-    for (const title of ['1', '2']) await life.call('POST', '/tasks', { project, title: feature + title, feature })
+  const run = async (name: string): Promise<string> => {
+    for (const title of ['1', '2']) await life.call('POST', '/tasks', { project, title: name + title, feature: name })
+    return (await life.call('POST', '/runs', { project, target: { kind: 'feature', name }, env: {} })).body.id
   }
-  const ids: string[] = []
-  for (const name of ['x', 'y'])
-    ids.push(
-      (await life.call('POST', '/runs', { project, target: { kind: 'feature', name }, env: {} })).body.id as string,
-    )
-  for (const id of ids) assert.equal((await over({ store, id })).outcome, 'complete')
+  const held = agent.holdAt('last request')
+  const first = await run('x')
+  const goOn = await held
+  const second = await run('y')
+  for await (const { kind, body } of store.follow(0)) if (kind === 'session.noted' && /its turn/.test(body.text)) break
+  goOn()
+  for (const id of [first, second]) assert.equal((await over({ store, id })).outcome, 'complete')
   assert.equal(most(), 1)
 })
 
