@@ -4,8 +4,7 @@ import type { Store, Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/open.ts'
 import { retryPlan, sinceReset } from '../retries/retry-plan.ts'
-import { retriesOf } from './retries-of.ts'
-import type { RunSettings } from './run-settings.ts'
+import { type RunSettings, retriesOf } from './run-settings.ts'
 
 export interface ClosingParts {
   store: Store

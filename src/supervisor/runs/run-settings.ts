@@ -1,5 +1,6 @@
 import { AppError } from '../../base/errors.ts'
 import { loadConfig } from '../../domain/config/load.ts'
+import { type Task, USUAL_RETRIES } from '../../domain/task.ts'
 import { trustedFile, trustStatus } from '../../policy/trust.ts'
 import type { RunRow } from '../../store/runs/rows.ts'
 import { settleStrategy } from '../models/settle-strategy.ts'
@@ -47,4 +48,16 @@ export async function runSettings(
     keepEnvironment: sessions.keep_environment,
     warm: execution.warm,
   }
+}
+
+/**
+ * Tries after the first that a task has in a run: what the person said of this run, else what stands on the task, else the
+ * setting. A row has no room for "nothing was said": that is the usual number.
+ */
+export function retriesOf(
+  { max_retries: own }: Pick<Task, 'max_retries'>,
+  { options }: Pick<RunRow, 'options'>,
+  { maxRetries }: Pick<RunSettings, 'maxRetries'>,
+): number {
+  return options.max_retries ?? (own === USUAL_RETRIES ? maxRetries : own)
 }
