@@ -5,6 +5,7 @@ import { importedFrom } from '../../tasks/requirements/import-list.ts'
 import { parseRequirements } from '../../tasks/requirements/parse.ts'
 import type { Connection } from '../connection/connection.ts'
 import { requirementsText } from '../requirements.ts'
+import type { TakenTasks } from './outcome.ts'
 
 /** What a file of requirements asks for, checked before anything is written. */
 export async function tasksIn(path: string): Promise<ImportedTask[]> {
@@ -15,10 +16,9 @@ export async function tasksIn(path: string): Promise<ImportedTask[]> {
   return tasks
 }
 
-export interface ImportOutcome {
-  added: TaskMention[]
-  /** How many of the file were there already. */
-  known: number
+/** The one whose parts the others are. */
+export function aboveAll(tasks: readonly ImportedTask[]): ImportedTask | undefined {
+  return tasks.find(({ id }) => tasks.some(({ parent }) => parent === id))
 }
 
 /** Takes the tasks of a file into a project, those that are there already, by their title, left as they are. */
@@ -26,11 +26,11 @@ export async function importNew(
   tasks: readonly ImportedTask[],
   project: string,
   client: Connection,
-): Promise<ImportOutcome> {
+): Promise<Pick<TakenTasks, 'added' | 'known' | 'above'>> {
   const query = `/tasks?project=${encodeURIComponent(project)}`
   const there = (await client.request<{ tasks: TaskView[] }>('GET', query)).tasks
-  const byTitle = new Map(there.map(task => [task.title, task.id]))
-  const idOf = new Map(tasks.flatMap(({ id, title }) => (id === undefined ? [] : [[id, byTitle.get(title) ?? id]])))
+  const byTitle = new Map(there.map(({ id, title }) => [title, { id, title }]))
+  const idOf = new Map(tasks.flatMap(({ id, title }) => (id === undefined ? [] : [[id, byTitle.get(title)?.id ?? id]])))
   const fresh = tasks
     .filter(({ title }) => !byTitle.has(title))
     .map(task => ({
@@ -38,8 +38,14 @@ export async function importNew(
       ...(task.after && { after: task.after.map(id => idOf.get(id) ?? id) }),
       ...(task.parent !== undefined && { parent: idOf.get(task.parent) ?? task.parent }),
     }))
-  if (fresh.length === 0) return { added: [], known: tasks.length }
-  const body = { project, tasks: fresh }
-  const { tasks: added } = await client.request<{ tasks: TaskMention[] }>('POST', '/tasks/import', body)
-  return { added, known: tasks.length - fresh.length }
+  const added = fresh.length === 0 ? [] : await imported(fresh, project, client)
+  const holder = aboveAll(tasks)
+  const above = holder && (byTitle.get(holder.title) ?? added.find(({ title }) => title === holder.title))
+  const parts = added.filter(({ id }) => id !== above?.id)
+  const count = tasks.length - (holder ? 1 : 0)
+  return { added: parts, known: count - parts.length, above: above ?? null }
+}
+
+async function imported(tasks: ImportedTask[], project: string, client: Connection): Promise<TaskMention[]> {
+  return (await client.request<{ tasks: TaskMention[] }>('POST', '/tasks/import', { project, tasks })).tasks
 }

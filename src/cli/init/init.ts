@@ -68,9 +68,12 @@ interface Where {
 }
 
 async function takeTasks({ file, tasks }: WantedTasks, { project, dryRun, context }: Where): Promise<TakenTasks> {
-  const counted = { file, count: tasks.length }
-  if (dryRun) return { ...counted, added: [], known: 0 }
-  const [{ importNew }, { openClient }] = await Promise.all([import('./import-tasks.ts'), import('../client.ts')])
+  const [{ aboveAll, importNew }, { openClient }] = await Promise.all([
+    import('./import-tasks.ts'),
+    import('../client.ts'),
+  ])
+  const counted = { file, count: tasks.length - (aboveAll(tasks) ? 1 : 0) }
+  if (dryRun) return { ...counted, added: [], known: 0, above: null }
   return during('Taking the tasks', context, async () => {
     const client = await openClient(context.places, context)
     return { ...counted, ...(await importNew(tasks, project, client)) }

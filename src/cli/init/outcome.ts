@@ -18,11 +18,13 @@ export interface Outcome {
 /** What became of a file of requirements. */
 export interface TakenTasks {
   file: string
-  /** How many it has that are open, the one that holds them together included. */
+  /** How many it has that are open. */
   count: number
   added: TaskMention[]
   /** Those that were there already. */
   known: number
+  /** The task that holds what the file says besides them. */
+  above: Pick<TaskMention, 'id' | 'title'> | null
 }
 
 /** The shape of `--json`. */

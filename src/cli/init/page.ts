@@ -1,6 +1,6 @@
 import { COMMAND_KINDS, type ProjectCommand, type ProjectUnit } from '../../domain/project/project-facts.ts'
 import type { Terminal, Tone } from '../render/paint.ts'
-import { neutral, pad, widthOf } from '../render/text.ts'
+import { cut, neutral, pad, widthOf } from '../render/text.ts'
 import type { Step } from './files/step.ts'
 import { nextCommands, OUTCOMES, type Outcome, type TakenTasks } from './outcome.ts'
 
@@ -12,7 +12,7 @@ export function pageOf(outcome: Outcome, terminal: Terminal): string[] {
   const branch = facts.git?.default_branch
   return [
     `${tick} Looked through the project: ${counted(facts.files, 'file')}${facts.is_cut ? ' and more' : ''}${names.length > 0 ? `, ${names.join(', ')}` : ''}`,
-    ...unitLines(facts.units).map(text => `${tick} ${text}`),
+    ...(facts.units.length > 0 ? unitLines(facts.units).map(text => `${tick} ${text}`) : [NO_UNIT]),
     ...(branch === undefined ? [] : [`${tick} Default branch ${branch}, by ${facts.git?.branch_from}`]),
     ...commandLines(facts.commands, terminal),
     '',
@@ -35,16 +35,19 @@ export function endOf({ given, dryRun, steps }: Outcome, tasks: TakenTasks | und
   return [...lines, 'Next:', ...nextCommands(given, tasks).map(each => `  ${terminal.paint('cyan', each)}`)]
 }
 
-function taskLine({ file, count, added, known }: TakenTasks, dryRun: boolean): string {
+function taskLine({ file, count, added, known, above }: TakenTasks, dryRun: boolean): string {
   const name = neutral(file)
   if (dryRun)
     return `${counted(count, 'task')} of ${name} would be taken; those that are there already are not doubled.`
   const before = known > 0 ? `, ${known} ${known === 1 ? 'was' : 'were'} there already` : ''
-  return `Took ${counted(added.length, 'task')} of ${name}${before}. See them with: pcc task tree`
+  const rest = above ? `; what it says besides them is ${above.id}` : ''
+  return `Took ${counted(added.length, 'task')} of ${name}${before}${rest}. See them with: pcc task tree`
 }
 
+const NO_UNIT =
+  '  No build file that pcc knows: how it is built and tested is yours to write into the skill check-your-work'
+
 function unitLines(units: readonly ProjectUnit[]): string[] {
-  if (units.length === 0) return ['No build file that pcc knows']
   return units.map(({ directory, manager, manager_from, members }) => {
     const where = directory === '.' ? '' : `${neutral(directory)}: `
     const inside = members.length > 0 ? `, a workspace of ${counted(members.length, 'member')}` : ''
@@ -53,14 +56,24 @@ function unitLines(units: readonly ProjectUnit[]): string[] {
 }
 
 function commandLines(commands: readonly ProjectCommand[], terminal: Terminal): string[] {
-  const rows = commands.map(({ kind, directory, run, from, caution }) => ({
-    kind,
+  const rows = commands.map(({ directory, run, from, ...rest }) => ({
+    ...rest,
     run: directory === '.' ? run : `${run}  (in ${neutral(directory)})`,
-    from: neutral(caution === undefined ? from : `${from}; careful: ${caution}`),
+    from: neutral(from),
   }))
   const [kinds, runs] = [Math.max(...COMMAND_KINDS.map(widthOf)), Math.max(0, ...rows.map(({ run }) => widthOf(run)))]
-  return rows.map(({ kind, run, from }) => `  ${pad(kind, kinds)}  ${pad(run, runs)}  ${terminal.paint('dim', from)}`)
+  const room = terminal.width - kinds - runs - 6
+  return rows.flatMap(({ kind, run, from, caution }) => {
+    const source = room < LEAST_ROOM ? '' : `  ${terminal.paint('dim', cut(from, room))}`
+    const line = `  ${pad(kind, kinds)}  ${source === '' ? run : pad(run, runs)}${source}`
+    return caution === undefined
+      ? [line]
+      : [line, `  ${pad('', kinds)}  ${terminal.paint('yellow', `careful: ${caution}`)}`]
+  })
 }
+
+/** Columns below which where a command comes from is not worth a cut word. */
+const LEAST_ROOM = 12
 
 const TONES: Record<Step['does'], Tone> = { create: 'green', change: 'cyan', keep: 'dim', leave: 'yellow' }
 const PLANNED: Record<Step['does'], string> = {
