@@ -17,7 +17,7 @@ export interface Walk {
 
 /** What nobody wrote by hand in this project: dependencies, what is built, caches, other people's code. */
 const NOT_OURS = new Set(
-  `node_modules bower_components jspm_packages vendor third_party target build dist out bin obj coverage htmlcov venv env
+  `node_modules bower_components jspm_packages vendor third_party target build dist out obj coverage htmlcov venv env
    __pycache__ site-packages deps _build Pods DerivedData bazel-bin bazel-out worktrees`.split(/\s+/),
 )
 

@@ -52,5 +52,12 @@ function refuseUnwritable(project: string, folder: string): void {
 }
 
 function notWritable(path: string, thrown: unknown): AppError {
-  return new AppError('project_not_writable', { path, problem: messageOf(thrown) }, thrown)
+  return new AppError('project_not_writable', { path, problem: plainly(thrown) }, thrown)
+}
+
+/** `EACCES: permission denied, access '/x'` as a person would say it. */
+function plainly(thrown: unknown): string {
+  return messageOf(thrown)
+    .replace(/^E[A-Z]+: /, '')
+    .replace(/, \w+ '.*'$/, '')
 }
