@@ -3,7 +3,7 @@ import type { Store } from '../../store/store.ts'
 import { chooseModel } from '../models/choose-model.ts'
 import type { WarmNext } from '../warm/warm-next.ts'
 import { type BeginOptions, requestFor } from './begin.ts'
-import { nextStep, type RunFacts } from './next-step.ts'
+import { nextStep, type RunFacts } from './facts/next-step.ts'
 import { scopeOf } from './scope.ts'
 
 /** What a run asks for a process that waits for its next task. */

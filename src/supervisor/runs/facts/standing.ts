@@ -1,4 +1,4 @@
-import type { SessionRow } from '../../store/tables.ts'
+import type { SessionRow } from '../../../store/tables.ts'
 
 /** What a session of a run is to the run: it works or will by itself, it waits for a person, or it is over. */
 export function standingOf({ state, ended_as, resumes_at }: SessionRow): 'works' | 'waits' | 'over' {

@@ -1,5 +1,5 @@
-import type { RunOutcome } from '../../domain/runs/run-outcome.ts'
-import type { TaskState } from '../../domain/task.ts'
+import type { RunOutcome } from '../../../domain/runs/run-outcome.ts'
+import type { TaskState } from '../../../domain/task.ts'
 
 /** What is known of a run when it is looked at. */
 export interface RunFacts {

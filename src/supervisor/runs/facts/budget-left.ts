@@ -1,7 +1,7 @@
-import { type Amounts, type BudgetLimits, MEASURES, NOTHING_SPENT } from '../../domain/budget/budget.ts'
-import { amountWords } from '../../domain/budget/words.ts'
-import type { AttemptRow, RunRow } from '../../store/runs/rows.ts'
-import type { Store } from '../../store/store.ts'
+import { type Amounts, type BudgetLimits, MEASURES, NOTHING_SPENT } from '../../../domain/budget/budget.ts'
+import { amountWords } from '../../../domain/budget/words.ts'
+import type { AttemptRow, RunRow } from '../../../store/runs/rows.ts'
+import type { Store } from '../../../store/store.ts'
 
 /** Sessions asked for in one query. */
 const AT_ONCE = 200

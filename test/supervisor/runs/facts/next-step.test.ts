@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { nextStep, type RunFacts } from '../../../src/supervisor/runs/next-step.ts'
+import { nextStep, type RunFacts } from '../../../../src/supervisor/runs/facts/next-step.ts'
 
 const QUIET: RunFacts = {
   counts: {},
