@@ -39,7 +39,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 const file = join(ROOT, 'bench', 'chaos.json')
 const machine = thisMachine()
 const agentHome = mkdtempSync(join(tmpdir(), 'pcc-chaos-agent-'))
-process.once('exit', () => rmSync(agentHome, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
+process.once('exit', () => removed(agentHome))
 const passedFile = join(agentHome, 'passed')
 const done: KeptRound[] = []
 let caught = false
@@ -89,6 +89,15 @@ function passed(): ReadonlySet<string> {
     return new Set(readFileSync(passedFile, 'utf8').split('\n'))
   } catch {
     return new Set() // no daemon came to any of them yet
+  }
+}
+
+/** Agents may still write there when the run is interrupted; what throws here would keep their daemons from being ended. */
+function removed(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  } catch {
+    // the system's temporary folder is tidied by others
   }
 }
 

@@ -11,6 +11,8 @@ import type { RoundWorld } from './world/open-world.ts'
 export interface Injected {
   kind: FaultKind
   at: number
+  /** When it was over, or had hit what it looked for; absent where that is the same. */
+  until?: number | undefined
   /** The session it was about, where it was about one. */
   session?: string | undefined
   /** What it came to; nothing where there was nothing to hit. */
@@ -59,6 +61,8 @@ export interface History {
   deaths: number[]
   /** Processes that were still there after the daemon had ended. */
   orphans: string[]
+  /** For how long agents outlived their killed daemon, as often as that was measured, and how much more than promised is let pass. */
+  outlived: { ms: number[]; toleranceMs: number }
   /** Directories in which two agents were seen at once. */
   doubles: string[]
   /** What the runner met that should not be. */
@@ -69,7 +73,7 @@ export interface History {
 export function readHistory(
   { places, simulator, notices, projectOf }: RoundWorld,
   sessions: SessionPlan[],
-  seen: Pick<History, 'faults' | 'deaths' | 'orphans' | 'doubles' | 'complaints'>,
+  seen: Pick<History, 'faults' | 'deaths' | 'orphans' | 'outlived' | 'doubles' | 'complaints'>,
 ): History {
   using db = openRead(places.database)
   return {

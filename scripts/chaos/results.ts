@@ -11,6 +11,8 @@ export interface KeptRound {
   /** Faults that this machine could not do, or that found nothing to hit. */
   missed: string[]
   violations: string[]
+  /** The longest time that agents outlived a daemon which was killed, where it was measured. */
+  outlived_ms?: number
 }
 
 /** `bench/chaos.json`: results add up over runs, by seed; a seed that is run again counts anew. */
@@ -39,7 +41,9 @@ export function kept({ plan, history, violations }: RoundResult): KeptRound {
   }
   const all = history.faults.map(({ kind, hit }, place) => ({ told: label(kind, place), hit }))
   const storm = plan.sessions.some(({ tasks }) => tasks.some(({ steps }) => steps.some(step => 'trouble' in step)))
+  const { ms } = history.outlived
   return {
+    ...(ms.length > 0 && { outlived_ms: Math.max(...ms) }),
     sessions: plan.sessions.length,
     hit: [...(storm ? ['vendor-storm'] : []), ...all.filter(({ hit }) => hit).map(({ told }) => told)],
     missed: all.filter(({ hit }) => !hit).map(({ told }) => told),

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Places } from '../../src/base/places.ts'
+import { readDeaths } from '../../src/daemon/parent/parent-files.ts'
 import { driveToEnd, startSession } from './drive.ts'
 import { inject } from './faults/inject.ts'
 import type { Machine } from './faults/machine.ts'
@@ -7,7 +9,9 @@ import { violationsIn } from './invariants/all.ts'
 import type { Violation } from './invariants/violation.ts'
 import { isOfRecovery, type RoundPlan } from './plan/plan-round.ts'
 import { DaemonKeeper } from './world/daemon-keeper.ts'
+import type { Boot } from './world/kept-daemon.ts'
 import { openWorld } from './world/open-world.ts'
+import { PROMISED_MS, toleranceMs } from './world/outliving.ts'
 import { processesOf, watchAgents } from './world/processes.ts'
 
 export interface RoundOptions {
@@ -24,16 +28,18 @@ export interface RoundResult {
   ms: number
 }
 
-/** What a daemon leaves behind is gone within this after its end: guardians need a moment for their sweep. */
-const GONE_MS = 5_000
-
 /** Plays one round from its plan: lets things go wrong, brings the daemon back until all work is over, and looks at what came of it. */
 export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<RoundResult> {
   const began = performance.now()
   using clock = options.machine.clockFor(plan)
   await using world = await openWorld(plan, { ...options, clock: clock.env, agentPath: clock.agentPath })
   using _disk = options.machine.diskFor(plan, world.places.data)
-  const keeper = new DaemonKeeper({ places: world.places, env: world.env, envOfBoot: boot => crashEnv(plan, boot) })
+  const keeper = new DaemonKeeper({
+    places: world.places,
+    env: world.env,
+    envOfBoot: boot => crashEnv(plan, boot),
+    parent: plan.parent,
+  })
   const complaints: string[] = []
   const faults: Injected[] = []
   const drive = { world, keeper, sessions: plan.sessions, complaints }
@@ -50,16 +56,17 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
     })
     isOver = await driveToEnd(drive, () => quietSince)
     await everything
-    await keeper.kill('SIGTERM')
+    await keeper.end()
     doubles = [...watch.doubles.values(), ...keeper.doubles]
   }
-  const orphans = [...keeper.orphans, ...(await leftIn(world.folder))]
+  const orphans = await leftIn(world.folder)
   if (!isOver) complaints.push('work was not over in time')
-  const crashed = keeper.boots.some(boot => boot.crashed)
+  const crashed = keeper.boots.some(boot => boot.crashed) || diedUnseen(world.places, keeper.boots)
   for (const fault of faults) if (fault.kind === 'crash-point') fault.hit = crashed
   const deaths = keeper.boots.flatMap(({ endedAt }) => endedAt ?? [])
   complaints.push(...keeper.complaints)
-  const history = readHistory(world, plan.sessions, { faults, deaths, orphans, doubles, complaints })
+  const outlived = { ms: keeper.outlivedMs, toleranceMs: toleranceMs() }
+  const history = readHistory(world, plan.sessions, { faults, deaths, orphans, outlived, doubles, complaints })
   return { plan, history, violations: violationsIn(history), ms: performance.now() - began }
 }
 
@@ -82,8 +89,14 @@ function crashEnv({ faults }: RoundPlan, boot: number): Record<string, string> {
   return { PCC_CRASH_AT: `${point.name}:${point.nth}` }
 }
 
+/** One that dies before it is ready says nothing to the runner, but its parent writes it down. */
+function diedUnseen(places: Places, boots: Boot[]): boolean {
+  return readDeaths(places).some(({ pid, code }) => code === 137 && !boots.some(boot => boot.pid === pid))
+}
+
+/** A daemon has ended its agents before it leaves; what is there a moment later was forgotten. */
 async function leftIn(folder: string): Promise<string[]> {
-  const end = Date.now() + GONE_MS
+  const end = Date.now() + PROMISED_MS + toleranceMs()
   for (;;) {
     const left = processesOf(folder)
     if (left.length === 0) return []

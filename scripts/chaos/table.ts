@@ -26,8 +26,16 @@ export function table({ rounds, notRun }: TableParts): string {
     '',
     ...drawn([['promise', 'violations', ''], ...broken]),
     '',
+    ...outlivedLine(rounds),
     `${rounds.length} rounds, ${sessions} sessions, ${rounds.flatMap(({ hit }) => hit).length} faults, ${bad} rounds with violations`,
   ].join('\n')
+}
+
+function outlivedLine(rounds: KeptRound[]): string[] {
+  const measured = rounds.flatMap(({ outlived_ms }) => outlived_ms ?? [])
+  if (measured.length === 0) return []
+  const worst = (Math.max(...measured) / 1000).toFixed(1)
+  return [`agents outlived a killed daemon by ${worst} s at most (${measured.length} rounds; promised: 2 s)`]
 }
 
 function drawn(rows: string[][]): string[] {

@@ -28,6 +28,8 @@ export function aHistory(more: Partial<History> = {}): History {
     sessions: [SESSION],
     events: [
       event(1, 1_000, 'task.started', moved(1)),
+      event(11, 1_150, 'permission.decided', decided('c1', 's1-t1-c1')),
+      event(12, 1_350, 'tool.finished', finished('c1')),
       event(2, 3_000, 'question.parked', parked(1)),
       event(3, 4_000, 'question.answered', { call_id: 'c', answers: { 'Which hue?': 'plum-s1-t1-c2' }, by: 'human' }),
       event(4, 5_000, 'limit.hit', { message: 'limit', window: 'five_hour', resets_at: 9_000 }),
@@ -60,6 +62,7 @@ export function aHistory(more: Partial<History> = {}): History {
     faults: [{ kind: 'kill-daemon', at: 2_500, session: 's1', hit: true }],
     deaths: [2_500],
     orphans: [],
+    outlived: { ms: [800], toleranceMs: 0 },
     doubles: [],
     complaints: [],
     ...more,
@@ -73,6 +76,15 @@ export function event(id: number, time: number, kind: string, body: object): His
 
 export function moved(attempt: number) {
   return { task_id: 't-1', title: taskText('s1-t1'), from: 'running', attempt }
+}
+
+/** A command that was allowed. */
+export function decided(call_id: string, token: string) {
+  return { call_id, tool: 'Bash', target: `sh work.sh ${token} 0.10`, verdict: 'allow', risk: 'MEDIUM', reason: '' }
+}
+
+export function finished(call_id: string) {
+  return { call_id, tool: 'Bash', target: '', ok: true, output: 'did it' }
 }
 
 function parked(number: number) {

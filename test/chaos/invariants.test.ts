@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { History } from '../../scripts/chaos/history.ts'
 import { violationsIn } from '../../scripts/chaos/invariants/all.ts'
-import { aHistory, call, event, moved } from './a-history.ts'
+import { toleranceMs } from '../../scripts/chaos/world/outliving.ts'
+import { aHistory, call, decided, event, finished, moved } from './a-history.ts'
 
 /** The promises that a history breaks. */
 function broken(history: History): string[] {
@@ -29,20 +30,39 @@ test('a task that ends twice, never, as failed, or by an attempt that does not h
   assert.deepEqual(broken(aHistory({ events: stale })), ['ends-once'])
 })
 
-test('a tool may be executed again only where it was in flight when something went wrong', () => {
-  const ledger = (...times: number[]) => ({ ledgers: { s1: times.map(at => `begin s1-t1-c1 ${at}`) } })
-  const unheard = { calls: [call(1_100, 'nothing'), call(9_500, 'did s1-t1-c1')] }
-  assert.deepEqual(broken(aHistory({ ...ledger(2_400, 3_000), ...unheard })), [], 'killed at 2500, not heard of before')
-  assert.deepEqual(broken(aHistory(ledger(1_200, 3_000))), ['tool-once'], 'the model had heard of it at 2000')
-  const calm = { faults: [], deaths: [] }
-  assert.deepEqual(
-    broken(aHistory({ ...ledger(2_400, 3_000), ...unheard, ...calm })),
-    ['tool-once'],
-    'nothing went wrong',
-  )
-  assert.deepEqual(broken(aHistory({ ...ledger(4_000, 8_000), ...unheard })), ['tool-once'], 'the kill was long before')
+test('a tool may be executed again only where it was in flight when its agent was cut off', () => {
+  const calm = aHistory().events.filter(({ kind }) => kind !== 'permission.decided' && kind !== 'tool.finished')
+  /** Begun at these times; the daemon was killed at 2500 and the model had heard nothing. */
+  const repeated = (times: number[], events: History['events'], more: Partial<History> = {}) =>
+    broken(
+      aHistory({
+        ledgers: { s1: times.map(at => `begin s1-t1-c1 ${at}`) },
+        calls: [call(1_100, 'nothing'), call(9_500, 'did s1-t1-c1')],
+        events: [...calm, ...events],
+        ...more,
+      }),
+    )
+  const allowed = event(11, 2_350, 'permission.decided', decided('c1', 's1-t1-c1'))
+  const result = (time: number) => event(12, time, 'tool.finished', finished('c1'))
+  assert.deepEqual(repeated([2_400, 3_000], [allowed]), [], 'killed at 2500, no result before')
+  assert.deepEqual(repeated([2_400, 3_000], [allowed, result(2_400)]), [], 'the transcript had no time to follow')
+  const early = event(11, 1_150, 'permission.decided', decided('c1', 's1-t1-c1'))
+  assert.deepEqual(repeated([1_900, 3_000], [early, result(2_000)]), ['tool-once'], 'its result was recorded')
+  assert.deepEqual(repeated([2_400, 3_000], []), ['tool-once'], 'nobody had allowed it')
+  assert.deepEqual(repeated([4_000, 8_000], [allowed]), ['tool-once'], 'the kill was long before')
+  assert.deepEqual(repeated([2_400, 3_000], [allowed], { calls: aHistory().calls }), [], 'heard of before it began')
+  const heard = { calls: [call(2_450, 'did s1-t1-c1')] }
+  assert.deepEqual(repeated([2_400, 3_000], [allowed], heard), ['tool-once'], 'the model had heard of it')
+  const stopped: History['faults'] = [{ kind: 'stop-agent', at: 2_500, session: 's1', hit: true }]
+  assert.deepEqual(repeated([2_400, 3_000], [allowed], { faults: stopped, deaths: [] }), ['tool-once'], 'not cut off')
+  const killed = (session: string): Partial<History> => ({
+    faults: [{ kind: 'kill-agent', at: 1_000, until: 2_500, session, hit: true }],
+    deaths: [],
+  })
+  assert.deepEqual(repeated([2_400, 3_000], [allowed], killed('s1')), [])
+  assert.deepEqual(repeated([2_400, 3_000], [allowed], killed('s2')), ['tool-once'], 'it was the agent of another')
   const lost: History['faults'] = [{ kind: 'lost-transcript', at: 2_500, session: 's1', hit: true }]
-  assert.deepEqual(broken(aHistory({ ...ledger(1_200, 3_000), faults: lost })), [], 'nobody remembers it')
+  assert.deepEqual(repeated([1_900, 3_000], [early, result(2_000)], { faults: lost }), [], 'nobody remembers it')
 })
 
 test('a model call between a limit and its reset is told, by account, and one on its way is not', () => {
@@ -53,6 +73,17 @@ test('a model call between a limit and its reset is told, by account, and one on
   assert.deepEqual(with_({ ...call(7_000, ''), account: 'sha256:another' }), [])
   const jumped: History['faults'] = [{ kind: 'clock-jump', at: 1, hit: true }]
   assert.deepEqual(broken(aHistory({ faults: jumped, calls: [call(7_000, '')] })), [], 'two clocks cannot be compared')
+})
+
+test('a limit that names no reset is kept for its first wait, unless the account was shut already', () => {
+  const unnamed = event(9, 20_000, 'limit.hit', { message: 'limit' })
+  const with_ = (events: History['events'], at: number) =>
+    broken(aHistory({ events: [...aHistory().events, ...events], calls: [...aHistory().calls, call(at, '')] }))
+  assert.deepEqual(with_([unnamed], 70_000), ['no-call-while-gated'])
+  assert.deepEqual(with_([unnamed], 80_001), [])
+  const named = event(8, 19_000, 'limit.hit', { message: 'limit', resets_at: 30_000 })
+  assert.deepEqual(with_([named, unnamed], 31_000), [], 'the reset that was named counts')
+  assert.deepEqual(with_([named, unnamed], 29_000), ['no-call-while-gated'])
 })
 
 test('a question that has no row, stays open, or whose answer never came is told', () => {
@@ -83,6 +114,8 @@ test('what was worth telling and has no row, was not told, or that nobody heard,
 
 test('an orphan, two agents on one conversation, a damaged store and whatever else was met are told', () => {
   assert.deepEqual(broken(aHistory({ orphans: ['17 claude'] })), ['no-orphan'], 'what `orphan` does')
+  assert.deepEqual(broken(aHistory({ outlived: { ms: [2_100], toleranceMs: 200 } })), [])
+  assert.deepEqual(broken(aHistory({ outlived: { ms: [900, 2_300], toleranceMs: 200 } })), ['no-orphan'])
   assert.deepEqual(
     broken(aHistory({ doubles: ['2 agents in s1'] })),
     ['one-writer'],
@@ -90,4 +123,10 @@ test('an orphan, two agents on one conversation, a damaged store and whatever el
   )
   assert.deepEqual(broken(aHistory({ integrity: ['row 3 missing from index'] })), ['store-whole'])
   assert.deepEqual(broken(aHistory({ complaints: ['a session was refused'] })), ['no-surprise'])
+})
+
+test('what agents may outlive their daemon by grows with the line for a core, and not for ever', () => {
+  assert.equal(toleranceMs(1.5, 2), 0)
+  assert.equal(toleranceMs(6, 2), 1_000)
+  assert.equal(toleranceMs(200, 2), 3_000)
 })

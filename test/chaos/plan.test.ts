@@ -26,7 +26,7 @@ test('a seed is a round: the same sessions, the same faults, and a scenario that
     assert.deepEqual(planRound(seed), planRound(seed))
     const { sessions, faults } = planRound(seed)
     assert.ok(sessions.length >= 3 && sessions.length <= 5, `${sessions.length} sessions`)
-    assert.ok(faults.length >= 1 && faults.length <= 3, `${faults.length} faults`)
+    assert.ok(faults.length >= 1 && faults.length <= 4, `${faults.length} faults`)
     const { conversations } = parseScenario(scenarioOf(planRound(seed)), 'round')
     assert.equal(conversations.length, 3 * sessions.flatMap(({ tasks }) => tasks).length)
   }

@@ -61,6 +61,7 @@ test('a round is kept with what met something, what did not, and what was violat
   const history = aHistory({ faults: faults.map(({ kind }) => ({ kind, at: 1, hit: kind === 'crash-point' })) })
   const violations = [{ invariant: 'no-orphan' as const, text: 'left' }]
   assert.deepEqual(kept({ plan: { seed: 1, sessions, faults }, history, violations, ms: 1 }), {
+    outlived_ms: 800,
     sessions: 1,
     hit: ['crash-point settle.after-commit'],
     missed: ['kill-tool'],

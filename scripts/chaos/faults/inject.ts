@@ -5,7 +5,8 @@ import type { FaultPlan } from '../plan/plan-round.ts'
 import type { SessionPlan } from '../plan/session-plan.ts'
 import type { DaemonKeeper } from '../world/daemon-keeper.ts'
 import type { RoundWorld } from '../world/open-world.ts'
-import { agentsOf, isSame, processesOf, type SeenProcess, toolsOf } from '../world/processes.ts'
+import { goneAfter } from '../world/outliving.ts'
+import { agentsOf, processesOf, type SeenProcess, toolsOf } from '../world/processes.ts'
 import { checkpointsOf, cutCheckpoints, damageLogs, fillDisk, loseTranscript, transcriptsOf } from './damage.ts'
 
 export interface Injection {
@@ -25,7 +26,7 @@ type Act = (fault: FaultPlan, injection: Injection) => Promise<boolean>
 export async function inject(fault: FaultPlan, injection: Injection): Promise<Injected> {
   const at = Date.now()
   const hit = await ACTS[fault.kind](fault, injection)
-  return { kind: fault.kind, at, session: injection.session.name, hit }
+  return { kind: fault.kind, at, until: Date.now(), session: injection.session.name, hit }
 }
 
 /** Killed when there is something to damage, or when nobody wants to wait for that any longer. */
@@ -52,8 +53,8 @@ const ACTS: Record<FaultKind, Act> = {
   'kill-daemon': async ({ forMs }, { world, keeper }) => {
     const started = processesOf(world.folder).filter(({ pid }) => pid !== keeper.pid)
     // Every other time the next one starts only when the guardians have done their work, which is looked at then.
-    await keeper.whileDown(async () => {
-      if (forMs % 2 === 0 && !(await areGone(started))) keeper.orphans.push('a killed daemon was outlived by 5 s')
+    await keeper.whileDown(async diedAt => {
+      if (forMs % 2 === 0) keeper.outlivedMs.push(await goneAfter(started, diedAt))
     })
     return true
   },
@@ -108,6 +109,8 @@ const ACTS: Record<FaultKind, Act> = {
     await keeper.replaceByTwo()
     return true
   },
+  // The daemon goes on alone then, and whoever needs one after that starts it under a new parent.
+  'kill-parent': async ({ forMs }, { keeper }) => keeper.killParent(forMs % 2 === 0),
 }
 
 async function hitOne(look: () => SeenProcess[], how: NodeJS.Signals): Promise<boolean> {
@@ -122,18 +125,6 @@ async function find(look: () => SeenProcess[]): Promise<SeenProcess | undefined>
     if (found || Date.now() > end) return found
     await sleep(30)
   }
-}
-
-/** Agents and all that they started die with their daemon within two seconds; a busy machine is given some more. */
-const GONE_MS = 5_000
-
-async function areGone(started: SeenProcess[]): Promise<boolean> {
-  const end = Date.now() + GONE_MS
-  while (started.some(isSame)) {
-    if (Date.now() > end) return false
-    await sleep(30)
-  }
-  return true
 }
 
 function signal(pid: number, name: NodeJS.Signals): boolean {

@@ -7,22 +7,41 @@ import type { Violation } from './violation.ts'
 /** A request that had left before the others heard of the limit. */
 const ON_ITS_WAY_MS = 500
 
-/** From the moment a limit is written down until its reset, the vendor hears nothing from that account. */
+/** A limit that names no reset is waited for a minute at first. */
+const UNNAMED_MS = 60_000
+
+/** From the moment a limit is written down until its reset, or for the first wait where it names none, the vendor hears nothing from that account. */
 export function noCallWhileGated(history: History): Violation[] {
   // The vendor's log and the events are told by different clocks then.
   if (history.faults.some(({ kind }) => kind === 'clock-jump')) return []
-  return bodiesOf(history, 'limit.hit').flatMap(({ time, subject, body }) => {
-    const account = accountOf(history, subject)
-    const until = body.resets_at
-    if (account === undefined || until === undefined) return []
+  return closingsIn(history).flatMap(({ account, from, until }) => {
     const early = history.calls.filter(
-      call => call.account === account && call.at > time + ON_ITS_WAY_MS && call.at < until,
+      call => call.account === account && call.at > from + ON_ITS_WAY_MS && call.at < until,
     )
     return early.map(call => ({
       invariant: 'no-call-while-gated' as const,
       text: `${call.turn ?? call.response} was asked for ${until - call.at} ms before the reset`,
     }))
   })
+}
+
+interface Closing {
+  account: string
+  from: number
+  until: number
+}
+
+/** An account that is shut stays so by a limit that names no reset: only who finds it open closes it for the first wait. */
+function closingsIn(history: History): Closing[] {
+  const found: Closing[] = []
+  for (const { time, subject, body } of bodiesOf(history, 'limit.hit')) {
+    const account = accountOf(history, subject)
+    if (account === undefined) continue
+    const isShut = found.some(each => each.account === account && each.until > time)
+    const until = body.resets_at ?? (isShut ? undefined : time + UNNAMED_MS)
+    if (until !== undefined) found.push({ account, from: time, until })
+  }
+  return found
 }
 
 /** By the credential, as the vendor's log shows it. */

@@ -1,12 +1,19 @@
-import type { History } from '../history.ts'
+import type { EventKind } from '../../../src/domain/event.ts'
+import type { History, Injected } from '../history.ts'
+import type { FaultKind } from '../plan/fault-kinds.ts'
+import { bodiesOf } from './events.ts'
 import type { Violation } from './violation.ts'
 
-/** A kill just before a tool's first line still cut that call short. */
+/** A tool's first line is written a moment after it was begun: a death in between still cut it short. */
 const JUST_BEFORE_MS = 1_000
 
+/** Claude Code writes its transcript a moment after the fact, so a result is safe only so long after we have it. */
+const TRANSCRIPT_MS = 250
+
 /**
- * Tools note each execution with its time, past everything that is tested. One may be repeated only where something went
- * wrong in between and the model had not heard how the first one ended: then it was in flight.
+ * Tools note each execution with its time, past everything that is tested. One may be repeated only where it was in flight
+ * when its agent was cut off: it had been allowed, no result of it was recorded before that, and the model had not heard of
+ * one. An agent is cut off by the death of its daemon or by its own; nothing else that goes wrong excuses a repetition.
  */
 export function toolOnce(history: History): Violation[] {
   return history.sessions.flatMap(({ name }) => {
@@ -27,17 +34,38 @@ interface Repeat {
   again: number
 }
 
-function wrong(history: History, { name, token, first, again }: Repeat): Violation[] {
+function wrong(history: History, repeat: Repeat): Violation[] {
+  const { name, token, first, again } = repeat
+  const told = (why: string): Violation[] => [
+    { invariant: 'tool-once', text: `${token} was executed again after ${again - first} ms, although ${why}` },
+  ]
   const within = (at: number) => at >= first - JUST_BEFORE_MS && at <= again
-  const lost = history.faults.some(
-    ({ kind, session, at }) => kind === 'lost-transcript' && session === name && within(at),
-  )
+  const isAbout = (kind: FaultKind) => (fault: Injected) => fault.kind === kind && fault.session === name
+  const lost = history.faults
+    .filter(isAbout('lost-transcript'))
+    .some(({ at, until = at }) => within(at) || within(until))
   if (lost) return []
-  const heard = history.calls.some(({ at, told }) => at > first && at < again && told.includes(`did ${token}`))
-  const disturbed = history.faults.some(({ at }) => within(at)) || history.deaths.some(within)
-  if (disturbed && !heard) return []
-  const why = heard ? 'although the model had heard its result' : 'although nothing went wrong in between'
-  return [{ invariant: 'tool-once', text: `${token} was executed again after ${again - first} ms, ${why}` }]
+  if (history.calls.some(({ at, told: heard }) => at > first && at < again && heard.includes(`did ${token}`))) {
+    return told('the model had heard its result')
+  }
+  // The clock of tools and events is another one then.
+  const isTimeless = history.faults.some(({ kind }) => kind === 'clock-jump')
+  const killed = history.faults.filter(isAbout('kill-agent')).map(({ at, until = at }) => until)
+  const cuts = [...history.deaths, ...killed].filter(at => isTimeless || within(at))
+  if (cuts.length === 0) return told('its agent was not cut off in between')
+  if (isTimeless || cuts.some(cut => wasInFlight(cut, repeat, history))) return []
+  return told('its result was recorded before its agent was cut off, or it had not been allowed')
+}
+
+function wasInFlight(cut: number, { name, token, first }: Repeat, history: History): boolean {
+  const session = history.rows.sessions.find(({ project }) => project.endsWith(`/${name}`))?.id
+  const ours = <Kind extends EventKind>(kind: Kind) => bodiesOf(history, kind).filter(each => each.subject === session)
+  const allowed = ours('permission.decided').filter(
+    ({ time, body }) => time <= Math.min(cut, first) && body.verdict === 'allow' && body.target.includes(` ${token} `),
+  )
+  const calls = new Set(allowed.map(({ body }) => body.call_id))
+  if (calls.size === 0) return false
+  return !ours('tool.finished').some(({ time, body }) => calls.has(body.call_id) && time < cut - TRANSCRIPT_MS)
 }
 
 function repeats(times: number[]): [number, number][] {

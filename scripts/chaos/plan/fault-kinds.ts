@@ -15,6 +15,7 @@ export const FAULTS = {
   'cut-checkpoint': 'killed; the newest checkpoints are cut short',
   'lost-transcript': "killed; an agent's transcript is gone",
   'two-daemons': 'killed; two daemons are started at once',
+  'kill-parent': 'kill -9 of the parent that keeps the daemon, or of both',
 } as const
 
 export type FaultKind = keyof typeof FAULTS

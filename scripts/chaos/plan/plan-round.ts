@@ -21,6 +21,8 @@ export interface RoundPlan {
   seed: number
   sessions: SessionPlan[]
   faults: FaultPlan[]
+  /** The daemon is kept by its small parent, and not started again by whoever finds it gone. */
+  parent?: boolean
 }
 
 /** Twenty at once in every so many rounds; five of them have a place, the others stand in line. */
@@ -46,7 +48,22 @@ export function planRound(seed: number): RoundPlan {
       queues: needs.queue && place === 0,
     }),
   )
-  return { seed, sessions: withFaults(sessions, faults), faults: faults.sort((a, b) => a.atMs - b.atMs) }
+  const kept = planParent(seed)
+  const all = [...faults, ...kept.faults].sort((a, b) => a.atMs - b.atMs)
+  return { seed, sessions: withFaults(sessions, faults), faults: all, parent: kept.parent }
+}
+
+/** Every fourth round, from numbers of their own: what a seed meant before there were such rounds it still means. */
+function planParent(seed: number): { parent: boolean; faults: FaultPlan[] } {
+  const random = randomFrom(seed ^ 0x5bd1e995)
+  if (!random.chance(0.25)) return { parent: false, faults: [] }
+  const fault: FaultPlan = {
+    kind: 'kill-parent',
+    atMs: random.int(100, 3_500),
+    forMs: random.int(300, 1_500),
+    session: 0,
+  }
+  return { parent: true, faults: random.chance(0.7) ? [fault] : [] }
 }
 
 /** What must be there for a daemon to come to the step at which it is to die. */
@@ -81,7 +98,7 @@ const FREQUENT: ReadonlySet<CrashPointName> = new Set([
 ])
 
 /** The vendor's storms are part of what a session is told, not of what is done to it. */
-const AT_RANDOM = FAULT_KINDS.filter(kind => kind !== 'vendor-storm' && kind !== 'crash-point')
+const AT_RANDOM = FAULT_KINDS.filter(kind => !['vendor-storm', 'crash-point', 'kill-parent'].includes(kind))
 
 function planFaults(random: Random, { count, seed }: { count: number; seed: number }): FaultPlan[] {
   const when = () => ({

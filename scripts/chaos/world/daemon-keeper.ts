@@ -1,36 +1,20 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { Places } from '../../../src/base/places.ts'
+import { type Boot, KeptDaemon } from './kept-daemon.ts'
 
-const SCRIPT = fileURLToPath(new URL('../../../test/daemon/run-daemon.ts', import.meta.url))
 /** A start from source on a busy machine; beyond this it hangs. */
 const START_MS = 30_000
 const CALL_MS = 10_000
-
-export interface Boot {
-  pid: number
-  at: number
-  endedAt?: number
-  /** It killed itself: at the step that it was told. */
-  crashed?: boolean
-}
-
-interface Started {
-  child: ChildProcess
-  boot: Boot
-  /** What it said: ready, or why not; nothing where it died first. */
-  line: { ready: true } | { error: { code: string; message: string } } | undefined
-}
 
 export interface KeeperOptions {
   places: Places
   env: Record<string, string>
   /** What each boot gets besides, by its number: a crash point is for one of them. */
   envOfBoot(boot: number): Record<string, string>
+  /** Started under the small parent, as the command line does where no service manager keeps it. */
+  parent?: boolean | undefined
 }
 
 /** A daemon that says so and does not start on a full disk does what it should; it is started again when there is room. */
@@ -45,24 +29,23 @@ export class DaemonKeeper {
   readonly complaints: string[] = []
   /** Where two daemons ran at once. */
   readonly doubles: string[] = []
-  /** Where a daemon's end was not that of its agents. */
-  readonly orphans: string[] = []
+  /** For how long the agents of each killed daemon outlived it. */
+  readonly outlivedMs: number[] = []
   readonly #options: KeeperOptions
-  #child: ChildProcess | undefined
+  #kept: KeptDaemon | undefined
   #starting: Promise<void> | undefined
   #held = false
-  readonly #killed = new WeakSet<ChildProcess>()
 
   constructor(options: KeeperOptions) {
     this.#options = options
   }
 
   get pid(): number | undefined {
-    return this.alive ? this.#child?.pid : undefined
+    return this.#kept?.pid
   }
 
   get alive(): boolean {
-    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
+    return this.pid !== undefined
   }
 
   /** Resolves when a daemon is ready. One that dies while it starts is started again, a few times. */
@@ -74,36 +57,42 @@ export class DaemonKeeper {
     await this.#starting
   }
 
-  /** Nobody starts one while this runs: somebody works on the files of a dead daemon. */
-  async whileDown(work: () => Promise<void> | void): Promise<void> {
+  /** Nobody starts one while this runs: somebody works on the files of a dead daemon. `work` hears when it died. */
+  async whileDown(work: (diedAt: number) => Promise<void> | void): Promise<void> {
     this.#held = true
     try {
-      await this.#starting
-      await this.kill('SIGKILL')
-      await work()
+      await this.#starting?.catch(() => undefined)
+      await this.#kept?.kill('SIGKILL', { withParent: true })
+      await work(this.boots.at(-1)?.endedAt ?? Date.now())
     } finally {
       this.#held = false
     }
     await this.up()
   }
 
-  /** Ends it and waits until it is gone. */
+  /** Ends it and waits until it is gone; a parent starts it again unless it was asked to stop. */
   async kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    const child = this.#child
-    if (!child || !this.alive) return
-    const gone = once(child, 'exit')
-    this.#killed.add(child)
-    child.kill(signal)
-    if (signal === 'SIGTERM') child.kill('SIGCONT')
-    await gone
+    await this.#kept?.kill(signal)
+  }
+
+  /** The round is over. */
+  async end(): Promise<void> {
+    await this.#kept?.end()
+  }
+
+  /** Kills the parent alone, or the daemon with it. False where there is none. */
+  async killParent(both: boolean): Promise<boolean> {
+    const killed = this.#kept?.killParent() ?? false
+    if (killed && both) await this.#kept?.kill('SIGKILL')
+    return killed
   }
 
   /** Kills it and starts two at once on one data directory: one must win, and the other must say why it leaves. */
   async replaceByTwo(): Promise<void> {
     this.#held = true
     try {
-      await this.#starting
-      await this.kill('SIGKILL')
+      await this.#starting?.catch(() => undefined)
+      await this.#kept?.kill('SIGKILL', { withParent: true })
       await this.#startTwo()
     } finally {
       this.#held = false
@@ -129,53 +118,37 @@ export class DaemonKeeper {
 
   async #start(): Promise<void> {
     for (let tries = 0; tries < 5; tries++) {
-      const { child, line } = await this.#spawn()
-      this.#child = child
+      // Whoever is kept comes back by itself; where its parent gives up, it is started anew.
+      if (!this.#kept?.isKept) this.#kept = this.#spawn()
+      const line = await this.#kept.firstLine(AbortSignal.timeout(START_MS))
       if (line && 'ready' in line) return
-      if (line && 'error' in line)
-        throw new Error(`the daemon does not start: ${line.error.code} ${line.error.message}`)
+      if (line) throw new Error(`the daemon does not start: ${line.error.code} ${line.error.message}`)
     }
     throw new Error('the daemon died five times in a row while it started')
   }
 
   async #startTwo(): Promise<void> {
-    const two = await Promise.all([this.#spawn(), this.#spawn()])
-    const ready = two.filter(({ line }) => line && 'ready' in line)
+    const signal = AbortSignal.timeout(START_MS)
+    const two = [this.#spawn(), this.#spawn()]
+    const lines = await Promise.all(two.map(each => each.firstLine(signal)))
+    const ready = two.filter((_, place) => 'ready' in (lines[place] ?? {}))
     // The lock is what one of them must meet: whatever else stopped it came too late. A full disk stops both of them there.
-    for (const { line } of two) {
+    for (const line of lines) {
       if (!line || 'ready' in line || line.error.code === 'daemon_running' || isOfFullDisk(line.error.message)) continue
       this.doubles.push(line.error.message)
     }
     if (ready.length > 1) this.doubles.push('of two daemons started at once both became ready')
-    this.#child = ready[0]?.child
+    this.#kept = ready[0]
     // A second one is a bug, and it is left alive for a moment so that it shows what it does.
-    for (const { child } of ready.slice(1)) {
-      this.#killed.add(child)
-      setTimeout(() => child.kill('SIGKILL'), 3_000).unref()
-    }
+    for (const each of ready.slice(1)) setTimeout(() => void each.kill('SIGKILL', { withParent: true }), 3_000).unref()
   }
 
-  async #spawn(): Promise<Started> {
-    const { env, envOfBoot } = this.#options
-    const bootEnv = { ...env, ...envOfBoot(this.boots.length) }
-    const child = spawn(process.execPath, [SCRIPT], { env: bootEnv, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] })
-    const boot: Boot = { pid: child.pid ?? 0, at: Date.now() }
-    this.boots.push(boot)
-    // Whoever interrupts the runner must not have to look for its daemons.
-    const leave = () => void child.kill('SIGKILL')
-    process.once('exit', leave)
-    child.once('exit', () => {
-      boot.endedAt = Date.now()
-      boot.crashed = child.signalCode === 'SIGKILL' && !this.#killed.has(child)
-      process.off('exit', leave)
-    })
-    const signal = AbortSignal.timeout(START_MS)
-    const lines = createInterface({ input: child.stdout })
-    const first = once(lines, 'line', { signal }).then(([line]) => JSON.parse(String(line)) as Started['line'])
-    const exited = once(child, 'exit', { signal }).then(() => undefined)
-    const line = await Promise.race([first, exited]).catch(() => undefined)
-    first.catch(() => undefined)
-    exited.catch(() => undefined)
-    return { child, boot, line }
+  #spawn(): KeptDaemon {
+    const { env, envOfBoot, parent = false, places } = this.#options
+    const { boots } = this
+    // What a parent starts again has the environment of the first; which of its boots dies is counted there.
+    const crashesIn = parent ? [0, 1].findIndex(boot => 'PCC_CRASH_AT' in envOfBoot(boot)) : 0
+    const own = parent ? envOfBoot(Math.max(0, crashesIn)) : envOfBoot(boots.length)
+    return new KeptDaemon({ places, parent, crashesIn, boots, env: { ...env, ...own } })
   }
 }

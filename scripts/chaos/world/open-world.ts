@@ -39,7 +39,14 @@ export interface WorldOptions {
 export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise<RoundWorld> {
   const folder = mkdtempSync(join(tmpdir(), `pcc-chaos-${plan.seed}-`))
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
-  process.once('exit', remove)
+  const leave = () => {
+    try {
+      remove()
+    } catch {
+      // Agents of a run that was interrupted still write there; who comes after this ends them.
+    }
+  }
+  process.once('exit', leave)
   const home = join(folder, 'home')
   const fullFile = join(folder, 'disk-is-full')
   const simulator = await openSimulator({ text: scenarioOf(plan), keep: 10_000 })
@@ -73,7 +80,7 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
     async [Symbol.asyncDispose]() {
       await simulator.close()
       await notices[Symbol.asyncDispose]()
-      process.off('exit', remove)
+      process.off('exit', leave)
       remove()
     },
   }

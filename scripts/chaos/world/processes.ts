@@ -37,6 +37,11 @@ export function toolsOf(folder: string): SeenProcess[] {
   })
 }
 
+/** Whether a process of that number is there; a zombie is not. */
+export function isThere(pid: number): boolean {
+  return look(pid) !== undefined
+}
+
 export function isSame({ pid, born }: SeenProcess): boolean {
   return look(pid)?.born === born
 }

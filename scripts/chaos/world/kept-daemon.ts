@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Places } from '../../../src/base/places.ts'
+import { underParent } from '../../../src/daemon/parent/under-parent.ts'
+import { isThere } from './processes.ts'
+
+const SCRIPT = fileURLToPath(new URL('../../../test/daemon/run-daemon.ts', import.meta.url))
+/** How late the end of a daemon that is no child of ours may be noticed. */
+const LOOK_MS = 15
+/** A parent whose daemon has ended cleanly leaves at once. */
+const PARENT_LEAVES_MS = 2_000
+
+/** What a daemon said when it started. */
+export type FirstLine = { ready: true; pid: number } | { error: { code: string; message: string } }
+
+export interface Boot {
+  pid: number
+  at: number
+  endedAt?: number
+  /** It killed itself: at the step that it was told. */
+  crashed?: boolean
+}
+
+export interface KeptOptions {
+  places: Places
+  env: Record<string, string>
+  /** Kept by the small parent, as the command line starts it. */
+  parent: boolean
+  /** Which boot of this command dies at the step that stands in its environment: a parent starts it again with the same. */
+  crashesIn: number
+  boots: Boot[]
+}
+
+/** A daemon that was started, and whoever keeps it. */
+export class KeptDaemon {
+  readonly #top: ChildProcess
+  readonly #options: KeptOptions
+  readonly #heard: FirstLine[] = []
+  readonly #byUs = new Set<number>()
+  #ring = Promise.withResolvers<void>()
+  #boot: Boot | undefined
+  #over = false
+
+  constructor(options: KeptOptions) {
+    this.#options = options
+    const { parent, places, env } = options
+    const plain = { command: process.execPath, args: [SCRIPT] }
+    const { command, args } = parent ? underParent(onceOnly(options), places) : plain
+    this.#top = spawn(command, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] })
+    // Whoever interrupts the runner must not have to look for its daemons.
+    const leave = () => this.#endAll()
+    process.once('exit', leave)
+    if (!parent) this.#began(this.#top.pid ?? 0)
+    this.#top.once('exit', () => {
+      process.off('exit', leave)
+      this.#over = true
+      this.#look()
+      this.#ring.resolve()
+    })
+    if (this.#top.stdout) createInterface({ input: this.#top.stdout }).on('line', line => this.#hear(line))
+  }
+
+  /** The daemon that runs now. */
+  get pid(): number | undefined {
+    this.#look()
+    return this.#boot?.endedAt === undefined ? this.#boot?.pid : undefined
+  }
+
+  get parentPid(): number | undefined {
+    return this.#options.parent && !this.#over ? this.#top.pid : undefined
+  }
+
+  /** Whether somebody starts it again. */
+  get isKept(): boolean {
+    return this.parentPid !== undefined
+  }
+
+  /** Its next word; nothing where it, and whoever keeps it, are gone before. */
+  async firstLine(signal: AbortSignal): Promise<FirstLine | undefined> {
+    const stop = () => this.#ring.resolve()
+    signal.addEventListener('abort', stop, { once: true })
+    while (this.#heard.length === 0 && !this.#over && !signal.aborted) await this.#ring.promise
+    signal.removeEventListener('abort', stop)
+    return this.#heard.shift()
+  }
+
+  /** Sends it a signal; `withParent` first to whoever would start it again. Resolves when it is gone. */
+  async kill(signal: 'SIGKILL' | 'SIGTERM', { withParent = false } = {}): Promise<void> {
+    if (withParent && this.parentPid !== undefined) this.#top.kill('SIGKILL')
+    const { pid } = this
+    if (pid === undefined) return
+    this.#byUs.add(pid)
+    send(pid, signal)
+    if (signal === 'SIGTERM') send(pid, 'SIGCONT')
+    while (this.#boot?.pid === pid && this.pid !== undefined) await new Promise(resolve => setTimeout(resolve, 5))
+  }
+
+  /** Asks it to stop, and whoever keeps it: a parent may be about to start it again. */
+  async end(): Promise<void> {
+    await this.kill('SIGTERM')
+    const until = Date.now() + PARENT_LEAVES_MS
+    while (this.isKept && Date.now() < until) await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+    if (!this.isKept) return
+    this.#top.kill('SIGTERM')
+    await this.kill('SIGTERM')
+  }
+
+  killParent(): boolean {
+    return this.parentPid !== undefined && this.#top.kill('SIGKILL')
+  }
+
+  #hear(line: string): void {
+    const said = JSON.parse(line) as FirstLine
+    if ('ready' in said && this.#boot?.pid !== said.pid) this.#began(said.pid)
+    this.#heard.push(said)
+    this.#ring.resolve()
+    this.#ring = Promise.withResolvers()
+  }
+
+  #began(pid: number): void {
+    this.#look()
+    const boot: Boot = { pid, at: Date.now() }
+    this.#boot = boot
+    this.#options.boots.push(boot)
+    const timer = setInterval(() => {
+      this.#look()
+      if (boot.endedAt !== undefined) clearInterval(timer)
+    }, LOOK_MS)
+  }
+
+  #look(): void {
+    const boot = this.#boot
+    const { parent } = this.#options
+    if (!boot || boot.endedAt !== undefined || (parent ? isThere(boot.pid) : !this.#over)) return
+    boot.endedAt = Date.now()
+    boot.crashed = !this.#byUs.has(boot.pid) && (parent || this.#top.signalCode === 'SIGKILL')
+  }
+
+  #endAll(): void {
+    this.#top.kill('SIGKILL')
+    if (this.#boot && this.#boot.endedAt === undefined) send(this.#boot.pid, 'SIGKILL')
+  }
+}
+
+/** The parent starts the same command again: only one of its boots may die at the step. */
+function onceOnly({ crashesIn, places }: KeptOptions): string[] {
+  const count = `n=$(cat "$1" 2>/dev/null); n=\${n:-0}; echo $((n + 1)) > "$1"`
+  const script = `${count}; [ "$n" = "$2" ] || unset PCC_CRASH_AT; shift 2; exec "$@"`
+  return ['/bin/sh', '-c', script, 'once', `${places.home}.boots`, String(crashesIn), process.execPath, SCRIPT]
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // it went by itself in this instant
+  }
+}
