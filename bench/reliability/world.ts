@@ -1,15 +1,20 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { placesFor } from '../../src/base/places.ts'
+import { lockHolder } from '../../src/daemon/start/lock.ts'
 import type { SessionView } from '../../src/domain/api.ts'
 import { openSimulator, type Simulator } from '../../src/simulator/open.ts'
-import { openStore } from '../../src/store/open.ts'
-import type { SessionRow } from '../../src/store/tables.ts'
 import { agentEnv } from '../../test/support/world.ts'
 import { openInstallation, type Ran, run } from '../program.ts'
 
 const GIVE_UP_MS = 600_000
+
+export interface Agent {
+  pid: number
+  startTime: string
+}
 
 /** A daemon as npm would install it, with the real agent and a scripted model. */
 export interface ReliabilityWorld extends AsyncDisposable {
@@ -19,11 +24,13 @@ export interface ReliabilityWorld extends AsyncDisposable {
   /** Starts a session in the background, with the flags that say what it does. */
   start(name: string, ...flags: string[]): Promise<void>
   daemonPid(): Promise<number>
+  /** Who holds the daemon's lock, which is taken before anything else; nobody is asked for it. */
+  lockPid(): number | undefined
   views(): Promise<SessionView[]>
   /** Resolves when every session is there. */
   all(count: number, match: (view: SessionView) => boolean): Promise<void>
-  /** The rows as they stand in the store, which tell the processes too. */
-  rows(): Promise<SessionRow[]>
+  /** The processes of all agents, as the store has them; read past the daemon, which is busy. */
+  agents(): Agent[]
 }
 
 /** Opens it with these settings; nothing of this machine's own environment is in it. */
@@ -52,10 +59,16 @@ export async function openReliabilityWorld(
       if (!pid) throw new Error('pcc daemon status --json told no pid')
       return pid
     },
+    lockPid: () => lockHolder(placesFor({ env }))?.pid,
     all: (count, match) => until(async () => (await views()).filter(match).length >= count),
-    async rows() {
-      await using store = await openStore({ file: placesFor({ env }).database })
-      return await store.sessions.list()
+    agents() {
+      const db = new DatabaseSync(placesFor({ env }).database, { readOnly: true, timeout: 5_000 })
+      try {
+        const agents = db.prepare('select agent_pid as pid, agent_started as startTime from sessions')
+        return (agents.all() as unknown as Agent[]).filter(({ pid, startTime }) => pid !== null && startTime !== null)
+      } finally {
+        db.close()
+      }
     },
     async [Symbol.asyncDispose]() {
       await installation[Symbol.asyncDispose]()
@@ -76,6 +89,12 @@ export async function until(holds: () => Promise<boolean>, pauseMs = 250): Promi
 /** What of its memory is resident, in megabytes. */
 export function residentMb(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+}
+
+/** What the main thread of a process has had of a core so far, and for how long it stood in line for one, in seconds. */
+export function turnsOf(pid: number): { ran: number; waited: number } {
+  const [ran = 0, waited = 0] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ').map(Number)
+  return { ran: ran / 1e9, waited: waited / 1e9 }
 }
 
 /** The kernel counts in hundredths of a second: processor time so far, and when the process began after the boot. */

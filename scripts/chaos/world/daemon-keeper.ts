@@ -67,7 +67,7 @@ export class DaemonKeeper {
     } finally {
       this.#held = false
     }
-    await this.up()
+    await this.up().catch(error => this.#complain(error))
   }
 
   /** Ends it and waits until it is gone; a parent starts it again unless it was asked to stop. */
@@ -97,7 +97,7 @@ export class DaemonKeeper {
     } finally {
       this.#held = false
     }
-    await this.up()
+    await this.up().catch(error => this.#complain(error))
   }
 
   async call<Body>(method: string, path: string, body?: unknown): Promise<{ status: number; body: Body }> {
@@ -114,6 +114,12 @@ export class DaemonKeeper {
     let text = ''
     for await (const chunk of response) text += String(chunk)
     return { status: response.statusCode ?? 0, body: JSON.parse(text) as Body }
+  }
+
+  /** What keeps one from starting is told of the round, and does not end the run. */
+  #complain(error: unknown): void {
+    const told = String(error)
+    if (!isOfFullDisk(told)) this.complaints.push(told)
   }
 
   async #start(): Promise<void> {

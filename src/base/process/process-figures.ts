@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { ps, readProc } from './ask-system.ts'
 
 /** One process with what it uses. */
 export interface ProcessFigures {
@@ -30,7 +30,7 @@ export function sharedOutBytes(figures: readonly ProcessFigures[]): number {
 
 /** How often its first thread has woken up from waiting; undefined where the system does not tell. */
 export function wakeUpsOf(pid: number): number | undefined {
-  const found = /^voluntary_ctxt_switches:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]
+  const found = /^voluntary_ctxt_switches:\s*(\d+)/m.exec(readProc(`/proc/${pid}/status`))?.[1]
   return found === undefined ? undefined : Number(found)
 }
 
@@ -40,7 +40,7 @@ const PAGE_BYTES = process.platform === 'linux' ? pageBytes() : 4096
 
 /** The name of a process may hold anything, brackets too: fields are counted from the last one. */
 function figuresIn(pid: number): ProcessFigures[] {
-  const text = read(`/proc/${pid}/stat`)
+  const text = readProc(`/proc/${pid}/stat`)
   const [state, parent, group, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ')
   if (state === undefined || parent === undefined || group === undefined) return []
   // In the numbering of proc(5) `rest` begins with field 6: 14 and 15 are processor time, 24 is what is resident.
@@ -58,13 +58,13 @@ function figuresIn(pid: number): ProcessFigures[] {
 }
 
 function proportionalBytes(pid: number): number | undefined {
-  const kilobytes = /^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1]
+  const kilobytes = /^Pss:\s+(\d+) kB/m.exec(readProc(`/proc/${pid}/smaps_rollup`))?.[1]
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
 }
 
 /** The kernel tells every program the size of a page in a small table of numbered values, where it is number 6. */
 function pageBytes(): number {
-  const table = Buffer.from(read('/proc/self/auxv'), 'latin1')
+  const table = Buffer.from(readProc('/proc/self/auxv'), 'latin1')
   for (let at = 0; at + 16 <= table.length; at += 16) {
     if (table.readBigUInt64LE(at) === 6n) return Number(table.readBigUInt64LE(at + 8))
   }
@@ -95,25 +95,4 @@ function timeMs(text: string): number {
   const [days, clock = ''] = text.includes('-') ? text.split('-') : ['0', text]
   const seconds = clock.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
   return (Number(days) * 86_400 + seconds) * 1000
-}
-
-/** Empty when the process is gone or belongs to somebody else. */
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
-  }
-}
-
-function ps(...args: string[]): string {
-  try {
-    return execFileSync('ps', args, {
-      encoding: 'utf8',
-      maxBuffer: 64 * 1024 * 1024,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-  } catch {
-    return ''
-  }
 }

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
+import { ps, readProc } from './ask-system.ts'
 import { brandOf, type Marker } from './marker.ts'
 
 export interface ProcessRow {
@@ -11,7 +11,7 @@ export interface ProcessRow {
 export function processTable(): ProcessRow[] {
   if (process.platform !== 'linux') return rowsOf(ps('-axo', 'pid=,ppid='))
   return linuxPids().flatMap(pid => {
-    const parent = /^PPid:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]
+    const parent = /^PPid:\s*(\d+)/m.exec(readProc(`/proc/${pid}/status`))?.[1]
     return parent === undefined ? [] : [{ pid, parent: Number(parent) }]
   })
 }
@@ -21,14 +21,30 @@ export function markedPids(marker: Marker): number[] {
   const entry = `${marker.name}=${marker.value}`
   if (process.platform === 'linux') {
     const brand = new RegExp(`^Max file locks +${brandOf(marker)} `, 'm')
-    const carries = (pid: number) => `\0${read(`/proc/${pid}/environ`)}`.includes(`\0${entry}\0`)
-    return linuxPids().filter(pid => carries(pid) || brand.test(read(`/proc/${pid}/limits`)))
+    const carries = (pid: number) => `\0${readProc(`/proc/${pid}/environ`)}`.includes(`\0${entry}\0`)
+    return linuxPids().filter(pid => carries(pid) || brand.test(readProc(`/proc/${pid}/limits`)))
   }
   // Best effort: ps shows the environment after the command, separated by spaces, and hides that of protected programs.
   return ps('-axEww', '-o', 'pid=,command=')
     .split('\n')
     .filter(line => ` ${line} `.includes(` ${entry} `))
     .map(line => Number.parseInt(line, 10))
+}
+
+/** Which of these markers anybody carries: one look at every process, however many markers there are. */
+export function carriedAmong(markers: Marker[]): Set<Marker> {
+  if (process.platform !== 'linux') return new Set(markers.filter(marker => markedPids(marker).length > 0))
+  const byEntry = new Map(markers.map(marker => [`${marker.name}=${marker.value}`, marker]))
+  const byBrand = new Map(markers.map(marker => [brandOf(marker), marker]))
+  const names = [...new Set(markers.map(({ name }) => name))].join('|')
+  const entry = new RegExp(`\\0((?:${names})=[^\\0]*)`, 'g')
+  const found = new Set<Marker>()
+  const add = (marker: Marker | undefined) => marker && found.add(marker)
+  for (const pid of linuxPids()) {
+    for (const [, text = ''] of `\0${readProc(`/proc/${pid}/environ`)}`.matchAll(entry)) add(byEntry.get(text))
+    add(byBrand.get(/^Max file locks +(\d+) /m.exec(readProc(`/proc/${pid}/limits`))?.[1] ?? ''))
+  }
+  return found
 }
 
 /** These and everything that descends from them. */
@@ -42,7 +58,7 @@ export function withDescendants(roots: number[], table: ProcessRow[]): number[] 
 /** The command line, for people. */
 export function commandOf(pid: number): string {
   if (process.platform !== 'linux') return ps('-o', 'command=', '-p', String(pid)).trim()
-  return read(`/proc/${pid}/cmdline`).split('\0').join(' ').trim()
+  return readProc(`/proc/${pid}/cmdline`).split('\0').join(' ').trim()
 }
 
 /** Where it works; empty when it is gone, belongs to somebody else or cannot be asked on this system. */
@@ -56,7 +72,7 @@ export function directoryOf(pid: number): string {
 
 /** Whether a terminal controls it; elsewhere than on Linux nobody asks. The name may hold anything: fields count from its last bracket. */
 export function hasTerminal(pid: number): boolean {
-  const stat = read(`/proc/${pid}/stat`)
+  const stat = readProc(`/proc/${pid}/stat`)
   const terminal = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[4]
   return terminal !== undefined && terminal !== '0'
 }
@@ -70,25 +86,4 @@ function rowsOf(lines: string): ProcessRow[] {
     const [pid, parent] = line.trim().split(/\s+/).map(Number)
     return pid && parent !== undefined ? [{ pid, parent }] : []
   })
-}
-
-/** Empty when the process is gone or belongs to somebody else. */
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
-  }
-}
-
-function ps(...args: string[]): string {
-  try {
-    return execFileSync('ps', args, {
-      encoding: 'utf8',
-      maxBuffer: 64 * 1024 * 1024,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-  } catch {
-    return '' // ps exits with 1 when nothing matches
-  }
 }

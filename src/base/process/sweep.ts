@@ -43,22 +43,28 @@ export function sweepTree(root: ProcessIdentity, options?: SweepOptions): Promis
  */
 export function sweepDirectory(directory: string, options?: SweepOptions): Promise<Swept> {
   return sweep(async () => {
-    const roots = orphansOf(directory).filter(pid => !hasTerminal(pid))
+    const roots = orphans().filter(pid => isInside(directoryOf(pid), directory) && !hasTerminal(pid))
     return roots.length === 0 ? [] : identify(familyOf(roots))
   }, options)
 }
 
-/** Those of a directory that nobody looks after any more: their parent is gone. They may be a person's own. */
-export async function orphansIn(directory: string): Promise<FoundProcess[]> {
-  return identify(orphansOf(directory))
+/** Those that work in one of these directories and that nobody looks after any more: their parent is gone. They may be a person's own. */
+export async function orphansIn(directories: string[]): Promise<Map<string, FoundProcess[]>> {
+  const places = orphans().map(pid => ({ pid, cwd: directoryOf(pid) }))
+  const found = new Map<string, FoundProcess[]>()
+  for (const directory of new Set(directories)) {
+    const here = places.filter(({ cwd }) => isInside(cwd, directory))
+    if (here.length > 0) found.set(directory, await identify(here.map(({ pid }) => pid)))
+  }
+  return found
 }
 
-/** An orphan is given to the first process, or to the one that systemd has for each user. */
-function orphansOf(directory: string): number[] {
-  const parents = new Map(processTable().map(({ pid, parent }) => [pid, parent]))
-  return pidsIn(directory).filter(pid => {
-    const parent = parents.get(pid) ?? 0
-    return parent === 1 || /^\S*systemd --user$/.test(commandOf(parent))
+/** An orphan is given to the first process, or to the one that systemd has for each user; never ourselves. */
+function orphans(): number[] {
+  const isKeeper = new Map<number, boolean>([[1, true]])
+  return processTable().flatMap(({ pid, parent }) => {
+    if (!isKeeper.has(parent)) isKeeper.set(parent, /^\S*systemd --user$/.test(commandOf(parent)))
+    return isKeeper.get(parent) && pid !== process.pid ? [pid] : []
   })
 }
 
@@ -95,12 +101,9 @@ async function stopUntilStable(find: Find, first: FoundProcess[]): Promise<Found
   return known
 }
 
-/** A directory is its own and everything below it; never ourselves. */
-function pidsIn(directory: string): number[] {
-  const inside = (cwd: string) => cwd === directory || cwd.startsWith(`${directory}/`)
-  return processTable()
-    .map(({ pid }) => pid)
-    .filter(pid => pid !== process.pid && inside(directoryOf(pid)))
+/** A directory is its own and everything below it. */
+function isInside(cwd: string, directory: string): boolean {
+  return cwd === directory || cwd.startsWith(`${directory}/`)
 }
 
 function familyOf(roots: number[]): number[] {

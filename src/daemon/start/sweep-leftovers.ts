@@ -1,7 +1,15 @@
 import { join, sep } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
-import { sessionMarker } from '../../base/process/marker.ts'
-import { orphansIn, type Swept, sweepDirectory, sweepMarked, sweepTree } from '../../base/process/sweep.ts'
+import { type Marker, sessionMarker } from '../../base/process/marker.ts'
+import { carriedAmong } from '../../base/process/process-table.ts'
+import {
+  type FoundProcess,
+  orphansIn,
+  type Swept,
+  sweepDirectory,
+  sweepMarked,
+  sweepTree,
+} from '../../base/process/sweep.ts'
 import type { EventBody } from '../../domain/event.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { WarmMarkers } from '../../supervisor/warm/warm-markers.ts'
@@ -22,46 +30,65 @@ export interface Leftovers {
 export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'log' | 'places'>): Promise<Leftovers> {
   const { store, bootId, log } = world
   crashPoint('recover.before-sweep')
+  const rows = (await store.sessions.list()).flatMap(row =>
+    row.marker === null || row.owner === bootId ? [] : [{ ...row, marker: sessionMarker(row.marker) }],
+  )
+  const warm = new WarmMarkers(world.places.run)
+  const waiting = warm.all().map(sessionMarker)
+  // Two looks at the process table for all of them: guardians rarely leave anything, and each look reads every process.
+  const carried = carriedAmong([...rows.map(({ marker }) => marker), ...waiting])
+  const orphans = await orphansIn(rows.map(({ project }) => project))
   const swept = { marker: 0, tree: 0, directory: 0, left: 0 }
   const stuck = new Set<string>()
-  for (const row of await store.sessions.list()) {
-    if (row.marker === null || row.owner === bootId) continue
-    const found = await sweepOne(row, world)
+  for (const row of rows) {
+    const found = await sweepOne(row, { carried, orphans: orphans.get(row.project) ?? [] }, world)
     for (const way of ['marker', 'tree', 'directory'] as const) swept[way] += found[way].killed.length
     const left = Object.values(found).flatMap(each => each.left)
     swept.left += left.length
-    if (left.length > 0) {
-      stuck.add(row.id)
-      log.warn({ session: row.id, left }, 'processes could not be ended')
-    } else await store.sessions.update(row.id, { marker: null, agent_pid: null, agent_started: null })
+    if (left.length === 0) continue
+    stuck.add(row.id)
+    log.warn({ session: row.id, left }, 'processes could not be ended')
   }
-  await sweepWarm(world, swept)
+  for (const marker of waiting) {
+    const { killed, left } = await sweepWarm(marker, carried, world)
+    swept.marker += killed
+    swept.left += left
+    if (left === 0) warm.forget(marker.value)
+  }
+  const gone = rows.filter(({ id }) => !stuck.has(id))
+  await store.transaction(async tx => {
+    for (const { id } of gone) await store.sessions.update(id, NO_PROCESS, tx)
+  })
   crashPoint('recover.after-sweep')
   return { swept, stuck }
 }
 
 /** What was started for a session that has no row yet. */
-async function sweepWarm({ places, log }: Pick<World, 'places' | 'log'>, swept: Leftovers['swept']): Promise<void> {
-  const markers = new WarmMarkers(places.run)
-  for (const marker of markers.all()) {
-    const { killed, left } = await sweepMarked(sessionMarker(marker))
-    swept.marker += killed.length
-    swept.left += left.length
-    if (left.length > 0) log.warn({ left }, 'processes that waited for a session could not be ended')
-    else markers.forget(marker)
-  }
+async function sweepWarm(marker: Marker, carried: ReadonlySet<Marker>, { log }: Pick<World, 'log'>) {
+  const { killed, left } = carried.has(marker) ? await sweepMarked(marker) : NOTHING
+  if (left.length > 0) log.warn({ left }, 'processes that waited for a session could not be ended')
+  return { killed: killed.length, left: left.length }
 }
 
+const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
 const NOTHING: Swept = { killed: [], left: [] }
 
-async function sweepOne(row: SessionRow, { places, log }: Pick<World, 'places' | 'log'>) {
+type Marked = Omit<SessionRow, 'marker'> & { marker: Marker }
+
+interface Traces {
+  carried: ReadonlySet<Marker>
+  /** Those without a parent in its project. */
+  orphans: FoundProcess[]
+}
+
+async function sweepOne(row: Marked, { carried, orphans }: Traces, { places, log }: Pick<World, 'places' | 'log'>) {
   const { agent_pid: pid, agent_started: startTime, project } = row
-  const marker = row.marker === null ? NOTHING : await sweepMarked(sessionMarker(row.marker))
+  const marker = carried.has(row.marker) ? await sweepMarked(row.marker) : NOTHING
   const tree = pid === null || startTime === null ? NOTHING : await sweepTree({ pid, startTime })
+  if (orphans.length === 0) return { marker, tree, directory: NOTHING }
   if (project.startsWith(join(places.home, 'worktrees') + sep)) {
     return { marker, tree, directory: await sweepDirectory(project) }
   }
-  const orphans = await orphansIn(project)
-  if (orphans.length > 0) log.info({ session: row.id, orphans }, 'processes without a parent work in its project')
+  log.info({ session: row.id, orphans }, 'processes without a parent work in its project')
   return { marker, tree, directory: NOTHING }
 }
