@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
@@ -21,12 +22,15 @@ export interface Entry {
 /** A manifest that a person wrote is a few thousand bytes; the largest package.json files of the wild are below one million. */
 const MOST_BYTES = 2_000_000
 
+/** A pipe under the name of a manifest would otherwise keep us waiting for whoever writes into it. */
+const AT_ONCE = constants.O_RDONLY | constants.O_NONBLOCK
+
 /** Reads below one directory; an absolute path is taken as it is. */
 export function readerOf(root: string, mostBytes = MOST_BYTES): Reader {
   return {
     async read(path) {
       try {
-        await using file = await open(resolve(root, path), 'r')
+        await using file = await open(resolve(root, path), AT_ONCE)
         const { size, isFile } = await file.stat().then(stat => ({ size: stat.size, isFile: stat.isFile() }))
         if (!isFile) return { problem: 'it is not a plain file' }
         if (size > mostBytes) return { problem: `it is larger than ${mostBytes / 1_000_000} MB, and was not read` }

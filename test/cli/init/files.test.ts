@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -158,6 +159,19 @@ test('a folder that is a link inside the project is followed; a .gitignore that 
   assert.ok(statSync(join(project, 'tools/claude/skills/plan-tasks/SKILL.md')).isFile())
   assert.deepEqual(steps.at(-1), { path: '.gitignore', does: 'leave', why: 'git does not follow it: it is a link' })
   assert.equal(readFileSync(join(project, 'ignored'), 'utf8'), 'x\n')
+})
+
+test('a pipe that has the name of one of our files keeps nobody waiting, and stays', t => {
+  const project = tempDir(t)
+  execFileSync('mkfifo', [join(project, '.gitignore'), join(project, '.perpetualcc.toml')])
+  const steps = planSteps(project, { things: things(), ignore: true })
+  assert.deepEqual(
+    steps.filter(({ does }) => does === 'leave').map(({ path, why }) => [path, why]),
+    [
+      ['.perpetualcc.toml', 'it is neither a file nor a folder'],
+      ['.gitignore', 'it is neither a file nor a folder'],
+    ],
+  )
 })
 
 test('when one of them fails, all that was done before it is undone', t => {

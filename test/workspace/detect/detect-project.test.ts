@@ -3,9 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import type { ProjectFacts } from '../../../src/domain/project/project-facts.ts'
 import { detectProject } from '../../../src/workspace/detect/detect-project.ts'
-import { readerOf } from '../../../src/workspace/detect/reader.ts'
+import { type Reader, readerOf } from '../../../src/workspace/detect/reader.ts'
 import { walk } from '../../../src/workspace/detect/walk.ts'
 import { bareEnv } from '../../support/world.ts'
 import { projectOf } from './project-of.ts'
@@ -101,6 +102,47 @@ test('a link to a folder is not followed, so a circle has an end', async t => {
   assert.equal(facts.languages[0]?.files, 1)
 })
 
+test('a pipe under the name of a manifest keeps nobody waiting', async t => {
+  const project = projectOf(t, { 'go.mod': 'module x' })
+  execFileSync('mkfifo', [join(project, 'pipe')])
+  symlinkSync('pipe', join(project, 'package.json'))
+  const facts = await detect(project)
+  assert.deepEqual(facts.problems, [{ file: 'package.json', problem: 'it is not a plain file' }])
+  assert.deepEqual(managersOf(facts), ['npm (package.json)', 'go (go.mod)'])
+})
+
+test('whatever stands in the files, something is found or named, and every command is of our own words', async () => {
+  const names = fc.constantFrom(
+    ...['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', 'pyproject.toml', 'Cargo.toml', 'go.mod', 'pom.xml'],
+    ...[
+      'settings.gradle',
+      'composer.json',
+      'Gemfile',
+      'Makefile',
+      'justfile',
+      'Taskfile.yml',
+      'pubspec.yaml',
+      'setup.cfg',
+    ],
+  )
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.record({ scripts: fc.jsonValue(), workspaces: fc.jsonValue(), tool: fc.jsonValue() }),
+  )
+  const content = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    value.map(each => JSON.stringify(each)),
+    fc.constant('test:\n\tx\n'),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.dictionary(names, content), async files => {
+      const facts = await detectProject(readerFrom(files), '/nowhere')
+      for (const { run } of facts.commands) assert.match(run, /^[a-z./][\w ./:@=-]*$/i)
+    }),
+    { numRuns: 100 },
+  )
+})
+
 test('a project with more folders than are looked at is cut, the deepest first', async t => {
   const files = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index}/deep/x.ts`, '']))
   const walked = await walk(readerOf(projectOf(t, { ...files, 'top.ts': '' })), { files: 1_000, folders: 31 })
@@ -150,6 +192,14 @@ test('a .git that is none, and a branch with an odd name, are not believed', asy
   writeFileSync(join(project, '.git/HEAD'), 'ref: refs/heads/a\n# [permissions]\n')
   assert.equal((await detect(project)).git?.default_branch, undefined)
 })
+
+/** Files that are nowhere but here. */
+function readerFrom(files: Record<string, string>): Reader {
+  return {
+    read: async path => (files[path] === undefined ? undefined : { text: files[path] }),
+    list: async path => (path === '.' ? Object.keys(files).map(name => ({ name, kind: 'file' as const })) : []),
+  }
+}
 
 function managersOf({ units }: ProjectFacts): string[] {
   return units.map(

@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AppError, messageOf } from '../../../base/errors.ts'
 import { replaceFile } from '../../../base/files/replace-file.ts'
@@ -13,7 +13,7 @@ export function applySteps(project: string, steps: readonly Step[]): void {
   try {
     for (const step of work) carryOut(join(project, step.path), step, undo)
   } catch (thrown) {
-    for (const back of undo.reverse()) back()
+    for (const back of undo.reverse()) asFarAsPossible(back)
     throw notWritable(project, thrown)
   }
 }
@@ -26,13 +26,24 @@ function carryOut(at: string, { path, does, content = '', before = '' }: Step, u
   if (does === 'change') {
     const mode = statSync(at).mode & 0o777
     replaceFile(at, content, mode)
-    undo.push(() => replaceFile(at, before, mode))
+    undo.push(() => {
+      if (readFileSync(at, 'utf8') === content) replaceFile(at, before, mode)
+    })
     return
   }
   makeFolder(dirname(at), undo)
   // Exclusive: what somebody made in the meantime is theirs.
   writeFileSync(at, content, { flag: 'wx' })
   undo.push(() => rmSync(at, { force: true }))
+}
+
+/** What somebody else put into a folder of ours in the meantime stays, and the folder with it. */
+function asFarAsPossible(back: () => void): void {
+  try {
+    back()
+  } catch {
+    // what failed first is told
+  }
 }
 
 function makeFolder(at: string, undo: (() => void)[]): void {

@@ -26,7 +26,9 @@ export function thingAt(project: string, path: string): Thing {
   if (found.isSymbolicLink() && !leadsInside(project, at)) {
     return { kind: 'barred', why: 'it is a link that leads out of the project, or nowhere' }
   }
-  return isFolder(at) ? { kind: 'folder' } : { kind: 'file', isLink: found.isSymbolicLink() }
+  if (isFolder(at)) return { kind: 'folder' }
+  if (!statSync(at).isFile()) return { kind: 'barred', why: 'it is neither a file nor a folder' }
+  return { kind: 'file', isLink: found.isSymbolicLink() }
 }
 
 /** The nearest folder at or above a path of the project that is there. */
