@@ -1,3 +1,4 @@
+import { NOTE_ERRORS } from './error-rows/notes.ts'
 import { PEOPLE_ERRORS } from './error-rows/people.ts'
 import { RUN_ERRORS } from './error-rows/runs.ts'
 import { SYSTEM_ERRORS } from './error-rows/system.ts'
@@ -8,7 +9,14 @@ import { WORK_ERRORS } from './error-rows/work.ts'
  * Every error a person can meet, in one table. `says` is what happened to which thing, `next` is what to do about it,
  * `exit` is the exit code of the command that meets it, `http` the status of the route. docs/errors.md lists the same rows.
  */
-export const ERRORS = { ...WORK_ERRORS, ...TASK_ERRORS, ...RUN_ERRORS, ...PEOPLE_ERRORS, ...SYSTEM_ERRORS } as const
+export const ERRORS = {
+  ...WORK_ERRORS,
+  ...TASK_ERRORS,
+  ...NOTE_ERRORS,
+  ...RUN_ERRORS,
+  ...PEOPLE_ERRORS,
+  ...SYSTEM_ERRORS,
+} as const
 
 export type ErrorCode = keyof typeof ERRORS
 

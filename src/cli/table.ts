@@ -4,6 +4,7 @@ const WORK = 'Work:'
 const WATCH = 'Watch:'
 const DECIDE = 'Decide:'
 const STEER = 'Steer:'
+const KNOW = 'Know:'
 const SET_UP = 'Set up:'
 const TRY = 'Try:'
 
@@ -68,6 +69,12 @@ export const COMMANDS: CommandRow[] = [
     group: WATCH,
     summary: 'Show what happened in a session',
     add: async program => (await import('./commands/logs.ts')).addLogsCommand(program),
+  },
+  {
+    name: 'journal',
+    group: WATCH,
+    summary: 'Read what became of every attempt, or search it',
+    add: async program => (await import('./journal/command.ts')).addJournalCommand(program),
   },
   {
     name: 'quota',
@@ -146,6 +153,12 @@ export const COMMANDS: CommandRow[] = [
     group: STEER,
     summary: 'Show where a session stood when it was interrupted',
     add: async program => (await import('./commands/steer/checkpoints.ts')).addCheckpointsCommand(program),
+  },
+  {
+    name: 'notes',
+    group: KNOW,
+    summary: 'Read and write what is worth knowing about a project',
+    add: async program => (await import('./notes/command.ts')).addNotesCommand(program),
   },
   {
     name: 'config',

@@ -39,6 +39,12 @@ const BudgetUsed = z.object({
   limit: z.number(),
 })
 
+/** What an agent writes down for those after it. */
+const LeftForOthers = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('journal'), notes: z.string() }),
+  z.object({ kind: z.literal('knowledge'), title: z.string(), tags: z.array(z.string()), body: z.string() }),
+])
+
 /** Every kind of stored event and its body. Logs, the terminal and later the dashboard are drawn from these and nothing else. */
 export const EVENT_BODIES = {
   'session.created': z.object({
@@ -188,7 +194,13 @@ export const EVENT_BODIES = {
     denials: z.number(),
     failure: Failure.optional(),
     /** What its sigils ask of the run that it belongs to: the text above may be cut before them. */
-    sigils: z.object({ next_model: z.string().optional(), gave_up: z.string().optional() }).optional(),
+    sigils: z
+      .object({
+        next_model: z.string().optional(),
+        gave_up: z.string().optional(),
+        left: z.array(LeftForOthers).optional(),
+      })
+      .optional(),
   }),
   /** Four fifths of a budget are spent; told once. */
   'budget.warned': BudgetUsed,

@@ -7,6 +7,7 @@ import { openEventPruning } from './events/prune.ts'
 import { newestEventId, queryEvents } from './events/query.ts'
 import { Wake } from './events/wake.ts'
 import { openGateRows } from './gates.ts'
+import { openJournal } from './journal/journal.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations/all.ts'
 import { openOutbox } from './outbox.ts'
@@ -57,6 +58,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     quota: openQuotaRows({ read: database.read, writer, clock }),
     runs: openRuns(database.read, writer),
     schedules: openSchedules(database.read),
+    journal: openJournal(database.read, database.differences),
     spending: openSpending(database.read),
     outbox: openOutbox(database.read, writer),
     pruning: openEventPruning(database, writer),

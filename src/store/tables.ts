@@ -10,6 +10,7 @@ import type { RunPlace } from '../domain/runs/run.ts'
 import type { PlanItem } from '../domain/session.ts'
 import type { EndedAs, SessionState } from '../domain/session-status.ts'
 import type { Task } from '../domain/task.ts'
+import type { JournalColumns } from './journal/columns.ts'
 import type { AttemptRow, RunsTable } from './runs/rows.ts'
 import type { SchedulesTable } from './schedules/rows.ts'
 
@@ -28,7 +29,7 @@ export interface Tables {
   quota_history: QuotaWindow & { account: string }
   spending: SpendingRow
   runs: RunsTable
-  attempts: AttemptRow
+  attempts: AttemptRow & { [Column in keyof JournalColumns]: Generated<JournalColumns[Column]> }
   schedules: SchedulesTable
   outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
   /** How far the events were read for some purpose. */

@@ -108,7 +108,8 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
     const [first, second] = (call?.[1] ?? '').trim().split(' ')
     if (!call || !first) return []
     const words =
-      second && ['daemon', 'config', 'trust', 'agents', 'rules', 'quota', 'answers', 'notify', 'task'].includes(first)
+      second &&
+      ['daemon', 'config', 'trust', 'agents', 'rules', 'quota', 'answers', 'notify', 'task', 'notes'].includes(first)
         ? [first, second]
         : [first]
     return [

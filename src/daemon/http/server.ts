@@ -8,6 +8,7 @@ import { daemonRoutes } from '../routes/daemon.ts'
 import { escalationRoutes } from '../routes/escalations.ts'
 import { eventRoutes } from '../routes/events.ts'
 import { quotaRoutes } from '../routes/quota.ts'
+import { journalRoutes } from '../routes/runs/journal-routes.ts'
 import { runRoutes } from '../routes/runs/run-routes.ts'
 import { sessionRoutes } from '../routes/sessions.ts'
 import { steerRoutes } from '../routes/steer.ts'
@@ -55,6 +56,7 @@ export function buildServer(world: World): FastifyInstance {
   briefRoutes(app, world)
   graphRoutes(app, world)
   runRoutes(app, world)
+  journalRoutes(app, world)
   return app
 }
 

@@ -1,4 +1,4 @@
-import type { ColumnDataType, Kysely, Transaction } from 'kysely'
+import type { ColumnDataType, Kysely, RawBuilder, Transaction } from 'kysely'
 import type { EventRow, Tables } from '../tables.ts'
 
 /**
@@ -45,4 +45,18 @@ export interface Differences {
   appendOnly(table: string): string[]
   /** Statements that let such a table lose rows whose subject stands in the table `list`, and no others. */
   prunable(table: string, list: string): string[]
+  /** Statements that make the rows of a table be found by their words; the database keeps the index itself. */
+  wordIndex(index: WordIndex): string[]
+  /** The rows that words lead to, as a table of their keys and a `rank`, the lowest the best. */
+  foundByWords(index: WordIndex, words: readonly string[], need: 'all' | 'any'): RawBuilder<unknown>
+}
+
+/** Which rows are found by which words. */
+export interface WordIndex {
+  name: string
+  table: string
+  keys: readonly string[]
+  columns: readonly string[]
+  /** Only rows in which this column is filled, which happens once. */
+  once: string
 }

@@ -6,6 +6,7 @@ import type { Database, Differences, NewEventRow } from './database.ts'
 import { BUSY_TIMEOUT_MS, SqliteConnection } from './sqlite-connection.ts'
 import { explainSqlite, SQLITE_BUSY, SQLITE_CORRUPT, sqliteCode } from './sqlite-errors.ts'
 import { APPLICATION_ID, createFile, inspectFile } from './sqlite-file.ts'
+import { foundByWords, wordIndex } from './sqlite-words.ts'
 
 /** Opens one SQLite file with two connections: one that writes and one that reads what is committed meanwhile. */
 export async function openSqlite(
@@ -40,6 +41,8 @@ const differences: Differences = {
     `drop trigger ${table}_refuse_delete`,
     `create trigger ${table}_refuse_delete before delete on ${table} when not exists (select 1 from ${list} where subject = old.subject) begin select raise(abort, '${table} are append-only'); end`,
   ],
+  wordIndex,
+  foundByWords,
 }
 
 /**

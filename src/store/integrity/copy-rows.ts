@@ -49,7 +49,10 @@ interface Table {
 }
 
 function tablesOf(target: DatabaseSync): Table[] {
-  const names = target.prepare(`select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'`).all()
+  // An index of words is a virtual table over shadow tables: triggers fill it with the rows that it is about.
+  const names = target
+    .prepare(`select name from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite_%'`)
+    .all()
   return names.map(({ name }) => {
     const columns = target.prepare(`select name, type, pk from pragma_table_info('${name}')`).all()
     const number = columns.find(({ type, pk }) => pk === 1 && String(type).toLowerCase() === 'integer')

@@ -1,5 +1,6 @@
 import type { TaskScope } from '../../domain/task.ts'
 import type { Tx } from '../database/tx.ts'
+import type { JournalColumns } from '../journal/columns.ts'
 import type { AttemptRow, RunRow } from './rows.ts'
 
 /** Loops that drain a target, and the attempts they made. */
@@ -13,7 +14,11 @@ export interface Runs {
   resolve(ref: string): Promise<RunRow>
   begin(attempt: AttemptRow, tx: Tx): Promise<void>
   /** Closes an attempt that is open; false where it is not. */
-  end(attempt: Pick<AttemptRow, 'task_id' | 'number'>, patch: Partial<AttemptRow>, tx: Tx): Promise<boolean>
+  end(
+    attempt: Pick<AttemptRow, 'task_id' | 'number'>,
+    patch: Partial<AttemptRow> & Partial<JournalColumns>,
+    tx: Tx,
+  ): Promise<boolean>
   /** Runs with attempts that have no outcome yet, whether they are open themselves or not. */
   withOpenAttempts(): Promise<string[]>
   /** Tasks of a scope that are done and that nobody has checked. */

@@ -1,8 +1,14 @@
 import type { PastAttempt } from '../../domain/runs/past-attempt.ts'
 import type { Task } from '../../domain/task.ts'
+import { type About, matchNotes } from '../../knowledge/notes/match-notes.ts'
+import type { BrokenNote } from '../../knowledge/notes/note.ts'
+import { readNotes } from '../../knowledge/notes/read-notes.ts'
 import type { Store, Tx } from '../../store/store.ts'
+import { type JournalForTask, journalForTask } from '../../tasks/journal/for-task.ts'
 import { retryPlan } from '../retries/retry-plan.ts'
 import { type Brief, type BriefSection, buildBrief } from './build-brief.ts'
+import { journalSection } from './journal-section.ts'
+import { notesSection } from './notes-section.ts'
 import { retrySection } from './retry-section.ts'
 import { skillsSection } from './skills-section.ts'
 import { taskSections } from './task-sections.ts'
@@ -11,26 +17,49 @@ import { taskSections } from './task-sections.ts'
 const MOST_TOKENS = 60_000
 
 export interface BriefOptions {
-  store: Pick<Store, 'tasks'>
+  store: Pick<Store, 'tasks' | 'journal'>
   /** Attempts at this task, oldest first. */
   attempts: readonly PastAttempt[]
-  /** What other parts have to tell: spec and plan, notes, code, memory. */
+  /** The run that it is begun by. */
+  run?: string | undefined
+  /** What other parts have to tell: spec and plan, code, memory. */
   more?: readonly BriefSection[]
   tx?: Tx | undefined
 }
 
+/** A brief, and what lies among the project's notes that could not be read for it. */
+export type TaskBrief = Brief & { skipped: BrokenNote[] }
+
 /** Exactly what an agent would be sent for a task now. */
-export async function briefFor(task: Task, { store, attempts, more = [], tx }: BriefOptions): Promise<Brief> {
+export async function briefFor(task: Task, { store, attempts, run, more = [], tx }: BriefOptions): Promise<TaskBrief> {
   const { tasks } = store
   const parent = task.parent_id === null ? undefined : await tasks.get(task.parent_id, tx)
   const edges = await tasks.blockersOf([task.id], tx)
-  const blockers = await Promise.all(edges.map(({ blocker_id }) => tasks.get(blocker_id, tx)))
+  const blockers = (await Promise.all(edges.map(({ blocker_id }) => tasks.get(blocker_id, tx)))).filter(isThere)
   const plan = retryPlan(attempts, { maxRetries: Number.POSITIVE_INFINITY })
-  const sections = taskSections({
-    task,
-    parent,
-    blockers: blockers.filter(each => each !== undefined).sort((a, b) => a.position - b.position),
-  })
+  const sections = taskSections({ task, parent, blockers: blockers.sort((a, b) => a.position - b.position) })
   const retry = retrySection(attempts, plan.again ? plan.note : undefined)
-  return buildBrief([...sections, retry, ...more, await skillsSection(task.project)], { tokens: MOST_TOKENS })
+  const journal = await journalForTask(task, { store, run, tx })
+  const known = readNotes(task.project)
+  const notes = notesSection(matchNotes(known.notes, aboutOf(task, journal)))
+  const past = journalSection(
+    journal,
+    blockers.flatMap(({ result }) => result ?? []),
+  )
+  const skills = await skillsSection(task.project)
+  const brief = buildBrief([...sections, retry, notes, past, ...more, skills], { tokens: MOST_TOKENS })
+  return { ...brief, skipped: known.broken }
+}
+
+/** Files that others changed just now say where the work is. */
+function aboutOf({ title, description, labels, feature }: Task, { recent }: JournalForTask): About {
+  const files = recent.slice(0, FILES_OF).flatMap(entry => entry.files)
+  return { title, description, feature, labels: labels.split(' ').filter(label => label !== ''), files }
+}
+
+/** Entries of the run that count for that. */
+const FILES_OF = 5
+
+function isThere<T>(each: T | undefined): each is T {
+  return each !== undefined
 }

@@ -9,6 +9,8 @@ export interface BriefSection {
   pieces: readonly BriefPiece[]
   /** Most tokens of it, whatever room there is. */
   tokens: number
+  /** Tokens that whoever made it has left out already, which it says itself. */
+  omitted?: number
   /** When all of them together are too long, the higher ones are given room first. */
   weight: number
 }
@@ -68,9 +70,11 @@ function noteTokens(sections: readonly BriefSection[]): number {
   return sections.length < 2 ? 0 : tokensOf(`${NOTE}${sections.map(({ name }) => name).join(', ')}.\n\n`)
 }
 
-function droppedOf({ name, pieces }: BriefSection, drawn: Drawn | undefined): Dropped[] {
-  if (!drawn) return [{ section: name, tokens: pieces.reduce((sum, piece) => sum + sizeOf(piece), 0), whole: true }]
-  return drawn.dropped > 0 ? [{ section: name, tokens: drawn.dropped, whole: false }] : []
+function droppedOf({ name, pieces, omitted = 0 }: BriefSection, drawn: Drawn | undefined): Dropped[] {
+  const whole = () => pieces.reduce((sum, piece) => sum + sizeOf(piece), omitted)
+  if (!drawn) return [{ section: name, tokens: whole(), whole: true }]
+  const tokens = drawn.dropped + omitted
+  return tokens > 0 ? [{ section: name, tokens, whole: false }] : []
 }
 
 interface Drawn {

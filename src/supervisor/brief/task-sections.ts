@@ -62,9 +62,11 @@ function howToWork({ id }: Task): string {
     `- When it is done, end your report with this line: <task-done>${id}</task-done>`,
     `- When it cannot be done, end with this one instead: <task-failed>${id}: why</task-failed>`,
     '- Only if nothing of the whole plan can be done, for everybody: <promise>FAILURE: why</promise>',
+    '- For whoever works after you, add what you found out, decided or left open, in a few lines: <journal>what to know</journal>',
+    '- What will still hold in a month, and is not plain from the code, is worth a note: <knowledge title="a short title" tags="two, or, three">a paragraph</knowledge>',
     '- If another model should take over from here, add: <next-model>opus</next-model> (or sonnet, haiku)',
     '',
-    'Each of them counts only alone on its line, at the beginning of the line, and outside of code fences and quotations.',
+    'Each of them counts only alone on its line (the journal and a note may go over several), at the beginning of the line, and outside of code fences and quotations.',
   ].join('\n')
 }
 

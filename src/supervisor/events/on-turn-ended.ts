@@ -7,10 +7,12 @@ import { capText } from './cap.ts'
 /** A turn is over; what that means for the session is `endingOf`'s to say. */
 export function onTurnEnded(event: Extract<SessionEvent, { kind: 'turn_ended' }>, run: Run): Step {
   // Read before the text is cut: what an agent asks for stands at the end.
-  const sigils = run.row.options.run && runSigils(event.text, run.row.task_id)
+  const text = capText(event.text)
+  const isCut = text !== event.text
+  const sigils = run.row.options.run && runSigils(event.text, { task: run.row.task_id, isCut })
   const body = {
     outcome: event.outcome,
-    text: capText(event.text),
+    text,
     turns: event.turns,
     duration_ms: event.durationMs,
     denials: event.denials,

@@ -23,7 +23,7 @@ export interface BeginParts {
   /** Starts a session for a task that is there already. */
   start(request: StartSession, bound: BoundTask): Promise<SessionRow>
   /** What the agent is told of a task. */
-  brief(task: Task, attempts: readonly AttemptRow[]): Promise<string>
+  brief(task: Task, attempts: readonly AttemptRow[], run: string): Promise<string>
 }
 
 export interface BeginOptions {
@@ -60,7 +60,7 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
   const history = ofRun.length > 0 ? ofRun : ofTask
   const chosen = chooseModel(strategy, history, { names, task: task.id, hint: task.model, model: options.model })
   const request = requestFor(run, task, {
-    prompt: await parts.brief(task, ofTask),
+    prompt: await parts.brief(task, ofTask, run.id),
     model: chosen.model,
     env: options.env,
     budget: options.budget,

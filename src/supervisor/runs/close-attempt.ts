@@ -1,8 +1,11 @@
 import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
 import type { AttemptRow, RunRow } from '../../store/runs/rows.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/open.ts'
+import { attemptStory } from '../journal/attempt-story.ts'
+import { keepNotes } from '../journal/keep-notes.ts'
 import { retryPlan, sinceReset } from '../retries/retry-plan.ts'
 import { type RunSettings, retriesOf } from './run-settings.ts'
 
@@ -10,6 +13,9 @@ export interface ClosingParts {
   store: Store
   tasks: Tasks
   clock: Clock
+  log: Log
+  /** Held while notes of a project are written. */
+  notesLock: string
   settings: Pick<RunSettings, 'maxRetries' | 'retryMs'>
 }
 
@@ -24,6 +30,11 @@ export async function closeAttempt(
 ): Promise<void> {
   const { store, clock } = parts
   const { sigils, failure } = await lastOf(session.id, store)
+  const { columns, knowledge } = await attemptStory({ attempt, session }, store)
+  const { title = '', feature = null } = (await store.tasks.get(attempt.task_id)) ?? {}
+  // Before the row is closed: after an accident in between they are written once more, which changes nothing.
+  const keeping = { project: session.project, task: { id: attempt.task_id, feature }, now: clock.now() }
+  keepNotes(knowledge, { ...keeping, lockFile: parts.notesLock, log: parts.log })
   await store.transaction(async tx => {
     const task = await store.tasks.get(attempt.task_id, tx)
     const outcome = session.ended_as === 'error' ? 'failed' : task?.state === 'done' ? 'done' : 'interrupted'
@@ -37,6 +48,7 @@ export async function closeAttempt(
         next_model: sigils?.next_model ?? null,
         cost_usd: session.cost_usd,
         ended_at: clock.now(),
+        ...{ ...columns, title, feature },
       },
       tx,
     )

@@ -1,3 +1,4 @@
+import { notesLock } from '../../knowledge/notes/read-notes.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { briefFor } from '../brief/brief-for.ts'
 import type { Floor } from '../floor.ts'
@@ -26,10 +27,14 @@ export function openRuns(
   const { store, tasks, clock } = floor.parts
   const waiting = { store, now: () => clock.now() }
   return new Runs({
-    ...{ store, tasks, clock, log, kept, warmth, agentEnv: options.agentEnv },
+    ...{ store, tasks, clock, log, kept, warmth, agentEnv: options.agentEnv, notesLock: notesLock(options.places) },
     settingsOf: run => runSettings(run, options),
     start: steering.start,
-    brief: async (task, attempts) => (await briefFor(task, { store, attempts })).text,
+    brief: async (task, attempts, run) => {
+      const { text, skipped } = await briefFor(task, { store, attempts, run })
+      for (const { file, problem } of skipped) log.warn({ run, task: task.id, file, problem }, 'a note was left out')
+      return text
+    },
     stop: async (id, reason) => {
       await steering.stop(id, reason)
       await settleWaiting(id, stopWaiting, waiting)

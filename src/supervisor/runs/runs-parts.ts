@@ -8,6 +8,8 @@ import type { Warmth } from './warm-next.ts'
 /** What runs need of those around them. */
 export interface RunsParts extends BeginParts {
   log: Log
+  /** Held while notes of a project are written. */
+  notesLock: string
   kept: KeptEnvironments
   warmth: Warmth
   /** Where nothing was kept. */

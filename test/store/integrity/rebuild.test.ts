@@ -9,6 +9,7 @@ import { rebuildStore } from '../../../src/store/integrity/rebuild.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { tempDir } from '../../support/world.ts'
 import { note, textOf, upTo } from '../databases.ts'
+import { keepAttempt, keepRun } from '../journal/an-attempt.ts'
 
 const PAGE = 4096
 const EVENTS = 1500
@@ -179,4 +180,21 @@ test('a session that is found by its looks alone starts nothing; a reader does n
   const newest = Math.max(...(await store.events({})).map(({ id }) => id))
   assert.ok(newest < EVENTS)
   assert.equal(await store.outbox.cursor('notify'), newest)
+})
+
+test('the journal of a rebuilt store is found by its words again', async t => {
+  const file = join(tempDir(t), 'store.db')
+  {
+    await using store = await openStore({ file })
+    await keepRun(store, 'r-1')
+    await keepAttempt(store, { task: 't-1', notes: 'Totals are cents.' })
+  }
+  const { rows, dropped } = await rebuildStore(file, Date.now())
+  assert.deepEqual([rows['attempts'], dropped], [1, {}])
+  await using store = await openStore({ file })
+  const found = await store.journal.entries({ words: { list: ['cents'], need: 'all' }, limit: 10 })
+  assert.deepEqual(
+    found.map(({ task_id }) => task_id),
+    ['t-1'],
+  )
 })

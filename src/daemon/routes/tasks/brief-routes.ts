@@ -10,6 +10,7 @@ export function briefRoutes(app: FastifyInstance, world: World): void {
   app.get('/tasks/:ref/brief', async request => {
     const task = await tasksOf(world).find(refOf(request.params))
     const attempts = await store.runs.attempts({ task: task.id })
-    return { task: task.id, ...(await briefFor(task, { store, attempts })) }
+    const [run] = await store.runs.list({ project: task.project, open: true })
+    return { task: task.id, ...(await briefFor(task, { store, attempts, run: run?.id })) }
   })
 }
