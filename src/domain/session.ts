@@ -17,6 +17,8 @@ export interface Session extends AsyncDisposable {
   readonly pid?: number | undefined
   /** True where it is certain that nothing but the agent itself runs: none of its tools has left anything behind. */
   readonly alone?: boolean | undefined
+  /** True once it is closed and something that it started could not be ended. */
+  readonly withstood?: boolean | undefined
   readonly events: AsyncIterable<SessionEvent>
   /** The next user turn, in the same process. */
   prompt(text: string): Promise<void>

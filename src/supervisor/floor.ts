@@ -1,5 +1,7 @@
 import { AppError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import { sessionMarker } from '../base/process/marker.ts'
+import { sweepMarked } from '../base/process/sweep.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { brainKeysIn } from '../domain/config/environment-layer.ts'
 import type { SessionRow } from '../store/tables.ts'
@@ -29,6 +31,22 @@ export interface Floor {
 export function refuseWhenClosed({ closing }: Floor): void {
   if (closing.aborted) throw new AppError('daemon_stopping', {})
 }
+
+/**
+ * A session whose agent could not be ended whole has its marker still: what carries it is ended now, or nothing is started,
+ * because two would write to one conversation. The session must not be live.
+ */
+export async function refuseWithstood(id: string, { parts }: Floor): Promise<void> {
+  const row = await parts.store.sessions.get(id)
+  if (row?.state !== 'ended' || row.marker === null) return
+  const { left } = await sweepMarked(sessionMarker(row.marker), { deadlineMs: WITHSTAND_MS })
+  if (left.length > 0) {
+    throw new AppError('session_withstood', { id, pids: left.map(({ pid }) => pid).join(' ') })
+  }
+}
+
+/** What does not die of SIGKILL within this sleeps in the kernel, and may do so for long. */
+const WITHSTAND_MS = 2_000
 
 /** Imported on use: what reads settings and trust is memory that a daemon without sessions need not hold. */
 export async function prepareFor(request: PrepareRequest, { prepareParts }: Floor): Promise<Preparation> {

@@ -41,6 +41,7 @@ export async function runTask(run: Run, parts: Parts): Promise<Ending> {
     return endingAfter(failureOf(error), { run, parts })
   } finally {
     run.over = true
+    run.withstood = run.session?.withstood ?? false
     run.session = undefined
     run.opened.resolve()
   }

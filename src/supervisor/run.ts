@@ -87,6 +87,8 @@ export interface Run {
   /** How long each try after a failure that may pass waits. */
   retryMs: readonly number[]
   session: Session | undefined
+  /** Something of its agent is still there after the end: the marker stays, and nothing is started on its conversation. */
+  withstood: boolean
   /** Resolves when the agent is open, or will never be. */
   readonly opened: PromiseWithResolvers<void>
   /** Resolves when it has a place or is known to wait for one. */

@@ -66,6 +66,7 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     trying: false,
     compaction: undefined,
     checkpointedAt: 0,
+    withstood: false,
     checkpointEveryMs: 600_000,
     begunAt: 0,
     retryMs: [5_000, 30_000, 120_000],

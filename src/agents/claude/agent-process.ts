@@ -15,6 +15,7 @@ export class AgentProcess {
   readonly #isolation: Isolation
   #child: GuardedChild | undefined
   #stderr = ''
+  #withstood = false
   #problem: Error | undefined
 
   constructor({ guard, isolation, marker }: { guard: Guard; isolation: Isolation; marker: string }) {
@@ -74,8 +75,14 @@ export class AgentProcess {
     if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   }
 
-  /** Resolves when nothing that it started is left. */
+  /** Resolves when nothing that it started is left, or nothing more can be done about it. */
   async end(): Promise<void> {
-    await this.#child?.end()
+    const left = await this.#child?.end()
+    this.#withstood = (left?.length ?? 0) > 0
+  }
+
+  /** True where something of it was still there at the end. */
+  get withstood(): boolean {
+    return this.#withstood
   }
 }

@@ -55,6 +55,10 @@ export class ClaudeSession implements Session {
     return this.#seat.agent.pid
   }
 
+  get withstood(): boolean {
+    return this.#seat.agent.withstood
+  }
+
   get alone(): boolean {
     return this.#seat.agent.alone
   }

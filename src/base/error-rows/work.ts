@@ -85,6 +85,12 @@ export const WORK_ERRORS = {
     says: 'Session {id} was taken up by another daemon; this one has no say in it any more.',
     next: 'See who runs it with: pcc status {id}',
   },
+  session_withstood: {
+    exit: 1,
+    http: 409,
+    says: 'Processes of session {id} could not be ended ({pids}), so nothing is started on its conversation.',
+    next: 'End them by hand (kill -9 {pids}), then: pcc resume {id}',
+  },
   session_running: {
     exit: 2,
     http: 409,

@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../domain/event.ts'
 import type { Connection } from '../connection/connection.ts'
 import { serverSentEvents } from '../connection/server-sent.ts'
 import { remoteError } from '../report.ts'
-import { parseHead, rawRequest, tokenIn } from './raw-request.ts'
+import { ANSWER_MS, parseHead, rawRequest, tokenIn } from './raw-request.ts'
 import { compareVersions } from './run.ts'
 
 const { connect } = process.getBuiltinModule('node:net')
@@ -12,17 +12,28 @@ const { connect } = process.getBuiltinModule('node:net')
 /** The daemon is not there, or is going: the long way starts one. */
 export class NobodyAnswers extends Error {}
 
+interface RawOptions {
+  quiet: boolean
+  /** How long one that takes a connection may say nothing. */
+  patienceMs?: number
+}
+
 /**
  * A running daemon by hand-written requests. The first one may find nobody, which is `NobodyAnswers`; a daemon that has
  * answered and then is gone is an error.
  */
-export function rawConnection({ home, socket, tokenFile }: Places, { quiet }: { quiet: boolean }): Connection {
+export function rawConnection(places: Places, { quiet, patienceMs = ANSWER_MS }: RawOptions): Connection {
+  const { home, socket, tokenFile } = places
   let met = false
   const unreachable = (problem: string) => new AppError('daemon_unreachable', { home, problem })
   return {
     async request<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown) {
-      const asked = rawRequest({ socket, tokenFile, method, path, body, timeoutMs: 0 })
-      const reply = await asked.catch(error => Promise.reject(unreachable(messageOf(error))))
+      const asked = rawRequest({ socket, tokenFile, method, path, body, timeoutMs: patienceMs })
+      const reply = await asked.catch(async error => {
+        // One that was stopped still takes connections: whoever waits for its word waits for ever.
+        if (error.code !== 'ETIMEDOUT') throw unreachable(messageOf(error))
+        throw (await import('../connection/silent-daemon.ts')).silentDaemon(places, patienceMs)
+      })
       if (!reply) throw met ? unreachable('nobody answers') : new NobodyAnswers()
       const answer: unknown = JSON.parse(reply.body)
       if (reply.status < 400) {

@@ -59,7 +59,9 @@ export async function saveCheckpoint(
 
 /** Writes one when the last is old enough. Asked with every event, so that a session that does nothing costs nothing. */
 export async function saveWhenDue(run: Run, parts: Parts): Promise<void> {
-  if (parts.clock.now() - run.checkpointedAt < run.checkpointEveryMs) return
+  const sinceMs = parts.clock.now() - run.checkpointedAt
+  // One from the future was written before the clock was set back: how old it is nobody knows.
+  if (sinceMs >= 0 && sinceMs < run.checkpointEveryMs) return
   await saveCheckpoint(run, parts, { reason: 'interval' })
 }
 

@@ -6,7 +6,7 @@ import type { NewEvent } from '../../domain/event.ts'
 import { lateAnswer } from '../../human/late-answer.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { givenAnswer } from '../asks/given-answer.ts'
-import { type Floor, prepareAgain, refuseWhenClosed } from '../floor.ts'
+import { type Floor, prepareAgain, refuseWhenClosed, refuseWithstood } from '../floor.ts'
 import type { Start } from '../start/new-run.ts'
 import { claimParked } from './claim-parked.ts'
 import { toldInWords } from './in-words.ts'
@@ -35,6 +35,7 @@ export async function resumeParked(
   const ready = await prepareAgain(row, env, floor)
   const lost = await whereLost({ row, driver: ready.driver, env: ready.open.env }, floor)
   await free(row.id, parked, floor)
+  await refuseWithstood(row.id, floor)
   refuseWhenClosed(floor)
   // From here to `launch` nothing is awaited before the session counts as live. What happened to the row while this was
   // prepared (another answer, a stop) is seen by `claimParked`.

@@ -5,7 +5,7 @@ import type { Escalation, EscalationAnswer } from '../../domain/escalation.ts'
 import { isSettled } from '../../domain/human/is-settled.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { SessionRow } from '../../store/tables.ts'
-import { type Floor, prepareAgain, refuseWhenClosed } from '../floor.ts'
+import { type Floor, prepareAgain, refuseWhenClosed, refuseWithstood } from '../floor.ts'
 import { refuseSpent } from '../guards/spending.ts'
 import { restore } from './restore.ts'
 import { resumeParked, takenUp } from './resume-parked.ts'
@@ -25,6 +25,7 @@ export interface Resume {
 export async function resumeSession(row: SessionRow, resume: Resume, floor: Floor): Promise<SessionRow> {
   const { store } = floor.parts
   await floor.live.get(row.id)?.done
+  if (!floor.live.get(row.id)) await refuseWithstood(row.id, floor)
   const current = withBudget((await store.sessions.get(row.id)) ?? row, resume.budget)
   const answer = await answerKept(current, floor)
   if (answer) {

@@ -9,7 +9,7 @@ import type { Ending, Parts, Run } from '../run.ts'
  * marker stays in the row, for a sweep after an accident; the ending is then applied once more when it is gone.
  */
 export async function settle(run: Run, parts: Parts, ending: Ending): Promise<void> {
-  const gone = run.session === undefined
+  const gone = run.session === undefined && !run.withstood
   if (run.row.state === 'ended') {
     if (gone) await parts.store.sessions.update(run.id, NO_PROCESS)
     return

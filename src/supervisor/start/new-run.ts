@@ -62,6 +62,7 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
     trying: false,
     compaction: undefined,
     checkpointedAt: start.now,
+    withstood: false,
     checkpointEveryMs: ready.checkpointEveryMs,
     begunAt: start.now,
     retryMs: ready.retryMs,

@@ -6,6 +6,7 @@ import { AppError } from '../../../src/base/errors.ts'
 import { placesFor } from '../../../src/base/places.ts'
 import { findClient } from '../../../src/cli/client.ts'
 import { checkDaemon } from '../../../src/cli/doctor/checks/daemon.ts'
+import { rawConnection } from '../../../src/cli/hot/raw-connection.ts'
 import { takeLock } from '../../../src/daemon/start/lock.ts'
 import { tempDir } from '../../support/world.ts'
 
@@ -21,6 +22,12 @@ test('a daemon that was stopped is told with its number and what helps, and nobo
   assert.ok(silent instanceof AppError)
   assert.equal(silent.code, 'daemon_silent')
   assert.match(silent.next, new RegExp(`kill -CONT ${process.pid}`))
+  const start = rawConnection(places, { quiet: true, patienceMs: 50 }).request('POST', '/sessions', {})
+  await assert.rejects(
+    start,
+    { code: 'daemon_silent' },
+    'nor does pcc start, which asks without asking for health first',
+  )
   const patient = { places, env: {}, now: Date.now(), config: undefined, client: undefined, silent }
   const [first] = await checkDaemon(patient)
   assert.deepEqual([first?.level, first?.mend], ['problem', silent.next])

@@ -32,6 +32,8 @@ export interface ScriptedAgent {
   calls(): number
   /** Agents that are open now. */
   open(): number
+  /** From now on something of it is still there when it is closed. */
+  withstand(): void
   /** From now on its record of every conversation is gone. */
   lose(): void
   /** Holds the agent the next time it comes to that point; resolves when it is there, with the way on. */
@@ -48,6 +50,7 @@ export function scriptedAgent(turnFor: (prompt: string, call: number) => Turn = 
   let calls = 0
   let open = 0
   let lost = false
+  let withstands = false
   const at = (point: Point): Promise<void> | void => {
     const reached = holds.get(point)
     if (!reached) return
@@ -57,6 +60,7 @@ export function scriptedAgent(turnFor: (prompt: string, call: number) => Turn = 
   const world = {
     at,
     turnFor: (prompt: string) => turnFor(prompt, calls),
+    withstands: () => withstands,
     called: (prompt?: string) => {
       calls += 1
       if (prompt !== undefined) prompts.push(prompt)
@@ -69,6 +73,9 @@ export function scriptedAgent(turnFor: (prompt: string, call: number) => Turn = 
     prompts,
     calls: () => calls,
     open: () => open,
+    withstand: () => {
+      withstands = true
+    },
     lose: () => {
       lost = true
     },
@@ -95,6 +102,7 @@ interface ScriptWorld {
   turnFor(prompt: string): Turn
   called(prompt?: string): void
   closed(): void
+  withstands(): boolean
 }
 
 class ScriptedSession implements Session {
@@ -115,6 +123,10 @@ class ScriptedSession implements Session {
     this.#options = options
     this.#world = world
     void this.prompt(options.prompt ?? '(the parked call)')
+  }
+
+  get withstood(): boolean {
+    return this.#closed && this.#world.withstands()
   }
 
   async prompt(text: string): Promise<void> {
