@@ -23,6 +23,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   daemon: async () => (await import('./idle.ts')).benchIdle(),
   store: async () => (await import('./store.ts')).benchStore(),
   tasks: async () => (await import('./tasks/tasks.ts')).benchTasks(),
+  runs: async () => (await import('./runs/ten-tasks.ts')).benchRuns(),
   limits: async () => (await import('./limits/limits.ts')).benchLimits(),
   calls: async () => [
     ...(await (await import('./limits/verdict-cost.ts')).benchVerdictCost()),

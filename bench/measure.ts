@@ -19,7 +19,7 @@ export async function race<Name extends string>(
 }
 
 /** The middle value; of an even count the mean of the two in the middle. */
-function median(values: number[]): number {
+export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const half = Math.floor(sorted.length / 2)
   const upper = sorted[half] ?? Number.NaN

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { placesFor } from '../../src/base/places.ts'
+import { sessionMarker } from '../../src/base/process/marker.ts'
+import { markedPids } from '../../src/base/process/process-table.ts'
+import { WarmMarkers } from '../../src/supervisor/warm/warm-markers.ts'
+import type { Ran } from '../program.ts'
+import { until } from '../reliability/world.ts'
+
+/** It is measured when it has waited for so long: nothing of its start is outstanding then. */
+const SETTLED_MS = 3_000
+
+interface PeakWorld {
+  pcc(...args: string[]): Promise<Ran>
+  env: Record<string, string>
+  project: string
+  /** The first must work for some seconds. */
+  tasks: string[]
+}
+
+/** The most that the process for the second task of a run has held while the first one worked, in megabytes. */
+export async function warmPeakMb({ pcc, env, project, tasks }: PeakWorld): Promise<number> {
+  for (const task of tasks) await pcc('task', 'add', task, '--project', project)
+  const running = pcc('run', project, '--model', 'haiku')
+  const markers = new WarmMarkers(placesFor({ env }).run)
+  await until(async () => markers.all().length > 0, 20)
+  const [marker = ''] = markers.all()
+  let peak = 0
+  const since = performance.now()
+  await until(async () => {
+    for (const pid of markedPids(sessionMarker(marker))) peak = Math.max(peak, peakMb(pid))
+    return performance.now() - since > SETTLED_MS
+  })
+  await running
+  return peak
+}
+
+/** What of its memory was ever resident at once; nothing of one that is gone. */
+function peakMb(pid: number): number {
+  try {
+    return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+  } catch {
+    return 0
+  }
+}
