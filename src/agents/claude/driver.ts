@@ -9,7 +9,7 @@ import { Gate } from './gate.ts'
 import { optionsFor } from './options.ts'
 import { OwnServer } from './own-server.ts'
 import { ClaudeSession } from './session.ts'
-import { WarmPool } from './warm-pool.ts'
+import { WarmPool } from './warm/warm-pool.ts'
 
 /** A person at a terminal may be away for a while; whoever asks decides sooner when to park. */
 const ASK_DEADLINE_MS = 60 * 60_000

@@ -97,7 +97,8 @@ export class ClaudeSession implements Session {
       this.#query = await this.#seat.query(this.#prompts)
       if (this.#open.prompt === undefined) this.#awaitReoffer()
       if (this.#open.resume) await within(this.#readPast(this.#query), PAST_MS)
-      if (this.#open.prompt !== undefined) this.#say(this.#open.prompt)
+      // A process that waited takes a moment to become this session's; whoever was stopped meanwhile says nothing any more.
+      if (this.#open.prompt !== undefined && !this.#closing) this.#say(this.#open.prompt)
       failure = await this.#read(this.#query)
     } catch (error) {
       failure = { kind: 'other', message: messageOf(error) }

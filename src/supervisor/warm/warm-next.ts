@@ -33,7 +33,7 @@ interface Warm {
   open?: OpenSession
 }
 
-/** A parked process takes 200 to 260 MB, and what works comes first. */
+/** A parked process takes 160 MB, one at work more, and what works comes first. */
 const ROOM_BYTES = 1024 ** 3
 const TIGHT_BYTES = ROOM_BYTES / 2
 const LOOK_MS = 5_000

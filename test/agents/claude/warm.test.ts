@@ -3,8 +3,14 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { Query } from '@anthropic-ai/claude-agent-sdk'
+import { AgentProcess } from '../../../src/agents/claude/agent-process.ts'
+import { Gate } from '../../../src/agents/claude/gate.ts'
+import { OwnServer } from '../../../src/agents/claude/own-server.ts'
+import { ClaudeSession } from '../../../src/agents/claude/session.ts'
 import { openDriver } from '../../../src/agents/open.ts'
 import { secretId } from '../../../src/base/ids.ts'
+import { openGuard } from '../../../src/base/process/guardian.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { findMarked } from '../../../src/base/process/sweep.ts'
 import type { Asks, OpenSession } from '../../../src/domain/session.ts'
@@ -122,6 +128,30 @@ test('rules, mode and switched-off hooks of a project do not open the gate of a 
   assert.equal(taken, pid)
   assert.equal(asks.requests.length, 1)
   assert.equal(existsSync(join(cwd, 'judged.txt')), false)
+})
+
+test('a session that is stopped while a process becomes its own says nothing to the model', async () => {
+  const taken = Promise.withResolvers<Query>()
+  const heard = Promise.withResolvers<void>()
+  const said: unknown[] = []
+  const agent = new AgentProcess({ guard: openGuard(), isolation: 'marker', marker: 'of-nobody' })
+  const seat = { gate: new Gate(1000), agent, own: new OwnServer([]), askDeadlineMs: 1000, reofferMs: 1000 }
+  const options = { id: 's-000001', cwd: '/', env: {}, asks: asking(() => DENY), settingSources: [], prompt: 'go' }
+  const session = new ClaudeSession({ ...options, isolation: 'marker' }, { ...seat, query: hears })
+  const closed = session[Symbol.asyncDispose]()
+  taken.resolve({ close: () => undefined, async *[Symbol.asyncIterator]() {} } as unknown as Query)
+  await closed
+  await heard.promise
+  assert.deepEqual(said, [])
+
+  async function hears(prompts: AsyncIterable<unknown>): Promise<Query> {
+    // It comes to listen some time after it was taken.
+    setImmediate(async () => {
+      for await (const prompt of prompts) said.push(prompt)
+      heard.resolve()
+    })
+    return taken.promise
+  }
 })
 
 function hookThat(event: string, command: string): string {

@@ -45,7 +45,7 @@ export const EXECUTION_SETTINGS = {
   }),
   'execution.warm': flag({
     standard: true,
-    about: 'Start the agent of the next task while the current one works, which takes about 230 MB',
+    about: 'Start the agent of the next task while the current one works, which takes about 160 MB',
     project: 'tighten',
     tighten: (held, proposed) => held && proposed,
     inForce: true,

@@ -7,7 +7,7 @@ import {
   type SpawnOptions,
   startup,
 } from '@anthropic-ai/claude-agent-sdk'
-import type { Seat } from './seat.ts'
+import type { Seat } from '../seat.ts'
 
 /** A process that was started ahead of its session. */
 export interface Ahead {
@@ -53,6 +53,8 @@ export async function startAhead(
     query: prompts =>
       claim(prompts).catch(error => {
         refused()
+        // Our own server can serve one process at a time.
+        spare.close()
         return startInstead(error, { prompts, options, seat })
       }),
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Options } from '@anthropic-ai/claude-agent-sdk'
-import type { OpenSession } from '../../domain/session.ts'
-import type { Seat } from './seat.ts'
+import type { OpenSession } from '../../../domain/session.ts'
+import type { Seat } from '../seat.ts'
 import { type Ahead, startAhead } from './start-ahead.ts'
 
 /** A seat whose process is started ahead of its session. */
