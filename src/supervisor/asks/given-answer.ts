@@ -1,7 +1,6 @@
 import type { EscalationAnswer } from '../../domain/escalation.ts'
 import type { Answer, QuestionItem } from '../../domain/session.ts'
-import type { Parked, ParkedPermission } from '../../store/tables.ts'
-import type { Run } from '../run.ts'
+import type { Parked, ParkedPermission, ParkedQuestion, SessionRow } from '../../store/tables.ts'
 
 /** The answer with which a parked session is started again. */
 export type GivenAnswer = GivenToQuestion | GivenToPermission
@@ -39,11 +38,18 @@ export function answerTo(questions: QuestionItem[], { answer, reason, by }: Esca
   return { answers: Object.fromEntries(questions.map(({ question }, index) => [question, answer[index] ?? ''])), by }
 }
 
+/** As much of a run as has to do with the answer it was started with. */
+interface Answered {
+  answer: GivenAnswer | undefined
+  taken: ParkedQuestion | undefined
+  row: SessionRow
+}
+
 /**
  * An answer that could not be stored (the disk was full) did not reach the agent, which heard of a failure in its place: the
  * call is over, so it is told in words when the session goes on, or given where the model asks the same once more.
  */
-export function tellLater(run: Run, given: GivenAnswer): void {
+export function tellLater(run: Answered, given: GivenAnswer): void {
   run.answer = given
   run.taken = undefined
   if (run.row.parked) run.row = { ...run.row, parked: { ...run.row.parked, taken: true } }

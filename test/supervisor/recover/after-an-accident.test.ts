@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
-import { scriptedAgent } from './scripted-agent.ts'
-import { scriptedWorld } from './scripted-world.ts'
+import { scriptedAgent } from '../steering/scripted-agent.ts'
+import { scriptedWorld } from '../steering/scripted-world.ts'
 
 test('a session of which a process withstood keeps its marker, by which that is ended before it goes on', async t => {
   const agent = scriptedAgent()
