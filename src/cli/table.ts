@@ -41,6 +41,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/work/run.ts')).addRunCommand(program),
   },
   {
+    name: 'report',
+    group: WATCH,
+    summary: 'What happened while you were away',
+    add: async program => (await import('./report/command.ts')).addReportCommand(program),
+  },
+  {
     name: 'runs',
     group: WORK,
     summary: 'List the runs there are and were',

@@ -19,6 +19,7 @@ import { keepDeadlines } from './human/deadlines.ts'
 import { tidyWhenIdle } from './idle-memory.ts'
 import { tellPeople } from './notify/tell-people.ts'
 import { policyShelf } from './policy-shelf.ts'
+import { tellReports } from './report/tell-report.ts'
 import { startRetention } from './retention/start.ts'
 import { catchSignals } from './signals.ts'
 import { refuseDamaged } from './start/check-store.ts'
@@ -154,6 +155,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     .follow(started?.id ?? 0, stopping.signal)
     .catch(error => log.error({ error }, 'runs are not looked after any more'))
   const told = tellPeople(world, { env, since: started?.id ?? 0, settings: config.notifications })
+  const reports = tellReports(world, { env, since: started?.time ?? Date.now() })
   ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
   keepCompiled()
 
@@ -164,6 +166,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     await aborted(stopping.signal)
     await systemd.stopping()
   }
+  await reports.close()
   await drain(world, { app, settle: () => settled.abort() })
   await Promise.all([delivered, deadlines, told, running])
   rmSync(places.socket, { force: true })

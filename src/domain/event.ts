@@ -259,6 +259,17 @@ export const EVENT_BODIES = {
   /** Its time has come, and no run could begin. */
   'schedule.skipped': z.object({ reason: z.string(), due_at: z.number(), next_at: z.number().nullable() }),
   'schedule.cancelled': z.object({ reason: z.string() }),
+  /** The report of a night, as `report.at` says: what it counts, and the first titles, those that failed before the others. */
+  'report.made': z.object({
+    since: z.number(),
+    until: z.number(),
+    done: z.number(),
+    failed: z.number(),
+    unfinished: z.number(),
+    waiting: z.number(),
+    cost_usd: z.number(),
+    titles: z.array(z.string()),
+  }),
   /** Something needs a person, told at a terminal that shows this session: its bell is rung. */
   'person.called': z.object({ text: z.string() }),
   'daemon.started': z.object({ pid: z.number(), version: z.string() }),

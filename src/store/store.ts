@@ -58,6 +58,9 @@ export interface EventQuery {
   kinds?: EventKind[] | undefined
   limit?: number | undefined
   tail?: number | undefined
+  /** Stored at that moment or later, and before that one. */
+  from?: number | undefined
+  until?: number | undefined
 }
 
 export interface Sessions {

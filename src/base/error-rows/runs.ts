@@ -64,4 +64,16 @@ export const RUN_ERRORS = {
     says: 'The schedule {id} is {state}: nothing comes of it any more.',
     next: 'Schedule it anew with: pcc run … --at or --every',
   },
+  since_wrong: {
+    exit: 2,
+    http: 400,
+    says: 'The time "{text}" cannot be understood.',
+    next: 'Say it as "22:00", "yesterday 18:00", "mon 22:00", "2027-01-31 22:00" or "8h".',
+  },
+  since_ahead: {
+    exit: 2,
+    http: 400,
+    says: 'The time "{text}" is still to come: nothing has happened since.',
+    next: 'Give a time in the past, such as "22:00" or "8h".',
+  },
 } as const satisfies Record<string, ErrorRow>

@@ -9,6 +9,7 @@ import { escalationRoutes } from '../routes/escalations.ts'
 import { eventRoutes } from '../routes/events.ts'
 import { quotaRoutes } from '../routes/quota.ts'
 import { journalRoutes } from '../routes/runs/journal-routes.ts'
+import { reportRoutes } from '../routes/report.ts'
 import { runRoutes } from '../routes/runs/run-routes.ts'
 import { sessionRoutes } from '../routes/sessions.ts'
 import { steerRoutes } from '../routes/steer.ts'
@@ -57,6 +58,7 @@ export function buildServer(world: World): FastifyInstance {
   graphRoutes(app, world)
   runRoutes(app, world)
   journalRoutes(app, world)
+  reportRoutes(app, world)
   return app
 }
 

@@ -6,6 +6,7 @@ import { HUMAN_SETTINGS } from './sections/human.ts'
 import { NOTIFICATION_SETTINGS } from './sections/notifications.ts'
 import { PERMISSIONS_SETTINGS } from './sections/permissions.ts'
 import { QUOTA_SETTINGS } from './sections/quota.ts'
+import { REPORT_SETTINGS } from './sections/report.ts'
 import { SESSIONS_SETTINGS } from './sections/sessions.ts'
 import { onlyTo } from './sections/tighten.ts'
 import { UPKEEP_SETTINGS } from './sections/upkeep.ts'
@@ -77,6 +78,7 @@ export const SETTINGS = {
     project: 'never',
     inForce: true,
   }),
+  ...REPORT_SETTINGS,
   ...UPKEEP_SETTINGS,
   ...EXECUTION_SETTINGS,
 } as const satisfies Record<string, Setting>

@@ -42,7 +42,8 @@ export interface ScheduleView {
   created_at: number
 }
 
-function isZone(name: string): boolean {
+/** Whether this machine knows a zone of that name. */
+export function isZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone !== ''
   } catch {

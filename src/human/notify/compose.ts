@@ -36,11 +36,12 @@ function rolledUp(rows: Told[], sound: boolean): Message {
 }
 
 /** What a person must act on stands first. */
-const ORDER: readonly NoticeKind[] = ['question', 'error', 'rate_limit', 'complete']
+const ORDER: readonly NoticeKind[] = ['question', 'error', 'report', 'rate_limit', 'complete']
 
 const NOUNS: Record<NoticeKind, (count: number) => string> = {
   question: count => (count === 1 ? 'question waiting' : 'questions waiting'),
   error: count => (count === 1 ? 'failure' : 'failures'),
   rate_limit: count => (count === 1 ? 'limit hit' : 'limits hit'),
+  report: count => (count === 1 ? 'report' : 'reports'),
   complete: count => (count === 1 ? 'session completed' : 'sessions completed'),
 }

@@ -5,10 +5,11 @@ import type { EventOf, StoredEvent } from '../../domain/event.ts'
 import { QuestionItem } from '../../domain/session.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
-import { budgetNotice } from './budget-notice.ts'
 import type { Decision, Notice } from './notice.ts'
+import { budgetNotice } from './notices/budget-notice.ts'
+import { reportNotice } from './notices/report-notice.ts'
+import { runNotice } from './notices/run-notice.ts'
 import { plain, plainLine } from './plain.ts'
-import { runNotice } from './run-notice.ts'
 
 const LONGEST_TITLE = 120
 const LONGEST_TEXT = 800
@@ -37,6 +38,8 @@ export async function noticesOf(event: StoredEvent, parts: NoticeParts): Promise
       return endedNotice(event, parts)
     case 'run.ended':
       return (await runNotice(event, parts)).map(made => notice(made, parts))
+    case 'report.made':
+      return [reportNotice(event)].filter(made => made !== undefined).map(made => notice(made, parts))
     case 'limit.hit':
       return [await limitNotice(event, parts)]
     case 'budget.warned':

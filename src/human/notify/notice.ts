@@ -4,7 +4,7 @@ import type { AnswerEscalation } from '../../domain/escalation.ts'
 export type NotifySettings = Config['notifications']
 
 /** What people are told of; the switches `notifications.on_…` have the same names. */
-export type NoticeKind = 'question' | 'complete' | 'rate_limit' | 'error'
+export type NoticeKind = 'question' | 'complete' | 'rate_limit' | 'error' | 'report'
 
 export type ChannelName = 'desktop' | 'bell' | 'ntfy' | 'slack' | 'telegram'
 

@@ -26,7 +26,7 @@ export interface WatchEvents {
   added(): void
 }
 
-type Switch = 'enabled' | 'on_question' | 'on_complete' | 'on_rate_limit' | 'on_error'
+type Switch = 'enabled' | 'on_question' | 'on_complete' | 'on_rate_limit' | 'on_error' | 'on_report'
 
 /** Follows the events from where it stopped last and puts what is worth telling into the outbox, each once a channel. */
 export async function watchEvents(watch: WatchEvents): Promise<void> {

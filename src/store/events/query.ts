@@ -6,12 +6,14 @@ import { fromRow } from './event-row.ts'
 
 /** Stored events that fit, in order; rows that cannot be read are left out. */
 export async function queryEvents(db: Kysely<Tables>, query: EventQuery): Promise<StoredEvent[]> {
-  const { subject, after, kinds, limit, tail } = query
+  const { subject, after, kinds, limit, tail, from, until } = query
   if (kinds?.length === 0) return []
   let select = db.selectFrom('events').selectAll()
   if (subject !== undefined) select = select.where('subject', '=', subject)
   if (after !== undefined) select = select.where('id', '>', after)
   if (kinds !== undefined) select = select.where('kind', 'in', kinds)
+  if (from !== undefined) select = select.where('time', '>=', from)
+  if (until !== undefined) select = select.where('time', '<', until)
   const count = tail ?? limit
   if (count !== undefined) select = select.limit(count)
   const rows = await select.orderBy('id', tail === undefined ? 'asc' : 'desc').execute()

@@ -2,6 +2,7 @@ import { Cron } from 'croner'
 import { AppError } from '../../base/errors.ts'
 import type { When } from '../../domain/schedules/schedule.ts'
 import { clockIn, daysOf, splitDay } from './clock-words.ts'
+import { dateIn, exactTime, localTime } from './local-time.ts'
 
 /** A time that was understood: when it is first, and the pattern it comes back by. */
 export interface Times {
@@ -36,8 +37,9 @@ function momentOf(text: string, zone: string, now: number): number {
   const said = text.toLowerCase()
   const later = /^in (\d{1,4}) ?(m|h|d)(?:in|ins|inutes?|ours?|ays?)?$/.exec(said)
   if (later) return now + Number(later[1]) * UNIT_MS[later[2] as keyof typeof UNIT_MS]
-  const whole = /^(\d{4}-\d\d-\d\d)[ t](\d\d:\d\d(?::\d\d)?)( ?z|[+-]\d\d:?\d\d)?$/.exec(said)
-  if (whole) return notPast(text, exactly(whole, text, zone), now)
+  const exact = exactTime(said, zone)
+  if (exact === 'no such date') throw wrong('--at', text, 'there is no such date')
+  if (exact !== undefined) return notPast(text, exact, now)
   const { days, time } = splitDay(said)
   const clock = clockIn(time)
   if (!clock)
@@ -46,30 +48,11 @@ function momentOf(text: string, zone: string, now: number): number {
   if (days === undefined) return nextTime(`${minute} ${hour} * * *`, zone, now) ?? never(text)
   if (days === 'today' || days === 'tomorrow') {
     const date = dateIn(zone, days === 'today' ? now : now + UNIT_MS.d)
-    return notPast(text, localTime(`${date}T${two(hour)}:${two(minute)}:00`, zone) ?? never(text), now)
+    return notPast(text, localTime(date, clock, zone) ?? never(text), now)
   }
   const day = daysOf(days)
   if (day === undefined) throw wrong('--at', text, `"${days}" is no day`)
   return nextTime(`${minute} ${hour} * * ${day}`, zone, now) ?? never(text)
-}
-
-function exactly([, date = '', time = '', offset]: RegExpExecArray, text: string, zone: string): number {
-  const local = `${date}T${time.length === 5 ? `${time}:00` : time}`
-  const found = offset === undefined ? localTime(local, zone) : Date.parse(`${local}${offset.trim().toUpperCase()}`)
-  if (found === undefined || Number.isNaN(found)) throw wrong('--at', text, 'there is no such date')
-  return found
-}
-
-/** A moment by the clocks of a zone; undefined where no calendar has it. */
-function localTime(local: string, zone: string): number | undefined {
-  const [year = 0, month = 1, day = 1] = local.slice(0, 10).split('-').map(Number)
-  const date = new Date(Date.UTC(year, month - 1, day))
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined
-  try {
-    return new Cron(local, { timezone: zone, paused: true }).nextRun(new Date(0))?.getTime()
-  } catch {
-    return undefined
-  }
 }
 
 function patternOf(text: string, zone: string, now: number): string {
@@ -102,14 +85,6 @@ function daysIn(said: string): string | undefined {
   if (!clock || days === undefined) return undefined
   const found = daysOf(days)
   return found && `${clock[1]} ${clock[0]} * * ${found}`
-}
-
-function dateIn(zone: string, moment: number): string {
-  return new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(moment)
-}
-
-function two(count: number): string {
-  return String(count).padStart(2, '0')
 }
 
 function notPast(text: string, moment: number, now: number): number {

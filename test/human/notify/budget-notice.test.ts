@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EventOf } from '../../../src/domain/event.ts'
-import { budgetNotice } from '../../../src/human/notify/budget-notice.ts'
+import { budgetNotice } from '../../../src/human/notify/notices/budget-notice.ts'
 
 function event<Kind extends 'budget.warned' | 'budget.spent'>(
   kind: Kind,

@@ -58,6 +58,31 @@ test('notifications.on_error', async t => {
   }
 })
 
+test('notifications.on_report: the night in one message; one in which nothing happened is none', async t => {
+  const counts = { since: 0, until: 1, unfinished: 0, waiting: 1, cost_usd: 5.25 }
+  const made = (done: number, failed: number, titles: string[], more = {}) =>
+    ({
+      actor: 'daemon',
+      subject: 'daemon',
+      kind: 'report.made',
+      body: { ...counts, done, failed, titles, ...more },
+    }) as const
+  for (const on of [true, false]) {
+    const world = await notifyWorld(t)
+    const ntfy = await receiver(t)
+    await world.append(
+      made(0, 0, [], { waiting: 0 }),
+      made(12, 1, ['Pay', ...Array.from({ length: 9 }, (_, n) => `Task ${n}`)]),
+    )
+    await world.append(COMPLETED)
+    const topic = { 'notifications.ntfy.server': ntfy.url, 'notifications.ntfy.topic': 'x' }
+    world.start({ values: { ...topic, 'notifications.on_report': on } })
+    const { title, message } = (await ntfy.nth(1)).body
+    assert.equal(title, on ? 'The night: 12 done, 1 failed, 1 waits for you' : 'api-work in shop completed')
+    if (on) assert.match(message, /^✗ Pay\n✓ Task 0\n[\s\S]*… and 3 more\n\$5\.25 spent\nThe whole: pcc report$/)
+  }
+})
+
 test('notifications.enabled = false tells nothing on any channel', async t => {
   assert.deepEqual(await kindsTold(t, { 'notifications.enabled': false }), [])
 })

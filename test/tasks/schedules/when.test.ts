@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { AppError } from '../../../src/base/errors.ts'
+import { sinceOf } from '../../../src/tasks/schedules/since.ts'
 import { nextTime, timesOf } from '../../../src/tasks/schedules/when.ts'
 
 const ZONE = 'Europe/Berlin'
@@ -97,4 +98,22 @@ test('the next time is always later than now, in every zone, and reading never f
     }),
     { numRuns: 300 },
   )
+})
+
+test('who looks back says a time as well: the last time that it was ten, yesterday, eight hours ago', () => {
+  const back: Record<string, string> = {
+    '22:00': '2026-11-14T21:00Z',
+    '15:45': '2026-11-15T14:45Z',
+    'yesterday 18:00': '2026-11-14T17:00Z',
+    'today 08:00': '2026-11-15T07:00Z',
+    'mon 22:00': '2026-11-09T21:00Z',
+    '2026-11-01 10:00': '2026-11-01T09:00Z',
+    '8h': '2026-11-15T06:45Z',
+    '2 days ago': '2026-11-13T14:45Z',
+  }
+  const at = (said: string) => new Date(sinceOf(said, ZONE, NOW)).toISOString().replace(':00.000Z', 'Z')
+  for (const [said, expected] of Object.entries(back)) assert.equal(at(said), expected, said)
+  for (const said of ['', 'then', '25:00', '2026-02-30 10:00', '8 years'])
+    assert.throws(() => at(said), { code: 'since_wrong' }, said)
+  for (const said of ['today 23:00', '2027-01-01 00:00']) assert.throws(() => at(said), { code: 'since_ahead' }, said)
 })

@@ -128,6 +128,7 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
     case 'turn.ended': // a failure ends the session, which tells of it
     case 'run.started':
     case 'run.ended':
+    case 'report.made':
     case 'schedule.set':
     case 'schedule.fired':
     case 'schedule.skipped':

@@ -60,6 +60,7 @@ function boxOf(task: TaskView, place: Place): string[] {
   ]
 }
 
-function escaped(text: string): string {
+/** Text as it stands in a page or a picture. */
+export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`)
 }

@@ -1,7 +1,7 @@
 import { address, count, flag, hours, type Setting, someOf, text } from '../setting.ts'
 
 const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
-const KINDS = ['question', 'complete', 'rate_limit', 'error'] as const
+const KINDS = ['question', 'complete', 'rate_limit', 'error', 'report'] as const
 
 const when = (about: string, also?: string[]) =>
   flag({ standard: true, about, project: 'trusted', inForce: true, ...(also ? { also } : {}) })
@@ -17,6 +17,7 @@ export const NOTIFICATION_SETTINGS = {
   'notifications.on_complete': when('When a session has done its work'),
   'notifications.on_rate_limit': when('When a limit is hit, or a budget is nearly spent'),
   'notifications.on_error': when('When something fails'),
+  'notifications.on_report': when('When the report of `report.at` is made'),
   'notifications.desktop': flag({
     standard: true,
     about: 'Show them on the desktop, where there is one: notify-send on Linux, osascript on macOS',

@@ -11,6 +11,7 @@ const TAGS: Record<NoticeKind, string> = {
   question: 'question',
   error: 'rotating_light',
   rate_limit: 'hourglass',
+  report: 'newspaper',
   complete: 'white_check_mark',
 }
 

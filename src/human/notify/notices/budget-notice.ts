@@ -1,6 +1,6 @@
-import { amountWords, budgetWords } from '../../domain/budget/words.ts'
-import type { EventOf } from '../../domain/event.ts'
-import type { Notice } from './notice.ts'
+import { amountWords, budgetWords } from '../../../domain/budget/words.ts'
+import type { EventOf } from '../../../domain/event.ts'
+import type { Notice } from '../notice.ts'
 
 /** A budget is nearly spent, or the day's is: told once for each budget, whichever session met it. */
 export function budgetNotice(event: EventOf<'budget.warned'> | EventOf<'budget.spent'>): Notice | undefined {

@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
-import type { EventOf } from '../../domain/event.ts'
-import type { RunTarget } from '../../domain/runs/run.ts'
-import type { RunOutcome } from '../../domain/runs/run-outcome.ts'
-import type { Store } from '../../store/store.ts'
-import type { Notice, NoticeKind } from './notice.ts'
+import type { EventOf } from '../../../domain/event.ts'
+import type { RunTarget } from '../../../domain/runs/run.ts'
+import type { RunOutcome } from '../../../domain/runs/run-outcome.ts'
+import type { Store } from '../../../store/store.ts'
+import type { Notice, NoticeKind } from '../notice.ts'
 
 /** What an ending is worth telling. A person who interrupted a run, or ran nothing, knows. */
 const TOLD: Record<RunOutcome, { kind: NoticeKind; words: string } | undefined> = {

@@ -1,0 +1,47 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { replaceFile } from '../../base/files/replace-file.ts'
+import { loadConfig } from '../../domain/config/load.ts'
+import type { Report } from '../../domain/report/report.ts'
+import { openClient } from '../client.ts'
+import { contextOf } from '../context.ts'
+import { reportPage } from './page.ts'
+
+interface Typed {
+  since?: string
+  until?: string
+  project?: string
+  html?: string
+}
+
+/** `pcc report`: what happened while nobody looked. */
+export function addReportCommand(program: Command): void {
+  program
+    .command('report')
+    .description(
+      'Tell what was done, what failed and why, what waits for you, what was spent and what was decided for you.',
+    )
+    .option('--since <time>', 'from when: "22:00", "yesterday 18:00", "mon 22:00", "8h" (default: report.since)')
+    .option('--until <time>', 'until when, said in the same ways (default: now)')
+    .option('--project <path>', 'only of this project')
+    .option('--html <file>', 'write a page for the browser, with a picture of the tasks and a timeline')
+    .option('--json', 'print JSON')
+    .action(async ({ since, until, project, html }: Typed, command: Command) => {
+      const context = await contextOf(command)
+      const { json, quiet, out, terminal } = context
+      const client = await openClient(context.places, context)
+      const query = new URLSearchParams({
+        since: since ?? (await loadConfig(context)).config.report.since,
+        zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+        ...(until !== undefined && { until }),
+        ...(project !== undefined && { project: resolve(project) }),
+      })
+      const report = await client.request<Report>('GET', `/report?${query}`)
+      if (html !== undefined) {
+        const { reportHtml } = await import('./html/html.ts')
+        replaceFile(resolve(html), reportHtml(report), 0o600)
+        if (!json && !quiet) return out(`Written: ${html}`)
+      }
+      for (const line of json ? [JSON.stringify(report, null, 2)] : reportPage(report, terminal)) out(line)
+    })
+}

@@ -1,0 +1,91 @@
+import type { EventOf, StoredEvent } from '../../domain/event.ts'
+import { isAutomatic } from '../../domain/human/decided-by.ts'
+import type { DecisionsTaken, LimitsMet, ShownDecision, Spent } from '../../domain/report/report.ts'
+
+type Usage = Pick<EventOf<'usage.reported'>['body'], 'cost_usd' | 'input_tokens' | 'output_tokens'>
+
+/** More are not read in the morning; the log has them all. */
+const SHOWN = 30
+
+/** What was used. Reports are totals of a session: `before` has the last one of each from before the time. */
+export function spentIn(events: readonly StoredEvent[], before: ReadonlyMap<string, Usage>, worked_ms: number): Spent {
+  const last = new Map<string, Usage>()
+  for (const event of events) if (event.kind === 'usage.reported') last.set(event.subject, event.body)
+  const total = (name: keyof Usage) =>
+    [...last].reduce((sum, [session, usage]) => sum + Math.max(0, usage[name] - (before.get(session)?.[name] ?? 0)), 0)
+  const turns = events.reduce((sum, event) => sum + (event.kind === 'turn.ended' ? event.body.turns : 0), 0)
+  return {
+    cost_usd: total('cost_usd'),
+    input_tokens: total('input_tokens'),
+    output_tokens: total('output_tokens'),
+    turns,
+    tool_calls: events.filter(({ kind }) => kind === 'tool.finished').length,
+    sessions: new Set(events.filter(({ kind }) => kind === 'agent.started').map(({ subject }) => subject)).size,
+    worked_ms,
+  }
+}
+
+/** What the vendors' limits cost. A session that still waits has waited until now. */
+export function limitsIn(events: readonly StoredEvent[], until: number): LimitsMet {
+  const since = new Map<string, number>()
+  let waited_ms = 0
+  for (const event of events) {
+    const { kind, subject, time } = event
+    if (kind === 'session.ended' && event.body.status === 'rate_limited') since.set(subject, time)
+    else if (kind === 'session.resumed' || kind === 'session.ended') {
+      waited_ms += time - (since.get(subject) ?? time)
+      since.delete(subject)
+    }
+  }
+  for (const begun of since.values()) waited_ms += until - begun
+  return { hits: events.filter(({ kind }) => kind === 'limit.hit').length, waited_ms }
+}
+
+/** What was decided, by whom, and what of it is worth a look. */
+export function decisionsIn(events: readonly StoredEvent[]): DecisionsTaken {
+  const decided = events.filter(event => event.kind === 'permission.decided')
+  const answers = events.filter(event => event.kind === 'question.answered')
+  const alone = decided.filter(({ body }) => !isPerson(body.by))
+  const answered = answers.filter(({ body }) => !isPerson(body.by) && body.declined === undefined)
+  const shown = [
+    ...alone.filter(({ body }) => body.risk !== 'LOW').map(shownVerdict),
+    ...answered.map(shownAnswer),
+  ].toSorted((one, other) => other.at - one.at)
+  return {
+    allowed: alone.filter(({ body }) => body.verdict === 'allow').length,
+    refused: alone.filter(({ body }) => body.verdict === 'deny').length,
+    answered: answered.length,
+    by_you: [...decided, ...answers].filter(({ body }) => isPerson(body.by)).length,
+    shown: shown.slice(0, SHOWN),
+  }
+}
+
+/** `nobody` is no person: what nobody answered was refused. */
+function isPerson(by: string): boolean {
+  return by !== 'nobody' && !isAutomatic(by)
+}
+
+function shownVerdict({ time, subject, body }: EventOf<'permission.decided'>): ShownDecision {
+  const { tool, target, verdict, by, rule, reason } = body
+  return {
+    ...{
+      at: time,
+      session_id: subject,
+      what: `${tool} ${target}`,
+      verdict: verdict === 'allow' ? 'allowed' : 'refused',
+    },
+    ...{ by: rule === undefined ? by : `${by} ${rule}`, why: reason },
+  }
+}
+
+function shownAnswer({ time, subject, body }: EventOf<'question.answered'>): ShownDecision {
+  const what = Object.entries(body.answers).map(([question, answer]) => `${question} → ${[answer].flat().join(', ')}`)
+  return {
+    at: time,
+    session_id: subject,
+    what: what.join(' · '),
+    verdict: 'answered',
+    by: body.by,
+    why: body.reasoning ?? '',
+  }
+}

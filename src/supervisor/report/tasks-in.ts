@@ -1,0 +1,81 @@
+import type { StoredEvent } from '../../domain/event.ts'
+import type { Stretch } from '../../domain/report/report.ts'
+
+/** How a task stood at the end of a time, and how it was worked on in it. */
+export interface TaskStory {
+  id: string
+  title: string
+  /** Attempts that began. */
+  attempts: number
+  last: 'done' | 'failed' | 'unfinished' | 'untouched'
+  ended_at: number | null
+  note: string | null
+  stretches: Stretch[]
+}
+
+const CLOSES = {
+  'task.finished': 'done',
+  'task.verifying': 'done',
+  'task.failed': 'failed',
+  'task.waiting': 'waiting',
+  'task.readied': 'given back',
+  'task.blocked': 'given back',
+  'task.cancelled': 'given back',
+} as const satisfies Partial<Record<StoredEvent['kind'], Stretch['as']>>
+
+/** The stories of the tasks that moved, by what was told of them. One that was at work before is at work from the beginning. */
+export function tasksIn(
+  events: readonly StoredEvent[],
+  { since, until }: { since: number; until: number },
+): TaskStory[] {
+  const stories = new Map<string, TaskStory>()
+  const open = new Map<string, Stretch>()
+  for (const event of events) {
+    if (!event.kind.startsWith('task.') || !('task_id' in event.body)) continue
+    const { task_id: id, title } = event.body
+    const story = stories.get(id) ?? untouched(id)
+    stories.set(id, Object.assign(story, { title }))
+    const closes = (CLOSES as Partial<Record<string, Stretch['as']>>)[event.kind]
+    const current = open.get(id)
+    if (current && (closes || event.kind === 'task.started')) {
+      Object.assign(current, { to: event.time, as: closes ?? 'given back' })
+      open.delete(id)
+    } else if (closes && story.last === 'untouched' && 'from' in event.body && event.body.from === 'running') {
+      story.attempts += 1
+      story.stretches.push({ task_id: id, title, from: since, to: event.time, as: closes })
+    }
+    if (event.kind === 'task.started') {
+      const stretch: Stretch = { task_id: id, title, from: event.time, to: until, as: 'at work' }
+      story.attempts += event.body.from === 'waiting' ? 0 : 1
+      story.stretches.push(stretch)
+      open.set(id, stretch)
+    }
+    Object.assign(story, standing(event, story))
+  }
+  return [...stories.values()].filter(({ last }) => last !== 'untouched')
+}
+
+function untouched(id: string): TaskStory {
+  return { id, title: '', attempts: 0, last: 'untouched', ended_at: null, note: null, stretches: [] }
+}
+
+function standing(event: StoredEvent, { last }: TaskStory): Partial<TaskStory> {
+  switch (event.kind) {
+    case 'task.finished':
+      return { last: 'done', ended_at: event.time, note: event.body.result ?? event.body.reason ?? null }
+    case 'task.failed':
+      return { last: 'failed', ended_at: event.time, note: event.body.reason ?? event.body.result ?? null }
+    case 'task.started':
+      return { last: 'unfinished', ended_at: null, note: null }
+    case 'task.waiting':
+      return { last: 'unfinished', ended_at: null, note: event.body.reason ?? null }
+    case 'task.cancelled':
+    case 'task.deleted':
+      return { last: 'untouched', ended_at: null, note: null }
+    case 'task.readied':
+    case 'task.blocked':
+      return last === 'untouched' ? {} : { last: 'unfinished', ended_at: null, note: event.body.reason ?? null }
+    default:
+      return {}
+  }
+}

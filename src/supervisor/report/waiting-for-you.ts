@@ -1,0 +1,42 @@
+import type { WaitingForYou } from '../../domain/report/report.ts'
+import { QuestionItem } from '../../domain/session.ts'
+import type { Store } from '../../store/store.ts'
+import type { SessionRow } from '../../store/tables.ts'
+
+/** What only a person can move now: decisions, sessions that stand still, tasks that failed and hold up others. */
+export async function waitingForYou(
+  store: Store,
+  { project, sessions }: { project: string | undefined; sessions: readonly SessionRow[] },
+): Promise<WaitingForYou[]> {
+  const open = (await store.escalations.list({ states: ['open'] })).filter(
+    row => project === undefined || row.project === project,
+  )
+  const asked = new Set(open.map(({ session_id }) => session_id))
+  const decisions = open.map(({ number, tool, target, input, created_at }): WaitingForYou => {
+    const questions = QuestionItem.array().safeParse(input['questions'])
+    const text = questions.success ? questions.data.map(({ question }) => question).join(' ') : `${tool} ${target}`
+    return { kind: 'decision', text, next: `pcc respond ${number}`, since: created_at }
+  })
+  const still = sessions
+    .filter(row => standsStill(row) && !asked.has(row.id))
+    .map((row): WaitingForYou => {
+      const text = `${row.id} (${row.name}): ${row.status_reason ?? 'paused'}`
+      return { kind: 'session', text, next: `pcc resume ${row.id}`, since: row.ended_at }
+    })
+  const failed = await store.tasks.list({ states: ['failed'], ...(project !== undefined && { project }) })
+  const holding = (
+    await Promise.all(
+      failed.map(async ({ id, title, ended_at }): Promise<WaitingForYou[]> => {
+        const held = (await store.tasks.dependentsOf(id)).filter(({ state }) => state === 'blocked').length
+        const text = `${title}: it failed and holds up ${held === 1 ? 'another task' : `${held} others`}`
+        return held === 0 ? [] : [{ kind: 'task', text, next: `pcc task reset ${id}`, since: ended_at }]
+      }),
+    )
+  ).flat()
+  return [...decisions, ...still, ...holding]
+}
+
+/** Nothing but a person makes it go on. */
+function standsStill({ state, ended_as, resumes_at }: SessionRow): boolean {
+  return state === 'ended' && (ended_as === 'paused' || ended_as === 'rate_limited') && resumes_at === null
+}

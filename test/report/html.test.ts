@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { chromium } from 'playwright-core'
+import { terminalOf } from '../../src/cli/render/paint.ts'
+import { reportHtml } from '../../src/cli/report/html/html.ts'
+import { reportPage } from '../../src/cli/report/page.ts'
+import type { Report } from '../../src/domain/report/report.ts'
+import { tempDir } from '../support/world.ts'
+import { aNight } from './a-night.ts'
+
+const BROWSER = '/usr/bin/chromium'
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+/** `.ci/run` installs it, so that it is never left out there. */
+const NO_BROWSER = existsSync(BROWSER) ? false : `there is no ${BROWSER} here: apt-get install chromium`
+const PLAIN = terminalOf({ columns: 110 }, {})
+
+test('the page opens in a browser without a network: its numbers, its picture and its timeline are those of the report', {
+  skip: NO_BROWSER,
+}, async t => {
+  const report = await (await aNight(t)).report()
+  const file = join(tempDir(t), 'report.html')
+  writeFileSync(file, reportHtml(report))
+  // A profile of its own, under a short path: the browser makes a socket in it.
+  const profile = mkdtempSync(join(tmpdir(), 'pcc-browser-'))
+  const browser = await chromium.launchPersistentContext(profile, {
+    executablePath: BROWSER,
+    headless: true,
+    args: FLAGS,
+  })
+  t.after(async () => {
+    await browser.close()
+    rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
+  })
+  const page = await browser.newPage()
+  const asked: string[] = []
+  const problems: string[] = []
+  page.on('request', request => asked.push(request.url()))
+  page.on('console', message => problems.push(message.text()))
+  page.on('pageerror', error => problems.push(error.message))
+  await page.goto(`file://${file}`)
+  assert.deepEqual([asked, problems], [[`file://${file}`], []])
+  const tile = (id: string) => page.locator(`#${id} b`).textContent()
+  assert.deepEqual(
+    [await tile('done'), await tile('failed'), await tile('unfinished'), await tile('waiting'), await tile('cost')],
+    ['2', '1', '1', '2', '$5.25'],
+  )
+  assert.equal(await page.locator('#timeline rect').count(), report.timeline.length)
+  assert.equal(await page.locator('#graph g').count(), report.graph.length)
+  assert.equal(report.graph.length, 6)
+  const words = await page.locator('main').textContent()
+  for (const { title } of [...report.done, ...report.failed]) assert.ok(words?.includes(title), title)
+  for (const text of ['pcc respond 1', 'rounding of totals', 'answers 401', 'you said so on Thursday'])
+    assert.ok(words?.includes(text), text)
+  // Nothing is wider than the page, and the picture is really drawn.
+  const [inner, outer] = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as [number, number]
+  assert.ok(inner <= outer, `${inner} ${outer}`)
+  const box = await page.locator('#graph svg').boundingBox()
+  assert.ok((box?.width ?? 0) > 300 && (box?.height ?? 0) > 50)
+})
+
+test('words of agents are words on the page: no tag, no script, no control character comes through', async t => {
+  const report = await (await aNight(t)).report()
+  const evil = '<script>alert(1)</script>"\'&\x1b[31m\u202e'
+  const done = report.done.map(task => ({
+    ...task,
+    title: evil,
+    commits: [{ hash: 'f'.repeat(40), subject: evil, at: 0 }],
+  }))
+  const waiting = [{ kind: 'decision', text: evil, next: evil, since: 1 } as const]
+  const shown = [{ at: 1, session_id: evil, what: evil, verdict: 'allowed', by: evil, why: evil } as const]
+  const graph = report.graph.map(task => ({ ...task, title: evil }))
+  const timeline = report.timeline.map(stretch => ({ ...stretch, title: evil }))
+  const all: Report = {
+    ...report,
+    done,
+    failed: done,
+    waiting,
+    graph,
+    timeline,
+    decisions: { ...report.decisions, shown },
+  }
+  const html = reportHtml(all)
+  assert.doesNotMatch(html, /<script|\x1b|\u202e/)
+  assert.doesNotMatch(reportPage(all, PLAIN).join('\n'), /\x1b|\u202e/)
+})
+
+test('in a terminal: what needs the person stands before what was spent; an empty night is one line', async t => {
+  const night = await aNight(t)
+  const page = reportPage(await night.report(), PLAIN).join('\n')
+  const order = ['Done', 'Failed', 'Not finished', 'Waiting for you', 'Spent', 'Limits', 'Decided for you', 'Runs']
+  assert.deepEqual(
+    order.toSorted((one, other) => page.indexOf(`\n${one}\n`) - page.indexOf(`\n${other}\n`)),
+    order,
+  )
+  assert.match(page, /✓ 2 done {3}✗ 1 failed {3}● 1 not finished {3}\? 2 waiting for you {3}\$5\.25/)
+  assert.match(page, /19 calls allowed, 1 refused, 1 question answered; you decided 1/)
+  const empty = await night.report({ project: '/elsewhere' })
+  assert.deepEqual(reportPage(empty, PLAIN).slice(1), ['', 'Nothing was worked on.'])
+  assert.match(reportHtml(empty), /Nothing was worked on\./)
+})

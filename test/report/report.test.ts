@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { aNight, MINUTE, type Night } from './a-night.ts'
+
+/** Asked of the event table itself, with none of the program's own code. */
+function asked({ file, since, until }: Night) {
+  const db = new DatabaseSync(file, { readOnly: true })
+  const between = `time >= ${since} and time < ${until}`
+  const number = (sql: string) => Number(Object.values(db.prepare(sql).get() ?? {})[0] ?? 0)
+  const rows = (sql: string) => db.prepare(sql).all()
+  const count = (where: string) => number(`select count(*) from events where ${between} and ${where}`)
+  /** The last word of each session before a moment. */
+  const used = (field: string, before: number) =>
+    number(`select sum(json_extract(body, '$.${field}')) from events e where kind = 'usage.reported' and time < ${before}
+      and id = (select max(id) from events where kind = 'usage.reported' and subject = e.subject and time < ${before})`)
+  const lastOf = (kind: string) =>
+    rows(`select json_extract(body, '$.task_id') as id from events e where ${between} and kind = '${kind}'
+      and id = (select max(id) from events where kind in ('task.started','task.waiting','task.finished','task.failed','task.readied')
+        and json_extract(body, '$.task_id') = json_extract(e.body, '$.task_id') and ${between})`).map(row => row['id'])
+  return { number, count, used, lastOf, rows, close: () => db.close() }
+}
+
+test('every number of the report is what the event table says, asked another way', async t => {
+  const night = await aNight(t)
+  const { since, until } = night
+  const report = await night.report()
+  const table = asked(night)
+  t.after(() => table.close())
+  const spent = (field: string) => table.used(field, until) - table.used(field, since)
+  const near = (actual: number, expected: number) =>
+    assert.ok(Math.abs(actual - expected) < 1e-6, `${actual} ${expected}`)
+  near(report.spent.cost_usd, spent('cost_usd'))
+  near(report.spent.cost_usd, 5.25)
+  near(report.spent.input_tokens, spent('input_tokens'))
+  near(report.spent.output_tokens, spent('output_tokens'))
+  const turns = `select sum(json_extract(body, '$.turns')) from events where kind = 'turn.ended' and time >= ${since} and time < ${until}`
+  assert.equal(report.spent.turns, table.number(turns))
+  assert.equal(report.spent.tool_calls, table.count(`kind = 'tool.finished'`))
+  const sessions = `select count(distinct subject) from events where kind = 'agent.started' and time >= ${since} and time < ${until}`
+  assert.equal(report.spent.sessions, table.number(sessions))
+  const machine = `json_extract(body, '$.by') in ('policy', 'rule', 'brain', 'precedent', 'memory', 'deadline', 'guard', 'nobody')`
+  const decided = (verdict: string) => `kind = 'permission.decided' and json_extract(body, '$.verdict') = '${verdict}'`
+  assert.deepEqual(
+    [report.decisions.allowed, report.decisions.refused, report.decisions.answered, report.decisions.by_you],
+    [
+      table.count(`${decided('allow')} and ${machine}`),
+      table.count(`${decided('deny')} and ${machine}`),
+      table.count(`kind = 'question.answered' and ${machine}`),
+      table.count(`kind in ('permission.decided', 'question.answered') and not ${machine}`),
+    ],
+  )
+  assert.equal(report.limits.hits, table.count(`kind = 'limit.hit'`))
+  const waits = `select sum(r.time - e.time) from events e join events r on r.subject = e.subject and r.kind = 'session.resumed'
+    where e.kind = 'session.ended' and json_extract(e.body, '$.status') = 'rate_limited'`
+  assert.equal(report.limits.waited_ms, table.number(waits))
+  assert.deepEqual(report.done.map(({ id }) => id).sort(), table.lastOf('task.finished').sort())
+  assert.deepEqual(
+    report.failed.map(({ id }) => id),
+    table.lastOf('task.failed'),
+  )
+  assert.deepEqual(
+    report.unfinished.map(({ id }) => id),
+    table.lastOf('task.waiting'),
+  )
+  // Work: from each start, or from the beginning, to what came next of the same task.
+  const worked = table.number(`select sum(ended - max(started, ${since})) from (select time as started,
+    (select min(n.time) from events n where n.id > e.id and json_extract(n.body, '$.task_id') = json_extract(e.body, '$.task_id')
+      and n.kind in ('task.finished','task.failed','task.waiting')) as ended from events e where kind = 'task.started') where ended >= ${since}`)
+  assert.equal(report.spent.worked_ms, worked)
+  assert.equal(
+    report.timeline.reduce((sum, { from, to }) => sum + to - from, 0),
+    worked,
+  )
+})
+
+test('a task has the commits that were made while it was worked on, and why it failed', async t => {
+  const { report } = await aNight(t)
+  const { done, failed, unfinished, waiting } = await report()
+  const told = done.map(({ title, commits, verification }) => [
+    title,
+    commits.map(({ subject }) => subject),
+    verification,
+  ])
+  assert.deepEqual(told, [
+    ['Schema of orders', ['feat(db): tables for orders and lines'], 'unverified'],
+    ['Cart API', ['feat(api): cart with totals', 'test(api): rounding of totals'], 'unverified'],
+  ])
+  assert.match(failed[0]?.note ?? '', /answers 401/)
+  assert.equal(unfinished[0]?.note, 'it waits for your answer')
+  assert.deepEqual(
+    waiting.map(({ kind, next }) => [kind, next.replace(/t-\w+/, 't')]),
+    [
+      ['decision', 'pcc respond 1'],
+      ['task', 'pcc task reset t'],
+    ],
+  )
+})
+
+test('what came before the time, after it or from another project is no part of it', async t => {
+  const night = await aNight(t)
+  const early = await night.report({ until: night.since + 10 * MINUTE })
+  assert.deepEqual([early.done.length, early.failed.length, early.unfinished.length], [0, 0, 1])
+  assert.equal(early.timeline[0]?.as, 'at work')
+  const other = await night.report({ project: '/elsewhere' })
+  assert.deepEqual([other.done, other.failed, other.unfinished, other.waiting, other.runs], [[], [], [], [], []])
+  assert.equal(other.spent.cost_usd + other.spent.tool_calls + other.decisions.allowed, 0)
+  const own = await night.report({ project: night.project })
+  assert.deepEqual({ ...own, project: null }, await night.report())
+})
+
+test('a task that is at work from before the time until after it is not finished, all along', async t => {
+  const night = await aNight(t)
+  const [since, until] = [night.since - 20 * MINUTE, night.since - 15 * MINUTE]
+  const { done, unfinished, timeline } = await night.report({ since, until })
+  assert.deepEqual([done.length, unfinished.map(({ title }) => title)], [0, ['Schema of orders']])
+  assert.deepEqual(
+    timeline.map(({ from, to, as }) => [from, to, as]),
+    [[since, until, 'at work']],
+  )
+})
