@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import { readVerdict } from '../../daemon/parent/parent-files.ts'
 import type { Health } from '../../domain/api.ts'
+import type { RunView } from '../../domain/runs/run-view.ts'
 import { type Client, findClient, openClient } from '../client.ts'
 import { stopDaemon, stopParent } from '../connection/stop-daemon.ts'
 import { type Context, contextOf, ExitCode } from '../context.ts'
@@ -26,7 +27,7 @@ export function addDaemonCommand(program: Command): void {
         throw new ExitCode(await body(await contextOf(command)))
       })
   add('start', 'Start it, unless it runs already.', start)
-  add('stop', 'Stop it; running sessions are stopped first.', stop)
+  add('stop', 'Stop it; running sessions are stopped first, runs paused.', stop)
   add('restart', 'Stop it and start it again; running sessions go on.', async context => {
     await drain(await findClient(context.places), context, { goOn: true })
     await stopParent(context.places, STOP_MS)
@@ -61,10 +62,18 @@ async function start(context: Context): Promise<number> {
 
 async function stop(context: Context): Promise<number> {
   const client = await findClient(context.places)
+  const runs = client ? await openRuns(client) : []
   await drain(client, context)
   const wasWaiting = await stopParent(context.places, STOP_MS)
   const words = client ? 'The daemon is stopped.' : wasWaiting ? WAS_WAITING : 'The daemon is not running.'
-  return say(context, { status: 'stopped' }, words)
+  const paused = runs.map(id => `Run ${id} is paused; go on with: pcc resume ${id}`)
+  return say(context, { status: 'stopped' }, [words, ...paused].join('\n'))
+}
+
+/** Runs that the stop pauses. A daemon that cannot tell is stopped all the same. */
+async function openRuns(client: Client): Promise<string[]> {
+  const { runs } = await client.request<{ runs: RunView[] }>('GET', '/runs?limit=50').catch(() => ({ runs: [] }))
+  return runs.filter(({ state }) => state !== 'ended').map(({ id }) => id)
 }
 
 const WAS_WAITING = 'The daemon had died and was about to be started again; it stays down now.'

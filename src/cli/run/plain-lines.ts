@@ -3,7 +3,7 @@ import type { AttemptView, RunDetail } from '../../domain/runs/run-view.ts'
 import { counted, duration, shownPath, wakeTime } from '../render/format.ts'
 import type { Terminal } from '../render/paint.ts'
 import { firstLine, neutral } from '../render/text.ts'
-import { costText, countsText, OUTCOME_LOOKS, targetText } from './words.ts'
+import { costText, countsText, heldUpText, OUTCOME_LOOKS, targetText } from './words.ts'
 
 /** What has become of a run since it was looked at last, line by line: for pipes, logs and scripts. */
 export function newsOf(before: RunDetail | undefined, now: RunDetail, terminal: Terminal): string[] {
@@ -15,8 +15,8 @@ export function newsOf(before: RunDetail | undefined, now: RunDetail, terminal: 
     ...(now.state === 'paused' && !wasPaused ? [`Paused. Go on with: pcc resume ${now.id}`] : []),
     ...(now.state === 'running' && wasPaused ? ['Goes on.'] : []),
     ...(now.stopping && !before?.stopping && now.state !== 'ended' ? ['No new task begins: it was stopped.'] : []),
-    ...(now.state === 'running' && now.reason !== null && now.reason !== before?.reason
-      ? [terminal.paint('red', `It cannot go on: ${neutral(now.reason)}`)]
+    ...(now.state === 'running' && now.reason !== before?.reason
+      ? [heldUpText(now)].flatMap(line => (line === undefined ? [] : [terminal.paint('yellow', line)]))
       : []),
   ]
 }

@@ -57,6 +57,12 @@ export function countsOf(tasks: TaskCounts): Record<'done' | 'failed' | 'waiting
   }
 }
 
+/** Why nothing new begins, while it is open; nothing where it just works. */
+export function heldUpText({ state, reason }: Pick<RunView, 'state' | 'reason'>): string | undefined {
+  if (reason === null || state === 'ended') return undefined
+  return state === 'paused' ? `Paused: ${neutral(reason)}` : `The next task cannot begin yet: ${neutral(reason)}`
+}
+
 /** `$0.42` */
 export function costText(cost: number): string {
   return `$${cost.toFixed(2)}`

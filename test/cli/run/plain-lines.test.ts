@@ -31,7 +31,7 @@ test('what happens is told once, line by line, also what began and ended between
   ])
   assert.deepEqual(newsOf(second, { ...second, stopping: true }, TERMINAL), ['No new task begins: it was stopped.'])
   assert.deepEqual(newsOf(second, { ...second, reason: 'the disk is full' }, TERMINAL), [
-    'It cannot go on: the disk is full',
+    'The next task cannot begin yet: the disk is full',
   ])
 })
 

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { placesFor } from '../../../src/base/places.ts'
-import { openStore } from '../../../src/store/open.ts'
-import { openTasks } from '../../../src/tasks/open.ts'
-import type { Pcc } from '../../cli/pcc.ts'
 import { agentWorld } from '../agent-world.ts'
 import { onTerminal } from '../pty.ts'
+import { plan } from './plan.ts'
 
 // What comes after something names it in its brief, so the last ones stand first.
 const SCENARIO = `
@@ -32,21 +29,6 @@ conversations:
         expect: { note_contains: mind the pipes }
       - text: "This was {{last_tool_result}}."
 `
-
-/** Tasks by their titles, each with those it comes after, before a daemon looks at them. */
-async function plan(pcc: Pcc, project: string, tasks: [string, ...string[]][]): Promise<Map<string, string>> {
-  const { database } = placesFor({ env: pcc.env })
-  mkdirSync(dirname(database), { recursive: true })
-  await using store = await openStore({ file: database })
-  const known = openTasks({ store, clock: { now: Date.now } })
-  const ids = new Map<string, string>()
-  for (const [text, ...before] of tasks) {
-    const after = before.map(title => ids.get(title) ?? '')
-    const request = { session_id: null, project: realpathSync(project), text, after }
-    ids.set(text, (await store.transaction(tx => known.submit(request, tx))).id)
-  }
-  return ids
-}
 
 test('a diamond is worked through on a board: one task is told something, one fails once, one asks', async t => {
   const { pcc, project, simulator } = await agentWorld(t, SCENARIO)

@@ -1,9 +1,9 @@
 import type { AttemptView } from '../../../domain/runs/run-view.ts'
 import { duration } from '../../render/format.ts'
 import type { Terminal } from '../../render/paint.ts'
-import { cut, neutral, widthOf, wrap } from '../../render/text.ts'
+import { cut, widthOf, wrap } from '../../render/text.ts'
 import { attemptLine } from '../plain-lines.ts'
-import { costText, countsOf, countsText, stateOf, targetText } from '../words.ts'
+import { costText, countsOf, countsText, heldUpText, stateOf, targetText } from '../words.ts'
 import { type Board, openAttempts } from './board.ts'
 import { doingText, leftText, quotaText } from './words.ts'
 
@@ -53,9 +53,9 @@ function headLines({ run }: Board, { paint, width }: Terminal, now: number): str
     `${paint('bold', cut(`Run ${run.id}: ${targetText(run)}`, width - widthOf(text) - 3))}  ${paint(tone, text)}`,
     cut(`${bar(run.tasks, Math.min(30, Math.floor(width / 3)))} ${countsText(run)}`, width - 1),
     cut(facts.join(' · '), width - 1),
-    ...(run.reason !== null && run.state !== 'ended'
-      ? wrap(`It cannot go on: ${neutral(run.reason)}`, width - 1).map(line => paint('red', line))
-      : []),
+    ...wrap(heldUpText(run) ?? '', width - 1)
+      .filter(Boolean)
+      .map(line => paint('yellow', line)),
   ]
 }
 

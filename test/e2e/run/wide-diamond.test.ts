@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import type { RunDetail } from '../../../src/domain/runs/run-view.ts'
+import type { Pcc } from '../../cli/pcc.ts'
+import { gitProject } from '../../support/world.ts'
+import { agentWorld } from '../agent-world.ts'
+import { plan } from './plan.ts'
+import { inTmux } from './tmux.ts'
+
+// What comes after something names it in its brief, so the last ones stand first.
+const SCENARIO = `
+conversations:
+  - match: open the house
+    turns: [{ text: The house is open. }]
+  - match: { regex: 'fit window 3[\\s\\S]*It failed 2 times' }
+    turns: [{ text: Fitted at last., expect: { prompt_contains: take a different approach } }]
+  - match: fit window 3
+    turns: [{ fault: refusal }]
+    otherwise: { fault: refusal }
+  - match: fit window
+    turns: [{ text: Fitted. }]
+  - match: raise wall 2
+    turns:
+      - tools:
+          - AskUserQuestion:
+              questions: [{ question: Which stone?, header: Stone, multiSelect: false, options: [{ label: lime, description: "" }, { label: sand, description: "" }] }]
+      - text: "Raised: {{last_tool_result}}"
+  - match: raise wall 4
+    turns: [{ text: Raised., fault: { kind: limit, window: five_hour, resets: +5s, times: 1 } }]
+    otherwise: { text: Raised. }
+  - match: raise wall
+    turns: [{ text: Raised. }]
+  - match: survey the plot
+    turns:
+      - tools: [{ Bash: { command: cat gate } }]
+      - text: Surveyed.
+`
+
+const FIVE = [1, 2, 3, 4, 5]
+
+/** One task, five after it, five more after those, one after all. */
+const DIAMOND: [string, ...string[]][] = [
+  ['survey the plot'],
+  ...FIVE.map((at): [string, string] => [`raise wall ${at}`, 'survey the plot']),
+  ...FIVE.map((at): [string, string] => [`fit window ${at}`, `raise wall ${at}`]),
+  ['open the house', ...FIVE.map(at => `fit window ${at}`)],
+]
+
+/** Answers with the command that a line of the run names. */
+async function answer(pcc: Pcc, line: string): Promise<void> {
+  const [, number = ''] = /pcc respond (\d+)/.exec(line) ?? []
+  const { code, stderr } = await pcc.run(['respond', number, 'sand'])
+  assert.equal(code, 0, stderr)
+}
+
+/** Follows a run as a script does, and answers what it asks; its exit code. */
+async function follow(pcc: Pcc, run: string): Promise<number | null> {
+  const attached = pcc.spawn(['attach', run])
+  const over = once(attached, 'close')
+  for await (const line of createInterface({ input: attached.stdout ?? process.stdin })) {
+    if (line.includes('pcc respond')) await answer(pcc, line)
+  }
+  await over
+  return attached.exitCode
+}
+
+async function detailOf(pcc: Pcc, run: string): Promise<RunDetail> {
+  return JSON.parse((await pcc.run(['status', run, '--json'])).stdout)
+}
+
+function settledAsScripted({ outcome, attempts, tasks }: RunDetail): void {
+  assert.deepEqual([outcome, tasks], ['complete', { done: 12 }])
+  const trouble = attempts.filter(each => each.outcome !== 'done').map(each => [each.title, each.outcome])
+  assert.deepEqual(trouble, [
+    ['fit window 3', 'failed'],
+    ['fit window 3', 'failed'],
+  ])
+  assert.equal(attempts.length, 14)
+  const [first, last] = [attempts[0]?.title, attempts.at(-1)?.title]
+  assert.deepEqual([first, last], ['survey the plot', 'open the house'])
+}
+
+test('twelve tasks with two failures, a question and a limit settle as scripted, watched in tmux and in the background', async t => {
+  const { pcc, project, simulator } = await agentWorld(t, SCENARIO, 'oauth')
+  const elsewhere = gitProject(t)
+  for (const place of [project, elsewhere]) await plan(pcc, place, DIAMOND)
+  writeFileSync(join(elsewhere, 'gate'), 'open')
+  execFileSync('mkfifo', [join(project, 'gate')])
+
+  const pane = await inTmux(t, pcc, ['run', project])
+  const atStart = await pane.shows(/▶ t-\w+ survey the plot[\s\S]*Bash cat gate/)
+  const [, watched = ''] = /Run (r-\w+): the whole project +● running\n░+ 12 left\n/.exec(atStart) ?? []
+  assert.notEqual(watched, '', atStart)
+  const detached = await pcc.run(['run', elsewhere, '--detach', '--json'])
+  assert.equal(detached.code, 0, detached.stderr)
+  const inBackground = (JSON.parse(detached.stdout) as RunDetail).id
+  writeFileSync(join(project, 'gate'), 'open')
+
+  const limited = await pane.shows(/raise wall 4[^\n]*\n +waits for its limit until \d\d:\d\d/)
+  assert.match(limited, /100% of the 5-hour window/)
+  const followed = follow(pcc, inBackground)
+  await answer(pcc, await pane.shows(/pcc respond \d+/))
+  const atEnd = await pane.shows(/exit code/)
+  assert.match(
+    atEnd,
+    /✓ Run r-\w+ of the whole project: complete, every task is done\n +12 done \(unverified\); 14 attempts, /,
+  )
+  assert.match(atEnd, /exit code 0/)
+
+  assert.equal(await followed, 0)
+  for (const run of [watched, inBackground]) settledAsScripted(await detailOf(pcc, run))
+  assert.deepEqual(
+    simulator.requests.filter(({ unexpected }) => unexpected?.length),
+    [],
+  )
+})

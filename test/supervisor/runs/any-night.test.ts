@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Task, TaskState } from '../../../src/domain/task.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { scriptedAgent, type Turn } from '../steering/scripted-agent.ts'
+import { type Life, openLives } from './lives.ts'
+import { FAILED, watched } from './scripts.ts'
+
+const HOUR_MS = 3_600_000
+
+/** What may become of a turn. */
+const turn = fc.constantFrom<'done' | 'fails' | 'asks' | 'limit' | 'overloaded'>(
+  ...(['done', 'done', 'done', 'fails', 'asks', 'limit', 'overloaded'] as const),
+)
+/** What somebody does, or what happens to the daemon, after so many events of tasks and sessions. */
+const act = fc.record({
+  after: fc.integer({ min: 0, max: 6 }),
+  what: fc.constantFrom('pause', 'resume', 'stop', 'answer', 'reset', 'kill', 'kill', 'restart', 'stop the daemon'),
+  at: fc.nat(7),
+})
+const night = fc.record({
+  /** Each comes after some of those before it, or is a part of the first. */
+  tasks: fc.array(fc.record({ after: fc.array(fc.nat(5), { maxLength: 2 }), isPart: fc.boolean() }), {
+    minLength: 2,
+    maxLength: 5,
+  }),
+  turns: fc.array(turn, { maxLength: 12 }),
+  acts: fc.array(act, { maxLength: 5 }),
+})
+
+function turnOf(word: string | undefined, now: number): Turn {
+  if (word === 'fails') return FAILED
+  if (word === 'asks') return { asks: true }
+  if (word === 'overloaded') return { refused: { kind: 'overloaded', message: 'full' } }
+  if (word !== 'limit') return {}
+  const limit = { source: 'result', message: 'used up', resetsAt: now + HOUR_MS } as const
+  return { failure: { kind: 'limit', message: 'used up', limit } }
+}
+
+test('whatever a night brings, daemons that die included, nothing is lost, nothing overtakes, and every run comes to an end', async t => {
+  await fc.assert(
+    fc.asyncProperty(night, async ({ tasks, turns, acts }) => {
+      const script = [...turns]
+      const time = { now: () => Date.now() }
+      const { agent, most } = watched(scriptedAgent(() => turnOf(script.shift(), time.now())))
+      const lives = await openLives(t, agent, { PCC_SESSIONS_RETRY_SECONDS: '1' })
+      time.now = () => Date.now() + lives.time.ahead
+      const { store, project } = lives
+      let life = await lives.begin()
+      const ids = await submitted(tasks, project, life)
+      const start = () => life.call('POST', '/runs', { project, target: { kind: 'project' }, env: {} })
+      const run = (await start()).body.id as string
+      for (const { after, what, at } of acts) {
+        await moved(store, after)
+        life = (await done({ what, at, run, ids }, { life, store, begin: lives.begin })) ?? life
+      }
+      await toItsEnd(run, { life, store, time: lives.time })
+      assert.equal(most(), 1, 'one agent at a time')
+      await holds(run, store, project)
+      await life.die()
+    }),
+    { numRuns: Number(process.env['PCC_NIGHTS'] ?? 12), endOnFailure: true },
+  )
+})
+
+async function submitted(tasks: { after: number[]; isPart: boolean }[], project: string, life: Life) {
+  const ids: string[] = []
+  for (const [index, { after, isPart }] of tasks.entries()) {
+    const first = ids[0]
+    const parent = isPart && first !== undefined ? { parent: first } : {}
+    const blockers = after.filter(at => at > 0 && at < index).flatMap(at => ids[at] ?? [])
+    const { body } = await life.call('POST', '/tasks', { project, title: `t${index}`, after: blockers, ...parent })
+    // A part cannot come after what comes after its whole; then it is a task like any other.
+    if (body.task) ids.push(body.task.id)
+  }
+  return ids
+}
+
+/** Waits for so many more events, or until nothing more happens. */
+async function moved(store: Store, events: number): Promise<void> {
+  const [last] = await store.events({ tail: 1 })
+  for (let quiet = 0; quiet < 30; quiet += 1) {
+    const [now] = await store.events({ tail: 1 })
+    if ((now?.id ?? 0) - (last?.id ?? 0) >= events) return
+    await new Promise(resolve => setTimeout(resolve, 2))
+  }
+}
+
+interface Doing {
+  what: string
+  at: number
+  run: string
+  ids: string[]
+}
+
+async function done(
+  { what, at, run, ids }: Doing,
+  { life, store, begin }: { life: Life; store: Store; begin(): Promise<Life> },
+) {
+  if (what === 'pause' || what === 'resume') await life.call('POST', `/runs/${run}/${what}`, {})
+  if (what === 'stop') await life.call('POST', `/runs/${run}/stop`, { now: at > 3 })
+  if (what === 'reset') await life.call('POST', `/tasks/${ids[at % ids.length]}/reset`, {})
+  if (what === 'answer') await answerAll(life, store)
+  if (what === 'restart') await life.end({ goOn: true })
+  if (what === 'stop the daemon') await life.end({ goOn: false })
+  if (what === 'kill') {
+    const dying = life.die({ transactions: at, when: at % 2 ? 'before' : 'after' })
+    // Where nothing more is written it dies all the same.
+    await Promise.race([dying, moved(store, 10_000).then(() => life.die())])
+  }
+  return ['restart', 'stop the daemon', 'kill'].includes(what) ? begin() : undefined
+}
+
+async function answerAll(life: Life, store: Store): Promise<void> {
+  for (const { number, kind } of await store.escalations.list({ states: ['open'] })) {
+    const said = kind === 'question' ? { answer: ['red'] } : { verdict: 'allow' }
+    await life.call('POST', `/escalations/${number}/answer`, { ...said, env: {} })
+  }
+}
+
+/** In the morning a person answers everything and lets go on what is paused; limits are over. */
+async function toItsEnd(run: string, { life, store, time }: { life: Life; store: Store; time: { ahead: number } }) {
+  for (let round = 0; round < 200; round += 1) {
+    const now = await store.runs.get(run)
+    if (now?.state === 'ended') return
+    await moved(store, 10_000)
+    await saysWhatItWaitsFor(run, { store, life })
+    if (now?.state === 'paused') await life.call('POST', `/runs/${run}/resume`, {})
+    await answerAll(life, store)
+    for (const { session_id } of (await store.runs.attempts({ run })).filter(({ outcome }) => outcome === null)) {
+      const session = await store.sessions.get(session_id)
+      const stands = session?.state === 'ended' && session.resumes_at === null && session.ended_as === 'paused'
+      if (stands) await life.call('POST', `/sessions/${session_id}/resume`, { env: {} })
+    }
+    time.ahead += HOUR_MS
+    life.supervisor.wakeWaiting()
+    life.supervisor.runs.look(run)
+  }
+  const attempts = await store.runs.attempts({ run })
+  assert.fail(`run ${run} never ended: ${JSON.stringify([await store.runs.get(run), attempts])}`)
+}
+
+/** A run that is open and has nothing at work has a row that says why. */
+async function saysWhatItWaitsFor(id: string, { store, life }: { store: Store; life: Life }): Promise<void> {
+  const run = await store.runs.get(id)
+  if (run?.state !== 'running' || life.supervisor.liveCount > 0) return
+  const open = (await store.runs.attempts({ run: id })).filter(({ outcome }) => outcome === null)
+  const sessions = await Promise.all(open.map(({ session_id }) => store.sessions.get(session_id)))
+  const waits = sessions.some(session => session && (session.resumes_at !== null || session.status_reason !== null))
+  assert.ok(run.reason !== null || waits, 'it waits, and nothing says for what')
+}
+
+/** What must hold of every night when its run is over. */
+async function holds(run: string, store: Store, project: string): Promise<void> {
+  const tasks = await store.tasks.list({ project })
+  const edges = await store.tasks.edges({ project })
+  await inOrder(edges, store)
+  const attempts = await store.runs.attempts({ run })
+  for (const { id } of tasks) {
+    const open = attempts.filter(each => each.task_id === id && each.outcome === null)
+    assert.ok(open.length <= 1, 'one owner')
+  }
+  const held = tasks.filter(({ state }) => state === 'running' || state === 'waiting')
+  const answerable = new Set(attempts.filter(({ outcome }) => outcome === null).map(({ task_id }) => task_id))
+  for (const { id } of held) assert.ok(answerable.has(id), `${id} is held by nobody`)
+  for (const task of tasks) partsAgree(task, tasks)
+  const outcome = (await store.runs.get(run))?.outcome
+  const of = (state: TaskState) => tasks.filter(task => task.state === state).length
+  if (outcome === 'complete') assert.equal(of('done'), tasks.length)
+  else if (outcome === 'failure') assert.ok(of('failed') > 0)
+  else assert.ok(outcome === 'interrupted' || outcome === 'blocked', `${outcome}`)
+}
+
+/** No task is begun before all that it comes after is done, by the log. */
+async function inOrder(edges: { task_id: string; blocker_id: string }[], store: Store): Promise<void> {
+  const states = new Map<string, string>()
+  const attempts = new Map<string, number>()
+  for (const { kind, body } of await store.events({})) {
+    if (!kind.startsWith('task.') || !('task_id' in body) || kind === 'task.updated' || kind === 'task.submitted')
+      continue
+    if (kind === 'task.started' && 'attempt' in body) {
+      for (const { blocker_id } of edges.filter(({ task_id }) => task_id === body.task_id))
+        assert.equal(states.get(blocker_id), 'task.finished', 'begun before its blocker was done')
+      const before = attempts.get(body.task_id) ?? 0
+      assert.ok(body.attempt >= before, 'an attempt that was taken away came back')
+      attempts.set(body.task_id, body.attempt)
+    }
+    states.set(body.task_id, kind)
+  }
+}
+
+function partsAgree(task: Task, tasks: readonly Task[]): void {
+  const parts = tasks.filter(({ parent_id }) => parent_id === task.id)
+  if (parts.length === 0) return
+  const has = (state: TaskState) => parts.some(part => part.state === state)
+  const isOver = parts.every(({ state }) => ['done', 'failed', 'cancelled'].includes(state))
+  const expected = has('failed') ? 'failed' : isOver ? 'done' : 'blocked'
+  assert.equal(task.state, expected, `${task.id} and its parts`)
+}
