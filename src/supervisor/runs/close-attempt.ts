@@ -7,6 +7,7 @@ import type { Tasks } from '../../tasks/open.ts'
 import { attemptStory } from '../journal/attempt-story.ts'
 import { keepNotes } from '../journal/keep-notes.ts'
 import { retryPlan, sinceReset } from '../retries/retry-plan.ts'
+import { standingOf } from './facts/standing.ts'
 import { type RunSettings, retriesOf } from './run-settings.ts'
 
 export interface ClosingParts {
@@ -36,6 +37,8 @@ export async function closeAttempt(
   const keeping = { project: session.project, task: { id: attempt.task_id, feature }, now: clock.now() }
   keepNotes(knowledge, { ...keeping, lockFile: parts.notesLock, log: parts.log })
   await store.transaction(async tx => {
+    const now = await store.sessions.get(session.id, tx)
+    if (now && standingOf(now) !== 'over') return // somebody made it go on since it was looked at
     const task = await store.tasks.get(attempt.task_id, tx)
     const outcome = session.ended_as === 'error' ? 'failed' : task?.state === 'done' ? 'done' : 'interrupted'
     const closed = await store.runs.end(

@@ -6,6 +6,7 @@ import { pauseWaiting, stopWaiting } from '../settling/stop-waiting.ts'
 import type { PrepareParts } from '../start/prepare.ts'
 import { isOver } from '../waits/kept-environments.ts'
 import type { BeginParts } from './begin.ts'
+import { standingOf } from './facts/standing.ts'
 import { runSettings } from './run-settings.ts'
 import { Runs } from './runs.ts'
 
@@ -47,7 +48,8 @@ export function openRuns(
     pauseWaiting: id => settleWaiting(id, pauseWaiting, waiting),
     resume: async id => {
       const row = await store.sessions.get(id)
-      if (row?.state === 'ended') await steering.resume(row)
+      // What is over is closed by the next look, and its task given back: it must not come back beside that.
+      if (row?.state === 'ended' && standingOf(row) !== 'over') await steering.resume(row)
     },
   })
 }
