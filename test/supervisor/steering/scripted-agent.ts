@@ -134,7 +134,10 @@ class ScriptedSession implements Session {
     this.#running = true
     this.#pausing = false
     this.#cut = new AbortController()
-    void this.#turn(text, this.#cut.signal)
+    // As the real ones: whoever cannot answer ends the turn, not the program.
+    void this.#turn(text, this.#cut.signal).catch((error: Error) =>
+      this.#end('failed', { failure: { kind: 'other', message: error.message } }),
+    )
   }
 
   async pause(): Promise<void> {
