@@ -56,7 +56,7 @@ test('whatever a night brings, daemons that die included, nothing is lost, nothi
         life = (await done({ what, at, run, ids }, { life, store, begin: lives.begin })) ?? life
       }
       await toItsEnd(run, { life, store, time: lives.time })
-      assert.equal(most(), 1, 'one agent at a time')
+      assert.ok(most() <= 1, 'one agent at a time')
       await holds(run, store, project)
       await life.die()
     }),
