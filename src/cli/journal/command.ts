@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { JournalPage } from '../../domain/runs/journal.ts'
+import { sinceOf } from '../../tasks/schedules/since.ts'
 import { openClient } from '../client.ts'
 import { contextOf } from '../context.ts'
 import { journalLines } from './page.ts'
-import { sinceTime } from './since.ts'
 
 interface JournalOptions {
   run?: string
@@ -23,7 +23,9 @@ export function addJournalCommand(program: Command): void {
     .argument('[words...]', 'only entries with all of these, in title, notes, reason or files')
     .option('--run <run>', 'only of this run')
     .option('--task <task>', 'only of this task')
-    .option('--since <time>', 'only since: 2h, 7d, 22:00, yesterday, 2026-01-31', text => sinceTime(text, Date.now()))
+    .option('--since <time>', 'only since: 2h, 7d, 22:00, yesterday, 2026-01-31', text =>
+      sinceOf(text, Intl.DateTimeFormat().resolvedOptions().timeZone, Date.now()),
+    )
     .option('--limit <n>', 'at most so many', limit, 20)
     .option('--project <path>', 'the project directory (default: this one)')
     .option('--all', 'of all projects')

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { journalLines } from '../../../src/cli/journal/page.ts'
-import { sinceTime } from '../../../src/cli/journal/since.ts'
 import { terminalOf } from '../../../src/cli/render/paint.ts'
 import { widthOf } from '../../../src/cli/render/text.ts'
 import type { JournalEntry } from '../../../src/domain/runs/journal.ts'
@@ -68,18 +67,4 @@ test('on a narrow terminal no line is too long, and nothing that an agent said m
     lines.join('\n'),
   )
   assert.ok(lines.includes('  …'))
-})
-
-test('times are said as people say them', () => {
-  const at = (text: string) => sinceTime(text, NOW)
-  assert.equal(at('2h'), NOW - 7_200_000)
-  assert.equal(at('7d'), NOW - 7 * 86_400_000)
-  assert.equal(at('15:00'), new Date('2026-11-15T15:00:00').getTime())
-  assert.equal(at('22:00'), new Date('2026-11-14T22:00:00').getTime(), 'the last time it was')
-  assert.equal(at('today'), new Date('2026-11-15T00:00:00').getTime())
-  assert.equal(at('yesterday'), new Date('2026-11-14T00:00:00').getTime())
-  assert.equal(at('2026-01-31'), new Date('2026-01-31T00:00:00').getTime())
-  assert.equal(at('2026-01-31 22:00'), new Date('2026-01-31T22:00:00').getTime())
-  for (const wrong of ['', 'soon', '25:00', '2026-13-01', '-1h', '5', 'Infinityd'])
-    assert.throws(() => at(wrong), /must be a time/, wrong)
 })

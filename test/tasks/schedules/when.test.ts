@@ -108,12 +108,15 @@ test('who looks back says a time as well: the last time that it was ten, yesterd
     'today 08:00': '2026-11-15T07:00Z',
     'mon 22:00': '2026-11-09T21:00Z',
     '2026-11-01 10:00': '2026-11-01T09:00Z',
+    today: '2026-11-14T23:00Z',
+    yesterday: '2026-11-13T23:00Z',
+    '2026-11-01': '2026-10-31T23:00Z',
     '8h': '2026-11-15T06:45Z',
     '2 days ago': '2026-11-13T14:45Z',
   }
   const at = (said: string) => new Date(sinceOf(said, ZONE, NOW)).toISOString().replace(':00.000Z', 'Z')
   for (const [said, expected] of Object.entries(back)) assert.equal(at(said), expected, said)
-  for (const said of ['', 'then', '25:00', '2026-02-30 10:00', '8 years'])
+  for (const said of ['', 'then', '25:00', '2026-02-30 10:00', '2026-13-01', '8 years', '-1h', '5', 'Infinityd'])
     assert.throws(() => at(said), { code: 'since_wrong' }, said)
   for (const said of ['today 23:00', '2027-01-01 00:00']) assert.throws(() => at(said), { code: 'since_ahead' }, said)
 })
