@@ -10,7 +10,7 @@ export type Note =
   | { pcc: 'pause' }
   | { pcc: 'interrupt' }
   /** A call wants to happen; the answer follows as an `ask`. */
-  | { pcc: 'call'; request: Request }
+  | { pcc: 'call' | 'gave-up'; request: Request }
   | { pcc: 'ask'; kind: 'permission'; request: Request; reply: Verdict | Park }
   | { pcc: 'ask'; kind: 'question'; request: Question; reply: Answer | Park }
   /** Closed by its owner, or gone by itself: parked, crashed or never started. */

@@ -12,6 +12,7 @@ const NoteLine = z.union([
   z.object({ pcc: z.literal('pause') }),
   z.object({ pcc: z.literal('interrupt') }),
   z.object({ pcc: z.literal('call'), request: Request }),
+  z.object({ pcc: z.literal('gave-up'), request: Request }),
   z.object({ pcc: z.literal('ask'), kind: z.literal('permission'), request: Request, reply: z.union([Park, Verdict]) }),
   z.object({ pcc: z.literal('ask'), kind: z.literal('question'), request: Question, reply: z.union([Park, Answer]) }),
   z.object({ pcc: z.literal('ended'), by: z.enum(['owner', 'agent']), failure: Failure.optional() }),

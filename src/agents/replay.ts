@@ -119,6 +119,9 @@ class ReplaySession implements Session {
       case 'call':
         this.#tell(this.#conversation.called(note.request))
         return false
+      case 'gave-up':
+        this.#conversation.gaveUp(note.request)
+        return false
       case 'ask':
         await this.#ask(note)
         return false

@@ -1,3 +1,4 @@
+import { FEATURE_ERRORS } from './error-rows/features.ts'
 import { NOTE_ERRORS } from './error-rows/notes.ts'
 import { PEOPLE_ERRORS } from './error-rows/people.ts'
 import { RUN_ERRORS } from './error-rows/runs.ts'
@@ -13,6 +14,7 @@ export const ERRORS = {
   ...WORK_ERRORS,
   ...TASK_ERRORS,
   ...NOTE_ERRORS,
+  ...FEATURE_ERRORS,
   ...RUN_ERRORS,
   ...PEOPLE_ERRORS,
   ...SYSTEM_ERRORS,

@@ -35,6 +35,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/task/task.ts')).addTaskCommand(program),
   },
   {
+    name: 'feature',
+    group: WORK,
+    summary: 'From an idea to tasks: interview, spec, plan',
+    add: async program => (await import('./feature/command.ts')).addFeatureCommand(program),
+  },
+  {
     name: 'run',
     group: WORK,
     summary: 'Work through tasks, a fresh agent for each',
@@ -201,6 +207,12 @@ export const COMMANDS: CommandRow[] = [
     group: SET_UP,
     summary: 'Check everything that pcc needs, and mend it',
     add: async program => (await import('./commands/doctor.ts')).addDoctorCommand(program),
+  },
+  {
+    name: 'mcp',
+    group: SET_UP,
+    summary: 'Serve a session’s tools to its agent',
+    add: async program => (await import('./mcp/command.ts')).addMcpCommand(program),
   },
   {
     name: 'completion',

@@ -151,9 +151,13 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   supervisor.wakeWaiting()
   const deadlines = keepDeadlines(world)
   await supervisor.runs.lookAtAll()
+  await supervisor.features.lookAtAll()
   const running = supervisor.runs
     .follow(started?.id ?? 0, stopping.signal)
     .catch(error => log.error({ error }, 'runs are not looked after any more'))
+  const planned = supervisor.features
+    .follow(started?.id ?? 0, stopping.signal)
+    .catch(error => log.error({ error }, 'features are not looked after any more'))
   const told = tellPeople(world, { env, since: started?.id ?? 0, settings: config.notifications })
   const reports = tellReports(world, { env, since: started?.time ?? Date.now() })
   ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
@@ -168,7 +172,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   }
   await reports.close()
   await drain(world, { app, settle: () => settled.abort() })
-  await Promise.all([delivered, deadlines, told, running])
+  await Promise.all([delivered, deadlines, told, running, planned])
   rmSync(places.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { BUDGET_SCOPES, MEASURES } from './budget/budget.ts'
+import { FeaturePhase } from './features/phase.ts'
 import { RunOutcome } from './runs/run-outcome.ts'
 import {
   Failure,
@@ -243,6 +244,8 @@ export const EVENT_BODIES = {
   /** It comes after another one, or no longer. */
   'task.linked': TaskNamed.extend({ blocker_id: z.string() }),
   'task.unlinked': TaskNamed.extend({ blocker_id: z.string() }),
+  /** What its agent says of it by a tool: a request to verify, or the end of it. The last one of an attempt counts. */
+  'task.claimed': TaskNamed.extend({ attempt: z.number(), claim: z.enum(['done', 'failed']), text: z.string() }),
   /** A line of its log. */
   'task.noted': TaskNamed.extend({ text: z.string() }),
   'run.started': z.object({ project: z.string(), target: z.string() }),
@@ -270,6 +273,14 @@ export const EVENT_BODIES = {
     cost_usd: z.number(),
     titles: z.array(z.string()),
   }),
+  /** A feature came to a phase, or to a halt there. */
+  'feature.moved': z.object({
+    project: z.string(),
+    name: z.string(),
+    phase: FeaturePhase,
+    problem: z.string().optional(),
+  }),
+  'feature.deleted': z.object({ project: z.string(), name: z.string() }),
   /** Something needs a person, told at a terminal that shows this session: its bell is rung. */
   'person.called': z.object({ text: z.string() }),
   'daemon.started': z.object({ pid: z.number(), version: z.string() }),

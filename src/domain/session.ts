@@ -205,7 +205,8 @@ export const SessionEvent = z.discriminatedUnion('kind', [
     durationMs: z.number(),
     denials: z.number(),
     failure: Failure.optional(),
-    parked: z.object({ callId: z.string(), tool: z.string() }).optional(),
+    /** `gone`: the call itself cannot be answered any more; what is said to it is told as the next prompt. */
+    parked: z.object({ callId: z.string(), tool: z.string(), gone: z.literal(true).optional() }).optional(),
   }),
   z.object({ kind: z.literal('ended'), reason: z.enum(['closed', 'crashed', 'failed']), failure: Failure.optional() }),
 ])

@@ -6,6 +6,7 @@ import { followEvents } from './events/follow.ts'
 import { openEventPruning } from './events/prune.ts'
 import { newestEventId, queryEvents } from './events/query.ts'
 import { Wake } from './events/wake.ts'
+import { openFeatures } from './features/features.ts'
 import { openGateRows } from './gates.ts'
 import { openJournal } from './journal/journal.ts'
 import { migrate } from './migrate.ts'
@@ -59,6 +60,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     runs: openRuns(database.read, writer),
     schedules: openSchedules(database.read),
     journal: openJournal(database.read, database.differences),
+    features: openFeatures(database.read, writer),
     spending: openSpending(database.read),
     outbox: openOutbox(database.read, writer),
     pruning: openEventPruning(database, writer),

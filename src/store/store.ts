@@ -5,6 +5,7 @@ import type { Escalation, EscalationAnswer, EscalationState } from '../domain/es
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { Tx } from './database/tx.ts'
+import type { Features } from './features/shapes.ts'
 import type { Journal } from './journal/shapes.ts'
 import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
 import type { SessionReports } from './quota/spending.ts'
@@ -41,6 +42,7 @@ export interface Store extends AsyncDisposable {
   readonly runs: Runs
   readonly schedules: Schedules
   readonly journal: Journal
+  readonly features: Features
   readonly pruning: EventPruning
   close(): Promise<void>
 }

@@ -5,11 +5,13 @@ import type { StartSession } from '../domain/api.ts'
 import type { Amounts, BudgetScope } from '../domain/budget/budget.ts'
 import type { Escalation } from '../domain/escalation.ts'
 import type { EventBody } from '../domain/event.ts'
+import type { FeaturePlace } from '../domain/features/feature.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { RunPlace } from '../domain/runs/run.ts'
 import type { PlanItem } from '../domain/session.ts'
 import type { EndedAs, SessionState } from '../domain/session-status.ts'
 import type { Task } from '../domain/task.ts'
+import type { FeaturesTable } from './features/rows.ts'
 import type { JournalColumns } from './journal/columns.ts'
 import type { AttemptRow, RunsTable } from './runs/rows.ts'
 import type { SchedulesTable } from './schedules/rows.ts'
@@ -31,6 +33,7 @@ export interface Tables {
   runs: RunsTable
   attempts: AttemptRow & { [Column in keyof JournalColumns]: Generated<JournalColumns[Column]> }
   schedules: SchedulesTable
+  features: FeaturesTable
   outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
   /** How far the events were read for some purpose. */
   cursors: { name: string; event_id: number }
@@ -115,6 +118,8 @@ export type SessionOptions = Omit<StartSession, 'env' | 'tasks'> & {
   mind?: { brain: string; threshold: number } | undefined
   /** The run that started it, and which of its attempts it is. */
   run?: RunPlace | undefined
+  /** The feature that it works on, where it is to find out what is to be done. */
+  feature?: FeaturePlace | undefined
 }
 
 /** A session as the rest of the program sees it: its row with the JSON parsed. */

@@ -41,6 +41,8 @@ export interface Run {
   readonly log: Log
   /** Tool calls that are stored already, by call id: name and target for what comes later about them. */
   readonly calls: Map<string, { tool: string; target: string }>
+  /** How often tools of ours were called that nothing else bounds. */
+  readonly toolCalls: Map<string, number>
   /** Those who wait for a call to be stored. */
   readonly callWaiters: Map<string, () => void>
   /** What nobody could answer, by call id. */

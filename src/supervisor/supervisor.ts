@@ -3,9 +3,12 @@ import type { Log } from '../base/log.ts'
 import type { TriedAccount } from '../domain/account/quota.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { AnsweredEscalation } from '../domain/escalation.ts'
+import type { AgentToolName, ToolReply } from '../domain/tools/agent-tools.ts'
 import type { SessionRow } from '../store/tables.ts'
 import { openTasks } from '../tasks/open.ts'
 import { Admission } from './admission.ts'
+import type { Features } from './features/features.ts'
+import { openFeatures } from './features/open-features.ts'
 import { type Floor, prepareFor } from './floor.ts'
 import { trip } from './guards/trip.ts'
 import { GuardWatch } from './guards/watch/watch.ts'
@@ -26,6 +29,8 @@ import { settle } from './settling/settle.ts'
 import { HeldConversations } from './start/held-conversations.ts'
 import type { PrepareParts } from './start/prepare.ts'
 import { startSession } from './start/start-session.ts'
+import { askOverSocket } from './tools/ask-over-socket.ts'
+import { callTool } from './tools/call-tool.ts'
 import { type AccountParts, Accounts } from './waits/accounts.ts'
 import { KeptEnvironments } from './waits/kept-environments.ts'
 import { type Waking, wake } from './waits/wake.ts'
@@ -65,6 +70,8 @@ export class Supervisor {
   readonly calendar: Calendar
   /** Agents that only read, and what they propose. */
   readonly proposals: Proposals
+  /** Ideas on their way to tasks, each phase a session of this supervisor. */
+  readonly features: Features
   readonly #watch: GuardWatch
 
   constructor(options: SupervisorOptions) {
@@ -128,6 +135,14 @@ export class Supervisor {
       resume: row => this.resume(row, { reason: 'its run goes on', actor: 'human' }),
     })
     this.calendar = openCalendar(this.#floor, options, this.runs)
+    this.features = openFeatures(this.#floor, options, {
+      start: async (request, bound) => {
+        this.#refuseWhenFull()
+        return startSession(request, this.#floor, bound)
+      },
+      resume: (row, env) => this.resume(row, { env, reason: 'its feature goes on', actor: 'human' }),
+      stop: (id, why) => this.stop(id, why),
+    })
   }
 
   get liveCount(): number {
@@ -137,6 +152,12 @@ export class Supervisor {
   /** The live session with this id, if it is one. */
   run(id: string): Run | undefined {
     return this.#floor.live.get(id)?.run
+  }
+
+  /** Runs a tool of ours for the agent of a live session that is not called through its driver. */
+  callTool(run: Run, name: AgentToolName, input: unknown): Promise<ToolReply> {
+    const call = { run, parts: this.#floor.parts }
+    return name === 'ask_human' ? askOverSocket(input, call) : callTool(name, input, call)
   }
 
   /** Makes the session's row and starts its agent in the background. */
@@ -230,8 +251,12 @@ export class Supervisor {
 
   /** The same for all that an earlier life of the daemon left; what it did not end can still go on. */
   async forgetOver(): Promise<void> {
-    const { sessions, runs, schedules } = this.#options.store
-    const open = [...(await runs.list({ open: true })), ...(await schedules.list({ waiting: true }))]
+    const { sessions, runs, schedules, features } = this.#options.store
+    const open = [
+      ...(await runs.list({ open: true })),
+      ...(await schedules.list({ waiting: true })),
+      ...(await features.list({ open: true })),
+    ]
     this.#floor.kept.forgetOver(await sessions.list(), new Set(open.map(({ id }) => id)))
   }
 
@@ -240,6 +265,7 @@ export class Supervisor {
     this.#closing.abort()
     await this.calendar.close()
     await this.runs.close()
+    await this.features.close()
     await this.#waker.close()
     const { live, warm } = this.#floor
     const cooled = warm.close()

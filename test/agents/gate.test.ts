@@ -65,6 +65,7 @@ function gateFor(asks: Asks): Gate {
     asks: checkedAsks(asks, 1000),
     called: () => undefined,
     answered: () => undefined,
+    gaveUp: () => undefined,
     asked: () => undefined,
   })
   return gate

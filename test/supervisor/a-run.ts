@@ -36,6 +36,7 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     renew: undefined,
     log: silentLog,
     calls: new Map(),
+    toolCalls: new Map(),
     callWaiters: new Map(),
     parking: new Map(),
     answer: undefined,

@@ -27,6 +27,8 @@ type ToolCall = z.infer<typeof ToolCall>
 export interface GateKeeper {
   asks: CheckedAsks
   called(request: Request): void
+  /** A call waits for a person, and the agent was told to end its turn: it is not offered again. */
+  gaveUp(request: Request): void
   /** A person's answer to what `ask_human` asks: the tool itself runs after this. */
   answered(question: string, answer: string): void
   asked(ask: { kind: 'permission'; request: Request; reply: Verdict | Park }): void
@@ -53,6 +55,7 @@ export class Gate {
   readonly #deadlineMs: number
   #keeper: GateKeeper | undefined
   #pausing = false
+  #gaveUp = false
 
   constructor(deadlineMs: number) {
     this.#deadlineMs = deadlineMs
@@ -70,6 +73,7 @@ export class Gate {
   /** The next turn runs. */
   open(): void {
     this.#pausing = false
+    this.#gaveUp = false
   }
 
   /** Whoever is still asked is told that nobody waits any more. */
@@ -110,8 +114,10 @@ export class Gate {
     return preToolUse(decided)
   }
 
-  readonly #after: HookCallback = async () =>
-    this.#pausing ? { continue: false, stopReason: 'Paused by the supervisor.' } : { continue: true }
+  readonly #after: HookCallback = async () => {
+    if (this.#gaveUp) return { continue: false, stopReason: 'A call waits for a person.' }
+    return this.#pausing ? { continue: false, stopReason: 'Paused by the supervisor.' } : { continue: true }
+  }
 
   async #decide(input: HookInput, signal: AbortSignal): Promise<Decision> {
     const call = ToolCall.safeParse(input).data
@@ -123,10 +129,26 @@ export class Gate {
     if (request.own && request.tool === ASK_HUMAN) return this.#askHuman(request, keeper, signal)
     const reply = await keeper.asks.permission(structuredClone(request), signal)
     keeper.asked({ kind: 'permission', request, reply })
-    if ('park' in reply) return parking(reply, request)
+    if ('park' in reply) return this.#park(reply, request, keeper)
     // A verdict of `ask` means that nobody decided.
     if (reply.verdict !== 'allow') return { decision: 'deny', reason: reply.reason }
     return { decision: 'ask', reason: reply.reason, judged: { behavior: 'allow', updatedInput: request.input } }
+  }
+
+  /**
+   * Claude Code can put off a call of the main agent only; a subagent is told no and goes on. A call of a server's tool it does put
+   * off, but not offer again: the server is not connected yet when it looks. Such a call is given up and its turn ended.
+   */
+  #park({ reason }: Park, request: Request, keeper: GateKeeper): Decision {
+    if (request.agentId !== undefined)
+      return {
+        decision: 'deny',
+        reason: `Nobody can answer now (${reason}). Go on without, and tell who called you.`,
+      }
+    if (!request.tool.startsWith('mcp__')) return { decision: 'defer', reason }
+    this.#gaveUp = true
+    keeper.gaveUp(request)
+    return { decision: 'deny', reason: `It waits for a person (${reason}). What they say comes with the next message.` }
   }
 
   /** Our own way to ask goes the same way as the vendor's, so that it can be put off and answered later. */
@@ -148,7 +170,7 @@ export class Gate {
     if (!question) return { decision: 'deny', reason: 'The question could not be read. Ask it in another form.' }
     const reply = await keeper.asks.question(structuredClone(question), signal)
     keeper.asked({ kind: 'question', request: question, reply })
-    if ('park' in reply) return parking(reply, request)
+    if ('park' in reply) return this.#park(reply, request, keeper)
     const judged: PermissionResult =
       'declined' in reply
         ? { behavior: 'deny', message: reply.declined }
@@ -159,12 +181,6 @@ export class Gate {
 
 const ASK_HUMAN = calledAs('ask_human')
 const HumanQuestion = z.object({ question: z.string().min(1), options: z.array(z.string().min(1)).max(9).optional() })
-
-/** Claude Code can put off a call of the main agent only; a subagent is told no and goes on. */
-function parking({ reason }: Park, { agentId }: Request): Decision {
-  if (agentId === undefined) return { decision: 'defer', reason }
-  return { decision: 'deny', reason: `Nobody can answer now (${reason}). Go on without, and tell who called you.` }
-}
 
 function preToolUse({ decision, reason }: Decision): HookJSONOutput {
   return {

@@ -214,6 +214,10 @@ export class ClaudeSession implements Session {
     this.#seat.own.bind(asks)
     this.#seat.gate.bind({
       asks,
+      gaveUp: request => {
+        this.#recorder?.note({ pcc: 'gave-up', request })
+        this.#conversation.gaveUp(request)
+      },
       answered: (question, answer) => this.#seat.own.answered(question, answer),
       called: request => {
         this.#recorder?.note({ pcc: 'call', request })

@@ -29,7 +29,8 @@ export function addAttachCommand(program: Command): void {
     })
 }
 
-async function attach(ref: string, context: Context): Promise<number> {
+/** Shows a session live, whatever it is doing, until it is over or the person leaves. Returns the exit code. */
+export async function attach(ref: string, context: Context): Promise<number> {
   const { terminal, json, verbose, quiet } = context
   const out = quiet && !json ? () => {} : context.out
   const client = await openClient(context.places, context)

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../../base/errors.ts'
+import { sessionOfCapability } from '../mcp/capability.ts'
 import { tokenMatches } from '../start/token.ts'
 
 /**
@@ -11,14 +12,27 @@ export function installGuard(app: FastifyInstance, token: string): void {
     const host = request.headers.host ?? ''
     if (!OUR_HOST.test(host)) throw new AppError('wrong_host', { host: JSON.stringify(host) })
     if (request.headers.origin !== undefined) throw new AppError('wrong_host', { host: 'of a web page' })
-    if (!hasToken(request, token) && request.routeOptions.url !== '/health') throw new AppError('unauthorized', {})
+    const isOpen = request.routeOptions.url === '/health' || isForAgents(request, token)
+    if (!isOpen && !hasToken(request, token)) throw new AppError('unauthorized', {})
   })
 }
 
 /** Whether the request carries the bearer token. */
 export function hasToken(request: FastifyRequest, token: string): boolean {
+  const given = bearerOf(request)
+  return given !== undefined && tokenMatches(given, token)
+}
+
+/** What the request is sent with. */
+export function bearerOf(request: FastifyRequest): string | undefined {
   const [scheme, given] = (request.headers.authorization ?? '').split(' ')
-  return scheme?.toLowerCase() === 'bearer' && given !== undefined && tokenMatches(given, token)
+  return scheme?.toLowerCase() === 'bearer' ? given : undefined
+}
+
+/** An agent's capability opens the routes of its tools, and no other. */
+function isForAgents(request: FastifyRequest, token: string): boolean {
+  const isTool = request.routeOptions.url?.startsWith('/agent/') === true
+  return isTool && sessionOfCapability(bearerOf(request) ?? '', token) !== undefined
 }
 
 const OUR_HOST = /^(pcc|localhost)(:\d+)?$/i

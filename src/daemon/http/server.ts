@@ -1,12 +1,14 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { AppError } from '../../base/errors.ts'
 import { rememberedRoutes } from '../human/remembered-routes.ts'
+import { toolRoutes } from '../mcp/tool-routes.ts'
 import { answerRoutes } from '../routes/answers.ts'
 import { budgetRoutes } from '../routes/budget.ts'
 import { checkpointRoutes } from '../routes/checkpoints.ts'
 import { daemonRoutes } from '../routes/daemon.ts'
 import { escalationRoutes } from '../routes/escalations.ts'
 import { eventRoutes } from '../routes/events.ts'
+import { featureRoutes } from '../routes/features/feature-routes.ts'
 import { quotaRoutes } from '../routes/quota.ts'
 import { reportRoutes } from '../routes/report.ts'
 import { journalRoutes } from '../routes/runs/journal-routes.ts'
@@ -59,6 +61,8 @@ export function buildServer(world: World): FastifyInstance {
   runRoutes(app, world)
   journalRoutes(app, world)
   reportRoutes(app, world)
+  featureRoutes(app, world)
+  toolRoutes(app, world)
   return app
 }
 

@@ -23,7 +23,7 @@ interface AgentTool {
 export const AGENT_TOOLS = {
   add_task: {
     description:
-      'Adds a task to the plan that you work in. Returns its id. Say what is to be done and when it is done; name the tasks it comes after by their ids.',
+      'Adds a task to the plan that you work in. Returns its id. Say what is to be done and when it is done; name the tasks it comes after by their ids or titles.',
     shape: {
       title: line(200).describe('One line.'),
       description: text(50_000).optional().describe('All that whoever does it needs to know.'),
@@ -32,15 +32,15 @@ export const AGENT_TOOLS = {
         .max(50)
         .optional()
         .describe('What must hold when it is done, one criterion each.'),
-      after: z.array(ref).max(100).optional().describe('Ids of the tasks that must be done before it.'),
+      after: z.array(ref).max(100).optional().describe('Ids, or titles, of the tasks that must be done before it.'),
       priority: z.number().int().min(-1_000).max(1_000).optional().describe('Higher is sooner; 0 when left out.'),
     },
   },
   add_dependency: {
     description: 'Makes a task that has not begun come after another one.',
     shape: {
-      task: ref.describe('Id of the task that waits.'),
-      after: ref.describe('Id of the task that must be done before.'),
+      task: ref.describe('Id, or title, of the task that waits.'),
+      after: ref.describe('Id, or title, of the task that must be done before.'),
     },
   },
   log: {

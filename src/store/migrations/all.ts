@@ -4,6 +4,7 @@ import { prunableEvents } from './0012-prunable-events.ts'
 import { runs } from './0013-runs.ts'
 import { taskModel } from './0014-task-model.ts'
 import { journal } from './0015-journal.ts'
+import { features } from './0016-features.ts'
 import { schedules } from './0017-schedules.ts'
 import { eventsAndSessions } from './first-nine/0001-events-and-sessions.ts'
 import { escalationsAndAnswers } from './first-nine/0002-escalations-and-answers.ts'
@@ -33,5 +34,6 @@ export const MIGRATIONS: readonly Migration[] = [
   runs,
   taskModel,
   journal,
+  features,
   schedules,
 ]

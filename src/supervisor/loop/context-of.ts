@@ -2,6 +2,7 @@ import { replyTo } from '../brain/prose.ts'
 import { stopBeforeNext } from '../guards/spending.ts'
 import type { Desk } from '../run.ts'
 import { givenUp } from '../sigils/given-up.ts'
+import { claimedFailure } from '../tools/claim.ts'
 import type { Context } from './decide.ts'
 import type { Analysis } from './think.ts'
 
@@ -23,7 +24,8 @@ export async function contextOf(analysis: Analysis, { run, parts }: Desk): Promi
   }
   if (analysis.type !== 'task_complete' || compaction === 'running') return known
   const queue = await parts.tasks.queue(run.id)
-  const gaveUp = givenUp({ text: analysis.text, task: row.task_id, queue, log: run.log })
+  const said = givenUp({ text: analysis.text, task: row.task_id, queue, log: run.log })
+  const gaveUp = said ?? (await claimedFailure({ run, parts }))
   if (gaveUp !== undefined) return { ...known, gaveUp }
   if (analysis.question) {
     const { text, suggestion } = await replyTo(analysis.question, { run, parts })

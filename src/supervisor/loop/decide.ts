@@ -53,7 +53,7 @@ export type Action =
   | { do: 'pause'; why: 'person' | 'interrupted' | 'turns'; text?: string; limit?: Limit }
   /** A guard stops it: a budget is spent, or it runs away. */
   | { do: 'halt'; text?: string; limit?: Limit }
-  | { do: 'park'; callId: string | undefined }
+  | { do: 'park'; callId: string | undefined; gone?: boolean | undefined }
   | { do: 'fail'; failure: Failure }
   /** The agent itself says that its task failed; `text` is its report. */
   | { do: 'give_up'; reason: string; text: string }
@@ -116,7 +116,7 @@ function cutShort(analysis: CutShort, context: Context): Action {
       if (context.pausing === 'guard') return { do: 'halt' }
       return { do: 'pause', why: analysis.by === 'paused' ? 'person' : 'interrupted' }
     case 'parked':
-      return { do: 'park', callId: analysis.callId }
+      return { do: 'park', callId: analysis.callId, ...(analysis.gone && { gone: true }) }
     case 'rate_limit':
       // A person wanted it to stop before the limit did: only the account is shut.
       if (context.pausing === 'person') return { do: 'pause', why: 'person', limit: analysis.limit }

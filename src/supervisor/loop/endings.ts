@@ -109,13 +109,13 @@ export function stopped(reason: string, text?: string): Ending {
 }
 
 /** A call waits for a person. */
-export function parked(callId: string | undefined, run: Run): Ending {
+export function parked({ callId, gone }: { callId: string | undefined; gone?: boolean | undefined }, run: Run): Ending {
   const waiting = (callId === undefined ? undefined : run.parking.get(callId)) ?? [...run.parking.values()][0]
   if (!waiting) return { ...paused('interrupted', run), reason: `a call was put off; go on with: pcc resume ${run.id}` }
   return {
     as: 'waiting_input',
     reason: waiting.reason,
-    parked: waiting.parked,
+    parked: gone ? { ...waiting.parked, taken: true } : waiting.parked,
     escalation: waiting.escalation,
     events: [parkedEvent(waiting.parked, run)],
     task: { to: 'waiting', reason: waiting.reason },

@@ -54,7 +54,7 @@ export async function execute(action: Action, session: Session | undefined, desk
       if (action.limit) await parts.accounts.shut(run, action.limit)
       return run.tripped ? halted(run, run.tripped, action) : paused('interrupted', run, action)
     case 'park':
-      return parked(action.callId, run)
+      return parked(action, run)
     case 'fail':
       return failed(action.failure, run)
     case 'give_up':

@@ -2,6 +2,7 @@ import { unreachable } from '../../base/errors.ts'
 import { type ProseQuestion, questionInProse } from '../../brain/rules/turn-ending.ts'
 import type { Limit } from '../../domain/account/limit.ts'
 import { isTransient } from '../../domain/failure.ts'
+import { endsWithDocument } from '../../domain/features/document.ts'
 import type { Failure, SessionEvent } from '../../domain/session.ts'
 
 /** What an event of the agent means for its task. */
@@ -19,7 +20,8 @@ export type Analysis =
   /** `question`: the turn ended with one, in words, instead of with the work done. */
   | { type: 'task_complete'; text: string; question?: ProseQuestion | undefined }
   | { type: 'held_up'; by: 'paused' | 'interrupted' | 'capped' }
-  | { type: 'parked'; callId: string | undefined }
+  /** `gone`: what is said to the call is told as the next prompt. */
+  | { type: 'parked'; callId: string | undefined; gone?: boolean | undefined }
   | { type: 'rate_limit'; limit: Limit; failure: Failure }
   | { type: 'error'; failure: Failure; mayPass: boolean }
 
@@ -57,18 +59,23 @@ const CUT_SHORT = 'the agent ended in the middle of its turn'
 function thinkOfEnd(turn: Extract<SessionEvent, { kind: 'turn_ended' }>): Analysis {
   switch (turn.outcome) {
     case 'completed':
-      return { type: 'task_complete', text: turn.text, question: questionInProse(turn.text) }
+      return { type: 'task_complete', text: turn.text, question: askedIn(turn.text) }
     case 'paused':
     case 'interrupted':
     case 'capped':
       return { type: 'held_up', by: turn.outcome }
     case 'parked':
-      return { type: 'parked', callId: turn.parked?.callId }
+      return { type: 'parked', callId: turn.parked?.callId, ...(turn.parked?.gone && { gone: true }) }
     case 'failed':
       return thinkOfFailure(turn.failure ?? { kind: 'other', message: turn.text || 'the turn failed' })
     default:
       return unreachable(turn.outcome)
   }
+}
+
+/** What a spec or a plan leaves open is for whoever reads it, and no question of this turn. */
+function askedIn(text: string): ProseQuestion | undefined {
+  return endsWithDocument(text) ? undefined : questionInProse(text)
 }
 
 /** What a failure means, wherever it was met. */

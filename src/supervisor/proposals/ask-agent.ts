@@ -63,7 +63,7 @@ export async function askAgent<T>(
   await using session = await ready.driver.open({
     ...ready.open,
     ...{ id, prompt: question.prompt, asks: readOnlyAsks(ready.policy, parts.classify) },
-    ...{ tools: READING_TOOLS, strictMcp: true, hooksOff: true, maxTurns: MAX_TURNS },
+    ...{ tools: READING_TOOLS, ownTools: [], strictMcp: true, hooksOff: true, maxTurns: MAX_TURNS },
   })
   const leave = () => void session[Symbol.asyncDispose]()
   over.addEventListener('abort', leave, { once: true })

@@ -1,6 +1,7 @@
 import { notesLock } from '../../knowledge/notes/read-notes.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { briefFor } from '../brief/brief-for.ts'
+import { featureSections } from '../features/feature-section.ts'
 import type { Floor } from '../floor.ts'
 import { pauseWaiting, stopWaiting } from '../settling/stop-waiting.ts'
 import type { PrepareParts } from '../start/prepare.ts'
@@ -32,7 +33,8 @@ export function openRuns(
     settingsOf: run => runSettings(run, options),
     start: steering.start,
     brief: async (task, attempts, run) => {
-      const { text, skipped } = await briefFor(task, { store, attempts, run })
+      const more = await featureSections(task)
+      const { text, skipped } = await briefFor(task, { store, attempts, run, more })
       for (const { file, problem } of skipped) log.warn({ run, task: task.id, file, problem }, 'a note was left out')
       return text
     },

@@ -36,6 +36,7 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
     renew: undefined,
     log: start.log,
     calls: new Map(),
+    toolCalls: new Map(),
     callWaiters: new Map(),
     parking: new Map(),
     answer: start.answer,

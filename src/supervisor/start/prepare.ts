@@ -9,6 +9,7 @@ import { agentEnvironment } from '../../domain/config/agent-env.ts'
 import type { Config } from '../../domain/config/config.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/environment-layer.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
+import type { FeaturePlace } from '../../domain/features/feature.ts'
 import type { RunPlace } from '../../domain/runs/run.ts'
 import type { Driver, OpenSession, Request, Verdict } from '../../domain/session.ts'
 import type { LoadedRules } from '../../policy/rules/load.ts'
@@ -18,6 +19,7 @@ import { idleRules } from '../../policy/verdict/allowed-tools.ts'
 import type { SessionPolicy } from '../asks/session-policy.ts'
 import { brainEnvironment } from '../brain/brain-environment.ts'
 import { mindFor, withFlags } from '../brain/mind.ts'
+import { toolsFor } from '../features/tools-for.ts'
 import type { Mind, Policy, Run } from '../run.ts'
 import { budgetsIn, budgetsOf, hasMoneyBound } from '../settings/budgets-of.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
@@ -73,7 +75,7 @@ export interface Preparation {
 const RETRY_FACTORS = [1, 6, 24]
 
 /** What a session is started or goes on with. */
-export type PrepareRequest = StartSession & { run?: RunPlace | undefined }
+export type PrepareRequest = StartSession & { run?: RunPlace | undefined; feature?: FeaturePlace | undefined }
 
 /** Reads the settings for this project and cuts the caller's environment down to what the agent may see. */
 export async function prepare(request: PrepareRequest, parts: PrepareParts): Promise<Preparation> {
@@ -107,6 +109,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
       record: request.record,
       followCost: hasMoneyBound(budgets),
       isolation: config.agents.isolation,
+      ...toolsFor(request.feature),
     },
     policy: {
       project,
@@ -119,7 +122,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
       threshold: request.confidence ?? config.brain.confidence_threshold,
       unattendedHigh: config.permissions.unattended_high,
     },
-    mind: mindFor(request, config, await parts.brainsFor(withFlags(config, request), brainEnv)),
+    mind: mindOf(request, mindFor(request, config, await parts.brainsFor(withFlags(config, request), brainEnv))),
     guard: call => skillVerdict(call, { places, project, settingSources: sources }),
     again: () => prepare(request, parts),
     account: accountOf(driver.agent, env),
@@ -158,6 +161,11 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
       ...(request.settings && { settings: settingsToKeep(request.settings) }),
     },
   }
+}
+
+/** In an interview it is the person who is asked, and nobody in their place. */
+function mindOf({ feature }: PrepareRequest, mind: Mind): Mind {
+  return feature?.phase === 'interview' ? { ...mind, autoAnswer: false } : mind
 }
 
 /** An agent of a run knows how far it is. */

@@ -2,6 +2,7 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { secretId, shortId } from '../../base/ids.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { NewEvent } from '../../domain/event.ts'
+import type { FeaturePlace } from '../../domain/features/feature.ts'
 import type { RunPlace } from '../../domain/runs/run.ts'
 import type { FirstTask, Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
@@ -15,9 +16,10 @@ import { firstTasks, submitFirst } from './first-tasks.ts'
 import type { Preparation } from './prepare.ts'
 import { nameFromTask, uniqueName } from './session-name.ts'
 
-/** A task that is there already, for which a run starts the session. */
+/** A task for which a run, or a feature, starts the session. */
 export interface BoundTask {
-  run: RunPlace
+  run?: RunPlace
+  feature?: FeaturePlace
   /** In the words of the person: the agent is given a brief made of it. */
   text: string
   /** Claims it for the session; throws where somebody else was quicker, and then nothing is started. */
@@ -31,7 +33,7 @@ export async function startSession(request: StartSession, floor: Floor, bound?: 
   const project = await checkProject(request.project)
   const vendorId = request.resume?.vendor_id
   const [ready] = await Promise.all([
-    prepareFor({ ...request, project, ...(bound && { run: bound.run }) }, floor),
+    prepareFor({ ...request, project, ...placeOf(bound) }, floor),
     hasLeft(vendorId, floor),
   ])
   checkResume(request, ready.driver)
@@ -44,7 +46,7 @@ export async function startSession(request: StartSession, floor: Floor, bound?: 
     insert({ ...request, project, tasks, bound }, ready, { ...floor, tx }),
   )
   crashPoint('submit.after-commit')
-  if (bound) await floor.warm.taken(bound.run.id, ready.driver)
+  if (bound?.run) await floor.warm.taken(bound.run.id, ready.driver)
   if (request.attach) floor.parts.terminals.expect(row.id)
   const { run } = floor.live.launch(row, ready, { prompt: request.task, resume })
   await run.placed.promise
@@ -74,13 +76,13 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
         project,
         task,
         mind: { brain: brain.name, threshold },
-        ...(bound && { run: bound.run }),
+        ...placeOf(bound),
       },
       owner: bootId,
       state: 'starting',
       account: ready.account,
       priority: request.priority ?? 0,
-      marker: (bound && warm.markerFor(bound.run.id)) ?? secretId(16),
+      marker: (bound?.run && warm.markerFor(bound.run.id)) ?? secretId(16),
       started_at: clock.now(),
     },
     tx,
@@ -93,6 +95,10 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
   await accounts.met(ready.account, { agent: ready.driver.agent, env: ready.open.env }, tx)
   crashPoint('submit.before-commit')
   return { ...row, task_id }
+}
+
+function placeOf(bound: BoundTask | undefined): Pick<BoundTask, 'run' | 'feature'> {
+  return { ...(bound?.run && { run: bound.run }), ...(bound?.feature && { feature: bound.feature }) }
 }
 
 /** Several tasks out of one file are known by the title of the file, not by what happens to come first. */

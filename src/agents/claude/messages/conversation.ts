@@ -32,6 +32,7 @@ export class Conversation {
   #interrupting = false
   #apiError: string | undefined
   #compacted = false
+  #gaveUp: Pick<Request, 'callId' | 'tool'> | undefined
   #refused: Failure | undefined
   #held: TurnEnded | undefined
   #failedStart: Failure | undefined
@@ -57,6 +58,11 @@ export class Conversation {
 
   interrupting(): void {
     this.#interrupting = true
+  }
+
+  /** A call waits for a person and is not offered again: the end of this turn is for that. */
+  gaveUp({ callId, tool }: Request): void {
+    this.#gaveUp ??= { callId, tool }
   }
 
   /** What the conversation had spent before this session, as the vendor tells it. */
@@ -162,6 +168,7 @@ export class Conversation {
       refused: this.#refused,
       limits: this.#limits,
       compacted: this.#compacted,
+      gaveUp: this.#gaveUp,
     })
     const events = [...(this.#held && !belongTogether(this.#held, ended) ? this.#flush() : [])]
     this.#held = this.#held?.outcome === 'parked' ? this.#held : ended
@@ -185,6 +192,7 @@ export class Conversation {
     this.#apiError = undefined
     this.#refused = undefined
     this.#compacted = false
+    this.#gaveUp = undefined
     this.#limits.forget()
     this.parked = ended.outcome === 'parked'
     return [{ ...ended, turns: this.#translator.endTurn() }]

@@ -16,6 +16,8 @@ export interface TurnContext {
   limits: LimitRecords
   /** The conversation was shortened in this turn. */
   compacted: boolean
+  /** The call that waits for a person, where the turn was ended for it. */
+  gaveUp?: { callId: string; tool: string } | undefined
 }
 
 /**
@@ -25,7 +27,10 @@ export interface TurnContext {
 export function turnEnded(result: Result, context: TurnContext): TurnEnded {
   const outcome = outcomeOf(result, context)
   const failure = outcome === 'failed' ? failureOf(result, context) : undefined
-  const parked = result.deferred_tool_use
+  const deferred = result.deferred_tool_use
+  const parked = deferred
+    ? { callId: deferred.id, tool: deferred.name }
+    : context.gaveUp && { ...context.gaveUp, gone: true as const }
   return {
     kind: 'turn_ended',
     outcome,
@@ -34,7 +39,7 @@ export function turnEnded(result: Result, context: TurnContext): TurnEnded {
     durationMs: result.duration_ms,
     denials: result.permission_denials.length,
     ...(failure && { failure }),
-    ...(outcome === 'parked' && parked && { parked: { callId: parked.id, tool: parked.name } }),
+    ...(outcome === 'parked' && parked && { parked }),
   }
 }
 
@@ -42,7 +47,7 @@ function isAborted({ terminal_reason }: Result): boolean {
   return terminal_reason === 'aborted_streaming' || terminal_reason === 'aborted_tools'
 }
 
-function outcomeOf(result: Result, { pausing, interrupting, compacted }: TurnContext): TurnOutcome {
+function outcomeOf(result: Result, { pausing, interrupting, compacted, gaveUp }: TurnContext): TurnOutcome {
   const { is_error, terminal_reason } = result
   // `/compact` is a command of the agent's own and no turn of the model: its result names no reason.
   if (compacted && !is_error && terminal_reason == null && result.num_turns === 0) return 'completed'
@@ -55,6 +60,8 @@ function outcomeOf(result: Result, { pausing, interrupting, compacted }: TurnCon
     case 'tool_deferred':
       return is_error ? 'failed' : 'parked'
     case 'hook_stopped':
+      if (gaveUp && !is_error) return 'parked'
+      return pausing && !is_error ? 'paused' : 'failed'
     case 'stop_hook_prevented':
       return pausing && !is_error ? 'paused' : 'failed'
     case 'aborted_streaming':

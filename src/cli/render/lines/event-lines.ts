@@ -133,6 +133,8 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
     case 'schedule.fired':
     case 'schedule.skipped':
     case 'schedule.cancelled':
+    case 'feature.moved':
+    case 'feature.deleted':
     case 'daemon.started':
     case 'daemon.recovered':
     case 'daemon.stopped':

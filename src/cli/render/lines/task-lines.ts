@@ -43,6 +43,7 @@ const LOOKS: Record<TaskEvent['kind'], { word?: string; tone: Tone }> = {
   'task.deleted': { word: 'deleted', tone: 'dim' },
   'task.linked': { word: 'comes after another', tone: 'dim' },
   'task.unlinked': { word: 'comes after one less', tone: 'dim' },
+  'task.claimed': { word: 'its agent says', tone: 'dim' },
   'task.noted': { word: 'note', tone: 'dim' },
 }
 
@@ -57,6 +58,7 @@ function detailOf(event: TaskEvent): string {
   }
   if (event.kind === 'task.updated') return `, ${event.body.fields.join(', ')}`
   if (event.kind === 'task.linked' || event.kind === 'task.unlinked') return `, ${event.body.blocker_id}`
+  if (event.kind === 'task.claimed') return `: ${event.body.claim}`
   if (event.kind === 'task.noted') return `: ${firstLine(event.body.text)}`
   if (event.kind === 'task.deleted') return ''
   const until = event.kind === 'task.waiting' ? event.body.wakes_at : undefined

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { briefFor } from '../../../supervisor/brief/brief-for.ts'
+import { featureSections } from '../../../supervisor/features/feature-section.ts'
 import type { World } from '../../world.ts'
 import { tasksOf } from '../tasks-of.ts'
 import { refOf } from './task-routes.ts'
@@ -11,6 +12,7 @@ export function briefRoutes(app: FastifyInstance, world: World): void {
     const task = await tasksOf(world).find(refOf(request.params))
     const attempts = await store.runs.attempts({ task: task.id })
     const [run] = await store.runs.list({ project: task.project, open: true })
-    return { task: task.id, ...(await briefFor(task, { store, attempts, run: run?.id })) }
+    const more = await featureSections(task)
+    return { task: task.id, ...(await briefFor(task, { store, attempts, run: run?.id, more })) }
   })
 }

@@ -1,0 +1,164 @@
+import { AppError, messageOf } from '../../base/errors.ts'
+import type { CreateFeature, FeatureUntil } from '../../domain/features/feature.ts'
+import type { FeaturePhase } from '../../domain/features/phase.ts'
+import type { FeatureRow } from '../../store/features/rows.ts'
+import { removeDocuments } from '../../tasks/features/files.ts'
+import { checkProject } from '../start/check-project.ts'
+import { beginPhase } from './begin-phase.ts'
+import { collect } from './collect.ts'
+import { newFeature, refuseBegun } from './create.ts'
+import type { FeaturesParts } from './parts.ts'
+import { moveFeature } from './write-row.ts'
+
+export interface GoOn {
+  until: FeatureUntil
+  env: Record<string, string>
+  attach?: boolean | undefined
+}
+
+/** The phases that are begun without asking the person again. */
+const BY_ITSELF: Record<FeatureUntil, readonly FeaturePhase[]> = {
+  spec: ['interview', 'spec'],
+  plan: ['interview', 'spec', 'plan'],
+  tasks: ['interview', 'spec', 'plan', 'tasks'],
+}
+
+/** Why a session cannot be taken up again however often it is tried: then a new one is started. */
+const HOPELESS: ReadonlySet<string> = new Set(['account_differs', 'session_complete', 'session_unknown'])
+
+/**
+ * Features on their way from an idea to tasks. Each phase is one session; when it is over, what it came to is taken over and the
+ * next begins, as far as the person said. All of it is rows and files: a restart goes on where it was.
+ */
+export class Features {
+  readonly #parts: FeaturesParts
+  readonly #looking = new Map<string, Promise<void>>()
+  #closed = false
+
+  constructor(parts: FeaturesParts) {
+    this.#parts = parts
+  }
+
+  /** Makes a feature and begins with its first phase; one that is there, and not ready, goes on. */
+  async create(request: CreateFeature): Promise<FeatureRow> {
+    const { store } = this.#parts
+    const project = await checkProject(request.project)
+    const { name, ai } = request
+    const found = await store.features.named(project, name)
+    if (found?.phase === 'ready') throw new AppError('feature_there', { name })
+    const wanted = { ...request, project, found }
+    if (found && ai) {
+      await refuseBegun(wanted)
+      return this.goOn(found, request)
+    }
+    const row = await newFeature(wanted, this.#parts)
+    await beginPhase(row, { ...this.#parts, attach: request.attach })
+    return this.#row(row.id)
+  }
+
+  /** Goes on with a feature: with the session that is at it, or with the phase that comes next. */
+  async goOn({ id }: FeatureRow, { until, env, attach }: GoOn): Promise<FeatureRow> {
+    const { store, kept } = this.#parts
+    await store.features.update(id, { until })
+    await this.look(id)
+    const row = await this.#row(id)
+    if (row.phase === 'ready') return row
+    const onDisk = await this.#parts.keepsEnvironment({ project: row.project, ...row.options })
+    kept.keep(id, { ...kept.of(id), ...env }, { onDisk })
+    const session = row.session_id === null ? undefined : await store.sessions.get(row.session_id)
+    // One that waits for an answer is made to go on by that.
+    if (session && (session.state !== 'ended' || session.ended_as === 'waiting_input')) return row
+    await store.features.update(id, { problem: null })
+    try {
+      if (!session) await beginPhase(row, { ...this.#parts, attach })
+      else await this.#parts.resume(session, env)
+    } catch (error) {
+      if (!session || !(error instanceof AppError) || !HOPELESS.has(error.code)) throw error
+      await beginPhase(row, { ...this.#parts, attach })
+    }
+    return this.#row(id)
+  }
+
+  /** Takes over what its session has come to, if that is over. Resolves when nothing is left to be done now. Never throws. */
+  look(id: string): Promise<void> {
+    const before = this.#looking.get(id) ?? Promise.resolve()
+    const done = before
+      .then(() => (this.#closed ? undefined : this.#advance(id)))
+      .catch(error => this.#halt(id, error))
+      .finally(() => {
+        if (this.#looking.get(id) === done) this.#looking.delete(id)
+      })
+    this.#looking.set(id, done)
+    return done
+  }
+
+  async lookAtAll(): Promise<void> {
+    for (const { id } of await this.#parts.store.features.list({ open: true })) await this.look(id)
+  }
+
+  /** Follows what becomes of sessions, and looks at the features that they belong to. */
+  async follow(after: number, signal: AbortSignal): Promise<void> {
+    const { store } = this.#parts
+    for await (const { kind, subject } of store.follow(after, { signal, alone: true })) {
+      if (kind !== 'session.ended') continue
+      const feature = (await store.sessions.get(subject))?.options.feature
+      if (feature) await this.look(feature.id)
+    }
+  }
+
+  /** Ends what is at it and forgets it; files and tasks only where that is said. */
+  async remove(row: FeatureRow, { files, tasks }: { files: boolean; tasks: boolean }): Promise<void> {
+    const { store, kept } = this.#parts
+    const { id, project, name, session_id } = row
+    if (session_id !== null) await this.#parts.stop(session_id, 'its feature was deleted')
+    await store.transaction(async tx => {
+      for (const task of tasks ? await store.tasks.list({ project, feature: name }, tx) : []) {
+        const found = await store.tasks.get(task.id, tx) // gone already with one that it leaned on
+        if (found) await this.#parts.tasks.remove(found, { cascade: true }, tx)
+      }
+      await store.features.remove(id, tx)
+      await tx.append([{ actor: 'human', subject: id, kind: 'feature.deleted', body: { project, name } }])
+    })
+    kept.forget(id)
+    if (files) await removeDocuments(row)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all(this.#looking.values())
+  }
+
+  async #advance(id: string): Promise<void> {
+    const { store } = this.#parts
+    const row = await store.features.get(id)
+    const session = row?.session_id == null ? undefined : await store.sessions.get(row.session_id)
+    if (!row || row.phase === 'ready' || session?.state !== 'ended') return
+    if (session.ended_as === 'error' || session.ended_as === 'stopped') {
+      const problem = `Its session ${session.id} ${session.ended_as === 'error' ? 'failed' : 'was stopped'}: ${session.status_reason ?? 'no reason was told'}`
+      if (row.problem !== problem) await moveFeature(row, { problem }, this.#parts)
+      return
+    }
+    if (session.ended_as !== 'completed') return // it goes on: at its time, or with an answer
+    const moved = await moveFeature(row, await collect(row, session.id, this.#parts), this.#parts)
+    if (moved.phase === 'ready') return this.#parts.kept.forget(id)
+    if (moved.problem === null && BY_ITSELF[moved.until].includes(moved.phase)) await beginPhase(moved, this.#parts)
+  }
+
+  /** What could not be done is kept with the feature: whoever looks sees it, and what to do. */
+  async #halt(id: string, error: unknown): Promise<void> {
+    const { store, log } = this.#parts
+    log.warn({ feature: id, error }, 'the feature could not go on')
+    const row = await store.features.get(id).catch(() => undefined) // the store itself may be what fails
+    if (!row || row.phase === 'ready') return
+    const problem = error instanceof AppError ? `${error.message} ${error.next}` : messageOf(error)
+    // Its session has given what it had: the next try is a new one.
+    const over = error instanceof AppError && error.code === 'no_plan' ? { session_id: null } : {}
+    await moveFeature(row, { problem, ...over }, this.#parts).catch(() => undefined)
+  }
+
+  async #row(id: string): Promise<FeatureRow> {
+    const row = await this.#parts.store.features.get(id)
+    if (!row) throw new AppError('feature_unknown', { name: id, project: 'the store' })
+    return row
+  }
+}
