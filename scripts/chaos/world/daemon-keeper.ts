@@ -126,7 +126,7 @@ export class DaemonKeeper {
   async #start(): Promise<void> {
     for (let tries = 0; tries < 5; tries++) {
       // Whoever is kept comes back by itself; where its parent gives up, it is started anew.
-      if (!this.#kept?.isKept) this.#kept = this.#spawn()
+      if (!this.#kept?.mayComeUp) this.#kept = this.#spawn()
       const line = await this.#kept.firstLine(AbortSignal.timeout(START_MS))
       if (line && 'ready' in line) return
       if (line) throw new Error(`the daemon does not start: ${line.error.code} ${line.error.message}`)

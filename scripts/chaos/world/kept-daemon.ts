@@ -41,6 +41,7 @@ export class KeptDaemon {
   #ring = Promise.withResolvers<void>()
   #boot: Boot | undefined
   #over = false
+  #silent = false
 
   constructor(options: KeptOptions) {
     this.#options = options
@@ -56,6 +57,10 @@ export class KeptDaemon {
       process.off('exit', leave)
       this.#over = true
       this.#look()
+    })
+    // Not at the exit: a daemon whose parent was killed while it starts still says that it is ready.
+    this.#top.once('close', () => {
+      this.#silent = true
       this.#ring.resolve()
     })
     if (this.#top.stdout) createInterface({ input: this.#top.stdout }).on('line', line => this.#hear(line))
@@ -76,11 +81,16 @@ export class KeptDaemon {
     return this.parentPid !== undefined
   }
 
+  /** Whether it is started again, or is just starting although nobody keeps it any more. */
+  get mayComeUp(): boolean {
+    return this.isKept || !this.#silent
+  }
+
   /** Its next word; nothing where it, and whoever keeps it, are gone before. */
   async firstLine(signal: AbortSignal): Promise<FirstLine | undefined> {
     const stop = () => this.#ring.resolve()
     signal.addEventListener('abort', stop, { once: true })
-    while (this.#heard.length === 0 && !this.#over && !signal.aborted) await this.#ring.promise
+    while (this.#heard.length === 0 && !this.#silent && !signal.aborted) await this.#ring.promise
     signal.removeEventListener('abort', stop)
     return this.#heard.shift()
   }
