@@ -31,7 +31,7 @@ function momentIn(said: string, zone: string, now: number): number | undefined {
 }
 
 /** The latest time of a pattern that is not after a moment. */
-export function lastTime(pattern: string, zone: string, now: number): number | undefined {
+function lastTime(pattern: string, zone: string, now: number): number | undefined {
   let last: number | undefined
   for (let at = nextTime(pattern, zone, now - 8 * UNIT_MS.d); at !== undefined && at <= now; )
     [last, at] = [at, nextTime(pattern, zone, at)]
