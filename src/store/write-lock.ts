@@ -6,22 +6,14 @@ import { AsyncLocalStorage } from 'node:async_hooks'
  * A writer that asks again from inside its own turn would wait for itself for ever; it gets an error instead.
  */
 export class WriteLock {
-  #tail: Promise<unknown> | undefined
+  readonly #waiting: (() => void)[] = []
+  #busy = false
   readonly #turn = new AsyncLocalStorage<{ open: boolean }>()
 
   /** Runs `work` alone. */
   run<T>(work: () => Promise<T>): Promise<T> {
     this.refuseInside()
-    const turn = { open: true }
-    const begin = () => this.#turn.run(turn, work)
-    const result = (this.#tail ? this.#tail.then(begin) : begin()).finally(() => {
-      turn.open = false
-    })
-    const settled = result.then(ignore, ignore).then(() => {
-      if (this.#tail === settled) this.#tail = undefined
-    })
-    this.#tail = settled
-    return result
+    return this.#inTurn(work)
   }
 
   /** Throws when the caller stands inside a turn of its own. */
@@ -29,8 +21,19 @@ export class WriteLock {
     if (!this.#turn.getStore()?.open) return
     throw new Error('A write inside a transaction must be given its tx: without it, it would wait for itself for ever.')
   }
-}
 
-function ignore(): void {
-  // the outcome belongs to the caller of run; the queue only needs the end
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#busy) await new Promise<void>(resolve => this.#waiting.push(resolve))
+    this.#busy = true
+    const turn = { open: true }
+    try {
+      return await this.#turn.run(turn, work)
+    } finally {
+      turn.open = false
+      // Who is next is in before anybody who comes now: they find it busy still.
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#busy = false
+    }
+  }
 }

@@ -34,7 +34,7 @@ export class Writer {
 
   async append(events: NewEvent[], tx?: Tx): Promise<StoredEvent[]> {
     if (tx) return tx.append(events)
-    const result = await this.#store(events, rows => this.#group.append(rows))
+    const result = await storeEvents(events, this.#parts.clock.now(), rows => this.#group.append(rows))
     this.#parts.committed()
     return result
   }
@@ -49,36 +49,43 @@ export class Writer {
     return this.#group.flush()
   }
 
-  #transact<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
-    const { database } = this.#parts
+  async #transact<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
+    const { database, clock } = this.#parts
     let open = true
-    return database
-      .transaction(async db => {
-        const append = (events: NewEvent[]) => {
-          // The connection is shared: a late append would slip into somebody else's transaction.
-          if (!open) throw new Error('This transaction is over; append in a new one.')
-          return this.#store(events, rows => database.appendWithin(db, rows))
-        }
-        const run = <Row>(text: string, parameters: readonly unknown[]) => {
-          if (!open) throw new Error('This transaction is over; run it in a new one.')
-          return database.runWithin(db, text, parameters) as Row[] | Promise<Row[]>
-        }
-        const change = (text: string, parameters: readonly unknown[]) => {
-          if (!open) throw new Error('This transaction is over; run it in a new one.')
-          return database.changeWithin(db, text, parameters)
-        }
-        return await work({ db, run, change, append: async events => append(events) })
-      })
-      .finally(() => {
-        open = false
-      })
+    const refuseLate = () => {
+      // The connection is shared: what comes late would slip into somebody else's transaction.
+      if (!open) throw new Error('This transaction is over; do it in a new one.')
+    }
+    try {
+      return await database.transaction(async db =>
+        work({
+          db,
+          run: (text, parameters) => {
+            refuseLate()
+            return database.runWithin(db, text, parameters) as never
+          },
+          change: (text, parameters) => {
+            refuseLate()
+            return database.changeWithin(db, text, parameters)
+          },
+          append: async events => {
+            refuseLate()
+            return storeEvents(events, clock.now(), rows => database.appendWithin(db, rows))
+          },
+        }),
+      )
+    } finally {
+      open = false
+    }
   }
+}
 
-  async #store(events: NewEvent[], write: (rows: NewEventRow[]) => number | Promise<number>): Promise<StoredEvent[]> {
-    if (events.length === 0) return []
-    const now = this.#parts.clock.now()
-    const rows = events.map(event => toRow(event, now))
-    const first = await write(rows)
-    return events.map((event, index) => stored(event, event.time ?? now, first + index))
-  }
+async function storeEvents(
+  events: NewEvent[],
+  now: number,
+  write: (rows: NewEventRow[]) => number | Promise<number>,
+): Promise<StoredEvent[]> {
+  if (events.length === 0) return []
+  const first = await write(events.map(event => toRow(event, now)))
+  return events.map((event, index) => stored(event, event.time ?? now, first + index))
 }

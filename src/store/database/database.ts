@@ -1,4 +1,4 @@
-import type { ColumnDataType, Kysely, RawBuilder, Transaction } from 'kysely'
+import type { ColumnDataType, Kysely, RawBuilder } from 'kysely'
 import type { EventRow, Tables } from '../tables.ts'
 
 /**
@@ -11,18 +11,18 @@ export interface Database {
   /** Reads committed rows only and never waits for a writer. */
   readonly read: Kysely<Tables>
   /** Runs `work` in a transaction that is alone in writing; a throw rolls it back. */
-  transaction<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Kysely<Tables>) => Promise<T>): Promise<T>
   /** The hot path: stores the rows, all or none, in a transaction of their own. */
   appendAlone(rows: NewEventRow[]): number | Promise<number>
   /** The same inside the open `transaction`, again all or none, should the caller go on after a failure. */
-  appendWithin(tx: Transaction<Tables>, rows: NewEventRow[]): number | Promise<number>
+  appendWithin(tx: Kysely<Tables>, rows: NewEventRow[]): number | Promise<number>
   /** Runs a statement by its text inside the open `transaction`; the text is compiled once. */
-  runWithin(tx: Transaction<Tables>, text: string, parameters: readonly unknown[]): unknown[] | Promise<unknown[]>
+  runWithin(tx: Kysely<Tables>, text: string, parameters: readonly unknown[]): unknown[] | Promise<unknown[]>
   /** The same for a statement that gives no rows: how many it changed. */
-  changeWithin(tx: Transaction<Tables>, text: string, parameters: readonly unknown[]): number | Promise<number>
+  changeWithin(tx: Kysely<Tables>, text: string, parameters: readonly unknown[]): number | Promise<number>
   /** Number of the newest migration the data went through; 0 for a new database. */
   readSchema(tx: Kysely<Tables>): Promise<number>
-  writeSchema(tx: Transaction<Tables>, schema: number): Promise<void>
+  writeSchema(tx: Kysely<Tables>, schema: number): Promise<void>
   /** Whether a read failed because a part of the data is damaged, so that another part may still be readable. */
   isDamage(thrown: unknown): boolean
   /** Bytes that hold something: what was deleted and can be filled again is not counted. */

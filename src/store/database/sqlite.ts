@@ -63,7 +63,7 @@ function sqliteDatabase(writer: SqliteConnection, reader: SqliteConnection): Dat
   return {
     differences,
     read,
-    transaction: work => write.transaction().execute(work),
+    transaction: work => writer.transaction(() => work(write)),
     // One row is all or nothing by itself; a transaction or savepoint around it would only cost.
     appendAlone: rows => (rows.length === 1 ? insertRows(rows) : writer.alone(() => insertRows(rows))),
     appendWithin: (_tx, rows) => (rows.length === 1 ? insertRows(rows) : writer.within(() => insertRows(rows))),

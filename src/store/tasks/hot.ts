@@ -40,8 +40,10 @@ export function hotTasks(db: Kysely<Tables>) {
     dependentsOf: async (id: string, tx: Tx) => tx.run<Task>(dependents, [id]),
     /** Nothing changes where somebody else has moved it since, or holds it with another attempt. */
     async swap(task: Task, patch: Partial<Task>, tx: Tx): Promise<Task | undefined> {
-      const text = known(swaps, patch, () => swapText(db, patch))
-      const changed = await tx.change(text, [...Object.values(patch), task.id, task.state, task.attempt])
+      const changes = changesOf(task, patch)
+      if (Object.keys(changes).length === 0) changes.attempt = task.attempt // that it is still the same is asked all the same
+      const text = known(swaps, changes, () => swapText(db, changes))
+      const changed = await tx.change(text, [...Object.values(changes), task.id, task.state, task.attempt])
       // Reading the row back would cost more than writing it.
       return changed === 1 ? { ...task, ...patch } : undefined
     },
@@ -66,6 +68,16 @@ function firstReady(db: Kysely<Tables>) {
     .orderBy('priority', 'desc')
     .orderBy('position')
     .limit(ONE)
+}
+
+/** What is written as it was costs as much as what changes: every index on that column is written, too. */
+function changesOf(task: Task, patch: Partial<Task>): Partial<Task> {
+  const changes: Record<string, unknown> = {}
+  for (const name in patch) {
+    const value = patch[name as keyof Task]
+    if (value !== task[name as keyof Task]) changes[name] = value
+  }
+  return changes
 }
 
 function swapText(db: Kysely<Tables>, patch: Partial<Task>): string {
