@@ -2,16 +2,30 @@ import type { SessionStatus, SessionView } from '../../domain/api.ts'
 import type { Tone } from './paint.ts'
 import { firstLine } from './text.ts'
 
+/** How things look wherever they are shown: a glyph and its colour. */
+export const LOOKS = {
+  still: { glyph: '○', tone: 'dim' },
+  next: { glyph: '○', tone: 'cyan' },
+  works: { glyph: '●', tone: 'green' },
+  checks: { glyph: '●', tone: 'cyan' },
+  asks: { glyph: '●', tone: 'yellow' },
+  waits: { glyph: '⏳', tone: 'yellow' },
+  paused: { glyph: '⏸', tone: 'yellow' },
+  done: { glyph: '✓', tone: 'green' },
+  failed: { glyph: '✗', tone: 'red' },
+  dropped: { glyph: '–', tone: 'dim' },
+} as const satisfies Record<string, { glyph: string; tone: Tone }>
+
 /** How a status looks: the glyph and word of the manual, and its colour. */
 export const STATUS_WORDS: Record<SessionStatus, { text: string; tone: Tone }> = {
-  idle: { text: '○ Idle', tone: 'dim' },
-  processing: { text: '● Running', tone: 'green' },
-  waiting_input: { text: '● Waiting', tone: 'yellow' },
-  rate_limited: { text: '⏳ Limited', tone: 'yellow' },
-  paused: { text: '⏸ Paused', tone: 'yellow' },
-  stopped: { text: '○ Stopped', tone: 'dim' },
-  completed: { text: '✓ Completed', tone: 'green' },
-  error: { text: '✗ Error', tone: 'red' },
+  idle: worded('still', 'Idle'),
+  processing: worded('works', 'Running'),
+  waiting_input: worded('asks', 'Waiting'),
+  rate_limited: worded('waits', 'Limited'),
+  paused: worded('paused', 'Paused'),
+  stopped: worded('still', 'Stopped'),
+  completed: worded('done', 'Completed'),
+  error: worded('failed', 'Error'),
 }
 
 /** How the status of a session looks. One that has not begun either starts or waits for a free place; a person's hold is no limit. */
@@ -19,9 +33,9 @@ export function statusWords({ status, queued, held }: Pick<SessionView, 'status'
   text: string
   tone: Tone
 } {
-  if (status === 'rate_limited' && held) return { text: '⏸ Held', tone: 'yellow' }
+  if (status === 'rate_limited' && held) return worded('paused', 'Held')
   if (status !== 'idle') return STATUS_WORDS[status]
-  return { text: queued ? '○ Queued' : '○ Starting', tone: 'dim' }
+  return worded('still', queued ? 'Queued' : 'Starting')
 }
 
 /** `s-3fa91c (night)`: the id and what its person calls it. */
@@ -107,6 +121,11 @@ export function shownPath(path: string, cwd: string, home: string | undefined): 
   if (path === cwd) return '.'
   if (cwd !== '/' && path.startsWith(`${cwd}/`)) return `./${path.slice(cwd.length + 1)}`
   return home && path.startsWith(`${home}/`) ? `~/${path.slice(home.length + 1)}` : path
+}
+
+function worded(look: keyof typeof LOOKS, word: string): { text: string; tone: Tone } {
+  const { glyph, tone } = LOOKS[look]
+  return { text: `${glyph} ${word}`, tone }
 }
 
 function two(value: number): string {

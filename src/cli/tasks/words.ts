@@ -1,18 +1,19 @@
 import type { TaskState, TaskView } from '../../domain/task.ts'
+import { LOOKS } from '../render/format.ts'
 import type { Tone } from '../render/paint.ts'
 import { neutral } from '../render/text.ts'
 
 /** How a state looks. */
 export const STATE_LOOKS: Record<TaskState, { glyph: string; tone: Tone }> = {
-  blocked: { glyph: '○', tone: 'dim' },
-  ready: { glyph: '○', tone: 'cyan' },
-  running: { glyph: '●', tone: 'green' },
-  waiting: { glyph: '⏳', tone: 'yellow' },
-  verifying: { glyph: '●', tone: 'cyan' },
-  merging: { glyph: '●', tone: 'cyan' },
-  done: { glyph: '✓', tone: 'green' },
-  failed: { glyph: '✗', tone: 'red' },
-  cancelled: { glyph: '–', tone: 'dim' },
+  blocked: LOOKS.still,
+  ready: LOOKS.next,
+  running: LOOKS.works,
+  waiting: LOOKS.waits,
+  verifying: LOOKS.checks,
+  merging: LOOKS.checks,
+  done: LOOKS.done,
+  failed: LOOKS.failed,
+  cancelled: LOOKS.dropped,
 }
 
 type Shown = Pick<TaskView, 'state' | 'verification'>

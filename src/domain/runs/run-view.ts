@@ -21,6 +21,8 @@ export interface RunView {
   /** Attempts that it has begun, and the most that it may begin. */
   iterations: number
   limit: number | null
+  /** Whether what its agents call done is to be checked (`execution.verify`, `--no-verify`). */
+  verify: boolean
   /** The tasks of its target: now, or when it ended. */
   tasks: TaskCounts
   /** Of those that are done, the ones that nobody has checked. */

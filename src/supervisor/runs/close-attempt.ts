@@ -20,6 +20,9 @@ export interface ClosingParts {
   settings: Pick<RunSettings, 'maxRetries' | 'retryMs'>
 }
 
+/** Why a session was stopped whose task a person has settled, reset or cancelled: the run goes on with the next. */
+export const TAKEN = 'a person has said what becomes of its task'
+
 /**
  * Writes down how an attempt went whose session is over, and what becomes of its task: a failed one goes back, or stays failed
  * with its whole story. Once: an attempt that is closed stays so.
@@ -58,7 +61,8 @@ export async function closeAttempt(
     if (!closed) return
     if (outcome === 'interrupted') await giveBack(attempt, parts, tx)
     // A person who stops the session of a run does not want the next one to begin.
-    if (session.ended_as === 'stopped') await store.runs.update(run.id, { stopping: true }, tx)
+    const isTaken = session.status_reason === TAKEN
+    if (session.ended_as === 'stopped' && !isTaken) await store.runs.update(run.id, { stopping: true }, tx)
     if (outcome === 'failed' && sigils?.gave_up !== undefined) {
       await store.runs.update(run.id, { gave_up: sigils.gave_up || session.status_reason }, tx)
     }
@@ -78,9 +82,10 @@ async function lastOf(session: string, store: Store) {
   return { sigils, failure: ended ?? failure?.kind ?? null }
 }
 
-async function giveBack({ task_id }: AttemptRow, { store, tasks }: ClosingParts, tx: Tx): Promise<void> {
+async function giveBack({ task_id, session_id }: AttemptRow, { store, tasks }: ClosingParts, tx: Tx): Promise<void> {
   const task = await store.tasks.get(task_id, tx)
-  if (task && (task.state === 'waiting' || task.state === 'running'))
+  // Somebody else may have it by now.
+  if (task?.session_id === session_id && (task.state === 'waiting' || task.state === 'running'))
     await tasks.transition(task_id, { to: 'ready' }, tx)
 }
 

@@ -17,6 +17,8 @@ export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
   /** Most attempts. */
   limit: number | undefined
   keepEnvironment: boolean
+  /** Whether what an agent calls done is to be checked. */
+  verify: boolean
   /** Whether the next agent is started while the current one works. */
   warm: boolean
 }
@@ -31,8 +33,10 @@ export async function runSettings(
 ): Promise<RunSettings> {
   const { places, env } = callersSettings(options, parts)
   const trusted = trustedFile(await trustStatus(places, project))
-  const { config } = await loadConfig({ places, env, project, trusted })
-  const { execution, models, sessions } = config
+  const { config, origin } = await loadConfig({ places, env, project, trusted })
+  const { execution, models, sessions, agent } = config
+  if (agent.command !== 'claude')
+    throw new AppError('agent_unknown', { agent: agent.command, origin: origin('agent.command') })
   const settled = settleStrategy({
     flags: { model: options.model, strategy: options.strategy },
     settings: { model: execution.model, strategy: execution.model_strategy },
@@ -47,6 +51,7 @@ export async function runSettings(
     limit: options.limit ?? (execution.limit || undefined),
     keepEnvironment: sessions.keep_environment,
     warm: execution.warm,
+    verify: options.verify ?? execution.verify,
   }
 }
 

@@ -3,10 +3,12 @@ import { shortId } from '../../base/ids.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/environment-layer.ts'
 import type { StartRun } from '../../domain/runs/run.ts'
 import type { RunPlan } from '../../domain/runs/run-view.ts'
+import type { Task } from '../../domain/task.ts'
 import type { RunRow } from '../../store/runs/rows.ts'
 import type { Tx } from '../../store/store.ts'
 import { checkProject } from '../start/check-project.ts'
 import { advance, endRun, openAttempts } from './advance.ts'
+import { TAKEN } from './close-attempt.ts'
 import { PASSING } from './passing.ts'
 import { planRun } from './plan/plan-run.ts'
 import type { RunsParts } from './runs-parts.ts'
@@ -34,9 +36,9 @@ export class Runs {
   ): Promise<RunRow> {
     const { store, clock, kept } = this.#parts
     const project = await checkProject(path)
-    const { keepEnvironment } = await this.#parts.settingsOf({ project, options: { ...rest, settings } })
+    const { keepEnvironment, verify } = await this.#parts.settingsOf({ project, options: { ...rest, settings } })
     // No secret is stored in a row: the brains' keys lie with the environment.
-    const options = { ...rest, ...(settings && { settings: settingsToKeep(settings) }) }
+    const options = { ...rest, verify, ...(settings && { settings: settingsToKeep(settings) }) }
     const row: RunRow = {
       ...{ id: shortId('r'), project, target, options, state: 'running', outcome: null, reason: null, gave_up: null },
       ...{ stopping: false, iterations: 0, created_at: clock.now(), ended_at: null },
@@ -102,6 +104,17 @@ export class Runs {
     await this.#parts.warmth.drop(id)
     if (how === 'now') await this.#each(id, session => this.#parts.stop(session, 'its run was stopped'))
     this.look(id)
+  }
+
+  /** A person has said what becomes of tasks that were at work: their agents are stopped, and the runs go on. */
+  async taken(tasks: readonly Pick<Task, 'run_id' | 'session_id'>[]): Promise<void> {
+    for (const { run_id, session_id } of tasks) {
+      if (run_id === null || session_id === null) continue
+      await this.#parts
+        .stop(session_id, TAKEN)
+        .catch(error => this.#parts.log.warn({ run: run_id, session: session_id, error }, 'not stopped'))
+      this.look(run_id)
+    }
   }
 
   /** No new task begins, and its sessions stop after the tool in flight. */

@@ -12,7 +12,8 @@ export function plainTerminal(width = 100): Terminal {
 export function someRun(more: Partial<RunDetail> = {}): RunDetail {
   return {
     ...{ id: 'r-aaaaaa', project: '/nowhere/shop', target: { kind: 'project' }, state: 'running', outcome: null },
-    ...{ reason: null, stopping: false, iterations: 1, limit: null, tasks: { running: 1, blocked: 2 }, unverified: 0 },
+    ...{ reason: null, stopping: false, iterations: 1, limit: null, verify: true, unverified: 0 },
+    tasks: { running: 1, blocked: 2 },
     ...{
       cost_usd: 0.5,
       created_at: NOW - 100_000,

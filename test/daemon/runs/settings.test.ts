@@ -38,3 +38,22 @@ test('execution.limit is the most attempts, execution.max_retries the most tries
   const once = await attempted(t, { PCC_EXECUTION_MAX_RETRIES: '0' })
   assert.deepEqual(once, ['failure', 'sonnet', 'opus', 'haiku'])
 })
+
+test('execution.verify says whether what is done is to be checked, --no-verify stands above it', async t => {
+  const world = await runWorld(t, scriptedAgent())
+  const began = async (more: object) => (await world.over((await world.run(more)).id)).verify
+  assert.equal(await began({}), true)
+  assert.equal(await began({ verify: false }), false)
+  assert.equal(await began({ settings: { PCC_EXECUTION_VERIFY: 'false' } }), false)
+  assert.equal(await began({ settings: { PCC_EXECUTION_VERIFY: 'false' }, verify: true }), true)
+})
+
+test('agent.command names an agent that can be driven, or nothing is started', async t => {
+  const world = await runWorld(t, scriptedAgent())
+  await world.add('one')
+  const wanted = { project: world.project, target: { kind: 'project' }, env: {} }
+  const { status, body } = await world.call('POST', '/runs', { ...wanted, settings: { PCC_AGENT: 'codex' } })
+  assert.deepEqual([status, body.error.code], [400, 'agent_unknown'])
+  assert.match(body.error.message, /\(.*PCC_AGENT.*\) names the agent "codex"/)
+  assert.equal((await world.over((await world.run({ settings: { PCC_AGENT: 'claude' } })).id)).outcome, 'complete')
+})

@@ -44,6 +44,7 @@ async function viewWith(run: RunRow, attempts: AttemptRow[], world: World): Prom
   const sessions = await Promise.all(open.map(({ session_id }) => store.sessions.get(session_id)))
   return {
     ...{ id, project, target, state, outcome, reason, stopping, iterations, limit: options.limit ?? null },
+    verify: options.verify ?? true,
     ...(await tasksOf(run, world)),
     cost_usd: [...attempts, ...sessions].reduce((sum, one) => sum + (one?.cost_usd ?? 0), 0),
     ...{ created_at, ended_at },

@@ -6,6 +6,7 @@ import type { Task } from '../../../domain/task.ts'
 import { ImportTasks, NoteOnTask, SayOfTask } from '../../../domain/tasks/requests.ts'
 import { importTasks } from '../../../tasks/files/import-tasks.ts'
 import { tryImport } from '../../../tasks/files/try-import.ts'
+import { isHeld } from '../../../tasks/moves/move.ts'
 import { subjectOf } from '../../../tasks/moves/write.ts'
 import { checked } from '../../http/errors.ts'
 import type { World } from '../../world.ts'
@@ -23,10 +24,14 @@ export function graphRoutes(app: FastifyInstance, world: World): void {
   for (const [word, to] of Object.entries(WORDS)) {
     app.post(`/tasks/:ref/${word}`, async request => {
       const { reason } = checked(SayOfTask, request.body ?? {}, `POST /tasks/:ref/${word}`)
-      return store.transaction(async tx => {
+      const { view, taken } = await store.transaction(async tx => {
         const task = await tasks.find(refOf(request.params), tx)
-        return { task: await tasks.view(await tasks.force(task, { to, reason }, tx), tx) }
+        const atWork = (await store.tasks.list({ under: task.id }, tx)).filter(isHeld)
+        const forced = await tasks.force(task, { to, reason }, tx)
+        return { view: await tasks.view(forced, tx), taken: atWork }
       })
+      await world.supervisor.runs.taken(taken)
+      return { task: view }
     })
   }
 

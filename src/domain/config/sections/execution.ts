@@ -19,7 +19,7 @@ export const EXECUTION_SETTINGS = {
     about: 'Check what an agent calls done before the task is',
     project: 'tighten',
     tighten: (held, proposed) => held || proposed,
-    inForce: false,
+    inForce: true,
   }),
   'execution.limit': count(0, {
     standard: 0,
@@ -52,9 +52,9 @@ export const EXECUTION_SETTINGS = {
   }),
   'agent.command': word({
     standard: 'claude',
-    about: 'The agent of a run. Also `PCC_AGENT`',
+    about: 'The agent of a run; only claude so far. Also `PCC_AGENT`',
     project: 'trusted',
-    inForce: false,
+    inForce: true,
     variable: 'PCC_AGENT',
   }),
   'models.light': word({
