@@ -54,7 +54,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     sessions: openSessions({ read: database.read, writer, clock }),
     escalations: openEscalations(database.read),
     answers: openAnswers(database.read, writer),
-    tasks: openTasks(database.read),
+    tasks: openTasks(database.read, database.differences),
     gates: openGateRows(database.read),
     quota: openQuotaRows({ read: database.read, writer, clock }),
     runs: openRuns(database.read, writer),

@@ -35,7 +35,7 @@ export function rawConnection(places: Places, { quiet, patienceMs = ANSWER_MS }:
         throw (await import('../connection/silent-daemon.ts')).silentDaemon(places, patienceMs)
       })
       if (!reply) throw met ? unreachable('nobody answers') : new NobodyAnswers()
-      const answer: unknown = JSON.parse(reply.body)
+      const answer: unknown = JSON.parse(reply.bytes.toString())
       if (reply.status < 400) {
         if (!met) await compareVersions(reply.headers['x-pcc-version'], quiet)
         met = true

@@ -5,7 +5,8 @@ const { connect } = process.getBuiltinModule('node:net')
 export interface RawReply {
   status: number
   headers: Record<string, string>
-  body: string
+  /** As they came: what is only printed need not be read. */
+  bytes: Buffer
 }
 
 export interface RawRequest {
@@ -89,16 +90,16 @@ export function parseReply(bytes: Buffer, closed: boolean): RawReply | undefined
   const { status, headers, rest } = head
   if (headers['transfer-encoding'] === 'chunked') {
     const body = joinChunks(rest)
-    return body === undefined ? undefined : { status, headers, body }
+    return body && { status, headers, bytes: body }
   }
   const length = headers['content-length']
-  if (length === undefined) return closed ? { status, headers, body: rest.toString('utf8') } : undefined
+  if (length === undefined) return closed ? { status, headers, bytes: rest } : undefined
   if (rest.length < Number(length)) return undefined
-  return { status, headers, body: rest.subarray(0, Number(length)).toString('utf8') }
+  return { status, headers, bytes: rest.subarray(0, Number(length)) }
 }
 
 /** Status and headers, and the bytes behind them; undefined while they are not all there. */
-export function parseHead(bytes: Buffer): (Omit<RawReply, 'body'> & { rest: Buffer }) | undefined {
+export function parseHead(bytes: Buffer): (Omit<RawReply, 'bytes'> & { rest: Buffer }) | undefined {
   const split = bytes.indexOf('\r\n\r\n')
   if (split < 0) return undefined
   const [statusLine = '', ...lines] = bytes.subarray(0, split).toString('latin1').split('\r\n')
@@ -110,13 +111,13 @@ export function parseHead(bytes: Buffer): (Omit<RawReply, 'body'> & { rest: Buff
   return { status: Number(statusLine.split(' ')[1]), headers, rest: bytes.subarray(split + 4) }
 }
 
-function joinChunks(bytes: Buffer): string | undefined {
+function joinChunks(bytes: Buffer): Buffer | undefined {
   const parts: Buffer[] = []
   for (let at = 0; ; ) {
     const lineEnd = bytes.indexOf('\r\n', at)
     if (lineEnd < 0) return undefined
     const size = Number.parseInt(bytes.subarray(at, lineEnd).toString('latin1'), 16)
-    if (size === 0) return Buffer.concat(parts).toString('utf8')
+    if (size === 0) return Buffer.concat(parts)
     const start = lineEnd + 2
     if (!Number.isInteger(size) || bytes.length < start + size + 2) return undefined
     parts.push(bytes.subarray(start, start + size))

@@ -11,18 +11,18 @@ export async function runHot({ command, operand, flags }: HotCall): Promise<numb
   const [configFile, dataDir] = [text(flags['--config']), text(flags['--data-dir'])]
   const places = placesFor({ env, configFile, dataDir })
   if (dataDirectoryHint(places, env) === 'look') return undefined
-  const lines: string[] = []
+  const lines: (string | Buffer)[] = []
   const shown = {
     terminal: terminalOf(process.stdout, env),
-    out: (line: string) => lines.push(line),
+    out: (line: string | Buffer) => lines.push(line),
     body: async (path: string) => {
       const reply = await rawRequest({ socket: places.socket, tokenFile: places.tokenFile, path })
       if (!reply) throw new NobodyAnswers()
-      if (reply.status >= 400) throw (await import('../report.ts')).remoteError(JSON.parse(reply.body))
+      if (reply.status >= 400) throw (await import('../report.ts')).remoteError(JSON.parse(reply.bytes.toString()))
       await compareVersions(reply.headers['x-pcc-version'], flags['--quiet'] === true)
-      return reply.body
+      return reply.bytes
     },
-    get: async (path: string): Promise<unknown> => JSON.parse(await shown.body(path)),
+    get: async (path: string): Promise<unknown> => JSON.parse((await shown.body(path)).toString()),
   }
   const json = flags['--json'] === true
   try {
@@ -41,7 +41,8 @@ export async function runHot({ command, operand, flags }: HotCall): Promise<numb
       throw (await import('../connection/silent-daemon.ts')).silentDaemon(places, ANSWER_MS)
     throw error
   }
-  process.stdout.write(`${lines.join('\n')}\n`)
+  const [first] = lines
+  for (const piece of first instanceof Buffer ? [first, '\n'] : [`${lines.join('\n')}\n`]) process.stdout.write(piece)
   return 0
 }
 

@@ -14,9 +14,9 @@ export interface ListOptions {
 
 interface Shown {
   /** The body of the daemon's answer, as it came. */
-  body(path: string): Promise<string>
+  body(path: string): Promise<string | Buffer>
   terminal: Terminal
-  out(line: string): void
+  out(line: string | Buffer): void
 }
 
 /** The body of `pcc task list`. JSON is printed as the daemon sent it: reading and writing ten thousand tasks costs more than all else. */
@@ -25,7 +25,7 @@ export async function showTasks(options: ListOptions, { body, terminal, out }: S
   const asked = body(pathOf(options))
   if (options.json) return out(await asked)
   const [text, { taskLines }] = await Promise.all([asked, import('./list.ts')])
-  const { tasks } = JSON.parse(text) as { tasks: TaskView[] }
+  const { tasks } = JSON.parse(text.toString()) as { tasks: TaskView[] }
   if (tasks.length === 0) return out(noneOf(options))
   for (const line of taskLines(tasks, terminal)) out(line)
 }

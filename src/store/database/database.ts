@@ -41,6 +41,7 @@ export interface Differences {
     readonly integer: ColumnDataType
     readonly real: ColumnDataType
   }
+  readonly json: JsonDifferences
   /** Statements that make the database itself refuse to change or delete rows of a table. */
   appendOnly(table: string): string[]
   /** Statements that let such a table lose rows whose subject stands in the table `list`, and no others. */
@@ -59,4 +60,17 @@ export interface WordIndex {
   columns: readonly string[]
   /** Only rows in which this column is filled, which happens once. */
   once: string
+}
+
+/** Expressions that make JSON text of columns. */
+export interface JsonDifferences {
+  object(fields: Record<string, string>): string
+  /** A list of one column of some rows, `from` being a table and a condition. */
+  list(column: string, from: string): string
+  /** Of a text with words, a space before and behind each. */
+  words(column: string): string
+  /** Of a text with lines that hold no control characters. */
+  lines(column: string): string
+  /** Of a text that is JSON already, or null. */
+  parsed(column: string): string
 }

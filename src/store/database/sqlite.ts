@@ -6,6 +6,7 @@ import type { Database, Differences, NewEventRow } from './database.ts'
 import { BUSY_TIMEOUT_MS, SqliteConnection } from './sqlite-connection.ts'
 import { explainSqlite, SQLITE_BUSY, SQLITE_CORRUPT, sqliteCode } from './sqlite-errors.ts'
 import { APPLICATION_ID, createFile, inspectFile } from './sqlite-file.ts'
+import { sqliteJson } from './sqlite-json.ts'
 import { foundByWords, wordIndex } from './sqlite-words.ts'
 
 /** Opens one SQLite file with two connections: one that writes and one that reads what is committed meanwhile. */
@@ -32,6 +33,7 @@ export async function openSqlite(
 
 const differences: Differences = {
   columns: { integer: 'integer', real: 'real' },
+  json: sqliteJson,
   appendOnly: table =>
     ['update', 'delete'].map(
       change =>

@@ -33,6 +33,8 @@ export interface Tasks {
   beginning(prefix: string, tx?: Tx): Promise<Task[]>
   /** In the order of submission. */
   list(filter: TaskFilter, tx?: Tx): Promise<Task[]>
+  /** The same, each as the JSON text that the API sends (`TaskView`). */
+  listAsJson(filter: TaskFilter): Promise<string[]>
   /** The edges to what those tasks come after. */
   edges(filter: TaskFilter, tx?: Tx): Promise<Edge[]>
   /** How many there are in each state. */

@@ -1,12 +1,14 @@
 import { type Kysely, type SqlBool, sql } from 'kysely'
 import type { Task } from '../../domain/task.ts'
+import type { Differences } from '../database/database.ts'
 import type { Tables } from '../tables.ts'
+import { listedAsJson } from './as-json.ts'
 import { hotTasks } from './hot.ts'
 import { countsOf, filtered, listed, under } from './select.ts'
 import type { Edge, Tasks } from './shapes.ts'
 
 /** Opens the tables of tasks and of what they wait for. Who may move which, and when, is the business of `src/tasks`. */
-export function openTasks(read: Kysely<Tables>): Tasks {
+export function openTasks(read: Kysely<Tables>, { json }: Pick<Differences, 'json'>): Tasks {
   const hot = hotTasks(read)
   return {
     insert: hot.insert,
@@ -14,6 +16,7 @@ export function openTasks(read: Kysely<Tables>): Tasks {
       tx ? hot.get(id, tx) : read.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst(),
     beginning: (prefix, tx) => beginning(tx?.db ?? read, prefix),
     list: (filter, tx) => listed(tx?.db ?? read, filter),
+    listAsJson: filter => listedAsJson(read, json, filter),
     edges: (filter, tx) =>
       (tx?.db ?? read)
         .selectFrom('task_edges')

@@ -32,7 +32,7 @@ export function addLookCommands(task: Command): void {
     .action(async (options: ListOptions, command: Command) => {
       const { client, ...context } = await taskCall(command, { writes: false })
       const body = async (path: string) =>
-        taskListText((await client.request<{ tasks: TaskView[] }>('GET', path)).tasks)
+        taskListText((await client.request<{ tasks: object[] }>('GET', path)).tasks.map(task => JSON.stringify(task)))
       await showTasks({ ...options, json: context.json }, { ...context, body })
     })
 

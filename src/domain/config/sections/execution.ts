@@ -16,7 +16,8 @@ export const EXECUTION_SETTINGS = {
   }),
   'execution.verify': flag({
     standard: true,
-    about: 'Check what an agent calls done before the task is',
+    about:
+      'Check what an agent calls done before the task is, as far as there are gates; false leaves all of it unverified',
     project: 'tighten',
     tighten: (held, proposed) => held || proposed,
     inForce: true,
