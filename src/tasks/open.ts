@@ -10,7 +10,7 @@ import { comeAfter, comeBeforeOrBeside } from './graph/come-after.ts'
 import { remove } from './graph/remove.ts'
 import type { TasksParts } from './parts.ts'
 import { claimNext } from './queue/claim-next.ts'
-import { queueOf, viewsOf } from './queue/queue-of.ts'
+import { queueOf, viewsOf, withEdges } from './queue/queue-of.ts'
 import { resolveTask } from './queue/resolve-task.ts'
 import { type NewTaskRequest, submit } from './submit.ts'
 import { type Move, transition } from './transition.ts'
@@ -52,7 +52,9 @@ export interface Tasks {
   queue(session: string, tx?: Tx): Promise<TaskView[]>
   /** Every task of a session, oldest first. */
   list(session: string): Promise<TaskView[]>
-  /** Those that fit, oldest first, each as the JSON text of its view. */
+  /** Those that fit, oldest first. */
+  select(filter: TaskFilter): Promise<TaskView[]>
+  /** The same, each as the JSON text of its view. */
   listAsJson(filter: TaskFilter): Promise<string[]>
   view(task: Task, tx?: Tx): Promise<TaskView>
   /** A task with those around it. */
@@ -79,6 +81,7 @@ export function openTasks(parts: TasksParts): Tasks {
     counts: (scope, tx) => store.tasks.counts(scope, tx),
     queue: (session, tx) => queueOf(session, store, tx),
     list: async session => viewsOf(await store.tasks.list({ session }), store),
+    select: async filter => withEdges(await store.tasks.list(filter), await store.tasks.edges(filter)),
     listAsJson: filter => store.tasks.listAsJson(filter),
     view: async (task, tx) => {
       const [view] = await viewsOf([task], store, tx)

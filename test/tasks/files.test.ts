@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { AppError } from '../../src/base/errors.ts'
-import type { TaskView } from '../../src/domain/task.ts'
 import { cleanText, MAX_IMPORTED } from '../../src/domain/tasks/requests.ts'
 import { importTasks } from '../../src/tasks/files/import-tasks.ts'
 import { TASK_FORMATS, type TaskFormat } from '../../src/tasks/files/raw-tasks.ts'
@@ -74,7 +73,7 @@ test('what is exported in any form is imported as the same tasks', async t => {
       const id = ids[index]
       if (over && id) await graph.say({ id }, { to: over }).catch(() => undefined)
     }
-    const before = await viewed(graph, project)
+    const before = await graph.tasks.select({ project })
     const known = (tasks: typeof before) => writeTasks(tasks, 'jsonl')
     for (const format of TASK_FORMATS) {
       const text = writeTasks(before, format)
@@ -86,7 +85,7 @@ test('what is exported in any form is imported as the same tasks', async t => {
         ),
       )
       await imported(graph, text, format, { project })
-      const after = await viewed(graph, project)
+      const after = await graph.tasks.select({ project })
       assert.equal(sorted(known(after)), sorted(known(before)), `${format}:\n${text}`)
     }
   })
@@ -118,7 +117,7 @@ Some words. - [ ] not at the beginning
     Old: 'done',
     Dropped: 'cancelled',
   })
-  const [api, design, code] = await viewed(graph, '/p')
+  const [api, design, code] = await graph.tasks.select({ project: '/p' })
   assert.match(api?.description ?? '', /^with care\n\n```sh\n- \[ \] in a code block\n```$/)
   assert.deepEqual([design?.parent_id, code?.parent_id, code?.priority, code?.labels], [api?.id, api?.id, 5, ['api']])
 })
@@ -215,9 +214,4 @@ function titleOf(title: string): string {
 
 function sorted(text: string): string {
   return text.split('\n').sort().join('\n')
-}
-
-/** Tasks as the API shows them. */
-async function viewed({ tasks }: Graph, project: string): Promise<TaskView[]> {
-  return (await tasks.listAsJson({ project })).map(text => JSON.parse(text))
 }

@@ -65,7 +65,7 @@ function begun({ id, state }: Task, planned: string | null | undefined): number 
 }
 
 /** Tasks as the API shows them, with what they come after. */
-function withEdges(tasks: readonly Task[], edges: readonly Edge[]): TaskView[] {
+export function withEdges(tasks: readonly Task[], edges: readonly Edge[]): TaskView[] {
   const after = Map.groupBy(edges, edge => edge.task_id)
   return tasks.map(task =>
     viewOf(
