@@ -152,6 +152,8 @@ export interface Parts {
   watch: AgentWatch
   /** The directory of all checkpoints. */
   checkpoints: string
+  /** Held while notes of a project are read and written. */
+  notesLock: string
 }
 
 /** One session and everything that is done with it. */

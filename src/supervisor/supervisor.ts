@@ -4,6 +4,7 @@ import type { TriedAccount } from '../domain/account/quota.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { AnsweredEscalation } from '../domain/escalation.ts'
 import type { AgentToolName, ToolReply } from '../domain/tools/agent-tools.ts'
+import { notesLock } from '../knowledge/notes/read-notes.ts'
 import type { SessionRow } from '../store/tables.ts'
 import { openTasks } from '../tasks/open.ts'
 import { Admission } from './admission.ts'
@@ -39,7 +40,7 @@ import { WarmMarkers } from './warm/warm-markers.ts'
 import { WarmNext } from './warm/warm-next.ts'
 
 export interface SupervisorOptions
-  extends Omit<Parts, 'tasks' | 'accounts' | 'watch' | 'checkpoints'>,
+  extends Omit<Parts, 'tasks' | 'accounts' | 'watch' | 'checkpoints' | 'notesLock'>,
     PrepareParts,
     Pick<AccountParts, 'quota' | 'gates'> {
   /** This boot of the daemon: the owner of every session it runs. */
@@ -89,7 +90,7 @@ export class Supervisor {
     const accounts = this.#accounts
     this.#watch = new GuardWatch(clock)
     const shared = { store, clock, terminals, policy, tasks, accounts, watch: this.#watch }
-    const parts: Parts = { ...shared, checkpoints: checkpointsIn(places.data) }
+    const parts: Parts = { ...shared, checkpoints: checkpointsIn(places.data), notesLock: notesLock(places) }
     const kept = new KeptEnvironments(places.run)
     const closing = this.#closing.signal
     const live = new LiveSessions({

@@ -26,6 +26,7 @@ export function partsOn(store: Store, more: Partial<Parts> & { live?: Run[] } = 
     accounts: new Accounts({ store, clock, gates, quota, live: () => live, changed: () => undefined }),
     watch: new GuardWatch(clock),
     checkpoints: '/nowhere/checkpoints',
+    notesLock: '/nowhere/notes.lock',
     ...changed,
   }
 }

@@ -2,6 +2,7 @@ import { AppError, messageOf } from '../../base/errors.ts'
 import type { CreateFeature, FeatureUntil } from '../../domain/features/feature.ts'
 import type { FeaturePhase } from '../../domain/features/phase.ts'
 import type { FeatureRow } from '../../store/features/rows.ts'
+import type { SessionRow } from '../../store/tables.ts'
 import { removeDocuments } from '../../tasks/features/files.ts'
 import { checkProject } from '../start/check-project.ts'
 import { beginPhase } from './begin-phase.ts'
@@ -25,6 +26,14 @@ const BY_ITSELF: Record<FeatureUntil, readonly FeaturePhase[]> = {
 
 /** Why a session cannot be taken up again however often it is tried: then a new one is started. */
 const HOPELESS: ReadonlySet<string> = new Set(['account_differs', 'session_complete', 'session_unknown'])
+
+/** Somebody else makes it go on in the same moment: a daemon that has just come back, or its waker. */
+const TAKEN_UP: ReadonlySet<string> = new Set(['session_running', 'conversation_live'])
+
+/** Whether nobody needs to make it go on: it works, it has a time at which it will, or an answer makes it. */
+function goesOn({ state, ended_as, resumes_at }: SessionRow): boolean {
+  return state !== 'ended' || ended_as === 'waiting_input' || resumes_at !== null
+}
 
 /**
  * Features on their way from an idea to tasks. Each phase is one session; when it is over, what it came to is taken over and the
@@ -66,14 +75,15 @@ export class Features {
     const onDisk = await this.#parts.keepsEnvironment({ project: row.project, ...row.options })
     kept.keep(id, { ...kept.of(id), ...env }, { onDisk })
     const session = row.session_id === null ? undefined : await store.sessions.get(row.session_id)
-    // One that waits for an answer is made to go on by that.
-    if (session && (session.state !== 'ended' || session.ended_as === 'waiting_input')) return row
+    if (session && goesOn(session)) return row
     await store.features.update(id, { problem: null })
     try {
       if (!session) await beginPhase(row, { ...this.#parts, attach })
       else await this.#parts.resume(session, env)
     } catch (error) {
-      if (!session || !(error instanceof AppError) || !HOPELESS.has(error.code)) throw error
+      if (!session || !(error instanceof AppError)) throw error
+      if (TAKEN_UP.has(error.code)) return row
+      if (!HOPELESS.has(error.code)) throw error
       await beginPhase(row, { ...this.#parts, attach })
     }
     return this.#row(id)

@@ -5,6 +5,7 @@ import { addDependency, addTask } from './add-task.ts'
 import type { ToolCall } from './caller.ts'
 import { claim, note } from './claim.ts'
 import { draftDependency, draftTask } from './draft-task.ts'
+import { keepNote } from './note.ts'
 import { searchAll } from './search.ts'
 
 /**
@@ -43,7 +44,7 @@ async function dispatch(name: AgentToolName, input: unknown, call: ToolCall): Pr
     case 'search':
       return checked('search', input, ({ query }) => searchAll(query, call))
     case 'record_note':
-      return refused('notes are not kept here yet')
+      return checked('record_note', input, given => keepNote(given, call))
     case 'ask_human':
       return refused('it is asked another way')
     default:

@@ -114,3 +114,16 @@ test('a search finds tasks of the own project only', async t => {
   assert.match((await call('search', { query: 'paint the' })).text, /^Tasks:\nt-\w{6} \(ready\) paint the fence$/)
   assert.equal((await call('search', { query: 'nothing like it' })).text, 'Nothing was found.')
 })
+
+test('a note is kept with the project and found again; there is a most of them', async t => {
+  const { parts, session, call } = await atWork(t)
+  const project = tempDir(t)
+  parts.notesLock = join(project, 'lock')
+  session.row = { ...session.row, project }
+  const kept = await call('record_note', { title: 'Paint dries slowly', tags: ['paint'], body: 'Wait a day.' })
+  assert.match(kept.text, /^Written down: \.perpetualcc\/knowledge\/.*\.md$/)
+  assert.match((await call('search', { query: 'dries' })).text, /^Notes:\nPaint dries slowly: Wait a day\.$/)
+  assert.match((await call('record_note', { title: 'x', tags: [], body: 'y' })).text, /^Not done: tags: /)
+  session.toolCalls.set('record_note', 20)
+  assert.match((await call('record_note', { title: 'x', tags: ['a'], body: 'y' })).text, /^Not done: 20 notes/)
+})
