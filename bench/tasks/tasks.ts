@@ -77,8 +77,9 @@ async function build(shape: Shape, store: Store, tasks: Tasks): Promise<void> {
 
 /** What the loop of a run does to the store, and nothing else. */
 async function drain(store: Store, tasks: Tasks): Promise<number> {
-  const claim = { scope: { project: PROJECT }, run: 'r-bench' }
   for (let done = 0; ; done++) {
+    // A fresh session for each, as in a run.
+    const claim = { scope: { project: PROJECT }, run: 'r-bench', session: `s-${done}` }
     const task = await store.transaction(tx => tasks.claimReady(claim, tx))
     if (!task) return done
     const finish = { to: 'done', attempt: task.attempt, result: 'did it' } as const
