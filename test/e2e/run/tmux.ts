@@ -22,7 +22,9 @@ export async function inTmux(t: TestContext, pcc: Pcc, args: string[]): Promise<
   const command = [process.execPath, BIN, ...args].map(quoted).join(' ')
   const whole = `${command}; echo "exit code $?"; exec cat`
   await tmux('new-session', '-d', '-s', 'pcc', '-x', '110', '-y', '40', '-c', pcc.home, 'sh', '-c', whole)
-  t.after(() => tmux('kill-server').catch(() => undefined)) // it may be gone already
+  // By its process: the directory of its socket may be gone before.
+  const server = Number((await tmux('display-message', '-p', '-t', 'pcc', '#{pid}')).stdout)
+  t.after(() => process.kill(server, 'SIGTERM'))
   const screen = async () => (await tmux('capture-pane', '-p', '-t', 'pcc')).stdout
   return {
     async shows(pattern) {

@@ -4,38 +4,37 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import type { RunDetail } from '../../../src/domain/runs/run-view.ts'
 import type { Pcc } from '../../cli/pcc.ts'
-import { gitProject } from '../../support/world.ts'
-import { agentWorld } from '../agent-world.ts'
+import { type AgentWorld, agentWorld } from '../agent-world.ts'
 import { plan } from './plan.ts'
 import { inTmux } from './tmux.ts'
 
-// What comes after something names it in its brief, so the last ones stand first.
+// A brief names other tasks too: what they came to, what was noted on the way.
 const SCENARIO = `
 conversations:
-  - match: open the house
+  - match: { regex: 'Your task: \\S+\\s+open the house' }
     turns: [{ text: The house is open. }]
-  - match: { regex: 'fit window 3[\\s\\S]*It failed 2 times' }
+  - match: { regex: 'Your task: \\S+\\s+fit window 3[\\s\\S]*It failed 2 times' }
     turns: [{ text: Fitted at last., expect: { prompt_contains: take a different approach } }]
-  - match: fit window 3
+  - match: { regex: 'Your task: \\S+\\s+fit window 3' }
     turns: [{ fault: refusal }]
     otherwise: { fault: refusal }
-  - match: fit window
+  - match: { regex: 'Your task: \\S+\\s+fit window' }
     turns: [{ text: Fitted. }]
-  - match: raise wall 2
+  - match: { regex: 'Your task: \\S+\\s+raise wall 2' }
     turns:
       - tools:
           - AskUserQuestion:
               questions: [{ question: Which stone?, header: Stone, multiSelect: false, options: [{ label: lime, description: "" }, { label: sand, description: "" }] }]
       - text: "Raised: {{last_tool_result}}"
-  - match: raise wall 4
+  - match: { regex: 'Your task: \\S+\\s+raise wall 4' }
     turns: [{ text: Raised., fault: { kind: limit, window: five_hour, resets: +5s, times: 1 } }]
     otherwise: { text: Raised. }
-  - match: raise wall
+  - match: { regex: 'Your task: \\S+\\s+raise wall' }
     turns: [{ text: Raised. }]
-  - match: survey the plot
+  - match: { regex: 'Your task: \\S+\\s+survey the plot' }
     turns:
       - tools: [{ Bash: { command: cat gate } }]
       - text: Surveyed.
@@ -85,37 +84,48 @@ function settledAsScripted({ outcome, attempts, tasks }: RunDetail): void {
   assert.deepEqual([first, last], ['survey the plot', 'open the house'])
 }
 
-test('twelve tasks with two failures, a question and a limit settle as scripted, watched in tmux and in the background', async t => {
-  const { pcc, project, simulator } = await agentWorld(t, SCENARIO, 'oauth')
-  const elsewhere = gitProject(t)
-  for (const place of [project, elsewhere]) await plan(pcc, place, DIAMOND)
-  writeFileSync(join(elsewhere, 'gate'), 'open')
-  execFileSync('mkfifo', [join(project, 'gate')])
+/** The real agent with a world of its own, and the diamond before it. */
+async function before(t: TestContext): Promise<AgentWorld> {
+  const world = await agentWorld(t, SCENARIO, 'oauth')
+  await plan(world.pcc, world.project, DIAMOND)
+  return world
+}
 
+function asExpected({ requests }: AgentWorld['simulator']): void {
+  assert.deepEqual(
+    requests.filter(({ unexpected }) => unexpected?.length),
+    [],
+  )
+}
+
+test('twelve tasks with two failures, a question and a limit settle as scripted, on a board that is read from tmux', async t => {
+  const { pcc, project, simulator } = await before(t)
+  execFileSync('mkfifo', [join(project, 'gate')])
   const pane = await inTmux(t, pcc, ['run', project])
   const atStart = await pane.shows(/▶ t-\w+ survey the plot[\s\S]*Bash cat gate/)
-  const [, watched = ''] = /Run (r-\w+): the whole project +● running\n░+ 12 left\n/.exec(atStart) ?? []
-  assert.notEqual(watched, '', atStart)
-  const detached = await pcc.run(['run', elsewhere, '--detach', '--json'])
-  assert.equal(detached.code, 0, detached.stderr)
-  const inBackground = (JSON.parse(detached.stdout) as RunDetail).id
+  const [, run = ''] = /Run (r-\w+): the whole project +● running\n░+ 12 left\n/.exec(atStart) ?? []
+  assert.notEqual(run, '', atStart)
   writeFileSync(join(project, 'gate'), 'open')
-
   const limited = await pane.shows(/raise wall 4[^\n]*\n +waits for its limit until \d\d:\d\d/)
   assert.match(limited, /100% of the 5-hour window/)
-  const followed = follow(pcc, inBackground)
-  await answer(pcc, await pane.shows(/pcc respond \d+/))
+  await answer(pcc, limited)
   const atEnd = await pane.shows(/exit code/)
   assert.match(
     atEnd,
     /✓ Run r-\w+ of the whole project: complete, every task is done\n +12 done \(unverified\); 14 attempts, /,
   )
   assert.match(atEnd, /exit code 0/)
+  settledAsScripted(await detailOf(pcc, run))
+  asExpected(simulator)
+})
 
-  assert.equal(await followed, 0)
-  for (const run of [watched, inBackground]) settledAsScripted(await detailOf(pcc, run))
-  assert.deepEqual(
-    simulator.requests.filter(({ unexpected }) => unexpected?.length),
-    [],
-  )
+test('they settle in the same way where nobody watches', async t => {
+  const { pcc, project, simulator } = await before(t)
+  writeFileSync(join(project, 'gate'), 'open')
+  const { code, stdout, stderr } = await pcc.run(['run', project, '--detach', '--json'])
+  assert.equal(code, 0, stderr)
+  const { id } = JSON.parse(stdout) as RunDetail
+  assert.equal(await follow(pcc, id), 0)
+  settledAsScripted(await detailOf(pcc, id))
+  asExpected(simulator)
 })
