@@ -270,6 +270,7 @@ export const EVENT_BODIES = {
     failed: z.number(),
     unfinished: z.number(),
     waiting: z.number(),
+    not_begun: z.number().optional(),
     cost_usd: z.number(),
     titles: z.array(z.string()),
   }),

@@ -56,7 +56,9 @@ export interface FollowOptions {
 
 export interface EventQuery {
   subject?: string | undefined
+  /** Ids above that one, and below that one. */
   after?: number | undefined
+  before?: number | undefined
   kinds?: EventKind[] | undefined
   limit?: number | undefined
   tail?: number | undefined

@@ -32,8 +32,19 @@ async function mornings(t: TestContext, settings: string) {
     await alarm.looked()
     await alarm.close()
   }
+  /** One that goes on, looking when it is told to. */
+  const lookOn = (begun: number) => {
+    const alarm = tellReports({ store, places, log: silentLog, quota }, { env, since: begun, now: () => time.now })
+    t.after(() => alarm.close())
+    return async (at: number) => {
+      await alarm.looked()
+      time.now = at
+      alarm.poke()
+      await alarm.looked()
+    }
+  }
   const made = async () => (await store.events({ kinds: ['report.made'] })) as EventOf<'report.made'>[]
-  return { since, until, look, made, set }
+  return { since, until, look, lookOn, made, set }
 }
 
 test('report.at: one report each day, once, also when the daemon came late or again; unset, none', async t => {
@@ -61,4 +72,22 @@ test('report.since: from when on it tells', async t => {
   await look(until)
   const [{ body } = assert.fail('none was made')] = await made()
   assert.deepEqual([body.since, body.until], [since + 60 * MINUTE, until])
+})
+
+test('one that comes late still tells of its own night', async t => {
+  const { since, until, look, made } = await mornings(t, '[report]\nat = "07:00"\n')
+  await look(until + 16 * 60 * MINUTE)
+  const [{ body } = assert.fail('none was made')] = await made()
+  assert.deepEqual([body.since, body.done, body.failed], [since, 2, 1])
+})
+
+test('an hour that is set while the daemon runs is first due when it comes', async t => {
+  const { until, lookOn, made, set } = await mornings(t, '')
+  const looks = lookOn(until - 120 * MINUTE)
+  await looks(until + 60 * MINUTE)
+  set('[report]\nat = "07:00"\n')
+  await looks(until + 61 * MINUTE)
+  assert.equal((await made()).length, 0)
+  await looks(until + 24 * 60 * MINUTE)
+  assert.equal((await made()).length, 1)
 })

@@ -95,11 +95,15 @@ function decisionLines(report: Report, { paint, width }: Terminal): string[] {
   ]
 }
 
-function runLines({ runs }: Report, { width }: Terminal): string[] {
-  return runs.map(({ id, target, outcome, reason }) => {
+function runLines({ runs, not_begun }: Report, { width }: Terminal): string[] {
+  const begun = runs.map(({ id, target, outcome, reason }) => {
     const how = outcome === null ? 'goes on' : outcome.replaceAll('_', ' ')
     return cut(`${id} ${firstLine(target)}: ${how}${reason === null ? '' : `, ${firstLine(reason)}`}`, width - 2)
   })
+  const held = not_begun.map(({ schedule_id, target, due_at, reason }) =>
+    cut(`${schedule_id} ${firstLine(target)}, ${words.dayTime(due_at)}: ${firstLine(reason)}`, width - 2),
+  )
+  return [...begun, ...held]
 }
 
 function section(title: string, lines: string[], { paint }: Terminal): string[] {

@@ -19,8 +19,8 @@ export function spanText({ since, until }: Pick<Report, 'since' | 'until'>): str
 }
 
 /** Whether there is anything to tell but what waits. */
-export function isEmpty({ done, failed, unfinished, spent, runs }: Report): boolean {
-  return done.length + failed.length + unfinished.length + runs.length === 0 && spent.sessions === 0
+export function isEmpty({ done, failed, unfinished, spent, runs, not_begun }: Report): boolean {
+  return done.length + failed.length + unfinished.length + runs.length + not_begun.length === 0 && spent.sessions === 0
 }
 
 /** `24m 10s · 2 attempts · unverified` */

@@ -16,6 +16,8 @@ export interface TellReport {
 
 /** However far the hour is: it may be set to another one. */
 const LOOK_MS = 60_000
+/** One that comes late tells of its own night and of what came after it, but of no more than a long weekend. */
+const LONGEST_MS = 72 * 3_600_000
 
 /**
  * Makes the report of `report.at` each day, as an event that the notifications tell. The last event says which was made, so
@@ -26,18 +28,21 @@ export function tellReports(
   { env, since, now = Date.now }: TellReport,
 ): Alarm {
   const { store, places, log } = world
+  let hour: { at: string | undefined; set: number } | undefined
   const look = async () => {
     const { report } = (await loadConfig({ places, env })).config
+    // An hour that was set just now is first due when it comes, not because it was earlier today.
+    if (!hour || hour.at !== report.at) hour = { at: report.at, set: hour ? now() : -Infinity }
     if (report.at === undefined) return LOOK_MS
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
-    const [last] = await store.events({ kinds: ['report.made'], tail: 1 })
-    const [hour, minute] = report.at.split(':').map(Number)
+    const [last] = await store.events({ subject: 'daemon', kinds: ['report.made'], tail: 1 })
+    const [hours, minutes] = report.at.split(':').map(Number)
     // A clock that was ahead when the last one was made must not hold up the next.
-    const before = Math.min(last?.time ?? since, now())
-    const due = nextTime(`${minute} ${hour} * * *`, zone, before) ?? Infinity
+    const before = Math.min(Math.max(last?.time ?? since, hour.set), now())
+    const due = nextTime(`${minutes} ${hours} * * *`, zone, before) ?? Infinity
     if (due > now()) return Math.min(LOOK_MS, due - now())
     const until = now()
-    const span = { since: sinceOf(report.since, zone, until), until }
+    const span = { since: Math.max(sinceOf(report.since, zone, due), until - LONGEST_MS), until }
     const made = await gatherReport(span, { store, tasks: tasksOf(world), quota: world.quota })
     await store.append([{ actor: 'daemon', subject: 'daemon', kind: 'report.made', body: bodyOf(made) }])
     log.info({ done: made.done.length, failed: made.failed.length }, 'the report of the night is made')
@@ -48,10 +53,10 @@ export function tellReports(
   return alarm
 }
 
-function bodyOf({ since, until, done, failed, unfinished, waiting, spent }: Report) {
+function bodyOf({ since, until, done, failed, unfinished, waiting, not_begun, spent }: Report) {
   return {
     ...{ since, until, done: done.length, failed: failed.length, unfinished: unfinished.length },
-    ...{ waiting: waiting.length, cost_usd: spent.cost_usd },
+    ...{ waiting: waiting.length, not_begun: not_begun.length, cost_usd: spent.cost_usd },
     titles: [...failed, ...done].slice(0, 10).map(({ title }) => title.slice(0, 200)),
   }
 }

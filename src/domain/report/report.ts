@@ -18,6 +18,8 @@ export interface Report {
   limits: LimitsMet
   decisions: DecisionsTaken
   runs: ReportedRun[]
+  /** Runs that were to begin by themselves and did not. */
+  not_begun: NotBegun[]
   /** Attempts and waits, in the order in which they began. */
   timeline: Stretch[]
   /** The tasks that the report is about with what they hang on, for the picture. */
@@ -102,6 +104,14 @@ export interface ReportedRun {
   reason: string | null
   started_at: number
   ended_at: number | null
+}
+
+export interface NotBegun {
+  schedule_id: string
+  target: string
+  project: string
+  due_at: number
+  reason: string
 }
 
 /** A piece of time: of work on a task, or of waiting. */

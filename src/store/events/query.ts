@@ -6,11 +6,12 @@ import { fromRow } from './event-row.ts'
 
 /** Stored events that fit, in order; rows that cannot be read are left out. */
 export async function queryEvents(db: Kysely<Tables>, query: EventQuery): Promise<StoredEvent[]> {
-  const { subject, after, kinds, limit, tail, from, until } = query
+  const { subject, after, before, kinds, limit, tail, from, until } = query
   if (kinds?.length === 0) return []
   let select = db.selectFrom('events').selectAll()
   if (subject !== undefined) select = select.where('subject', '=', subject)
   if (after !== undefined) select = select.where('id', '>', after)
+  if (before !== undefined) select = select.where('id', '<', before)
   if (kinds !== undefined) select = select.where('kind', 'in', kinds)
   if (from !== undefined) select = select.where('time', '>=', from)
   if (until !== undefined) select = select.where('time', '<', until)

@@ -29,6 +29,8 @@ export interface Tasks {
   /** Throws `task_taken` where the id that was asked for is another one's. */
   insert(task: NewTask, tx: Tx): Promise<Task>
   get(id: string, tx?: Tx): Promise<Task | undefined>
+  /** Those of these ids that there are, in no order. */
+  of(ids: readonly string[], tx?: Tx): Promise<Task[]>
   /** Those whose id begins so, the first few. */
   beginning(prefix: string, tx?: Tx): Promise<Task[]>
   /** In the order of submission. */

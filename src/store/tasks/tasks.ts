@@ -14,6 +14,8 @@ export function openTasks(read: Kysely<Tables>, { json }: Pick<Differences, 'jso
     insert: hot.insert,
     get: async (id, tx) =>
       tx ? hot.get(id, tx) : read.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst(),
+    of: (ids, tx) =>
+      inParts(ids, some => (tx?.db ?? read).selectFrom('tasks').selectAll().where('id', 'in', some).execute()),
     beginning: (prefix, tx) => beginning(tx?.db ?? read, prefix),
     list: (filter, tx) => listed(tx?.db ?? read, filter),
     listAsJson: filter => listedAsJson(read, json, filter),

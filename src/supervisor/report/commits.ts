@@ -21,7 +21,9 @@ export async function commitsIn(project: string, since: number, until: number): 
 }
 
 function git(cwd: string, words: string[]): Promise<string> {
-  const env = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0' }
+  const home = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' }
+  // An object that is missing would be fetched, by programs that the repository's settings may name.
+  const env = { ...home, LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' }
   const options = { cwd, env, timeout: PATIENCE_MS, maxBuffer: MOST_BYTES, killSignal: 'SIGKILL' } as const
   return new Promise(resolve => {
     execFile('git', [...HARMLESS, ...words], options, (error, out) => resolve(error ? '' : out))

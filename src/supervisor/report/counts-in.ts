@@ -25,13 +25,16 @@ export function spentIn(events: readonly StoredEvent[], before: ReadonlyMap<stri
   }
 }
 
-/** What the vendors' limits cost. A session that still waits has waited until now. */
-export function limitsIn(events: readonly StoredEvent[], until: number): LimitsMet {
-  const since = new Map<string, number>()
+/** What the vendors' limits cost. `limited`: sessions that waited already when the time began. One that still waits has waited until its end. */
+export function limitsIn(
+  events: readonly StoredEvent[],
+  { since: begin, until, limited }: { since: number; until: number; limited: ReadonlySet<string> },
+): LimitsMet {
+  const since = new Map([...limited].map(subject => [subject, begin]))
   let waited_ms = 0
   for (const event of events) {
     const { kind, subject, time } = event
-    if (kind === 'session.ended' && event.body.status === 'rate_limited') since.set(subject, time)
+    if (kind === 'session.ended' && event.body.status === 'rate_limited') since.set(subject, since.get(subject) ?? time)
     else if (kind === 'session.resumed' || kind === 'session.ended') {
       waited_ms += time - (since.get(subject) ?? time)
       since.delete(subject)

@@ -1,19 +1,24 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type { QuotaBook } from '../../agents/quota/quota.ts'
 import type { EventKind, EventOf, StoredEvent } from '../../domain/event.ts'
 import type { Report, ReportedRun, ReportedTask } from '../../domain/report/report.ts'
-import type { TaskView } from '../../domain/task.ts'
+import type { Task } from '../../domain/task.ts'
 import type { RunRow } from '../../store/runs/rows.ts'
 import type { Store } from '../../store/store.ts'
 import type { Tasks } from '../../tasks/open.ts'
 import { targetName } from '../runs/scope.ts'
 import { commitsIn } from './commits.ts'
 import { decisionsIn, limitsIn, spentIn } from './counts-in.ts'
+import { eventsIn } from './events-in.ts'
+import { graphOf } from './graph-of.ts'
+import { limitedAt } from './limited-at.ts'
+import { notBegun } from './not-begun.ts'
 import { type TaskStory, tasksIn } from './tasks-in.ts'
 import { waitingForYou } from './waiting-for-you.ts'
 
 export interface ReportParts {
   store: Store
-  tasks: Pick<Tasks, 'select'>
+  tasks: Pick<Tasks, 'view'>
   quota: Pick<QuotaBook, 'list'>
 }
 
@@ -22,7 +27,7 @@ const KINDS: readonly EventKind[] = [
   ...(['agent.started', 'usage.reported', 'turn.ended', 'tool.finished', 'limit.hit'] as const),
   ...(['permission.decided', 'question.answered', 'session.ended', 'session.resumed'] as const),
   ...(['task.started', 'task.waiting', 'task.verifying', 'task.readied', 'task.blocked'] as const),
-  ...(['task.finished', 'task.failed', 'task.cancelled', 'task.deleted'] as const),
+  ...(['task.finished', 'task.failed', 'task.cancelled', 'task.deleted', 'schedule.skipped'] as const),
 ]
 
 /** What happened from one moment until another, in all projects or in one. */
@@ -30,24 +35,37 @@ export async function gatherReport(
   { since, until, project }: { since: number; until: number; project?: string | undefined },
   { store, tasks, quota }: ReportParts,
 ): Promise<Report> {
+  const span = { since, until }
   const sessions = await store.sessions.list({ project })
   const ofProject = new Set(sessions.map(({ id }) => id))
-  const known = new Map((await tasks.select(project === undefined ? {} : { project })).map(task => [task.id, task]))
+  const all = await eventsIn(span, KINDS, store)
+  const running = await store.tasks.list({ states: ['running'], project })
+  const known = new Map(
+    [...(await tasksOf([...all.within, ...all.later], store)), ...running].map(row => [row.id, row]),
+  )
   const isOurs = ({ subject, body }: StoredEvent) =>
-    project === undefined || ofProject.has(subject) || ('task_id' in body && known.has(body.task_id))
-  const events = (await store.events({ kinds: [...KINDS], from: since, until })).filter(isOurs)
+    project === undefined ||
+    ofProject.has(subject) ||
+    ('task_id' in body && known.get(body.task_id)?.project === project)
+  const events = Map.groupBy(all.within.filter(isOurs), ({ kind }) => kind.slice(0, kind.indexOf('.')))
+  const about = (...topics: string[]) => topics.flatMap(topic => events.get(topic) ?? [])
+  const later = all.later.filter(isOurs)
+  await nextTick()
   // A task with parts is over with the last of them: counted with them it would count twice.
-  const moved = tasksIn(events, { since, until }).filter(({ id }) => (known.get(id)?.children ?? 0) === 0)
-  const stories = [...moved, ...allAlong(moved, known, { since, until })]
-  const told = await toldTasks(stories, known, { since, until })
+  const moved = tasksIn(about('task'), span).filter(({ id }) => (known.get(id)?.children ?? 0) === 0)
+  const stories = [...moved, ...allAlong({ events: about('task'), later, running }, span)]
+  const told = await toldTasks(stories, known, span)
   const worked = told.reduce((sum, { worked_ms }) => sum + worked_ms, 0)
+  const limited = await limitedAt(since, { since: [...about('session'), ...later], sessions }, store)
+  const used = await usedBefore(about('usage'), since, store)
+  await nextTick()
   return {
     ...{ since, until, project: project ?? null },
     done: ofKind(told, 'done'),
     failed: ofKind(told, 'failed'),
     unfinished: ofKind(told, 'unfinished'),
     waiting: await waitingForYou(store, { project, sessions }),
-    spent: spentIn(events, await usedBefore(events, since, store), worked),
+    spent: spentIn(about('agent', 'usage', 'turn', 'tool'), used, worked),
     quota: (await quota.list()).map(({ label, windows }) => ({
       account: label,
       windows: windows.map(({ window, utilization, resets_at, source }) => ({
@@ -57,26 +75,38 @@ export async function gatherReport(
         source,
       })),
     })),
-    limits: limitsIn(events, until),
-    decisions: decisionsIn(events),
+    limits: limitsIn(about('session', 'limit'), { ...span, limited }),
+    decisions: decisionsIn(about('permission', 'question')),
     runs: (await store.runs.list({ project })).filter(run => overlaps(run, since, until)).map(reportedRun),
+    not_begun: notBegun(all.within, await store.schedules.list({ project }), span),
     timeline: stories.flatMap(({ stretches }) => stretches).toSorted((one, other) => one.from - other.from),
-    graph: graphOf(stories, known),
+    graph: await graphOf(
+      stories.flatMap(({ id }) => known.get(id) ?? []),
+      { store, tasks },
+    ),
   }
+}
+
+/** The tasks that events tell of, as they are now; what was deleted is not among them. */
+function tasksOf(events: readonly StoredEvent[], store: Store): Promise<Task[]> {
+  return store.tasks.of([...new Set(events.flatMap(({ body }) => ('task_id' in body ? [body.task_id] : [])))])
 }
 
 /** Those of which nothing was told because somebody was at work on them from before the time until after it. */
 function allAlong(
-  moved: readonly TaskStory[],
-  known: ReadonlyMap<string, TaskView>,
+  { events, later, running }: { events: readonly StoredEvent[]; later: readonly StoredEvent[]; running: Task[] },
   { since, until }: { since: number; until: number },
 ): TaskStory[] {
-  const told = new Set(moved.map(({ id }) => id))
-  const still = [...known.values()].filter(({ id, state, started_at, ended_at }) => {
-    const isBusy = state === 'running' || (ended_at ?? 0) >= until
-    return isBusy && (started_at ?? until) < since && !told.has(id)
-  })
-  return still.map(({ id, title }) => ({
+  const told = new Set(events.flatMap(({ body }) => ('task_id' in body ? [body.task_id] : [])))
+  const still = new Map<string, string>()
+  for (const { body } of later) {
+    if (!('task_id' in body) || told.has(body.task_id)) continue
+    told.add(body.task_id)
+    if ('from' in body && body.from === 'running') still.set(body.task_id, body.title)
+  }
+  for (const { id, title, started_at } of running)
+    if (!told.has(id) && (started_at ?? until) < since) still.set(id, title)
+  return [...still].map(([id, title]) => ({
     ...{ id, title, attempts: 1, last: 'unfinished', ended_at: null, note: null },
     stretches: [{ task_id: id, title, from: since, to: until, as: 'at work' }],
   }))
@@ -90,7 +120,7 @@ function ofKind(told: readonly Told[], kind: TaskStory['last']): ReportedTask[] 
 
 async function toldTasks(
   stories: readonly TaskStory[],
-  known: ReadonlyMap<string, TaskView>,
+  known: ReadonlyMap<string, Task>,
   { since, until }: { since: number; until: number },
 ): Promise<Told[]> {
   const projects = [...new Set(stories.flatMap(({ id }) => known.get(id)?.project ?? []))]
@@ -118,11 +148,12 @@ async function usedBefore(
   since: number,
   store: Store,
 ): Promise<Map<string, EventOf<'usage.reported'>['body']>> {
-  const subjects = new Set(events.filter(({ kind }) => kind === 'usage.reported').map(({ subject }) => subject))
+  const subjects = new Set(events.map(({ subject }) => subject))
   const before = new Map<string, EventOf<'usage.reported'>['body']>()
   for (const subject of subjects) {
     const [last] = await store.events({ subject, kinds: ['usage.reported'], until: since, tail: 1 })
     if (last?.kind === 'usage.reported') before.set(subject, last.body)
+    await nextTick()
   }
   return before
 }
@@ -133,16 +164,4 @@ function overlaps({ created_at, ended_at }: RunRow, since: number, until: number
 
 function reportedRun({ id, target, project, outcome, reason, created_at, ended_at }: RunRow): ReportedRun {
   return { id, target: targetName(target), project, outcome, reason, started_at: created_at, ended_at }
-}
-
-/** More boxes are no picture any more. */
-const MOST_BOXES = 150
-
-/** What was worked on, what it comes after and what comes after it. */
-function graphOf(stories: readonly TaskStory[], known: ReadonlyMap<string, TaskView>): TaskView[] {
-  const moved = new Set(stories.map(({ id }) => id))
-  const near = [...known.values()].filter(({ id, after }) => moved.has(id) || after.some(one => moved.has(one)))
-  const before = new Set(near.flatMap(({ id, after }) => (moved.has(id) ? after : [])))
-  const all = [...known.values()].filter(task => near.includes(task) || before.has(task.id))
-  return all.length > MOST_BOXES ? all.filter(({ id }) => moved.has(id)).slice(0, MOST_BOXES) : all
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type { WaitingForYou } from '../../domain/report/report.ts'
 import { QuestionItem } from '../../domain/session.ts'
 import type { Store } from '../../store/store.ts'
@@ -24,15 +25,13 @@ export async function waitingForYou(
       return { kind: 'session', text, next: `pcc resume ${row.id}`, since: row.ended_at }
     })
   const failed = await store.tasks.list({ states: ['failed'], ...(project !== undefined && { project }) })
-  const holding = (
-    await Promise.all(
-      failed.map(async ({ id, title, ended_at }): Promise<WaitingForYou[]> => {
-        const held = (await store.tasks.dependentsOf(id)).filter(({ state }) => state === 'blocked').length
-        const text = `${title}: it failed and holds up ${held === 1 ? 'another task' : `${held} others`}`
-        return held === 0 ? [] : [{ kind: 'task', text, next: `pcc task reset ${id}`, since: ended_at }]
-      }),
-    )
-  ).flat()
+  const holding: WaitingForYou[] = []
+  for (const { id, title, ended_at } of failed) {
+    const held = (await store.tasks.dependentsOf(id)).filter(({ state }) => state === 'blocked').length
+    const text = `${title}: it failed and holds up ${held === 1 ? 'another task' : `${held} others`}`
+    if (held > 0) holding.push({ kind: 'task', text, next: `pcc task reset ${id}`, since: ended_at })
+    await nextTick()
+  }
   return [...decisions, ...still, ...holding]
 }
 

@@ -117,13 +117,13 @@ export class Calendar {
   }
 
   async #due(row: ScheduleRow): Promise<void> {
-    const { log, kept, agentEnv, store } = this.#parts
+    const { log, kept, agentEnv } = this.#parts
     const { project, target, options } = row
     const request = { ...options, project, target, env: kept.of(row.id) ?? agentEnv }
     try {
       const tooFull = await this.#tooFull(row, request)
       if (tooFull !== undefined) {
-        if (tooFull !== row.reason) await store.transaction(tx => store.schedules.move(row, { reason: tooFull }, tx))
+        await this.#hold(row, tooFull)
         return
       }
       const run = await this.#parts.start(request, (run, tx) => this.#fire(row, run, tx))
@@ -134,7 +134,14 @@ export class Calendar {
       const passes = !(error instanceof AppError) || PASSING.has(error.code)
       log.warn({ schedule: row.id, error }, passes ? 'a scheduled run cannot begin yet' : 'a scheduled run is left out')
       if (!passes) await this.#skip(row, messageOf(error))
+      else await this.#hold(row, `cannot begin yet: ${messageOf(error)}`)
     }
+  }
+
+  /** It stays due; whoever looks sees for what. */
+  async #hold(row: ScheduleRow, reason: string): Promise<void> {
+    const { store } = this.#parts
+    if (reason !== row.reason) await store.transaction(tx => store.schedules.move(row, { reason }, tx))
   }
 
   async #tooFull({ quota_below }: ScheduleRow, request: StartRun): Promise<string | undefined> {

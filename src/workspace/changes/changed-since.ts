@@ -47,7 +47,9 @@ function git(
     PATH: process.env['PATH'],
     LC_ALL: 'C',
     GIT_OPTIONAL_LOCKS: '0',
+    // Older versions of git do not know the first one.
     GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: 'none',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_TERMINAL_PROMPT: '0',

@@ -48,7 +48,7 @@ ${section(
   ),
 )}
 ${section('Decided for you', [`<li>${text(words.decisionsText(report))}</li>`, ...report.decisions.shown.map(decisionItem)])}
-${section('Runs', report.runs.map(runItem))}
+${section('Runs', [...report.runs.map(runItem), ...report.not_begun.map(notBegunItem)])}
 <footer>Made by pcc from its event log.</footer>
 </main></body></html>
 `
@@ -85,6 +85,11 @@ function decisionItem({ at, what, verdict, by, why }: Report['decisions']['shown
 function runItem({ id, target, outcome, reason }: Report['runs'][number]): string {
   const how = outcome === null ? 'goes on' : outcome.replaceAll('_', ' ')
   return `<li><span class="id">${text(id)}</span> ${text(firstLine(target))}: ${how}${reason === null ? '' : `<p class="note">${text(firstLine(reason))}</p>`}</li>`
+}
+
+function notBegunItem({ schedule_id, target, due_at, reason }: Report['not_begun'][number]): string {
+  const what = `${firstLine(target)}, ${words.dayTime(due_at)}`
+  return `<li><span class="id">${text(schedule_id)}</span> ${text(what)}<p class="note">${text(firstLine(reason))}</p></li>`
 }
 
 function text(value: string): string {
