@@ -1,4 +1,4 @@
-import type { RunRow } from '../../store/runs/rows.ts'
+import type { AttemptRow, RunRow } from '../../store/runs/rows.ts'
 import type { Store } from '../../store/store.ts'
 import { chooseModel } from '../models/choose-model.ts'
 import type { WarmNext } from '../warm/warm-next.ts'
@@ -25,9 +25,8 @@ export async function warmNext(
 ): Promise<void> {
   const iteration = run.iterations + 1
   const attempts = await store.runs.attempts({ run: run.id })
-  const current = attempts.find(({ outcome }) => outcome === null)
-  const session = current && (await store.sessions.get(current.session_id))
-  if (!options.warm || !current || !session || session.state === 'ended') return warmth.drop(run.id)
+  const current = await atWork(attempts, store)
+  if (!options.warm || !current) return warmth.drop(run.id)
   if (warmth.has(run.id, iteration)) return
   const task = await likelyNext(run, current.task_id, store)
   const follows = nextStep({ ...facts, working: 0, waiting: 0, counts: { ...facts.counts, ready: 1 } })
@@ -38,7 +37,16 @@ export async function warmNext(
   const request = requestFor(run, task, { prompt: task.description, model, env, budget })
   const place = { id: run.id, iteration, total: options.limit ?? options.total }
   // Not waited for: the run goes on meanwhile.
-  void warmth.expect({ session: session.id, request: { ...request, run: place } })
+  void warmth.expect({ session: current.session_id, request: { ...request, run: place } })
+}
+
+/** The open attempt that has a process: one that waits for an answer or a limit has none. */
+async function atWork(attempts: readonly AttemptRow[], store: Store): Promise<AttemptRow | undefined> {
+  for (const attempt of attempts.filter(({ outcome }) => outcome === null)) {
+    const session = await store.sessions.get(attempt.session_id)
+    if (session && session.state !== 'ended') return attempt
+  }
+  return undefined
 }
 
 /** A task that is ready, or one that becomes so when the current one is done. */

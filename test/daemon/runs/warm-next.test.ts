@@ -132,6 +132,22 @@ test('a run that is paused or stopped, or whose session waits, keeps no process'
   }
 })
 
+test('a task that waits for an answer does not keep the ones after the next from being prepared for', async t => {
+  const warmth = warmed(prompt => (prompt.includes('one') ? { asks: true } : {}))
+  const { run, since } = await world(t, warmth, ['one', 'two', 'three'])
+  const first = warmth.agent.holdAt('tool')
+  const { id } = await run()
+  const second = await first.then(goOn => {
+    const held = warmth.agent.holdAt('tool')
+    goOn()
+    return held
+  })
+  await since(id, ({ kind }) => kind === 'session.ended')
+  while (warmth.started.at(-1)?.env['PCC_ITERATION'] !== '3') await warmth.warm(warmth.started.length + 1)
+  assert.equal(warmth.started.at(-1)?.env['PCC_ITERATION'], '3')
+  second()
+})
+
 test('a guess about the model that does not come true is put right by a cold start', async t => {
   const says = () => 'Two is hard.\n<next-model>opus</next-model>'
   const warmth = warmed(prompt => (prompt.includes('one') ? { says } : {}))
