@@ -1,3 +1,5 @@
+import { ownZone } from '../../domain/schedules/own-zone.ts'
+
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * HOUR_MS
@@ -23,7 +25,7 @@ export function isZone(name: string): boolean {
 /** The zone that a program with this value of `TZ` shows its times in; without one the machine's own. */
 export function zoneOf(tz: string | undefined): string {
   const name = tz?.replace(/^:/, '') ?? ''
-  return name !== '' && isZone(name) ? name : Intl.DateTimeFormat().resolvedOptions().timeZone
+  return name !== '' && isZone(name) ? name : ownZone()
 }
 
 /** The even stretches of a zone's clocks between two moments, in order: one, or two around a change of clocks. */

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { JournalPage } from '../../domain/runs/journal.ts'
+import { ownZone } from '../../domain/schedules/own-zone.ts'
 import { sinceOf } from '../../tasks/schedules/since.ts'
 import { openClient } from '../client.ts'
 import { contextOf } from '../context.ts'
@@ -24,7 +25,7 @@ export function addJournalCommand(program: Command): void {
     .option('--run <run>', 'only of this run')
     .option('--task <task>', 'only of this task')
     .option('--since <time>', 'only since: 2h, 7d, 22:00, yesterday, 2026-01-31', text =>
-      sinceOf(text, Intl.DateTimeFormat().resolvedOptions().timeZone, Date.now()),
+      sinceOf(text, ownZone(), Date.now()),
     )
     .option('--limit <n>', 'at most so many', limit, 20)
     .option('--project <path>', 'the project directory (default: this one)')

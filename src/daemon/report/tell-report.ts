@@ -1,5 +1,6 @@
 import { loadConfig } from '../../domain/config/load.ts'
 import type { Report } from '../../domain/report/report.ts'
+import { ownZone } from '../../domain/schedules/own-zone.ts'
 import { gatherReport } from '../../supervisor/report/gather.ts'
 import { Alarm } from '../../supervisor/waits/alarm.ts'
 import { sinceOf } from '../../tasks/schedules/since.ts'
@@ -34,7 +35,7 @@ export function tellReports(
     // An hour that was set just now is first due when it comes, not because it was earlier today.
     if (!hour || hour.at !== report.at) hour = { at: report.at, set: hour ? now() : -Infinity }
     if (report.at === undefined) return LOOK_MS
-    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+    const zone = ownZone()
     const [last] = await store.events({ subject: 'daemon', kinds: ['report.made'], tail: 1 })
     const [hours, minutes] = report.at.split(':').map(Number)
     // A clock that was ahead when the last one was made must not hold up the next.

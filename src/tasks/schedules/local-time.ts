@@ -23,9 +23,10 @@ export function localTime(date: string, [hour, minute, second = 0]: Clock, zone:
   return new Cron(local, { timezone: zone, paused: true }).nextRun(new Date(0))?.getTime()
 }
 
-/** The date that a zone's calendar shows: `2027-01-31`. */
-export function dateIn(zone: string, moment: number): string {
-  return new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(moment)
+/** The date that a zone's calendar shows: `2027-01-31`; or so many days later, of which some have 23 or 25 hours. */
+export function dateIn(zone: string, moment: number, days = 0): string {
+  const today = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(moment)
+  return new Date(Date.parse(`${today}T12:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
 }
 
 function two(count: number): string {

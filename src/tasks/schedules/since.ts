@@ -18,14 +18,14 @@ function momentIn(said: string, zone: string, now: number): number | undefined {
   const [, count, unit] = /^(\d{1,4}) ?(m|h|d|w)(?:in|ins|inutes?|ours?|ays?|eeks?)?(?: ago)?$/.exec(said) ?? []
   if (count !== undefined) return now - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS]
   if (said === 'today') return localTime(dateIn(zone, now), [0, 0], zone)
-  if (said === 'yesterday') return localTime(dateIn(zone, now - UNIT_MS.d), [0, 0], zone)
+  if (said === 'yesterday') return localTime(dateIn(zone, now, -1), [0, 0], zone)
   const exact = exactTime(/^\d{4}-\d\d-\d\d$/.test(said) ? `${said} 00:00` : said, zone)
   if (exact !== undefined) return exact === 'no such date' ? undefined : exact
   const { days, time } = splitDay(said)
   const clock = clockIn(time)
   if (!clock) return undefined
   if (days === 'today') return localTime(dateIn(zone, now), clock, zone)
-  if (days === 'yesterday' || days === 'last night') return localTime(dateIn(zone, now - UNIT_MS.d), clock, zone)
+  if (days === 'yesterday' || days === 'last night') return localTime(dateIn(zone, now, -1), clock, zone)
   const day = days === undefined ? '*' : daysOf(days)
   return day === undefined ? undefined : lastTime(`${clock[1]} ${clock[0]} * * ${day}`, zone, now)
 }

@@ -15,6 +15,9 @@ const MINUTE_MS = 60_000
 const UNIT_MS = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: 24 * 60 * MINUTE_MS } as const
 /** A run takes longer than that; more often is a slip of the pen. */
 const LEAST_APART_MS = 5 * MINUTE_MS
+/** Times of a pattern that are looked at: the first two may lie on either side of a pause. */
+const LOOKED_AT = 10
+
 /** Reads what a person said. Throws `schedule_wrong` and `schedule_past`. */
 export function timesOf({ at, every, zone }: When, now: number): Times {
   if (at !== undefined && every !== undefined) throw wrong('--at', at, 'it is for one time, and --every is there too')
@@ -45,9 +48,9 @@ function momentOf(text: string, zone: string, now: number): number {
   if (!clock)
     throw wrong('--at', text, 'a time such as "02:00", "tomorrow 02:00", "2027-01-31 02:00" or "in 3h" is meant')
   const [hour, minute] = clock
-  if (days === undefined) return nextTime(`${minute} ${hour} * * *`, zone, now) ?? never(text)
+  if (days === undefined || days === 'tonight') return nextTime(`${minute} ${hour} * * *`, zone, now) ?? never(text)
   if (days === 'today' || days === 'tomorrow') {
-    const date = dateIn(zone, days === 'today' ? now : now + UNIT_MS.d)
+    const date = dateIn(zone, now, days === 'today' ? 0 : 1)
     return notPast(text, localTime(date, clock, zone) ?? never(text), now)
   }
   const day = daysOf(days)
@@ -61,10 +64,9 @@ function patternOf(text: string, zone: string, now: number): string {
   const meant = 'days and a time such as "weekdays 22:00", "mon,thu 03:30", "day 02:00", or "6h", is meant'
   if (pattern === undefined) throw wrong('--every', text, meant)
   try {
-    const [first = 0, second = Infinity] = new Cron(pattern, { timezone: zone, paused: true })
-      .nextRuns(2, new Date(now))
-      .map(time => time.getTime())
-    if (second - first < LEAST_APART_MS) throw wrong('--every', text, 'five minutes apart is the least')
+    const times = new Cron(pattern, { timezone: zone, paused: true }).nextRuns(LOOKED_AT, new Date(now))
+    const isTooOften = times.some((time, index) => Number(times[index + 1] ?? Infinity) - Number(time) < LEAST_APART_MS)
+    if (isTooOften) throw wrong('--every', text, 'five minutes apart is the least')
     return pattern
   } catch (error) {
     throw error instanceof AppError ? error : wrong('--every', text, meant)
@@ -73,17 +75,17 @@ function patternOf(text: string, zone: string, now: number): string {
 
 /** "hour", "6h", "6 hours": what divides a day, or the last one of a day would be shorter than the others. */
 function intervalIn(said: string): string | undefined {
-  const [, count = '1'] = /^(?:(\d{1,2}) ?h(?:ours?)?|hour|hourly)$/.exec(said) ?? []
-  const hours = /^(\d|hour)/.test(said) && !said.includes(':') && said.split(' ').length < 3 ? Number(count) : undefined
-  if (hours === undefined || hours === 0 || 24 % hours !== 0) return undefined
+  const found = /^(?:(\d{1,2}) ?h(?:ours?)?|hour|hourly)$/.exec(said)
+  const hours = found ? Number(found[1] ?? 1) : 0
+  if (hours === 0 || 24 % hours !== 0) return undefined
   return hours === 24 ? '0 0 * * *' : `0 */${hours} * * *`
 }
 
 function daysIn(said: string): string | undefined {
   const { days, time } = splitDay(said)
   const clock = clockIn(time)
-  if (!clock || days === undefined) return undefined
-  const found = daysOf(days)
+  if (!clock) return undefined
+  const found = days === undefined ? '*' : daysOf(days)
   return found && `${clock[1]} ${clock[0]} * * ${found}`
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync, statSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { lstatSync, readFileSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pccFor } from '../pcc.ts'
@@ -18,4 +20,25 @@ test('pcc report: a night in which nothing happened, as text, as JSON and as a p
   assert.deepEqual([wrong.code, wrong.stdout], [2, ''])
   assert.match(wrong.stderr, /"then" cannot be understood[\s\S]*next: Say it as/)
   assert.match((await pcc.run(['report', '--since', 'tomorrow 10:00'])).stderr, /cannot be understood/)
+})
+
+test('pcc report --html: a folder is refused, a pipe is written to and stays one', async t => {
+  const pcc = pccFor(t)
+  const folder = await pcc.run(['report', '--html', pcc.home])
+  assert.deepEqual([folder.code, /it is a folder/.test(folder.stderr)], [2, true], folder.stderr)
+  const pipe = join(pcc.home, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const [page, { code }] = await Promise.all([readFile(pipe, 'utf8'), pcc.run(['report', '--html', pipe])])
+  assert.deepEqual([code, page.slice(0, 15), lstatSync(pipe).isFIFO()], [0, '<!doctype html>', true])
+})
+
+test('a TZ that names no zone is no obstacle: its clock counts', async t => {
+  const pcc = pccFor(t)
+  for (const TZ of [':/etc/localtime', 'UTC-3', '']) {
+    const { code, stderr } = await pcc.run(['report'], { env: { TZ } })
+    assert.deepEqual([code, stderr], [0, ''], TZ)
+  }
+  const set = await pcc.run(['run', '.', '--at', '02:00', '--json'], { env: { TZ: 'UTC-3' } })
+  const { due_at, zone } = JSON.parse(set.stdout)
+  assert.deepEqual([new Date(due_at).getUTCHours(), zone], [23, '+03:00'])
 })

@@ -27,6 +27,8 @@ test('a single time is understood as people write it, by their own clock', () =>
     '12 am': '2026-11-15T23:00Z',
     'today 23:00': '2026-11-15T22:00Z',
     'Tomorrow 02:00': '2026-11-16T01:00Z',
+    'tonight 23:00': '2026-11-15T22:00Z',
+    'tonight 02:00': '2026-11-16T01:00Z',
     'tomorrow at 02:00': '2026-11-16T01:00Z',
     'mon 03:00': '2026-11-16T02:00Z',
     'wednesday 03:00': '2026-11-18T02:00Z',
@@ -50,6 +52,7 @@ test('times that come back are understood, and five fields of cron', () => {
     'monday, friday 1am': '2026-11-16T00:00Z',
     '6h': '2026-11-15T17:00Z',
     hour: '2026-11-15T15:00Z',
+    '22:00': '2026-11-15T21:00Z',
     '0 22 * * 1-5': '2026-11-16T21:00Z',
   }
   for (const [every, expected] of Object.entries(said)) assert.equal(first({ every }), expected, every)
@@ -59,8 +62,27 @@ test('what is past, never comes or says nothing is refused, each with its reason
   for (const at of ['2020-01-01 02:00', 'today 01:00']) assert.equal(first({ at }), 'schedule_past', at)
   for (const at of ['soon', '25:00', '13pm', '0am', '7', '2027-02-30 10:00', 'blursday 10:00', 'in 3 years'])
     assert.equal(first({ at }), 'schedule_wrong', at)
-  for (const every of ['daily', '5h', '0h', '* * * * *', '60 22 * * *', 'x 22:00', 'weekdays 24:00', '1 2 3'])
+  for (const every of [
+    'daily',
+    '5h',
+    '90m',
+    '2d',
+    '3 days',
+    '7 weeks',
+    '1h30',
+    '0h',
+    '* * * * *',
+    '60 22 * * *',
+    'x 22:00',
+    'weekdays 24:00',
+    '1 2 3',
+  ])
     assert.equal(first({ every }), 'schedule_wrong', every)
+  assert.equal(
+    first({ every: '45,46 15 * * *' }),
+    'schedule_wrong',
+    'a minute apart, though a day is in between just now',
+  )
   assert.equal(first({ every: '0 0 30 2 *' }), 'schedule_past')
   assert.equal(first({ at: '02:00', every: 'day 02:00' }), 'schedule_wrong')
 })
@@ -75,6 +97,14 @@ test('an hour that the clocks leave out begins when they go on, one that comes t
   assert.deepEqual(days('2027-03-27T00:00Z'), ['2027-03-27T01:30', '2027-03-28T01:00', '2027-03-29T00:30'])
   assert.deepEqual(days('2027-10-30T00:00Z'), ['2027-10-30T00:30', '2027-10-31T00:30', '2027-11-01T01:30'])
   assert.equal(first({ at: '2027-03-28 02:30' }), '2027-03-28T01:30Z')
+})
+
+test('tomorrow and yesterday are days of the calendar, also where one has 23 or 25 hours', () => {
+  assert.equal(first({ at: 'tomorrow 12:00' }, Date.parse('2027-03-27T22:30Z')), '2027-03-28T10:00Z')
+  assert.equal(first({ at: 'tomorrow 12:00' }, Date.parse('2027-10-30T22:30Z')), '2027-11-01T11:00Z')
+  const yesterday = (now: string) => new Date(sinceOf('yesterday', ZONE, Date.parse(now))).toISOString()
+  assert.equal(yesterday('2027-03-28T22:30Z'), '2027-03-27T23:00:00.000Z')
+  assert.equal(yesterday('2027-10-31T22:30Z'), '2027-10-29T22:00:00.000Z')
 })
 
 test('the next time is always later than now, in every zone, and reading never fails but with a reason', () => {

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { ownZone } from '../../../domain/schedules/own-zone.ts'
 import type { ScheduleView } from '../../../domain/schedules/schedule.ts'
 import { whenText } from '../../../tasks/schedules/when-text.ts'
 import { duration } from '../../render/format.ts'
@@ -11,7 +12,7 @@ export function whenLine(schedule: ScheduleView): string {
   return neutral(whenText(schedule))
 }
 
-/** `Mon 16 Nov 02:00 (in 9h 12m)`, by the clock that the person set it with. */
+/** `Mon 16 Nov 02:00 (in 9h 12m)`, by the clock that the person set it with, which is named where it is not this one. */
 export function dueText({ due_at, zone, reason }: ScheduleView, now: number): string {
   if (due_at === null) return 'never again'
   if (due_at <= now) return reason === null ? 'at once' : neutral(reason)
@@ -21,7 +22,8 @@ export function dueText({ due_at, zone, reason }: ScheduleView, now: number): st
   }).formatToParts(due_at)
   const of = (type: string) => parts.find(part => part.type === type)?.value ?? ''
   const time = `${of('weekday')} ${of('day')} ${of('month')} ${of('hour')}:${of('minute')}`
-  return `${time} (in ${duration(due_at - now)})`
+  const clock = zone === ownZone() ? '' : ` ${zone}`
+  return `${time}${clock} (in ${duration(due_at - now)})`
 }
 
 /** The head of `pcc runs`: what is to come, soonest first. */

@@ -1,5 +1,6 @@
 import { AppError } from '../../../base/errors.ts'
 import type { StartRun } from '../../../domain/runs/run.ts'
+import { ownZone } from '../../../domain/schedules/own-zone.ts'
 import type { ScheduleView, SetSchedule } from '../../../domain/schedules/schedule.ts'
 import type { Connection } from '../../connection/connection.ts'
 import type { Context } from '../../context.ts'
@@ -26,7 +27,7 @@ export async function setSchedule(
   { client, context }: { client: Connection; context: Pick<Context, 'json' | 'out'> },
 ): Promise<number> {
   const when: SetSchedule['when'] = {
-    zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    zone: ownZone(),
     ...(at !== undefined && { at }),
     ...(every !== undefined && { every }),
     ...(whenQuotaBelow !== undefined && { quota_below: whenQuotaBelow }),
