@@ -52,7 +52,9 @@ async function follow(session: Session, desk: Desk): Promise<Ending> {
   // Asked to stop or to wait while the agent was still starting: there was nothing to interrupt then.
   if (run.stopping !== undefined || run.pausing !== undefined) await session[Symbol.asyncDispose]()
   for await (const event of session.events) {
+    run.hearing = true
     const ending = await step(event, session, desk)
+    run.hearing = false
     if (ending) return ending
   }
   return endingAfter({ kind: 'agent_crashed', message: 'the agent ended without a word' }, desk)

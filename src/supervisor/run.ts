@@ -43,6 +43,8 @@ export interface Run {
   readonly calls: Map<string, { tool: string; target: string }>
   /** How often tools of ours were called that nothing else bounds. */
   readonly toolCalls: Map<string, number>
+  /** Something that its agent told is being stored and answered; what it told since then waits. */
+  hearing: boolean
   /** Those who wait for a call to be stored. */
   readonly callWaiters: Map<string, () => void>
   /** What nobody could answer, by call id. */

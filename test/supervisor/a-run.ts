@@ -38,6 +38,7 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     calls: new Map(),
     toolCalls: new Map(),
     callWaiters: new Map(),
+    hearing: false,
     parking: new Map(),
     answer: undefined,
     taken: undefined,

@@ -16,13 +16,20 @@ interface Call {
 export async function callStored(call: Call, { run, parts }: { run: Run; parts: Parts }): Promise<void> {
   if (run.calls.has(call.callId)) return
   const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, STREAM_GRACE_MS)
+  // What came before the call may stop the session, and a busy machine is late with it: then the grace has not begun yet.
+  let graces = 0
+  const timer = setInterval(() => {
+    graces += 1
+    if (!run.hearing || run.over || graces >= MOST_GRACES) resolve()
+  }, STREAM_GRACE_MS)
   run.callWaiters.set(call.callId, resolve)
   await promise
-  clearTimeout(timer)
+  clearInterval(timer)
   run.callWaiters.delete(call.callId)
   await record(run, parts, onToolRequest(call, run))
 }
 
 /** The stream is a few milliseconds behind at most; a call that is not in it must not wait long. */
 const STREAM_GRACE_MS = 100
+/** A stream that stands still for so long has another trouble than a busy machine. */
+const MOST_GRACES = 100

@@ -38,6 +38,7 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
     calls: new Map(),
     toolCalls: new Map(),
     callWaiters: new Map(),
+    hearing: false,
     parking: new Map(),
     answer: start.answer,
     taken: start.taken,
