@@ -118,6 +118,9 @@ function claimOf(
   { store, tasks, clock }: BeginParts,
 ): BoundTask['take'] {
   return async (session, tx) => {
+    const now = await store.runs.get(run.id, tx)
+    // A person has said meanwhile that nothing more is to begin.
+    if (now?.state !== 'running' || now.stopping) throw new AppError('task_moved', { ...task, session: session.id })
     const claimed = await tasks.claimReady({ scope: scopeOf(run), run: run.id, session: session.id }, tx)
     if (claimed?.id !== task.id) throw new AppError('task_moved', { ...task, session: session.id })
     const iteration = run.iterations + 1

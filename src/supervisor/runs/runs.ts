@@ -99,8 +99,7 @@ export class Runs {
 
   /** `after current`: no new task begins. `now`: its sessions are stopped too, and their tasks given back. */
   async stop(id: string, how: 'after current' | 'now'): Promise<void> {
-    const { store } = this.#parts
-    await store.runs.update(id, { stopping: true, state: 'running' })
+    await this.#change(id, { stopping: true, state: 'running' })
     await this.#parts.warmth.drop(id)
     if (how === 'now') await this.#each(id, session => this.#parts.stop(session, 'its run was stopped'))
     this.look(id)
@@ -110,6 +109,7 @@ export class Runs {
   async taken(tasks: readonly Pick<Task, 'run_id' | 'session_id'>[]): Promise<void> {
     for (const { run_id, session_id } of tasks) {
       if (run_id === null || session_id === null) continue
+      await this.#looking.get(run_id)
       await this.#parts
         .stop(session_id, TAKEN)
         .catch(error => this.#parts.log.warn({ run: run_id, session: session_id, error }, 'not stopped'))
@@ -119,7 +119,7 @@ export class Runs {
 
   /** No new task begins, and its sessions stop after the tool in flight. */
   async pause(id: string): Promise<void> {
-    await this.#parts.store.runs.update(id, { state: 'paused' })
+    await this.#change(id, { state: 'paused' })
     await this.#parts.warmth.drop(id)
     await this.#each(id, session => this.#parts.pause(session))
   }
@@ -127,7 +127,7 @@ export class Runs {
   async resume(id: string): Promise<void> {
     // Its sessions first: while one of them is on its way a look would take it for one that waits, and begin another beside it.
     await this.#each(id, session => this.#parts.resume(session))
-    await this.#parts.store.runs.update(id, { state: 'running', stopping: false, reason: null })
+    await this.#change(id, { state: 'running', stopping: false, reason: null })
     this.look(id)
   }
 
@@ -149,7 +149,19 @@ export class Runs {
     await Promise.all(this.#looking.values())
   }
 
+  /** What a person says of a run that has ended meanwhile must not bring it back. */
+  async #change(id: string, patch: Partial<RunRow>): Promise<void> {
+    const { runs, transaction } = this.#parts.store
+    await transaction(async tx => {
+      const run = await runs.get(id, tx)
+      if (run?.state === 'ended') throw new AppError('run_over', { id, outcome: run.outcome ?? 'ended' })
+      await runs.update(id, patch, tx)
+    })
+  }
+
+  /** A session that is just being started is no session yet that could be steered: the look that starts it is waited for. */
   async #each(id: string, work: (session: string) => Promise<void>): Promise<void> {
+    await this.#looking.get(id)
     for (const { session_id } of await openAttempts(id, this.#parts.store)) {
       await work(session_id).catch(error =>
         this.#parts.log.warn({ run: id, session: session_id, error }, 'not steered'),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as nextRound } from 'node:timers/promises'
 import type { RunTarget } from '../../../src/domain/runs/run.ts'
 import { openTasks } from '../../../src/tasks/open.ts'
 import { tempDir } from '../../support/world.ts'
@@ -146,9 +147,8 @@ test('a run that is stopped now gives its task back; a second one meanwhile is r
   const id = await world.run()
   const goOn = await held
   await assert.rejects(world.run(), (error: Error) => error.message.includes(id))
-  const stopped = world.supervisor.runs.stop(id, 'now')
+  await world.supervisor.runs.stop(id, 'now')
   goOn()
-  await stopped
   assert.equal((await world.over(id)).outcome, 'interrupted')
   const after = await world.store.tasks.get(task)
   assert.deepEqual([after?.state, after?.session_id, after?.run_id], ['ready', null, null])
@@ -167,4 +167,48 @@ test("the keys of a run's brains are in no row, and reach its sessions all the s
   assert.ok(!rows.includes('a-secret-of-this-test'))
   const seen = world.environments.some(env => env['PCC_BRAIN_GEMINI_API_KEY'] === 'a-secret-of-this-test')
   assert.ok(seen, 'the brain was given its key')
+})
+
+for (const said of ['pause', 'stop'] as const) {
+  test(`a ${said} while the next task is about to begin is the last word: it does not begin`, async t => {
+    const agent = meeting({})
+    const world = await runWorld(t, agent)
+    const task = await world.add('a')
+    const { runs } = world.supervisor
+    const asked = Promise.withResolvers<void>()
+    let steered: Promise<void> | undefined
+    // It is asked whether there is room on the disk after the run has looked at itself, and before it claims.
+    Object.defineProperty(world.disk, 'reason', {
+      get: () => {
+        steered ??= world.store.runs.list().then(([run]) => steer(run?.id ?? ''))
+        asked.resolve()
+        return undefined
+      },
+    })
+    const steer = (id: string) => (said === 'pause' ? runs.pause(id) : runs.stop(id, 'now'))
+    const id = await world.run()
+    await asked.promise
+    await steered
+    for (let round = 0; round < 50; round++) await nextRound() // whatever would still begin
+    if (said === 'stop') assert.equal((await world.over(id)).outcome, 'interrupted')
+    else assert.equal((await world.store.runs.get(id))?.state, 'paused')
+    assert.deepEqual(await world.store.runs.attempts({ run: id }), [])
+    assert.deepEqual([agent.prompts, (await world.store.tasks.get(task))?.state], [[], 'ready'])
+    if (said === 'pause') await runs.resume(id)
+    if (said === 'pause') assert.equal((await world.over(id)).outcome, 'complete')
+  })
+}
+
+test('a run that has ended meanwhile is not brought back by what a person says of it', async t => {
+  const world = await runWorld(t, meeting({}))
+  await world.add('a')
+  const id = await world.run()
+  await world.over(id)
+  const { runs } = world.supervisor
+  for (const late of [() => runs.stop(id, 'now'), () => runs.pause(id), () => runs.resume(id)]) {
+    await assert.rejects(late, { code: 'run_over' })
+    assert.equal((await world.store.runs.get(id))?.state, 'ended')
+  }
+  const ends = (await world.events(id)).filter(({ kind }) => kind === 'run.ended')
+  assert.equal(ends.length, 1)
 })
