@@ -14,7 +14,21 @@ export function targetOf(input: Record<string, unknown>, project: string): strin
 }
 
 const PATH_KEYS = ['file_path', 'notebook_path', 'path']
-const TEXT_KEYS = ['command', 'pattern', 'url', 'query', 'description', 'subject', 'skill', 'plan', 'prompt', 'task_id']
+const TEXT_KEYS = [
+  'command',
+  'pattern',
+  'url',
+  'query',
+  'title',
+  'description',
+  'subject',
+  'skill',
+  'plan',
+  'prompt',
+  'task_id',
+  'task',
+  'text',
+]
 
 /** Long enough for a command worth reading, short enough for a line of a log. */
 const MAX_TARGET = 200

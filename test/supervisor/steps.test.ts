@@ -86,6 +86,7 @@ test('a target is one line: the file inside the project, the command, the patter
   assert.equal(targetOf({ file_path: '/elsewhere/a' }, '/p'), '/elsewhere/a')
   assert.equal(targetOf({ command: 'a  -l\n\n  b\n', description: 'd' }, '/p'), 'a -l ⏎ b')
   assert.equal(targetOf({ pattern: '**/*.ts', path: '/p/src' }, '/p'), '**/*.ts in src')
+  assert.equal(targetOf({ title: 'Buy paint', description: 'd' }, '/p'), 'Buy paint')
   assert.equal(targetOf({ command: 'x'.repeat(500) }, '/p').length, 200)
   assert.equal(targetOf({ n: 1 }, '/p'), '')
 })

@@ -17,8 +17,14 @@ export const FEATURE_ERRORS = {
   feature_begun: {
     exit: 2,
     http: 409,
-    says: 'The feature "{name}" has a {document} already ({path}): {flag} would be left out.',
+    says: 'The feature "{name}" {has}: {flag} would be left out.',
     next: 'Go on with it: pcc feature create {name}. Begin anew after: pcc feature delete {name} --files',
+  },
+  feature_moved: {
+    exit: 1,
+    http: 409,
+    says: 'The feature "{name}" was taken up or deleted by somebody else in the same moment.',
+    next: 'See where it stands with: pcc feature show {name}',
   },
   feature_file: {
     exit: 2,

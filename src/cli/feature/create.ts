@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import type { BudgetLimits } from '../../domain/budget/budget.ts'
+import { DOCUMENTS } from '../../domain/features/document.ts'
 import { type CreateFeature, FeatureName, type FeatureUntil, type FeatureView } from '../../domain/features/feature.ts'
+import { documentPath } from '../../tasks/features/files.ts'
 import { type Client, openClient } from '../client.ts'
 import type { Context } from '../context.ts'
 import { isInteractive } from '../live/interactive.ts'
@@ -41,7 +44,7 @@ export async function createFeature(name: string, flags: CreateFlags, context: C
   const client = await openClient(context.places, context)
   const interactive = isInteractive(context) && !flags.detach
   const there = await featureIfThere(client, { project, name })
-  if (!interactive && flags.ai && from === undefined) refuseInterview(name, there, { project })
+  if (!interactive && flags.ai && from === undefined) refuseInterview(there, { project, name })
   const asksBetween = interactive && !flags.yes && flags.until === undefined
   const request = await requestOf({ name, project, from, flags, context })
   const until = flags.until ?? (asksBetween ? nextStop(there) : 'tasks')
@@ -83,10 +86,11 @@ function told(feature: FeatureView, { json, out, terminal }: Context, code: numb
   return code
 }
 
-/** Nobody can be interviewed where there is no terminal, unless that is over. */
-function refuseInterview(name: string, there: FeatureView | undefined, { project: _ }: { project: string }): void {
+/** Nobody can be interviewed where there is no terminal, unless that is over, or what it is for is written already. */
+function refuseInterview(there: FeatureView | undefined, home: { project: string; name: string }): void {
   const isOver = there !== undefined && there.phase !== 'interview'
-  if (!isOver && !there?.spec.exists) throw new AppError('interview_needs_terminal', { name })
+  const isWritten = DOCUMENTS.some(kind => existsSync(documentPath(home, kind)))
+  if (!isOver && !isWritten) throw new AppError('interview_needs_terminal', { name: home.name })
 }
 
 async function featureIfThere(

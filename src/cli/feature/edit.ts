@@ -19,7 +19,7 @@ export async function editFeature(
   const client = await openClient(context.places, context)
   const feature = await client.request<FeatureView>('GET', featurePath({ project: resolve(project), name }))
   const { path, exists } = feature[kind]
-  if (!exists) throw new AppError('feature_file', { path, problem: `the feature has no ${kind} yet` })
+  if (!exists) throw new AppError('feature_file', { path, problem: `there is no ${kind} yet` })
   if (isInteractive(context)) return openInEditor(path, context)
   context.out(context.json ? JSON.stringify({ path }) : path)
 }

@@ -1,3 +1,4 @@
+import { AppError } from '../../base/errors.ts'
 import type { StartSession } from '../../domain/api.ts'
 import { brainKeysIn } from '../../domain/config/environment-layer.ts'
 import type { WorkPhase } from '../../domain/features/feature.ts'
@@ -33,6 +34,9 @@ export async function beginPhase(
     ...(attach && { attach }),
   }
   const take: BoundTask['take'] = async (started, tx) => {
+    const now = await store.features.get(id, tx)
+    // Of two who begin it in one moment only one does, and nobody begins what was deleted meanwhile.
+    if (now?.phase !== phase || now.session_id !== row.session_id) throw new AppError('feature_moved', { name })
     await store.features.update(id, { session_id: started.id, problem: null, updated_at: clock.now() }, tx)
     return tasks.submit({ session_id: started.id, project, title, text: prompt, type: 'feature' }, tx)
   }

@@ -1,9 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
-import { documentIn, MAX_DOCUMENT } from '../../domain/features/document.ts'
+import { type DocumentKind, documentIn, MAX_DOCUMENT } from '../../domain/features/document.ts'
+import { cleanLine } from '../../domain/tasks/requests.ts'
 import type { FeatureRow } from '../../store/features/rows.ts'
 import type { Store, Tx } from '../../store/store.ts'
-import { readDocument, writeDocument } from '../../tasks/features/files.ts'
+import { documentPath, readDocument, writeDocument } from '../../tasks/features/files.ts'
 import { tasksOfPlan } from '../../tasks/features/tasks-of-plan.ts'
 import { importTasks } from '../../tasks/files/import-tasks.ts'
 
@@ -25,11 +26,12 @@ export async function collect(row: FeatureRow, session: string, parts: CollectPa
       if (written) return { ...free, phase: 'plan' }
       // It has what it was to find out, and did not write it down: that is done from what was said.
       if (row.phase === 'interview') return { ...free, phase: 'spec' }
-      return { ...free, problem: `${session} ended without a spec` }
+      return { ...free, problem: await withoutDocument(row, session, 'spec', parts) }
     }
     case 'plan': {
       const written = await documentOf(row, session, 'plan', parts)
-      return written ? { ...free, phase: 'tasks' } : { ...free, problem: `${session} ended without a plan` }
+      if (written) return { ...free, phase: 'tasks' }
+      return { ...free, problem: await withoutDocument(row, session, 'plan', parts) }
     }
     case 'tasks':
       await commitTasks(row, { ...parts, drafted: true })
@@ -58,12 +60,30 @@ async function isDone({ id }: FeatureRow, store: Store, tx: Tx): Promise<boolean
   return (await store.features.get(id, tx))?.phase === 'ready'
 }
 
-async function documentOf(row: FeatureRow, session: string, kind: 'spec' | 'plan', { store }: CollectParts) {
-  const done = (await store.tasks.list({ session })).findLast(({ state }) => state === 'done')
-  const text = documentIn(done?.result ?? '', kind)
+async function documentOf(row: FeatureRow, session: string, kind: DocumentKind, parts: CollectParts) {
+  const text = documentIn(await lastWords(session, parts), kind)
   if (text === undefined) return (await readDocument(row, kind)) !== undefined
   if (text.length > MAX_DOCUMENT)
     throw new AppError('feature_file', { path: `the ${kind} of ${session}`, problem: 'it is too long' })
-  await writeDocument(row, kind, text)
+  const path = documentPath(row, kind)
+  const isThere = (await writeDocument(row, kind, text)) || (await readDocument(row, kind)) !== undefined
+  if (!isThere) throw new AppError('feature_file', { path, problem: 'it is empty; write it, or remove it' })
   return true
 }
+
+async function lastWords(session: string, { store }: CollectParts): Promise<string> {
+  const done = (await store.tasks.list({ session })).findLast(({ state }) => state === 'done')
+  return done?.result ?? ''
+}
+
+/** Why a phase came to nothing: what its agent said instead, and that the person may write the file as well. */
+async function withoutDocument(row: FeatureRow, session: string, kind: DocumentKind, parts: CollectParts) {
+  const said = cleanLine(await lastWords(session, parts))
+    .slice(0, LONGEST)
+    .toWellFormed()
+  const instead = said === '' ? 'it said nothing' : `it said: ${said}`
+  return `Its session ${session} ended without a ${kind}; ${instead}\nTry again, or write it yourself: ${documentPath(row, kind)}`
+}
+
+/** Of what an agent said in place of a document: enough to see what it wanted. */
+const LONGEST = 300

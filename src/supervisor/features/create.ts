@@ -1,7 +1,7 @@
 import { AppError } from '../../base/errors.ts'
 import { brainKeysIn } from '../../domain/config/environment-layer.ts'
 import type { CreateFeature } from '../../domain/features/feature.ts'
-import type { FeaturePhase } from '../../domain/features/phase.ts'
+import { FeaturePhase } from '../../domain/features/phase.ts'
 import type { FeatureRow } from '../../store/features/rows.ts'
 import { documentPath, type FeatureHome, readDocument, writeDocument } from '../../tasks/features/files.ts'
 import { commitTasks } from './collect.ts'
@@ -24,13 +24,25 @@ export async function newFeature(wanted: Wanted, parts: FeaturesParts): Promise<
 
 /** What is written down already is not written over: neither by an agent nor out of another file. */
 export async function refuseBegun({ project, name, from, ai, found }: Wanted): Promise<void> {
-  if (from === undefined) return
+  // The same file again is the same command again: it goes on where it was.
+  if (from === undefined || (ai && found?.source === from)) return
   const document = ai ? 'spec' : 'plan'
   const home = { project, name }
   const isThere = (await readDocument(home, document)) !== undefined
   if (!isThere && (!found || !ai)) return
-  throw new AppError('feature_begun', { name, document, path: documentPath(home, document), flag: '--from' })
+  const has = isThere ? `has a ${document} already (${documentPath(home, document)})` : 'has begun without it'
+  throw new AppError('feature_begun', { name, has, flag: '--from' })
 }
+
+/** Where a feature that nobody is at stands: what a person has written themselves meanwhile need not be written by an agent. */
+export async function passWritten(row: FeatureRow, parts: FeaturesParts): Promise<FeatureRow> {
+  const phase = await firstPhase(row, row.source ?? undefined)
+  const isFurther = ORDER.indexOf(phase) > ORDER.indexOf(row.phase)
+  if (row.session_id !== null || !isFurther) return row
+  return moveFeature(row, { phase, problem: null }, parts)
+}
+
+const ORDER: readonly FeaturePhase[] = FeaturePhase.options
 
 async function firstPhase(home: FeatureHome, from: string | undefined): Promise<FeaturePhase> {
   if (await readDocument(home, 'plan')) return 'tasks'

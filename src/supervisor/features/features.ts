@@ -4,10 +4,11 @@ import type { FeaturePhase } from '../../domain/features/phase.ts'
 import type { FeatureRow } from '../../store/features/rows.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { removeDocuments } from '../../tasks/features/files.ts'
+import { removeTasks } from '../../tasks/features/remove-tasks.ts'
 import { checkProject } from '../start/check-project.ts'
 import { beginPhase } from './begin-phase.ts'
 import { collect } from './collect.ts'
-import { newFeature, refuseBegun } from './create.ts'
+import { newFeature, passWritten, refuseBegun } from './create.ts'
 import type { FeaturesParts } from './parts.ts'
 import { moveFeature } from './write-row.ts'
 
@@ -28,7 +29,12 @@ const BY_ITSELF: Record<FeatureUntil, readonly FeaturePhase[]> = {
 const HOPELESS: ReadonlySet<string> = new Set(['account_differs', 'session_complete', 'session_unknown'])
 
 /** Somebody else makes it go on in the same moment: a daemon that has just come back, or its waker. */
-const TAKEN_UP: ReadonlySet<string> = new Set(['session_running', 'conversation_live'])
+const TAKEN_UP: ReadonlySet<string> = new Set(['session_running', 'conversation_live', 'feature_moved'])
+
+/** Whether the phase that comes next is one that the person wants to be begun. */
+function isWanted({ phase, until }: FeatureRow): boolean {
+  return BY_ITSELF[until].includes(phase)
+}
 
 /** Whether nobody needs to make it go on: it works, it has a time at which it will, or an answer makes it. */
 function goesOn({ state, ended_as, resumes_at }: SessionRow): boolean {
@@ -61,7 +67,7 @@ export class Features {
       return this.goOn(found, request)
     }
     const row = await newFeature(wanted, this.#parts)
-    await beginPhase(row, { ...this.#parts, attach: request.attach })
+    if (isWanted(row)) await beginPhase(row, { ...this.#parts, attach: request.attach })
     return this.#row(row.id)
   }
 
@@ -70,8 +76,8 @@ export class Features {
     const { store, kept } = this.#parts
     await store.features.update(id, { until })
     await this.look(id)
-    const row = await this.#row(id)
-    if (row.phase === 'ready') return row
+    const row = await this.#row(id).then(found => passWritten(found, this.#parts))
+    if (!isWanted(row)) return row
     const onDisk = await this.#parts.keepsEnvironment({ project: row.project, ...row.options })
     kept.keep(id, { ...kept.of(id), ...env }, { onDisk })
     const session = row.session_id === null ? undefined : await store.sessions.get(row.session_id)
@@ -81,9 +87,9 @@ export class Features {
       if (!session) await beginPhase(row, { ...this.#parts, attach })
       else await this.#parts.resume(session, env)
     } catch (error) {
-      if (!session || !(error instanceof AppError)) throw error
-      if (TAKEN_UP.has(error.code)) return row
-      if (!HOPELESS.has(error.code)) throw error
+      if (!(error instanceof AppError)) throw error
+      if (TAKEN_UP.has(error.code)) return this.#row(id)
+      if (!session || !HOPELESS.has(error.code)) throw error
       await beginPhase(row, { ...this.#parts, attach })
     }
     return this.#row(id)
@@ -122,10 +128,7 @@ export class Features {
     const { id, project, name, session_id } = row
     if (session_id !== null) await this.#parts.stop(session_id, 'its feature was deleted')
     await store.transaction(async tx => {
-      for (const task of tasks ? await store.tasks.list({ project, feature: name }, tx) : []) {
-        const found = await store.tasks.get(task.id, tx) // gone already with one that it leaned on
-        if (found) await this.#parts.tasks.remove(found, { cascade: true }, tx)
-      }
+      if (tasks) await removeTasks({ project, name }, { ...this.#parts, tx })
       await store.features.remove(id, tx)
       await tx.append([{ actor: 'human', subject: id, kind: 'feature.deleted', body: { project, name } }])
     })
@@ -151,18 +154,20 @@ export class Features {
     if (session.ended_as !== 'completed') return // it goes on: at its time, or with an answer
     const moved = await moveFeature(row, await collect(row, session.id, this.#parts), this.#parts)
     if (moved.phase === 'ready') return this.#parts.kept.forget(id)
-    if (moved.problem === null && BY_ITSELF[moved.until].includes(moved.phase)) await beginPhase(moved, this.#parts)
+    if (moved.problem === null && isWanted(moved)) await beginPhase(moved, this.#parts)
   }
 
   /** What could not be done is kept with the feature: whoever looks sees it, and what to do. */
   async #halt(id: string, error: unknown): Promise<void> {
     const { store, log } = this.#parts
+    if (error instanceof AppError && TAKEN_UP.has(error.code)) return
     log.warn({ feature: id, error }, 'the feature could not go on')
     const row = await store.features.get(id).catch(() => undefined) // the store itself may be what fails
     if (!row || row.phase === 'ready') return
     const problem = error instanceof AppError ? `${error.message} ${error.next}` : messageOf(error)
     // Its session has given what it had: the next try is a new one.
     const over = error instanceof AppError && error.code === 'no_plan' ? { session_id: null } : {}
+    if (row.problem === problem) return // whoever looks again, and often, need not be told again
     await moveFeature(row, { problem, ...over }, this.#parts).catch(() => undefined)
   }
 

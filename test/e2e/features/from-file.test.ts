@@ -22,7 +22,9 @@ test('a file becomes a spec, a plan and tasks; an edited line of the spec is wha
   const spec = join(home, 'spec.md')
   assert.equal(readFileSync(spec, 'utf8'), '# Paint\nThe walls are painted.\n')
   assert.equal(existsSync(join(home, 'plan.md')), false)
-  const again = await create('--from', idea)
+  const other = join(project, 'other.md')
+  writeFileSync(other, 'Red walls.\n')
+  const again = await create('--from', other)
   assert.equal(again.code, 2)
   assert.match(again.stderr, /has a spec already/)
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { existsSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { Pcc } from '../../cli/pcc.ts'
 import { agentWorld } from '../agent-world.ts'
@@ -69,6 +71,29 @@ test('the daemon is killed in each phase, and each goes on to what it would have
   assert.equal(existsSync(join(project, '.perpetualcc/features/paint/spec.md')), true)
 })
 
+const LATE = `
+conversations:
+  - match: You write the spec
+    turns:
+      - latency: 3000
+        text: "<spec>\\n# Paint\\n</spec>"
+    otherwise: { text: "<spec>\\n# Paint\\n</spec>" }
+`
+
+test('killed while a spec is written from a file, it is written all the same, and told to who waits for it', async t => {
+  const { pcc, project, simulator } = await agentWorld(t, LATE)
+  const idea = join(project, 'idea.md')
+  writeFileSync(idea, 'Blue walls.\n')
+  const child = pcc.spawn(['feature', 'create', 'paint', '--from', idea, '--until', 'spec', '--json'], { cwd: project })
+  const said = child.stdout ? text(child.stdout) : ''
+  await simulator.waitForRequest(() => true, AbortSignal.timeout(60_000))
+  await kill(pcc)
+  const { phase, session, problem, spec } = JSON.parse(await said)
+  assert.deepEqual([phase, session, problem], ['plan', null, null])
+  assert.equal(readFileSync(spec.path, 'utf8'), '# Paint\n')
+  assert.equal(child.exitCode ?? (await once(child, 'exit'))[0], 0)
+})
+
 async function kill(pcc: Pcc): Promise<void> {
   const { pid } = JSON.parse((await pcc.run(['daemon', 'status', '--json'])).stdout) as { pid: number }
   process.kill(pid, 'SIGKILL')
@@ -103,6 +128,11 @@ test('a plan without tasks is told apart, with what to write; a check-list is en
   const made = await create()
   assert.equal(made.code, 0, made.stderr)
   assert.match(made.stdout, /is ready: 2 tasks\./)
+  mkdirSync(join(project, '.perpetualcc/features/mine'))
+  writeFileSync(join(project, '.perpetualcc/features/mine/spec.md'), '# Mine\n')
+  const mine = await pcc.run(['feature', 'create', 'mine', '--until', 'spec'], { cwd: project })
+  assert.match(mine.stdout, /^Feature mine: ○ next: the plan\n/, mine.stderr)
+  await pcc.run(['feature', 'delete', 'mine', '--files', '--yes'], { cwd: project })
   assert.equal(simulator.requests.length, 0)
   const gone = await pcc.run(['feature', 'delete', 'paint', '--tasks', '--files', '--yes'], { cwd: project })
   assert.equal(gone.code, 0, gone.stderr)

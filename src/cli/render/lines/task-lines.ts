@@ -32,7 +32,7 @@ const LOOKS: Record<TaskEvent['kind'], { word?: string; tone: Tone }> = {
   'task.submitted': { word: 'queued', tone: 'cyan' },
   'task.blocked': { word: 'blocked', tone: 'yellow' },
   'task.readied': { tone: 'dim' }, // its start is told, and comes soon
-  'task.started': { word: '→', tone: 'cyan' },
+  'task.started': { word: '→ begun', tone: 'cyan' },
   'task.waiting': { word: 'waits', tone: 'yellow' },
   'task.verifying': { word: 'is checked', tone: 'cyan' },
   'task.merging': { word: 'is merged', tone: 'cyan' },

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { EventBody } from '../../../domain/event.ts'
 import { isAutomatic } from '../../../domain/human/decided-by.ts'
+import { calledAs } from '../../../domain/tools/agent-tools.ts'
 import { duration } from '../format.ts'
 import { INDENT, type LineOptions } from '../paint.ts'
 import { cut, firstLine, neutral, widthOf, wrap } from '../text.ts'
@@ -15,6 +16,7 @@ const SHORTEST = 16
 const LONGEST_OPINION = 60
 /** The agent's own list of steps: `[PLAN]` shows what came of it. */
 const PLAN_TOOLS = new Set(['TodoWrite', 'TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet'])
+const QUESTION_TOOLS: ReadonlySet<string> = new Set(['AskUserQuestion', calledAs('ask_human')])
 const FILE_TOOLS = new Set(['Read', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 
 /** `[TOOL] Write → src/x.ts ✓ (auto-approved)`, or why not. */
@@ -40,7 +42,7 @@ export function toolLine(body: EventBody<'permission.decided'>, options: LineOpt
 export function toolResult(body: EventBody<'tool.finished'>, options: LineOptions, tookMs: number): string[] {
   const { terminal, verbose, whole } = options
   // A question is told by its answer; a call without a name was never told of.
-  if (body.tool === 'AskUserQuestion' || body.tool === '') return []
+  if (QUESTION_TOOLS.has(body.tool) || body.tool === '') return []
   const after = tookMs > LONG_MS ? ` after ${duration(tookMs)}` : ''
   if (!body.ok && wasStopped(body.output)) return [terminal.paint('dim', `${body.tool} was stopped${after}`)]
   const lines = plainWords(body.output).split('\n')
