@@ -68,7 +68,7 @@ function sealOf(title: string, body: string): string {
 function readFront(text: string): { front: z.infer<typeof Front> } | { problem: string } {
   let value: unknown
   try {
-    value = plainFront(text) ?? parse(text, { maxAliasCount: 10, schema: 'core' })
+    value = plainFront(text) ?? parse(text, { maxAliasCount: 10, schema: 'core', logLevel: 'error' })
   } catch (error) {
     return { problem: `its front matter is no YAML: ${yamlProblem(error)}` }
   }

@@ -78,7 +78,7 @@ function findingsInHead(head: string): Finding[] {
 
 function fieldsOf(head: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = parse(head)
+    const value: unknown = parse(head, { logLevel: 'error' })
     if (value === null) return {}
     return isObject(value) ? value : undefined
   } catch {

@@ -58,7 +58,7 @@ export function openFolder(walked: WalkedFolder, reader: Reader, problems: FactP
     text,
     json: name => parsed(name, JSON.parse),
     toml: name => parsed(name, tomlOrThrow),
-    yaml: name => parsed(name, each => parseYaml(each, { maxAliasCount: 100 })),
+    yaml: name => parsed(name, each => parseYaml(each, { maxAliasCount: 100, logLevel: 'error' })),
   }
 }
 

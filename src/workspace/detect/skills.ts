@@ -34,7 +34,7 @@ export async function skillsIn(reader: Reader): Promise<ProjectSkill[]> {
 function headOf(text: string): Record<string, unknown> | undefined {
   const head = /^\ufeff?---[ \t]*\r?\n([\s\S]*?)\r?\n---/.exec(text)?.[1]
   try {
-    const value: unknown = head === undefined ? undefined : parseYaml(head, { maxAliasCount: 100 })
+    const value: unknown = head === undefined ? undefined : parseYaml(head, { maxAliasCount: 100, logLevel: 'error' })
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined // as if it had none

@@ -27,6 +27,17 @@ function project(t: TestContext, files: Record<string, string | Buffer> = {}) {
 
 const GOOD = '---\ntitle: Good\n---\n\nIt is.\n'
 
+test('what the YAML of a note warns of is not printed: it would stand there raw', async t => {
+  const { root } = project(t, { 'odd.md': '---\ntitle: !!js/x "Odd"\n---\n\nb\n' })
+  const warned: Error[] = []
+  const hear = (warning: Error) => warned.push(warning)
+  process.on('warning', hear)
+  t.after(() => process.off('warning', hear))
+  assert.equal(readNotes(root).notes[0]?.title, 'Odd')
+  await new Promise(resolve => setImmediate(resolve))
+  assert.deepEqual(warned, [])
+})
+
 test('what is no note is named with its problem, and the others are read', t => {
   const { root, folder } = project(t, {
     'good.md': GOOD,
