@@ -107,3 +107,16 @@ test('in a terminal: what needs the person stands before what was spent; an empt
   assert.deepEqual(reportPage(empty, PLAIN).slice(1), ['', 'Nothing was worked on.'])
   assert.match(reportHtml(empty), /Nothing was worked on\./)
 })
+
+test('of several projects each is named; a run that did not begin stands among the runs, its words harmless', async t => {
+  const night = await aNight(t)
+  const report = await night.report()
+  assert.doesNotMatch(reportPage(report, PLAIN).join('\n'), /pcc-shop-/)
+  const late = { schedule_id: 'c-1', target: 'this project', due_at: night.since, reason: 'no <b>disk\x1b[2J</b>' }
+  const both = { ...report, not_begun: [{ ...late, project: '/elsewhere/blog\x1b[31m' }] }
+  const page = reportPage(both, PLAIN).join('\n')
+  assert.match(page, /Cart API {2}pcc-shop-\w+ · 40m/)
+  assert.match(page, /\n {2}c-1 blog, this project, .* 22:00: no <b>disk<\/b>/)
+  assert.match(reportHtml(both), /c-1<\/span> blog, this project, .*no &#60;b&#62;disk&#60;\/b&#62;/)
+  assert.doesNotMatch(reportHtml(both) + page, /\x1b/)
+})

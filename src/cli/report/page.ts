@@ -10,8 +10,9 @@ const DECISIONS = 8
 /** `pcc report`: what a person reads with the first coffee. What needs them stands before what was spent. */
 export function reportPage(report: Report, terminal: Terminal): string[] {
   const { paint } = terminal
-  const place = report.project === null ? '' : ` · ${neutral(report.project)}`
-  const head = paint('bold', `Report · ${words.spanText(report)}${place}`)
+  const only = report.project === null ? '' : ` · ${neutral(report.project)}`
+  const place = words.placeIn(report)
+  const head = paint('bold', `Report · ${words.spanText(report)}${only}`)
   if (words.isEmpty(report)) return [head, '', 'Nothing was worked on.', ...waitingLines(report, terminal)]
   return [
     head,
@@ -19,17 +20,17 @@ export function reportPage(report: Report, terminal: Terminal): string[] {
     countsLine(report, terminal),
     ...section(
       'Done',
-      report.done.flatMap(task => taskLines(task, { glyph: '✓', tone: 'green', terminal })),
+      report.done.flatMap(task => taskLines(task, { glyph: '✓', tone: 'green', terminal, place })),
       terminal,
     ),
     ...section(
       'Failed',
-      report.failed.flatMap(task => taskLines(task, { glyph: '✗', tone: 'red', terminal })),
+      report.failed.flatMap(task => taskLines(task, { glyph: '✗', tone: 'red', terminal, place })),
       terminal,
     ),
     ...section(
       'Not finished',
-      report.unfinished.flatMap(task => taskLines(task, { glyph: '●', tone: 'yellow', terminal })),
+      report.unfinished.flatMap(task => taskLines(task, { glyph: '●', tone: 'yellow', terminal, place })),
       terminal,
     ),
     ...waitingLines(report, terminal),
@@ -58,9 +59,12 @@ function countsLine({ done, failed, unfinished, waiting, spent }: Report, { pain
   return [...told, money(spent.cost_usd)].join('   ')
 }
 
-function taskLines(task: ReportedTask, look: { glyph: string; tone: Tone; terminal: Terminal }): string[] {
+function taskLines(
+  task: ReportedTask,
+  look: { glyph: string; tone: Tone; terminal: Terminal; place: ReturnType<typeof words.placeIn> },
+): string[] {
   const { paint, width } = look.terminal
-  const facts = words.taskFacts(task)
+  const facts = words.taskFacts(task, look.place(task))
   const title = `${task.id} ${firstLine(task.title)}`
   const note = look.tone === 'green' ? null : task.note
   return [
@@ -95,15 +99,27 @@ function decisionLines(report: Report, { paint, width }: Terminal): string[] {
   ]
 }
 
-function runLines({ runs, not_begun }: Report, { width }: Terminal): string[] {
-  const begun = runs.map(({ id, target, outcome, reason }) => {
+function runLines(report: Report, { width }: Terminal): string[] {
+  const { runs, not_begun } = report
+  const where = whereIn(report)
+  const begun = runs.map(({ id, outcome, reason, ...run }) => {
     const how = outcome === null ? 'goes on' : outcome.replaceAll('_', ' ')
-    return cut(`${id} ${firstLine(target)}: ${how}${reason === null ? '' : `, ${firstLine(reason)}`}`, width - 2)
+    return cut(`${id} ${where(run)}: ${how}${reason === null ? '' : `, ${firstLine(reason)}`}`, width - 2)
   })
-  const held = not_begun.map(({ schedule_id, target, due_at, reason }) =>
-    cut(`${schedule_id} ${firstLine(target)}, ${words.dayTime(due_at)}: ${firstLine(reason)}`, width - 2),
+  const held = not_begun.map(({ schedule_id, due_at, reason, ...run }) =>
+    cut(`${schedule_id} ${where(run)}, ${words.dayTime(due_at)}: ${firstLine(reason)}`, width - 2),
   )
   return [...begun, ...held]
+}
+
+/** `shop, feature checkout` */
+function whereIn(report: Report): (of: { project: string; target: string }) => string {
+  const place = words.placeIn(report)
+  return of =>
+    [place(of), of.target]
+      .filter(word => word !== '')
+      .map(firstLine)
+      .join(', ')
 }
 
 function section(title: string, lines: string[], { paint }: Terminal): string[] {

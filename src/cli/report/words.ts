@@ -1,5 +1,7 @@
+import { basename } from 'node:path'
 import type { Report, ReportedTask } from '../../domain/report/report.ts'
 import { counted, duration, fullCount, money, shortCount } from '../render/format.ts'
+import { firstLine } from '../render/text.ts'
 
 /** `Sat 14 Nov 22:00`, by the clock of this machine. */
 export function dayTime(moment: number): string {
@@ -23,9 +25,16 @@ export function isEmpty({ done, failed, unfinished, spent, runs, not_begun }: Re
   return done.length + failed.length + unfinished.length + runs.length + not_begun.length === 0 && spent.sessions === 0
 }
 
-/** `24m 10s · 2 attempts · unverified` */
-export function taskFacts({ worked_ms, attempts, verification }: ReportedTask): string {
+/** Names the project of something, where the report is about several. */
+export function placeIn({ done, failed, unfinished, runs, not_begun }: Report): (of: { project: string }) => string {
+  const all = new Set([...done, ...failed, ...unfinished, ...runs, ...not_begun].map(({ project }) => project))
+  return ({ project }) => (all.size > 1 ? basename(project) : '')
+}
+
+/** `24m 10s · 2 attempts · unverified`, behind the project where that must be said. */
+export function taskFacts({ worked_ms, attempts, verification }: ReportedTask, place: string): string {
   return [
+    ...(place === '' ? [] : [firstLine(place)]),
     ...(worked_ms > 0 ? [duration(worked_ms)] : []),
     ...(attempts > 1 ? [counted(attempts, 'attempt')] : []),
     ...(verification === null ? [] : [verification]),

@@ -12,6 +12,7 @@ export function reportHtml(report: Report): string {
   const { done, failed, unfinished, waiting, spent, project } = report
   const title = project === null ? 'Report' : `Report · ${basename(project)}`
   const bars = timeline(report)
+  const place = words.placeIn(report)
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
@@ -29,15 +30,15 @@ ${words.isEmpty(report) ? '<p>Nothing was worked on.</p>' : ''}
 ${section('Waiting for you', waiting.map(waitingItem))}
 ${section(
   'Done',
-  done.map(task => taskItem(task, false)),
+  done.map(task => taskItem(task, place(task), false)),
 )}
 ${section(
   'Failed',
-  failed.map(task => taskItem(task, true)),
+  failed.map(task => taskItem(task, place(task), true)),
 )}
 ${section(
   'Not finished',
-  unfinished.map(task => taskItem(task, true)),
+  unfinished.map(task => taskItem(task, place(task), true)),
 )}
 ${bars === '' ? '' : `<h2>When</h2><div class="time" id="timeline">${bars}</div>`}
 ${report.graph.length === 0 ? '' : `<h2>Tasks and what comes after what</h2><div class="picture" id="graph">${drawSvg(report.graph)}</div>`}
@@ -48,7 +49,7 @@ ${section(
   ),
 )}
 ${section('Decided for you', [`<li>${text(words.decisionsText(report))}</li>`, ...report.decisions.shown.map(decisionItem)])}
-${section('Runs', [...report.runs.map(runItem), ...report.not_begun.map(notBegunItem)])}
+${section('Runs', [...report.runs.map(run => runItem(run, place(run))), ...report.not_begun.map(run => notBegunItem(run, place(run)))])}
 <footer>Made by pcc from its event log.</footer>
 </main></body></html>
 `
@@ -62,12 +63,12 @@ function section(title: string, items: string[]): string {
   return items.length === 0 ? '' : `<h2>${title}</h2><ul>${items.join('\n')}</ul>`
 }
 
-function taskItem(task: ReportedTask, withNote: boolean): string {
+function taskItem(task: ReportedTask, place: string, withNote: boolean): string {
   const note = withNote && task.note !== null ? `<p class="note">${text(task.note.slice(0, 600))}</p>` : ''
   const commits = task.commits.map(
     ({ hash, subject }) => `<p class="note"><code>${hash.slice(0, 8)}</code> ${text(firstLine(subject))}</p>`,
   )
-  const facts = words.taskFacts(task)
+  const facts = words.taskFacts(task, place)
   return `<li><span class="facts">${text(facts)}</span>${text(firstLine(task.title))} <span class="id">${text(task.id)}</span>${note}${commits.join('')}</li>`
 }
 
@@ -82,14 +83,18 @@ function decisionItem({ at, what, verdict, by, why }: Report['decisions']['shown
   return `<li><span class="soft">${words.hourMinute(at)}</span> <span class="${tone}">${verdict}</span> <code>${text(firstLine(what).slice(0, 300))}</code>${reason}</li>`
 }
 
-function runItem({ id, target, outcome, reason }: Report['runs'][number]): string {
+function runItem({ id, target, outcome, reason }: Report['runs'][number], place: string): string {
   const how = outcome === null ? 'goes on' : outcome.replaceAll('_', ' ')
-  return `<li><span class="id">${text(id)}</span> ${text(firstLine(target))}: ${how}${reason === null ? '' : `<p class="note">${text(firstLine(reason))}</p>`}</li>`
+  return `<li><span class="id">${text(id)}</span> ${text(firstLine(where(place, target)))}: ${how}${reason === null ? '' : `<p class="note">${text(firstLine(reason))}</p>`}</li>`
 }
 
-function notBegunItem({ schedule_id, target, due_at, reason }: Report['not_begun'][number]): string {
-  const what = `${firstLine(target)}, ${words.dayTime(due_at)}`
+function notBegunItem({ schedule_id, target, due_at, reason }: Report['not_begun'][number], place: string): string {
+  const what = `${firstLine(where(place, target))}, ${words.dayTime(due_at)}`
   return `<li><span class="id">${text(schedule_id)}</span> ${text(what)}<p class="note">${text(firstLine(reason))}</p></li>`
+}
+
+function where(place: string, target: string): string {
+  return place === '' ? target : `${place}, ${target}`
 }
 
 function text(value: string): string {
