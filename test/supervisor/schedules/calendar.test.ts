@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { AppError } from '../../../src/base/errors.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { ScheduleView } from '../../../src/domain/schedules/schedule.ts'
 import { Calendar } from '../../../src/supervisor/schedules/calendar.ts'
@@ -20,12 +21,16 @@ async function calendarWorld(t: TestContext, begins: string) {
   const project = tempDir(t, 'pcc-project-')
   const time = { now: Date.parse(begins) }
   const quota = { full: undefined as number | undefined, asked: 0 }
+  const held = { by: undefined as Error | undefined }
   const kept = new KeptEnvironments(tempDir(t))
   const open = () =>
     new Calendar({
       ...{ store: world.store, clock: { now: () => time.now }, log: silentLog, kept, agentEnv: {} },
       keepsEnvironment: async () => true,
-      start: (request, also) => world.supervisor.runs.start(request, also),
+      start: async (request, also) => {
+        if (held.by) throw held.by
+        return world.supervisor.runs.start(request, also)
+      },
       fullness: async () => {
         quota.asked += 1
         return quota.full
@@ -37,6 +42,7 @@ async function calendarWorld(t: TestContext, begins: string) {
     project,
     time,
     quota,
+    held,
     kept,
     fired,
     set: (when: object, more: object = {}) =>
@@ -170,7 +176,23 @@ test('it waits while the quota is too full, says so, and begins once it is not; 
   assert.equal((await world.row(other.id)).state, 'over')
 })
 
-test('where no run can begin the time is left out and told; what passes by itself is waited for', async t => {
+test('what passes by itself is waited for, and whoever looks sees for what', async t => {
+  const world = await calendarWorld(t, '2026-11-15T14:45:00Z')
+  const { id, due_at } = await world.set({ at: '16:00' })
+  world.time.now = due_at ?? 0
+  for (const by of [new Error('the file is locked'), new AppError('disk_full', { reason: 'no room' })]) {
+    world.held.by = by
+    await world.look()
+    const { state, reason, due_at: still } = await world.row(id)
+    assert.deepEqual([state, still, reason], ['waiting', due_at, `cannot begin yet: ${by.message}`])
+  }
+  world.held.by = undefined
+  await world.look()
+  const { state, reason } = await world.row(id)
+  assert.deepEqual([state, reason, (await world.fired(id)).length], ['over', null, 1])
+})
+
+test('where no run can begin the time is left out and told', async t => {
   const world = await calendarWorld(t, '2026-11-15T14:45:00Z')
   const task = { title: 'something', project: world.project }
   assert.equal((await world.call('POST', '/tasks', task)).status, 201)
