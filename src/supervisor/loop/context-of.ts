@@ -1,6 +1,7 @@
 import { replyTo } from '../brain/prose.ts'
 import { stopBeforeNext } from '../guards/spending.ts'
 import type { Desk } from '../run.ts'
+import { scopeOf } from '../runs/scope.ts'
 import { givenUp } from '../sigils/given-up.ts'
 import { claimedFailure } from '../tools/claim.ts'
 import type { Context } from './decide.ts'
@@ -24,7 +25,8 @@ export async function contextOf(analysis: Analysis, { run, parts }: Desk): Promi
   }
   if (analysis.type !== 'task_complete' || compaction === 'running') return known
   const queue = await parts.tasks.queue(run.id)
-  const said = givenUp({ text: analysis.text, task: row.task_id, queue, log: run.log })
+  const open = await othersOpen(queue, { run, parts })
+  const said = givenUp({ text: analysis.text, task: row.task_id, open, log: run.log })
   const gaveUp = said ?? (await claimedFailure({ run, parts }))
   if (gaveUp !== undefined) return { ...known, gaveUp }
   if (analysis.question) {
@@ -42,6 +44,15 @@ export async function contextOf(analysis: Analysis, { run, parts }: Desk): Promi
     critical: level === 'critical',
     pausing: run.pausing ?? (admission.open ? undefined : 'gate'),
   }
+}
+
+/** Tasks that are not done beside the one at hand: of its own queue, or of all that its run works through. */
+async function othersOpen(queue: readonly { id: string }[], { run: { row }, parts }: Desk): Promise<number> {
+  const place = row.options.run
+  const of = place && (await parts.store.runs.get(place.id))
+  if (!of) return queue.filter(({ id }) => id !== row.task_id).length
+  const { done = 0, cancelled = 0, ...open } = await parts.tasks.counts(scopeOf(of))
+  return Object.values(open).reduce((sum, count) => sum + count, 0) - 1
 }
 
 /** Ready, or blocked by nothing but the task that has just been completed. */

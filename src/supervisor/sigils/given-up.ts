@@ -1,5 +1,4 @@
 import type { Log } from '../../base/log.ts'
-import type { TaskView } from '../../domain/task.ts'
 import { heedSigils } from './heed-sigils.ts'
 import { readSigils } from './read-sigils.ts'
 
@@ -7,15 +6,15 @@ export interface TurnOver {
   /** The agent's own last words. */
   text: string
   task: string | null
-  /** What is open where it works. */
-  queue: readonly Pick<TaskView, 'id'>[]
+  /** How many other tasks are open of what it works on. */
+  open: number
   log: Log
 }
 
 /** Why the agent says, at the end of its turn, that its task has failed; undefined where it does not. What does not count is logged. */
-export function givenUp({ text, task, queue, log }: TurnOver): string | undefined {
+export function givenUp({ text, task, open, log }: TurnOver): string | undefined {
   const read = readSigils(text, { task: task ?? undefined })
-  const { claim, reason, ignored } = heedSigils(read, { open: queue.filter(({ id }) => id !== task).length })
+  const { claim, reason, ignored } = heedSigils(read, { open })
   for (const { text: line, why } of ignored) log.info({ sigil: line, why }, 'a sigil does not count')
   return claim === 'failed' ? (reason ?? lastWords(text)) : undefined
 }

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { silentLog } from '../../../src/base/log.ts'
+import type { RunRow } from '../../../src/store/runs/rows.ts'
+import { contextOf } from '../../../src/supervisor/loop/context-of.ts'
+import type { Parts } from '../../../src/supervisor/run.ts'
+import { openTasks } from '../../../src/tasks/open.ts'
+import { aRun } from '../a-run.ts'
 import { scriptedAgent } from '../steering/scripted-agent.ts'
 import { type ScriptedWorld, scriptedWorld } from '../steering/scripted-world.ts'
 
@@ -66,4 +72,38 @@ test('a word about another task, one in a fence and an early promise change noth
     tasks.map(({ state }) => state),
     ['done', 'done'],
   )
+})
+
+test('in a run an early promise is noted in the log while other tasks of the run are open, and then no more', async t => {
+  const { world } = await reporting(t)
+  const { store } = world
+  const tasks = openTasks({ store, clock: { now: Date.now } })
+  const submit = (text: string) =>
+    store.transaction(tx => tasks.submit({ session_id: null, project: '/p', text, after: [] }, tx))
+  const [own, other] = [await submit('own'), await submit('other')]
+  const nothing = { outcome: null, reason: null, gave_up: null, stopping: false, ended_at: null } as const
+  const target = { kind: 'project' } as const
+  const row: RunRow = {
+    ...nothing,
+    id: 'r-1',
+    project: '/p',
+    target,
+    options: {},
+    state: 'running',
+    iterations: 1,
+    created_at: 0,
+  }
+  await store.transaction(tx => store.runs.insert(row, tx))
+  const notes: unknown[] = []
+  const log = { ...silentLog, info: (fields: Record<string, unknown>) => void notes.push(fields['why']) }
+  const { options, ...rest } = aRun().row
+  const place = { id: 'r-1', iteration: 1, total: 2 }
+  const run = aRun({ ...rest, task_id: own.id, options: { ...options, run: place } }, { log })
+  const parts = { store, tasks, clock: { now: Date.now } } as unknown as Parts
+  const complete = { type: 'task_complete', text: '<promise>COMPLETE</promise>' } as const
+  await contextOf(complete, { run, parts })
+  assert.deepEqual(notes, ['one task is still open'])
+  await store.transaction(tx => tasks.force(other, { to: 'cancelled' }, tx))
+  await contextOf(complete, { run, parts })
+  assert.equal(notes.length, 1)
 })
