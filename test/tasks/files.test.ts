@@ -122,6 +122,18 @@ Some words. - [ ] not at the beginning
   assert.deepEqual([design?.parent_id, code?.parent_id, code?.priority, code?.labels], [api?.id, api?.id, 5, ['api']])
 })
 
+test('a box in a code block of its own is an example and no task; a block that never ends is named, not obeyed', async () => {
+  const text = '- [ ] one\n\n```md\n- [ ] an example\n```\n\n~~~\n```\n- [x] another\n~~~\n\n- [ ] two\n'
+  const titles = (await readTasks(text, 'markdown', 'plan.md')).map(({ title }) => title)
+  assert.deepEqual(titles, ['one', 'two'])
+  const open = '# Plan\n\n```\n\n- [ ] one\n- [ ] two\n'
+  await assert.rejects(
+    readTasks(open, 'markdown', 'plan.md'),
+    /line 3: the code block that begins here is never closed/,
+  )
+  assert.equal((await readTasks('- [ ] one\n\n```\nnothing\n', 'markdown', 'plan.md')).length, 1)
+})
+
 test('the YAML of requirements files is understood', async t => {
   const graph = await openGraph(t)
   const text =

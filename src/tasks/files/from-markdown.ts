@@ -18,6 +18,7 @@ interface Item {
 export function fromMarkdown(text: string): RawTasks {
   const raw: RawTasks = { tasks: [], problems: [] }
   const open: Item[] = []
+  let outside: Outside | undefined
   const close = (indent: number) => {
     while ((open.at(-1)?.indent ?? -1) >= indent) finish(open.pop())
   }
@@ -25,9 +26,12 @@ export function fromMarkdown(text: string): RawTasks {
     const indent = source.length - source.trimStart().length
     if (source.trim() !== '' && indent <= (open.at(-1)?.indent ?? -1)) close(indent)
     const inside = open.at(-1)
-    const box = inside?.fence === undefined ? BOX.exec(source) : null
+    const found = BOX.exec(source)
+    if (outside && found) outside.hides = true
+    const box = outside || inside?.fence !== undefined ? null : found
     if (!box) {
       if (inside) keep(inside, source)
+      else outside = after(outside, source, index + 1)
       continue
     }
     const [, , mark = ' ', rest = ''] = box
@@ -40,7 +44,27 @@ export function fromMarkdown(text: string): RawTasks {
     raw.tasks.push(item.task)
   }
   close(0)
+  if (outside?.hides)
+    raw.problems.push({ line: outside.line, problem: 'the code block that begins here is never closed' })
   return raw
+}
+
+/** A code block under no item: what it shows is an example. */
+interface Outside {
+  fence: string
+  line: number
+  /** There is an item in it. */
+  hides: boolean
+}
+
+function after(outside: Outside | undefined, source: string, line: number): Outside | undefined {
+  const fence = fenceIn(source)
+  if (outside) return fence?.startsWith(outside.fence) ? undefined : outside
+  return fence === undefined ? undefined : { fence, line, hides: false }
+}
+
+function fenceIn(source: string): string | undefined {
+  return /^\s*(`{3,}|~{3,})/.exec(source)?.[1]
 }
 
 const BOX = /^(\s*)(?:[-*+]|\d+[.)])[ \t]+\[([ xX~-])\][ \t]+(\S.*)$/
@@ -68,7 +92,7 @@ function extra(said: string | undefined, line: number, raw: RawTasks): object {
 
 /** A line of an item's text. A box in a code block is no task. */
 function keep(item: Item, source: string): void {
-  const fence = /^\s*(`{3,}|~{3,})/.exec(source)?.[1]
+  const fence = fenceIn(source)
   if (item.fence === undefined) item.fence = fence
   else if (fence?.startsWith(item.fence)) item.fence = undefined
   item.body.push(source)
