@@ -40,14 +40,16 @@ export function openRuns(
     },
     stop: async (id, reason) => {
       await steering.stop(id, reason)
-      await settleWaiting(id, stopWaiting, waiting)
+      if (await isBack(id, stopWaiting, waiting)) await steering.stop(id, reason)
       kept.forget(id)
     },
     pause: async id => {
       await steering.pause(id)
-      await settleWaiting(id, pauseWaiting, waiting)
+      if (await isBack(id, pauseWaiting, waiting)) await steering.pause(id)
     },
-    pauseWaiting: id => settleWaiting(id, pauseWaiting, waiting),
+    pauseWaiting: async id => {
+      await isBack(id, pauseWaiting, waiting)
+    },
     resume: async id => {
       const row = await store.sessions.get(id)
       // What is over is closed by the next look, and its task given back: it must not come back beside that.
@@ -56,13 +58,17 @@ export function openRuns(
   })
 }
 
-/** One that has no process waits for a time or for a person: it is told so in its row. One that is over stays so. */
-async function settleWaiting(
+/**
+ * One that has no process waits for a time or for a person: it is told so in its row. One that is over stays so. True where it
+ * has a process again: an answer, or its time, came in between.
+ */
+async function isBack(
   id: string,
   end: typeof stopWaiting,
   { store, now }: { store: Floor['parts']['store']; now: () => number },
-): Promise<void> {
+): Promise<boolean> {
   const row = await store.sessions.get(id)
-  const waits = row?.state === 'ended' && !isOver(row.ended_as)
-  if (row && waits && (end === stopWaiting || row.resumes_at !== null)) await end(row, store, now())
+  if (row?.state !== 'ended') return row !== undefined
+  const waits = !isOver(row.ended_as) && (end === stopWaiting || row.resumes_at !== null)
+  return waits && !(await end(row, store, now()))
 }

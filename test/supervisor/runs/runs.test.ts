@@ -196,6 +196,28 @@ for (const said of ['pause', 'stop'] as const) {
   })
 }
 
+test('an answer that arrives while its run is being stopped does not bring its agent back', async t => {
+  const agent = meeting({ a: [{ asks: true }] })
+  const world = await runWorld(t, agent)
+  const task = await world.add('a')
+  const id = await world.run()
+  for await (const { kind } of world.store.follow(0)) if (kind === 'task.waiting') break
+  void agent.holdAt('request')
+  const { supervisor } = world
+  const stop = supervisor.stop.bind(supervisor)
+  let answered: Promise<{ status: number }> | undefined
+  supervisor.stop = async (session, why) => {
+    await stop(session, why) // it has no process
+    answered ??= world.call('POST', '/escalations/1/answer', { answer: ['red'], env: {} })
+    assert.equal((await answered).status, 200)
+  }
+  await supervisor.runs.stop(id, 'now')
+  assert.equal((await world.over(id)).outcome, 'interrupted')
+  const [session] = await world.store.sessions.list()
+  assert.equal(session?.ended_as, 'stopped')
+  for await (const { kind } of world.store.follow(0, { subject: task })) if (kind === 'task.readied') break
+})
+
 test('a run that has ended meanwhile is not brought back by what a person says of it', async t => {
   const world = await runWorld(t, meeting({}))
   await world.add('a')
