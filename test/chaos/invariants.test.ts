@@ -104,6 +104,14 @@ test('what was worth telling and has no row, was not told, or that nobody heard,
   assert.ok(decision && ended)
   const outbox = (...all: typeof rows.outbox) => broken(aHistory({ rows: { ...rows, outbox: all } }))
   assert.deepEqual(outbox(ended), ['told-once'], 'what `lost-outbox` does')
+  const { events } = aHistory()
+  const answered = (time: number) => {
+    const body = { number: 1, tool: '', target: '', risk: 'HIGH', by: 'human', remembered: false } as const
+    const event = { id: 90, time, actor: 'human', subject: 's-1', kind: 'escalation.answered', body } as const
+    return broken(aHistory({ events: [...events, event], rows: { ...rows, outbox: [ended] } }))
+  }
+  assert.deepEqual(answered(3_500), [], 'of what is answered at once nobody is told')
+  assert.deepEqual(answered(9_000), ['told-once'])
   assert.deepEqual(outbox(decision), ['told-once'])
   assert.deepEqual(outbox(decision, { ...ended, state: 'waiting' }), ['told-once'])
   assert.deepEqual(outbox(decision, ended, { ...ended, id: 3 }), ['told-once'])

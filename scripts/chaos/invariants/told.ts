@@ -2,6 +2,9 @@ import type { History } from '../history.ts'
 import { bodiesOf } from './events.ts'
 import type { Violation } from './violation.ts'
 
+/** A notifier on a loaded machine has looked by then. */
+const AT_ONCE_MS = 1_000
+
 /** What is worth telling has a row for the channel, each row was told, and who is told heard it. */
 export function toldOnce(history: History): Violation[] {
   const violation = (text: string): Violation => ({ invariant: 'told-once', text })
@@ -25,11 +28,21 @@ export function toldOnce(history: History): Violation[] {
 
 /** By the keys of `notice-of.ts`: told once a channel. */
 function wantedKeys(history: History): string[] {
-  const parked = bodiesOf(history, 'question.parked').flatMap(({ body }) =>
-    body.number === undefined ? [] : [`decision:${body.number}`],
+  const parked = bodiesOf(history, 'question.parked').flatMap(({ body, time }) =>
+    body.number === undefined || answeredAtOnce(body.number, time, history) ? [] : [`decision:${body.number}`],
   )
   const ended = bodiesOf(history, 'session.ended').filter(({ body }) => body.status === 'completed')
   return [...new Set(parked), ...ended.map(({ id }) => `ended:${id}`)]
+}
+
+/** Nobody is told of what is answered already: before the notifier looked, or before one looked again after a restart. */
+function answeredAtOnce(number: number, parked: number, history: History): boolean {
+  const answer = bodiesOf(history, 'escalation.answered').find(
+    ({ body, time }) => body.number === number && time >= parked,
+  )
+  if (!answer) return false
+  const restarted = bodiesOf(history, 'daemon.started').some(({ time }) => time >= parked && time <= answer.time)
+  return restarted || answer.time - parked < AT_ONCE_MS
 }
 
 function wasTold(name: string, { notices, events, rows }: History): boolean {
