@@ -7,6 +7,9 @@ import { mayCall, ownTask, type ToolCall } from './caller.ts'
 /** Lines that one session may add to the log of its task. */
 const MOST_NOTES = 200
 
+/** Its last word counts, and nobody needs as many. */
+const MOST_CLAIMS = 100
+
 interface Claim {
   claim: 'done' | 'failed'
   text: string
@@ -15,6 +18,11 @@ interface Claim {
 /** Takes down what the agent says of its own task. It counts when its turn ends, as a sigil of its last words would. */
 export async function claim({ claim, text }: Claim, call: ToolCall): Promise<ToolReply> {
   const { run, parts } = call
+  if (!mayCall('claim', MOST_CLAIMS, call))
+    return {
+      ok: false,
+      text: `Not done: you have said ${MOST_CLAIMS} times how it ended. End your turn now with your report.`,
+    }
   await parts.store.transaction(async tx => {
     await refuseStale(run, tx)
     const { id, title, attempt } = await ownTask(call, tx)

@@ -1,8 +1,8 @@
-import { link, mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { link, mkdir, open, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
-import { type DocumentKind, MAX_DOCUMENT } from '../../domain/features/document.ts'
+import { DOCUMENTS, type DocumentKind, MAX_DOCUMENT } from '../../domain/features/document.ts'
 
 /** Where the files of a feature are. */
 export interface FeatureHome {
@@ -63,13 +63,14 @@ export async function writeDocument(home: FeatureHome, kind: DocumentKind, text:
   }
 }
 
-/** Removes the directory of a feature with all that is in it. */
+/** Removes the spec and the plan of a feature, and its directory where nothing else is in it: other files are the person's. */
 export async function removeDocuments(home: FeatureHome): Promise<void> {
   const directory = featureDirectory(home)
   if (!(await stat(directory).catch(() => undefined))) return
   if (!(await isInside(directory, home.project)))
     throw new AppError('feature_file', { path: directory, problem: 'it lies outside of the project' })
-  await rm(directory, { recursive: true, force: true })
+  for (const kind of DOCUMENTS) await rm(documentPath(home, kind), { force: true })
+  await rmdir(directory).catch(() => undefined)
 }
 
 async function isInside(path: string, project: string): Promise<boolean> {

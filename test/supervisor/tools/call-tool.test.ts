@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { AGENT_TOOL_NAMES, type AgentToolName } from '../../../src/domain/tools/agent-tools.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { MOST_OF_SESSION } from '../../../src/supervisor/tools/add-task.ts'
+import { askOverSocket } from '../../../src/supervisor/tools/ask-over-socket.ts'
 import { callTool } from '../../../src/supervisor/tools/call-tool.ts'
 import { claimedFailure } from '../../../src/supervisor/tools/claim.ts'
 import { tempDir } from '../../support/world.ts'
@@ -105,6 +106,16 @@ test('a log has its lines, and its most; what is secret is in none of them', asy
   assert.ok(noted?.kind === 'task.noted' && !noted.body.text.includes('hunter2'), JSON.stringify(noted))
   run.toolCalls.set('log', 200)
   assert.match((await call('log', { text: 'more' })).text, /^Not done: 200 lines/)
+})
+
+test('what can be said without end has a most: that a task ended, and questions that nobody answers', async t => {
+  const { parts, session, call } = await atWork(t)
+  session.toolCalls.set('claim', 99)
+  assert.equal((await call('done')).ok, true)
+  assert.match((await call('failed', { reason: 'x' })).text, /^Not done: you have said 100 times/)
+  session.toolCalls.set('ask_human', 50)
+  const asked = await askOverSocket({ question: 'Which?' }, { run: session, parts })
+  assert.match(asked.text, /^Not done: 50 questions are the most/)
 })
 
 test('a search finds tasks of the own project only', async t => {

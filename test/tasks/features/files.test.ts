@@ -39,6 +39,15 @@ test('a link in the project leads neither a reader nor a writer out of it', asyn
   assert.deepEqual(readdirSync(outside), ['key'])
 })
 
+test('removing takes the spec and the plan, and nothing that a person laid beside them', async t => {
+  const home = { project: tempDir(t), name: 'paint' }
+  await writeDocument(home, 'spec', 'text')
+  await writeDocument(home, 'plan', 'text')
+  writeFileSync(join(featureDirectory(home), 'sketch.svg'), 'mine')
+  await removeDocuments(home)
+  assert.deepEqual(readdirSync(featureDirectory(home)), ['sketch.svg'])
+})
+
 test('a plan without tasks is told apart from one with them', async t => {
   const home = { project: tempDir(t), name: 'paint' }
   for (const plan of [undefined, '# Plan\n\nWe paint.\n', '- paint\n']) {
