@@ -12,7 +12,11 @@ import { scopeOf } from './scope.ts'
 import { warmNext } from './warm-next.ts'
 
 /** Makes as many steps of a run as can be made now. A time comes back where it has to be looked at again by the clock alone. */
-export async function advance(id: string, parts: RunsParts, closing: AbortSignal): Promise<number | undefined> {
+export async function advance(
+  id: string,
+  parts: RunsParts,
+  { closing, mayEnd }: { closing: AbortSignal; mayEnd: () => boolean },
+): Promise<number | undefined> {
   const { store } = parts
   for (;;) {
     const run = await store.runs.get(id)
@@ -24,6 +28,7 @@ export async function advance(id: string, parts: RunsParts, closing: AbortSignal
     const { left, spent } = await budgetLeft(run, await store.runs.attempts({ run: id }), store)
     const facts = { ...before, spent: spent ?? before.spent }
     const step = nextStep(facts)
+    if (step.do === 'end' && !mayEnd()) return undefined // it is looked at again when its sessions are over
     if (step.do === 'end' && step.reason === spent) await giveBack(run, settings, parts)
     if (step.do === 'end') return void (await endRun(run, step, parts))
     const total = Object.values(facts.counts).reduce((sum, count) => sum + count, 0)

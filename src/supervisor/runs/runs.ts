@@ -22,6 +22,8 @@ export class Runs {
   readonly #parts: RunsParts
   readonly #looking = new Map<string, Promise<void>>()
   readonly #again = new Set<string>()
+  /** Those whose sessions are being stopped. */
+  readonly #clearing = new Set<string>()
   readonly #timers = new Map<string, NodeJS.Timeout>()
   readonly #closing = new AbortController()
 
@@ -99,10 +101,16 @@ export class Runs {
 
   /** `after current`: no new task begins. `now`: its sessions are stopped too, and their tasks given back. */
   async stop(id: string, how: 'after current' | 'now'): Promise<void> {
-    await this.#change(id, { stopping: true, state: 'running' })
-    await this.#parts.warmth.drop(id)
-    if (how === 'now') await this.#each(id, session => this.#parts.stop(session, 'its run was stopped'))
-    this.look(id)
+    // Looked at meanwhile it would be over before its sessions are, and their tasks would not be given back.
+    if (how === 'now') this.#clearing.add(id)
+    try {
+      await this.#change(id, { stopping: true, state: 'running' })
+      await this.#parts.warmth.drop(id)
+      if (how === 'now') await this.#each(id, session => this.#parts.stop(session, 'its run was stopped'))
+    } finally {
+      this.#clearing.delete(id)
+      this.look(id)
+    }
   }
 
   /** A person has said what becomes of tasks that were at work: their agents are stopped, and the runs go on. */
@@ -172,7 +180,10 @@ export class Runs {
   async #lookWhileAsked(id: string): Promise<void> {
     while (this.#again.delete(id) && !this.#closing.signal.aborted) {
       try {
-        this.#lookAt(id, await advance(id, this.#parts, this.#closing.signal))
+        this.#lookAt(
+          id,
+          await advance(id, this.#parts, { closing: this.#closing.signal, mayEnd: () => !this.#clearing.has(id) }),
+        )
       } catch (error) {
         this.#parts.log.error({ run: id, error }, 'the run could not go on')
         await this.#couldNotGoOn(id, error).catch(() => undefined) // the store itself may be what fails
