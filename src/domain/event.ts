@@ -13,6 +13,7 @@ import {
   TurnOutcome,
 } from './session.ts'
 import { TaskState, Verification } from './task.ts'
+import { WORKSPACE_EVENTS } from './workspace/events.ts'
 
 const TaskNamed = z.object({ task_id: z.string(), title: z.string() })
 
@@ -48,6 +49,7 @@ const LeftForOthers = z.discriminatedUnion('kind', [
 
 /** Every kind of stored event and its body. Logs, the terminal and later the dashboard are drawn from these and nothing else. */
 export const EVENT_BODIES = {
+  ...WORKSPACE_EVENTS,
   'session.created': z.object({
     name: z.string(),
     project: z.string(),

@@ -1,0 +1,39 @@
+import * as z from 'zod'
+
+/**
+ * Where an attempt at a task works, when that is not the project itself: a worktree of its own. `project` stays what the person
+ * manages: settings, trust, notes and tasks belong to it.
+ */
+export const Place = z.strictObject({
+  /** The agent's working directory. Within the worktree it is the same folder that the project is of its repository. */
+  directory: z.string().min(1),
+  /** Top of the worktree. */
+  top: z.string().min(1),
+  task: z.string().min(1),
+  /** The attempt for which it was made: an older one may not land from it. */
+  attempt: z.number().int().positive(),
+  /** `pcc/<task-id>`. */
+  branch: z.string().min(1),
+  /** The branch that its work is for, without `refs/heads/`. */
+  target: z.string().min(1),
+  /** The commit of the target from which it began. */
+  base: z.string().min(1),
+})
+export type Place = z.infer<typeof Place>
+
+/** `making`: named in a row, git may not have done it yet. `archived`: its work lies in a ref, the directory is gone. */
+export type WorktreeState = 'making' | 'live' | 'archived' | 'removed'
+
+/** A worktree as its row holds it: one for each attempt that had one. */
+export interface Worktree extends Place {
+  project: string
+  /** The git directory that all worktrees of the repository share. */
+  repository: string
+  state: WorktreeState
+  /** Why it is still there, or where its work went, for the person. */
+  reason: string | null
+  /** `refs/pcc/archive/<task>/<n>`, where its work was kept before the directory went. */
+  archive: string | null
+  created_at: number
+  ended_at: number | null
+}
