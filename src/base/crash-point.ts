@@ -40,7 +40,10 @@ export const CRASH_POINTS = [
   'recover.after-commit',
 ] as const
 
-export type CrashPointName = (typeof CRASH_POINTS)[number]
+/** Those of a task that works in a worktree, from the place in which it works to its way into the target. */
+export const WORKSPACE_CRASH_POINTS = [] as const
+
+export type CrashPointName = (typeof CRASH_POINTS | typeof WORKSPACE_CRASH_POINTS)[number]
 
 /** What is published is never made to die. */
 const FROM_SOURCE = import.meta.url.endsWith('.ts')

@@ -41,6 +41,43 @@ export interface Merge {
   result: string | null
   /** Rows that are tried together have the same. */
   batch: number | null
+  /** A pull request in place of moving the target. */
+  as_pull_request: number
+  /** How often its conversation was given a conflict. */
+  rounds: number
+  /** When the branch and the worktree of one that landed were gone. */
+  cleaned_at: number | null
   created_at: number
   updated_at: number
+}
+
+/** On their way: the queue drives them. */
+export const MERGES_AT_WORK = ['rebasing', 'verifying', 'landing'] as const satisfies readonly MergeState[]
+
+/** Not over yet: at most one of a task's rows is in one of them. */
+export const OPEN_MERGES = [
+  'queued',
+  ...MERGES_AT_WORK,
+  'conflicted',
+  'waiting',
+  'review',
+] as const satisfies readonly MergeState[]
+
+/** One file of a conflict, as the task's conversation is shown it. */
+export interface ConflictedFile {
+  path: string
+  /** What happened to it on both sides, in words. */
+  what: string
+  /** The places with markers and some lines around them, cut to a bound; empty where there is no text to show. */
+  hunks: string
+}
+
+/** What stands in a worktree after a rebase or merge that could not be finished alone. */
+export interface Conflict {
+  kind: 'rebase' | 'merge'
+  files: ConflictedFile[]
+  /** How many files there are in all: only the first ones are listed. */
+  count: number
+  /** The commit that could not be applied, by its first line; null for a merge. */
+  commit: string | null
 }
