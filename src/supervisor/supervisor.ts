@@ -1,58 +1,34 @@
 import { AppError } from '../base/errors.ts'
-import type { Log } from '../base/log.ts'
 import type { TriedAccount } from '../domain/account/quota.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { AnsweredEscalation } from '../domain/escalation.ts'
 import type { AgentToolName, ToolReply } from '../domain/tools/agent-tools.ts'
-import { notesLock } from '../knowledge/notes/read-notes.ts'
 import type { SessionRow } from '../store/tables.ts'
-import { openTasks } from '../tasks/open.ts'
-import { Admission } from './admission.ts'
+import type { Admission } from './admission.ts'
 import type { Features } from './features/features.ts'
 import { openFeatures } from './features/open-features.ts'
-import { type Floor, prepareFor } from './floor.ts'
+import type { Floor } from './floor.ts'
 import { trip } from './guards/trip.ts'
-import { GuardWatch } from './guards/watch/watch.ts'
-import { LiveSessions } from './live-sessions.ts'
-import { checkpointsIn } from './loop/checkpoints.ts'
+import type { GuardWatch } from './guards/watch/watch.ts'
+import { openFloor, type SupervisorOptions } from './open-floor.ts'
 import { openProposals, type Proposals } from './proposals/proposals.ts'
 import { record } from './record.ts'
 import { type Recovered, recover } from './recover/recover.ts'
 import { type Resumption, resumeParked } from './resume/resume-parked.ts'
 import { type Resume, resumeSession } from './resume/resume-session.ts'
-import type { Parts, Run } from './run.ts'
+import type { Run } from './run.ts'
 import { openRuns } from './runs/open-runs.ts'
 import type { Runs } from './runs/runs.ts'
 import type { Calendar } from './schedules/calendar.ts'
 import { openCalendar } from './schedules/open-calendar.ts'
 import { cutOff } from './settling/cut-off.ts'
 import { settle } from './settling/settle.ts'
-import { HeldConversations } from './start/held-conversations.ts'
-import type { PrepareParts } from './start/prepare.ts'
 import { startSession } from './start/start-session.ts'
 import { askOverSocket } from './tools/ask-over-socket.ts'
 import { callTool } from './tools/call-tool.ts'
-import { type AccountParts, Accounts } from './waits/accounts.ts'
-import { KeptEnvironments } from './waits/kept-environments.ts'
+import type { Accounts } from './waits/accounts.ts'
 import { type Waking, wake } from './waits/wake.ts'
 import { Waker } from './waits/waker.ts'
-import { WarmMarkers } from './warm/warm-markers.ts'
-import { WarmNext } from './warm/warm-next.ts'
-
-export interface SupervisorOptions
-  extends Omit<Parts, 'tasks' | 'accounts' | 'watch' | 'checkpoints' | 'notesLock'>,
-    PrepareParts,
-    Pick<AccountParts, 'quota' | 'gates'> {
-  /** This boot of the daemon: the owner of every session it runs. */
-  bootId: string
-  log: Log
-  /** What an agent is started with where nothing else is known: the daemon's own. */
-  agentEnv: Record<string, string>
-  /** Why nothing may start now (the disk is full), if so. */
-  mayStart?: (() => string | undefined) | undefined
-  /** Bytes that programs can still get, as the system has it where nothing else is said. */
-  availableMemory?: (() => number) | undefined
-}
 
 /** When a session that a full disk has stopped is due again; it waits on while the disk is full. */
 const DISK_WAIT_MS = 15_000
@@ -61,7 +37,7 @@ const DISK_WAIT_MS = 15_000
 export class Supervisor {
   readonly #options: SupervisorOptions
   readonly #closing = new AbortController()
-  readonly #admission = new Admission()
+  readonly #admission: Admission
   readonly #accounts: Accounts
   readonly #floor: Floor
   readonly #waker: Waker
@@ -77,49 +53,15 @@ export class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options
-    const { store, clock, log, places, terminals, policy, quota, gates, bootId } = options
-    this.#accounts = new Accounts({
-      store,
-      clock,
-      quota,
-      gates,
-      live: () => this.#floor.live.runs(),
-      changed: () => this.#admission.look(),
-    })
-    const tasks = openTasks({ store, clock })
-    const accounts = this.#accounts
-    this.#watch = new GuardWatch(clock)
-    const shared = { store, clock, terminals, policy, tasks, accounts, watch: this.#watch }
-    const parts: Parts = { ...shared, checkpoints: checkpointsIn(places.data), notesLock: notesLock(places) }
-    const kept = new KeptEnvironments(places.run)
-    const closing = this.#closing.signal
-    const live = new LiveSessions({
-      parts,
-      admission: this.#admission,
-      kept,
-      log,
-      closing,
+    const { store, clock, log, gates } = options
+    const opened = openFloor(options, {
+      closing: this.#closing.signal,
       settled: ({ resumes_at }) => resumes_at !== null && this.#waker.poke(),
     })
-    const warm = new WarmNext({
-      markers: new WarmMarkers(places.run),
-      log,
-      live: id => live.get(id)?.run,
-      prepare: request => prepareFor(request, this.#floor),
-      isCrowded: () => this.#admission.waiting > 0,
-      availableMemory: options.availableMemory ?? (() => process.availableMemory()),
-    })
-    this.#floor = {
-      parts,
-      prepareParts: options,
-      bootId,
-      log,
-      live,
-      kept,
-      warm,
-      closing,
-      conversations: new HeldConversations(),
-    }
+    this.#floor = opened.floor
+    this.#admission = opened.admission
+    this.#accounts = opened.accounts
+    this.#watch = opened.watch
     this.#waker = new Waker({ store, clock, log, wake: row => wake(row, this.#waking(row), this.#floor) })
     this.proposals = openProposals({
       ...{ floor: this.#floor, gates },
