@@ -40,8 +40,12 @@ function platformOf(name: string): Pick<Entry, 'os' | 'cpu' | 'libc'> {
   return { os, cpu, ...(os.includes('linux') && libc && { libc }) }
 }
 
-if (import.meta.main) {
-  const file = join(ROOT, 'package-lock.json')
+/** Every lock file of the checkout, relative to it. */
+export const LOCK_FILES = ['package-lock.json', 'test/agents/package-lock.json']
+
+if (import.meta.main) for (const name of LOCK_FILES) complete(join(ROOT, name))
+
+function complete(file: string): void {
   const lock = JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, Entry> }
   const packages = { ...lock.packages, ...missingFromLock(lock.packages) }
   const sorted = Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)))

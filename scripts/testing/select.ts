@@ -1,9 +1,17 @@
 import { globSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 
+/** Tests with programs that are no dependency of ours: `npm run test:agents` installs and runs them. */
+const LIVE = 'test/agents/live/**/*.test.ts'
+
 /** The test files that the words of the command line mean, and the flags among them; all files when there is no word. */
-export function selectTests(root: string, words: string[]): { files: string[]; flags: string[] } {
-  const all = globSync('test/**/*.test.ts', { cwd: root }).sort()
+export function selectTests(
+  root: string,
+  words: string[],
+  { live = false }: { live?: boolean } = {},
+): { files: string[]; flags: string[] } {
+  const [pattern, others] = live ? [LIVE, []] : ['test/**/*.test.ts', [LIVE]]
+  const all = globSync(pattern, { cwd: root, exclude: ['**/node_modules/**', ...others] }).sort()
   const flags = words.filter(word => word.startsWith('-'))
   const wanted = words.filter(word => !word.startsWith('-'))
   const files = wanted.length === 0 ? all : all.filter(file => wanted.some(word => means(root, word, file)))

@@ -1,22 +1,25 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { missingFromLock } from '../../scripts/complete-lock.ts'
+import { LOCK_FILES, missingFromLock } from '../../scripts/complete-lock.ts'
 import { ROOT } from './source-tree.ts'
 
 type Packages = Parameters<typeof missingFromLock>[0]
-const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as { packages: Packages }
 
-test('the lock file pins no host: it installs from whatever registry the machine uses', () => {
-  const pinned = Object.entries(packages).filter(([, entry]) => 'resolved' in entry)
-  assert.deepEqual(pinned, [])
-  assert.ok(!existsSync(join(ROOT, '.npmrc')), 'no registry is set for everyone')
-})
+for (const file of LOCK_FILES) {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as { packages: Packages }
 
-test('the lock file lists the packages of every platform, or npm ci refuses it (mend it with: node scripts/complete-lock.ts)', () => {
-  assert.deepEqual(missingFromLock(packages), {})
-})
+  test(`${file} pins no host: it installs from whatever registry the machine uses`, () => {
+    const pinned = Object.entries(packages).filter(([, entry]) => 'resolved' in entry)
+    assert.deepEqual(pinned, [])
+    assert.ok(!existsSync(join(ROOT, dirname(file), '.npmrc')), 'no registry is set for everyone')
+  })
+
+  test(`${file} lists the packages of every platform, or npm ci refuses it (mend it with: node scripts/complete-lock.ts)`, () => {
+    assert.deepEqual(missingFromLock(packages), {})
+  })
+}
 
 test('a platform that npm left out of the lock file is listed as npm would have', () => {
   const lock: Packages = {
@@ -45,12 +48,12 @@ test('a platform that npm left out of the lock file is listed as npm would have'
 })
 
 test('every dependency is pinned to one version', () => {
-  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
-    string,
-    Record<string, string>
-  >
-  const loose = Object.entries({ ...manifest['dependencies'], ...manifest['devDependencies'] }).filter(
-    ([, version]) => !/^\d+\.\d+\.\d+$/.test(version),
-  )
-  assert.deepEqual(loose, [])
+  for (const file of LOCK_FILES) {
+    const text = readFileSync(join(ROOT, dirname(file), 'package.json'), 'utf8')
+    const { dependencies, devDependencies } = JSON.parse(text) as Record<string, Record<string, string>>
+    const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
+      ([, version]) => !/^\d+\.\d+\.\d+$/.test(version),
+    )
+    assert.deepEqual(loose, [])
+  }
 })

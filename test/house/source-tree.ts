@@ -25,7 +25,7 @@ export interface Import {
 /** Every source file under the given folders of a tree, with what it imports. */
 export function readTree(root: string, folders: string[]): SourceFile[] {
   return folders
-    .flatMap(folder => globSync(`${folder}/**/*.{ts,js,tsx}`, { cwd: root }))
+    .flatMap(folder => globSync(`${folder}/**/*.{ts,js,tsx}`, { cwd: root, exclude: ['**/node_modules/**'] }))
     .sort()
     .map(path => {
       const text = readFileSync(join(root, path), 'utf8')

@@ -1,0 +1,56 @@
+import { existsSync, readFileSync } from 'node:fs'
+
+/** One point of the contract that a live test has looked at, as `test/agents/conformance/point.ts` writes it. */
+export interface TallyLine {
+  agent: string
+  point: string
+  /** It holds in full, or departs from the contract exactly as the agent's manifest says. */
+  held: 'asserted' | 'degraded'
+}
+
+export interface AgentTally {
+  asserted: number
+  degraded: number
+}
+
+/** What live tests wrote down, counted for each agent. A point that was looked at twice counts once. */
+export function readTally(file: string): Map<string, AgentTally> {
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
+  const points = new Map(
+    lines.map(line => {
+      const one = JSON.parse(line) as TallyLine
+      return [`${one.agent} ${one.point}`, one]
+    }),
+  )
+  const agents = new Map<string, AgentTally>()
+  for (const { agent, held } of points.values()) {
+    const tally = agents.get(agent) ?? { asserted: 0, degraded: 0 }
+    tally[held] += 1
+    agents.set(agent, tally)
+  }
+  return agents
+}
+
+/** A table for a person. */
+export function tallyTable(tallies: Map<string, AgentTally>, floor: Record<string, number>): string {
+  const rows = [...tallies]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([agent, { asserted, degraded }]) => {
+      const least = String(floor[agent] ?? 0)
+      return `${agent.padEnd(14)} ${String(asserted).padStart(8)} ${String(degraded).padStart(8)} ${least.padStart(8)}\n`
+    })
+  return ['agent          asserted degraded  at least\n', ...rows].join('')
+}
+
+/** Each agent of which fewer points hold than the committed file says. `all`: every agent of it must have been looked at. */
+export function fallen(
+  tallies: Map<string, AgentTally>,
+  floor: Record<string, number>,
+  { all }: { all: boolean },
+): string[] {
+  return Object.entries(floor).flatMap(([agent, least]) => {
+    const tally = tallies.get(agent)
+    if (!tally) return all ? [`${agent}: nothing was looked at; ${least} points must hold`] : []
+    return tally.asserted < least ? [`${agent}: ${tally.asserted} points hold; ${least} must`] : []
+  })
+}
