@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process'
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { git } from '../git/git.ts'
 
 /** A repository that answers later than this is one for which a list of files is not worth the wait. */
 const PATIENCE_MS = 5_000
@@ -15,59 +15,26 @@ const MOST_BYTES = 8_000_000
 export async function changedSince(directory: string, since: number): Promise<string[] | undefined> {
   // A commit of the very second may be older or newer: the times of the files tell them apart.
   const before = `--before=@${Math.floor(since / 1000) - 1}`
-  const [head, others, named] = await Promise.all([
-    git(directory, ['rev-list', '-1', before, 'HEAD', '--']),
-    git(directory, ['ls-files', '--others', '--exclude-standard', '-z']),
-    git(directory, ['config', '--name-only', '-z', '--get-regexp', '^filter[.]']),
+  const [head, others] = await Promise.all([
+    told(directory, ['rev-list', '-1', before, 'HEAD', '--']),
+    told(directory, ['ls-files', '--others', '--exclude-standard', '-z']),
   ])
   if (others === undefined) return undefined
   const base = head?.trim() || EMPTY_TREE
-  const differing = await git(
-    directory,
-    ['diff-index', '--name-only', '--relative', '--no-renames', '--ignore-submodules=all', '-z', base, '--'],
-    switchedOff(listed(named)),
-  )
+  const differing = await told(directory, [
+    'diff-index',
+    ...['--name-only', '--relative', '--no-renames', '--ignore-submodules=all', '-z', base, '--'],
+  ])
   const paths = new Set([...listed(differing), ...listed(others)])
   return [...paths].filter(path => touchedSince(directory, path, since)).sort()
 }
 
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
-/**
- * The agent may have written the repository's settings, and git runs programs that those name: only commands that compare names,
- * times and contents are called, which need no pager, signature or hook. Contents go through filters: those are switched off.
- */
-function git(
-  directory: string,
-  args: readonly string[],
-  more: Record<string, string> = {},
-): Promise<string | undefined> {
-  const safe = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', '--no-pager', '--literal-pathspecs']
-  const env = {
-    PATH: process.env['PATH'],
-    LC_ALL: 'C',
-    GIT_OPTIONAL_LOCKS: '0',
-    // Older versions of git do not know the first one.
-    GIT_NO_LAZY_FETCH: '1',
-    GIT_ALLOW_PROTOCOL: 'none',
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_TERMINAL_PROMPT: '0',
-    ...more,
-  }
-  const options = { cwd: directory, env, timeout: PATIENCE_MS, maxBuffer: MOST_BYTES }
-  return new Promise(resolve => {
-    execFile('git', [...safe, ...args], options, (error, stdout) => resolve(error ? undefined : stdout))
-  })
-}
-
-/** Settings that empty those of the filters: in the environment, where a name may hold any sign. */
-function switchedOff(names: readonly string[]): Record<string, string> {
-  const off = [...new Set(names)].flatMap((name, index) => [
-    [`GIT_CONFIG_KEY_${index}`, name],
-    [`GIT_CONFIG_VALUE_${index}`, name.endsWith('.required') ? 'false' : ''],
-  ])
-  return { ...Object.fromEntries(off), GIT_CONFIG_COUNT: String(off.length / 2) }
+/** What it prints; undefined where it cannot tell. */
+async function told(directory: string, args: readonly string[]): Promise<string | undefined> {
+  const { ok, stdout } = await git(directory, args, { timeoutMs: PATIENCE_MS, maxBytes: MOST_BYTES })
+  return ok ? stdout : undefined
 }
 
 function listed(text: string | undefined): string[] {

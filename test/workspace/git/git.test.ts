@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { git } from '../../../src/workspace/git/git.ts'
+import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
+
+/** A repository of which every setting that can name a program names one that leaves a trace. */
+function hostile(t: TestContext) {
+  const aside = tempDir(t)
+  const root = gitProject(t, { 'a.txt': 'one\n', 'b.txt': 'one\n', '.gitattributes': '* filter=x diff=x merge=x\n' })
+  const sprung = join(aside, 'sprung')
+  const trap = join(aside, 'trap')
+  writeFileSync(trap, `#!/bin/sh\necho "$0 $@" >> '${sprung}'\ncat\nexit 0\n`)
+  chmodSync(trap, 0o755)
+  const plain = (...args: string[]) =>
+    execFileSync('git', args, { cwd: root, env: bareEnv(aside), stdio: 'pipe', encoding: 'utf8' })
+  for (const key of PROGRAMS) plain('config', key, trap)
+  for (const key of SWITCHES) plain('config', key, 'true')
+  const more = join(aside, 'more')
+  writeFileSync(more, `[filter "included"]\n\tclean = ${trap}\n\tsmudge = ${trap}\n\trequired = true\n`)
+  plain('config', 'include.path', more)
+  plain('config', 'alias.status', `!${trap}`)
+  writeFileSync(join(root, '.git', 'info', 'attributes'), 'b.txt filter=included\n')
+  const hooks = join(root, '.git', 'hooks')
+  rmSync(hooks, { recursive: true, force: true })
+  mkdirSync(hooks)
+  for (const hook of HOOKS) {
+    writeFileSync(join(hooks, hook), readFileSync(trap))
+    chmodSync(join(hooks, hook), 0o755)
+  }
+  const traces = () => (existsSync(sprung) ? readFileSync(sprung, 'utf8') : '')
+  return { root, aside, trap, plain, traces }
+}
+
+const PROGRAMS = [
+  'core.fsmonitor',
+  'core.pager',
+  'pager.log',
+  'pager.diff',
+  'core.editor',
+  'sequence.editor',
+  'core.sshCommand',
+  'core.askPass',
+  'core.alternateRefsCommand',
+  'core.gitProxy',
+  'credential.helper',
+  'diff.external',
+  'diff.x.command',
+  'diff.x.textconv',
+  'merge.x.driver',
+  'filter.x.clean',
+  'filter.x.smudge',
+  'filter.x.process',
+  'gpg.program',
+  'gpg.ssh.program',
+  'interactive.diffFilter',
+]
+const SWITCHES = ['commit.gpgSign', 'tag.gpgSign', 'log.showSignature', 'merge.verifySignatures', 'filter.x.required']
+const HOOKS = [
+  ...['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-commit', 'post-checkout', 'pre-rebase', 'post-rewrite'],
+  ...['post-merge', 'pre-merge-commit', 'pre-push', 'pre-auto-gc', 'reference-transaction', 'post-index-change'],
+]
+
+const WHO = {
+  GIT_AUTHOR_NAME: 'A',
+  GIT_AUTHOR_EMAIL: 'a@example.invalid',
+  GIT_COMMITTER_NAME: 'A',
+  GIT_COMMITTER_EMAIL: 'a@example.invalid',
+}
+
+test('nothing that a repository names is started by whatever is done in it', async t => {
+  const { root, aside, traces } = hostile(t)
+  const tree = join(aside, 'tree')
+  const ok = async (directory: string, ...args: string[]) => {
+    const result = await git(directory, args, { env: WHO })
+    assert.ok(result.ok, `${args.join(' ')}: ${result.stderr}`)
+    return result.stdout
+  }
+  await ok(root, 'worktree', 'add', '-q', '-b', 'other', tree, 'main')
+  writeFileSync(join(tree, 'a.txt'), 'two\n')
+  writeFileSync(join(tree, 'new.txt'), 'new\n')
+  assert.match(await ok(tree, 'status', '--porcelain'), /M a\.txt\n.*new\.txt/)
+  assert.match(await ok(tree, 'diff'), /\+two/)
+  await ok(tree, 'add', '-A')
+  await ok(tree, 'commit', '-q', '-m', 'second')
+  assert.match(await ok(tree, 'log', '-p'), /\+two/)
+  assert.match(await ok(tree, 'show', 'HEAD'), /\+two/)
+  assert.match(await ok(tree, 'diff-tree', '-p', 'HEAD'), /\+two/)
+  await ok(tree, 'stash', 'list')
+  writeFileSync(join(root, 'b.txt'), 'three\n')
+  await ok(root, 'add', 'b.txt')
+  await ok(root, 'commit', '-q', '-m', 'third')
+  await ok(tree, 'rebase', '-q', 'main')
+  await ok(root, 'merge', '-q', '--no-edit', 'other')
+  await ok(tree, 'checkout', '-q', '--detach')
+  await ok(root, 'worktree', 'remove', '--force', tree)
+  assert.equal(traces(), '')
+})
+
+test('the same repository does start them for whoever calls git as usual', t => {
+  const { root, plain, traces } = hostile(t)
+  writeFileSync(join(root, 'a.txt'), 'two\n')
+  assert.throws(() => plain('add', 'a.txt'))
+  assert.match(traces(), /trap/)
+})
+
+test('a merge driver that a repository names gives way to the usual merge of lines, with its conflicts', async t => {
+  const { root, traces } = hostile(t)
+  await git(root, ['checkout', '-q', '-b', 'left'])
+  writeFileSync(join(root, 'a.txt'), 'left\n')
+  await git(root, ['commit', '-q', '-a', '-m', 'left'], { env: WHO })
+  await git(root, ['checkout', '-q', 'main'])
+  writeFileSync(join(root, 'a.txt'), 'right\n')
+  await git(root, ['commit', '-q', '-a', '-m', 'right'], { env: WHO })
+  const merged = await git(root, ['merge', '--no-edit', 'left'], { env: WHO })
+  assert.equal(merged.code, 1)
+  assert.match(readFileSync(join(root, 'a.txt'), 'utf8'), /^<<<<<<<[^\n]*\nright\n=======\nleft\n>>>>>>>/)
+  assert.equal(traces(), '')
+})
+
+test('a repository inside of it, made a submodule by the agent, is not looked into by its own settings', async t => {
+  const { root, plain, traces } = hostile(t)
+  const inner = join(root, 'inner')
+  execFileSync('cp', ['-r', join(root, '.git'), join(root, '..', 'kept.git')])
+  t.after(() => rmSync(join(root, '..', 'kept.git'), { recursive: true, force: true }))
+  mkdirSync(inner)
+  execFileSync('cp', ['-r', join(root, '..', 'kept.git'), join(inner, '.git')])
+  writeFileSync(join(inner, '.gitattributes'), '* filter=x\n')
+  writeFileSync(join(inner, 'a.txt'), 'two\n')
+  for (const section of ['filter.x', 'include', 'merge.x', 'diff.x']) plain('config', '--remove-section', section)
+  plain('update-index', '--add', '--cacheinfo', `160000,${plain('rev-parse', 'HEAD').trim()},inner`)
+  const before = traces()
+  const { ok, stderr } = await git(root, ['status', '--porcelain'])
+  assert.ok(ok, stderr)
+  assert.equal(traces(), before)
+})
+
+test('a call that takes too long, says too much or is called off ends as a value', async t => {
+  const root = gitProject(t)
+  const long = await git(root, ['cat-file', '--batch'], { timeoutMs: 1, input: 'HEAD\n'.repeat(300_000) })
+  assert.deepEqual([long.ok, long.code], [false, null])
+  const much = await git(root, ['cat-file', '-p', 'HEAD'], { maxBytes: 10 })
+  assert.match(much.stderr, /more than 10 bytes/)
+  assert.match((await git(root, ['status'], { signal: AbortSignal.abort() })).stderr, /called off/)
+  assert.equal((await git(join(root, 'nowhere'), ['status'])).ok, false)
+})
