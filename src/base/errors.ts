@@ -5,6 +5,7 @@ import { RUN_ERRORS } from './error-rows/runs.ts'
 import { SYSTEM_ERRORS } from './error-rows/system.ts'
 import { TASK_ERRORS } from './error-rows/tasks.ts'
 import { WORK_ERRORS } from './error-rows/work.ts'
+import { WORKSPACE_ERRORS } from './error-rows/workspace.ts'
 
 /**
  * Every error a person can meet, in one table. `says` is what happened to which thing, `next` is what to do about it,
@@ -16,6 +17,7 @@ export const ERRORS = {
   ...NOTE_ERRORS,
   ...FEATURE_ERRORS,
   ...RUN_ERRORS,
+  ...WORKSPACE_ERRORS,
   ...PEOPLE_ERRORS,
   ...SYSTEM_ERRORS,
 } as const

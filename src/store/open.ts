@@ -19,6 +19,7 @@ import { openSessions } from './sessions.ts'
 import { openSpending } from './spending.ts'
 import type { Store } from './store.ts'
 import { openTasks } from './tasks/tasks.ts'
+import { openWorktreeRows } from './worktrees/worktrees.ts'
 import { Writer } from './writer.ts'
 
 export interface OpenStore {
@@ -61,6 +62,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     schedules: openSchedules(database.read),
     journal: openJournal(database.read, database.differences),
     features: openFeatures(database.read, writer),
+    worktrees: openWorktreeRows(database.read, writer),
     spending: openSpending(database.read),
     outbox: openOutbox(database.read, writer),
     pruning: openEventPruning(database, writer),

@@ -13,6 +13,7 @@ import type { Runs } from './runs/shapes.ts'
 import type { Schedules } from './schedules/shapes.ts'
 import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow } from './tables.ts'
 import type { Tasks } from './tasks/shapes.ts'
+import type { Worktrees } from './worktrees/shapes.ts'
 
 export type { Tx } from './database/tx.ts'
 
@@ -43,6 +44,7 @@ export interface Store extends AsyncDisposable {
   readonly schedules: Schedules
   readonly journal: Journal
   readonly features: Features
+  readonly worktrees: Worktrees
   readonly pruning: EventPruning
   close(): Promise<void>
 }

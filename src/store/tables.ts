@@ -11,6 +11,7 @@ import type { RunPlace } from '../domain/runs/run.ts'
 import type { PlanItem } from '../domain/session.ts'
 import type { EndedAs, SessionState } from '../domain/session-status.ts'
 import type { Task } from '../domain/task.ts'
+import type { Worktree } from '../domain/workspace/place.ts'
 import type { FeaturesTable } from './features/rows.ts'
 import type { JournalColumns } from './journal/columns.ts'
 import type { AttemptRow, RunsTable } from './runs/rows.ts'
@@ -34,6 +35,7 @@ export interface Tables {
   attempts: AttemptRow & { [Column in keyof JournalColumns]: Generated<JournalColumns[Column]> }
   schedules: SchedulesTable
   features: FeaturesTable
+  worktrees: Worktree
   outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
   /** How far the events were read for some purpose. */
   cursors: { name: string; event_id: number }

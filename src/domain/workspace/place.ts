@@ -34,6 +34,8 @@ export interface Worktree extends Place {
   reason: string | null
   /** `refs/pcc/archive/<task>/<n>`, where its work was kept before the directory went. */
   archive: string | null
+  /** What became of the set-up command and of the dependency directories, for the person. */
+  setup: string | null
   created_at: number
   ended_at: number | null
 }
