@@ -2,6 +2,7 @@ import { AGENTS_SETTINGS } from './sections/agents.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS, GUARD_SETTINGS } from './sections/budgets.ts'
 import { EXECUTION_SETTINGS } from './sections/execution.ts'
+import { GATE_DIFF_SETTINGS } from './sections/gate-diff.ts'
 import { HUMAN_SETTINGS } from './sections/human.ts'
 import { NOTIFICATION_SETTINGS } from './sections/notifications.ts'
 import { PERMISSIONS_SETTINGS } from './sections/permissions.ts'
@@ -81,6 +82,7 @@ export const SETTINGS = {
   ...REPORT_SETTINGS,
   ...UPKEEP_SETTINGS,
   ...EXECUTION_SETTINGS,
+  ...GATE_DIFF_SETTINGS,
 } as const satisfies Record<string, Setting>
 
 export type SettingKey = keyof typeof SETTINGS

@@ -112,4 +112,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'models.light': 'test/daemon/runs/settings.test.ts',
   'models.standard': 'test/daemon/runs/settings.test.ts',
   'models.strong': 'test/daemon/runs/settings.test.ts',
+  'gates.max_changed_lines': 'test/workspace/verify/diff/settings.test.ts',
+  'gates.forbidden_paths': 'test/workspace/verify/diff/settings.test.ts',
+  'gates.allow': 'test/workspace/verify/diff/settings.test.ts',
 }

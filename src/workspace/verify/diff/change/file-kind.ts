@@ -1,0 +1,144 @@
+/** Languages whose tests are read one by one. */
+export type Language = 'javascript' | 'python' | 'go' | 'rust'
+
+/** The language of a file, by its name. */
+export function languageOf(path: string): Language | undefined {
+  if (/\.([cm]?[jt]sx?|vue|svelte)$/i.test(path)) return 'javascript'
+  if (/\.pyi?$/i.test(path)) return 'python'
+  if (/\.go$/i.test(path)) return 'go'
+  return /\.rs$/i.test(path) ? 'rust' : undefined
+}
+
+/** Whether a runner takes the file for one of tests. In Rust every file may hold some, which its text tells. */
+export function isTestFile(path: string, text = ''): boolean {
+  const name = nameOf(path)
+  switch (languageOf(path)) {
+    case 'javascript':
+      if (/[._-](test|tests|spec|e2e|cy)\.[cm]?[jt]sx?$/i.test(name) || /^test\.[cm]?[jt]s$/.test(name)) return true
+      return /(^|\/)(__tests__|tests?|specs?)\//.test(path) && JS_TESTS.test(text)
+    case 'python':
+      return /^(test_.*|.*_test|tests)\.py$/.test(name)
+    case 'go':
+      return /_test\.go$/.test(name)
+    case 'rust':
+      return /(^|\/)tests\//.test(path) || /#\s*\[\s*(cfg\s*\(\s*test|test\b|[\w:]+::test\b|rstest)/.test(text)
+    default:
+      return false
+  }
+}
+
+const JS_TESTS = /\b(describe|test|it|suite)(\.\w+)*\s*\(/
+
+/** Whether a file belongs to tests without holding any itself: helpers, fixtures, set-up, snapshots. */
+export function isTestSupport(path: string): boolean {
+  return (
+    /(^|\/)(__tests__|__mocks__|__fixtures__|tests?|testing|specs?|fixtures?|testdata|test-?utils?|e2e|cypress|mocks?)\//i.test(
+      path,
+    ) ||
+    /(^|\/)conftest\.py$/.test(path) ||
+    /(^|\/)(jest|vitest|test|tests)[.-]?(setup|helpers?|env|support|utils?)[^/]*$/i.test(path) ||
+    /[._-](fixture|mock|stub)s?\.[a-z]+$/i.test(path) ||
+    /(^|\/)setup-?tests?\.[cm]?[jt]sx?$/i.test(path)
+  )
+}
+
+/** Files that hold what a test expects: a runner writes them when it is told to. */
+export function isSnapshot(path: string): boolean {
+  return (
+    /(^|\/)__snapshots__\//.test(path) ||
+    /(^|\/)snapshots\/[^/]+$/.test(path) ||
+    /\.(snap|snapshot|ambr|golden|approved\.\w+|expected)$/.test(path) ||
+    /(^|\/)(testdata|golden|goldens|expected)\/.*\.(golden|txt|json|html|out|svg|ya?ml|stdout|stderr)$/.test(path)
+  )
+}
+
+/** What a program wrote and nobody reads line by line. */
+export function isGenerated(path: string): boolean {
+  return (
+    isLockFile(path) ||
+    isSnapshot(path) ||
+    /(^|\/)(dist|vendor|third_party|node_modules)\/|\.min\.(js|css)$|\.map$|\.pb\.go$|_pb2\.py$|\.generated\./.test(
+      path,
+    )
+  )
+}
+
+export function isLockFile(path: string): boolean {
+  return Object.hasOwn(MANIFEST_OF, nameOf(path))
+}
+
+/** Lock files with the files that they follow. */
+export const MANIFEST_OF: Record<string, RegExp> = {
+  'package-lock.json': /(^|\/)package\.json$/,
+  'npm-shrinkwrap.json': /(^|\/)package\.json$/,
+  'yarn.lock': /(^|\/)(package\.json|\.yarnrc\.yml)$/,
+  'pnpm-lock.yaml': /(^|\/)(package\.json|pnpm-workspace\.yaml)$/,
+  'bun.lock': /(^|\/)package\.json$/,
+  'bun.lockb': /(^|\/)package\.json$/,
+  'deno.lock': /(^|\/)(deno\.jsonc?|package\.json)$/,
+  'Cargo.lock': /(^|\/)Cargo\.toml$/,
+  'go.sum': /(^|\/)go\.(mod|work)$/,
+  'poetry.lock': /(^|\/)pyproject\.toml$/,
+  'uv.lock': /(^|\/)pyproject\.toml$/,
+  'pdm.lock': /(^|\/)pyproject\.toml$/,
+  'Pipfile.lock': /(^|\/)Pipfile$/,
+  'composer.lock': /(^|\/)composer\.json$/,
+  'Gemfile.lock': /(^|\/)(Gemfile|[^/]+\.gemspec)$/,
+}
+
+/** Documents: no program does anything else for them. */
+export function isDocument(path: string): boolean {
+  return /\.(md|mdx|rst|adoc|txt)$/i.test(path) || /(^|\/)(docs?|LICENSE|CHANGELOG|README)[^/]*$/i.test(path)
+}
+
+/** Whether a change of the file can change what the program does: neither test nor document nor lock file. */
+export function isProductCode(path: string, text = ''): boolean {
+  if (isDocument(path) || isLockFile(path) || isSnapshot(path) || isTestSupport(path) || isToolConfig(path))
+    return false
+  return languageOf(path) === 'rust' ? !/(^|\/)tests\//.test(path) : !isTestFile(path, text)
+}
+
+/** Settings of runners, linters, type checkers and builds. */
+export function isToolConfig(path: string): boolean {
+  const name = nameOf(path)
+  return (
+    /^(package|tsconfig.*|jsconfig|biome|deno|turbo|nx|lerna|\.?eslintrc|\.?jshintrc|\.swcrc|\.babelrc|\.nycrc|\.c8rc|\.mocharc|\.taprc|renovate)\.(jsonc?|json5)$/.test(
+      name,
+    ) ||
+    /^(jest|vitest|vite|karma|playwright|cypress|ava|eslint|stylelint|prettier|wdio|stryker|babel|mocha|nyc|c8|tap|rollup|webpack)\.(config|conf|workspace)(\.[\w-]+)*$/.test(
+      name,
+    ) ||
+    /^\.(eslintrc|eslintignore|stylelintrc|prettierrc|mocharc|nycrc|c8rc|coveragerc|flake8|pylintrc|golangci|rubocop|swcrc|babelrc|taprc|codecov)(\.[\w-]+)*$/.test(
+      name,
+    ) ||
+    /^(pytest\.ini|tox\.ini|setup\.cfg|noxfile\.py|pyproject\.toml|mypy\.ini|\.mypy\.ini|ruff\.toml|\.ruff\.toml|pyrightconfig\.json|Cargo\.toml|clippy\.toml|\.clippy\.toml|nextest\.toml|rustfmt\.toml|go\.mod|codecov\.ya?ml|\.codecov\.ya?ml|sonar-project\.properties)$/.test(
+      name,
+    ) ||
+    /(^|\/)\.(cargo|config)\/[^/]+\.toml$/.test(path) ||
+    isScriptFile(path)
+  )
+}
+
+/** Files in which commands stand that a person or a machine runs to check the work. */
+export function isScriptFile(path: string): boolean {
+  return (
+    /^(GNU)?[Mm]akefile$|\.mk$|^[Jj]ustfile$|^Taskfile\.ya?ml$|^Rakefile$|^Procfile$|^build\.(gradle(\.kts)?|xml|sbt)$|\.(sh|bash|zsh|fish|ps1|bat|cmd)$/.test(
+      nameOf(path),
+    ) || /(^|\/)(lefthook\.ya?ml|\.pre-commit-config\.yaml|\.husky\/[^/]+)$/.test(path)
+  )
+}
+
+/** What runs on somebody else's machine with secrets at hand. */
+export function isCi(path: string): boolean {
+  return (
+    /^\.github\/(workflows|actions)\//.test(path) ||
+    /(^|\/)(\.gitlab-ci\.ya?ml|\.travis\.yml|Jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|\.drone\.yml|cloudbuild\.ya?ml|appveyor\.yml|buildspec\.ya?ml|\.cirrus\.yml|CODEOWNERS)$/i.test(
+      path,
+    ) ||
+    /^\.(circleci|buildkite|teamcity|woodpecker|gitlab|forgejo|gitea|ci)\//.test(path)
+  )
+}
+
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}

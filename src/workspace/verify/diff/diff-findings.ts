@@ -1,0 +1,22 @@
+import type { Finding } from '../../../domain/workspace/evidence.ts'
+import type { DiffSettings } from './change/change.ts'
+import { readChange } from './change/read-change.ts'
+import { judgeChange } from './judge-change.ts'
+
+export interface DiffRequest {
+  /** Anywhere in the worktree. */
+  directory: string
+  /** Commits or trees: what the work began with, and what is looked at. */
+  base: string
+  head: string
+  settings: DiffSettings
+  signal?: AbortSignal
+}
+
+/** What the rules see between two commits. A change that git cannot show is nobody's success: that is a finding too. */
+export async function diffFindings({ directory, base, head, settings, signal }: DiffRequest): Promise<Finding[]> {
+  const change = await readChange({ directory, base, head, signal })
+  if (change === undefined)
+    return [{ code: 'diff.unread', weight: 'block', text: `git cannot show what lies between ${base} and ${head}.` }]
+  return judgeChange(change, settings)
+}

@@ -1,0 +1,78 @@
+import { squeeze } from '../assertions/found.ts'
+import { rustAssertions } from '../assertions/rust.ts'
+import { closingOf, lineAt } from '../brackets.ts'
+import type { Masked } from '../mask.ts'
+import { skipKind } from '../skip-kind.ts'
+import type { Assertion, Skip, TestCase } from '../test-case.ts'
+import { markTroubles } from '../troubles.ts'
+
+const FUNCTION =
+  /((?:#\s*\[[^\n]*\]\s*|\/\/[^\n]*\n\s*)*)(?:pub(?:\([^)]*\))?\s+)?(?:async\s+)?fn\s+(\w+)\s*(?:<[^>]*>)?\s*\([^)]*\)[^{;]*\{/g
+
+/** Tests of `cargo test`, in files of their own or beside the code. */
+export function rustTests(masked: Masked, file: string): TestCase[] {
+  const { code, bare } = masked
+  const tests: TestCase[] = []
+  for (const match of code.matchAll(FUNCTION)) {
+    const attributes = bare.slice(match.index, match.index + (match[1]?.length ?? 0))
+    if (!/#\s*\[\s*([\w:]+::)?(test|rstest|test_case|quickcheck|proptest)\b/.test(attributes)) continue
+    const open = match.index + match[0].length - 1
+    const body: [number, number] = [open, closingOf(code, open)]
+    const assertions = rustAssertions(masked, ...body)
+    markTroubles(masked, body, assertions)
+    const line = lineAt(masked.text, match.index + (match[1]?.length ?? 0))
+    const panics = expectedPanic(attributes, line)
+    tests.push({
+      name: match[2] ?? '',
+      file,
+      line,
+      language: 'rust',
+      ...skipOf(attributes, masked.text, match.index),
+      isFocused: false,
+      body: squeeze(bare.slice(...body)),
+      assertions: [...panics, ...assertions],
+      cases: [...attributes.matchAll(/#\s*\[\s*(?:test_case|case)(?:::\w+)?\s*\(([^\n]*)\)\s*\]/g)].map(([, row]) =>
+        squeeze(row ?? ''),
+      ),
+      isHelper: false,
+    })
+  }
+  return tests
+}
+
+function expectedPanic(attributes: string, line: number): Assertion[] {
+  const found = /#\s*\[\s*should_panic\s*(?:\(([^\n]*?)\))?\s*\]/.exec(attributes)
+  if (!found) return []
+  const expected = /"((?:\\.|[^"\\])*)"/.exec(found[1] ?? '')?.[1]
+  return [
+    {
+      text: squeeze(found[0]),
+      line,
+      strength: expected === undefined ? 2 : 3,
+      matcher: 'should_panic',
+      literals: expected === undefined ? [] : [`"${expected}"`],
+      words: ['should_panic'],
+    },
+  ]
+}
+
+function skipOf(attributes: string, text: string, at: number): { skip?: Skip; skipText?: string } {
+  const ignored = /#\s*\[\s*ignore\b[^\]]*\]/.exec(attributes)?.[0]
+  if (ignored !== undefined) return { skip: 'always', skipText: ignored }
+  const conditional = /#\s*\[\s*(?:cfg_attr|cfg)\s*\(([^\n]*)\)\s*\]/.exec(attributes)?.[1]
+  if (conditional !== undefined && !/^test$/.test(conditional.trim()))
+    return { skip: conditionKind(conditional), skipText: `#[cfg(${conditional})]` }
+  // A module that is left out takes its tests with it.
+  const module = /#\s*!?\[\s*cfg\s*\(([^\n]*)\)\s*\]\s*(?:pub\s+)?mod\s+\w+\s*\{(?![\s\S]*\n\}\n)/.exec(
+    text.slice(0, at),
+  )?.[1]
+  if (module === undefined || /^test$/.test(module.trim()) || !/any\(\)|feature|never|FALSE/i.test(module)) return {}
+  return { skip: 'always', skipText: `#[cfg(${module})]` }
+}
+
+function conditionKind(condition: string): Skip {
+  if (/\bany\(\)|\bnot\(test\)/.test(condition)) return 'always'
+  if (/target_os|windows|unix|target_arch|target_family|target_pointer_width|miri|debug_assertions/.test(condition))
+    return /all\(\)/.test(condition) ? 'always' : 'elsewhere'
+  return skipKind(condition)
+}
