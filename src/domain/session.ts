@@ -26,6 +26,8 @@ export interface Session extends AsyncDisposable {
   pause(): Promise<void>
   /** Stops now: the running tool is killed. */
   interrupt(): Promise<void>
+  /** Not one more call of the model: whoever had no answer yet is ended on the spot, everybody else stops as by `pause`. */
+  withhold?(): Promise<void>
 }
 
 export interface Asks {
@@ -218,6 +220,8 @@ export interface OpenSession {
   cwd: string
   /** Absent when a parked call is to be answered: the conversation goes on by itself. */
   prompt?: string | undefined
+  /** Looked at last, before the first word reaches the process: after a no nothing is said, and the session is only closed. */
+  mayBegin?: (() => boolean) | undefined
   asks: Asks
   /** The whole environment of the agent: an allow-list made by the caller; the driver adds its own few and the marker. */
   env: Record<string, string>

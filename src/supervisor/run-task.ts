@@ -25,7 +25,11 @@ export async function runTask(run: Run, parts: Parts): Promise<Ending> {
     if (shut) return shut
     crashPoint('open.before-agent')
     if (isPlanted('double-resume') && run.open.resume) void run.driver.open({ ...run.open, asks: asksFor(run, parts) })
-    await using session = await run.driver.open({ ...run.open, asks: asksFor(run, parts) })
+    await using session = await run.driver.open({
+      ...run.open,
+      asks: asksFor(run, parts),
+      mayBegin: () => mayBegin(run),
+    })
     run.session = session
     run.opened.resolve()
     crashPoint('open.after-agent')
@@ -47,10 +51,15 @@ export async function runTask(run: Run, parts: Parts): Promise<Ending> {
   }
 }
 
+/** Nobody can interrupt an agent that is being opened, so it is asked before the agent hears its first word. */
+function mayBegin({ stopping, pausing }: Run): boolean {
+  return stopping === undefined && pausing === undefined
+}
+
 async function follow(session: Session, desk: Desk): Promise<Ending> {
   const { run } = desk
   // Asked to stop or to wait while the agent was still starting: there was nothing to interrupt then.
-  if (run.stopping !== undefined || run.pausing !== undefined) await session[Symbol.asyncDispose]()
+  if (!mayBegin(run)) await session[Symbol.asyncDispose]()
   for await (const event of session.events) {
     run.hearing = true
     const ending = await step(event, session, desk)

@@ -69,6 +69,11 @@ export class AgentProcess {
     return child
   }
 
+  /** Ends the agent before it can do one thing more. What it started is the guardian's, as at every other end. */
+  kill(): void {
+    this.#child?.kill('SIGKILL')
+  }
+
   /** Resolves when the agent itself is gone. */
   async exited(): Promise<void> {
     const child = this.#child

@@ -82,6 +82,12 @@ export class ClaudeSession implements Session {
     await this.#cutIn()
   }
 
+  async withhold(): Promise<void> {
+    if (this.#conversation.at === 'work') return this.pause()
+    this.#closing ??= this.#conversation.at === 'start' ? this.#kill() : this.#close()
+    await this.#closing
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close()
     await this.#closing
@@ -94,11 +100,13 @@ export class ClaudeSession implements Session {
       this.#recorder.note({ pcc: 'open', agent: 'claude', resumed: this.#open.resume !== undefined })
       accessSync(this.#open.cwd)
       this.#bind()
+      // A call that was put off goes on as soon as there is a process.
+      if (!this.#mayBegin()) return await this.#finish(undefined)
       this.#query = await this.#seat.query(this.#prompts)
       if (this.#open.prompt === undefined) this.#awaitReoffer()
       if (this.#open.resume) await within(this.#readPast(this.#query), PAST_MS)
       // A process that waited takes a moment to become this session's; whoever was stopped meanwhile says nothing any more.
-      if (this.#open.prompt !== undefined && !this.#closing) this.#say(this.#open.prompt)
+      if (this.#open.prompt !== undefined && this.#mayBegin()) this.#say(this.#open.prompt)
       failure = await this.#read(this.#query)
     } catch (error) {
       failure = { kind: 'other', message: messageOf(error) }
@@ -193,6 +201,20 @@ export class ClaudeSession implements Session {
     this.#query?.close()
     await this.#seat.agent.end()
     await this.#over
+  }
+
+  /** An agent that is starting would hear of an interrupt only after it has called the model. */
+  async #kill(): Promise<void> {
+    this.#seat.gate.close()
+    this.#seat.agent.kill()
+    this.#prompts.end()
+    this.#query?.close()
+    await this.#seat.agent.end()
+    await this.#over
+  }
+
+  #mayBegin(): boolean {
+    return !this.#closing && (this.#open.mayBegin?.() ?? true)
   }
 
   async #cutIn(): Promise<void> {

@@ -60,13 +60,20 @@ export class Accounts implements AccountDesk {
   async shut(run: Run, limit: Limit): Promise<Gate | undefined> {
     const { account } = run.row
     if (account === null) return undefined
-    const gate = await this.#parts.gates.close(account, limit)
+    const closing = this.#parts.gates.close(account, limit)
+    // Not after it is written: what is about to call must be stopped before. Whoever looked at the gate meanwhile is next.
+    this.#holdBackOthers(run)
+    const gate = await closing
     this.#tried.delete(account)
     run.log.warn({ account, until: gate.closed_until, window: gate.window }, 'the account is shut')
-    for (const other of this.#parts.live()) {
-      if (other !== run && other.row.account === account) holdBack(other)
-    }
+    this.#holdBackOthers(run)
     return gate
+  }
+
+  #holdBackOthers(run: Run): void {
+    for (const other of this.#parts.live()) {
+      if (other !== run && other.row.account === run.row.account) holdBack(other)
+    }
   }
 
   /** A person holds a gate, or lets it go: what is at work behind one that is shut stops at its next step, too. */

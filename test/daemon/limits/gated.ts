@@ -31,8 +31,20 @@ export function otherAccount({ env }: AgentSessions, name: string): Record<strin
 
 /** When each closed account opens again, by the order in which they were met. */
 export async function closedUntil(daemon: DaemonProcess): Promise<number[]> {
+  return (await closings(daemon)).map(({ until }) => until)
+}
+
+/** From when until when each account is closed: from the moment at which we heard of the refusal. */
+export async function closings(daemon: DaemonProcess): Promise<Closing[]> {
   const { body } = await daemon.call<QuotaView>('GET', '/quota')
-  return body.accounts.flatMap(({ gate }) => gate?.closed_until ?? [])
+  return body.accounts.flatMap(({ gate }) =>
+    gate?.closed_at && gate.closed_until ? { from: gate.closed_at, until: gate.closed_until } : [],
+  )
+}
+
+export interface Closing {
+  from: number
+  until: number
 }
 
 export function isLimited({ status }: SessionView): boolean {
@@ -52,8 +64,16 @@ export function all(
   return Promise.all(ids.map(id => viewWhen(daemon, id, match)))
 }
 
-/** The requests that the model got from the moment it first refused one until then. */
-export function callsWhileClosed(requests: LoggedRequest[], until: number): LoggedRequest[] {
+/**
+ * The requests that reached the model while we knew that the account was closed. One that reached it between its refusal of
+ * another and the moment at which we heard of that had left before: only what has just begun can be so near.
+ */
+export function callsWhileClosed(requests: LoggedRequest[], { from, until }: Closing): LoggedRequest[] {
+  return requests.filter(({ time }) => time > from && time < until)
+}
+
+/** The requests that reached the model after it had refused one, until then. */
+export function callsAfterRefusal(requests: LoggedRequest[], { until }: Closing): LoggedRequest[] {
   const refused = requests.findIndex(({ response }) => response === 'limit')
   return requests.slice(refused + 1).filter(({ time }) => time < until)
 }

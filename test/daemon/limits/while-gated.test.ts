@@ -3,11 +3,20 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { SessionView } from '../../../src/domain/api.ts'
-import type { LoggedRequest } from '../../../src/simulator/request-log.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
-import { all, callsWhileClosed, closedUntil, isComplete, isLimited, limitFor, openVendor, waitsFor } from './gated.ts'
+import {
+  all,
+  callsAfterRefusal,
+  callsWhileClosed,
+  closings,
+  isComplete,
+  isLimited,
+  limitFor,
+  openVendor,
+  waitsFor,
+} from './gated.ts'
 
 const question = (text: string) => `
       - tools:
@@ -69,8 +78,9 @@ test('whatever a session of a shut account waits for, it makes no call; what a p
   const starting = world.start('Please start late, while the limit is met')
   writeFileSync(join(project, 'go'), '')
   await viewWhen(daemon, meets.id, isLimited)
-  const [opens] = await closedUntil(daemon)
-  assert.ok(opens)
+  const [closing] = await closings(daemon)
+  assert.ok(closing)
+  const opens = closing.until
   openVendor(world)
 
   // The question that stands at a terminal is answered: its agent hears it, and stops before it calls.
@@ -98,15 +108,10 @@ test('whatever a session of a shut account waits for, it makes no call; what a p
 
   // The oldest goes on by itself. The others would follow one after the other; a person may be quicker once it is open.
   await viewWhen(daemon, meets.id, isComplete)
-  // What had its first prompt in the moment of the limit cannot take it back; it is stopped, and says nothing more.
-  const refused = simulator.requests.find(({ response }) => response === 'limit')?.time ?? 0
-  const inFlight = ({ prompt, time }: LoggedRequest) => /while the limit is met/.test(prompt) && time - refused < 3_000
-  const calls = callsWhileClosed(simulator.requests, opens)
-  assert.deepEqual(
-    calls.filter(call => !inFlight(call)),
-    [],
-  )
-  assert.ok(calls.length <= 1)
+  assert.deepEqual(callsWhileClosed(simulator.requests, closing), [])
+  // Of those who waited for something nobody called even before we heard of the limit.
+  const called = callsAfterRefusal(simulator.requests, closing).filter(({ prompt }) => !/the limit is met/.test(prompt))
+  assert.deepEqual(called, [])
   const ids = [meets, attached, nobody, paused, late, started].map(({ id }) => id)
   for (const id of ids) {
     const { body } = await daemon.call<SessionView>('GET', `/sessions/${id}`)

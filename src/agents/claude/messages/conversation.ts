@@ -32,6 +32,7 @@ export class Conversation {
   #interrupting = false
   #apiError: string | undefined
   #compacted = false
+  #at: 'start' | 'parked call' | 'work' = 'start'
   #gaveUp: Pick<Request, 'callId' | 'tool'> | undefined
   #refused: Failure | undefined
   #held: TurnEnded | undefined
@@ -46,6 +47,11 @@ export class Conversation {
 
   get running(): boolean {
     return this.#turnOwed && this.#held === undefined
+  }
+
+  /** How far it has come since it was opened: nothing was heard yet, a call that was put off is at work, or the model spoke. */
+  get at(): 'start' | 'parked call' | 'work' {
+    return this.#at
   }
 
   prompted(): void {
@@ -79,6 +85,7 @@ export class Conversation {
 
   /** A call wants to happen. */
   called({ callId, tool, input, agentId }: Request): SessionEvent[] {
+    if (this.#at === 'start') this.#at = 'parked call'
     return this.#translator.call(callId, { tool: toolName(tool), input }, agentId === undefined ? {} : { agentId })
   }
 
@@ -121,6 +128,7 @@ export class Conversation {
 
   /** What a subagent meets is told to the agent that sent it, and is no failure of the turn. */
   #assistant(message: Assistant): SessionEvent[] {
+    this.#at = 'work'
     if (isMain(message)) {
       this.#limits.assistant(message)
       this.#apiError = apiErrorOf(message)

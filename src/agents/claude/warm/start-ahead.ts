@@ -52,7 +52,8 @@ export async function startAhead(
     close: () => spare.close(),
     query: prompts =>
       claim(prompts).catch(error => {
-        refused()
+        // One that was called off meanwhile has refused nothing.
+        if (!seat.gate.closed) refused()
         // Our own server can serve one process at a time.
         spare.close()
         return startInstead(error, { prompts, options, seat })

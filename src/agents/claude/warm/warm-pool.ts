@@ -109,7 +109,7 @@ export class WarmPool {
 
 /** All that is fixed when the process starts. Hashed, because the environment holds secrets. */
 function keyOf(open: OpenSession): string {
-  const { id: _id, prompt: _prompt, asks: _asks, record: _record, env, ...fixed } = open
+  const { id: _id, prompt: _prompt, mayBegin: _mayBegin, asks: _asks, record: _record, env, ...fixed } = open
   return createHash('sha256')
     .update(JSON.stringify([sorted(env), sorted(fixed)]))
     .digest('hex')
