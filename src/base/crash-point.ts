@@ -41,7 +41,13 @@ export const CRASH_POINTS = [
 ] as const
 
 /** Those of a task that works in a worktree, from the place in which it works to its way into the target. */
-export const WORKSPACE_CRASH_POINTS = [] as const
+export const WORKSPACE_CRASH_POINTS = [
+  'place.before-add',
+  'place.after-add',
+  'place.before-archive',
+  'place.before-remove',
+  'place.after-remove',
+] as const
 
 export type CrashPointName = (typeof CRASH_POINTS | typeof WORKSPACE_CRASH_POINTS)[number]
 

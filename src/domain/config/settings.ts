@@ -11,6 +11,7 @@ import { REPORT_SETTINGS } from './sections/report.ts'
 import { SESSIONS_SETTINGS } from './sections/sessions.ts'
 import { onlyTo } from './sections/tighten.ts'
 import { UPKEEP_SETTINGS } from './sections/upkeep.ts'
+import { WORKTREE_SETTINGS } from './sections/worktrees.ts'
 import { count, flag, oneOf, path, type Setting, word } from './setting.ts'
 
 /** Every setting there is, by its full key: the one table that files, environment, flags and `pcc config` go by. */
@@ -83,6 +84,7 @@ export const SETTINGS = {
   ...UPKEEP_SETTINGS,
   ...EXECUTION_SETTINGS,
   ...GATE_DIFF_SETTINGS,
+  ...WORKTREE_SETTINGS,
 } as const satisfies Record<string, Setting>
 
 export type SettingKey = keyof typeof SETTINGS

@@ -115,4 +115,5 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'gates.max_changed_lines': 'test/workspace/verify/diff/settings.test.ts',
   'gates.forbidden_paths': 'test/workspace/verify/diff/settings.test.ts',
   'gates.allow': 'test/workspace/verify/diff/settings.test.ts',
+  'worktrees.mode': 'test/workspace/worktrees/settings.test.ts',
 }

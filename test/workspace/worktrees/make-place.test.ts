@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { placeWorld, write } from './place-world.ts'
+
+test('an attempt gets a worktree on a branch of its own, from the tip of what is checked out', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  assert.deepEqual(
+    [place.branch, place.target, place.base, place.directory],
+    ['pcc/t-000001', 'main', world.git('rev-parse', 'main').trim(), place.top],
+  )
+  assert.equal(world.gitIn(place.top, 'branch', '--show-current').trim(), 'pcc/t-000001')
+  assert.equal(readFileSync(join(place.top, 'README.md'), 'utf8'), '# sample\n')
+  assert.equal((await world.parts.store.worktrees.get(place))?.state, 'live')
+  assert.deepEqual(await world.make(), place, 'asked again, it is the same')
+})
+
+test('a merged and clean worktree is removed with its branch', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  write(place.top, { 'new.txt': 'new\n' })
+  world.gitIn(place.top, 'add', '-A')
+  world.gitIn(place.top, 'commit', '-qm', 'work')
+  world.git('merge', '-q', '--ff-only', 'pcc/t-000001')
+  assert.deepEqual(await world.remove(place), { kind: 'removed' })
+  assert.ok(!existsSync(place.top))
+  assert.equal(world.git('branch', '--list', 'pcc/*'), '')
+  assert.equal(world.git('worktree', 'list').trim().split('\n').length, 1)
+})
+
+test('what was never committed is archived with everything before the worktree goes', async t => {
+  const world = await placeWorld(t, { files: { 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': 'ignored\n' } })
+  const place = await world.make()
+  write(place.top, { 'done.txt': 'done\n' })
+  world.gitIn(place.top, 'add', '-A')
+  world.gitIn(place.top, 'commit', '-qm', 'work')
+  write(place.top, { 'a.txt': 'changed\n', 'dir/new ü\n.txt': 'new\n', ignored: 'x' })
+  const removal = await world.remove(place)
+  assert.ok(removal.kind === 'archived', JSON.stringify(removal))
+  assert.equal(removal.ref, 'refs/pcc/archive/t-000001/1')
+  const files = world.git('ls-tree', '-r', '-z', '--name-only', removal.ref).split('\0').filter(Boolean)
+  assert.deepEqual(files, ['.gitignore', 'a.txt', 'b.txt', 'dir/new ü\n.txt', 'done.txt'])
+  assert.equal(world.git('show', `${removal.ref}:a.txt`), 'changed\n')
+  assert.ok(!existsSync(place.top))
+})

@@ -1,0 +1,86 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Log } from '../../../src/base/log.ts'
+import { nestValues, standardValues } from '../../../src/domain/config/config.ts'
+import type { Place } from '../../../src/domain/workspace/place.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { makePlace, type WantedPlace } from '../../../src/workspace/worktrees/make-place.ts'
+import type { WorktreeParts, WorktreeSettings } from '../../../src/workspace/worktrees/parts.ts'
+import { type RemoveOptions, removePlace } from '../../../src/workspace/worktrees/remove-place.ts'
+import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
+
+export const QUIET: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => QUIET,
+  hide: () => () => undefined,
+  close: () => undefined,
+}
+
+export interface PlaceWorld {
+  project: string
+  parts: WorktreeParts
+  /** Moves the clock. */
+  pass(ms: number): void
+  git(...args: string[]): string
+  gitIn(directory: string, ...args: string[]): string
+  make(wanted?: Partial<WantedPlace>): Promise<Place>
+  remove(place: Place, options?: RemoveOptions): ReturnType<typeof removePlace>
+}
+
+interface PlaceWorldOptions {
+  project?: string
+  root?: string
+  settings?: Partial<WorktreeSettings>
+  files?: Record<string, string>
+}
+
+/** A project with one commit on `main`, a store and a folder for worktrees: what makes and removes places. */
+export async function placeWorld(t: TestContext, options: PlaceWorldOptions = {}): Promise<PlaceWorld> {
+  const home = tempDir(t)
+  const project = options.project ?? gitProject(t, options.files)
+  const store = await openStore({ file: join(home, 'store.db') })
+  t.after(() => store.close())
+  let now = 1_700_000_000_000
+  const parts: WorktreeParts = {
+    store,
+    clock: { now: () => now },
+    log: QUIET,
+    root: options.root ?? join(home, 'worktrees'),
+    env: bareEnv(home),
+    settings: { ...nestValues(standardValues()).worktrees, ...options.settings },
+  }
+  const gitIn = (directory: string, ...args: string[]) => plainGit(directory, home, args)
+  return {
+    project,
+    parts,
+    pass: ms => {
+      now += ms
+    },
+    git: (...args) => gitIn(project, ...args),
+    gitIn,
+    make: async wanted => {
+      const place = await makePlace({ project, task: 't-000001', attempt: 1, ...wanted }, parts)
+      if ('kind' in place) throw new Error(`in place: ${place.why}`)
+      return place
+    },
+    remove: (place, remove) => removePlace(place, parts, remove),
+  }
+}
+
+/** As a person or an agent would call it, but for the machine's own settings. */
+export function plainGit(directory: string, home: string, args: string[]): string {
+  const who = ['-c', 'user.name=A', '-c', 'user.email=a@example.invalid', '-c', 'protocol.file.allow=always']
+  return execFileSync('git', [...who, ...args], { cwd: directory, env: bareEnv(home), stdio: 'pipe', encoding: 'utf8' })
+}
+
+export function write(directory: string, files: Record<string, string>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true })
+    writeFileSync(join(directory, path), text)
+  }
+}
