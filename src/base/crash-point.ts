@@ -47,6 +47,8 @@ export const WORKSPACE_CRASH_POINTS = [
   'place.before-archive',
   'place.before-remove',
   'place.after-remove',
+  'verify.after-commit',
+  'verify.before-row',
 ] as const
 
 export type CrashPointName = (typeof CRASH_POINTS | typeof WORKSPACE_CRASH_POINTS)[number]

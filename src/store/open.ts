@@ -6,6 +6,8 @@ import { followEvents } from './events/follow.ts'
 import { openEventPruning } from './events/prune.ts'
 import { newestEventId, queryEvents } from './events/query.ts'
 import { Wake } from './events/wake.ts'
+import { openEvidence } from './evidence/evidence.ts'
+import { openGateResults } from './evidence/gate-results.ts'
 import { openFeatures } from './features/features.ts'
 import { openGateRows } from './gates.ts'
 import { openJournal } from './journal/journal.ts'
@@ -63,6 +65,8 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     journal: openJournal(database.read, database.differences),
     features: openFeatures(database.read, writer),
     worktrees: openWorktreeRows(database.read, writer),
+    evidence: openEvidence(database.read),
+    gateResults: openGateResults(database.read, writer),
     spending: openSpending(database.read),
     outbox: openOutbox(database.read, writer),
     pruning: openEventPruning(database, writer),

@@ -5,6 +5,7 @@ import type { Escalation, EscalationAnswer, EscalationState } from '../domain/es
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { Tx } from './database/tx.ts'
+import type { EvidenceRows, GateResults } from './evidence/shapes.ts'
 import type { Features } from './features/shapes.ts'
 import type { Journal } from './journal/shapes.ts'
 import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
@@ -45,6 +46,8 @@ export interface Store extends AsyncDisposable {
   readonly journal: Journal
   readonly features: Features
   readonly worktrees: Worktrees
+  readonly evidence: EvidenceRows
+  readonly gateResults: GateResults
   readonly pruning: EventPruning
   close(): Promise<void>
 }

@@ -12,6 +12,7 @@ import type { PlanItem } from '../domain/session.ts'
 import type { EndedAs, SessionState } from '../domain/session-status.ts'
 import type { Task } from '../domain/task.ts'
 import type { Worktree } from '../domain/workspace/place.ts'
+import type { EvidenceTable, GateResultsTable } from './evidence/rows.ts'
 import type { FeaturesTable } from './features/rows.ts'
 import type { JournalColumns } from './journal/columns.ts'
 import type { AttemptRow, RunsTable } from './runs/rows.ts'
@@ -36,6 +37,8 @@ export interface Tables {
   schedules: SchedulesTable
   features: FeaturesTable
   worktrees: Worktree
+  evidence: EvidenceTable
+  gate_results: GateResultsTable
   outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
   /** How far the events were read for some purpose. */
   cursors: { name: string; event_id: number }

@@ -13,6 +13,7 @@ import {
 import type { EventBody } from '../../domain/event.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { WarmMarkers } from '../../supervisor/warm/warm-markers.ts'
+import { commandMarkers } from '../../workspace/verify/command/markers.ts'
 import type { World } from '../world.ts'
 
 export interface Leftovers {
@@ -33,10 +34,10 @@ export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'lo
   const rows = (await store.sessions.list()).flatMap(row =>
     row.marker === null || row.owner === bootId ? [] : [{ ...row, marker: sessionMarker(row.marker) }],
   )
-  const warm = new WarmMarkers(world.places.run)
-  const waiting = warm.all().map(sessionMarker)
+  const keepers = [new WarmMarkers(world.places.run), commandMarkers(world.places.run)]
+  const waiting = keepers.flatMap(keeper => keeper.all().map(value => ({ keeper, marker: sessionMarker(value) })))
   // Two looks at the process table for all of them: guardians rarely leave anything, and each look reads every process.
-  const carried = carriedAmong([...rows.map(({ marker }) => marker), ...waiting])
+  const carried = carriedAmong([...[...rows, ...waiting].map(({ marker }) => marker)])
   const orphans = await orphansIn(rows.map(({ project }) => project))
   const swept = { marker: 0, tree: 0, directory: 0, left: 0 }
   const stuck = new Set<string>()
@@ -49,11 +50,11 @@ export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'lo
     stuck.add(row.id)
     log.warn({ session: row.id, left }, 'processes could not be ended')
   }
-  for (const marker of waiting) {
-    const { killed, left } = await sweepWarm(marker, carried, world)
+  for (const { keeper, marker } of waiting) {
+    const { killed, left } = await sweepWithoutRow(marker, carried, world)
     swept.marker += killed
     swept.left += left
-    if (left === 0) warm.forget(marker.value)
+    if (left === 0) keeper.forget(marker.value)
   }
   const gone = rows.filter(({ id }) => !stuck.has(id))
   await store.transaction(async tx => {
@@ -63,10 +64,10 @@ export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'lo
   return { swept, stuck }
 }
 
-/** What was started for a session that has no row yet. */
-async function sweepWarm(marker: Marker, carried: ReadonlySet<Marker>, { log }: Pick<World, 'log'>) {
+/** What was started for a session that has no row yet, or for a project. */
+async function sweepWithoutRow(marker: Marker, carried: ReadonlySet<Marker>, { log }: Pick<World, 'log'>) {
   const { killed, left } = carried.has(marker) ? await sweepMarked(marker) : NOTHING
-  if (left.length > 0) log.warn({ left }, 'processes that waited for a session could not be ended')
+  if (left.length > 0) log.warn({ left }, 'processes that no session has could not be ended')
   return { killed: killed.length, left: left.length }
 }
 

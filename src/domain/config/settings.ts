@@ -2,7 +2,6 @@ import { AGENTS_SETTINGS } from './sections/agents.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS, GUARD_SETTINGS } from './sections/budgets.ts'
 import { EXECUTION_SETTINGS } from './sections/execution.ts'
-import { GATE_DIFF_SETTINGS } from './sections/gate-diff.ts'
 import { HUMAN_SETTINGS } from './sections/human.ts'
 import { NOTIFICATION_SETTINGS } from './sections/notifications.ts'
 import { PERMISSIONS_SETTINGS } from './sections/permissions.ts'
@@ -11,7 +10,9 @@ import { REPORT_SETTINGS } from './sections/report.ts'
 import { SESSIONS_SETTINGS } from './sections/sessions.ts'
 import { onlyTo } from './sections/tighten.ts'
 import { UPKEEP_SETTINGS } from './sections/upkeep.ts'
-import { WORKTREE_SETTINGS } from './sections/worktrees.ts'
+import { GATE_DIFF_SETTINGS } from './sections/workspace/gate-diff.ts'
+import { GATE_SETTINGS } from './sections/workspace/gates.ts'
+import { WORKTREE_SETTINGS } from './sections/workspace/worktrees.ts'
 import { count, flag, oneOf, path, type Setting, word } from './setting.ts'
 
 /** Every setting there is, by its full key: the one table that files, environment, flags and `pcc config` go by. */
@@ -85,6 +86,7 @@ export const SETTINGS = {
   ...EXECUTION_SETTINGS,
   ...GATE_DIFF_SETTINGS,
   ...WORKTREE_SETTINGS,
+  ...GATE_SETTINGS,
 } as const satisfies Record<string, Setting>
 
 export type SettingKey = keyof typeof SETTINGS

@@ -1,9 +1,5 @@
 import * as z from 'zod'
 
-/** How much is checked before a task is done. */
-export const GATE_PROFILES = ['quick', 'standard', 'deep'] as const
-export type GateProfile = (typeof GATE_PROFILES)[number]
-
 /**
  * `command` runs a program of the project; `regression` compares its tests with those at the base; `diff` looks at what was
  * changed; `plan` at what the agent left open; `acceptance` at each criterion; `verifier` and `second-opinion` are agents.

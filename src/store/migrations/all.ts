@@ -7,6 +7,7 @@ import { journal } from './0015-journal.ts'
 import { features } from './0016-features.ts'
 import { schedules } from './0017-schedules.ts'
 import { worktrees } from './0018-worktrees.ts'
+import { evidence } from './0019-evidence.ts'
 import { eventsAndSessions } from './first-nine/0001-events-and-sessions.ts'
 import { escalationsAndAnswers } from './first-nine/0002-escalations-and-answers.ts'
 import { openDecisions } from './first-nine/0003-open-decisions.ts'
@@ -38,4 +39,5 @@ export const MIGRATIONS: readonly Migration[] = [
   features,
   schedules,
   worktrees,
+  evidence,
 ]

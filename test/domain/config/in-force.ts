@@ -116,4 +116,11 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'gates.forbidden_paths': 'test/workspace/verify/diff/settings.test.ts',
   'gates.allow': 'test/workspace/verify/diff/settings.test.ts',
   'worktrees.mode': 'test/workspace/worktrees/settings.test.ts',
+  'gates.profile': 'test/workspace/verify/flips.test.ts',
+  'gates.build': 'test/workspace/verify/flips.test.ts',
+  'gates.typecheck': 'test/workspace/verify/flips.test.ts',
+  'gates.lint': 'test/workspace/verify/flips.test.ts',
+  'gates.test': 'test/workspace/verify/flips.test.ts',
+  'gates.timeout_seconds': 'test/workspace/verify/flips.test.ts',
+  'gates.env': 'test/workspace/verify/flips.test.ts',
 }

@@ -109,6 +109,8 @@ const words: Partial<Record<SettingKey, string[]>> = {
   'agents.isolation': ['auto', 'namespace', 'marker'],
   'permissions.unattended_high': ['deny', 'wait'],
   'quota.on_critical': ['finish', 'pause'],
+  'gates.profile': ['quick', 'standard', 'deep'],
+  'gates.verifier': ['off', 'auto', 'on'],
 }
 
 test('tightening is the person’s value or stricter, and tightening twice changes nothing', () => {

@@ -1,4 +1,4 @@
-import { count, oneOf, path, type Setting, text, texts } from '../setting.ts'
+import { count, oneOf, path, type Setting, text, texts } from '../../setting.ts'
 
 /** Where the tasks of a run work. */
 export const WORKTREE_SETTINGS = {

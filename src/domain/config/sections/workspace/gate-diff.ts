@@ -1,5 +1,5 @@
-import { count, type Setting, texts } from '../setting.ts'
-import { joined } from './tighten.ts'
+import { count, type Setting, texts } from '../../setting.ts'
+import { joined } from '../tighten.ts'
 
 /** 0 is no bound at all. */
 const fewerLines = (held: number, proposed: number) =>

@@ -1,0 +1,45 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import type { Places } from '../../base/places.ts'
+import type { Guard } from '../../base/process/guardian.ts'
+import type { Isolation } from '../../base/process/isolation.ts'
+import type { PlanItem } from '../../domain/session.ts'
+import type { Task } from '../../domain/task.ts'
+import type { VerifierMaterial, VerifierOpinion } from '../../domain/workspace/opinion.ts'
+import type { Place } from '../../domain/workspace/place.ts'
+import type { Store } from '../../store/store.ts'
+import type { GateSettings } from './gate-settings.ts'
+
+/** The work that is called done, and what it is measured by. */
+export interface VerifyRequest {
+  /** Undefined where the task works in the project itself. */
+  place: Place | undefined
+  /** Where the agent worked, and commands run. */
+  directory: string
+  task: Pick<Task, 'id' | 'title' | 'description' | 'acceptance' | 'attempt'>
+  /** The agent's own list, as it left it. */
+  plan: PlanItem[]
+  openChildren: number
+  /** Which verification of the attempt this is, from 1 on. */
+  round: number
+  gates: GateSettings
+  signal: AbortSignal
+}
+
+/** A second agent that reads and judges; it is given by the supervisor, and never throws. */
+export type Judge = (material: VerifierMaterial, signal: AbortSignal) => Promise<VerifierOpinion>
+
+export interface VerifyParts {
+  store: Pick<Store, 'transaction' | 'evidence' | 'gateResults'>
+  clock: Clock
+  log: Log
+  places: Pick<Places, 'run'>
+  /** Of which commands see a few. */
+  env: Record<string, string | undefined>
+  /** Kept by whoever verifies often: finding out what the machine allows takes some milliseconds. */
+  guard?: Guard | undefined
+  isolation?: Isolation | undefined
+  judge?: Judge | undefined
+  /** An agent of another vendor; there is none yet. */
+  secondOpinion?: Judge | undefined
+}

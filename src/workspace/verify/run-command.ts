@@ -1,0 +1,196 @@
+import { once } from 'node:events'
+import { StringDecoder } from 'node:string_decoder'
+import { stripVTControlCharacters } from 'node:util'
+import { secretId } from '../../base/ids.ts'
+import type { Guard, GuardedChild } from '../../base/process/guardian.ts'
+import type { Isolation } from '../../base/process/isolation.ts'
+import type { KeptMarkers } from '../../base/process/kept-markers.ts'
+import { sessionMarker } from '../../base/process/marker.ts'
+import { redactText } from '../../base/redact.ts'
+import { KeptOutput } from './command/kept-output.ts'
+
+/** How commands of a project are started. */
+export interface Runner {
+  guard: Guard
+  isolation?: Isolation | undefined
+  /** Where the next daemon finds what this one leaves behind. Without it the guardian alone sees to it. */
+  markers?: KeptMarkers | undefined
+}
+
+export interface ProjectCommandRun {
+  /** Text for `sh -c`. */
+  command: string
+  directory: string
+  /** All that it sees. */
+  env: Record<string, string>
+  timeoutMs: number
+  signal: AbortSignal
+  /** Each whole line of what it prints, without colours, as long as it does not print without end. */
+  onLine?: ((line: string) => void) | undefined
+}
+
+/** How a command ended: it said so itself, something killed it, its time was up, we were told to stop, it never began. */
+export type CommandEnd = 'exited' | 'killed' | 'timed_out' | 'aborted' | 'not_started'
+
+export interface CommandOutcome {
+  end: CommandEnd
+  /** Null unless it exited by itself. */
+  exit: number | null
+  /** The signal that killed it. */
+  killedBy: string | null
+  durationMs: number
+  /** Beginning and end of what it printed, both streams, with secrets taken out. */
+  output: string
+  /** Bytes that it printed. */
+  printed: number
+  /** Lines were not told to `onLine` from some point on. */
+  isTooLong: boolean
+}
+
+/** A command that was asked to end gets this long before it and all it started are killed. */
+const GRACE_MS = 2_000
+/** What is still in the pipes when everything is dead comes at once; who holds them beyond that is not waited for. */
+const DRAIN_MS = 1_000
+/** More is not read line by line: at this length no list of tests is told any more. */
+const MOST_LINES_BYTES = 64_000_000
+const LONGEST_LINE = 16_000
+
+/**
+ * Runs one command of a project, with its own group of processes, nothing to read and a bounded environment. However it ends,
+ * nothing that it started is alive afterwards. It does not throw: what goes wrong is an outcome.
+ */
+export async function runCommand(
+  run: ProjectCommandRun,
+  { guard, isolation = 'auto', markers }: Runner,
+): Promise<CommandOutcome> {
+  const began = performance.now()
+  const kept = new KeptOutput()
+  const lines = new Lines(run.onLine)
+  const end = (how: Pick<CommandOutcome, 'end' | 'exit' | 'killedBy'>, more = ''): CommandOutcome => ({
+    ...how,
+    durationMs: Math.round(performance.now() - began),
+    output: redactText(`${kept.text()}${more}`, secretsIn(run.env)),
+    printed: kept.bytes,
+    isTooLong: lines.isTooLong,
+  })
+  if (run.signal.aborted) return end({ end: 'aborted', exit: null, killedBy: null })
+  const marker = sessionMarker(secretId())
+  markers?.note(marker.value)
+  try {
+    await using child = guard.spawn(
+      { command: '/bin/sh', args: ['-c', run.command], env: run.env, cwd: run.directory, marker },
+      isolation,
+    )
+    child.stdin.on('error', () => undefined).end() // it may be gone before it was told that there is nothing to read
+    for (const stream of [child.stdout, child.stderr]) {
+      const part = lines.open()
+      stream.on('data', (chunk: Buffer) => {
+        kept.add(chunk)
+        part.add(chunk)
+      })
+    }
+    const why = await ending(child, run)
+    await child.end()
+    await drained(child)
+    lines.close()
+    return end(why)
+  } catch (thrown) {
+    return end(
+      { end: 'not_started', exit: null, killedBy: null },
+      `${thrown instanceof Error ? thrown.message : thrown}`,
+    )
+  } finally {
+    markers?.forget(marker.value)
+  }
+}
+
+/** Waits for the first of: it ends, its time is up, somebody tells us to stop. The last two ask it to end, and wait a little. */
+async function ending(
+  child: GuardedChild,
+  { timeoutMs, signal }: ProjectCommandRun,
+): Promise<Pick<CommandOutcome, 'end' | 'exit' | 'killedBy'>> {
+  const gone = once(child, 'exit')
+  const over = new AbortController()
+  const timer = setTimeout(() => over.abort('timed_out'), timeoutMs)
+  const stop = () => over.abort('aborted')
+  signal.addEventListener('abort', stop, { once: true })
+  const stopped = once(over.signal, 'abort')
+  try {
+    await Promise.race([gone, stopped])
+    if (!over.signal.aborted) {
+      const killedBy = child.signalCode
+      return { end: killedBy === null ? 'exited' : 'killed', exit: child.exitCode, killedBy }
+    }
+    askToEnd(child)
+    const grace = AbortSignal.timeout(GRACE_MS)
+    await Promise.race([gone, once(grace, 'abort')]).catch(() => undefined)
+    return { end: over.signal.reason, exit: null, killedBy: null }
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', stop)
+    gone.catch(() => undefined) // it could not be started: that was thrown above
+  }
+}
+
+/** The whole group: a shell that waits for its child does not hand a signal on. */
+function askToEnd(child: GuardedChild): void {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, 'SIGTERM')
+  } catch {
+    // Gone in this instant.
+  }
+}
+
+async function drained(child: GuardedChild): Promise<void> {
+  const open = [child.stdout, child.stderr].filter(stream => !stream.closed)
+  const patience = AbortSignal.timeout(DRAIN_MS)
+  await Promise.all(open.map(stream => once(stream, 'close', { signal: patience }).catch(() => undefined)))
+  for (const stream of open) stream.destroy()
+}
+
+/** What a person let through by name may be a secret of theirs; it is not to be read in a report. */
+function secretsIn(env: Record<string, string>): string[] {
+  const harmless = /^(PATH|HOME|LANG|LC_.*|TZ|TMPDIR|USER|SHELL|CI|NO_COLOR|PYTEST_ADDOPTS|NODE_OPTIONS)$/
+  return Object.entries(env).flatMap(([name, value]) => (harmless.test(name) ? [] : [value]))
+}
+
+/** Cuts what streams bring into lines. */
+class Lines {
+  readonly #tell: ((line: string) => void) | undefined
+  readonly #parts: { flush(): void }[] = []
+  #bytes = 0
+
+  constructor(tell: ((line: string) => void) | undefined) {
+    this.#tell = tell
+  }
+
+  get isTooLong(): boolean {
+    return this.#bytes > MOST_LINES_BYTES
+  }
+
+  open(): { add(chunk: Buffer): void } {
+    const decoder = new StringDecoder('utf8')
+    let rest = ''
+    const tell = (line: string) => this.#tell?.(stripVTControlCharacters(line.slice(0, LONGEST_LINE)).trimEnd())
+    this.#parts.push({ flush: () => rest !== '' && tell(rest) })
+    return {
+      add: chunk => {
+        this.#bytes += chunk.length
+        if (!this.#tell || this.isTooLong) return
+        const [first = '', ...others] = decoder.write(chunk).split('\n')
+        rest += first
+        for (const next of others) {
+          tell(rest)
+          rest = next
+        }
+        if (rest.length > LONGEST_LINE) rest = rest.slice(0, LONGEST_LINE)
+      },
+    }
+  }
+
+  /** The last line may have no end. */
+  close(): void {
+    if (!this.isTooLong) for (const part of this.#parts) part.flush()
+  }
+}

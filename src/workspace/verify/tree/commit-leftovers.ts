@@ -1,0 +1,66 @@
+import { relative } from 'node:path'
+import type { Finding } from '../../../domain/workspace/evidence.ts'
+import type { Place } from '../../../domain/workspace/place.ts'
+import { committer } from '../../git/committer.ts'
+import { git } from '../../git/git.ts'
+import { findGitFolder, type GitFolder } from '../../git/git-folder.ts'
+import { madeByGates } from './made-by-gates.ts'
+import { unfinished } from './unfinished.ts'
+
+/** A tree with a name, or why there is none to look at. */
+export type CommittedTree =
+  | { ok: true; commit: string; tree: string; folder: GitFolder }
+  | { ok: false; weight: 'failed' | 'broken'; finding: Finding }
+
+/**
+ * Commits on the branch of a place what its agent left uncommitted: what is looked at afterwards has a name, and nothing that
+ * an agent made is lost. Our own note about the task is never part of it, nor what only a gate's command made.
+ */
+export async function commitLeftovers(place: Place, title = place.task): Promise<CommittedTree> {
+  const folder = await findGitFolder(place.top)
+  if (folder?.top !== place.top) return broken(`${place.top} is no git worktree any more.`)
+  const open = await unfinished(place, folder)
+  if (open) return open
+  const staged = await stage(place, folder)
+  if (staged !== undefined) return broken(`What was left in ${place.top} could not be put together: ${staged}`)
+  const changed = await git(place.top, ['diff-index', '--cached', '--quiet', 'HEAD', '--'])
+  if (changed.code === 1) {
+    const message = `${title}\n\nLeft uncommitted by the agent of ${place.task}, attempt ${place.attempt}.`
+    const env = await committer(place.top)
+    const done = await git(place.top, ['commit', '--quiet', '--no-verify', '-m', message], { env })
+    if (!done.ok) return broken(`git could not commit in ${place.top}: ${done.stderr.trim()}`)
+  }
+  const named = await git(place.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}'])
+  const [commit = '', tree = ''] = named.stdout.trim().split('\n')
+  return named.ok ? { ok: true, commit, tree, folder } : broken(`git cannot name what is in ${place.top}.`)
+}
+
+/** Puts everything into the index that belongs into the commit; the problem, where that does not work. */
+async function stage(place: Place, folder: GitFolder): Promise<string | undefined> {
+  const tracked = await git(place.top, ['add', '--update', '--', '.'])
+  if (!tracked.ok) return tracked.stderr.trim()
+  const listed = await git(place.top, ['ls-files', '--others', '--exclude-standard', '-z'])
+  if (!listed.ok) return listed.stderr.trim()
+  const notes = ownNotes(place)
+  const made = await madeByGates(folder)
+  const mine = listed.stdout.split('\0').filter(path => path !== '' && !notes.includes(path) && !made.has(path))
+  if (mine.length > 0) {
+    const from = ['--pathspec-from-file=-', '--pathspec-file-nul']
+    const added = await git(place.top, ['add', ...from], { input: mine.join('\0') })
+    if (!added.ok) return added.stderr.trim()
+  }
+  // An agent may have added it by force, or in a commit of its own.
+  const taken = await git(place.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...notes])
+  return taken.ok ? undefined : taken.stderr.trim()
+}
+
+/** Where our note about the task lies, seen from the top. */
+function ownNotes({ top, directory }: Place): string[] {
+  const inside = relative(top, directory)
+  const note = '.perpetualcc/task.json'
+  return [...new Set([note, inside === '' ? note : `${inside}/${note}`])]
+}
+
+function broken(text: string): CommittedTree {
+  return { ok: false, weight: 'broken', finding: { code: 'git.broken', weight: 'block', text } }
+}

@@ -1,0 +1,122 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Finding } from '../../../domain/workspace/evidence.ts'
+import { committer } from '../../git/committer.ts'
+import { git } from '../../git/git.ts'
+import type { GitFolder } from '../../git/git-folder.ts'
+import { nameWorkTree } from './work-tree.ts'
+
+/** What a command did to the tree that it was to look at. */
+export interface Disturbance {
+  findings: Finding[]
+  /** Files that it made and that are not ignored, from the top. They stay where they are. */
+  made: string[]
+  /** The tree is not what it was, and could not be made so again: nothing more can be said about it. */
+  isLost: boolean
+}
+
+export interface Kept {
+  folder: GitFolder
+  /** What lies there, committed or not. */
+  tree: string
+  /** Of a worktree of ours: where HEAD stands. In a person's own checkout it is left alone. */
+  head?: { commit: string; branch: string } | undefined
+  /** Where what is put back is kept, for whoever misses it. */
+  ref: string
+}
+
+/** Looks after a tree while commands run in it: what they change is put back and told. */
+export async function openKeeper(kept: Kept): Promise<(gate: string) => Promise<Disturbance>> {
+  const entry = join(kept.folder.top, '.git')
+  const link = await readFile(entry, 'utf8').catch(() => undefined) // a directory, in a main checkout
+  return async gate => {
+    const lost = await linkBack(kept, entry, link)
+    if (lost !== undefined) return { findings: [block('gate.git_gone', `${gate}: ${lost}`)], made: [], isLost: true }
+    const moved = await headBack(kept, gate)
+    const now = await nameWorkTree(kept.folder)
+    if (now === undefined) {
+      return { findings: [block('gate.git_gone', `After ${gate} git cannot read the tree.`)], made: [], isLost: true }
+    }
+    if (now === kept.tree) return { findings: moved, made: [], isLost: false }
+    const { changed, made } = await difference(kept, now)
+    if (changed.length === 0) return { findings: moved, made, isLost: false }
+    const back = await putBack(kept, now, changed)
+    const told = `The command of ${gate} changed files: ${some(changed)}. They were put back.`
+    const findings = [
+      ...moved,
+      ...changed.slice(0, MOST_TOLD).map(file => ({ ...block('gate.changed_files', told), file })),
+    ]
+    return { findings, made, isLost: !back }
+  }
+}
+
+const MOST_TOLD = 5
+
+async function linkBack({ folder }: Kept, entry: string, link: string | undefined): Promise<string | undefined> {
+  if (link === undefined) {
+    const there = await stat(join(folder.own, 'HEAD')).catch(() => undefined)
+    return there ? undefined : `its command deleted ${folder.own}, which cannot be put back.`
+  }
+  if ((await readFile(entry, 'utf8').catch(() => '')) === link) return undefined
+  const there = await stat(join(folder.own, 'HEAD')).catch(() => undefined)
+  if (!there) return `its command deleted ${folder.own}, which cannot be put back.`
+  return writeFile(entry, link).then(
+    () => undefined,
+    () => `its command took ${entry} away, which could not be put back.`,
+  )
+}
+
+/** A command may have committed, or gone to another branch: that is none of the agent's work. */
+async function headBack({ folder, head }: Kept, gate: string): Promise<Finding[]> {
+  if (!head) return []
+  const ref = `refs/heads/${head.branch}`
+  const [at, on] = await Promise.all([
+    git(folder.top, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]),
+    git(folder.top, ['symbolic-ref', '--quiet', 'HEAD']),
+  ])
+  const isAt = at.stdout.trim() === head.commit
+  const isOn = on.stdout.trim() === ref
+  if (!isAt) await git(folder.top, ['update-ref', ref, head.commit])
+  if (!isOn) await git(folder.top, ['symbolic-ref', 'HEAD', ref])
+  const staged = await git(folder.top, ['diff-index', '--cached', '--quiet', head.commit, '--'])
+  if (staged.code === 1) await git(folder.top, ['read-tree', head.commit])
+  if (isAt && isOn) return []
+  const text = `The command of ${gate} moved the branch to ${at.stdout.trim() || 'nothing'}; it was put back to ${head.commit}.`
+  return [block('gate.moved_branch', text)]
+}
+
+async function difference({ folder, tree }: Kept, now: string): Promise<{ changed: string[]; made: string[] }> {
+  const { stdout } = await git(folder.top, ['diff-tree', '-r', '-z', '--no-renames', '--name-status', tree, now])
+  const fields = stdout.split('\0')
+  const changed: string[] = []
+  const made: string[] = []
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const path = fields[at + 1] ?? ''
+    if (fields[at] === 'A') made.push(path)
+    else changed.push(path)
+  }
+  return { changed, made }
+}
+
+/** Whether it lies there as before. What it was turned into is kept first: somebody may have worked there meanwhile. */
+async function putBack(kept: Kept, now: string, changed: readonly string[]): Promise<boolean> {
+  const { top } = kept.folder
+  const env = await committer(top)
+  const copy = await git(top, ['commit-tree', now, '-m', 'what a gate found changed'], { env })
+  if (copy.ok) await git(top, ['update-ref', kept.ref, copy.stdout.trim()])
+  const from = ['--pathspec-from-file=-', '--pathspec-file-nul']
+  const input = changed.join('\0')
+  const restored = await git(top, ['restore', `--source=${kept.tree}`, '--worktree', ...from], { input })
+  if (!restored.ok) return false
+  const after = await nameWorkTree(kept.folder)
+  return after !== undefined && (await difference(kept, after)).changed.length === 0
+}
+
+function some(files: readonly string[]): string {
+  const rest = files.length - MOST_TOLD
+  return `${files.slice(0, MOST_TOLD).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+}
+
+function block(code: string, text: string): Finding {
+  return { code, weight: 'block', text }
+}

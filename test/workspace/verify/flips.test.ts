@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nestValues, standardValues, type Values } from '../../../src/domain/config/config.ts'
+import { gatesIn } from '../../../src/workspace/verify/gate-settings.ts'
+import { verify } from '../../../src/workspace/verify/verify.ts'
+import { aPlace } from './a-place.ts'
+
+/** What the gates are with some settings changed. */
+function gates(changed: Partial<Values>) {
+  return gatesIn(nestValues({ ...standardValues(), ...changed }))
+}
+
+test('gates.build, gates.typecheck, gates.lint and gates.test are run in this order', async t => {
+  const work = await aPlace(t)
+  const commands = { 'gates.test': 'true', 'gates.lint': 'true', 'gates.typecheck': 'true', 'gates.build': 'true' }
+  const { checks } = await verify(work.request({ gates: gates(commands) }), work.parts())
+  const ran = checks.filter(({ kind }) => kind === 'command').map(({ gate }) => gate)
+  assert.deepEqual(ran, ['build', 'typecheck', 'lint', 'test'])
+})
+
+test('gates.profile says which of them are run', async t => {
+  const work = await aPlace(t)
+  const commands = { 'gates.test': 'true', 'gates.lint': 'true', 'gates.typecheck': 'true', 'gates.build': 'true' }
+  const quick = gates({ ...commands, 'gates.profile': 'quick' })
+  const { checks } = await verify(work.request({ gates: quick }), work.parts())
+  const ran = checks.filter(({ kind }) => kind === 'command').map(({ gate }) => gate)
+  assert.deepEqual(ran, ['typecheck', 'test'])
+})
+
+test('gates.timeout_seconds ends a command', async t => {
+  const work = await aPlace(t)
+  const short = gates({ 'gates.test': 'sleep 600', 'gates.timeout_seconds': 1 })
+  const { findings } = await verify(work.request({ gates: short }), work.parts())
+  assert.deepEqual(
+    findings.map(({ code }) => code),
+    ['test.timed_out'],
+  )
+})
+
+test('gates.env lets a variable through', async t => {
+  const work = await aPlace(t)
+  const env = { PATH: process.env['PATH'], SHOP: 'open' }
+  const seen = async (named: string[]) => {
+    const settings = gates({ 'gates.test': 'echo "[$SHOP]"', 'gates.env': named })
+    const { checks } = await verify(work.request({ gates: settings }), work.parts({ env }))
+    return checks.find(({ gate }) => gate === 'test')?.output
+  }
+  assert.equal(await seen([]), '[]\n')
+  // What a person let through by name may be a secret, and is not in what is kept.
+  assert.equal(await seen(['SHOP']), '[open]\n')
+})

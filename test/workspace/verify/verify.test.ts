@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { verify } from '../../../src/workspace/verify/verify.ts'
+import { aPlace } from './a-place.ts'
+
+test('what an agent left uncommitted is committed on its branch, and the gates look at that very tree', async t => {
+  const work = await aPlace(t)
+  work.write('new/b.txt', 'b\n')
+  work.write('a.txt', 'changed\n')
+  work.write('.perpetualcc/task.json', '{}')
+  const result = await verify(work.request({}, { commands: { test: 'cat new/b.txt' } }), work.parts())
+  assert.equal(result.status, 'passed')
+  assert.ok(result.isProven)
+  assert.equal(result.commit, work.git('rev-parse', 'pcc/t-1'))
+  assert.equal(result.tree, work.git('rev-parse', 'HEAD^{tree}'))
+  assert.deepEqual(work.git('ls-tree', '-r', '--name-only', 'HEAD').split('\n'), ['a.txt', 'new/b.txt'])
+  assert.equal(work.git('log', '-1', '--format=%s'), 'Do it')
+  const rows = await work.store.evidence.latest('t-1')
+  const test = rows.find(({ gate }) => gate === 'test')
+  assert.deepEqual([test?.status, test?.exit, test?.tree, test?.output], ['passed', 0, result.tree, 'b\n'])
+})
+
+test('a command that fails is told with its exit code and what it printed, and the rest runs all the same', async t => {
+  const work = await aPlace(t)
+  const commands = { build: 'echo broken things; exit 2', test: 'echo fine' }
+  const result = await verify(work.request({}, { commands }), work.parts())
+  assert.equal(result.status, 'failed')
+  assert.deepEqual(
+    result.checks.filter(({ kind }) => kind === 'command').map(({ gate, status }) => [gate, status]),
+    [
+      ['build', 'failed'],
+      ['test', 'passed'],
+    ],
+  )
+  assert.match(result.next_steps[0] ?? '', /The command of build .* failed with exit code 2\..*broken things/s)
+})
+
+test('an open item of the agent’s plan keeps the task from being done', async t => {
+  const work = await aPlace(t)
+  const plan = [
+    { text: 'Write it', state: 'done' as const },
+    { text: 'Test it', state: 'pending' as const },
+  ]
+  const result = await verify(work.request({ plan, openChildren: 2 }), work.parts())
+  assert.equal(result.status, 'failed')
+  assert.deepEqual(result.next_steps, [
+    'Your plan still has an item that is pending: Test it',
+    '2 parts of the task are not done yet.',
+  ])
+})
+
+test('without any command nothing is proven', async t => {
+  const work = await aPlace(t)
+  const result = await verify(work.request(), work.parts())
+  assert.deepEqual([result.status, result.isProven], ['passed', false])
+})
