@@ -4,18 +4,20 @@ import { unmet } from './conditions.ts'
 import type { FaultEndings } from './fault-endings.ts'
 import { type Located, locate, type Step } from './locate.ts'
 import { type LoggedRequest, type RequestLog, withoutSecrets } from './request-log.ts'
+import { toolsFor } from './scenario/for-wire.ts'
 import type { Scenario, Turn } from './scenario/schema.ts'
 import { fillTemplate } from './template.ts'
+import { firstPrompt } from './wire/dialogue.ts'
 import { type FaultReply, faultReply } from './wire/fault.ts'
-import { rateLimitHeaders } from './wire/limit-headers.ts'
-import { messageFor, newId, tokensIn } from './wire/message.ts'
-import { type Dialogue, firstPrompt, type MessagesRequest, readDialogue } from './wire/request.ts'
-import { errorBody, sendJson, sendStream, sendWhole } from './wire/send.ts'
+import { newId, tokensIn } from './wire/ids.ts'
+import { sendJson, sendStream, sendWhole } from './wire/send.ts'
+import type { Asked, Wire } from './wire/wire.ts'
 
 export interface Exchange {
+  wire: Wire
   incoming: IncomingMessage
   response: ServerResponse
-  request: MessagesRequest
+  asked: Asked
   bytes: number
   signal: AbortSignal
 }
@@ -27,59 +29,46 @@ export interface Desk {
   log: RequestLog
 }
 
-/** Answers one Messages request from the scenario; the log has the request before the first byte of the answer leaves. */
-export async function answerMessages(exchange: Exchange, desk: Desk): Promise<void> {
-  const { incoming, request } = exchange
-  const dialogue = readDialogue(request)
-  const session = sessionOf(incoming, request)
+/** Answers one request from the scenario; the log has the request before the first byte of the answer leaves. */
+export async function answerRequest(exchange: Exchange, desk: Desk): Promise<void> {
+  const { dialogue } = exchange.asked
+  const session = sessionOf(exchange)
   const located = locate(desk.scenario, dialogue, ({ turn, ...step }) =>
     desk.endings.isOver({ ...step, turn: fillTemplate(turn, dialogue) }, session),
   )
-  const entry = describe(exchange, { dialogue, session, located, now: desk.clock.now() })
+  const entry = describe(exchange, { session, located, now: desk.clock.now() })
   if (located.found !== 'step')
     return refuse(exchange, desk, { ...entry, response: located.found, status: 400 }, located)
-  return serve(exchange, desk, entry, { dialogue, step: located.step })
+  return serve(exchange, desk, entry, located.step)
 }
 
 /** Answers how many tokens a request would have. */
 export function answerCount(exchange: Exchange, desk: Desk): void {
-  const dialogue = readDialogue(exchange.request)
-  const session = sessionOf(exchange.incoming, exchange.request)
+  const { wire, response, bytes } = exchange
   const located: Located = { found: 'unmatched', problem: '' }
-  const entry = describe(exchange, { dialogue, session, located, now: desk.clock.now() })
+  const entry = describe(exchange, { session: sessionOf(exchange), located, now: desk.clock.now() })
   desk.log.add({ ...entry, response: 'tokens' })
-  sendJson(exchange.response, {
-    status: 200,
-    headers: { 'request-id': entry.id },
-    body: { input_tokens: tokensIn(exchange.bytes) },
-  })
+  sendJson(response, { status: 200, headers: { [wire.idHeader]: entry.id }, body: wire.count(tokensIn(bytes)) })
 }
 
-function serve(
-  exchange: Exchange,
-  desk: Desk,
-  entry: LoggedRequest,
-  { dialogue, step }: { dialogue: Dialogue; step: Step },
-): Promise<void> | void {
-  const { response, request, bytes, signal } = exchange
+function serve(exchange: Exchange, desk: Desk, entry: LoggedRequest, step: Step): Promise<void> | void {
+  const { wire, response, asked, bytes, signal } = exchange
+  const { dialogue } = asked
   const turn = fillTemplate({ ...desk.scenario.defaults, ...step.turn }, dialogue)
-  const fault = turn.fault && faultReply(turn.fault, request.model, entry.time)
+  const fault = turn.fault && faultReply(turn.fault)
+  const error =
+    fault?.shows === 'error' ? wire.failure(fault.fault, { model: dialogue.model, now: entry.time }) : undefined
   const unexpected = turn.expect ? unmet(turn.expect, dialogue, dialogue.entries) : []
   if (turn.fault) desk.endings.shown(step, entry.session)
-  const status = fault?.shows === 'error' ? fault.status : 200
-  desk.log.add({ ...entry, response: turn.fault?.kind ?? 'answer', status, unexpected })
-  const headers = { 'request-id': entry.id, ...limitsOf(turn, entry.time), ...turn.headers }
-  if (fault?.shows === 'error') {
-    return sendJson(response, {
-      status,
-      headers: { ...headers, ...fault.headers },
-      body: errorBody(fault.type, fault.message),
-    })
-  }
-  const message = messageFor(fault ? spoiled(turn, fault) : turn, request.model, bytes)
+  desk.log.add({ ...entry, response: turn.fault?.kind ?? 'answer', status: error?.status ?? 200, unexpected })
+  const windows = turn.rate_limits ? wire.windows(turn.rate_limits, entry.time) : {}
+  const headers = { [wire.idHeader]: entry.id, ...windows, ...turn.headers }
+  if (error) return sendJson(response, { ...error, headers: { ...headers, ...error.headers } })
+  const given = fault ? spoiled(turn, fault) : turn
+  const answer = { turn: { ...given, tools: toolsFor(given.tools, desk.scenario.tools, wire.name) }, asked, bytes }
   const latency = turn.latency ?? { first_ms: 0, delta_ms: 0 }
-  const send = request.stream ? sendStream : sendWhole
-  return send(message, { response, headers, latency, signal, flaw: fault?.shows === 'flaw' ? fault : undefined })
+  const send = asked.stream ? sendStream : sendWhole
+  return send(answer, { wire, response, headers, latency, signal, flaw: fault?.shows === 'flaw' ? fault : undefined })
 }
 
 /** A fault in mid-answer needs an answer to break off; without one of its own it gets this. */
@@ -88,23 +77,21 @@ function spoiled(turn: Turn, fault: FaultReply): Turn {
   return turn.text || turn.tools || turn.thinking ? turn : { ...turn, text: 'This answer does not come to its end.' }
 }
 
-function limitsOf(turn: Turn, now: number): Record<string, string> {
-  return turn.rate_limits ? rateLimitHeaders(turn.rate_limits, now) : {}
-}
-
 function refuse(exchange: Exchange, desk: Desk, entry: LoggedRequest, { problem }: { problem: string }): void {
+  const { wire, response } = exchange
   desk.log.add(entry)
-  sendJson(exchange.response, {
+  sendJson(response, {
     status: entry.status,
-    headers: { 'request-id': entry.id, 'x-should-retry': 'false' },
-    body: errorBody('invalid_request_error', `Simulator: ${problem}`),
+    headers: { [wire.idHeader]: entry.id, 'x-should-retry': 'false' },
+    body: wire.refusal(entry.status, `Simulator: ${problem}`),
   })
 }
 
 function describe(
-  { incoming, request }: Exchange,
-  { dialogue, session, located, now }: { dialogue: Dialogue; session: string; located: Located; now: number },
+  { incoming, asked }: Exchange,
+  { session, located, now }: { session: string; located: Located; now: number },
 ): LoggedRequest {
+  const { dialogue } = asked
   const { entries } = dialogue
   const fresh = entries.slice(entries.findLastIndex(entry => entry.kind === 'reply') + 1)
   const results = fresh.filter(entry => entry.kind === 'tool_result')
@@ -115,8 +102,8 @@ function describe(
     path: incoming.url ?? '',
     headers: withoutSecrets(incoming.headers),
     session,
-    model: request.model,
-    stream: request.stream ?? false,
+    model: dialogue.model,
+    stream: asked.stream,
     first_prompt: firstPrompt(dialogue),
     prompt: entries.findLast(entry => entry.kind === 'prompt')?.text ?? '',
     tool_results: results.map(({ text, failed }) => ({ text, failed })),
@@ -125,7 +112,7 @@ function describe(
     response: 'answer',
     status: 200,
     unexpected: [],
-    body: { system: request.system, messages: request.messages, tools: dialogue.tools },
+    body: asked.body,
   }
 }
 
@@ -134,8 +121,11 @@ function conversationOf(located: Located): string | null {
   return located.found === 'exhausted' ? located.conversation : null
 }
 
-/** Claude Code names its session in a header; other clients name a user. */
-function sessionOf(incoming: IncomingMessage, request: MessagesRequest): string {
-  const header = incoming.headers['x-claude-code-session-id']
-  return (typeof header === 'string' && header) || request.metadata?.user_id || ''
+/** Where agents name their session: Claude Code, Codex. */
+const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id']
+
+/** Agents name their session in a header; other clients name it, or a user, in the body. */
+function sessionOf({ incoming, asked }: Exchange): string {
+  const named = SESSION_HEADERS.map(name => incoming.headers[name]).find(value => typeof value === 'string' && value)
+  return typeof named === 'string' ? named : asked.session
 }

@@ -1,5 +1,5 @@
 import type { Condition, Match } from './scenario/condition-schema.ts'
-import type { Dialogue, Entry } from './wire/request.ts'
+import type { Dialogue, Entry } from './wire/dialogue.ts'
 
 /** Whether a prompt is the one that a `match` means; no `match` means every prompt. */
 export function matches(match: Match | undefined, prompt: string, dialogue: Dialogue): boolean {

@@ -1,12 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { answerCount, answerMessages, type Desk } from './answer.ts'
+import { answerCount, answerRequest, type Desk } from './answer.ts'
 import { withoutSecrets } from './request-log.ts'
-import { newId } from './wire/message.ts'
-import { MessagesRequest } from './wire/request.ts'
-import { errorBody, sendJson } from './wire/send.ts'
+import { anthropicWire } from './wire/anthropic/wire.ts'
+import { geminiWire } from './wire/gemini/wire.ts'
+import { newId } from './wire/ids.ts'
+import { responsesWire } from './wire/responses/wire.ts'
+import { sendJson } from './wire/send.ts'
+import type { Wire } from './wire/wire.ts'
 
-/** The vendor's own limit for a request. */
+/** The smallest of the vendors' own limits for a request. */
 const MAX_BODY = 32_000_000
+const WIRES: readonly Wire[] = [anthropicWire, geminiWire, responsesWire]
 
 interface Arrival {
   incoming: IncomingMessage
@@ -37,30 +41,31 @@ async function dispatch(
   const path = new URL(incoming.url ?? '/', 'http://127.0.0.1').pathname
   const arrival = { incoming, response }
   if (path === '/' && (incoming.method === 'GET' || incoming.method === 'HEAD')) return greet(arrival, desk)
-  const count = path === '/v1/messages/count_tokens'
-  if (incoming.method !== 'POST' || (path !== '/v1/messages' && !count)) return reject(arrival, desk, noRoute(incoming))
+  const wire = WIRES.find(one => one.route(incoming.method ?? '', path))
+  const route = wire?.route(incoming.method ?? '', path)
+  if (!wire || !route) return reject(arrival, desk, noRoute(incoming))
   const text = await bodyOf(incoming)
-  if (text === undefined) return reject(arrival, desk, TOO_LARGE)
-  const parsed = parseRequest(text)
-  if ('problem' in parsed) return reject(arrival, desk, badRequest(parsed.problem))
-  const exchange = { incoming, response, request: parsed.request, bytes: text.length, signal }
-  return count ? answerCount(exchange, desk) : answerMessages(exchange, desk)
+  if (text === undefined) return reject(arrival, desk, { ...TOO_LARGE, wire })
+  const body = parseJson(text)
+  const asked = body === undefined ? { problem: 'The request body is not valid JSON.' } : wire.read(body, route)
+  if ('problem' in asked) return reject(arrival, desk, { wire, status: 400, message: asked.problem })
+  const exchange = { wire, incoming, response, asked, bytes: text.length, signal }
+  return route.asks === 'count' ? answerCount(exchange, desk) : answerRequest(exchange, desk)
 }
 
 interface Refusal {
+  /** Whose form the refusal has. */
+  wire?: Wire
   status: number
-  type: string
+  type?: string
   message: string
 }
 
 const TOO_LARGE: Refusal = { status: 413, type: 'request_too_large', message: 'Request exceeds the maximum size' }
 
-function badRequest(problem: string): Refusal {
-  return { status: 400, type: 'invalid_request_error', message: problem }
-}
-
 function noRoute(incoming: IncomingMessage): Refusal {
-  const message = `Simulator: there is no ${incoming.method} ${incoming.url}; it serves POST /v1/messages and POST /v1/messages/count_tokens`
+  const served = WIRES.map(wire => wire.serves).join('; ')
+  const message = `Simulator: there is no ${incoming.method} ${incoming.url}; it serves ${served}`
   return { status: 404, type: 'not_found_error', message }
 }
 
@@ -74,13 +79,13 @@ function greet({ incoming, response }: Omit<Arrival, 'closing'>, desk: Desk): vo
 function reject(
   { incoming, response }: Omit<Arrival, 'closing'>,
   desk: Desk,
-  { status, type, message }: Refusal,
+  { wire = anthropicWire, status, type, message }: Refusal,
 ): void {
   const id = newId('req')
   desk.log.add(bare(incoming, { id, time: desk.clock.now(), response: 'refused', status }))
   // The rest of a body that nobody reads would keep the connection busy.
-  const headers = { 'request-id': id, 'x-should-retry': 'false', connection: 'close' }
-  sendJson(response, { status, headers, body: errorBody(type, message) })
+  const headers = { [wire.idHeader]: id, 'x-should-retry': 'false', connection: 'close' }
+  sendJson(response, { status, headers, body: wire.refusal(status, message, type) })
 }
 
 function bare(incoming: IncomingMessage, known: { id: string; time: number; response: string; status: number }) {
@@ -114,15 +119,10 @@ async function bodyOf(incoming: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function parseRequest(text: string): { request: MessagesRequest } | { problem: string } {
-  let value: unknown
+function parseJson(text: string): unknown {
   try {
-    value = JSON.parse(text)
+    return JSON.parse(text)
   } catch {
-    return { problem: 'The request body is not valid JSON.' }
+    return undefined
   }
-  const parsed = MessagesRequest.safeParse(value)
-  if (parsed.success) return { request: parsed.data }
-  const issue = parsed.error.issues[0]
-  return { problem: `${issue?.path.join('.')}: ${issue?.message}` }
 }

@@ -1,7 +1,7 @@
 import { matches, unmet } from './conditions.ts'
 import type { Condition } from './scenario/condition-schema.ts'
 import { type Conversation, type Scenario, saysSomething, type Turn } from './scenario/schema.ts'
-import { type Dialogue, type Entry, firstPrompt } from './wire/request.ts'
+import { type Dialogue, type Entry, firstPrompt } from './wire/dialogue.ts'
 
 /** The place of a scenario that a request has come to. `place` names it in logs and errors: `greeting.turns[2]`. */
 export interface Step {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError, messageOf } from '../base/errors.ts'
-import type { MessagesRequest } from './wire/request.ts'
+import type { LoggedBody } from './wire/wire.ts'
 
 /** One request as it was understood, and what it got. */
 export interface LoggedRequest {
@@ -30,7 +30,7 @@ export interface LoggedRequest {
   status: number
   /** The keys of the turn's `expect` that did not hold. */
   unexpected: string[]
-  body: Pick<MessagesRequest, 'system' | 'messages'> & { tools: string[] }
+  body: LoggedBody
 }
 
 export interface RequestLog {

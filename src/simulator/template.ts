@@ -1,4 +1,4 @@
-import { type Dialogue, firstPrompt } from './wire/request.ts'
+import { type Dialogue, firstPrompt } from './wire/dialogue.ts'
 
 /** Puts what the request tells into `{{cwd}}`, `{{prompt}}`, `{{first_prompt}}`, `{{last_tool_result}}`, `{{model}}`. Other braces stay. */
 export function fillTemplate<Value>(value: Value, dialogue: Dialogue): Value {

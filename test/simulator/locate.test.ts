@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Located, locate } from '../../src/simulator/locate.ts'
 import { parseScenario } from '../../src/simulator/scenario/read.ts'
-import { readDialogue } from '../../src/simulator/wire/request.ts'
+import { readDialogue } from '../../src/simulator/wire/anthropic/request.ts'
 import { assistant, result, type Said, user } from './client.ts'
 
 const BRANCHES = `

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { messageFor } from '../../src/simulator/wire/message.ts'
-import { encodeEvent, type StreamEvent, streamEvents } from '../../src/simulator/wire/stream.ts'
+import { messageFor } from '../../src/simulator/wire/anthropic/message.ts'
+import { encodeEvent, type StreamEvent, streamEvents } from '../../src/simulator/wire/anthropic/stream.ts'
 
 /** Puts an answer together from its events, the way a client does. */
 function assemble(events: StreamEvent[]) {

@@ -3,6 +3,7 @@ import { Condition, Match } from './condition-schema.ts'
 import { Fault } from './fault-schema.ts'
 import { Moment } from './moment-schema.ts'
 import { ToolCall } from './tool-call-schema.ts'
+import { ToolNames } from './tool-names-schema.ts'
 
 const Text = z.string().min(1).max(1_000_000)
 
@@ -139,6 +140,7 @@ export const Scenario = z.strictObject({
   version: z.literal(1).default(1),
   description: z.string().optional(),
   defaults: z.strictObject(answering).default({}),
+  tools: ToolNames.optional(),
   conversations: z.array(Conversation).min(1),
 })
 export type Scenario = z.infer<typeof Scenario>

@@ -1,59 +1,33 @@
 import { unreachable } from '../../base/errors.ts'
 import type { Fault } from '../scenario/fault-schema.ts'
-import { momentMs } from '../scenario/moment.ts'
-import { limitHeaders } from './limit-headers.ts'
+import type { ErrorFault } from './wire.ts'
+
+/** An answer that breaks off, and after how many events. */
+export interface Flaw {
+  shows: 'flaw'
+  flaw: 'reset' | 'stall' | 'cut' | 'malformed' | 'error'
+  after: number
+  type?: string
+  message?: string
+}
 
 /** How a fault shows: an error instead of the answer, a flaw in the middle of it, or an answer with nothing in it. */
-export type FaultReply =
-  | { shows: 'error'; status: number; type: string; message: string; headers: Record<string, string> }
-  | { shows: 'nothing'; stop_reason: string }
-  | {
-      shows: 'flaw'
-      flaw: 'reset' | 'stall' | 'cut' | 'malformed' | 'error'
-      after: number
-      type?: string
-      message?: string
-    }
+export type FaultReply = { shows: 'error'; fault: ErrorFault } | { shows: 'nothing'; stop_reason: string } | Flaw
 
-/** What goes over the wire for a fault, in the vendor's own words where a client reads them. */
-export function faultReply(fault: Fault, model: string, now: number): FaultReply {
+/** How a fault shows, whatever the wire. */
+export function faultReply(fault: Fault): FaultReply {
   switch (fault.kind) {
-    case 'limit': {
-      const resetMs = momentMs(fault.resets ?? fault.until ?? '+5h', now) ?? now
-      const message = fault.message ?? "This request would exceed your account's rate limit. Please try again later."
-      return failure(429, 'rate_limit_error', message, limitHeaders(fault.window, resetMs, now))
-    }
+    case 'limit':
     case 'rate_limit':
-      return failure(429, 'rate_limit_error', fault.message ?? 'Number of requests has exceeded your rate limit.', {
-        'anthropic-ratelimit-requests-limit': '50',
-        'anthropic-ratelimit-requests-remaining': '0',
-        'anthropic-ratelimit-requests-reset': new Date(now + (fault.retry_after ?? 1) * 1000).toISOString(),
-        ...retryAfter(fault.retry_after ?? 1),
-      })
     case 'overloaded':
-      return failure(529, 'overloaded_error', fault.message ?? 'Overloaded', retryAfter(fault.retry_after))
     case 'server_error':
-      return failure(500, 'api_error', fault.message ?? 'Internal server error', retryAfter(fault.retry_after))
     case 'unauthorized':
-      return failure(401, 'authentication_error', fault.message ?? 'invalid x-api-key')
     case 'forbidden':
-      return failure(
-        403,
-        'permission_error',
-        fault.message ?? 'Your API key does not have permission to use this resource.',
-      )
     case 'model_not_found':
-      return failure(404, 'not_found_error', fault.message ?? `model: ${model}`)
     case 'credit_too_low':
-      return failure(400, 'invalid_request_error', fault.message ?? CREDIT)
     case 'prompt_too_long':
-      return failure(
-        400,
-        'invalid_request_error',
-        fault.message ?? 'prompt is too long: 250000 tokens > 200000 maximum',
-      )
     case 'http':
-      return failure(fault.status, fault.type, fault.message ?? `Error ${fault.status}`, fault.headers)
+      return { shows: 'error', fault }
     case 'refusal':
       return { shows: 'nothing', stop_reason: 'refusal' }
     case 'reset':
@@ -64,26 +38,11 @@ export function faultReply(fault: Fault, model: string, now: number): FaultReply
       return { shows: 'flaw', flaw: 'cut', after: fault.after }
     case 'malformed_event':
       return { shows: 'flaw', flaw: 'malformed', after: fault.after }
-    case 'error_event':
-      return {
-        shows: 'flaw',
-        flaw: 'error',
-        after: fault.after,
-        type: fault.type,
-        message: fault.message ?? 'Overloaded',
-      }
+    case 'error_event': {
+      const { after, type, message = 'Overloaded' } = fault
+      return { shows: 'flaw', flaw: 'error', after, type, message }
+    }
     default:
       return unreachable(fault)
   }
-}
-
-const CREDIT =
-  'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.'
-
-function failure(status: number, type: string, message: string, headers: Record<string, string> = {}): FaultReply {
-  return { shows: 'error', status, type, message, headers }
-}
-
-function retryAfter(seconds: number | undefined): Record<string, string> {
-  return seconds === undefined ? {} : { 'retry-after': String(seconds) }
 }

@@ -1,12 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FaultReply } from './fault.ts'
-import type { Message } from './message.ts'
-import { encodeEvent, type StreamEvent, streamEvents } from './stream.ts'
-
-type Flaw = Extract<FaultReply, { shows: 'flaw' }>
+import type { Flaw } from './fault.ts'
+import type { Answering, Wire } from './wire.ts'
 
 export interface Sending {
+  wire: Wire
   response: ServerResponse
   headers: Record<string, string>
   latency: { first_ms: number; delta_ms: number }
@@ -16,10 +14,8 @@ export interface Sending {
 }
 
 /** Sends an answer as a stream of events, whole or with a flaw. */
-export async function sendStream(
-  message: Message,
-  { response, headers, latency, signal, flaw }: Sending,
-): Promise<void> {
+export async function sendStream(answer: Answering, sending: Sending): Promise<void> {
+  const { wire, response, headers, latency, signal, flaw } = sending
   await pause(latency.first_ms, signal)
   if (flaw?.flaw === 'reset') return reset(response)
   if (flaw?.flaw === 'stall' && flaw.after === 0) return until(signal)
@@ -29,28 +25,30 @@ export async function sendStream(
     'cache-control': 'no-cache',
   })
   let sent = 0
-  for (const event of streamEvents(message)) {
-    if (flaw && sent >= flaw.after) return spoil(response, flaw, signal)
-    response.write(encodeEvent(event))
+  for (const piece of wire.pieces(answer)) {
+    if (flaw && sent >= flaw.after) return spoil(sending, flaw)
+    response.write(piece.text)
     sent++
-    if (event.type === 'content_block_delta') await pause(latency.delta_ms, signal)
+    if (piece.isDelta) await pause(latency.delta_ms, signal)
   }
-  if (flaw) return spoil(response, flaw, signal)
+  if (flaw) return spoil(sending, flaw)
   response.end()
 }
 
 /** Sends an answer as one JSON body, whole or with a flaw. */
-export async function sendWhole(
-  message: Message,
-  { response, headers, latency, signal, flaw }: Sending,
-): Promise<void> {
+export async function sendWhole(answer: Answering, sending: Sending): Promise<void> {
+  const { wire, response, headers, latency, signal, flaw } = sending
   await pause(latency.first_ms, signal)
-  if (!flaw) return sendJson(response, { status: 200, headers, body: message })
+  const whole = wire.whole(answer)
+  if (!flaw) return sendJson(response, { status: 200, headers, body: whole })
   if (flaw.flaw === 'reset') return reset(response)
   if (flaw.flaw === 'stall') return until(signal)
-  if (flaw.flaw === 'error')
-    return sendJson(response, { status: 529, headers, body: errorBody(flaw.type, flaw.message) })
-  const body = JSON.stringify(message)
+  if (flaw.flaw === 'error') {
+    const { model } = answer.asked.dialogue
+    const { status, body } = wire.failure({ kind: 'overloaded', message: flaw.message }, { model, now: 0 })
+    return sendJson(response, { status, headers, body })
+  }
+  const body = JSON.stringify(whole)
   const half = body.slice(0, body.length / 2)
   response.writeHead(200, { ...headers, 'content-type': 'application/json' })
   if (flaw.flaw === 'malformed') response.end(half)
@@ -66,20 +64,15 @@ export function sendJson(
   response.end(JSON.stringify(body))
 }
 
-/** The vendor's form of an error. */
-export function errorBody(type = 'api_error', message = ''): StreamEvent {
-  return { type: 'error', error: { type, message } }
-}
-
-async function spoil(response: ServerResponse, flaw: Flaw, signal: AbortSignal): Promise<void> {
+async function spoil({ wire, response, signal }: Sending, flaw: Flaw): Promise<void> {
   switch (flaw.flaw) {
     case 'stall':
       return until(signal)
     case 'malformed':
-      response.end('event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"te\n\n')
+      response.end(wire.broken)
       return
     case 'error':
-      response.end(encodeEvent(errorBody(flaw.type, flaw.message)))
+      response.end(wire.errorEvent(flaw.type ?? 'overloaded_error', flaw.message ?? 'Overloaded'))
       return
     case 'cut':
     case 'reset':

@@ -1,5 +1,5 @@
-import { type Moment, momentMs } from '../scenario/moment.ts'
-import type { RateLimits } from '../scenario/schema.ts'
+import { type Moment, momentMs } from '../../scenario/moment.ts'
+import type { RateLimits } from '../../scenario/schema.ts'
 
 const PREFIX = 'anthropic-ratelimit-unified'
 const SHORT = { five_hour: '5h', seven_day: '7d' } as const

@@ -1,13 +1,10 @@
+import { textPieces } from '../text-pieces.ts'
 import type { ContentBlock, Message } from './message.ts'
 
 export interface StreamEvent {
   type: string
   [key: string]: unknown
 }
-
-/** Short enough that a sentence arrives in pieces; a long text comes in larger ones, so that a big file is not 20,000 events. */
-const PIECE = 48
-const MAX_PIECES = 200
 
 /** The events in which an answer arrives, in order. */
 export function* streamEvents(message: Message): Generator<StreamEvent> {
@@ -36,25 +33,12 @@ function emptied(block: ContentBlock): ContentBlock {
 }
 
 function* deltasOf(block: ContentBlock): Generator<{ type: string; [key: string]: string }> {
-  if (block.type === 'text') for (const text of pieces(block.text)) yield { type: 'text_delta', text }
+  if (block.type === 'text') for (const text of textPieces(block.text)) yield { type: 'text_delta', text }
   if (block.type === 'tool_use') {
-    for (const part of pieces(JSON.stringify(block.input))) yield { type: 'input_json_delta', partial_json: part }
+    for (const part of textPieces(JSON.stringify(block.input))) yield { type: 'input_json_delta', partial_json: part }
   }
   if (block.type === 'thinking') {
-    for (const thinking of pieces(block.thinking)) yield { type: 'thinking_delta', thinking }
+    for (const thinking of textPieces(block.thinking)) yield { type: 'thinking_delta', thinking }
     yield { type: 'signature_delta', signature: block.signature }
   }
-}
-
-/** Cuts between characters, never inside one. */
-function* pieces(text: string): Generator<string> {
-  const size = Math.max(PIECE, Math.ceil(text.length / MAX_PIECES))
-  let piece = ''
-  for (const character of text) {
-    piece += character
-    if (piece.length < size) continue
-    yield piece
-    piece = ''
-  }
-  if (piece) yield piece
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Dialogue, Entry } from '../dialogue.ts'
 
 /** What of a Messages request matters here; everything else the agent sends is let through unread. */
 const Block = z.looseObject({ type: z.string() })
@@ -14,21 +15,6 @@ export const MessagesRequest = z.looseObject({
 export type MessagesRequest = z.infer<typeof MessagesRequest>
 type Block = z.infer<typeof Block>
 
-/** The conversation so far, flat and in order. `reply` is one answer of the model, `note` what the harness slipped in. */
-export type Entry =
-  | { kind: 'prompt'; text: string }
-  | { kind: 'tool_result'; text: string; failed: boolean }
-  | { kind: 'reply'; text: string }
-  | { kind: 'note'; text: string }
-
-export interface Dialogue {
-  entries: Entry[]
-  system: string
-  model: string
-  tools: string[]
-  cwd: string
-}
-
 /** Reads a request as a dialogue. The agent's reminders are no part of what the person said. */
 export function readDialogue(request: MessagesRequest): Dialogue {
   const system = textOf(request.system ?? '')
@@ -39,11 +25,6 @@ export function readDialogue(request: MessagesRequest): Dialogue {
     tools: (request.tools ?? []).flatMap(tool => tool.name ?? []),
     cwd: cwdIn([system, ...request.messages.map(message => textOf(message.content))]),
   }
-}
-
-/** The first thing the person said: what a conversation is known by. */
-export function firstPrompt(dialogue: Dialogue): string {
-  return dialogue.entries.find(entry => entry.kind === 'prompt')?.text ?? ''
 }
 
 function entriesOf(request: MessagesRequest): Entry[] {

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import type { Turn } from '../scenario/schema.ts'
+import type { Turn } from '../../scenario/schema.ts'
+import { newId, tokensIn } from '../ids.ts'
 
 export type ContentBlock =
   | { type: 'thinking'; thinking: string; signature: string }
@@ -36,16 +36,6 @@ export function messageFor(turn: Turn, model: string, requestBytes: number): Mes
       ...definedOnly(turn.usage ?? {}),
     },
   }
-}
-
-/** A fresh id in the vendor's form, unique across processes. */
-export function newId(prefix: 'msg' | 'req' | 'toolu'): string {
-  return `${prefix}_sim_${randomUUID().replaceAll('-', '')}`
-}
-
-/** A rough count for when the scenario names none: about four bytes to a token. */
-export function tokensIn(bytes: number): number {
-  return Math.max(1, Math.ceil(bytes / 4))
 }
 
 function blocksOf(turn: Turn): ContentBlock[] {

@@ -1,0 +1,27 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bareEnv } from '../../support/world.ts'
+
+/** One that this Codex knows by itself, with `apply_patch` among its tools. */
+export const CODEX_MODEL = 'gpt-5.5'
+
+/** The whole environment of a Codex that talks to the simulator and to nothing else. */
+export function codexEnv(home: string, url: string): Record<string, string> {
+  const config = [
+    `model = "${CODEX_MODEL}"`,
+    'model_provider = "simulator"',
+    'check_for_update_on_startup = false',
+    '[analytics]',
+    'enabled = false',
+    '[model_providers.simulator]',
+    'name = "simulator"',
+    `base_url = "${url}/v1"`,
+    'wire_api = "responses"',
+    'env_key = "SIMULATOR_KEY"',
+    'request_max_retries = 1',
+    'stream_max_retries = 1',
+  ]
+  mkdirSync(join(home, '.codex'), { recursive: true })
+  writeFileSync(join(home, '.codex/config.toml'), `${config.join('\n')}\n`)
+  return { ...bareEnv(home), SIMULATOR_KEY: 'fake-key-0000' }
+}

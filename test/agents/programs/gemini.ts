@@ -1,0 +1,25 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bareEnv } from '../../support/world.ts'
+
+export const GEMINI_MODEL = 'gemini-2.5-pro'
+
+/** The whole environment of a Gemini CLI that talks to the simulator and to nothing else. */
+export function geminiEnv(home: string, url: string, login: 'key' | 'none' = 'key'): Record<string, string> {
+  const settings = {
+    security: { auth: { selectedType: 'gemini-api-key' } },
+    privacy: { usageStatisticsEnabled: false },
+    telemetry: { enabled: false },
+    // One try, or a refusal would be waited out in silence.
+    general: { enableAutoUpdate: false, enableAutoUpdateNotification: false, maxAttempts: 1 },
+  }
+  mkdirSync(join(home, '.gemini'), { recursive: true })
+  writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify(settings))
+  return {
+    ...bareEnv(home),
+    GOOGLE_GEMINI_BASE_URL: url,
+    GEMINI_CLI_NO_RELAUNCH: 'true',
+    GEMINI_CLI_TRUST_WORKSPACE: 'true',
+    ...(login === 'key' && { GEMINI_API_KEY: 'fake-key-0000' }),
+  }
+}
