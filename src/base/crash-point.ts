@@ -49,6 +49,17 @@ export const WORKSPACE_CRASH_POINTS = [
   'place.after-remove',
   'verify.after-commit',
   'verify.before-row',
+  'merge.after-intent',
+  'merge.after-rebase',
+  'merge.after-verify',
+  'merge.before-ref',
+  'merge.after-files',
+  'merge.before-index',
+  'merge.after-ref',
+  'merge.before-commit',
+  'merge.after-commit',
+  'merge.before-remove',
+  'merge.after-remove',
 ] as const
 
 export type CrashPointName = (typeof CRASH_POINTS | typeof WORKSPACE_CRASH_POINTS)[number]

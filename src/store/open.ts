@@ -11,6 +11,7 @@ import { openGateResults } from './evidence/gate-results.ts'
 import { openFeatures } from './features/features.ts'
 import { openGateRows } from './gates.ts'
 import { openJournal } from './journal/journal.ts'
+import { openMergeRows } from './merges/merges.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations/all.ts'
 import { openOutbox } from './outbox.ts'
@@ -67,6 +68,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     worktrees: openWorktreeRows(database.read, writer),
     evidence: openEvidence(database.read),
     gateResults: openGateResults(database.read, writer),
+    merges: openMergeRows(database.read),
     spending: openSpending(database.read),
     outbox: openOutbox(database.read, writer),
     pruning: openEventPruning(database, writer),

@@ -8,6 +8,7 @@ import type { Tx } from './database/tx.ts'
 import type { EvidenceRows, GateResults } from './evidence/shapes.ts'
 import type { Features } from './features/shapes.ts'
 import type { Journal } from './journal/shapes.ts'
+import type { Merges } from './merges/shapes.ts'
 import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
 import type { SessionReports } from './quota/spending.ts'
 import type { Runs } from './runs/shapes.ts'
@@ -48,6 +49,7 @@ export interface Store extends AsyncDisposable {
   readonly worktrees: Worktrees
   readonly evidence: EvidenceRows
   readonly gateResults: GateResults
+  readonly merges: Merges
   readonly pruning: EventPruning
   close(): Promise<void>
 }

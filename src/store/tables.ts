@@ -13,6 +13,7 @@ import type { EndedAs, SessionState } from '../domain/session-status.ts'
 import type { Task } from '../domain/task.ts'
 import type { Worktree } from '../domain/workspace/place.ts'
 import type { EvidenceTable, GateResultsTable } from './evidence/rows.ts'
+import type { Merge } from '../domain/workspace/merge.ts'
 import type { FeaturesTable } from './features/rows.ts'
 import type { JournalColumns } from './journal/columns.ts'
 import type { AttemptRow, RunsTable } from './runs/rows.ts'
@@ -39,6 +40,7 @@ export interface Tables {
   worktrees: Worktree
   evidence: EvidenceTable
   gate_results: GateResultsTable
+  merges: Omit<Merge, 'id'> & { id: Generated<number> }
   outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
   /** How far the events were read for some purpose. */
   cursors: { name: string; event_id: number }

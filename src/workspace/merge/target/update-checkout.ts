@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs'
+import { copyFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { crashPoint } from '../../../base/crash-point.ts'
+import { git } from '../../git/git.ts'
+import { ask } from '../refs.ts'
+import type { Checkout } from './checkouts.ts'
+import { inTheWay } from './in-the-way.ts'
+import { freeIndexLock, takeIndexLock } from './index-lock.ts'
+import { ownIndex, rollBack } from './repair-checkout.ts'
+
+/** `raced`: the target is not where it was any more, and nothing was changed. */
+export type Moved = { kind: 'moved' } | { kind: 'raced' } | { kind: 'blocked'; why: string }
+
+export interface Move {
+  branch: string
+  from: string
+  to: string
+  /** For the reflog. */
+  message: string
+}
+
+/**
+ * Moves a branch together with the checkout that it is in. Under git's own lock: the files first, then the branch, then the
+ * index, so that whoever dies in between leaves a branch that either has not moved at all, with files that can be put back, or
+ * has moved, with files that are as it says (repair-checkout.ts).
+ */
+export async function updateCheckout(checkout: Checkout, move: Move): Promise<Moved> {
+  const { own, top } = checkout
+  if (!(await takeIndexLock(own, move.from, move.to))) {
+    return { kind: 'blocked', why: `another git command is at work in ${top}: ${join(own, 'index.lock')} is there` }
+  }
+  try {
+    return await underLock(checkout, move)
+  } finally {
+    await freeIndexLock(own)
+  }
+}
+
+async function underLock(checkout: Checkout, { branch, from, to, message }: Move): Promise<Moved> {
+  const { top, own } = checkout
+  const [ref, tip] = await Promise.all([
+    ask(top, ['symbolic-ref', '--quiet', 'HEAD']),
+    ask(top, ['rev-parse', '--verify', '--quiet', 'HEAD']),
+  ])
+  if (ref !== `refs/heads/${branch}` || tip !== from) return { kind: 'raced' }
+  const why = await inTheWay(checkout, from, to)
+  if (why !== undefined) return { kind: 'blocked', why }
+  const index = ownIndex(own)
+  if (existsSync(join(own, 'index'))) await copyFile(join(own, 'index'), index)
+  const written = await git(top, ['read-tree', '-m', '-u', from, to], { env: { GIT_INDEX_FILE: index } })
+  if (!written.ok) {
+    await rollBack(checkout, from, to)
+    return { kind: 'blocked', why: `git cannot bring ${top} to the new commit: ${written.stderr.trim()}` }
+  }
+  crashPoint('merge.after-files')
+  const moved = await git(top, ['update-ref', '-m', message, `refs/heads/${branch}`, to, from])
+  if (!moved.ok) {
+    await rollBack(checkout, from, to)
+    return { kind: 'raced' }
+  }
+  crashPoint('merge.before-index')
+  await rename(index, join(own, 'index'))
+  return { kind: 'moved' }
+}
