@@ -55,6 +55,9 @@ function atRest(merge: Merge, facts: MergeFacts): MergeStep {
   if (facts.isStale) return { kind: 'refuse', why: 'a newer attempt at the task has begun, or the task is over' }
   if (facts.target === null) return { kind: 'wait', why: `there is no branch ${merge.target} to merge into` }
   if (facts.tip === null) return { kind: 'give_up', why: `the branch ${merge.branch} is gone` }
+  if (facts.tip !== merge.head && facts.tip !== merge.result) {
+    return { kind: 'give_up', why: `somebody has moved ${merge.branch} since its work was verified` }
+  }
   return { kind: 'attempt' }
 }
 

@@ -122,6 +122,10 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
       return verbose
         ? [terminal.paint('dim', `${event.body.tool} → ${cut(firstLine(event.body.target), 100)} ...`)]
         : []
+    case 'merge.landed':
+      return prose('✔ Merged:', `${event.body.commit.slice(0, 12)} into ${event.body.target}`, 'green', terminal)
+    case 'merge.held_up':
+      return prose('⏳ Merge waits:', event.body.reason, 'yellow', terminal)
     case 'person.called':
       return calledLines(event, terminal)
     case 'budget.spent': // it ends the session, which tells of it

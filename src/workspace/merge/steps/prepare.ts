@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import { crashPoint } from '../../../base/crash-point.ts'
+import type { Conflict, Merge } from '../../../domain/workspace/merge.ts'
+import type { Place } from '../../../domain/workspace/place.ts'
+import type { MergeParts } from '../parts.ts'
+import { placeOfMerge } from '../place-of-merge.ts'
+import { ask, isWithin } from '../refs.ts'
+import { changeRow } from '../rows.ts'
+import { bringOnto } from '../work/bring-onto.ts'
+import { keepCommit } from '../work/keep.ts'
+import { restoreWork } from '../work/restore.ts'
+
+/** A merge whose work lies on the commit that it is to follow. */
+export interface Prepared {
+  merge: Merge
+  place: Place
+  result: string
+}
+
+export type Preparation =
+  | ({ kind: 'ready' } & Prepared)
+  | { kind: 'conflict'; merge: Merge; place: Place; conflict: Conflict }
+  | { kind: 'broken'; merge: Merge; why: string }
+  /** Somebody else has the row. */
+  | { kind: 'lost' }
+
+/** Puts the work of a merge onto a commit: the intent is written down, then the worktree is as verified, then git works. */
+export async function prepare(queued: Merge, onto: string, parts: MergeParts): Promise<Preparation> {
+  const place = await placeOfMerge(queued, parts)
+  const { head } = queued
+  if (!place || !existsSync(place.top) || head === null) {
+    const why = `the worktree of ${queued.branch} is gone; bring it back with: pcc worktree restore ${queued.task_id}`
+    return { kind: 'broken', merge: queued, why }
+  }
+  const base = queued.base ?? (await baseOf(queued.repository, { head, place, onto }))
+  const merge = await changeRow(queued, { state: 'rebasing', base, result: null, reason: null }, parts)
+  if (!merge) return { kind: 'lost' }
+  crashPoint('merge.after-intent')
+  const why = await restoreWork(merge, place)
+  if (why !== undefined) return { kind: 'broken', merge, why }
+  const title = await titleOf(merge, parts)
+  const brought = await bringOnto({ merge: { ...merge, head, base }, place, onto, title })
+  crashPoint('merge.after-rebase')
+  switch (brought.kind) {
+    case 'conflict':
+      return { kind: 'conflict', merge, place, conflict: brought.conflict }
+    case 'broken':
+      return { kind: 'broken', merge, why: brought.why }
+    case 'ready':
+      // What was verified stays, even where the target gets it in another form.
+      if (!(await isWithin(merge.repository, head, brought.result)))
+        await keepCommit(merge.repository, merge.task_id, head)
+      return { kind: 'ready', merge, place, result: brought.result }
+  }
+}
+
+/**
+ * From where on the commits are its own. That is where it left the target, unless the target was taken back since: then it is
+ * the commit from which the worktree was made, or the person's old commits would come back with it.
+ */
+async function baseOf(
+  repository: string,
+  { head, place, onto }: { head: string; place: Place; onto: string },
+): Promise<string> {
+  const common = await ask(repository, ['merge-base', onto, head])
+  if (common === undefined) return place.base
+  const isTakenBack = common !== place.base && (await isWithin(repository, common, place.base))
+  return isTakenBack && (await isWithin(repository, place.base, head)) ? place.base : common
+}
+
+async function titleOf({ task_id }: Merge, { store }: MergeParts): Promise<string> {
+  const title = (await store.tasks.get(task_id))?.title ?? task_id
+  const [line = task_id] = title.split('\n')
+  return line.length > MOST ? `${line.slice(0, MOST - 1)}…` : line
+}
+
+const MOST = 72
