@@ -44,7 +44,7 @@ test('a change of folder counts for what comes after it, and a subshell keeps it
 })
 
 test('the worktree of a task is the boundary instead of the project', () => {
-  const worktree = { worktree: '/trees/t-1' }
+  const worktree = { worktree: { top: '/trees/t-1', repository: '/proj/.git' } }
   assert.equal(risk('cp a /trees/t-1/src/b', worktree), 'MEDIUM')
   assert.equal(risk('cp a /proj/src/b', worktree), 'HIGH')
 })

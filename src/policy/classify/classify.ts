@@ -1,6 +1,6 @@
 import type { Assessment, Reason } from '../../domain/assessment.ts'
 import { type FenceData, fenceFor } from '../paths/fence.ts'
-import type { Fence } from '../paths/place.ts'
+import { type Fence, isInside, type WorktreeFence } from '../paths/place.ts'
 import { realPathOf } from '../paths/real-path.ts'
 import { mayBeSlow } from '../shell/precheck.ts'
 import { assessTool } from '../tools/assess-tool.ts'
@@ -17,8 +17,8 @@ export interface Question {
   home: string
   /** Where relative paths begin; the project when left out. */
   cwd?: string
-  /** The task's own worktree: with one, it is the boundary instead of the project. */
-  worktree?: string
+  /** The task's own worktree: with one, it is the boundary instead of a project that lies elsewhere. */
+  worktree?: WorktreeFence | undefined
   safeDirectories?: readonly string[]
   /** Names of the MCP servers that we started. */
   ownServers?: readonly string[]
@@ -42,8 +42,10 @@ export function openClassifier({ realPath, deadlineMs }: Options = {}): Classifi
   const lane = openSlowLane(deadlineMs === undefined ? {} : { deadlineMs })
   return {
     classify(question) {
-      const boundary = question.worktree ?? question.project
-      const data: FenceData = { boundary, home: question.home, safe: question.safeDirectories ?? SAFE_DIRECTORIES }
+      const { worktree, home, safeDirectories: safe = SAFE_DIRECTORIES } = question
+      // A project that is one folder of its repository is the same folder of the worktree.
+      const boundary = worktree && !isInside(question.project, worktree.top) ? worktree.top : question.project
+      const data: FenceData = { boundary, home, safe, worktree }
       const cwd = question.cwd ?? boundary
       const around = { cwd, fence: fenceFor(data, realPath ?? realPathOf) }
       const use = toolUseOf(question.tool, question.input)

@@ -35,7 +35,25 @@ function walked(command: string, { fence, cwd }: Surroundings): Piece {
   const all = [0, command.length] as const
   if (command.trim() === '')
     return pieceOf(command, [{ code: 'shell.empty', risk: 'MEDIUM', text: 'it is empty', at: all }])
-  return new Walk(command, fence).reading(parseShell(command), newScope(cwd, fence.home))
+  const piece = new Walk(command, fence).reading(parseShell(command), newScope(cwd, fence.home))
+  if (fence.worktree && hijacksGit(piece))
+    piece.reasons.push({ code: 'boundary.git', risk: 'HIGH', text: HIJACKED, at: all })
+  return piece
+}
+
+const HIJACKED = 'a variable decides where git works or what it runs: call git plainly, in this worktree'
+
+/** Whether a variable that decides what programs load, `GIT_DIR` among them, is set in a command that calls git. */
+function hijacksGit(piece: Piece): boolean {
+  const all = [piece]
+  let isSet = false
+  let isCalled = false
+  for (let one = all.pop(); one !== undefined; one = all.pop()) {
+    all.push(...one.pieces)
+    isSet ||= one.reasons.some(({ code }) => code === 'env.hijack')
+    isCalled ||= /(^|\/)git(-[^/]*)?$/.test(one.argv?.[0] ?? '')
+  }
+  return isSet && isCalled
 }
 
 function pieceOf(text: string, early: Reason[], walked?: Piece): Piece {

@@ -1,8 +1,10 @@
 import type { Call, Rule } from './call.ts'
 import { runsWhenEvaluated } from './effects/evaluated.ts'
+import { judgeSharedFiles } from './effects/shared-files.ts'
 import { nameOf } from './names.ts'
 import { PROGRAMS } from './programs/all.ts'
 import { onlyAsksForHelp } from './programs/common/help.ts'
+import { WAYS, WORKTREE_PROGRAMS } from './programs/git/worktree-table.ts'
 import { DANGERS } from './programs/system/dangers.ts'
 import { judgeUnknown } from './unknown.ts'
 import type { Arg } from './words/arg.ts'
@@ -29,6 +31,9 @@ export function judgeCall(call: Call): undefined {
     call.say('shell.odd', 'MEDIUM', `${brace.text} stands where it means nothing`, brace)
   const qualifier = call.args.find(arg => arg.glob && /[*?)]\([^)]*(['":]|^\+)/.test(arg.text))
   if (qualifier) call.say('shell.odd', 'MEDIUM', `${qualifier.text} runs a command in some shells`, qualifier)
+  judgeSharedFiles(call)
+  if (call.fence.worktree && WORKTREE_PROGRAMS.test(named.name))
+    call.say('boundary.git', 'HIGH', `${named.name} does what git may not do here: ${WAYS.land}`)
   if (rule) rule(call)
   else judgeUnknown(call, named.is === 'program')
 }

@@ -1,6 +1,7 @@
 import type { Reason } from '../../domain/assessment.ts'
-import { type Fence, placeOf } from './place.ts'
+import { type Fence, isInside, placeOf } from './place.ts'
 import { isHistory, secretPart } from './secret-files.ts'
+import { sharedPlace } from './shared-place.ts'
 import { steeringOf } from './steering-files.ts'
 
 /** What a tool or program does to a path. */
@@ -10,11 +11,13 @@ export type Access = 'read' | 'write'
 export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: string; fence: Fence }): Reason {
   const place = placeOf(path, cwd, fence)
   const real = place.where === 'strange' ? path.replace(/\\/g, '/') : place.path
+  const shared = access === 'write' && fence.worktree ? sharedPlace(real, fence.worktree) : undefined
+  if (shared !== undefined) return { code: 'boundary.file', risk: 'HIGH', text: `${path} ${shared}` }
   const secret = secretPart(real) ?? secretPart(path.replace(/\\/g, '/'))
   if (secret !== undefined)
     return { code: 'path.secret', risk: 'HIGH', text: `${path} holds secrets${secret === path ? '' : ` (${secret})`}` }
   if (access === 'read') return judgeRead(path, real, place.where === 'strange' ? place.why : undefined)
-  const steering = steeringOf(real)
+  const steering = steeringOf(withinWorktree(real, fence))
   if (steering && (steering.risk === 'HIGH' || place.where === 'inside'))
     return { code: steering.code, risk: steering.risk, text: `${path}: ${steering.why}` }
   if (place.where === 'strange')
@@ -30,6 +33,11 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
   if (isSafe(place.relative, fence.safe))
     return { code: 'write.safe', risk: 'LOW', text: `${path} is in a folder for code` }
   return { code: 'write.project', risk: 'MEDIUM', text: `${path} is in the project but not in a folder for code` }
+}
+
+/** Worktrees lie in `~/.perpetualcc`: what steers is told by the path from their top, not by where pcc put them. */
+function withinWorktree(real: string, { worktree }: Fence): string {
+  return worktree && isInside(real, worktree.top) ? real.slice(worktree.top.length) : real
 }
 
 function judgeRead(path: string, real: string, strange: string | undefined): Reason {

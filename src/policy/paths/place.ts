@@ -1,6 +1,14 @@
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { secretPart } from './secret-files.ts'
 
+/** A session that works in a worktree of its own: what it shares with others is not its to change. */
+export interface WorktreeFence {
+  /** Real path of the top of the worktree. */
+  top: string
+  /** Real path of the git directory that all worktrees of the repository share. */
+  repository: string
+}
+
 /** What a path is measured against. */
 export interface Fence {
   /** Real path of the project, or of the task's worktree when it has one: nothing outside it is ours. */
@@ -8,6 +16,7 @@ export interface Fence {
   home: string
   /** Folders, relative to the boundary, in which a write is LOW. */
   safe: readonly string[]
+  worktree?: WorktreeFence | undefined
   /** The path with every link followed, the part that does not exist yet included; `undefined` when it cannot be told. */
   realPath: (path: string) => string | undefined
 }

@@ -39,6 +39,9 @@ export type Decision = Verdict & { rule?: string; morning?: true }
 export async function decide(assessment: Assessment, context: DecisionContext, signal: AbortSignal): Promise<Decision> {
   const { risk } = assessment
   const reason = assessment.reasons[0]?.text ?? 'nothing risky was found'
+  const beyond = assessment.reasons.find(({ code }) => code.startsWith('boundary.'))
+  // What a worktree shares with others is pcc's to change; no rule and no person's yes of the moment makes it the agent's.
+  if (beyond) return { verdict: 'deny', risk, reason: beyond.text, confidence: 1, by: 'policy' }
   const blocked = context.blocked.find(text => isBlocked(text, context.tool, assessment))
   if (blocked !== undefined)
     return {

@@ -2,6 +2,8 @@ import type { Assessment } from '../../domain/assessment.ts'
 
 /** What an agent can do instead, by the beginning of a reason's code. The first that fits counts. */
 const WAYS: [beginning: string, way: string][] = [
+  ['boundary.file', 'leave it as it is; what lies in this worktree is yours'],
+  ['boundary.', 'commit here; pcc merges it'],
   ['path.secret', 'do without the secret; ask for a value in your report if you need one'],
   ['secret.', 'do without the secret'],
   ['write.', 'use the Write or Edit tool'],

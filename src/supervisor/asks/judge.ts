@@ -25,11 +25,13 @@ export async function judge(
   const { policy } = run
   let suggestion: Suggestion | undefined
   try {
-    const { project, home, safeDirectories } = policy
+    const { project, home, safeDirectories, worktree } = policy
     const { tool, input, cwd } = request
     // Ours by who runs the server, never by its name: a project's own may be called the same.
     const ownServers = request.own ? [OWN_SERVER] : []
-    const assessment = await parts.policy.classify({ tool, input, cwd, project, home, safeDirectories, ownServers })
+    const assessment = await parts.policy.classify({
+      ...{ tool, input, cwd, project, home, worktree, safeDirectories, ownServers },
+    })
     const decision = await decide(
       assessment,
       {

@@ -25,8 +25,8 @@ export function readOnlyAsks(policy: SessionPolicy, classify: (asked: Question) 
   }
 
   async function decideOn({ tool, input, cwd }: Request, signal: AbortSignal) {
-    const { project, home, safeDirectories, blocked, threshold } = policy
-    const assessment = await classify({ tool, input, cwd, project, home, safeDirectories })
+    const { project, home, safeDirectories, worktree, blocked, threshold } = policy
+    const assessment = await classify({ tool, input, cwd, project, home, worktree, safeDirectories })
     const rules = await policy.rules()
     const context = { tool, blocked, rules, threshold, autoApproveLow: true, attached: false } as const
     return decide(assessment, { ...context, unattendedHigh: 'deny' }, signal)

@@ -3,6 +3,7 @@ import { type Arg, isFlag } from '../../words/arg.ts'
 import { SPECIAL } from './commands.ts'
 import { OTHER } from './other-commands.ts'
 import { GLOBAL_VALUED, judgeGlobals } from './settings.ts'
+import { judgeWorktreeGit } from './worktree.ts'
 
 /** Verbs that throw work away or rewrite what others have, in any form. */
 const DESTROYS = new Set([
@@ -80,6 +81,7 @@ function judgeGit(call: Call): undefined {
   const verb = call.args[place]
   const args = call.args.slice(place + 1)
   judgeGlobals(call, head)
+  judgeWorktreeGit(call, { head, verb, args })
   if (verb === undefined)
     return head.some(arg => /^(--version|--help|--exec-path|--html-path|-v|-h)$/.test(arg.value))
       ? undefined

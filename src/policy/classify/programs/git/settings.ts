@@ -5,15 +5,20 @@ import type { Arg } from '../../words/arg.ts'
 export const RUNS_PROGRAM =
   /^(alias\.|core\.(pager|editor|sshcommand|fsmonitor|hookspath|gitproxy|askpass|attributesfile|worktree)|credential\.|diff\.|difftool\.|merge\.|mergetool\.|filter\.|gpg\.|pager\.|sequence\.editor|uploadpack\.|receive\.|include|url\.|protocol\.|http\.(proxy|sslverify|cookiefile|extraheader)|browser\.|man\.|web\.|interactive\.difffilter|sendemail\.|trailer\.|remote\.[^.]*\.(uploadpack|receivepack|vcs|proxy)|submodule\.[^.]*\.(update|url)|core\.gitproxy|init\.templatedir|safe\.directory|extensions\.|ssh\.|instaweb\.|guitool\.|log\.showsignature|user\.signingkey|tar\.|fetch\.|push\.|branch\.)/i
 
-function judgeSetting(call: Call, at: Arg, setting: string): undefined {
+/** Whether a `-c` only says how git prints, or who commits. */
+export function isHarmlessSetting(setting: string): boolean {
   const key = setting.split('=')[0] ?? ''
-  if (
+  return (
     /^(core\.pager|pager\.\w+)=(cat|)$/i.test(setting) ||
     /^(color|advice|core\.(quotepath|autocrlf|safecrlf|abbrev|precomposeunicode|longpaths)|log\.(date|decorate)|diff\.(renames|algorithm|context|noprefix|mnemonicprefix)|merge\.conflictstyle|user\.(name|email)|commit\.gpgsign|tag\.gpgsign|init\.defaultbranch|pull\.rebase|rebase\.autostash|gc\.auto)/i.test(
       key,
     )
   )
-    return
+}
+
+function judgeSetting(call: Call, at: Arg, setting: string): undefined {
+  const key = setting.split('=')[0] ?? ''
+  if (isHarmlessSetting(setting)) return
   if (RUNS_PROGRAM.test(key) || !at.known)
     call.say('git.setting', 'HIGH', `${key} decides which programs git runs or where it goes`, at)
   else call.say('git.setting-other', 'MEDIUM', `${key} is set for this command`, at)
