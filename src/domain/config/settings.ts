@@ -12,6 +12,7 @@ import { onlyTo } from './sections/tighten.ts'
 import { UPKEEP_SETTINGS } from './sections/upkeep.ts'
 import { GATE_DIFF_SETTINGS } from './sections/workspace/gate-diff.ts'
 import { GATE_SETTINGS } from './sections/workspace/gates.ts'
+import { MERGE_SETTINGS } from './sections/workspace/merge.ts'
 import { WORKTREE_SETTINGS } from './sections/workspace/worktrees.ts'
 import { count, flag, oneOf, path, type Setting, word } from './setting.ts'
 
@@ -87,6 +88,7 @@ export const SETTINGS = {
   ...GATE_DIFF_SETTINGS,
   ...WORKTREE_SETTINGS,
   ...GATE_SETTINGS,
+  ...MERGE_SETTINGS,
 } as const satisfies Record<string, Setting>
 
 export type SettingKey = keyof typeof SETTINGS

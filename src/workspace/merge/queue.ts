@@ -70,12 +70,18 @@ export async function advanceMerges(lane: MergeLane, parts: MergeParts): Promise
     const tip = (await branchTips(lane.repository, [lane.target])).get(lane.target)
     if (ready.length === 0 || tip === undefined) return ready.length === 0 ? {} : lookAgain(ready, parts)
     if (await isStillBlocked(ready[0], tip, parts)) return lookAgain(await waitingIn(lane, parts), parts)
-    const tried = await tryGuarded(ready.slice(0, Math.max(1, size)), tip, parts)
+    const tried = await tryGuarded(together(ready, size), tip, parts)
     if (tried.kind === 'waits') return lookAgain(await waitingIn(lane, parts), parts)
     suspects = tried.kind === 'red' ? tried.count : tried.kind === 'landed' ? suspects - tried.count : 0
     size = suspects > 0 ? Math.ceil(Math.min(size, suspects) / 2) : parts.batch
   }
   return {}
+}
+
+/** The first ones, up to so many; what becomes a pull request goes alone. */
+function together(ready: readonly Merge[], size: number): Merge[] {
+  const alone = ready.findIndex(merge => merge.as_pull_request)
+  return ready.slice(0, Math.max(1, alone < 0 ? size : Math.min(size, alone)))
 }
 
 /** Those whose turn can come, first come first; what git and the store say of the others is carried out on the way. */

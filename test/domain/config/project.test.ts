@@ -111,6 +111,7 @@ const words: Partial<Record<SettingKey, string[]>> = {
   'quota.on_critical': ['finish', 'pause'],
   'gates.profile': ['quick', 'standard', 'deep'],
   'gates.verifier': ['off', 'auto', 'on'],
+  'merge.review': ['off', 'required'],
 }
 
 test('tightening is the person’s value or stricter, and tightening twice changes nothing', () => {

@@ -42,7 +42,7 @@ export async function land(rows: readonly Prepared[], tip: string, parts: MergeP
 type Intent = { kind: 'written'; rows: Prepared[] } | { kind: 'stale'; merge: Merge }
 
 /** Whether each attempt still counts is asked in the very transaction that says they land. */
-function intend(rows: readonly Prepared[], parts: MergeParts): Promise<Intent> {
+export function intend(rows: readonly Prepared[], parts: MergeParts): Promise<Intent> {
   return parts.store.transaction(async (tx): Promise<Intent> => {
     for (const { merge } of rows) if (await parts.isStale(merge, tx)) return { kind: 'stale', merge }
     const written: Prepared[] = []

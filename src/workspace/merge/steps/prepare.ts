@@ -68,7 +68,8 @@ async function baseOf(
   return isTakenBack && (await isWithin(repository, place.base, head)) ? place.base : common
 }
 
-async function titleOf({ task_id }: Merge, { store }: MergeParts): Promise<string> {
+/** The task in one line. */
+export async function titleOf({ task_id }: Merge, { store }: MergeParts): Promise<string> {
   const title = (await store.tasks.get(task_id))?.title ?? task_id
   const [line = task_id] = title.split('\n')
   return line.length > MOST ? `${line.slice(0, MOST - 1)}…` : line
