@@ -30,6 +30,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
     ...(await (await import('./limits/call-cost.ts')).benchCallCost()),
   ],
   policy: async () => (await import('./policy/policy.ts')).benchPolicy(),
+  workspace: async () => (await import('./workspace/worktrees.ts')).benchWorktrees(),
   reliability: async () => (await import('./reliability/reliability.ts')).benchReliability(watchSeconds * 1000),
 }
 
