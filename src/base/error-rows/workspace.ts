@@ -8,6 +8,30 @@ export const WORKSPACE_ERRORS = {
     says: 'Task {task} got no worktree of {project}: {why}.',
     next: '{remedy}',
   },
+  worktree_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'No worktree was ever made for task {task}.',
+    next: 'See those there are with: pcc worktree list. Those there were: pcc worktree list --all',
+  },
+  worktree_ambiguous: {
+    exit: 2,
+    http: 409,
+    says: '"{ref}" fits the worktrees of several tasks: {matches}.',
+    next: 'Give more of the id.',
+  },
+  worktree_busy: {
+    exit: 3,
+    http: 409,
+    says: 'Task {task} is {state}: its worktree {path} is needed. Nothing was changed.',
+    next: 'Wait until it is over, or stop it first: pcc stop {task}',
+  },
+  worktree_not_so: {
+    exit: 2,
+    http: 409,
+    says: 'The worktree of task {task} is {state}, so that cannot be done. Nothing was changed.',
+    next: 'See what became of it with: pcc worktree show {task}',
+  },
   merge_no_worktree: {
     exit: 3,
     http: 409,

@@ -1,16 +1,17 @@
-import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
-import { AppError } from '../../base/errors.ts'
 import type { Place, Worktree } from '../../domain/workspace/place.ts'
-import { git } from '../git/git.ts'
-import { isGenuine } from './genuine.ts'
-import { keepCommit } from './gone/keep-commit.ts'
+import { addWorktree } from './add-worktree.ts'
+import { checkGround } from './check-ground.ts'
+import { folderFor } from './folder-for.ts'
+import { mend } from './genuine.ts'
+import { restoreRow } from './gone/restore.ts'
 import type { WorktreeParts } from './parts.ts'
+import { placeOf } from './place-of.ts'
+import { getReady } from './ready/get-ready.ts'
+import { refusal } from './refusal.ts'
 import { removePlace } from './remove-place.ts'
-import { lookAt, type Repository, told } from './repository.ts'
+import { lookAt, type Repository } from './repository.ts'
 
 export interface WantedPlace {
   project: string
@@ -38,33 +39,36 @@ export async function makePlace(wanted: WantedPlace, parts: WorktreeParts): Prom
   if (look.kind === 'in_place') return look
   if (look.kind === 'refused') throw refusal(wanted, look)
   const row = rowFor(wanted, look.repository, parts)
+  await checkGround(row, look.repository, parts)
   await parts.store.worktrees.put(row)
   crashPoint('place.before-add')
-  await addWorktree(row, look.repository, parts)
+  const reason = await addWorktree(row, look.repository, parts)
   crashPoint('place.after-add')
-  await parts.store.worktrees.update(row, { state: 'live' })
+  const setup = await getReady(row, parts)
+  await parts.store.worktrees.update(row, { state: 'live', reason, setup })
   return placeOf(row)
-}
-
-/** The place as a session keeps it. */
-export function placeOf({ directory, top, task, attempt, branch, target, base }: Worktree): Place {
-  return { directory, top, task, attempt, branch, target, base }
 }
 
 /** What there is of the task already: this attempt's own is gone on with, an older one's is put away first. */
 async function settleRows(wanted: WantedPlace, parts: WorktreeParts): Promise<Place | undefined> {
-  const rows = await parts.store.worktrees.list({ task: wanted.task, states: ['making', 'live'] })
-  const newer = rows.find(({ attempt }) => attempt > wanted.attempt)
+  const rows = await parts.store.worktrees.list({ task: wanted.task })
+  const there = rows.filter(({ state }) => state === 'making' || state === 'live')
+  const newer = there.find(({ attempt }) => attempt > wanted.attempt)
   if (newer) {
     const why = `attempt ${newer.attempt} has it, and this is attempt ${wanted.attempt}`
     throw refusal(wanted, { why, remedy: `Look at it with: pcc worktree show ${wanted.task}` })
   }
-  for (const row of rows) {
-    const isThere = row.state === 'live' && (await isGenuine(row))
-    if (row.attempt === wanted.attempt && isThere) return placeOf(row)
-    if (row.attempt !== wanted.attempt) await removePlace(placeOf(row), parts)
+  const mine = rows.find(({ attempt }) => attempt === wanted.attempt)
+  if (mine?.state === 'live' && (await mend(mine))) return placeOf(mine)
+  for (const row of there) {
+    const removal = await removePlace(placeOf(row), parts)
+    if (removal.kind !== 'kept') continue
+    const remedy = `See it with: pcc worktree show ${wanted.task}. It is in ${row.top}`
+    throw refusal(wanted, { why: `that of attempt ${row.attempt} cannot be put away: ${removal.why}`, remedy })
   }
-  return undefined
+  // Its directory was deleted, or it was archived: what it had done so far comes back.
+  const now = mine && (await parts.store.worktrees.get(mine))
+  return now?.state === 'archived' ? restoreRow(now, parts) : undefined
 }
 
 function rowFor({ project, task, attempt }: WantedPlace, repository: Repository, parts: WorktreeParts): Worktree {
@@ -77,34 +81,4 @@ function rowFor({ project, task, attempt }: WantedPlace, repository: Repository,
     state: 'making',
     ...{ reason: null, archive: null, setup: null, created_at: parts.clock.now(), ended_at: null },
   }
-}
-
-/** Readable, and another one for every project: many are called "api". */
-function folderFor(project: string): string {
-  const readable = basename(project)
-    .replace(/[^\w.-]+/g, '-')
-    .replace(/^[.-]+/, '')
-    .slice(0, 40)
-  return `${readable || 'project'}-${createHash('sha256').update(project).digest('hex').slice(0, 6)}`
-}
-
-async function addWorktree(row: Worktree, repository: Repository, parts: WorktreeParts): Promise<void> {
-  await mkdir(dirname(row.top), { recursive: true, mode: 0o700 })
-  const { branch } = repository
-  // Somebody's branch of the same name, or that of an earlier attempt: what it holds is kept, then it begins anew.
-  if (branch && branch.tip !== row.base) await keepCommit(row, branch.tip, repository.at)
-  const flags = ['--no-track', existsSync(row.top) ? '-f' : '-q', branch ? '-B' : '-b']
-  const added = await git(repository.at, ['worktree', 'add', ...flags, row.branch, row.top, row.base], {
-    timeoutMs: 10 * 60_000,
-  })
-  if (added.ok) return
-  await parts.store.worktrees.update(row, { state: 'removed', reason: told(added.stderr), ended_at: parts.clock.now() })
-  throw refusal(row, { why: told(added.stderr), remedy: 'Mend what git says, then try again.' })
-}
-
-function refusal(
-  of: Pick<WantedPlace, 'task' | 'project'>,
-  { why, remedy }: { why: string; remedy: string },
-): AppError {
-  return new AppError('place_refused', { task: of.task, project: of.project, why, remedy })
 }

@@ -1,28 +1,7 @@
-import { existsSync } from 'node:fs'
-import { crashPoint } from '../../base/crash-point.ts'
-import { workingIn } from '../../base/process/working-in.ts'
 import type { Place, Worktree } from '../../domain/workspace/place.ts'
-import { git } from '../git/git.ts'
-import { mend } from './genuine.ts'
-import { archiveTree } from './gone/archive.ts'
-import { keepCommit } from './gone/keep-commit.ts'
-import { type Leftovers, leftoversOf } from './gone/leftovers.ts'
+import { undo } from './add-worktree.ts'
 import type { WorktreeParts } from './parts.ts'
-import { told } from './repository.ts'
-
-export type Removal =
-  | { kind: 'removed' }
-  /** There was something to keep: it lies in that ref. */
-  | { kind: 'archived'; ref: string; why: string }
-  /** Nothing was touched. */
-  | { kind: 'kept'; why: string }
-
-export interface RemoveOptions {
-  /** A commit of its branch that reached the target in another form (squashed): it counts as merged. */
-  landed?: string | undefined
-  /** Archive it even where there is nothing to keep. */
-  archive?: boolean | undefined
-}
+import { type Removal, type RemoveOptions, removeRow } from './remove-row.ts'
 
 /**
  * Removes a worktree and its branch where it is certain that nothing is lost: merged, clean with untracked files and stashes,
@@ -31,74 +10,22 @@ export interface RemoveOptions {
 export async function removePlace(place: Place, parts: WorktreeParts, options: RemoveOptions = {}): Promise<Removal> {
   const row = await parts.store.worktrees.get(place)
   if (!row || row.state === 'removed' || row.state === 'archived') return { kind: 'removed' }
-  const removal = await removeRow(row, parts, options)
-  const ended_at = parts.clock.now()
-  if (removal.kind === 'kept') await parts.store.worktrees.update(row, { reason: removal.why })
-  if (removal.kind === 'removed') await parts.store.worktrees.update(row, { state: 'removed', reason: null, ended_at })
-  if (removal.kind === 'archived') {
-    const { ref: archive, why: reason } = removal
-    await parts.store.worktrees.update(row, { state: 'archived', reason, archive, ended_at })
-  }
+  const save = (patch: Partial<Worktree>) => parts.store.worktrees.update(row, patch)
+  const removal =
+    row.state === 'making' ? await unmake(row) : await removeRow(row, options, archive => save({ archive }))
+  await save({ ...endOf(removal), ...(removal.kind === 'kept' ? {} : { ended_at: parts.clock.now() }) })
   parts.log.info({ task: row.task, attempt: row.attempt, ...removal }, 'worktree removal')
   return removal
 }
 
-async function removeRow(row: Worktree, parts: WorktreeParts, options: RemoveOptions): Promise<Removal> {
-  if (!existsSync(row.repository)) return { kind: 'kept', why: `its repository ${row.repository} is gone` }
-  if (!existsSync(row.top)) return goneByHand(row, options)
-  if (!(await mend(row))) return { kind: 'kept', why: 'its file .git does not belong to the repository any more' }
-  const left = await leftoversOf(row, options.landed)
-  const hindrance = await hindranceOf(row, left)
-  if (hindrance !== undefined || !left) return { kind: 'kept', why: hindrance ?? 'git cannot tell what is in it' }
-  const why = options.archive ? 'somebody asked for it' : whyKeep(left)
-  crashPoint('place.before-archive')
-  const ref = why === undefined ? undefined : await archiveTree(row, left)
-  if (ref !== undefined) await parts.store.worktrees.update(row, { archive: ref })
-  crashPoint('place.before-remove')
-  const removed = await git(row.repository, ['worktree', 'remove', '--force', row.top], { timeoutMs: 10 * 60_000 })
-  if (!removed.ok) return { kind: 'kept', why: told(removed.stderr) }
-  await deleteBranch(row)
-  crashPoint('place.after-remove')
-  return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why: why ?? '' }
+function endOf(removal: Removal): Partial<Worktree> {
+  if (removal.kind === 'kept') return { reason: removal.why }
+  if (removal.kind === 'removed') return { state: 'removed', reason: null }
+  return { state: 'archived', reason: removal.why, archive: removal.ref }
 }
 
-/** Why nothing may happen to it at all. */
-async function hindranceOf(row: Worktree, left: Leftovers | undefined): Promise<string | undefined> {
-  if (left && left.repositories.length > 0) {
-    return `it holds repositories of their own, which cannot be archived: ${left.repositories.join(', ')}`
-  }
-  const working = await workingIn(row.top)
-  if (!working) return 'nobody can tell whether a process works in it (lsof is missing)'
-  const [first] = working
-  return first && `process ${first.pid} works in it (${first.command.slice(0, 80)})`
-}
-
-function whyKeep({ paths, hidden, stashes, isMerged }: Leftovers): string | undefined {
-  const files = paths.length + hidden.length
-  if (files > 0) return files === 1 ? '1 file was not committed' : `${files} files were not committed`
-  if (stashes.length > 0) return 'something is stashed'
-  return isMerged ? undefined : 'its commits are not merged'
-}
-
-/** Somebody has deleted the directory: what was committed is still there. */
-async function goneByHand(row: Worktree, { landed }: RemoveOptions): Promise<Removal> {
-  const removed = await git(row.repository, ['worktree', 'remove', '--force', row.top])
-  const tip = await git(row.repository, ['rev-parse', '-q', '--verify', `refs/heads/${row.branch}^{commit}`])
-  if (!tip.ok)
-    return row.archive ? { kind: 'archived', ref: row.archive, why: 'it was archived before' } : { kind: 'removed' }
-  if (!removed.ok && !removed.stderr.includes('is not a working tree'))
-    return { kind: 'kept', why: told(removed.stderr) }
-  const commit = tip.stdout.trim()
-  const known = [`refs/heads/${row.target}`, ...(landed ? [landed] : [])]
-  const missing = await git(row.repository, ['rev-list', '-1', commit, '--not', ...known, '--'])
-  const isMerged = missing.ok && missing.stdout.trim() === ''
-  const ref = isMerged ? undefined : await keepCommit(row, commit, row.repository)
-  await deleteBranch(row)
-  const why = 'its directory was deleted by hand; what was committed is kept'
-  return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why }
-}
-
-/** Only where nobody has it checked out: git refuses the rest. */
-async function deleteBranch({ repository, branch }: Worktree): Promise<void> {
-  await git(repository, ['branch', '-q', '-D', branch])
+/** Whoever was to work in it never got it. */
+async function unmake(row: Worktree): Promise<Removal> {
+  await undo(row, false)
+  return row.archive ? { kind: 'archived', ref: row.archive, why: 'it could not be restored' } : { kind: 'removed' }
 }

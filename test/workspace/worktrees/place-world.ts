@@ -8,7 +8,8 @@ import type { Place } from '../../../src/domain/workspace/place.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { makePlace, type WantedPlace } from '../../../src/workspace/worktrees/make-place.ts'
 import type { WorktreeParts, WorktreeSettings } from '../../../src/workspace/worktrees/parts.ts'
-import { type RemoveOptions, removePlace } from '../../../src/workspace/worktrees/remove-place.ts'
+import { removePlace } from '../../../src/workspace/worktrees/remove-place.ts'
+import type { RemoveOptions } from '../../../src/workspace/worktrees/remove-row.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
 export const QUIET: Log = {

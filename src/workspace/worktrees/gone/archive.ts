@@ -27,13 +27,17 @@ export async function archiveTree(row: Worktree, left: Leftovers): Promise<strin
     const isStaged = staged.ok && ![headTree, tree].includes(staged.stdout.trim())
     const tip = await git(row.top, ['rev-parse', '-q', '--verify', `refs/heads/${row.branch}^{commit}`])
     const parents = new Set([left.head, ...(tip.ok ? [tip.stdout.trim()] : []), ...left.stashes])
-    if (isStaged) parents.add(await commit(ask, { tree: staged.stdout.trim(), parents: [left.head], says: 'staged' }))
-    const says = `worktree of ${row.task}, attempt ${row.attempt}\n\nBranch: ${row.branch}\nTarget: ${row.target}\nBase: ${row.base}`
+    if (isStaged)
+      parents.add(await commit(ask, { tree: staged.stdout.trim(), parents: [left.head], says: 'pcc: what was staged' }))
+    const says = `${ARCHIVED}${row.task}, attempt ${row.attempt}\n\nBranch: ${row.branch}\nTarget: ${row.target}\nBase: ${row.base}`
     return await keepCommit(row, await commit(ask, { tree, parents: [...parents], says }), row.top)
   } finally {
     await rm(aside, { recursive: true, force: true })
   }
 }
+
+/** How the message of an archive begins. */
+export const ARCHIVED = 'pcc: worktree of '
 
 type Ask = (args: string[], options?: GitOptions) => Promise<string>
 
@@ -54,7 +58,7 @@ async function commit(
   { tree, parents, says }: { tree: string; parents: string[]; says: string },
 ): Promise<string> {
   const flags = parents.flatMap(parent => ['-p', parent])
-  return (await ask(['commit-tree', tree, ...flags, '-F', '-'], { input: `pcc: ${says}\n` })).trim()
+  return (await ask(['commit-tree', tree, ...flags, '-F', '-'], { input: `${says}\n` })).trim()
 }
 
 function asker({ task, project, top }: Worktree, standing: GitOptions): Ask {

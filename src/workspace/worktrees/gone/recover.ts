@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs'
+import type { WorktreeParts } from '../parts.ts'
+import { placeOf } from '../place-of.ts'
+import { removePlace } from '../remove-place.ts'
+
+/**
+ * After a death, from what git and the disk say: what was being made is taken back (nobody had it yet), and a row whose
+ * directory is gone gets the end that its branch or its archive tells of. Everything else is as it was.
+ */
+export async function recoverWorktrees(parts: WorktreeParts): Promise<number> {
+  const rows = await parts.store.worktrees.list({ states: ['making', 'live'] })
+  const broken = rows.filter(row => row.state === 'making' || !existsSync(row.top))
+  for (const row of broken) {
+    // One that cannot be mended must not keep a daemon from starting.
+    await removePlace(placeOf(row), parts).catch(error =>
+      parts.log.warn({ task: row.task, top: row.top, error }, 'a worktree could not be recovered'),
+    )
+  }
+  return broken.length
+}

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Place, Worktree } from '../../../domain/workspace/place.ts'
+import { git } from '../../git/git.ts'
+import { undo } from '../add-worktree.ts'
+import type { WorktreeParts } from '../parts.ts'
+import { placeOf } from '../place-of.ts'
+import { writeTaskFile } from '../ready/task-file.ts'
+import { meaningOf, refusal } from '../refusal.ts'
+import { told } from '../repository.ts'
+import { ARCHIVED } from './archive.ts'
+
+/**
+ * Brings an archived worktree back as it was: what was checked out then, with everything that was not committed lying there
+ * uncommitted again. Its ref stays until it is too old.
+ */
+export async function restoreRow(row: Worktree, parts: WorktreeParts): Promise<Place> {
+  const { archive } = row
+  const at = existsSync(row.project) ? row.project : row.repository
+  const head = archive && (await headOf(archive, at))
+  if (!archive || !head) {
+    const remedy = `See what is left with: git for-each-ref refs/pcc/archive/${row.task}`
+    throw refusal(row, { why: 'what was archived of it is gone', remedy })
+  }
+  await parts.store.worktrees.update(row, { state: 'making', ended_at: null })
+  await mkdir(dirname(row.top), { recursive: true, mode: 0o700 })
+  const add = ['worktree', 'add', '-f', '-q', '--no-track', '-B', row.branch, row.top, archive]
+  const added = await git(at, add, { timeoutMs: 10 * 60_000 })
+  // Its branch goes back by one, its files stay: what was not committed is so again.
+  const reset = added.ok ? await git(row.top, ['reset', '-q', head]) : added
+  if (!reset.ok) {
+    await undo(row, false)
+    await parts.store.worktrees.update(row, { state: 'archived', reason: told(reset.stderr) })
+    throw refusal(row, meaningOf(reset.stderr))
+  }
+  await writeTaskFile(row)
+  await parts.store.worktrees.update(row, { state: 'live', reason: `restored from ${archive}` })
+  return placeOf(row)
+}
+
+/** What was checked out when it was archived: the first parent of what `archiveTree` wrote; a kept branch stands for itself. */
+async function headOf(archive: string, at: string): Promise<string | undefined> {
+  const { ok, stdout } = await git(at, ['log', '-1', '--format=%H%n%P%n%s', archive, '--'])
+  const [own = '', parents = '', subject = ''] = stdout.split('\n')
+  if (!ok || own === '') return undefined
+  return subject.startsWith(ARCHIVED) ? parents.split(' ')[0] : own
+}

@@ -1,0 +1,42 @@
+import { AppError } from '../../base/errors.ts'
+import { told } from './repository.ts'
+
+export interface Refused {
+  why: string
+  remedy: string
+}
+
+/** No worktree, and what to do about it. */
+export function refusal(of: { task: string; project: string }, { why, remedy }: Refused): AppError {
+  return new AppError('place_refused', { task: of.task, project: of.project, why, remedy })
+}
+
+/** What git's words mean for a person. */
+export function meaningOf(stderr: string): Refused {
+  const why = told(stderr)
+  return { why, remedy: REMEDIES.find(([words]) => words.test(stderr))?.[1] ?? 'Mend what git says, then try again.' }
+}
+
+const REMEDIES: [RegExp, string][] = [
+  [
+    /No space left|Disk quota|File too large/i,
+    'Make room on that disk, or name another one: pcc config set worktrees.directory PATH',
+  ],
+  [
+    /Permission denied|Read-only file system|insufficient permission/i,
+    'Correct its permissions, or name another directory: pcc config set worktrees.directory PATH',
+  ],
+  [
+    /'refs\/heads\/pcc' exists/,
+    'Git cannot have branches pcc/… beside a branch "pcc". Rename it: git branch -m pcc OTHER-NAME',
+  ],
+  [/dubious ownership/, 'If you trust that repository: git config --global --add safe.directory PATH'],
+  [
+    /already (checked out|used by worktree)/,
+    'Check another branch out there, or remove that worktree: git worktree remove PATH',
+  ],
+  [
+    /index\.lock|another git process/i,
+    'Wait until the other git is done; if there is none, delete the lock file that is named.',
+  ],
+]

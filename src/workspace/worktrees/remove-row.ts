@@ -1,0 +1,94 @@
+import { existsSync } from 'node:fs'
+import { crashPoint } from '../../base/crash-point.ts'
+import { workingIn } from '../../base/process/working-in.ts'
+import type { Worktree } from '../../domain/workspace/place.ts'
+import { git } from '../git/git.ts'
+import { mend } from './genuine.ts'
+import { archiveTree } from './gone/archive.ts'
+import { keepCommit } from './gone/keep-commit.ts'
+import { type Leftovers, leftoversOf } from './gone/leftovers.ts'
+import { told } from './repository.ts'
+
+export type Removal =
+  | { kind: 'removed' }
+  /** There was something to keep: it lies in that ref. */
+  | { kind: 'archived'; ref: string; why: string }
+  /** Nothing was touched. */
+  | { kind: 'kept'; why: string }
+
+export interface RemoveOptions {
+  /** A commit of its branch that reached the target in another form (squashed): it counts as merged. */
+  landed?: string | undefined
+  /** Archive it even where there is nothing to keep. */
+  archive?: boolean | undefined
+  /** Nothing is archived: what holds something stays. */
+  onlyClean?: boolean | undefined
+  /** Untracked files that commands of ours have made: they are nobody's work. */
+  made?: ReadonlySet<string> | undefined
+}
+
+/** What `removePlace` does to a worktree, without its row. `archived` is told as soon as its work has a ref. */
+export async function removeRow(
+  row: Worktree,
+  options: RemoveOptions,
+  archived: (ref: string) => Promise<void> = async () => undefined,
+): Promise<Removal> {
+  if (!existsSync(row.repository)) return { kind: 'kept', why: `its repository ${row.repository} is gone` }
+  if (!existsSync(row.top)) return goneByHand(row, options)
+  if (!(await mend(row))) return { kind: 'kept', why: 'its file .git does not belong to the repository any more' }
+  const left = await leftoversOf(row, options.landed)
+  const hindrance = await hindranceOf(row, left)
+  if (hindrance !== undefined || !left) return { kind: 'kept', why: hindrance ?? 'git cannot tell what is in it' }
+  const why = whyKeep(left, options.made) ?? (options.archive ? 'you asked for it' : undefined)
+  if (why !== undefined && options.onlyClean) return { kind: 'kept', why }
+  crashPoint('place.before-archive')
+  const ref = why === undefined ? undefined : await archiveTree(row, left)
+  if (ref !== undefined) await archived(ref)
+  crashPoint('place.before-remove')
+  const removed = await git(row.repository, ['worktree', 'remove', '--force', row.top], { timeoutMs: 10 * 60_000 })
+  if (!removed.ok) return { kind: 'kept', why: told(removed.stderr) }
+  await deleteBranch(row)
+  crashPoint('place.after-remove')
+  return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why: why ?? '' }
+}
+
+/** Why nothing may happen to it at all. */
+async function hindranceOf(row: Worktree, left: Leftovers | undefined): Promise<string | undefined> {
+  if (left && left.repositories.length > 0) {
+    return `it holds repositories of their own, which cannot be archived: ${left.repositories.join(', ')}`
+  }
+  const working = await workingIn(row.top)
+  if (!working) return 'nobody can tell whether a process works in it (lsof is missing)'
+  const [first] = working
+  return first && `process ${first.pid} works in it (${first.command.slice(0, 80)})`
+}
+
+function whyKeep({ paths, hidden, stashes, isMerged }: Leftovers, made?: ReadonlySet<string>): string | undefined {
+  const files = paths.filter(path => !made?.has(path)).length + hidden.length
+  if (files > 0) return files === 1 ? '1 file was not committed' : `${files} files were not committed`
+  if (stashes.length > 0) return 'something is stashed'
+  return isMerged ? undefined : 'its commits are not merged'
+}
+
+/** Somebody has deleted the directory: what was committed is still there. */
+async function goneByHand(row: Worktree, { landed }: RemoveOptions): Promise<Removal> {
+  const removed = await git(row.repository, ['worktree', 'remove', '--force', row.top])
+  const tip = await git(row.repository, ['rev-parse', '-q', '--verify', `refs/heads/${row.branch}^{commit}`])
+  if (!tip.ok)
+    return row.archive ? { kind: 'archived', ref: row.archive, why: 'it was archived before' } : { kind: 'removed' }
+  if (!removed.ok && !removed.stderr.includes('is not a working tree'))
+    return { kind: 'kept', why: told(removed.stderr) }
+  const commit = tip.stdout.trim()
+  const known = [`refs/heads/${row.target}`, ...(landed ? [landed] : [])]
+  const missing = await git(row.repository, ['rev-list', '-1', commit, '--not', ...known, '--'])
+  const isMerged = missing.ok && missing.stdout.trim() === ''
+  const ref = isMerged ? undefined : await keepCommit(row, commit, row.repository)
+  await deleteBranch(row)
+  const why = 'its directory was deleted by hand; what was committed is kept'
+  return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why }
+}
+
+/** Only where nobody has it checked out: git refuses the rest. */
+async function deleteBranch({ repository, branch }: Worktree): Promise<void> {
+  await git(repository, ['branch', '-q', '-D', branch])
+}
