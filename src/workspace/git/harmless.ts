@@ -85,7 +85,7 @@ function withSettings([command = '', ...rest]: readonly string[], settings: Sett
     ...(LOOKS_INTO_SUBMODULES.has(command) ? ['--ignore-submodules=dirty'] : []),
   ]
   return {
-    args: ['--no-pager', '--literal-pathspecs', command, ...flags, ...rest],
+    args: ['--no-pager', ...(command === 'check-ignore' ? [] : ['--literal-pathspecs']), command, ...flags, ...rest],
     env: {
       PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       // A repository's settings may include a file by `~`, and git refuses to work where that means nothing.

@@ -1,5 +1,5 @@
 import { lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises'
-import { dirname, relative, sep } from 'node:path'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import type { Worktree } from '../../domain/workspace/place.ts'
 import { git } from '../git/git.ts'
@@ -11,19 +11,13 @@ import type { Repository } from './repository.ts'
 
 /** Sees that a worktree can stand where it is to stand, or refuses with what to do. Nothing that lies there is deleted. */
 export async function checkGround(row: Worktree, repository: Repository, parts: WorktreeParts): Promise<void> {
-  try {
-    await mkdir(dirname(row.top), { recursive: true, mode: 0o700 })
-  } catch (thrown) {
-    const { remedy } = meaningOf(`${messageOf(thrown)} Permission denied`)
-    throw refusal(row, { why: messageOf(thrown), remedy })
-  }
   const [root, top] = [await real(parts.root), await real(repository.top)]
   if (isInside(top, root)) {
     const remedy = 'Start from the project that it belongs to.'
     throw refusal(row, { why: 'that directory is the worktree of a task itself', remedy })
   }
   if (isInside(root, top) && repository.top !== repository.common) {
-    const ignored = await git(repository.top, ['check-ignore', '-q', '--', root])
+    const ignored = await git(repository.top, ['check-ignore', '-q', '-z', '--stdin'], { input: `${root}\0` })
     const remedy = 'Let git ignore that directory, or name one elsewhere: pcc config set worktrees.directory PATH'
     if (!ignored.ok) throw refusal(row, { why: `worktrees would lie inside of the project, in ${root}`, remedy })
   }
@@ -31,6 +25,12 @@ export async function checkGround(row: Worktree, repository: Repository, parts: 
   if (branch && branch.checkedOutIn !== '' && (await real(branch.checkedOutIn)) !== (await real(row.top))) {
     const remedy = `Check another branch out there, or remove it: git worktree remove ${branch.checkedOutIn}`
     throw refusal(row, { why: `its branch ${row.branch} is checked out in ${branch.checkedOutIn}`, remedy })
+  }
+  try {
+    await mkdir(dirname(row.top), { recursive: true, mode: 0o700 })
+  } catch (thrown) {
+    const { remedy } = meaningOf(`${messageOf(thrown)} Permission denied`)
+    throw refusal(row, { why: messageOf(thrown), remedy })
   }
   await clear(row, parts)
 }
@@ -56,6 +56,8 @@ function isInside(path: string, folder: string): boolean {
   return way === '' || !(way === '..' || way.startsWith(`..${sep}`))
 }
 
-function real(path: string): Promise<string> {
-  return realpath(path).catch(() => path)
+/** Where links lead, also of what is not there yet. */
+async function real(path: string): Promise<string> {
+  const found = await realpath(path).catch(() => undefined)
+  return found ?? (dirname(path) === path ? path : join(await real(dirname(path)), basename(path)))
 }

@@ -31,6 +31,7 @@ export async function adminFolder({
 /** The same, and writes the file `.git` anew where it is gone or points elsewhere; a repository that was made there stays. */
 export async function mend(row: Pick<Worktree, 'top' | 'repository'>): Promise<boolean> {
   if (await isGenuine(row)) return true
+  if (!(await lstat(row.top).catch(() => undefined))?.isDirectory()) return false
   const file = join(row.top, '.git')
   const stats = await lstat(file).catch(() => undefined)
   if (stats?.isDirectory()) return false

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readLsof, workingIn } from '../../../src/base/process/working-in.ts'
+import { recoverWorktrees } from '../../../src/workspace/worktrees/gone/recover.ts'
+import { gitProject, tempDir } from '../../support/world.ts'
+import { type PlaceWorld, placeWorld, write } from './place-world.ts'
+
+const commit = (world: PlaceWorld, top: string, file: string, text = 'x\n') => {
+  write(top, { [file]: text })
+  world.gitIn(top, 'add', '-A')
+  world.gitIn(top, 'commit', '-qm', file)
+  return world.gitIn(top, 'rev-parse', 'HEAD').trim()
+}
+
+test('commits that are not merged are archived, and the branch goes', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  const head = commit(world, place.top, 'work.txt')
+  const removal = await world.remove(place)
+  assert.ok(removal.kind === 'archived' && removal.why === 'its commits are not merged', JSON.stringify(removal))
+  assert.equal(world.git('rev-parse', `${removal.ref}^1`).trim(), head)
+  assert.equal(world.git('branch', '--list', 'pcc/*'), '')
+})
+
+test('work that reached its target squashed counts as merged where that is known, and only that', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  const landed = commit(world, place.top, 'work.txt')
+  world.git('merge', '-q', '--squash', place.branch)
+  world.git('commit', '-qm', 'squashed')
+  commit(world, place.top, 'later.txt')
+  assert.equal((await world.remove(place, { landed, onlyClean: true })).kind, 'kept', 'one commit more is not in it')
+  world.gitIn(place.top, 'reset', '-q', '--hard', landed)
+  assert.deepEqual(await world.remove(place, { landed }), { kind: 'removed' })
+})
+
+test('what is staged, stashed, hidden from git, on another branch or in conflict is in the archive too', async t => {
+  const world = await placeWorld(t, { files: { 'a.txt': 'a\n', 'b.txt': 'b\n', 'c.txt': 'c\n' } })
+  const place = await world.make()
+  const onBranch = commit(world, place.top, 'branch.txt')
+  write(place.top, { 'a.txt': 'stashed\n' })
+  world.gitIn(place.top, 'stash', '-q')
+  world.gitIn(place.top, 'checkout', '-q', '--detach', 'main')
+  const detached = commit(world, place.top, 'detached.txt')
+  write(place.top, { 'b.txt': 'staged\n' })
+  world.gitIn(place.top, 'add', 'b.txt')
+  write(place.top, { 'b.txt': 'later\n' })
+  world.gitIn(place.top, 'update-index', '--assume-unchanged', 'c.txt')
+  world.gitIn(place.top, 'update-index', '--skip-worktree', 'a.txt')
+  write(place.top, { 'a.txt': 'behind its back\n', 'c.txt': 'hidden\n' })
+  const removal = await world.remove(place)
+  assert.ok(removal.kind === 'archived', JSON.stringify(removal))
+  const show = (name: string) => world.git('show', `${removal.ref}:${name}`)
+  assert.deepEqual([show('a.txt'), show('b.txt'), show('c.txt')], ['behind its back\n', 'later\n', 'hidden\n'])
+  const parents = world.git('rev-list', '--parents', '-1', removal.ref).trim().split(' ').slice(1)
+  assert.equal(parents[0], detached)
+  assert.ok(parents.includes(onBranch))
+  const staged = parents.filter(each => world.git('log', '-1', '--format=%s', each).startsWith('pcc: what was staged'))
+  assert.equal(world.git('show', `${staged[0]}:b.txt`), 'staged\n')
+  world.git('stash', 'drop', '-q')
+  const kept = parents.filter(each => world.git('log', '-1', '--format=%s', each).startsWith('WIP on'))
+  assert.equal(world.git('show', `${kept[0]}:a.txt`), 'stashed\n')
+})
+
+test('a stash of somebody else is no reason to keep anything', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  write(world.project, { 'README.md': 'mine\n' })
+  world.git('stash', '-q')
+  assert.deepEqual(await world.remove(place), { kind: 'removed' })
+  assert.match(world.git('stash', 'list'), /WIP on main/)
+})
+
+test('a conflict in the middle of a rebase is archived with its markers and the branch as it was', async t => {
+  const world = await placeWorld(t, { files: { 'a.txt': 'a\n' } })
+  const place = await world.make()
+  const work = commit(world, place.top, 'a.txt', 'ours\n')
+  commit(world, world.project, 'a.txt', 'theirs\n')
+  assert.throws(() => world.gitIn(place.top, 'rebase', '-q', 'main'))
+  const removal = await world.remove(place)
+  assert.ok(removal.kind === 'archived', JSON.stringify(removal))
+  assert.match(world.git('show', `${removal.ref}:a.txt`), /<<<<<<<[\s\S]*ours/)
+  assert.equal(world.git('merge-base', work, removal.ref).trim(), work, 'what was to be rebased is reachable')
+})
+
+test('while a process works in it nothing is removed, and afterwards it is', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  const folder = join(place.top, 'deep')
+  mkdirSync(folder)
+  const child = spawn('sleep', ['60'], { cwd: folder, stdio: 'ignore' })
+  t.after(() => child.kill('SIGKILL'))
+  await once(child, 'spawn')
+  const kept = await world.remove(place)
+  assert.ok(
+    kept.kind === 'kept' && kept.why.includes(`process ${child.pid} works in it (sleep 60`),
+    JSON.stringify(kept),
+  )
+  assert.equal((await world.parts.store.worktrees.get(place))?.reason, kept.why)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  assert.deepEqual(await world.remove(place), { kind: 'removed' })
+})
+
+test('where only lsof tells who works where, its lines are read', () => {
+  const found = readLsof('p12\nfcwd\nn/Users/a/my project\np13\nfcwd\nn/\n')
+  assert.deepEqual(found, [
+    { pid: 12, cwd: '/Users/a/my project' },
+    { pid: 13, cwd: '/' },
+  ])
+})
+
+test('a directory next to one of a longer name is not taken for it', async t => {
+  const dir = tempDir(t)
+  const [short, long] = [join(dir, 'tree'), join(dir, 'tree-2')]
+  mkdirSync(short)
+  mkdirSync(long)
+  const child = spawn('sleep', ['60'], { cwd: long, stdio: 'ignore' })
+  t.after(() => child.kill('SIGKILL'))
+  await once(child, 'spawn')
+  assert.deepEqual(await workingIn(short), [])
+  assert.deepEqual(
+    (await workingIn(long))?.map(({ pid }) => pid),
+    [child.pid],
+  )
+})
+
+test('a repository that an agent made inside of it keeps the worktree from being removed', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  mkdirSync(join(place.top, 'inner'))
+  world.gitIn(join(place.top, 'inner'), 'init', '-q')
+  commit(world, join(place.top, 'inner'), 'precious.txt')
+  const kept = await world.remove(place)
+  assert.ok(kept.kind === 'kept' && kept.why.includes('inner'), JSON.stringify(kept))
+})
+
+test('a .git that points at another repository is pointed back, and what was hidden that way is archived', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  write(place.top, { 'precious.txt': 'p\n' })
+  const other = gitProject(t, { 'README.md': '# sample\n', 'precious.txt': 'p\n' })
+  writeFileSync(join(place.top, '.git'), `gitdir: ${join(other, '.git')}\n`)
+  const removal = await world.remove(place)
+  assert.ok(removal.kind === 'archived', JSON.stringify(removal))
+  assert.equal(world.git('show', `${removal.ref}:precious.txt`), 'p\n')
+})
+
+test('a directory that was deleted by hand leaves its commits in the archive, and comes back from there', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  const head = commit(world, place.top, 'work.txt')
+  rmSync(place.top, { recursive: true })
+  assert.deepEqual(await world.make(), place, 'asked for again')
+  assert.equal(world.gitIn(place.top, 'rev-parse', 'HEAD').trim(), head)
+  assert.equal(readFileSync(join(place.top, 'work.txt'), 'utf8'), 'x\n')
+  rmSync(place.top, { recursive: true })
+  assert.equal(await recoverWorktrees(world.parts), 1)
+  const row = await world.parts.store.worktrees.get(place)
+  assert.equal(row?.state, 'archived')
+  assert.equal(world.git('rev-parse', row?.archive ?? '').trim(), head)
+  assert.equal(world.git('worktree', 'list').trim().split('\n').length, 1)
+})
+
+test('a worktree whose repository is gone stays as it is', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  rmSync(world.project, { recursive: true })
+  const kept = await world.remove(place)
+  assert.ok(kept.kind === 'kept' && kept.why.includes('is gone'), JSON.stringify(kept))
+  assert.ok(existsSync(join(place.top, 'README.md')))
+})
+
+test('the next attempt begins anew, and what the one before left is in the archive', async t => {
+  const world = await placeWorld(t)
+  const first = await world.make()
+  write(first.top, { 'half.txt': 'half\n' })
+  const second = await world.make({ attempt: 2 })
+  assert.equal(existsSync(join(second.top, 'half.txt')), false)
+  assert.equal(second.top, first.top)
+  const row = await world.parts.store.worktrees.get(first)
+  assert.deepEqual([row?.state, world.git('show', `${row?.archive}:half.txt`)], ['archived', 'half\n'])
+  await assert.rejects(world.make({ attempt: 1 }), /attempt 2 has it, and this is attempt 1/)
+})
+
+test('files that a command of ours made are no reason to keep a merged worktree', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  write(place.top, { 'report.xml': '<r/>\n' })
+  assert.equal((await world.remove(place, { onlyClean: true })).kind, 'kept')
+  assert.deepEqual(await world.remove(place, { made: new Set(['report.xml']) }), { kind: 'removed' })
+})

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { AppError } from '../../../src/base/errors.ts'
+import { makePlace } from '../../../src/workspace/worktrees/make-place.ts'
+import { gitProject, tempDir } from '../../support/world.ts'
+import { placeWorld, plainGit, write } from './place-world.ts'
+
+const WANTED = { task: 't-000001', attempt: 1 }
+
+/** What a refusal says, and what to do. */
+const refusedWith = (why: RegExp, remedy: RegExp) => (thrown: unknown) => {
+  assert.ok(thrown instanceof AppError && thrown.code === 'place_refused', String(thrown))
+  assert.match(thrown.message, why)
+  assert.match(thrown.next, remedy)
+  return true
+}
+
+test('a project without git, or without a commit, is worked in itself, and that is said', async t => {
+  const bare = await placeWorld(t, { project: tempDir(t) })
+  const inPlace = { kind: 'in_place', why: 'it is in no git repository' }
+  assert.deepEqual(await makePlace({ project: bare.project, ...WANTED }, bare.parts), inPlace)
+  const empty = tempDir(t)
+  plainGit(empty, empty, ['init', '-q'])
+  const fresh = await placeWorld(t, { project: empty })
+  const none = { kind: 'in_place', why: 'its repository has no commit yet' }
+  assert.deepEqual(await makePlace({ project: empty, ...WANTED }, fresh.parts), none)
+})
+
+test('a detached HEAD is refused with what to do, and works once a target is named', async t => {
+  const world = await placeWorld(t)
+  world.git('checkout', '-q', '--detach')
+  await assert.rejects(world.make(), refusedWith(/detached HEAD/, /git switch/))
+  assert.equal((await world.make({ target: 'main' })).target, 'main')
+})
+
+test('a target that does not exist is refused', async t => {
+  const world = await placeWorld(t)
+  await assert.rejects(world.make({ target: 'nowhere' }), refusedWith(/no branch "nowhere"/, /git branch nowhere/))
+})
+
+test('a repository without a checkout gives worktrees too', async t => {
+  const source = gitProject(t)
+  const bare = join(tempDir(t), 'bare.git')
+  plainGit(source, source, ['clone', '-q', '--bare', source, bare])
+  const world = await placeWorld(t, { project: bare })
+  const place = await world.make()
+  assert.equal(readFileSync(join(place.directory, 'README.md'), 'utf8'), '# sample\n')
+  assert.deepEqual(await world.remove(place), { kind: 'removed' })
+})
+
+test('a project that is a folder of its repository has the same folder of the worktree as its place', async t => {
+  const top = gitProject(t, { 'packages/one/a.txt': 'a\n', 'other.txt': 'o\n' })
+  const world = await placeWorld(t, { project: join(top, 'packages', 'one') })
+  const place = await world.make()
+  assert.equal(place.directory, join(place.top, 'packages', 'one'))
+  assert.equal(readFileSync(join(place.directory, 'a.txt'), 'utf8'), 'a\n')
+  assert.equal(world.gitIn(place.top, 'status', '--porcelain'), '', 'our own note is not seen')
+  const fresh = join(top, 'packages', 'two')
+  mkdirSync(fresh)
+  const other = await makePlace({ project: fresh, task: 't-000002', attempt: 1 }, world.parts)
+  assert.ok(!('kind' in other) && existsSync(other.directory), 'a folder that was never committed is there, empty')
+})
+
+test('paths with spaces, line breaks and other letters are no matter', async t => {
+  const strange = join(tempDir(t), 'ein "Ort"\nmit ü und $HOME')
+  renameSync(gitProject(t), strange)
+  const root = join(tempDir(t), 'wo rk\ntrees ✓')
+  const world = await placeWorld(t, { project: strange, root })
+  const place = await world.make()
+  write(place.top, { 'neu ü\n.txt': 'x\n' })
+  const removal = await world.remove(place)
+  assert.equal(removal.kind, 'archived', JSON.stringify(removal))
+  assert.equal(existsSync(place.top), false)
+  assert.deepEqual(await world.make(), place, 'and it comes back')
+  assert.equal(readFileSync(join(place.top, 'neu ü\n.txt'), 'utf8'), 'x\n')
+})
+
+test('a dirty main checkout is left alone, and its changes are said to be missing', async t => {
+  const world = await placeWorld(t)
+  write(world.project, { 'README.md': 'changed\n', 'untracked.txt': 'u\n' })
+  const place = await world.make()
+  assert.equal(readFileSync(join(place.top, 'README.md'), 'utf8'), '# sample\n')
+  assert.equal(readFileSync(join(world.project, 'README.md'), 'utf8'), 'changed\n')
+  assert.match((await world.parts.store.worktrees.get(place))?.reason ?? '', /not committed in the project/)
+})
+
+test('a branch that is there already is kept in the archive before it begins anew', async t => {
+  const world = await placeWorld(t)
+  world.git('checkout', '-q', '-b', 'pcc/t-000001')
+  write(world.project, { 'theirs.txt': 'x\n' })
+  world.git('add', '-A')
+  world.git('commit', '-qm', 'theirs')
+  const theirs = world.git('rev-parse', 'HEAD').trim()
+  await assert.rejects(world.make({ target: 'main' }), refusedWith(/is checked out in/, /Check another branch out/))
+  world.git('checkout', '-q', 'main')
+  const place = await world.make()
+  assert.equal(world.git('rev-parse', 'refs/pcc/archive/t-000001/1').trim(), theirs)
+  assert.equal(world.git('rev-parse', place.branch).trim(), place.base)
+})
+
+test('a branch "pcc" stands in the way of ours, and that is said', async t => {
+  const world = await placeWorld(t)
+  world.git('branch', 'pcc')
+  await assert.rejects(world.make(), refusedWith(/pcc/, /git branch -m pcc/))
+  assert.equal((await world.parts.store.worktrees.get(WANTED))?.state, 'removed')
+  assert.equal(world.git('worktree', 'list').trim().split('\n').length, 1)
+})
+
+test('a worktree of the person’s own gives worktrees for the branch that is checked out there', async t => {
+  const main = gitProject(t)
+  const theirs = join(tempDir(t), 'theirs')
+  plainGit(main, main, ['worktree', 'add', '-q', '-b', 'feature', theirs])
+  const world = await placeWorld(t, { project: theirs })
+  const place = await world.make()
+  assert.equal(place.target, 'feature')
+  assert.deepEqual(await world.remove(place), { kind: 'removed' })
+})
+
+test('worktrees inside of the project are refused unless git ignores them, and none is made of a worktree of ours', async t => {
+  const project = gitProject(t)
+  const inner = await placeWorld(t, { project, root: join(project, '.trees') })
+  await assert.rejects(inner.make(), refusedWith(/inside of the project/, /worktrees\.directory/))
+  write(project, { '.git/info/exclude': '.trees\n' })
+  const place = await inner.make()
+  const within = makePlace({ project: place.directory, task: 't-000002', attempt: 1 }, inner.parts)
+  await assert.rejects(within, refusedWith(/worktree of a task itself/, /the project that it belongs to/))
+})
+
+test('submodules stay empty and say so; one that is filled keeps the worktree from being removed', async t => {
+  const library = gitProject(t, { 'lib.txt': 'lib\n' })
+  const world = await placeWorld(t)
+  world.git('submodule', '--quiet', 'add', library, 'lib')
+  world.git('commit', '-qm', 'with a submodule')
+  const place = await world.make()
+  assert.equal(existsSync(join(place.top, 'lib', 'lib.txt')), false)
+  assert.match((await world.parts.store.worktrees.get(place))?.reason ?? '', /submodules are empty/)
+  world.gitIn(place.top, 'submodule', '--quiet', 'update', '--init')
+  write(place.top, { 'lib/lib.txt': 'changed\n' })
+  const kept = await world.remove(place)
+  assert.ok(kept.kind === 'kept' && /repositories of their own.*lib/.test(kept.why), JSON.stringify(kept))
+  assert.equal(readFileSync(join(place.top, 'lib', 'lib.txt'), 'utf8'), 'changed\n')
+  world.gitIn(place.top, 'submodule', '--quiet', 'deinit', '-f', 'lib')
+  assert.deepEqual(await world.remove(place), { kind: 'removed' })
+})
+
+test('files of git-lfs stay pointers, and are committed and archived as they are', async t => {
+  const pointer = 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n'
+  const attributes = '*.bin filter=lfs diff=lfs merge=lfs -text\n'
+  const world = await placeWorld(t, { files: { '.gitattributes': attributes, 'big.bin': pointer, 'a.txt': 'a\n' } })
+  const trace = join(tempDir(t), 'trace')
+  for (const kind of ['smudge', 'clean', 'process']) world.git('config', `filter.lfs.${kind}`, `touch '${trace}'; cat`)
+  world.git('config', 'filter.lfs.required', 'true')
+  const place = await world.make()
+  assert.equal(readFileSync(join(place.top, 'big.bin'), 'utf8'), pointer)
+  write(place.top, { 'a.txt': 'changed\n' })
+  const removal = await world.remove(place)
+  assert.ok(removal.kind === 'archived')
+  assert.equal(world.git('diff-tree', '-r', '--name-only', 'main', removal.ref), 'a.txt\n')
+  assert.equal(existsSync(trace), false, 'nobody asked git-lfs')
+})
+
+test('a sparse checkout gives a worktree that is as sparse, and nothing of it is taken for deleted', async t => {
+  const world = await placeWorld(t, { files: { 'in/a.txt': 'a\n', 'out/b.txt': 'b\n', 'top.txt': 't\n' } })
+  world.git('sparse-checkout', 'set', 'in')
+  const place = await world.make()
+  assert.deepEqual([existsSync(join(place.top, 'in/a.txt')), existsSync(join(place.top, 'out/b.txt'))], [true, false])
+  write(place.top, { 'in/a.txt': 'changed\n', 'out/new.txt': 'new\n' })
+  const removal = await world.remove(place)
+  assert.ok(removal.kind === 'archived')
+  assert.equal(world.git('diff-tree', '-r', '--name-status', 'main', removal.ref), 'M\tin/a.txt\nA\tout/new.txt\n')
+})
+
+test('a directory in which nothing can be written is refused with what to do, and leaves nothing behind', async t => {
+  const root = join(tempDir(t), 'file')
+  write(join(root, '..'), { file: 'no directory\n' })
+  const world = await placeWorld(t, { root: join(root, 'worktrees') })
+  await assert.rejects(world.make(), refusedWith(/ENOTDIR/, /worktrees\.directory/))
+  assert.equal(world.git('branch', '--list', 'pcc/*'), '')
+})
+
+test('git that runs out of room half way leaves nothing behind', async t => {
+  const world = await placeWorld(t, { files: { 'a.txt': 'a\n', 'z.txt': 'z'.repeat(200_000) } })
+  await withSmallFiles(t, async () => {
+    await assert.rejects(world.make(), refusedWith(/./, /./))
+  })
+  assert.equal(world.git('branch', '--list', 'pcc/*'), '')
+  assert.equal(world.git('worktree', 'list').trim().split('\n').length, 1)
+  const row = await world.parts.store.worktrees.get(WANTED)
+  assert.equal(row?.state, 'removed')
+  assert.equal(existsSync(row?.top ?? ''), false)
+  assert.equal((await world.make()).branch, 'pcc/t-000001', 'with room again it works')
+})
+
+test('what lies where the worktree is to be made is put aside, never deleted', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  await world.remove(place)
+  write(place.top, { 'somebody.txt': 'mine\n' })
+  await world.make({ attempt: 2 })
+  const aside = `${place.top}.aside-${world.parts.clock.now()}`
+  assert.equal(readFileSync(join(aside, 'somebody.txt'), 'utf8'), 'mine\n')
+})
+
+test('a project that is reached over a link has its folder in the worktree all the same', async t => {
+  const top = gitProject(t, { 'sub/a.txt': 'a\n' })
+  const link = join(tempDir(t), 'link')
+  symlinkSync(join(top, 'sub'), link)
+  const world = await placeWorld(t, { project: link })
+  const place = await world.make()
+  assert.equal(place.directory, join(place.top, 'sub'))
+  assert.equal(realpathSync(link), realpathSync(join(top, 'sub')))
+})
+
+/** A git that may write no file of more than 50 kB: what a full disk does to it, on any machine. */
+async function withSmallFiles(t: TestContext, run: () => Promise<void>): Promise<void> {
+  const bin = tempDir(t)
+  write(bin, { git: '#!/bin/sh\nulimit -f 100\nPATH=${PATH#*:}\nexport PATH\nexec git "$@"\n' })
+  chmodSync(join(bin, 'git'), 0o755)
+  const before = process.env['PATH']
+  process.env['PATH'] = `${bin}:${before}`
+  try {
+    await run()
+  } finally {
+    process.env['PATH'] = before
+  }
+}
