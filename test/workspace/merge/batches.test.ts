@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type MergeWorld, mergeWorld } from './merge-world.ts'
+
+const TASKS = Array.from({ length: 8 }, (_, index) => `t-00000${index + 1}`)
+
+/** So many tasks from the same commit, each with a file of its own; a bad one breaks every tree that it is in. */
+async function queued(world: MergeWorld, tasks: readonly string[], bad: readonly string[] = []): Promise<void> {
+  for (const task of tasks) await world.enqueue(await world.work(task, { [`${task}.txt`]: 'new\n' }))
+  world.gates((_, place) => (bad.some(task => existsSync(join(place.top, `${task}.txt`))) ? 'failed' : 'passed'))
+}
+
+const toldOf = (world: MergeWorld, wanted: string) =>
+  world.told.flatMap(({ kind, task }) => (kind === wanted ? [task] : []))
+
+test('several that are ready are verified once, together, and all land', async t => {
+  const world = await mergeWorld(t, { batch: 4 })
+  await queued(world, TASKS.slice(0, 4))
+  await world.advance()
+  assert.deepEqual(toldOf(world, 'landed'), TASKS.slice(0, 4))
+  assert.deepEqual(toldOf(world, 'verified'), ['t-000004'], 'in the worktree of the last one')
+  assert.equal(world.subjects().length, 5)
+  assert.equal(world.git('status', '--porcelain'), '')
+  assert.equal(world.git('branch', '--list', 'pcc/*'), '')
+  for (const task of TASKS.slice(0, 4)) assert.equal(readFileSync(join(world.project, `${task}.txt`), 'utf8'), 'new\n')
+})
+
+for (const bad of ['t-000001', 't-000003', 't-000008']) {
+  test(`of eight together the bad one (${bad}) is found by halves and goes back alone; the others land`, async t => {
+    const world = await mergeWorld(t, { batch: 8 })
+    world.commit({ 'moved.txt': 'so that even the first is looked at\n' })
+    world.git('reset', '-q', '--hard', 'HEAD~1')
+    await queued(world, TASKS, [bad])
+    world.commit({ 'moved.txt': 'so that even the first is looked at\n' })
+    await world.advance()
+    assert.deepEqual(toldOf(world, 'sentBack'), [bad])
+    assert.deepEqual(
+      toldOf(world, 'landed'),
+      TASKS.filter(task => task !== bad),
+    )
+    assert.ok(toldOf(world, 'verified').length <= 6, `it took ${toldOf(world, 'verified').length} looks`)
+    assert.equal(world.git('ls-tree', '--name-only', 'main', `${bad}.txt`), '')
+    const place = await world.make({ task: bad })
+    assert.ok(existsSync(join(place.top, `${bad}.txt`)), 'its own work is in its worktree')
+    assert.equal((await world.row(bad)).state, 'failed')
+  })
+}
+
+test('one that conflicts with another of its batch waits for that one, and then goes to its own conversation', async t => {
+  const world = await mergeWorld(t, { batch: 4 })
+  await world.enqueue(await world.work('t-000001', { 'a.txt': 'one\nfirst\nthree\n' }))
+  await world.enqueue(await world.work('t-000002', { 'a.txt': 'one\nsecond\nthree\n' }))
+  await world.enqueue(await world.work('t-000003', { 'c.txt': 'c\n' }))
+  await world.advance()
+  assert.deepEqual(toldOf(world, 'landed'), ['t-000001', 't-000003'])
+  assert.deepEqual(toldOf(world, 'conflicted'), ['t-000002'])
+})
+
+test('a stale attempt is refused, however far it is, and those that it was tried with land', async t => {
+  const world = await mergeWorld(t, { batch: 4 })
+  await queued(world, TASKS.slice(0, 3))
+  world.gates(() => {
+    world.stale.add('t-000002')
+    return 'passed'
+  })
+  await world.advance()
+  assert.deepEqual(toldOf(world, 'landed'), ['t-000001', 't-000003'])
+  const row = await world.row('t-000002')
+  assert.deepEqual([row.state, row.reason], ['aborted', 'a newer attempt at the task has begun, or the task is over'])
+  assert.equal(world.git('ls-tree', '--name-only', 'main', 't-000002.txt'), '')
+  assert.notEqual(world.git('branch', '--list', 'pcc/t-000002'), '', 'its work is still there')
+})
+
+test('a stale attempt that is in the target already has landed all the same', async t => {
+  const world = await mergeWorld(t)
+  const place = await world.work('t-000001', { 'new.txt': 'x\n' })
+  await world.enqueue(place)
+  world.git('merge', '-q', '--ff-only', 'pcc/t-000001')
+  world.stale.add('t-000001')
+  await world.advance()
+  assert.deepEqual(world.told, [{ kind: 'landed', task: 't-000001' }])
+})
+
+test('commits that somebody adds after the verification are neither merged nor lost: a person is asked', async t => {
+  const world = await mergeWorld(t)
+  const place = await world.work('t-000001', { 'new.txt': 'x\n' })
+  await world.enqueue(place)
+  world.gitIn(place.top, 'commit', '-q', '--allow-empty', '-m', 'late')
+  await world.advance()
+  assert.deepEqual(toldOf(world, 'gaveUp'), ['t-000001'])
+  assert.deepEqual(world.subjects(), ['first'])
+  assert.equal(world.git('log', '-1', '--format=%s', 'pcc/t-000001').trim(), 'late')
+})
+
+test('queued again, the same work stays one merge; that of a newer attempt takes its place', async t => {
+  const world = await mergeWorld(t)
+  const place = await world.work('t-000001', { 'new.txt': 'x\n' })
+  const first = await world.enqueue(place)
+  assert.deepEqual(await world.enqueue(place), first)
+  const newer = await world.work('t-000001', { 'newer.txt': 'x\n' }, { attempt: 2 })
+  const second = await world.enqueue(newer)
+  assert.deepEqual(
+    (await world.parts.store.merges.list()).map(({ id, state, attempt }) => [id, state, attempt]),
+    [
+      [first.id, 'aborted', 1],
+      [second.id, 'queued', 2],
+    ],
+  )
+})
