@@ -6,7 +6,6 @@ import type { Tx } from '../../store/store.ts'
 import { factsOf } from './facts.ts'
 import { nextMergeStep } from './next-step.ts'
 import type { MergeParts } from './parts.ts'
-import { branchTips } from './refs.ts'
 import { changeRow, changeWithin } from './rows.ts'
 import { finish, giveUp, holdUp, refuse } from './steps/endings.ts'
 import type { Tried } from './steps/land.ts'
@@ -66,9 +65,8 @@ export async function advanceMerges(lane: MergeLane, parts: MergeParts): Promise
   let size = parts.batch
   let suspects = 0
   while (!parts.signal?.aborted) {
-    const ready = await readyIn(lane, parts)
-    const tip = (await branchTips(lane.repository, [lane.target])).get(lane.target)
-    if (ready.length === 0 || tip === undefined) return ready.length === 0 ? {} : lookAgain(ready, parts)
+    const { ready, tip } = await readyIn(lane, size, parts)
+    if (ready.length === 0 || tip === null) return lookAgain(await waitingIn(lane, parts), parts)
     if (await isStillBlocked(ready[0], tip, parts)) return lookAgain(await waitingIn(lane, parts), parts)
     const tried = await tryGuarded(together(ready, size), tip, parts)
     if (tried.kind === 'waits') return lookAgain(await waitingIn(lane, parts), parts)
@@ -84,19 +82,30 @@ function together(ready: readonly Merge[], size: number): Merge[] {
   return ready.slice(0, Math.max(1, alone < 0 ? size : Math.min(size, alone)))
 }
 
-/** Those whose turn can come, first come first; what git and the store say of the others is carried out on the way. */
-async function readyIn(lane: MergeLane, parts: MergeParts): Promise<Merge[]> {
+/**
+ * The first so many whose turn can come, and the target as they were looked at; what git and the store say of the others is
+ * carried out on the way.
+ */
+async function readyIn(
+  lane: MergeLane,
+  most: number,
+  parts: MergeParts,
+): Promise<{ ready: Merge[]; tip: string | null }> {
   const ready: Merge[] = []
+  let tip: string | null = null
   for (const merge of await waitingIn(lane, parts)) {
+    if (ready.length >= most) break
     const isStale = await parts.store.transaction(tx => parts.isStale(merge, tx))
-    const step = nextMergeStep(merge, await factsOf(merge, isStale))
+    const facts = await factsOf(merge, isStale)
+    const step = nextMergeStep(merge, facts)
+    tip ??= facts.target
     if (step.kind === 'finish') await finish([{ merge, result: step.result }], parts)
     else if (step.kind === 'refuse') await refuse(merge, step.why, parts)
     else if (step.kind === 'give_up') await giveUp(merge, step.why, parts)
     else if (step.kind === 'wait') await holdUp(merge, step.why, parts)
     else if (step.kind === 'attempt') ready.push(merge)
   }
-  return ready
+  return { ready, tip }
 }
 
 function waitingIn(lane: MergeLane, { store }: MergeParts): Promise<Merge[]> {

@@ -27,7 +27,7 @@ async function recover(merge: Merge, parts: MergeParts): Promise<void> {
   const step = nextMergeStep(merge, await factsOf(merge, false))
   if (step.kind === 'finish') return finish([{ merge, result: step.result }], parts)
   const place = await placeOfMerge(merge, parts)
-  const why = place && (await restoreWork(merge, place))
+  const why = place && (await restoreWork(merge, place, merge.result))
   if (why !== undefined) return giveUp(merge, why, parts)
   const reason = 'the daemon ended while it was being merged'
   await changeRow(merge, { state: 'queued', batch: null, result: null, reason }, parts)

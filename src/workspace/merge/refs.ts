@@ -23,6 +23,14 @@ export async function ask(directory: string, args: readonly string[]): Promise<s
   return ok ? stdout.replace(/\n$/, '') || undefined : undefined
 }
 
+/** Whether two commits hold the same files. */
+export async function isSameTree(repository: string, one: string, other: string): Promise<boolean> {
+  if (one === other) return true
+  const trees = await ask(repository, ['rev-parse', `${one}^{tree}`, `${other}^{tree}`])
+  const [first, second] = trees?.split('\n') ?? []
+  return first !== undefined && first === second
+}
+
 /** What a commit holds. */
 export function treeOf(repository: string, commit: string): Promise<string | undefined> {
   return ask(repository, ['rev-parse', '--verify', '--quiet', `${commit}^{tree}`])

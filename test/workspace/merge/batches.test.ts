@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { type MergeWorld, mergeWorld } from './merge-world.ts'
 
-const TASKS = Array.from({ length: 8 }, (_, index) => `t-00000${index + 1}`)
+const TASKS = Array.from({ length: 5 }, (_, index) => `t-00000${index + 1}`)
 
 /** So many tasks from the same commit, each with a file of its own; a bad one breaks every tree that it is in. */
 async function queued(world: MergeWorld, tasks: readonly string[], bad: readonly string[] = []): Promise<void> {
@@ -27,11 +27,9 @@ test('several that are ready are verified once, together, and all land', async t
   for (const task of TASKS.slice(0, 4)) assert.equal(readFileSync(join(world.project, `${task}.txt`), 'utf8'), 'new\n')
 })
 
-for (const bad of ['t-000001', 't-000003', 't-000008']) {
-  test(`of eight together the bad one (${bad}) is found by halves and goes back alone; the others land`, async t => {
-    const world = await mergeWorld(t, { batch: 8 })
-    world.commit({ 'moved.txt': 'so that even the first is looked at\n' })
-    world.git('reset', '-q', '--hard', 'HEAD~1')
+for (const bad of ['t-000001', 't-000004']) {
+  test(`of five together the bad one (${bad}) is found by halves and goes back alone; the others land`, async t => {
+    const world = await mergeWorld(t, { batch: 5 })
     await queued(world, TASKS, [bad])
     world.commit({ 'moved.txt': 'so that even the first is looked at\n' })
     await world.advance()
@@ -40,7 +38,7 @@ for (const bad of ['t-000001', 't-000003', 't-000008']) {
       toldOf(world, 'landed'),
       TASKS.filter(task => task !== bad),
     )
-    assert.ok(toldOf(world, 'verified').length <= 6, `it took ${toldOf(world, 'verified').length} looks`)
+    assert.ok(toldOf(world, 'verified').length <= 5, `it took ${toldOf(world, 'verified').length} looks`)
     assert.equal(world.git('ls-tree', '--name-only', 'main', `${bad}.txt`), '')
     const place = await world.make({ task: bad })
     assert.ok(existsSync(join(place.top, `${bad}.txt`)), 'its own work is in its worktree')

@@ -3,7 +3,7 @@ import { AppError } from '../../../base/errors.ts'
 import type { Merge } from '../../../domain/workspace/merge.ts'
 import type { MergeParts } from '../parts.ts'
 import { changeWithin } from '../rows.ts'
-import { moveTarget, targetBlocked } from '../target/move-target.ts'
+import { moveTarget } from '../target/move-target.ts'
 import { backToQueue, finish, holdUp, refuse } from './endings.ts'
 import type { Prepared } from './prepare.ts'
 
@@ -19,8 +19,6 @@ export async function land(rows: readonly Prepared[], tip: string, parts: MergeP
   if (!last) return { kind: 'again' }
   const { repository, target } = last.merge
   const move = { repository, target, from: tip, to: last.result, message: messageOf(rows) }
-  const blocked = await targetBlocked(move)
-  if (blocked !== undefined) return wait(rows, blocked, parts)
   const intent = await intend(rows, parts)
   if (intent.kind === 'stale') {
     await refuse(intent.merge, 'a newer attempt at the task has begun, or the task is over', parts)

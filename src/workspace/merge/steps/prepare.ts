@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { crashPoint } from '../../../base/crash-point.ts'
 import type { Conflict, Merge } from '../../../domain/workspace/merge.ts'
 import type { Place } from '../../../domain/workspace/place.ts'
+import { committer } from '../../git/committer.ts'
 import type { MergeParts } from '../parts.ts'
 import { placeOfMerge } from '../place-of-merge.ts'
 import { ask, isWithin } from '../refs.ts'
@@ -36,10 +37,11 @@ export async function prepare(queued: Merge, onto: string, parts: MergeParts): P
   const merge = await changeRow(queued, { state: 'rebasing', base, result: null, reason: null }, parts)
   if (!merge) return { kind: 'lost' }
   crashPoint('merge.after-intent')
-  const why = await restoreWork(merge, place)
+  const why = await restoreWork(merge, place, queued.result)
   if (why !== undefined) return { kind: 'broken', merge, why }
   const title = await titleOf(merge, parts)
-  const brought = await bringOnto({ merge: { ...merge, head, base }, place, onto, title })
+  const who = await committer(merge.repository)
+  const brought = await bringOnto({ merge: { ...merge, head, base }, place, onto, title, who })
   crashPoint('merge.after-rebase')
   switch (brought.kind) {
     case 'conflict':
@@ -48,8 +50,9 @@ export async function prepare(queued: Merge, onto: string, parts: MergeParts): P
       return { kind: 'broken', merge, why: brought.why }
     case 'ready':
       // What was verified stays, even where the target gets it in another form.
-      if (!(await isWithin(merge.repository, head, brought.result)))
+      if (brought.result !== head && merge.strategy !== 'merge') {
         await keepCommit(merge.repository, merge.task_id, head)
+      }
       return { kind: 'ready', merge, place, result: brought.result }
   }
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../../base/errors.ts'
 import type { VerificationResult } from '../../../domain/workspace/evidence.ts'
 import type { MergeParts } from '../parts.ts'
-import { treeOf } from '../refs.ts'
+import { isSameTree } from '../refs.ts'
 import { changeRow } from '../rows.ts'
 import type { Prepared } from './prepare.ts'
 
@@ -23,7 +23,6 @@ export async function verifiedAgain(chain: readonly Prepared[], parts: MergePart
   const last = rows.at(-1)
   if (!last) return { rows, result: undefined }
   const { repository, head } = last.merge
-  const [seen, now] = await Promise.all([treeOf(repository, head ?? ''), treeOf(repository, last.result)])
-  if (seen !== undefined && seen === now) return { rows, result: undefined }
+  if (head !== null && (await isSameTree(repository, head, last.result))) return { rows, result: undefined }
   return { rows, result: await parts.verifyAgain(last.merge, last.place, last.result) }
 }

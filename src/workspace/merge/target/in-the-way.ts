@@ -1,15 +1,29 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { git } from '../../git/git.ts'
+import { type CheckoutStatus, statusOf } from '../status.ts'
+import type { Standing } from '../work/standing.ts'
 import type { Checkout } from './checkouts.ts'
 
 /** Why a checkout may not be brought from one commit to another now, in words for the person; undefined where it may. */
-export async function inTheWay({ top, standing }: Checkout, from: string, to: string): Promise<string | undefined> {
-  if (standing) return `a ${standing.kind} is under way in ${top}: finish or abort it`
-  const changed = await git(top, ['status', '--porcelain', '--untracked-files=no', '--no-renames', '-z'])
-  if (!changed.ok) return `git status fails in ${top}: ${changed.stderr.trim()}`
-  const dirty = listed(changed.stdout).map(line => line.slice(3))
-  if (dirty.length > 0) return `${top} has changes that are not committed: ${some(dirty)}. Commit or stash them`
+export async function inTheWay(checkout: Checkout, from: string, to: string): Promise<string | undefined> {
+  const { top, standing } = checkout
+  if (standing) return underWay(checkout, standing)
+  const status = await statusOf(top, 'no')
+  return typeof status === 'string' ? status : blockedBy(status, { top, from, to })
+}
+
+/** Somebody is in the middle of something there. */
+export function underWay({ top }: Checkout, { kind }: Standing): string {
+  return `a ${kind} is under way in ${top}: finish or abort it`
+}
+
+/** The same for a checkout whose status is known, and in which nothing is under way. */
+export async function blockedBy(
+  { loose }: CheckoutStatus,
+  { top, from, to }: { top: string; from: string; to: string },
+): Promise<string | undefined> {
+  if (loose.length > 0) return `${top} has changes that are not committed: ${some(loose)}. Commit or stash them`
   const unknown = await untrackedInTheWay(top, from, to)
   if (unknown.length === 0) return undefined
   return `files in ${top} that git does not know would be overwritten: ${some(unknown)}. Move them away`
@@ -17,13 +31,10 @@ export async function inTheWay({ top, standing }: Checkout, from: string, to: st
 
 /** Files that come with the new commit and are there already: ignored ones too, which git itself would overwrite. */
 async function untrackedInTheWay(top: string, from: string, to: string): Promise<string[]> {
-  const compare = async (filter: string) => {
-    const args = ['diff-tree', '-r', '--name-only', `--diff-filter=${filter}`, '--no-renames', '-z', from, to]
-    return listed((await git(top, args)).stdout)
-  }
-  const added = await compare('A')
-  if (added.length === 0) return []
-  const leaves = new Set(await compare('D'))
+  const args = ['diff-tree', '-r', '--name-status', '--diff-filter=AD', '--no-renames', '-z', from, to]
+  const fields = listed((await git(top, args)).stdout)
+  const leaves = new Set(fields.filter((_, index) => index % 2 === 1 && fields[index - 1] === 'D'))
+  const added = fields.filter((_, index) => index % 2 === 1 && fields[index - 1] === 'A')
   const found: string[] = []
   for (const path of added) {
     // A file that is a folder from now on, or lies where one has to be.

@@ -3,9 +3,9 @@ import { copyFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crashPoint } from '../../../base/crash-point.ts'
 import { git } from '../../git/git.ts'
-import { ask } from '../refs.ts'
+import { statusOf } from '../status.ts'
 import type { Checkout } from './checkouts.ts'
-import { inTheWay } from './in-the-way.ts'
+import { blockedBy, underWay } from './in-the-way.ts'
 import { freeIndexLock, takeIndexLock } from './index-lock.ts'
 import { ownIndex, rollBack } from './repair-checkout.ts'
 
@@ -26,7 +26,8 @@ export interface Move {
  * has moved, with files that are as it says (repair-checkout.ts).
  */
 export async function updateCheckout(checkout: Checkout, move: Move): Promise<Moved> {
-  const { own, top } = checkout
+  const { own, top, standing } = checkout
+  if (standing) return { kind: 'blocked', why: underWay(checkout, standing) }
   if (!(await takeIndexLock(own, move.from, move.to))) {
     return { kind: 'blocked', why: `another git command is at work in ${top}: ${join(own, 'index.lock')} is there` }
   }
@@ -39,12 +40,10 @@ export async function updateCheckout(checkout: Checkout, move: Move): Promise<Mo
 
 async function underLock(checkout: Checkout, { branch, from, to, message }: Move): Promise<Moved> {
   const { top, own } = checkout
-  const [ref, tip] = await Promise.all([
-    ask(top, ['symbolic-ref', '--quiet', 'HEAD']),
-    ask(top, ['rev-parse', '--verify', '--quiet', 'HEAD']),
-  ])
-  if (ref !== `refs/heads/${branch}` || tip !== from) return { kind: 'raced' }
-  const why = await inTheWay(checkout, from, to)
+  const status = await statusOf(top, 'no')
+  if (typeof status === 'string') return { kind: 'blocked', why: status }
+  if (status.branch !== branch || status.commit !== from) return { kind: 'raced' }
+  const why = await blockedBy(status, { top, from, to })
   if (why !== undefined) return { kind: 'blocked', why }
   const index = ownIndex(own)
   if (existsSync(join(own, 'index'))) await copyFile(join(own, 'index'), index)

@@ -1,6 +1,5 @@
 import type { Conflict, Merge } from '../../../domain/workspace/merge.ts'
 import type { Place } from '../../../domain/workspace/place.ts'
-import { committer } from '../../git/committer.ts'
 import { git } from '../../git/git.ts'
 import { ask, isWithin, treeOf } from '../refs.ts'
 import { conflictIn } from './conflict.ts'
@@ -19,15 +18,17 @@ export interface Bringing {
   onto: string
   /** The task in one line, for the message of a commit that we make. */
   title: string
+  /** Who commits. */
+  who: Record<string, string>
 }
 
 /** Puts verified work onto a commit, in the worktree of the task, by the way that the merge asks for. */
 export async function bringOnto(work: Bringing): Promise<Brought> {
   const { merge, onto } = work
-  const isOnTop = await isWithin(merge.repository, onto, merge.head)
+  const isOnTop = merge.base === onto || (await isWithin(merge.repository, onto, merge.head))
   if (merge.strategy === 'rebase') return isOnTop ? { kind: 'ready', result: merge.head } : rebase(work)
   if (isOnTop) return asCommit(work, await treeOf(merge.repository, merge.head))
-  const merged = await git(work.place.top, ['merge', '--no-commit', '--no-ff', onto], await signed(work))
+  const merged = await git(work.place.top, ['merge', '--no-commit', '--no-ff', onto], { env: work.who })
   if (merged.ok) return asCommit(work, await ask(work.place.top, ['write-tree']))
   return (await stopped(work.place)) ?? broken('merge', merged.stderr || merged.stdout)
 }
@@ -35,7 +36,7 @@ export async function bringOnto(work: Bringing): Promise<Brought> {
 async function rebase(work: Bringing): Promise<Brought> {
   const { merge, place, onto } = work
   const args = ['rebase', '--no-stat', '--no-autostash', '--onto', onto, merge.base]
-  const rebased = await git(place.top, args, await signed(work))
+  const rebased = await git(place.top, args, { env: work.who })
   if (!rebased.ok) return (await stopped(place)) ?? broken('rebase', rebased.stderr)
   const result = await ask(place.top, ['rev-parse', '--verify', 'HEAD'])
   return result === undefined ? broken('rebase', 'there is no commit') : { kind: 'ready', result }
@@ -48,7 +49,7 @@ async function asCommit(work: Bringing, tree: string | undefined): Promise<Broug
   if (merge.strategy === 'merge' && (await isMergeOnto(merge, onto))) return { kind: 'ready', result: merge.head }
   const parents = merge.strategy === 'merge' ? ['-p', onto, '-p', merge.head] : ['-p', onto]
   const made = await git(place.top, ['commit-tree', tree, ...parents, '-F', '-'], {
-    ...(await signed(work)),
+    env: work.who,
     input: await messageOf(work),
   })
   const result = made.stdout.trim()
@@ -83,11 +84,6 @@ async function messageOf({ merge, place, title }: Bringing): Promise<string> {
 
 /** Lines of a message: what nobody reads needs not stand there. */
 const MOST = 100
-
-/** Who wrote a commit stays; who put it there is the person. */
-async function signed({ place }: Bringing): Promise<{ env: Record<string, string> }> {
-  return { env: await committer(place.top) }
-}
 
 async function stopped(place: Place): Promise<Brought | undefined> {
   if (!(await standingIn(place.top))) return undefined

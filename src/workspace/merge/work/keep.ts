@@ -10,6 +10,7 @@ import { ask } from '../refs.ts'
 /** Names a commit so that it stays, whatever happens to its branch; once for each commit. */
 export async function keepCommit(repository: string, task: string, commit: string): Promise<boolean> {
   const prefix = `refs/pcc/archive/${task}/`
+  if ((await git(repository, ['update-ref', `${prefix}1`, commit, NOTHING])).ok) return true
   const kept = await git(repository, ['for-each-ref', '--format=%(objectname) %(refname)', prefix])
   const lines = kept.stdout.split('\n').filter(line => line !== '')
   if (lines.some(line => line.startsWith(`${commit} `))) return true
@@ -29,8 +30,6 @@ const NOTHING = '0'.repeat(40)
  * was not possible.
  */
 export async function keepLoose(repository: string, place: Place): Promise<boolean> {
-  const loose = await git(place.top, ['status', '--porcelain', '--untracked-files=all', '-z'])
-  if (loose.ok && loose.stdout === '') return true
   const own = (await findGitFolder(place.top))?.own
   if (own === undefined) return false
   const index = join(own, `pcc-keep-${randomUUID()}`)

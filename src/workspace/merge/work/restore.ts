@@ -6,41 +6,62 @@ import type { Place } from '../../../domain/workspace/place.ts'
 import { git } from '../../git/git.ts'
 import { findGitFolder } from '../../git/git-folder.ts'
 import { ask, isWithin } from '../refs.ts'
+import { type CheckoutStatus, statusOf } from '../status.ts'
 import { keepCommit, keepLoose } from './keep.ts'
 import { standingIn } from './standing.ts'
 
 /**
  * Brings a task's worktree and branch back to the verified work. What it finds there beside it, commits and loose files, is kept
- * under a ref first: whoever died here may not have been alone. Gives why it could not.
+ * under a ref first, but for what we made of it ourselves: whoever died here may not have been alone. Gives why it could not.
  */
-export async function restoreWork(merge: Merge, place: Place): Promise<string | undefined> {
-  const { head, repository, branch } = merge
+export async function restoreWork(
+  merge: Merge,
+  place: Place,
+  isOurs: string | null = null,
+): Promise<string | undefined> {
+  const { head, branch } = merge
   if (head === null) return 'nobody knows which commit was verified'
   await outlastLocks(place.top)
-  const [isOn, tip, standing] = await Promise.all([
-    ask(place.top, ['symbolic-ref', '--quiet', 'HEAD']),
-    ask(repository, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]),
-    standingIn(place.top),
-  ])
-  const loose = await git(place.top, ['status', '--porcelain', '--untracked-files=all', '-z'])
-  if (!loose.ok) return `git status failed in ${place.top}: ${loose.stderr.trim()}`
-  const isThere = isOn === `refs/heads/${branch}` && tip === head && !standing
-  if (isThere && loose.stdout === '') return undefined
-  if (!(await keepLoose(repository, place)))
-    return `what lies loose in ${place.top} cannot be kept, so it is left alone`
-  const detached = isOn === undefined ? await ask(place.top, ['rev-parse', '--verify', '--quiet', 'HEAD']) : undefined
-  for (const commit of [tip, detached]) {
-    if (commit === undefined || (await isWithin(repository, commit, head))) continue
-    if (!(await keepCommit(repository, merge.task_id, commit)))
-      return `the commit ${commit} cannot be kept, so ${branch} is left alone`
+  const [status, standing] = await Promise.all([statusOf(place.top, 'all'), standingIn(place.top)])
+  if (typeof status === 'string') return status
+  const isThere = status.branch === branch && status.commit === head && !standing
+  if (isThere && status.loose.length === 0) return undefined
+  const problem = await keepAll(status, { merge, place, isOurs })
+  if (problem !== undefined) return problem
+  if (standing || status.branch !== branch) {
+    // Not --abort: it goes back to where git believes to have begun, and that may be half written.
+    if (standing?.kind === 'rebase') await git(place.top, ['rebase', '--quit'])
+    await forget(place.top)
+    await git(place.top, ['symbolic-ref', 'HEAD', `refs/heads/${branch}`])
   }
-  // Not --abort: it goes back to where git believes to have begun, and that may be half written.
-  if (standing?.kind === 'rebase') await git(place.top, ['rebase', '--quit'])
-  await forget(place.top)
-  await git(place.top, ['symbolic-ref', 'HEAD', `refs/heads/${branch}`])
   const back = await git(place.top, ['reset', '--hard', '--quiet', head])
   if (!back.ok) return `${place.top} cannot be brought back to ${head.slice(0, 12)}: ${back.stderr.trim()}`
-  await git(place.top, ['clean', '-d', '--force', '--quiet']) // it was kept above
+  if (status.loose.length > 0) await git(place.top, ['clean', '-d', '--force', '--quiet']) // it was kept above
+  return undefined
+}
+
+interface Kept {
+  merge: Merge
+  place: Place
+  isOurs: string | null
+}
+
+/** Gives why something could not be kept. */
+async function keepAll(status: CheckoutStatus, { merge, place, isOurs }: Kept): Promise<string | undefined> {
+  const { repository, branch, head, task_id } = merge
+  if (status.loose.length > 0 && !(await keepLoose(repository, place))) {
+    return `what lies loose in ${place.top} cannot be kept, so it is left alone`
+  }
+  const tip =
+    status.branch === branch
+      ? status.commit
+      : await ask(repository, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`])
+  for (const commit of new Set([tip, status.commit])) {
+    const isKnown = commit === undefined || commit === isOurs || commit === head
+    if (isKnown || (await isWithin(repository, commit, head ?? ''))) continue
+    const isKept = await keepCommit(repository, task_id, commit)
+    if (!isKept) return `the commit ${commit} cannot be kept, so ${branch} is left alone`
+  }
   return undefined
 }
 
