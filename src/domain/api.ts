@@ -100,6 +100,8 @@ export const SessionView = z.object({
   task: z.string(),
   /** The task of its queue that it works on, or will go on with. */
   task_id: z.string().nullable().optional(),
+  /** The worktree in which its agent works, and its branch; absent where that is the project itself. */
+  place: z.object({ directory: z.string(), branch: z.string(), target: z.string() }).optional(),
   agent: z.string(),
   model: z.string().nullable(),
   status: SessionStatus,

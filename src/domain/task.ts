@@ -126,6 +126,8 @@ export interface Task {
   model: string | null
   /** Words, a space before and behind each. */
   labels: string
+  /** What it will touch, as far as somebody has said so: paths and patterns from the project, one a line. */
+  paths: string
 }
 
 /** What a run drains: a project, a feature of it, or one task with its parts. */
@@ -158,6 +160,8 @@ export const TaskView = z.object({
   type: z.string(),
   labels: z.array(z.string()),
   acceptance: z.array(z.string()),
+  /** What it will touch, as far as somebody has said so. */
+  paths: z.array(z.string()),
   verification: Verification.nullable(),
   retries: z.number(),
   max_retries: z.number(),

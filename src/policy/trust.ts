@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { Places } from '../base/places.ts'
 import { shellWord } from '../base/shell-word.ts'
-import { filesToTrust } from './trust/files.ts'
+import { type Checkout, filesToTrust, filesToTrustIn } from './trust/files.ts'
 import { differences, hashesOf, hashOver, sha256 } from './trust/hash.ts'
 import type { TrustStatus } from './trust/status.ts'
 
@@ -22,6 +22,24 @@ export async function trustStatus(places: Places, directory: string): Promise<Tr
   const changed = differences(agreed.files, hashesOf(files))
   const holds = agreed.hash === hashOver(files) && files.every(file => !file.refused)
   return { project, state: holds ? 'trusted' : 'changed', files, changed, since: agreed.since }
+}
+
+/**
+ * What an agent would load in a worktree of a project, and whether a person has agreed to each file of it, with the very content, for
+ * the project: what another agent has committed there since is not. A file that the worktree lacks is nothing to agree to.
+ */
+export async function trustStatusIn(
+  places: Places,
+  { project: path, ...checkout }: Checkout & { project: string },
+): Promise<TrustStatus> {
+  const project = await projectAt(path)
+  const files = await filesToTrustIn(places, { project, ...checkout })
+  if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
+  const { agreementFor } = await record()
+  const agreed = agreementFor(places, project)
+  if (!agreed) return { project, state: 'untrusted', files, changed: [] }
+  const changed = files.filter(file => file.refused || agreed.files[file.path] !== file.sha256).map(file => file.path)
+  return { project, state: changed.length === 0 ? 'trusted' : 'changed', files, changed, since: agreed.since }
 }
 
 /** Whether whatever the project brings in may take effect. */

@@ -12,7 +12,7 @@ import type { PlanItem } from '../domain/session.ts'
 import type { EndedAs, SessionState } from '../domain/session-status.ts'
 import type { Task } from '../domain/task.ts'
 import type { Merge } from '../domain/workspace/merge.ts'
-import type { Worktree } from '../domain/workspace/place.ts'
+import type { Place, Worktree } from '../domain/workspace/place.ts'
 import type { EvidenceTable, GateResultsTable } from './evidence/rows.ts'
 import type { FeaturesTable } from './features/rows.ts'
 import type { JournalColumns } from './journal/columns.ts'
@@ -127,6 +127,10 @@ export type SessionOptions = Omit<StartSession, 'env' | 'tasks'> & {
   run?: RunPlace | undefined
   /** The feature that it works on, where it is to find out what is to be done. */
   feature?: FeaturePlace | undefined
+  /** The worktree in which its agent works, where that is not the project itself. */
+  place?: Place | undefined
+  /** Why the agent of a run works in the project itself. */
+  in_place?: string | undefined
 }
 
 /** A session as the rest of the program sees it: its row with the JSON parsed. */

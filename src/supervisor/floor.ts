@@ -6,6 +6,8 @@ import { shellWord } from '../base/shell-word.ts'
 import { brainKeysIn } from '../domain/config/environment-layer.ts'
 import type { SessionRow } from '../store/tables.ts'
 import type { LiveSessions } from './live-sessions.ts'
+import { checkPlace } from './place/check-place.ts'
+import type { Ground } from './place/ground.ts'
 import type { Parts } from './run.ts'
 import { checkProject } from './start/check-project.ts'
 import type { HeldConversations } from './start/held-conversations.ts'
@@ -25,6 +27,8 @@ export interface Floor {
   kept: KeptEnvironments
   /** Processes that wait for the next task of a run. */
   warm: WarmNext
+  /** Where tasks are done that have a worktree of their own. */
+  ground: Ground
   closing: AbortSignal
 }
 
@@ -57,6 +61,7 @@ export async function prepareFor(request: PrepareRequest, { prepareParts }: Floo
 /** The same for a session that goes on: under its own settings, and on the account it began with. */
 export async function prepareAgain(row: SessionRow, env: Record<string, string>, floor: Floor): Promise<Preparation> {
   await checkProject(row.project)
+  if (row.options.place) await checkPlace(row.options.place)
   const { settings } = row.options
   const keys = { ...brainKeysIn(floor.kept.of(row.id) ?? {}), ...brainKeysIn(env) }
   const own = settings ? { settings: { ...settings, ...keys } } : {}

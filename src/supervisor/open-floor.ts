@@ -7,6 +7,7 @@ import { type Floor, prepareFor } from './floor.ts'
 import { GuardWatch } from './guards/watch/watch.ts'
 import { LiveSessions } from './live-sessions.ts'
 import { checkpointsIn } from './loop/checkpoints.ts'
+import { openGround } from './place/open-ground.ts'
 import type { Parts } from './run.ts'
 import { HeldConversations } from './start/held-conversations.ts'
 import type { PrepareParts } from './start/prepare.ts'
@@ -65,6 +66,7 @@ export function openFloor(
     availableMemory: options.availableMemory ?? (() => process.availableMemory()),
   })
   const conversations = new HeldConversations()
-  const floor: Floor = { parts, prepareParts: options, bootId, log, live, kept, warm, closing, conversations }
+  const ground = openGround({ ...options, store, clock, log })
+  const floor: Floor = { parts, prepareParts: options, bootId, log, live, kept, warm, ground, closing, conversations }
   return { floor, admission, accounts, watch }
 }

@@ -11,11 +11,18 @@ export interface ClaimRequest {
   owner?: string | undefined
   /** The session that will do it; tasks of its own queue may be taken too. */
   session?: string | undefined
+  /** This one and no other: what it is to be done in was made for it. */
+  only?: string | undefined
 }
 
 /** Takes the ready task of a scope with the highest priority, else the oldest, among those in no session's own queue. */
-export async function claimReady({ scope, run, owner = run, session }: ClaimRequest, parts: TxParts) {
+export async function claimReady({ scope, run, owner = run, session, only }: ClaimRequest, parts: TxParts) {
   const { tasks } = parts.store
+  if (only !== undefined) {
+    const wanted = await tasks.get(only, parts.tx)
+    if (wanted?.state !== 'ready' || wanted.session_id !== null) return undefined
+    return moveTask(wanted, { to: 'running', lease: { owner, run, session } }, parts)
+  }
   const free = await tasks.nextFree(scope, parts.tx)
   const own = session === undefined ? undefined : await tasks.next(session, parts.tx)
   const task = own && (!free || comesFirst(own, free)) ? own : free

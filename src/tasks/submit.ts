@@ -10,7 +10,7 @@ import { countPart, inTheWay, standing } from './moves/ripple.ts'
 import { subjectOf } from './moves/write.ts'
 import type { TxParts } from './parts.ts'
 import { resolveTask } from './queue/resolve-task.ts'
-import { acceptanceColumn, labelsColumn } from './view-of.ts'
+import { acceptanceColumn, labelsColumn, pathsColumn } from './view-of.ts'
 
 /** A task that is to be done: by one session, from its queue, or by whoever takes it. */
 export interface NewTaskRequest {
@@ -27,6 +27,7 @@ export interface NewTaskRequest {
   type?: string | undefined
   labels?: readonly string[] | undefined
   acceptance?: readonly string[] | undefined
+  paths?: readonly string[] | undefined
   maxRetries?: number | undefined
   model?: string | undefined
   budget?: BudgetLimits | undefined
@@ -87,6 +88,7 @@ export async function submit(request: NewTaskRequest, parts: TxParts): Promise<T
       budget: request.budget === undefined ? null : JSON.stringify(request.budget),
       model: request.model ?? null,
       labels: labelsColumn(request.labels ?? []),
+      paths: pathsColumn(request.paths ?? []),
       ...(request.id !== undefined && { id: request.id }),
     },
     tx,

@@ -4,16 +4,17 @@ import { findTask } from './find-task.ts'
 import { setParent } from './graph/parent.ts'
 import { subjectOf } from './moves/write.ts'
 import type { TxParts } from './parts.ts'
-import { acceptanceColumn, labelsColumn } from './view-of.ts'
+import { acceptanceColumn, labelsColumn, pathsColumn } from './view-of.ts'
 
 /** Changes what a person says of a task; its state is no part of that. */
 export async function update(task: Task, changes: UpdateTask, parts: TxParts): Promise<Task> {
   const { store, tx } = parts
-  const { parent, labels, acceptance, budget, ...plain } = changes
+  const { parent, labels, acceptance, paths, budget, ...plain } = changes
   const patch: Partial<Task> = {
     ...defined(plain),
     ...(labels && { labels: labelsColumn(labels) }),
     ...(acceptance && { acceptance: acceptanceColumn(acceptance) }),
+    ...(paths && { paths: pathsColumn(paths) }),
     ...(budget !== undefined && { budget: budget === null ? null : JSON.stringify(budget) }),
   }
   const changed = Object.keys(patch).length === 0 ? task : ((await store.tasks.swap(task, patch, tx)) ?? task)

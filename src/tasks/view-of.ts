@@ -24,6 +24,7 @@ export function viewOf(task: Task, after: string[]): TaskView {
     type: task.type,
     labels: wordsIn(task.labels),
     acceptance: linesIn(task.acceptance),
+    paths: linesIn(task.paths),
     verification: task.verification,
     retries: task.retries,
     max_retries: task.max_retries,
@@ -48,10 +49,16 @@ export function acceptanceColumn(criteria: readonly string[]): string {
   return criteria.map(cleanLine).join('\n')
 }
 
+/** Paths as the row holds them: one a line, each once. */
+export function pathsColumn(paths: readonly string[]): string {
+  return [...new Set(paths)].join('\n')
+}
+
 function wordsIn(column: string): string[] {
   return column === '' ? [] : column.trim().split(' ')
 }
 
-function linesIn(column: string): string[] {
+/** A column that holds one thing a line. */
+export function linesIn(column: string): string[] {
   return column === '' ? [] : column.split('\n')
 }

@@ -77,6 +77,7 @@ const TASK: NewTask = {
   type: 'task',
   retries: 0,
   acceptance: '',
+  paths: '',
   verification: null,
   lease_owner: null,
   run_id: null,

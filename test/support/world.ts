@@ -21,11 +21,16 @@ export function gitProject(t: Ending, files: Record<string, string> = { 'README.
     mkdirSync(dirname(join(dir, path)), { recursive: true })
     writeFileSync(join(dir, path), text)
   }
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: dir, env: bareEnv(dir), stdio: 'pipe' })
-  git('init', '-q', '-b', 'main')
-  git('add', '-A')
-  git('-c', 'user.name=Test', '-c', 'user.email=test@example.invalid', 'commit', '-q', '-m', 'first')
+  execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: dir, env: bareEnv(dir), stdio: 'pipe' })
+  commitAll(dir, 'first')
   return dir
+}
+
+/** Commits everything that lies in a repository. */
+export function commitAll(dir: string, message: string): void {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: dir, env: bareEnv(dir), stdio: 'pipe' })
+  git('add', '-A')
+  git('-c', 'user.name=Test', '-c', 'user.email=test@example.invalid', 'commit', '-q', '-m', message)
 }
 
 /** The smallest environment a program needs: nothing of this machine's own settings, logins or keys. */

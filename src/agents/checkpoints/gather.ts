@@ -5,6 +5,7 @@ import {
   isBegun,
   type QueuedTask,
 } from '../../domain/checkpoint.ts'
+import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { Store } from '../../store/store.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { modifiedFiles } from './files/modified-files.ts'
@@ -37,9 +38,10 @@ const MAX_STEPS = 500
 export async function gather(from: Gather): Promise<Checkpoint> {
   const { session, tasks, reason, now, signal } = from
   const previous = from.previous?.session_id === session.id ? from.previous : undefined
-  const history = await readHistory({ store: from.store, session, previous })
+  const project = workDirectory(session)
+  const history = await readHistory({ store: from.store, session: { id: session.id, project }, previous })
   const { files, leftOut } = await modifiedFiles({
-    project: session.project,
+    project,
     since: session.created_at,
     written: history.written,
     limits: from.scanLimits,
@@ -55,7 +57,7 @@ export async function gather(from: Gather): Promise<Checkpoint> {
     session_id: session.id,
     timestamp: now,
     reason,
-    project_path: session.project,
+    project_path: project,
     vendor_id: session.vendor_id,
     original_task: session.task,
     current_task: begun?.description ?? begun?.title ?? session.task,

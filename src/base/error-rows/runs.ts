@@ -33,12 +33,6 @@ export const RUN_ERRORS = {
     says: 'Nobody has begun task {id} yet ({state}), so it has no session.',
     next: 'Look at it with: pcc task show {id}. Begin it with: pcc run {id}',
   },
-  parallel_needs_worktrees: {
-    exit: 2,
-    http: 400,
-    says: 'Several tasks at once would work in one directory and undo one another.',
-    next: 'Leave --parallel out, or give 1: worktrees are not there yet.',
-  },
   schedule_wrong: {
     exit: 2,
     http: 400,

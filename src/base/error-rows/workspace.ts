@@ -44,4 +44,16 @@ export const WORKSPACE_ERRORS = {
     says: 'Merge {id} was moved by somebody else in the same moment.',
     next: 'See where it stands with: pcc merge list',
   },
+  worktree_gone: {
+    exit: 1,
+    http: 409,
+    says: 'The worktree {path} of task {task} (branch {branch}) is gone.',
+    next: 'Bring it back with: pcc worktree restore {task}. Or have the task done anew with: pcc task reset {task}',
+  },
+  project_without_git: {
+    exit: 1,
+    http: 409,
+    says: '{project} is no git repository any more, and the session works in a worktree of it.',
+    next: 'Bring its .git directory back, then go on with: pcc resume',
+  },
 } as const satisfies Record<string, ErrorRow>

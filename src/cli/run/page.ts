@@ -4,7 +4,7 @@ import type { Terminal } from '../render/paint.ts'
 import { firstLine, neutral } from '../render/text.ts'
 import { leftText, quotaText } from './board/words.ts'
 import { attemptLine } from './plain-lines.ts'
-import { costText, countsText, stateOf, targetText } from './words.ts'
+import { apartText, costText, countsText, stateOf, targetText } from './words.ts'
 
 /** Attempts that a page shows. */
 const SHOWN = 10
@@ -28,11 +28,12 @@ export function runPage(run: RunDetail, { terminal, now, cwd, home }: Here): str
     `Project: ${neutral(shownPath(run.project, cwd, home))}`,
     `State: ${paint(tone, text)}${run.reason ? `, ${firstLine(run.reason)}` : ''}`,
     `Tasks: ${countsText(run)}`,
-    `Attempts: ${run.iterations}${run.limit === null ? '' : ` of ${run.limit}`}`,
+    `Attempts: ${run.iterations}${run.limit === null ? '' : ` of ${run.limit}`}${run.parallel > 1 ? `, ${run.parallel} at once` : ''}`,
     `Cost: ${costText(run.cost_usd)}`,
     ...(quota === undefined ? [] : [`Quota: ${quota}`]),
     `Begun: ${dateTime(run.created_at)}, ${duration((run.ended_at ?? now) - run.created_at)} in all`,
     ...(left === undefined ? [] : [`Left: ${left}`]),
+    ...run.kept_apart.map(each => `Waits: ${apartText(each)}`),
     ...waiting.map(({ task_id, now }) => paint('yellow', `Needs you: ${task_id}, pcc respond ${now?.decision}`)),
     '',
     paint('bold', run.attempts.length > SHOWN ? `The last ${counted(SHOWN, 'attempt')}:` : 'Attempts:'),

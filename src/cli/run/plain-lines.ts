@@ -3,7 +3,7 @@ import type { AttemptView, RunDetail } from '../../domain/runs/run-view.ts'
 import { counted, duration, shownPath, wakeTime } from '../render/format.ts'
 import type { Terminal } from '../render/paint.ts'
 import { firstLine, neutral } from '../render/text.ts'
-import { costText, countsText, heldUpText, OUTCOME_LOOKS, targetText } from './words.ts'
+import { apartText, costText, countsText, heldUpText, OUTCOME_LOOKS, targetText } from './words.ts'
 
 /** What has become of a run since it was looked at last, line by line: for pipes, logs and scripts. */
 export function newsOf(before: RunDetail | undefined, now: RunDetail, terminal: Terminal): string[] {
@@ -15,6 +15,9 @@ export function newsOf(before: RunDetail | undefined, now: RunDetail, terminal: 
     ...(now.state === 'paused' && !wasPaused ? [`Paused. Go on with: pcc resume ${now.id}`] : []),
     ...(now.state === 'running' && wasPaused ? ['Goes on.'] : []),
     ...(now.stopping && !before?.stopping && now.state !== 'ended' ? ['No new task begins: it was stopped.'] : []),
+    ...now.kept_apart
+      .filter(({ id, beside }) => !before?.kept_apart.some(each => each.id === id && each.beside === beside))
+      .map(each => terminal.paint('yellow', `○ ${apartText(each)}`)),
     ...(now.state === 'running' && now.reason !== before?.reason
       ? [heldUpText(now)].flatMap(line => (line === undefined ? [] : [terminal.paint('yellow', line)]))
       : []),
@@ -45,6 +48,7 @@ function attemptNews(before: AttemptView | undefined, now: AttemptView, { paint 
     return [...begun, endLine(name, now, paint)]
   }
   const [was, is] = [before?.now, now.now]
+  if (is?.landing && is.landing !== was?.landing) return [...begun, `◆ ${name} is ${LANDING[is.landing]}`]
   if (!is || (is.status === was?.status && is.decision === was.decision)) return begun
   if (is.decision !== null && is.decision !== was?.decision) {
     return [...begun, paint('yellow', `● ${name} waits for you: pcc respond ${is.decision}`)]
@@ -56,14 +60,21 @@ function attemptNews(before: AttemptView | undefined, now: AttemptView, { paint 
   return begun
 }
 
+const LANDING = { verifying: 'verified', merging: 'merged' } as const
+
 /** What became of an attempt, in one line; of an open one, that it was begun. */
 export function attemptLine(attempt: AttemptView, { paint }: Terminal): string {
   const name = `${attempt.task_id} ${firstLine(attempt.title)}`
   return attempt.outcome === null ? `▶ ${name}${detailsOf(attempt)}` : endLine(name, attempt, paint)
 }
 
-function detailsOf({ number, model, session_id }: AttemptView): string {
-  const parts = [...(number > 1 ? [`attempt ${number}`] : []), ...(model === null ? [] : [neutral(model)]), session_id]
+function detailsOf({ number, model, session_id, place }: AttemptView): string {
+  const parts = [
+    ...(number > 1 ? [`attempt ${number}`] : []),
+    ...(model === null ? [] : [neutral(model)]),
+    session_id,
+    ...(place ? [neutral(place.branch)] : []),
+  ]
   return ` (${parts.join(', ')})`
 }
 

@@ -17,6 +17,7 @@ import { targetText } from './words.ts'
 export interface RunFlags extends WhenFlags {
   project?: string
   limit?: number
+  parallel?: number
   model?: string
   modelStrategy?: ModelStrategy
   maxRetries?: number
@@ -65,6 +66,7 @@ async function requestOf({ project, target }: NamedTarget, flags: RunFlags, cont
     config,
     settings: { ...settings, ...(await brainKeys(caller)), ...(flags.limit === 0 && { PCC_LIMIT: '0' }) },
     ...(flags.limit && { limit: flags.limit }),
+    ...(flags.parallel !== undefined && { parallel: flags.parallel }),
     ...(flags.model !== undefined && { model: flags.model }),
     ...(flags.modelStrategy !== undefined && { strategy: flags.modelStrategy }),
     ...(flags.maxRetries !== undefined && { max_retries: flags.maxRetries }),

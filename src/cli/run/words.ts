@@ -1,7 +1,7 @@
 import type { RunOutcome } from '../../domain/runs/run-outcome.ts'
-import type { RunView, TaskCounts } from '../../domain/runs/run-view.ts'
+import type { KeptApart, RunView, TaskCounts } from '../../domain/runs/run-view.ts'
 import type { Tone } from '../render/paint.ts'
-import { neutral } from '../render/text.ts'
+import { firstLine, neutral } from '../render/text.ts'
 
 /** How an ending looks. */
 export const OUTCOME_LOOKS: Record<RunOutcome, { glyph: string; tone: Tone; words: string }> = {
@@ -61,6 +61,11 @@ export function countsOf(tasks: TaskCounts): Record<'done' | 'failed' | 'waiting
 export function heldUpText({ state, reason }: Pick<RunView, 'state' | 'reason'>): string | undefined {
   if (reason === null || state === 'ended') return undefined
   return state === 'paused' ? `Paused: ${neutral(reason)}` : `The next task cannot begin yet: ${neutral(reason)}`
+}
+
+/** `t-1 Name waits for t-2: both will probably touch src/api` */
+export function apartText({ id, title, beside, path }: KeptApart): string {
+  return `${id} ${firstLine(title)} waits for ${beside}: both will probably touch ${neutral(path)}`
 }
 
 /** `$0.42` */

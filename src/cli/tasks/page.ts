@@ -48,6 +48,7 @@ function factsOf(task: TaskView): string[] {
     ['Type', task.type === 'task' ? null : task.type],
     ['Priority', task.priority || null],
     ['Labels', task.labels.join(', ') || null],
+    ['Paths', task.paths.map(neutral).join(', ') || null],
     ['Model', task.model && neutral(task.model)],
     [
       'Budget',

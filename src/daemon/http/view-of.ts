@@ -1,5 +1,6 @@
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
 import { statusOf } from '../../domain/session-status.ts'
+import type { Place } from '../../domain/workspace/place.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 
 /** A session as the API shows it. What is parked is an open ask too: it can be answered. */
@@ -11,6 +12,7 @@ export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
     project: row.project,
     task: row.task,
     task_id: row.task_id,
+    ...(row.options.place && { place: placeOf(row.options.place) }),
     agent: row.agent,
     model: row.model,
     status,
@@ -36,6 +38,10 @@ export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
     questions: { auto: row.questions_auto, human: row.questions_human },
     asks: [...parkedAsk(row), ...openAsks],
   }
+}
+
+function placeOf({ directory, branch, target }: Place): SessionView['place'] {
+  return { directory, branch, target }
 }
 
 function parkedAsk({ parked, state, ended_as }: SessionRow): OpenAsk[] {

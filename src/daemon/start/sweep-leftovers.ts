@@ -1,4 +1,3 @@
-import { join, sep } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { type Marker, sessionMarker } from '../../base/process/marker.ts'
 import { carriedAmong } from '../../base/process/process-table.ts'
@@ -38,11 +37,11 @@ export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'lo
   const waiting = keepers.flatMap(keeper => keeper.all().map(value => ({ keeper, marker: sessionMarker(value) })))
   // Two looks at the process table for all of them: guardians rarely leave anything, and each look reads every process.
   const carried = carriedAmong([...[...rows, ...waiting].map(({ marker }) => marker)])
-  const orphans = await orphansIn(rows.map(({ project }) => project))
+  const orphans = await orphansIn(rows.map(groundOf))
   const swept = { marker: 0, tree: 0, directory: 0, left: 0 }
   const stuck = new Set<string>()
   for (const row of rows) {
-    const found = await sweepOne(row, { carried, orphans: orphans.get(row.project) ?? [] }, world)
+    const found = await sweepOne(row, { carried, orphans: orphans.get(groundOf(row)) ?? [] }, world)
     for (const way of ['marker', 'tree', 'directory'] as const) swept[way] += found[way].killed.length
     const left = Object.values(found).flatMap(each => each.left)
     swept.left += left.length
@@ -76,19 +75,24 @@ const NOTHING: Swept = { killed: [], left: [] }
 
 type Marked = Omit<SessionRow, 'marker'> & { marker: Marker }
 
+/** The whole worktree, or the project. */
+function groundOf({ project, options }: Pick<SessionRow, 'project' | 'options'>): string {
+  return options.place?.top ?? project
+}
+
 interface Traces {
   carried: ReadonlySet<Marker>
-  /** Those without a parent in its project. */
+  /** Those without a parent where it works. */
   orphans: FoundProcess[]
 }
 
-async function sweepOne(row: Marked, { carried, orphans }: Traces, { places, log }: Pick<World, 'places' | 'log'>) {
-  const { agent_pid: pid, agent_started: startTime, project } = row
+async function sweepOne(row: Marked, { carried, orphans }: Traces, { log }: Pick<World, 'log'>) {
+  const { agent_pid: pid, agent_started: startTime, options } = row
   const marker = carried.has(row.marker) ? await sweepMarked(row.marker) : NOTHING
   const tree = pid === null || startTime === null ? NOTHING : await sweepTree({ pid, startTime })
   if (orphans.length === 0) return { marker, tree, directory: NOTHING }
-  if (project.startsWith(join(places.home, 'worktrees') + sep)) {
-    return { marker, tree, directory: await sweepDirectory(project) }
+  if (options.place) {
+    return { marker, tree, directory: await sweepDirectory(options.place.top) }
   }
   log.info({ session: row.id, orphans }, 'processes without a parent work in its project')
   return { marker, tree, directory: NOTHING }

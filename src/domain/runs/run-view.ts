@@ -21,6 +21,8 @@ export interface RunView {
   /** Attempts that it has begun, and the most that it may begin. */
   iterations: number
   limit: number | null
+  /** Tasks that it may do at once. */
+  parallel: number
   /** Whether what its agents call done is to be checked (`execution.verify`, `--no-verify`). */
   verify: boolean
   /** The tasks of its target: now, or when it ended. */
@@ -48,12 +50,16 @@ export interface AttemptView {
   cost_usd: number
   started_at: number
   ended_at: number | null
+  /** The worktree that it works in, and its branch; null where it works in the project itself. */
+  place: { top: string; branch: string } | null
   /** How its session stands, while it is open. */
   now: AttemptNow | null
 }
 
 export interface AttemptNow {
   status: SessionStatus
+  /** What it called done is verified, or merged. */
+  landing: 'verifying' | 'merging' | null
   /** What its agent said or did last, in one line. */
   last_line: string | null
   /** When it goes on by itself. */
@@ -70,6 +76,17 @@ export interface RunDetail extends RunView {
   quota: { level: QuotaLevel; window: string; utilization: number } | null
   /** Time that the open tasks will take, by what others took; null while nothing is known. */
   left_ms: number | null
+  /** Tasks that are ready and wait all the same: they would touch the same files as one at work. */
+  kept_apart: KeptApart[]
+}
+
+export interface KeptApart {
+  id: string
+  title: string
+  /** The task at work. */
+  beside: string
+  /** What both will probably touch. */
+  path: string
 }
 
 /** POST /runs/plan: what a run would work through, if all went well. */
@@ -81,6 +98,10 @@ export interface RunPlan {
   held_up: { id: string; title: string; why: string }[]
   /** Ready after the last step that the limit allows. */
   beyond_limit: number
+  /** Tasks at once. */
+  parallel: number
+  /** Why they would be done in the project itself, and then one at a time; null where each gets a worktree. */
+  in_place: string | null
 }
 
 export interface PlannedStep {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { StartSession } from '../api.ts'
 import { MODEL_STRATEGIES } from './model-strategy.ts'
+import { MOST_AT_ONCE } from './most-at-once.ts'
 
 /** What a run drains: everything of a project, of a feature, or one task with what belongs to it. */
 export const RunTarget = z.discriminatedUnion('kind', [
@@ -22,6 +23,8 @@ export const RunOptions = z.strictObject({
   max_retries: z.number().int().min(0).max(100).optional(),
   /** `--no-verify`. */
   verify: z.boolean().optional(),
+  /** Tasks at once, each in a worktree of its own. */
+  parallel: z.number().int().min(1).max(MOST_AT_ONCE).optional(),
   budget: StartSession.shape.budget,
   /** As of `StartSession`. */
   auto_resume: z.boolean().optional(),

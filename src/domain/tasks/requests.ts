@@ -43,6 +43,14 @@ const TaskBudget = z
   .strictObject(Object.fromEntries(MEASURES.map(measure => [measure, z.number().positive().optional()])))
   .refine(limits => Object.keys(limits).length > 0, 'it names no amount')
 
+/** A path or pattern below the project, as people write it: `src/api`, `./docs/*.md`. */
+const DeclaredPath = Line(300)
+  .transform(path => path.replace(/^(\.\/)+/, '').replace(/\/+$/, ''))
+  .refine(
+    path => path !== '' && !path.startsWith('/') && !path.split('/').some(part => part === '..' || part === ''),
+    'a path from the project, as in src/api or docs/*.md',
+  )
+
 /** What a person says of a task, new or not. */
 const Fields = {
   title: Line(MAX_TITLE),
@@ -52,6 +60,7 @@ const Fields = {
   type: Word,
   labels: z.array(Label).max(50),
   acceptance: z.array(Line(2_000)).max(200),
+  paths: z.array(DeclaredPath).max(200),
   max_retries: z.number().int().min(0).max(100),
   model: Line(200),
   budget: TaskBudget,

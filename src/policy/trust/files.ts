@@ -30,33 +30,64 @@ export async function filesToTrust(places: Places, project: string): Promise<Tru
     ...(await rulesFileOf(places, project)),
     ...(await surfaceOf(project)),
   ]
+  return judged(surface, { places, directory: project, named: path => relative(project, path) || '.' })
+}
+
+/** A checkout of a project's repository beside the project itself. */
+export interface Checkout {
+  /** What the project is of it. */
+  directory: string
+  /** Its top. */
+  top: string
+}
+
+/**
+ * The same of what an agent loads in a worktree of the project, each named as if it lay in the project. Settings and rules of ours
+ * are not among them: those are the project's own, wherever the agent works.
+ */
+export async function filesToTrustIn(
+  places: Places,
+  { project, directory, top }: Checkout & { project: string },
+): Promise<TrustedFile[]> {
+  const isInside = (path: string) => !relative(top, path).startsWith('..')
+  const named = (path: string) => relative(isInside(path) ? directory : project, path) || '.'
+  return judged(await surfaceOf(directory), { places, directory, named })
+}
+
+interface Judging {
+  places: Places
+  directory: string
+  /** What a file is called. */
+  named(path: string): string
+}
+
+async function judged(surface: readonly SurfaceFile[], judging: Judging): Promise<TrustedFile[]> {
   const found = new Map<string, TrustedFile>()
   const named: SurfaceFile[] = []
   for (const file of surface.filter(each => each.kind !== 'scripts')) {
-    const judged = await judge(places, project, file)
-    if (!judged) continue
-    found.set(file.path, judged.file)
-    const scripts = await scriptsNamedIn(judged.text, project, file.within)
+    const one = await judge(file, judging)
+    if (!one) continue
+    found.set(file.path, one.file)
+    const scripts = await scriptsNamedIn(one.text, judging.directory, file.within)
     named.push(...scripts.map(path => ({ path, kind: 'scripts' as const, within: file.within })))
   }
   if (found.size === 0) return []
   for (const script of [...surface.filter(each => each.kind === 'scripts'), ...named]) {
     if (found.has(script.path)) continue
-    const judged = await judge(places, project, script)
-    if (judged) found.set(script.path, judged.file)
+    const one = await judge(script, judging)
+    if (one) found.set(script.path, one.file)
   }
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
 /** A surface file with what it contains; undefined when there is nothing in it to agree to. */
 async function judge(
-  places: Places,
-  project: string,
   file: SurfaceFile,
+  { places, named }: Judging,
 ): Promise<{ file: TrustedFile; text: string } | undefined> {
   const read = await readSurface(file)
   if (read.is === 'absent') return undefined
-  const path = relative(project, file.path) || '.'
+  const path = named(file.path)
   if (read.is === 'unreadable') {
     const { problem, target } = read
     const contains = [{ kind: problem, text: `${problem}: ${shown(target)}` }]

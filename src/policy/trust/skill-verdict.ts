@@ -1,6 +1,7 @@
 import type { Places } from '../../base/places.ts'
 import type { OpenSession, Request, Verdict } from '../../domain/session.ts'
-import { trustStatus } from '../trust.ts'
+import { trustStatus, trustStatusIn } from '../trust.ts'
+import type { Checkout } from './files.ts'
 
 /** Tools that bring a file of `.claude` to life: its text, and with it hooks and allow rules from its head. */
 const LIVELY = new Set(['Skill', 'SlashCommand', 'Agent', 'Task'])
@@ -8,6 +9,8 @@ const LIVELY = new Set(['Skill', 'SlashCommand', 'Agent', 'Task'])
 interface SkillContext {
   places: Places
   project: string
+  /** The worktree in which its agent works. */
+  place?: Checkout | undefined
   /** What the session was started with. */
   settingSources: OpenSession['settingSources']
 }
@@ -19,12 +22,12 @@ interface SkillContext {
  */
 export async function skillVerdict(
   { tool, input }: Pick<Request, 'tool' | 'input'>,
-  { places, project, settingSources }: SkillContext,
+  { places, project, place, settingSources }: SkillContext,
 ): Promise<Verdict | undefined> {
   if (!LIVELY.has(tool) || !settingSources.includes('project')) return undefined
   const isAgent = tool === 'Agent' || tool === 'Task'
   if (isAgent && input['subagent_type'] === undefined) return undefined
-  const { state, files } = await trustStatus(places, project)
+  const { state, files } = await (place ? trustStatusIn(places, { project, ...place }) : trustStatus(places, project))
   if (state === 'trusted' || state === 'nothing-to-trust') return undefined
   const waiting = files.filter(({ kind, path }) => kind === 'prompts' && (!isAgent || /\.claude\/agents\//.test(path)))
   if (waiting.length === 0) return undefined

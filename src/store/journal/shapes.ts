@@ -21,6 +21,8 @@ export interface Journal {
   entries(query: JournalQuery, tx?: Tx): Promise<RankedEntry[]>
   /** How many fit, without the limit. */
   count(query: Omit<JournalQuery, 'limit'>, tx?: Tx): Promise<number>
+  /** What attempts at these tasks have changed. */
+  filesOf(tasks: readonly string[], tx?: Tx): Promise<{ task_id: string; files: string[] }[]>
 }
 
 /** `rank`: how well the words fit, the lowest the best; 0 where nobody asked by words. */

@@ -9,6 +9,7 @@ import { schedules } from './0017-schedules.ts'
 import { worktrees } from './0018-worktrees.ts'
 import { evidence } from './0019-evidence.ts'
 import { merges } from './0020-merges.ts'
+import { runIntegration } from './0021-run-integration.ts'
 import { eventsAndSessions } from './first-nine/0001-events-and-sessions.ts'
 import { escalationsAndAnswers } from './first-nine/0002-escalations-and-answers.ts'
 import { openDecisions } from './first-nine/0003-open-decisions.ts'
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   worktrees,
   evidence,
   merges,
+  runIntegration,
 ]

@@ -37,4 +37,8 @@ export interface AttemptRow extends Omit<PastAttempt, 'failure' | 'troubled' | '
   cost_usd: number
   started_at: number
   ended_at: number | null
+  /** How often what it called done was verified. */
+  rounds: number
+  /** Why that was refused in the end, and not only sent back. */
+  refused: string | null
 }

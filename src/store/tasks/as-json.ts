@@ -31,6 +31,7 @@ export async function listedAsJson(db: Kysely<Tables>, json: JsonDifferences, fi
     after: json.list('blocker_id', 'task_edges where task_id = tasks.id'),
     labels: json.words('tasks.labels'),
     acceptance: json.lines('tasks.acceptance'),
+    paths: json.lines('tasks.paths'),
     budget: json.parsed('tasks.budget'),
   } satisfies Record<keyof TaskView, string>
   const select = filtered(db, filter)

@@ -45,6 +45,8 @@ export interface Tasks {
   next(session: string, tx: Tx): Promise<Task | undefined>
   /** The same of a scope, among those that are in no session's own queue. */
   nextFree(scope: TaskScope, tx: Tx): Promise<Task | undefined>
+  /** The first so many of them, in that order. */
+  free(scope: TaskScope, limit: number, tx: Tx): Promise<Task[]>
   /** Those that a run holds, or whoever answers to that name. */
   held(by: { run?: string | undefined; owner?: string | undefined }, tx?: Tx): Promise<Task[]>
   /** The one that a session works on, or will go on with. */

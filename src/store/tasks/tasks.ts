@@ -1,5 +1,5 @@
 import { type Kysely, type SqlBool, sql } from 'kysely'
-import type { Task } from '../../domain/task.ts'
+import type { Task, TaskScope } from '../../domain/task.ts'
 import type { Differences } from '../database/database.ts'
 import type { Tables } from '../tables.ts'
 import { listedAsJson } from './as-json.ts'
@@ -28,6 +28,7 @@ export function openTasks(read: Kysely<Tables>, { json }: Pick<Differences, 'jso
     counts: (scope, tx) => countsOf(tx?.db ?? read, scope),
     next: hot.next,
     nextFree: async (scope, tx) => (scope.task === undefined ? hot.nextFree(scope, tx) : nextUnder(tx.db, scope.task)),
+    free: (scope, limit, tx) => free(tx.db, scope, limit),
     held: (by, tx) => held(tx?.db ?? read, by),
     atWork: (session, tx) => atWork(tx?.db ?? read, session),
     swap: hot.swap,
@@ -78,17 +79,16 @@ function beginning(db: Kysely<Tables>, prefix: string): Promise<Task[]> {
 }
 
 /** The parts of one task are few: found by walking down, then put in order. */
-function nextUnder(db: Kysely<Tables>, task: string): Promise<Task | undefined> {
-  return db
-    .selectFrom('tasks')
-    .selectAll()
-    .where('id', 'in', under(task))
-    .where('state', '=', 'ready')
-    .where('session_id', 'is', null)
-    .orderBy('priority', 'desc')
-    .orderBy('position')
-    .limit(1)
-    .executeTakeFirst()
+async function nextUnder(db: Kysely<Tables>, task: string): Promise<Task | undefined> {
+  return (await free(db, { project: '', task }, 1))[0]
+}
+
+function free(db: Kysely<Tables>, { project, feature, task }: TaskScope, limit: number): Promise<Task[]> {
+  let ready = db.selectFrom('tasks').selectAll().where('state', '=', sql.lit('ready')).where('session_id', 'is', null)
+  if (task !== undefined) ready = ready.where('id', 'in', under(task))
+  else ready = ready.where('project', '=', project)
+  if (task === undefined && feature !== undefined) ready = ready.where('feature', '=', feature)
+  return ready.orderBy('priority', 'desc').orderBy('position').limit(limit).execute()
 }
 
 function held(db: Kysely<Tables>, { run, owner }: { run?: string | undefined; owner?: string | undefined }) {

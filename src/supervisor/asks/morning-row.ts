@@ -1,6 +1,7 @@
 import type { Assessment } from '../../domain/assessment.ts'
 import type { NewEscalation } from '../../domain/escalation.ts'
 import type { Request, Risk, Verdict } from '../../domain/session.ts'
+import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { Run } from '../run.ts'
 import { targetOf } from '../target-of.ts'
 import type { Judgement } from './judge.ts'
@@ -37,11 +38,11 @@ export function permissionRow({ request, assessment, reason, risk }: Wanted, run
   return {
     kind: 'permission',
     session_id: run.id,
-    project: run.policy.project,
+    project: run.row.project,
     task: run.row.task,
     call_id: request.callId,
     tool: request.tool,
-    target: targetOf(request.input, run.row.project),
+    target: targetOf(request.input, workDirectory(run.row)),
     input: request.input,
     risk,
     reason,

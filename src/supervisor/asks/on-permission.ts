@@ -1,6 +1,7 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import { isAutomatic } from '../../domain/human/decided-by.ts'
 import type { Park, Request, Verdict } from '../../domain/session.ts'
+import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
 import { byAgent, eventOf } from '../events/agent-event.ts'
 import { record } from '../record.ts'
@@ -65,7 +66,7 @@ async function store({ request, judgement, signal }: Judged, { verdict, settle, 
         {
           call_id: request.callId,
           tool: request.tool,
-          target: targetOf(request.input, run.row.project),
+          target: targetOf(request.input, workDirectory(run.row)),
           verdict: verdict.verdict === 'allow' ? 'allow' : 'deny',
           risk: verdict.risk,
           reason: verdict.reason,

@@ -1,6 +1,7 @@
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Suggestion } from '../../domain/brain/suggestion.ts'
 import type { Park, Request, Verdict } from '../../domain/session.ts'
+import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
 import type { Run } from '../run.ts'
 import { targetOf } from '../target-of.ts'
@@ -36,7 +37,7 @@ export function parkPermission({ request, decision, assessment, suggestion, askI
       ask_id: askId,
       call_id: callId,
       tool,
-      target: targetOf(input, run.row.project),
+      target: targetOf(input, workDirectory(run.row)),
       risk: decision.risk,
       reason: decision.reason,
       reasons: storedReasons(assessment),

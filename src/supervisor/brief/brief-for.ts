@@ -1,5 +1,6 @@
 import type { PastAttempt } from '../../domain/runs/past-attempt.ts'
 import type { Task } from '../../domain/task.ts'
+import type { Place } from '../../domain/workspace/place.ts'
 import { type About, matchNotes } from '../../knowledge/notes/match-notes.ts'
 import type { BrokenNote } from '../../knowledge/notes/note.ts'
 import { readNotes } from '../../knowledge/notes/read-notes.ts'
@@ -9,6 +10,7 @@ import { retryPlan } from '../retries/retry-plan.ts'
 import { type Brief, type BriefSection, buildBrief } from './build-brief.ts'
 import { journalSection } from './journal-section.ts'
 import { notesSection } from './notes-section.ts'
+import { placeSection } from './place-section.ts'
 import { retrySection } from './retry-section.ts'
 import { skillsSection } from './skills-section.ts'
 import { taskSections } from './task-sections.ts'
@@ -22,6 +24,8 @@ export interface BriefOptions {
   attempts: readonly PastAttempt[]
   /** The run that it is begun by. */
   run?: string | undefined
+  /** The worktree in which it will be done. */
+  place?: Place | undefined
   /** What other parts have to tell: spec and plan, code, memory. */
   more?: readonly BriefSection[]
   tx?: Tx | undefined
@@ -31,7 +35,10 @@ export interface BriefOptions {
 export type TaskBrief = Brief & { skipped: BrokenNote[] }
 
 /** Exactly what an agent would be sent for a task now. */
-export async function briefFor(task: Task, { store, attempts, run, more = [], tx }: BriefOptions): Promise<TaskBrief> {
+export async function briefFor(
+  task: Task,
+  { store, attempts, run, place, more = [], tx }: BriefOptions,
+): Promise<TaskBrief> {
   const { tasks } = store
   const parent = task.parent_id === null ? undefined : await tasks.get(task.parent_id, tx)
   const edges = await tasks.blockersOf([task.id], tx)
@@ -46,8 +53,10 @@ export async function briefFor(task: Task, { store, attempts, run, more = [], tx
     journal,
     blockers.flatMap(({ result }) => result ?? []),
   )
-  const skills = await skillsSection(task.project)
-  const brief = buildBrief([...sections, retry, notes, past, ...more, skills], { tokens: MOST_TOKENS })
+  const skills = await skillsSection(place?.directory ?? task.project)
+  const brief = buildBrief([...sections, placeSection(place), retry, notes, past, ...more, skills], {
+    tokens: MOST_TOKENS,
+  })
   return { ...brief, skipped: known.broken }
 }
 

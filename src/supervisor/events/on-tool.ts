@@ -1,4 +1,5 @@
 import type { SessionEvent } from '../../domain/session.ts'
+import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { Run, Step } from '../run.ts'
 import { targetOf } from '../target-of.ts'
 import { byAgent, eventOf } from './agent-event.ts'
@@ -17,7 +18,7 @@ interface Call {
  */
 export function onToolRequest(event: Call, run: Run): Step {
   if (run.calls.has(event.callId)) return { events: [], patch: {} }
-  const target = targetOf(event.input, run.row.project)
+  const target = targetOf(event.input, workDirectory(run.row))
   run.calls.set(event.callId, { tool: event.tool, target })
   run.callWaiters.get(event.callId)?.()
   const body = { call_id: event.callId, tool: event.tool, target, input: capInput(event.input), ...byAgent(event) }

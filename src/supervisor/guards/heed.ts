@@ -1,5 +1,6 @@
 import { scanChanged } from '../../agents/checkpoints/files/scan.ts'
 import type { SessionEvent } from '../../domain/session.ts'
+import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import { eventOf } from '../events/agent-event.ts'
 import { record } from '../record.ts'
 import type { Desk, Run, Trip } from '../run.ts'
@@ -33,7 +34,7 @@ function breakerTrip(guard: Found['guard'], reason: string, { id }: Run): Trip {
 async function hasChanged(run: Run): Promise<boolean> {
   const since = run.guards.changesSeenAt
   run.guards.changesSeenAt = Date.now()
-  const { files } = await scanChanged({ project: run.row.project, since, limits: LOOK })
+  const { files } = await scanChanged({ project: workDirectory(run.row), since, limits: LOOK })
   return files.length > 0
 }
 

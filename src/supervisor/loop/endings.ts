@@ -3,6 +3,7 @@ import { shellWord } from '../../base/shell-word.ts'
 import type { Limit } from '../../domain/account/limit.ts'
 import type { NewEvent } from '../../domain/event.ts'
 import type { Failure } from '../../domain/session.ts'
+import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { Parked } from '../../store/tables.ts'
 import { isPermission } from '../asks/given-answer.ts'
 import { eventOf } from '../events/agent-event.ts'
@@ -154,7 +155,7 @@ function adviceFor(failure: Failure, run: Run): string {
     case 'refusal':
       return 'The model refused; say the task in other words.'
     case 'resume_unknown':
-      return `See the conversations there are with: pcc agents sessions ${shellWord(run.row.project)}`
+      return `See the conversations there are with: pcc agents sessions ${shellWord(workDirectory(run.row))}`
     case 'overloaded':
     case 'server':
     case 'network':

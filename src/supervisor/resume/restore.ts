@@ -1,5 +1,6 @@
 import { AppError } from '../../base/errors.ts'
 import type { Driver } from '../../domain/session.ts'
+import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Parts } from '../run.ts'
 
@@ -66,6 +67,6 @@ function notBegun({ vendor_id, options: { resume } }: SessionRow): Restored['res
 /** Whether the agent can go on in its own conversation. */
 export async function hasConversation({ row, driver, env }: Restore): Promise<boolean> {
   if (row.vendor_id === null) return false
-  const state = await driver.conversationState?.(row.vendor_id, { cwd: row.project, env })
+  const state = await driver.conversationState?.(row.vendor_id, { cwd: workDirectory(row), env })
   return state === undefined || state === 'intact'
 }

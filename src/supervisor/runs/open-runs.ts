@@ -6,7 +6,7 @@ import type { Floor } from '../floor.ts'
 import { pauseWaiting, stopWaiting } from '../settling/stop-waiting.ts'
 import type { PrepareParts } from '../start/prepare.ts'
 import { isOver } from '../waits/kept-environments.ts'
-import type { BeginParts } from './begin.ts'
+import type { BeginParts } from './begin/begin-next.ts'
 import { standingOf } from './facts/standing.ts'
 import { runSettings } from './run-settings.ts'
 import { Runs } from './runs.ts'
@@ -32,9 +32,10 @@ export function openRuns(
     ...{ store, tasks, clock, log, kept, warmth, agentEnv: options.agentEnv, notesLock: notesLock(options.places) },
     settingsOf: run => runSettings(run, options),
     start: steering.start,
-    brief: async (task, attempts, run) => {
+    ground: floor.ground,
+    brief: async (task, { attempts, run, place }) => {
       const more = await featureSections(task)
-      const { text, skipped } = await briefFor(task, { store, attempts, run, more })
+      const { text, skipped } = await briefFor(task, { store, attempts, run, place, more })
       for (const { file, problem } of skipped) log.warn({ run, task: task.id, file, problem }, 'a note was left out')
       return text
     },

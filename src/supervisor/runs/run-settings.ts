@@ -6,7 +6,7 @@ import type { RunRow } from '../../store/runs/rows.ts'
 import { settleStrategy } from '../models/settle-strategy.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
 import type { PrepareParts } from '../start/prepare.ts'
-import type { BeginOptions } from './begin.ts'
+import type { BeginOptions } from './begin/begin-next.ts'
 
 /** The settings under which a run goes on. */
 export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
@@ -16,6 +16,8 @@ export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
   retryMs: readonly number[]
   /** Most attempts. */
   limit: number | undefined
+  /** Tasks at once. */
+  parallel: number
   keepEnvironment: boolean
   /** Whether what an agent calls done is to be checked. */
   verify: boolean
@@ -51,6 +53,7 @@ export async function runSettings(
     limit: options.limit ?? (execution.limit || undefined),
     keepEnvironment: sessions.keep_environment,
     warm: execution.warm,
+    parallel: options.parallel ?? execution.parallel,
     verify: options.verify ?? execution.verify,
   }
 }

@@ -1,9 +1,9 @@
 import type { Log } from '../../base/log.ts'
 import type { RunRow } from '../../store/runs/rows.ts'
 import type { KeptEnvironments } from '../waits/kept-environments.ts'
-import type { BeginParts } from './begin.ts'
+import type { BeginParts } from './begin/begin-next.ts'
+import type { Warmth } from './begin/warm-next.ts'
 import type { RunSettings } from './run-settings.ts'
-import type { Warmth } from './warm-next.ts'
 
 /** What runs need of those around them. */
 export interface RunsParts extends BeginParts {

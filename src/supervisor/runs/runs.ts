@@ -7,8 +7,9 @@ import type { Task } from '../../domain/task.ts'
 import type { RunRow } from '../../store/runs/rows.ts'
 import type { Tx } from '../../store/store.ts'
 import { checkProject } from '../start/check-project.ts'
-import { advance, endRun, openAttempts } from './advance.ts'
+import { advance, endRun } from './advance.ts'
 import { TAKEN } from './close-attempt.ts'
+import { openAttempts } from './facts/facts-of.ts'
 import { PASSING } from './passing.ts'
 import { planRun } from './plan/plan-run.ts'
 import type { RunsParts } from './runs-parts.ts'
@@ -24,6 +25,8 @@ export class Runs {
   readonly #again = new Set<string>()
   /** Those whose sessions are being stopped. */
   readonly #clearing = new Set<string>()
+  /** Those that were stopped now: what is only being verified or merged is not waited for. */
+  readonly #hurried = new Set<string>()
   readonly #timers = new Map<string, NodeJS.Timeout>()
   readonly #closing = new AbortController()
 
@@ -38,9 +41,12 @@ export class Runs {
   ): Promise<RunRow> {
     const { store, clock, kept } = this.#parts
     const project = await checkProject(path)
-    const { keepEnvironment, verify } = await this.#parts.settingsOf({ project, options: { ...rest, settings } })
+    const { keepEnvironment, verify, parallel } = await this.#parts.settingsOf({
+      project,
+      options: { ...rest, settings },
+    })
     // No secret is stored in a row: the brains' keys lie with the environment.
-    const options = { ...rest, verify, ...(settings && { settings: settingsToKeep(settings) }) }
+    const options = { ...rest, verify, parallel, ...(settings && { settings: settingsToKeep(settings) }) }
     const row: RunRow = {
       ...{ id: shortId('r'), project, target, options, state: 'running', outcome: null, reason: null, gave_up: null },
       ...{ stopping: false, iterations: 0, created_at: clock.now(), ended_at: null },
@@ -63,7 +69,7 @@ export class Runs {
   async plan({ env: _, project: path, target, ...options }: StartRun): Promise<RunPlan> {
     const project = await checkProject(path)
     const settings = await this.#parts.settingsOf({ project, options })
-    return planRun({ project, target }, settings, this.#parts.store)
+    return planRun({ project, target, options }, settings, this.#parts)
   }
 
   /** Something about a run, its tasks or its sessions has changed. */
@@ -103,6 +109,7 @@ export class Runs {
   async stop(id: string, how: 'after current' | 'now'): Promise<void> {
     // Looked at meanwhile it would be over before its sessions are, and their tasks would not be given back.
     if (how === 'now') this.#clearing.add(id)
+    if (how === 'now') this.#hurried.add(id)
     try {
       await this.#change(id, { stopping: true, state: 'running' })
       await this.#parts.warmth.drop(id)
@@ -135,6 +142,7 @@ export class Runs {
   async resume(id: string): Promise<void> {
     // Its sessions first: while one of them is on its way a look would take it for one that waits, and begin another beside it.
     await this.#each(id, session => this.#parts.resume(session))
+    this.#hurried.delete(id)
     await this.#change(id, { state: 'running', stopping: false, reason: null })
     this.look(id)
   }
@@ -182,7 +190,11 @@ export class Runs {
       try {
         this.#lookAt(
           id,
-          await advance(id, this.#parts, { closing: this.#closing.signal, mayEnd: () => !this.#clearing.has(id) }),
+          await advance(id, this.#parts, {
+            closing: this.#closing.signal,
+            mayEnd: () => !this.#clearing.has(id),
+            isHurried: () => this.#hurried.has(id),
+          }),
         )
       } catch (error) {
         this.#parts.log.error({ run: id, error }, 'the run could not go on')

@@ -69,10 +69,10 @@ export function refuseWhenFull(live: readonly Run[], { maxConcurrent, maxWaiting
   throw new AppError('line_full', { waiting: Math.max(0, waiting), raised: maxWaiting * 2 || 10 })
 }
 
-/** Sessions of runs take turns in a directory: a question that is answered must not bring a second agent into it. */
+/** Sessions of runs take turns in a project: a question that is answered must not bring a second agent into it. A worktree has one. */
 function turnOf(run: Run): Entrant['turn'] {
   const { project, options } = run.row
-  return options.run && { of: project, isOver: () => run.row.state === 'ended' }
+  return options.run && !options.place ? { of: project, isOver: () => run.row.state === 'ended' } : undefined
 }
 
 /** A person does not want it to begin any more. */

@@ -1,4 +1,4 @@
-import { access, constants, stat } from 'node:fs/promises'
+import { access, constants, realpath, stat } from 'node:fs/promises'
 import type { Consent } from '../../agents/limits/consent.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
@@ -12,10 +12,12 @@ import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import type { FeaturePlace } from '../../domain/features/feature.ts'
 import type { RunPlace } from '../../domain/runs/run.ts'
 import type { Driver, OpenSession, Request, Verdict } from '../../domain/session.ts'
+import type { Place } from '../../domain/workspace/place.ts'
 import type { LoadedRules } from '../../policy/rules/load.ts'
 import { skillVerdict } from '../../policy/trust/skill-verdict.ts'
-import { settingSourcesFor, trustedFile, trustStatus } from '../../policy/trust.ts'
+import { settingSourcesFor, trustedFile, trustStatus, trustStatusIn } from '../../policy/trust.ts'
 import { idleRules } from '../../policy/verdict/allowed-tools.ts'
+import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import type { SessionPolicy } from '../asks/session-policy.ts'
 import { brainEnvironment } from '../brain/brain-environment.ts'
 import { mindFor, withFlags } from '../brain/mind.ts'
@@ -75,16 +77,23 @@ export interface Preparation {
 const RETRY_FACTORS = [1, 6, 24]
 
 /** What a session is started or goes on with. */
-export type PrepareRequest = StartSession & { run?: RunPlace | undefined; feature?: FeaturePlace | undefined }
+export type PrepareRequest = StartSession & {
+  run?: RunPlace | undefined
+  feature?: FeaturePlace | undefined
+  place?: Place | undefined
+}
 
 /** Reads the settings for this project and cuts the caller's environment down to what the agent may see. */
 export async function prepare(request: PrepareRequest, parts: PrepareParts): Promise<Preparation> {
-  const { project } = request
+  const { project, place } = request
   const { places, env: variables } = callersSettings(request, parts)
   const trust = await trustStatus(places, project)
   const loaded = await loadConfig({ places, env: variables, project, trusted: trustedFile(trust) })
   const { config } = loaded
-  const { sources, strictMcp, hooksOff, note } = settingSourcesFor(trust, config.agents.setting_sources)
+  const { sources, strictMcp, hooksOff, note } = settingSourcesFor(
+    place ? await trustStatusIn(places, { project, directory: place.directory, top: place.top }) : trust,
+    config.agents.setting_sources,
+  )
   const loadRules = () => parts.policy.loadRules({ places: parts.places, project, trusted: trustedFile(trust) })
   const rules = await loadRules()
   const env = { ...agentEnvironment(request.env, config.agents.env), ...placeIn(request.run) }
@@ -98,7 +107,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
   return {
     driver,
     open: {
-      cwd: project,
+      cwd: place?.directory ?? project,
       env,
       model: request.model,
       maxTurns: request.max_turns,
@@ -112,8 +121,9 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
       ...toolsFor(request.feature),
     },
     policy: {
-      project,
+      project: place?.directory ?? project,
       home: env['HOME'] ?? parts.places.home,
+      worktree: place && (await fenceOf(place, project)),
       safeDirectories: config.permissions.safe_directories,
       blocked: config.permissions.blocked_commands,
       rules: async () => (await loadRules()).rules,
@@ -123,7 +133,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
       unattendedHigh: config.permissions.unattended_high,
     },
     mind: mindOf(request, mindFor(request, config, await parts.brainsFor(withFlags(config, request), brainEnv))),
-    guard: call => skillVerdict(call, { places, project, settingSources: sources }),
+    guard: call => skillVerdict(call, { places, project, place, settingSources: sources }),
     again: () => prepare(request, parts),
     account: accountOf(driver.agent, env),
     maxConcurrent: config.sessions.max_concurrent,
@@ -161,6 +171,13 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
       ...(request.settings && { settings: settingsToKeep(request.settings) }),
     },
   }
+}
+
+/** What is shared is found from the project: what a worktree says of it, its agent may have written. */
+async function fenceOf({ top }: Place, project: string): Promise<SessionPolicy['worktree']> {
+  const shared = await findGitFolder(project)
+  if (!shared) throw new AppError('project_without_git', { project })
+  return { top: await realpath(top), repository: shared.common }
 }
 
 /** In an interview it is the person who is asked, and nobody in their place. */

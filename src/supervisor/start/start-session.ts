@@ -5,8 +5,10 @@ import type { NewEvent } from '../../domain/event.ts'
 import type { FeaturePlace } from '../../domain/features/feature.ts'
 import type { RunPlace } from '../../domain/runs/run.ts'
 import type { FirstTask, Task } from '../../domain/task.ts'
+import type { Place } from '../../domain/workspace/place.ts'
+import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { Tx } from '../../store/store.ts'
-import type { SessionRow } from '../../store/tables.ts'
+import type { SessionOptions, SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareFor, refuseWhenClosed } from '../floor.ts'
 import { refuseWhenFull } from './admit.ts'
 import { checkProject } from './check-project.ts'
@@ -20,6 +22,10 @@ import { nameFromTask, uniqueName } from './session-name.ts'
 export interface BoundTask {
   run?: RunPlace
   feature?: FeaturePlace
+  /** The worktree that was made for it. */
+  place?: Place
+  /** Why it is done in the project itself. */
+  inPlace?: string
   /** In the words of the person: the agent is given a brief made of it. */
   text: string
   /** Claims it for the session; throws where somebody else was quicker, and then nothing is started. */
@@ -87,8 +93,9 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
     },
     tx,
   )
-  const beside = live.runs().filter(run => run.row.project === project && run.row.state !== 'ended')
-  await tx.append(firstEvents(row, request, [...ready.notes, ...beside.map(run => sharedNote(run.row))]))
+  const beside = live.runs().filter(run => workDirectory(run.row) === workDirectory(row) && run.row.state !== 'ended')
+  const notes = [...placeNotes(bound), ...ready.notes, ...beside.map(run => sharedNote(run.row))]
+  await tx.append(firstEvents(row, request, notes))
   const { id: task_id } = bound ? await bound.take(row, tx) : await submitFirst(row, tasks, { parts, tx })
   // The agent is opened with this one, so it is taken first, whatever is added while the session waits for its place.
   await store.sessions.update(row.id, { task_id }, tx)
@@ -97,8 +104,19 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
   return { ...row, task_id }
 }
 
-function placeOf(bound: BoundTask | undefined): Pick<BoundTask, 'run' | 'feature'> {
-  return { ...(bound?.run && { run: bound.run }), ...(bound?.feature && { feature: bound.feature }) }
+/** What of it the row keeps. */
+function placeOf(bound: BoundTask | undefined): Pick<SessionOptions, 'run' | 'feature' | 'place' | 'in_place'> {
+  return {
+    ...(bound?.run && { run: bound.run }),
+    ...(bound?.feature && { feature: bound.feature }),
+    ...(bound?.place && { place: bound.place }),
+    ...(bound?.inPlace !== undefined && { in_place: bound.inPlace }),
+  }
+}
+
+function placeNotes(bound: BoundTask | undefined): string[] {
+  if (bound?.place) return [`Works in a worktree of its own, on branch ${bound.place.branch}: ${bound.place.top}`]
+  return bound?.inPlace === undefined ? [] : [`Works in the project itself, one task at a time: ${bound.inPlace}`]
 }
 
 /** Several tasks out of one file are known by the title of the file, not by what happens to come first. */

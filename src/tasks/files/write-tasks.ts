@@ -12,7 +12,7 @@ export function writeTasks(tasks: readonly TaskView[], format: TaskFormat): stri
 
 /** What is said of a task; what is as usual is left out. */
 function plainOf(task: TaskView) {
-  const { id, title, description, after, parent_id, priority, feature, type, labels, acceptance } = task
+  const { id, title, description, after, parent_id, priority, feature, type, labels, acceptance, paths } = task
   const state = stateOf(task.state)
   // A task with parts follows them.
   const isOwn = task.children === 0 && state !== 'open'
@@ -28,6 +28,7 @@ function plainOf(task: TaskView) {
     ...(type !== 'task' && { type }),
     ...(labels.length > 0 && { labels }),
     ...(acceptance.length > 0 && { acceptance }),
+    ...(paths.length > 0 && { paths }),
     ...(task.max_retries !== USUAL_RETRIES && { max_retries: task.max_retries }),
     ...(task.model !== null && { model: task.model }),
     ...(task.budget !== null && { budget: task.budget }),

@@ -94,6 +94,7 @@ export function queued(change: Partial<TaskView> = {}): TaskView {
     type: 'task',
     labels: [],
     acceptance: [],
+    paths: [],
     verification: null,
     retries: 0,
     max_retries: 3,

@@ -80,7 +80,7 @@ test('the board shows what is at work with its last line, what was done, the cou
       overAttempt('failed', { task_id: 't-00000b', title: 'ask the neighbour', reason: 'he is out\nfor long' }),
       someAttempt({
         ...{ task_id: 't-00000c', title: 'choose a place', iteration: 3 },
-        now: { status: 'waiting_input', last_line: 'Where?', resumes_at: null, decision: 4 },
+        now: { status: 'waiting_input', last_line: 'Where?', resumes_at: null, decision: 4, landing: null },
       }),
       someAttempt({ iteration: 4, number: 2 }),
     ],
@@ -122,7 +122,7 @@ test('on a screen of any size there are no more lines than it has, and the keys 
 test('words that would move the cursor are shown as words', () => {
   const attempt = someAttempt({
     title: 'dig\x1b[2J',
-    now: { status: 'processing', last_line: 'a\x1b[31mb', resumes_at: null, decision: null },
+    now: { status: 'processing', last_line: 'a\x1b[31mb', resumes_at: null, decision: null, landing: null },
   })
   const board = openBoard(someRun({ attempts: [attempt], target: { kind: 'feature', name: 'x\x1b]0;y\x07' } }))
   assert.doesNotMatch(boardFrame(board, { terminal: plainTerminal(), height: 20, now: NOW }).join('\n'), /\x1b/)

@@ -11,7 +11,7 @@ test('what happens is told once, line by line, also what began and ended between
   const first = someRun()
   assert.deepEqual(newsOf(undefined, first, TERMINAL), ['▶ t-000001 dig the ground (sonnet, s-000001)'])
   assert.deepEqual(newsOf(first, first, TERMINAL), [])
-  const waits = { status: 'waiting_input', last_line: null, resumes_at: null, decision: 7 } as const
+  const waits = { status: 'waiting_input', last_line: null, resumes_at: null, decision: 7, landing: null } as const
   const second = someRun({
     attempts: [
       overAttempt('failed', { reason: 'no spade\nat all' }),
@@ -77,10 +77,11 @@ test('a dry run is a numbered list with models and reasons, and what would not r
   const place = { project: '/nowhere/shop', target: { kind: 'project' } } as const
   const steps = [{ id: 't-000001', title: 'dig', model: 'sonnet', why: 'nothing is known yet' }]
   const held_up = [{ id: 't-000002', title: 'plant', why: 'comes after t-000009, which is failed' }]
-  assert.deepEqual(planLines({ ...place, steps, held_up, beyond_limit: 2 }, TERMINAL), [
+  assert.deepEqual(planLines({ ...place, steps, held_up, beyond_limit: 2, parallel: 3, in_place: null }, TERMINAL), [
     '1 task, in this order if each goes well at its first try; nothing was started:',
     '1. t-000001  dig',
     '   sonnet: nothing is known yet',
+    'Each in a worktree of its own, at most 3 at once.',
     '2 more tasks would be left by the limit.',
     'Would not run:',
     '  t-000002  plant: comes after t-000009, which is failed',

@@ -21,6 +21,8 @@ export function someRun(more: Partial<RunDetail> = {}): RunDetail {
       attempts: [someAttempt()],
       quota: null,
       left_ms: null,
+      parallel: 1,
+      kept_apart: [],
     },
     ...more,
   }
@@ -32,7 +34,8 @@ export function someAttempt(more: Partial<AttemptView> = {}): AttemptView {
     ...{ task_id: 't-000001', title: 'dig the ground', number: 1, iteration: 1, session_id: 's-000001' },
     ...{ model: 'sonnet', outcome: null, reason: null, verification: null, cost_usd: 0.25 },
     ...{ started_at: NOW - 61_000, ended_at: null },
-    now: { status: 'processing', last_line: 'Bash make', resumes_at: null, decision: null },
+    now: { status: 'processing', last_line: 'Bash make', resumes_at: null, decision: null, landing: null },
+    place: null,
     ...more,
   }
 }

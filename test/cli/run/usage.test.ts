@@ -4,7 +4,7 @@ import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { pccFor } from '../pcc.ts'
 
 const REFUSED: [string, string[], number, RegExp][] = [
-  ['several tasks at once', ['run', '.', '--parallel', '2'], 2, /Several tasks at once .*\n.*worktrees/],
+  ['more at once than there can be', ['run', '.', '--parallel', '65'], 2, /from 1 to 64/],
   ['two limits', ['run', '.', '--once', '--limit', '3'], 2, /--once is --limit 1, and --limit says 3/],
   ['an agent that is not there', ['run', '.', '--agent', 'moon'], 2, /--agent/],
   ['a strategy that is not there', ['run', '.', '--model-strategy', 'moon'], 2, /--model-strategy/],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { symlinkSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,7 +11,7 @@ import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { findMarked } from '../../../src/base/process/sweep.ts'
 import type { RunDetail } from '../../../src/domain/runs/run-view.ts'
 import { WarmMarkers } from '../../../src/supervisor/warm/warm-markers.ts'
-import { bareEnv, tempDir } from '../../support/world.ts'
+import { bareEnv, commitAll, tempDir } from '../../support/world.ts'
 import { agentSessions } from '../agent-sessions.ts'
 import { startDaemon } from '../daemon-process.ts'
 
@@ -29,7 +30,11 @@ conversations:
 async function digging(t: TestContext, tasks: string[]) {
   const world = await agentSessions(t, SCENARIO)
   const { daemon, project, env } = world
-  execFileSync('mkfifo', [join(project, 'gate')])
+  // Every worktree has the same gate.
+  const gate = join(tempDir(t, 'pcc-gate-'), 'gate')
+  execFileSync('mkfifo', [gate])
+  symlinkSync(gate, join(project, 'gate'))
+  commitAll(project, 'a gate')
   const markers = new WarmMarkers(daemon.places.run)
   const add = (title: string) => daemon.call('POST', '/tasks', { body: { project, title } })
   for (const title of tasks) await add(title)
@@ -42,7 +47,7 @@ async function digging(t: TestContext, tasks: string[]) {
       return (await daemon.call<RunDetail>('POST', '/runs', { body })).body.id
     },
     /** Lets the command that reads the gate come to its end. */
-    open: () => writeFile(join(project, 'gate'), 'open'),
+    open: () => writeFile(gate, 'open'),
     /** The process that waits, once it is ready, and its marker. */
     async waiting() {
       const [marker = ''] = await until(async () => {

@@ -43,7 +43,9 @@ test('what a dead daemon left is ended by marker, by recorded tree and by direct
   const recorded = await sleeper(t, {})
   await insert('s-recorded', 'none', { agent_pid: recorded.pid, agent_started: recorded.startTime })
   const strayed = await sleeper(t, { cwd: worktree, orphan: true })
-  await insert('s-strayed', 'none', { project: worktree })
+  const place = { directory: worktree, top: worktree, task: 't-000001', attempt: 1 }
+  const git = { branch: 'pcc/t-000001', target: 'main', base: 'c0ffee' }
+  await insert('s-strayed', 'none', { options: { project, task: 't', place: { ...place, ...git } } })
 
   const reused = await sleeper(t, {})
   await insert('s-reused', 'none', { agent_pid: reused.pid, agent_started: `${reused.startTime}0` })

@@ -70,6 +70,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'notifications.on_error': 'test/human/notify/flips.test.ts',
   'notifications.on_report': 'test/human/notify/flips.test.ts',
   'execution.verify': 'test/daemon/runs/settings.test.ts',
+  'execution.parallel': 'test/daemon/runs/worktrees.test.ts',
   'execution.warm': 'test/daemon/runs/warm-next.test.ts',
   'agent.command': 'test/daemon/runs/settings.test.ts',
   'report.at': 'test/report/each-day.test.ts',

@@ -11,7 +11,8 @@ import type { Seat } from '../seat.ts'
 
 /** A process that was started ahead of its session. */
 export interface Ahead {
-  query: Seat['query']
+  /** Takes it for a session in a folder, which may be another one than it was started for. */
+  query(prompts: Prompts, cwd: string): ReturnType<Seat['query']>
   /** Lets go of what the vendor's library holds; the process itself is its guardian's. */
   close(): void
 }
@@ -31,7 +32,7 @@ export async function startAhead(
     const warm = await startup({ options })
     return { query: prompts => warm.query(prompts), close: () => warm.close() }
   }
-  const { cwd = '', ...rest } = options
+  const { cwd: _, ...rest } = options
   // It makes a directory first, and may be called off meanwhile.
   const spawn = (wanted: SpawnOptions) => {
     if (seat.gate.closed) throw new Error('it is not needed any more')
@@ -43,20 +44,20 @@ export async function startAhead(
   })
   const claimed = Promise.race([spare.claimed, exited])
   claimed.catch(() => undefined) // whoever claims it hears of it
-  const claim = async (prompts: Prompts): Promise<Query> => {
+  const claim = async (prompts: Prompts, cwd: string): Promise<Query> => {
     const talk = spare.claim({ prompt: whenTaken(claimed, prompts), options: { cwd } })
     await claimed
     return talk
   }
   return {
     close: () => spare.close(),
-    query: prompts =>
-      claim(prompts).catch(error => {
+    query: (prompts, cwd) =>
+      claim(prompts, cwd).catch(error => {
         // One that was called off meanwhile has refused nothing.
         if (!seat.gate.closed) refused()
         // Our own server can serve one process at a time.
         spare.close()
-        return startInstead(error, { prompts, options, seat })
+        return startInstead(error, { prompts, options: { ...options, cwd }, seat })
       }),
   }
 }

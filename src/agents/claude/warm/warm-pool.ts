@@ -12,7 +12,7 @@ interface Warm {
 }
 
 /**
- * Processes that were started before their task is known to be next, one for each environment, folder and options. One that
+ * Processes that were started before their task is known to be next, one for each environment and options. One that
  * nobody takes in time is ended, because it holds 170 MB; one that died is not handed out.
  */
 export class WarmPool {
@@ -54,7 +54,7 @@ export class WarmPool {
     if (!warm) return undefined
     clearTimeout(warm.timer)
     const ready = await warm.starting
-    if (ready && warm.seat.agent.alive) return { ...warm.seat, query: prompts => ready.query(prompts) }
+    if (ready && warm.seat.agent.alive) return { ...warm.seat, query: prompts => ready.query(prompts, open.cwd) }
     await this.#end(warm)
     return undefined
   }
@@ -107,11 +107,11 @@ export class WarmPool {
   }
 }
 
-/** All that is fixed when the process starts. Hashed, because the environment holds secrets. */
+/** All that is fixed when the process starts, which the folder is not, but of a conversation that is resumed. Hashed: it holds secrets. */
 function keyOf(open: OpenSession): string {
   const { id: _id, prompt: _prompt, mayBegin: _mayBegin, asks: _asks, record: _record, env, ...fixed } = open
   return createHash('sha256')
-    .update(JSON.stringify([sorted(env), sorted(fixed)]))
+    .update(JSON.stringify([sorted(env), sorted(open.resume ? fixed : { ...fixed, cwd: undefined })]))
     .digest('hex')
 }
 

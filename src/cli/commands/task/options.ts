@@ -10,6 +10,7 @@ export interface FieldOptions {
   type?: string
   label?: string[]
   accept?: string[]
+  paths?: string[]
   maxRetries?: number
   budget?: BudgetLimits
 }
@@ -22,13 +23,14 @@ export function withFields(command: Command): Command {
     .option('--type <word>', 'kind of work (default: task)')
     .option('-l, --label <word>', 'a label; may be repeated', collect)
     .option('--accept <criterion>', 'what must hold when it is done; may be repeated', collect)
+    .option('--paths <pattern>', 'what it will touch, as in src/api or docs/*.md; may be repeated', collect)
     .option('--max-retries <n>', 'tries again after a failure (default: 3)', count)
     .option('--budget <amounts>', 'the most it may spend: "5 usd, 2h"', budgetOption)
 }
 
 /** The fields as the API takes them. */
 export async function fieldsOf(options: FieldOptions, command: string): Promise<object> {
-  const { description, priority, type, label, accept, maxRetries, budget } = options
+  const { description, priority, type, label, accept, paths, maxRetries, budget } = options
   const text = description === '-' ? await standardInput(command) : description
   return {
     ...(text !== undefined && { description: text }),
@@ -36,6 +38,7 @@ export async function fieldsOf(options: FieldOptions, command: string): Promise<
     ...(type !== undefined && { type }),
     ...(label && { labels: label }),
     ...(accept && { acceptance: accept }),
+    ...(paths && { paths }),
     ...(maxRetries !== undefined && { max_retries: maxRetries }),
     ...(budget && { budget }),
   }

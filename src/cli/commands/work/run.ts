@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { AppError } from '../../../base/errors.ts'
 import { BRAIN_KINDS } from '../../../domain/brain/brain-kind.ts'
 import { MODEL_STRATEGIES } from '../../../domain/runs/model-strategy.ts'
+import { MOST_AT_ONCE } from '../../../domain/runs/most-at-once.ts'
 import { budgetOption } from '../../budget/option.ts'
 import { contextOf, ExitCode } from '../../context.ts'
 import { percentIn } from '../../run/schedule/set-schedule.ts'
@@ -11,7 +12,6 @@ import { refuseInSession } from '../decide/own-terminal.ts'
 
 interface Typed extends RunFlags {
   once?: true
-  parallel: number
   agent?: string
 }
 
@@ -24,7 +24,7 @@ export function addRunCommand(program: Command): void {
     .option('--project <path>', 'where the feature is (default: this directory)')
     .option('--once', 'one attempt only: the same as --limit 1')
     .option('--limit <n>', 'most attempts (0: as many as it takes)', count)
-    .option('--parallel <n>', 'tasks at once', positive, 1)
+    .option('--parallel <n>', 'tasks at once, each in a worktree of its own (execution.parallel)', parallel)
     .option('--model <name>', 'the model of every attempt (means --model-strategy fixed)')
     .addOption(new Option('--model-strategy <name>', 'how the model of each is picked').choices(MODEL_STRATEGIES))
     .addOption(new Option('--agent <command>', 'the agent that does the work').choices(['claude']))
@@ -44,10 +44,9 @@ export function addRunCommand(program: Command): void {
     .option('--dry-run', 'show what would be done, in which order and with which models')
     .option('--detach', 'start it in the background')
     .option('--json', 'print attempts as JSON lines (with --detach or --dry-run: one object)')
-    .action(async (target: string, { once, parallel, ...flags }: Typed, command: Command) => {
+    .action(async (target: string, { once, ...flags }: Typed, command: Command) => {
       const context = await contextOf(command)
       refuseInSession(context.env, `run ${target}`)
-      if (parallel > 1) throw new AppError('parallel_needs_worktrees', {})
       if (once && flags.limit !== undefined && flags.limit !== 1)
         throw new AppError('usage', { problem: `--once is --limit 1, and --limit says ${flags.limit}`, command: 'run' })
       const { startRun } = await import('../../run/start-run.ts')
@@ -55,9 +54,10 @@ export function addRunCommand(program: Command): void {
     })
 }
 
-function positive(value: string): number {
+function parallel(value: string): number {
   const found = positiveIn(value)
-  if (found === undefined) throw new InvalidArgumentError('It must be a whole number above 0.')
+  if (found === undefined || found > MOST_AT_ONCE)
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MOST_AT_ONCE}.`)
   return found
 }
 

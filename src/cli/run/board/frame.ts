@@ -3,7 +3,7 @@ import { duration } from '../../render/format.ts'
 import type { Terminal } from '../../render/paint.ts'
 import { cut, widthOf, wrap } from '../../render/text.ts'
 import { attemptLine } from '../plain-lines.ts'
-import { costText, countsOf, countsText, heldUpText, stateOf, targetText } from '../words.ts'
+import { apartText, costText, countsOf, countsText, heldUpText, stateOf, targetText } from '../words.ts'
 import { type Board, openAttempts } from './board.ts'
 import { doingText, leftText, quotaText } from './words.ts'
 
@@ -29,7 +29,9 @@ export function boardFrame(board: Board, { terminal, height, now }: Page): strin
   const open = openAttempts(run).flatMap((attempt, index) =>
     openLines(attempt, { terminal, now, number: board.mode === 'pick' ? index + 1 : undefined }),
   )
-  const atWork = open.length > 0 ? open : [paint('dim', run.state === 'paused' ? 'Paused.' : 'The next task begins…')]
+  const apart = run.kept_apart.map(each => paint('yellow', cut(apartText(each), width - 1)))
+  const begun = open.length > 0 ? open : [paint('dim', run.state === 'paused' ? 'Paused.' : 'The next task begins…')]
+  const atWork = [...begun, ...apart.slice(0, MOST_APART)]
   const room = Math.max(0, height - top.length - atWork.length - below.length - 2)
   const over = run.attempts.filter(({ outcome }) => outcome !== null).slice(-Math.max(1, room))
   const latest =
@@ -38,6 +40,9 @@ export function boardFrame(board: Board, { terminal, height, now }: Page): strin
   const empty = Array.from({ length: Math.max(0, height - filled.length - below.length) }, () => '')
   return [...filled, ...empty, ...below].slice(-height)
 }
+
+/** Lines for tasks that wait for another one. */
+const MOST_APART = 3
 
 function headLines({ run }: Board, { paint, width }: Terminal, now: number): string[] {
   const { text, tone } = stateOf(run)

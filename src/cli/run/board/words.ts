@@ -19,6 +19,7 @@ export function leftText({ left_ms }: Pick<RunDetail, 'left_ms'>): string | unde
 export function doingText({ now }: AttemptView, at: number): string {
   if (!now) return ''
   if (now.decision !== null) return `waits for you: pcc respond ${now.decision}`
+  if (now.landing) return now.landing === 'merging' ? 'is merged' : 'is verified'
   switch (now.status) {
     case 'rate_limited':
       return now.resumes_at === null

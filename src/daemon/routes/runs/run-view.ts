@@ -1,7 +1,10 @@
 import type { StoredEvent } from '../../../domain/event.ts'
 import type { AttemptNow, AttemptView, RunDetail, RunView, TaskCounts } from '../../../domain/runs/run-view.ts'
+import type { Task } from '../../../domain/task.ts'
 import type { AttemptRow, RunRow } from '../../../store/runs/rows.ts'
 import type { SessionRow } from '../../../store/tables.ts'
+import { allApart } from '../../../supervisor/runs/overlap/keep-apart.ts'
+import { touchingNow } from '../../../supervisor/runs/overlap/touching.ts'
 import { scopeOf } from '../../../supervisor/runs/scope.ts'
 import type { World } from '../../world.ts'
 import { view } from '../sessions.ts'
@@ -34,7 +37,13 @@ export async function runDetail(run: RunRow, world: World, latestShown = LATEST)
     attempts: views,
     quota: await quotaOf(attempts.at(-1), world),
     left_ms: run.state === 'ended' ? null : await timeLeft(run, { attempts, tasks: seen.tasks }, world.store),
+    kept_apart: run.state === 'running' && seen.parallel > 1 ? await keptApart(run, world) : [],
   }
+}
+
+async function keptApart(run: RunRow, { store }: World): Promise<RunDetail['kept_apart']> {
+  const { ready, atWork } = await touchingNow(scopeOf(run), store)
+  return allApart(ready, atWork)
 }
 
 async function viewWith(run: RunRow, attempts: AttemptRow[], world: World): Promise<RunView> {
@@ -44,6 +53,7 @@ async function viewWith(run: RunRow, attempts: AttemptRow[], world: World): Prom
   const sessions = await Promise.all(open.map(({ session_id }) => store.sessions.get(session_id)))
   return {
     ...{ id, project, target, state, outcome, reason, stopping, iterations, limit: options.limit ?? null },
+    parallel: options.parallel ?? 1,
     verify: options.verify ?? true,
     ...(await tasksOf(run, world)),
     cost_usd: [...attempts, ...sessions].reduce((sum, one) => sum + (one?.cost_usd ?? 0), 0),
@@ -70,11 +80,12 @@ async function attemptView(attempt: AttemptRow, world: World): Promise<AttemptVi
     ...{ task_id, title: task?.title ?? '(deleted)', number, iteration, session_id, model, outcome, reason },
     verification: outcome === 'done' ? (task?.verification ?? null) : null,
     ...{ cost_usd: outcome === null ? (session?.cost_usd ?? 0) : cost_usd, started_at, ended_at },
-    now: outcome === null && session ? await nowOf(session, world) : null,
+    place: session?.options.place ? { top: session.options.place.top, branch: session.options.place.branch } : null,
+    now: outcome === null && session ? await nowOf(session, task, world) : null,
   }
 }
 
-async function nowOf(session: SessionRow, world: World): Promise<AttemptNow> {
+async function nowOf(session: SessionRow, task: Task | undefined, world: World): Promise<AttemptNow> {
   const { status, asks, resumes_at } = view(session, world)
   const [last] = await world.store.events({
     subject: session.id,
@@ -83,10 +94,15 @@ async function nowOf(session: SessionRow, world: World): Promise<AttemptNow> {
   })
   return {
     status,
+    landing: task?.session_id === session.id ? landingOf(task) : null,
     resumes_at,
     last_line: (last && lineOf(last)) ?? session.activity,
     decision: asks.find(({ number }) => number !== undefined)?.number ?? null,
   }
+}
+
+function landingOf({ state }: Task): AttemptNow['landing'] {
+  return state === 'verifying' || state === 'merging' ? state : null
 }
 
 function lineOf(event: StoredEvent): string | null {

@@ -30,6 +30,14 @@ export const EXECUTION_SETTINGS = {
     inForce: true,
     variable: 'PCC_LIMIT',
   }),
+  'execution.parallel': count(1, {
+    standard: 1,
+    about: 'Tasks of one run at once, each in a worktree of its own. Also `PCC_PARALLEL`',
+    project: 'tighten',
+    tighten: (held, proposed) => Math.min(held, proposed),
+    inForce: true,
+    variable: 'PCC_PARALLEL',
+  }),
   'execution.model': text({
     standard: undefined,
     about: 'The model of every attempt of a run, which makes the strategy "fixed". Also `PCC_MODEL`',

@@ -3,6 +3,7 @@ import type { OpenAsk } from '../../../domain/api.ts'
 import type { Assessment } from '../../../domain/assessment.ts'
 import type { EscalationAnswer } from '../../../domain/escalation.ts'
 import type { Park, Request, Verdict } from '../../../domain/session.ts'
+import { workDirectory } from '../../../domain/workspace/work-directory.ts'
 import { PATIENCE_MS, type Reply } from '../../../human/terminals.ts'
 import type { Decision } from '../../../policy/verdict/decide.ts'
 import { wayRound } from '../../../policy/verdict/way-round.ts'
@@ -65,7 +66,7 @@ async function askHere(askId: string, { request, judgement, signal }: Unsure, { 
   const asked = {
     ask_id: askId,
     tool: request.tool,
-    target: targetOf(request.input, run.row.project),
+    target: targetOf(request.input, workDirectory(run.row)),
     risk,
     reason,
     reasons: storedReasons(assessment),

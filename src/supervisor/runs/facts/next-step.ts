@@ -13,7 +13,10 @@ export interface RunFacts {
   iterations: number
   /** Most attempts. */
   limit: number | undefined
+  /** Tasks at once. */
   parallel: number
+  /** Why its agents work in the project itself, and therefore one at a time. */
+  inPlace?: string | undefined
   /** The bound of its budget that is reached, or of its account without leave to wait for the reset, in words. */
   spent?: string | undefined
   /** No new task begins: a person wants it to end after what is at work, or to stand still. */

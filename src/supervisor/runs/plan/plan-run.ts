@@ -4,15 +4,16 @@ import type { Task } from '../../../domain/task.ts'
 import type { RunRow } from '../../../store/runs/rows.ts'
 import type { Store } from '../../../store/store.ts'
 import { chooseModel } from '../../models/choose-model.ts'
+import type { Ground } from '../../place/ground.ts'
 import type { RunSettings } from '../run-settings.ts'
 import { scopeOf } from '../scope.ts'
 import { plannedOrder } from './planned-order.ts'
 
 /** What a run would work through if every task went well, with the model of each. Starts nothing, claims nothing. */
 export async function planRun(
-  run: Pick<RunRow, 'project' | 'target'>,
+  run: Pick<RunRow, 'project' | 'target' | 'options'>,
   settings: RunSettings,
-  store: Store,
+  { store, ground }: { store: Store; ground: Pick<Ground, 'lack'> },
 ): Promise<RunPlan> {
   const { project, feature, task } = scopeOf(run)
   const filter = { project, feature, under: task }
@@ -31,7 +32,11 @@ export async function planRun(
     pasts.push(wentWell(each, model))
     planned.push({ id: each.id, title: each.title, model: model ?? null, why })
   }
-  return { ...run, steps: planned, held_up: heldUp, beyond_limit: order.length - steps.length }
+  return {
+    ...{ project, target: run.target, steps: planned, held_up: heldUp, beyond_limit: order.length - steps.length },
+    parallel: settings.parallel,
+    in_place: (await ground.lack(project, run.options)) ?? null,
+  }
 }
 
 function modelFor({ id, model: hint }: Task, before: readonly PastAttempt[], settings: RunSettings) {

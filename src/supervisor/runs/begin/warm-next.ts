@@ -1,10 +1,11 @@
-import type { AttemptRow, RunRow } from '../../store/runs/rows.ts'
-import type { Store } from '../../store/store.ts'
-import { chooseModel } from '../models/choose-model.ts'
-import type { WarmNext } from '../warm/warm-next.ts'
-import { type BeginOptions, requestFor } from './begin.ts'
-import { nextStep, type RunFacts } from './facts/next-step.ts'
-import { scopeOf } from './scope.ts'
+import type { AttemptRow, RunRow } from '../../../store/runs/rows.ts'
+import type { Store } from '../../../store/store.ts'
+import { chooseModel } from '../../models/choose-model.ts'
+import type { WarmNext } from '../../warm/warm-next.ts'
+import { nextStep, type RunFacts } from '../facts/next-step.ts'
+import { scopeOf } from '../scope.ts'
+import type { BeginOptions } from './begin-next.ts'
+import { requestFor } from './request-for.ts'
 
 /** What a run asks for a process that waits for its next task. */
 export type Warmth = Pick<WarmNext, 'has' | 'expect' | 'drop'>

@@ -1,0 +1,17 @@
+import type { Migration } from './migration.ts'
+
+/** What a task will touch, how often an attempt was verified, and why what it called done was refused in the end. */
+export const runIntegration: Migration = {
+  name: 'run integration',
+  async up(db, { columns }) {
+    await db.schema
+      .alterTable('tasks')
+      .addColumn('paths', 'text', column => column.notNull().defaultTo(''))
+      .execute()
+    await db.schema
+      .alterTable('attempts')
+      .addColumn('rounds', columns.integer, column => column.notNull().defaultTo(0))
+      .execute()
+    await db.schema.alterTable('attempts').addColumn('refused', 'text').execute()
+  },
+}

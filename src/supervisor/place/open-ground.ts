@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import { loadConfig } from '../../domain/config/load.ts'
+import { AT_WORK, type TaskState } from '../../domain/task.ts'
+import type { Place } from '../../domain/workspace/place.ts'
+import { trustedFile, trustStatus } from '../../policy/trust.ts'
+import type { Store } from '../../store/store.ts'
+import type { WorktreeParts } from '../../workspace/worktrees/parts.ts'
+import { callersSettings } from '../settings/callers-settings.ts'
+import type { PrepareParts } from '../start/prepare.ts'
+import type { Ground } from './ground.ts'
+
+export interface GroundParts extends Pick<PrepareParts, 'places' | 'env'> {
+  store: Store
+  clock: Clock
+  log: Log
+}
+
+/** Worktrees for tasks, under the settings of their project and of whoever asks. */
+export function openGround(parts: GroundParts): Ground {
+  const { store, log } = parts
+  return {
+    async make(wanted, settings) {
+      const { makePlace } = await import('../../workspace/worktrees/make-place.ts')
+      const made = await makePlace(wanted, await worktreeParts(wanted.project, settings, parts))
+      return 'why' in made ? { why: made.why } : made
+    },
+    async lack(project, settings) {
+      const { settings: worktrees } = await worktreeParts(project, settings, parts)
+      if (worktrees.mode === 'off') return 'worktrees.mode is off'
+      const { lookAt } = await import('../../workspace/worktrees/repository.ts')
+      const look = await lookAt({ project, task: '' })
+      return look.kind === 'in_place' ? look.why : undefined
+    },
+    async leave(place, { project, settings }) {
+      try {
+        if (await isWanted(place, store)) return
+        const { removePlace } = await import('../../workspace/worktrees/remove-place.ts')
+        await removePlace(place, await worktreeParts(project, settings, parts))
+      } catch (error) {
+        log.warn(
+          { task: place.task, worktree: place.top, error },
+          'a worktree in which nothing was begun is still there',
+        )
+      }
+    },
+  }
+}
+
+/** Whoever has its task works in it, and whoever takes the task next will. */
+async function isWanted({ task }: Place, { tasks }: Store): Promise<boolean> {
+  const now = await tasks.get(task)
+  return now !== undefined && WANTED.has(now.state)
+}
+
+const WANTED: ReadonlySet<TaskState> = new Set(['ready', 'blocked', 'waiting', ...AT_WORK])
+
+async function worktreeParts(
+  project: string,
+  options: Parameters<Ground['make']>[1],
+  parts: GroundParts,
+): Promise<WorktreeParts> {
+  const { places, env } = callersSettings(options, parts)
+  const trusted = trustedFile(await trustStatus(places, project))
+  const { worktrees } = (await loadConfig({ places, env, project, trusted })).config
+  const root = worktrees.directory ?? join(parts.places.home, 'worktrees')
+  const { store, clock, log } = parts
+  return { store, clock, log, root, env: parts.env, settings: worktrees }
+}

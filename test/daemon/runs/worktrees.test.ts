@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { SessionView } from '../../../src/domain/api.ts'
+import type { RunDetail } from '../../../src/domain/runs/run-view.ts'
+import { grantTrust, trustStatus } from '../../../src/policy/trust.ts'
+import { bareEnv, commitAll } from '../../support/world.ts'
+import { agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { sharedDaemon } from '../shared-daemon.ts'
+
+// Runs with the real agent, in worktrees of a git project.
+
+const shared = sharedDaemon()
+
+const SCENARIO = `
+conversations:
+  - match: write one
+    turns:
+      - tools: [{ Write: { file_path: "{{cwd}}/one.txt", content: "one" } }]
+      - tools: [{ Bash: { command: 'git add one.txt && git commit -qm "one"' } }]
+      - text: Done.
+  - match: write two
+    turns:
+      - tools: [{ Write: { file_path: "{{cwd}}/two.txt", content: "two" } }]
+      - tools: [{ Bash: { command: 'git add two.txt && git commit -qm "two"' } }]
+      - text: Done.
+`
+
+async function world(t: TestContext) {
+  const made = await agentSessions(t, SCENARIO, { shared })
+  const { daemon, project, env } = made
+  const git = (...args: string[]) =>
+    execFileSync('git', args, { cwd: project, env: bareEnv(project), encoding: 'utf8' }).trim()
+  for (const [name, value] of [
+    ['user.name', 'Agent'],
+    ['user.email', 'agent@example.invalid'],
+  ])
+    git('config', name ?? '', value ?? '')
+  return {
+    ...made,
+    git,
+    add: async (title: string) =>
+      (await daemon.call<{ task: { id: string } }>('POST', '/tasks', { body: { project, title } })).body.task.id,
+    /** Runs the project to its end. */
+    async run(more: object = {}): Promise<RunDetail> {
+      const body = { project, target: { kind: 'project' }, env, ...more }
+      const { id } = (await daemon.call<RunDetail>('POST', '/runs', { body })).body
+      const stream = await daemon.stream('/events')
+      await stream.until(({ kind, subject }) => kind === 'run.ended' && subject === id)
+      stream.close()
+      return (await daemon.call<RunDetail>('GET', `/runs/${id}`)).body
+    },
+  }
+}
+
+test('a task of a run works in a worktree of its own, on a branch of its own, under the settings that were agreed to', async t => {
+  const { daemon, project, git, add, run, log } = await world(t)
+  const hook = (command: string) => ({ hooks: { UserPromptSubmit: [{ hooks: [{ type: 'command', command }] }] } })
+  mkdirSync(join(project, '.claude'))
+  const settings = join(project, '.claude/settings.json')
+  writeFileSync(settings, JSON.stringify(hook('true')))
+  await grantTrust(daemon.places, await trustStatus(daemon.places, project))
+  // What another agent committed: the checkout of the person still has what they agreed to.
+  const evil = join(project, 'hook-ran.txt')
+  writeFileSync(settings, JSON.stringify(hook(`touch ${evil}`)))
+  commitAll(project, 'an agent was here')
+  writeFileSync(settings, JSON.stringify(hook('true')))
+  const task = await add('write one')
+  const { attempts, outcome } = await run()
+  assert.equal(outcome, 'complete')
+  const [attempt] = attempts
+  assert.equal(attempt?.place?.branch, `pcc/${task}`)
+  assert.ok(attempt.place.top.startsWith(join(daemon.places.home, 'worktrees')))
+  const session = (await daemon.call<SessionView>('GET', `/sessions/${attempt.session_id}`)).body
+  assert.deepEqual([session.project, session.place?.branch], [project, `pcc/${task}`])
+  assert.equal(existsSync(evil), false, 'a hook that nobody agreed to')
+  const notes = bodiesOf(await log(attempt.session_id), 'session.noted')
+    .map(({ text }) => text)
+    .join('\n')
+  assert.match(notes, /Works in a worktree of its own, on branch pcc\/t-/)
+  assert.match(notes, /Project settings not loaded \(changed since you agreed: \.claude\/settings\.json\)/)
+  assert.match(git('log', '--all', '--format=%s'), /^one$/m)
+  rmSync(settings)
+})
+
+test('with execution.parallel two tasks of a run are done at once, each in a worktree of its own', async t => {
+  const { add, run, git } = await world(t)
+  await add('write one')
+  await add('write two')
+  const { attempts, outcome, parallel } = await run({ settings: { PCC_PARALLEL: '2' } })
+  assert.deepEqual([outcome, parallel, attempts.length], ['complete', 2, 2])
+  const [one, two] = attempts
+  assert.ok((two?.started_at ?? 0) < (one?.ended_at ?? 0), 'the second began before the first was over')
+  assert.notEqual(one?.place?.top, two?.place?.top)
+  assert.deepEqual(git('log', '--all', '--format=%s').split('\n').sort(), ['first', 'one', 'two'])
+})
