@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /**
  * Events stay append-only but for one way: rows of a subject that is listed in `event_pruning` may be deleted. The list is

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** What was spent, one row for each task, session, day and project. What sessions spent before is taken over. */
 export const budgets: Migration = {

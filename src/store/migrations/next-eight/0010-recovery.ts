@@ -1,4 +1,4 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /**
  * How often in a row a session was taken up after its daemon had died, without a word from the model in between; and what a

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** Loops that drain a target, the attempts they made, and which session belongs to which. */
 export const runs: Migration = {

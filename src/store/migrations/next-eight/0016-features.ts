@@ -1,4 +1,4 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** How far each feature is; its spec and its plan are files of the project. */
 export const features: Migration = {

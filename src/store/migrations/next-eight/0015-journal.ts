@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** What an attempt leaves behind for those after it, and an index by its words. */
 export const journal: Migration = {

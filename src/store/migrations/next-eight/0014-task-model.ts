@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /**
  * Every index is one more page for each claim and finish that touches it: each holds only the rows that are looked for by it.
