@@ -1,4 +1,23 @@
 import type { DiffRule } from '../rules/rule.ts'
+import { checkerRule } from './config/checkers.ts'
+import { scriptRule } from './config/scripts.ts'
+import { thresholdRule } from './config/thresholds.ts'
+import { lintRule } from './lint-silencers.ts'
+import { mockRule } from './mocked.ts'
+import { riggedRule } from './rigged.ts'
+import { shimRule } from './shims.ts'
+import { snapshotRule } from './snapshots.ts'
+import { testRule } from './tests/tests.ts'
 
 /** Rules about changes that make a check pass without making the work right. */
-export const TAMPERING_RULES: readonly DiffRule[] = []
+export const TAMPERING_RULES: readonly DiffRule[] = [
+  testRule,
+  snapshotRule,
+  mockRule,
+  riggedRule,
+  shimRule,
+  scriptRule,
+  checkerRule,
+  thresholdRule,
+  lintRule,
+]

@@ -5,6 +5,7 @@ import type { Masked } from '../mask.ts'
 import { skipKind, worseSkip } from '../skip-kind.ts'
 import type { Skip, TestCase } from '../test-case.ts'
 import { markTroubles } from '../troubles.ts'
+import { loopsOf, rowsOf } from './javascript-tables.ts'
 
 const BEGINS =
   /(?<![\w$.])((?:t|s|ctx|Deno)\.test|describe|context|suite|it|test|specify|fit|fdescribe|xit|xtest|xdescribe|xspecify|xcontext)((?:\s*\.\s*[A-Za-z]+)*)\s*(?=[(`])/g
@@ -28,6 +29,7 @@ interface Block {
 /** Tests of node:test, jest, vitest, mocha, ava and their like. */
 export function javascriptTests(masked: Masked, file: string): TestCase[] {
   const blocks = [...blocksOf(masked)]
+  const loops = [...loopsOf(masked)]
   return blocks
     .filter(block => !block.isGroup)
     .map(block => {
@@ -48,7 +50,9 @@ export function javascriptTests(masked: Masked, file: string): TestCase[] {
         isFocused: all.some(each => each.isFocused),
         body: squeeze(masked.bare.slice(...block.body)),
         assertions,
-        cases: all.flatMap(each => each.cases),
+        cases: [...all, ...loops.filter(each => each.from < block.from && block.to <= each.to)].flatMap(
+          each => each.cases,
+        ),
         isHelper: false,
       }
     })
@@ -131,18 +135,4 @@ function skipInside({ code, bare }: Masked, [from, to]: [number, number]): { ski
   if (guard) return { skip: skipKind(guard[1] ?? ''), text: `${found[0]}) if ${guard[1]}` }
   const given = /^(test|it)$/.test(found[1] ?? '') ? (argument.split(',')[0] ?? '') : ''
   return { skip: skipKind(/^\s*["'`]/.test(given) ? '' : given), text: `${found[0]})` }
-}
-
-function rowsOf({ code, bare }: Masked, span: [number, number] | undefined): string[] {
-  if (span === undefined) return []
-  if (code[span[0]] === '`')
-    return bare
-      .slice(span[0] + 1, span[1] - 1)
-      .split('\n')
-      .slice(1)
-      .map(squeeze)
-      .filter(Boolean)
-  const open = code.indexOf('[', span[0])
-  if (open < 0 || open >= span[1]) return []
-  return partsOf(code, open + 1, closingOf(code, open) - 1).map(part => squeeze(bare.slice(...part)))
 }

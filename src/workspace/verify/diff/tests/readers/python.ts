@@ -125,10 +125,10 @@ function rowsOf(decorators: string): string[] {
   for (const match of decorators.matchAll(/parametrize\s*\(/g)) {
     const open = match.index + match[0].length - 1
     const parts = partsOf(decorators, open + 1, closingOf(decorators, open) - 1)
-    const list = parts[1]
+    // The names are a text with commas in it: the rows are the first part that is a list.
+    const list = parts.find(part => /^\s*[[(]/.test(decorators.slice(...part)))
     if (list === undefined) continue
     const begin = decorators.slice(...list).search(/[[(]/)
-    if (begin < 0) continue
     const at = list[0] + begin
     rows.push(
       ...partsOf(decorators, at + 1, closingOf(decorators, at) - 1).map(part => squeeze(decorators.slice(...part))),

@@ -1,0 +1,124 @@
+import type { ChangedFile } from '../change/change.ts'
+import { isTestFile, isTestSupport, isToolConfig, languageOf } from '../change/file-kind.ts'
+import { block, type DiffFinding, type DiffRule, note } from '../rules/rule.ts'
+import { mask } from '../tests/mask.ts'
+
+type Shape = [shape: RegExp, code: 'test.exit' | 'test.rigged', text: string]
+
+/** Lines that end a run, or change what is meant by equal, passed and expected. */
+const SHAPES: Shape[] = [
+  [
+    /\bprocess\.exit\(\s*0?\s*\)|\bprocess\.exitCode\s*=\s*0\b|\bDeno\.exit\(\s*0?\s*\)/,
+    'test.exit',
+    'ends the process as if all were well',
+  ],
+  [
+    /\bsys\.exit\(\s*0?\s*\)|\bos\._exit\(\s*0\s*\)|\bpytest\.exit\(|\bexit\(0\)/,
+    'test.exit',
+    'ends the process as if all were well',
+  ],
+  [/\bos\.Exit\(\s*0\s*\)/, 'test.exit', 'ends the process as if all were well'],
+  [/\bprocess::exit\(\s*0\s*\)/, 'test.exit', 'ends the process as if all were well'],
+  [
+    /\b(global|globalThis|window|self)\.(expect|assert|test|it|describe)\s*=[^=]/,
+    'test.rigged',
+    'replaces what tests are written with',
+  ],
+  [
+    /\b(global|globalThis)\[["'](expect|assert|test|it|describe)["']\]\s*=[^=]/,
+    'test.rigged',
+    'replaces what tests are written with',
+  ],
+  [/(?<![\w.])assert\.\w+\s*=(?!=)|\bexpect\.\w+\s*=(?!=)/, 'test.rigged', 'replaces an assertion'],
+  [
+    /\bexpect\.extend\(\s*\{[^}]*\b(toBe|toEqual|toStrictEqual|toThrow|toContain|toMatch)\b/,
+    'test.rigged',
+    'replaces an assertion of the library',
+  ],
+  [/\bTestCase\.(assert\w+|fail)\s*=/, 'test.rigged', 'replaces an assertion of the library'],
+  [
+    /\b(outcome|exitstatus|wasxfail)\s*=\s*(["']passed["']|0\b|["'])/,
+    'test.rigged',
+    'changes what a test is reported as',
+  ],
+  [/\bitems\s*(\[:\]\s*=|\.clear\(|\.remove\()/, 'test.rigged', 'takes tests out of the run'],
+  [/\badd_marker\(\s*(pytest\.mark\.)?(skip|xfail)/, 'test.rigged', 'skips tests that do not say so themselves'],
+  [/^\s*collect_ignore(_glob)?\s*(=|\+=)/, 'test.rigged', 'takes files out of the run'],
+  [
+    /\bdef\s+pytest_(ignore_collect|runtest_makereport|sessionfinish|report_teststatus)\b/,
+    'test.rigged',
+    'takes part in what is run or reported',
+  ],
+  [
+    /\b(builtins|sys\.modules)(\[|\.)\s*["']?(AssertionError|assert|pytest)/,
+    'test.rigged',
+    'replaces what tests are written with',
+  ],
+  [/\bpanic::set_hook\(.*\|_\|\s*\{?\s*\}?\)/, 'test.rigged', 'hides what fails'],
+]
+
+/** Set-up of tests that makes every run a success. */
+export const riggedRule: DiffRule = change =>
+  change.files.flatMap(file => {
+    if (file.kind !== 'text') return []
+    const text = file.after ?? ''
+    if (isTestFile(file.path, text) || isTestSupport(file.path) || /(conftest|setup|teardown|global)/i.test(file.path))
+      return [...shapeFindings(file), ...wholeFindings(file)]
+    return isToolConfig(file.path) ? [] : productFindings(file)
+  })
+
+function shapeFindings(file: ChangedFile): DiffFinding[] {
+  const code = codeLines(file)
+  const known = new Set(file.removed.map(({ text }) => text.trim()))
+  return file.added.flatMap(({ line, text }) => {
+    if (known.has(text.trim())) return []
+    const plain = code[line - 1] ?? text
+    const found = SHAPES.find(([shape]) => shape.test(plain))
+    return found
+      ? [block(found[1], `${file.path} ${found[2]}: ${text.trim().slice(0, 80)}`, { file: file.path, line })]
+      : []
+  })
+}
+
+/** Shapes that need more than one line. */
+function wholeFindings({ path, before = '', after = '' }: ChangedFile): DiffFinding[] {
+  const findings: DiffFinding[] = []
+  const equal =
+    /def __eq__\(self[^)]*\)[^:]*:\s*(?:"""[^"]*"""\s*)?return True\b|fn eq\(&self[^)]*\)\s*->\s*bool\s*\{\s*true\s*\}|\bequals?\s*\([^)]*\)\s*(?::\s*boolean\s*)?\{\s*return true;?\s*\}/
+  if (equal.test(after) && !equal.test(before))
+    findings.push(block('test.rigged', `${path} has something that is equal to everything.`, { file: path }))
+  const main = /func TestMain\(\w+ \*testing\.M\)\s*\{([\s\S]*?)\n\}/
+  const now = main.exec(after)?.[1]
+  if (
+    now !== undefined &&
+    now !== main.exec(before)?.[1] &&
+    !/os\.Exit\((m\.Run\(\)|code|exit\w*|status|rc|ret\w*|result)\)|^[^}]*\bm\.Run\(\)\s*$/m.test(now)
+  )
+    findings.push(
+      block('test.exit', `TestMain of ${path} does not end with what the tests ended with.`, { file: path }),
+    )
+  return findings
+}
+
+const ASKS =
+  /PYTEST_CURRENT_TEST|JEST_WORKER_ID|\bVITEST(_WORKER_ID|_POOL_ID)?\b|NODE_TEST_CONTEXT|["']pytest["'] in sys\.modules|["']unittest["'] in sys\.modules|flag\.Lookup\("test\.v"\)|testing\.Testing\(\)|\bcfg!\(test\)|strings\.HasSuffix\(os\.Args\[0\], "\.test"\)/
+
+/** A program that knows that it is tested can behave for the time being. */
+function productFindings(file: ChangedFile): DiffFinding[] {
+  if (languageOf(file.path) === undefined) return []
+  return file.added.flatMap(({ line, text }) => {
+    const at = { file: file.path, line }
+    if (ASKS.test(text))
+      return [
+        block('code.knows-tests', `${file.path} asks whether it is being tested: ${text.trim().slice(0, 80)}`, at),
+      ]
+    if (/NODE_ENV["'\]]*\s*[!=]==?\s*["']test["']/.test(text))
+      return [note('code.knows-tests', `${file.path} behaves otherwise where NODE_ENV is "test".`, at)]
+    return []
+  })
+}
+
+function codeLines({ path, after = '' }: ChangedFile): string[] {
+  const language = languageOf(path)
+  return (language === undefined ? after : mask(after, language).bare).split('\n')
+}

@@ -1,0 +1,95 @@
+import { chmodSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Finding } from '../../../../src/domain/workspace/evidence.ts'
+import type { Change } from '../../../../src/workspace/verify/diff/change/change.ts'
+import { readChange } from '../../../../src/workspace/verify/diff/change/read-change.ts'
+import { judgeChange } from '../../../../src/workspace/verify/diff/judge-change.ts'
+import { repository, type Tree } from './repository.ts'
+
+/** One change of the corpus, as its file tells it: `=== title`, `@@ path`, then the lines of a diff. */
+export interface Case {
+  title: string
+  file: string
+  before: Tree
+  after: Tree
+  executable: string[]
+}
+
+export interface Judged {
+  case: Case
+  findings: Finding[]
+  isBlocked: boolean
+}
+
+export function readCases(folder: string): Case[] {
+  const place = join(import.meta.dirname, 'corpus', folder)
+  return readdirSync(place)
+    .sort()
+    .flatMap(name => casesIn(readFileSync(join(place, name), 'utf8'), `${folder}/${name}`))
+}
+
+function casesIn(text: string, file: string): Case[] {
+  return text
+    .split(/^=== /m)
+    .slice(1)
+    .map(part => {
+      const [title = '', ...rest] = part.split('\n')
+      const one: Case = { title, file, before: {}, after: {}, executable: [] }
+      for (const section of rest.join('\n').split(/^@@ /m).slice(1)) addFile(one, section)
+      return one
+    })
+}
+
+function addFile(one: Case, section: string): void {
+  const [head = '', ...lines] = section.split('\n')
+  const [path = '', mark] = head.split(' ')
+  if (mark === '+x') one.executable.push(path)
+  const side = (gone: string) => lines.filter(line => line !== '' && !line.startsWith(gone)).map(line => line.slice(1))
+  const [before, after] = [side('+'), side('-')]
+  if (before.length > 0) one.before[path] = `${before.join('\n')}\n`
+  if (after.length > 0) one.after[path] = `${after.join('\n')}\n`
+}
+
+/** Judges all cases through one real repository: each lies in a folder of its own, which is taken off again. */
+export async function judgeCases(t: TestContext, cases: readonly Case[]): Promise<Judged[]> {
+  const repo = repository(t)
+  const base = repo.commit({ 'README.md': 'a', ...placed(cases, 'before') })
+  const gone = cases.flatMap((one, place) =>
+    Object.keys(one.before)
+      .filter(path => !(path in one.after))
+      .map(path => [`c${place}/${path}`, null] as const),
+  )
+  const after = { ...placed(cases, 'after'), ...Object.fromEntries(gone) }
+  repo.commit(after)
+  for (const [place, one] of cases.entries())
+    for (const path of one.executable) chmodSync(join(repo.directory, `c${place}`, path), 0o755)
+  const head = repo.commit({})
+  const change = await readChange({ directory: repo.directory, base, head })
+  if (change === undefined) throw new Error('git cannot show the corpus')
+  return cases.map((one, place) => {
+    const findings = judgeChange(within(change, `c${place}/`), {
+      maxChangedLines: 5_000,
+      forbiddenPaths: [],
+      allow: [],
+    })
+    return { case: one, findings, isBlocked: findings.some(({ weight }) => weight === 'block') }
+  })
+}
+
+function placed(cases: readonly Case[], side: 'before' | 'after'): Tree {
+  return Object.fromEntries(
+    cases.flatMap((one, place) => Object.entries(one[side]).map(([path, text]) => [`c${place}/${path}`, text])),
+  )
+}
+
+function within({ files, unchanged }: Change, folder: string): Change {
+  const cut = (path: string) => path.slice(folder.length)
+  return {
+    files: files.filter(({ path }) => path.startsWith(folder)).map(file => ({ ...file, path: cut(file.path) })),
+    unread: [],
+    unchanged: new Map(
+      [...unchanged].filter(([path]) => path.startsWith(folder)).map(([path, text]) => [cut(path), text]),
+    ),
+  }
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Judged, judgeCases, readCases } from './corpus-cases.ts'
+
+const shown = ({ case: { file, title }, findings }: Judged) =>
+  [`${file}: ${title}`, ...findings.map(({ code, weight, text }) => `    ${weight} ${code}: ${text}`)].join('\n')
+
+test('every tampering change of the corpus is caught', async t => {
+  const judged = await judgeCases(t, readCases('tampering'))
+  const missed = judged.filter(({ isBlocked }) => !isBlocked)
+  t.diagnostic(`tampering caught: ${judged.length - missed.length} of ${judged.length}`)
+  assert.ok(judged.length >= 60)
+  assert.deepEqual(missed.map(shown), [])
+})
+
+test('no honest change of the corpus is held up', async t => {
+  const judged = await judgeCases(t, readCases('honest'))
+  const held = judged.filter(({ isBlocked }) => isBlocked)
+  t.diagnostic(`honest held up: ${held.length} of ${judged.length}`)
+  assert.ok(judged.length >= 60)
+  assert.deepEqual(held.map(shown), [])
+})
