@@ -1,5 +1,7 @@
 import type { Config } from '../../domain/config/config.ts'
 import type { GateProfile } from '../../domain/workspace/gate-profile.ts'
+import type { DiffSettings } from './diff/change/change.ts'
+import { diffSettingsIn } from './diff/diff-settings.ts'
 
 /** Commands that a person may name, in the order in which they run: what is told soonest comes first. */
 export const GATE_COMMANDS = ['build', 'typecheck', 'lint', 'test'] as const
@@ -15,6 +17,7 @@ export interface GateSettings {
   /** How often a failed check goes back into the same conversation. */
   rounds: number
   verifier: 'auto' | 'on' | 'off'
+  diff: DiffSettings
 }
 
 /** The settings of a project's gates. Commands of a file that nobody trusts are not in `config`, and so not here. */
@@ -27,5 +30,6 @@ export function gatesIn({ gates }: Pick<Config, 'gates'>): GateSettings {
     env: gates.env,
     rounds: gates.rounds,
     verifier: gates.verifier,
+    diff: diffSettingsIn({ gates }),
   }
 }

@@ -5,10 +5,8 @@ const MOST_STEPS = 30
 const MOST_OUTPUT = 4_000
 
 /** What is to be done, gate by gate, in words for the agent whose work it is. Empty where nothing stands in the way. */
-export function nextSteps(checks: readonly NewEvidence[], findings: readonly Finding[]): string[] {
-  const own = findings.filter(({ weight }) => weight === 'block').map(told)
-  const steps = checks.flatMap(check => stepsOf(check))
-  const all = [...own, ...steps]
+export function nextSteps(checks: readonly NewEvidence[]): string[] {
+  const all = [...new Set(checks.flatMap(stepsOf))]
   if (all.length <= MOST_STEPS) return all
   return [...all.slice(0, MOST_STEPS), `And ${all.length - MOST_STEPS} more of the same kind.`]
 }

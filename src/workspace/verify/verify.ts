@@ -1,67 +1,70 @@
 import { crashPoint } from '../../base/crash-point.ts'
-import { openGuard } from '../../base/process/guardian.ts'
-import type { Finding, NewEvidence, VerificationResult } from '../../domain/workspace/evidence.ts'
-import { commandEnvironment } from './command/environment.ts'
-import { commandMarkers } from './command/markers.ts'
-import { commandGate } from './gates/command-gate.ts'
-import { planGate } from './gates/plan-gate.ts'
-import type { Seen } from './gates/seen.ts'
+import type { NewEvidence, VerificationResult } from '../../domain/workspace/evidence.ts'
+import { type Seen, seen } from './gates/seen.ts'
+import { lookAtTree } from './look.ts'
 import { nextSteps } from './next-steps.ts'
-import { PROFILES } from './profiles.ts'
 import type { VerifyParts, VerifyRequest } from './request.ts'
-import type { Runner } from './run-command.ts'
 import { nameSubject, type Subject } from './tree/subject.ts'
+import { afterDeath, openWatch } from './tree/watch.ts'
 
 /**
- * Finds out whether a task is done: names what its agent left, runs the gates of the profile on exactly that, and writes down
- * what they saw. An abort is thrown as the signal's reason and leaves no rows: nothing was found out.
+ * Finds out whether a task is done: names what its agent left, lets the gates of the profile look at exactly that, and writes
+ * down what they saw. An abort is thrown as the signal's reason and leaves no rows: nothing was found out.
  */
 export async function verify(request: VerifyRequest, parts: VerifyParts): Promise<VerificationResult> {
-  const { signal } = request
+  request.signal.throwIfAborted()
+  if (request.place) await afterDeath(request.place)
   const named = await nameSubject(request)
   crashPoint('verify.after-commit')
-  if (!named.ok) return refused(named, request, parts)
-  const checks: Seen[] = [planGate(request)]
-  for (const name of PROFILES[request.gates.profile].commands) {
-    const command = request.gates.commands[name]
-    if (command === undefined) continue
-    signal.throwIfAborted()
-    const { directory, gates } = request
-    const env = commandEnvironment(parts.env, gates.env)
-    const run = { gate: name, command, directory, env, timeoutMs: gates.timeoutMs, signal }
-    checks.push(await commandGate(run, runnerOf(parts)))
+  if (!named.ok) {
+    const { status, finding } = named
+    return written([seen({ gate: 'tree', kind: 'diff', status, findings: [finding] })], NOTHING, { request, parts })
   }
-  signal.throwIfAborted()
-  return written({ checks, subject: named.subject, findings: [] }, request, parts)
+  const { subject } = named
+  const watch = await openWatch(subject, request.place)
+  const asRow = (check: Seen) => rowOf(check, subject, { request, parts })
+  const checks = await lookAtTree({ request, parts, subject, watch, asRow })
+  await watch?.end()
+  return written(checks, subject, { request, parts })
 }
 
-function runnerOf({ guard = openGuard(), isolation, places }: VerifyParts): Runner {
-  return { guard, isolation, markers: commandMarkers(places.run) }
+const NOTHING: Subject = { commit: null, tree: null, folder: undefined }
+
+interface Of {
+  request: VerifyRequest
+  parts: VerifyParts
 }
 
-interface Looked {
-  checks: Seen[]
-  subject: Subject
-  findings: Finding[]
+function rowOf(check: Seen, { tree }: Subject, { request: { task, round }, parts }: Of): NewEvidence {
+  return { ...check, task_id: task.id, attempt: task.attempt, round, tree, created_at: parts.clock.now() }
 }
 
-async function written(looked: Looked, request: VerifyRequest, parts: VerifyParts): Promise<VerificationResult> {
-  const { task, round } = request
-  const of = { task_id: task.id, attempt: task.attempt, round }
-  const { commit, tree } = looked.subject
-  const created_at = parts.clock.now()
-  const checks: NewEvidence[] = looked.checks.map(check => ({ ...check, ...of, tree, created_at }))
+async function written(seen: readonly Seen[], subject: Subject, of: Of): Promise<VerificationResult> {
+  const { request, parts } = of
+  const checks = seen.map(check => rowOf(check, subject, of))
+  const round = { task_id: request.task.id, attempt: request.task.attempt, round: request.round }
   crashPoint('verify.before-row')
-  await parts.store.transaction(tx => parts.store.evidence.put(of, checks, tx))
+  await parts.store.transaction(tx => parts.store.evidence.put(round, checks, tx))
+  const result = resultOf(checks, subject)
+  parts.log.info({ ...round, status: result.status, gates: checks.map(gateAndStatus) }, 'a task was verified')
+  return result
+}
+
+function resultOf(checks: NewEvidence[], { commit, tree }: Subject): VerificationResult {
   return {
     status: statusOf(checks),
-    isProven: checks.some(({ kind, status }) => kind === 'command' && (status === 'passed' || status === 'flaky')),
+    isProven: checks.some(proves),
     commit,
     tree,
     checks,
-    findings: [...looked.findings, ...checks.flatMap(({ findings }) => findings)],
-    next_steps: nextSteps(checks, looked.findings),
+    findings: checks.flatMap(({ findings }) => findings),
+    next_steps: nextSteps(checks),
   }
+}
+
+/** What could have failed and did not. */
+function proves({ kind, status }: NewEvidence): boolean {
+  return (kind === 'command' || kind === 'verifier') && (status === 'passed' || status === 'flaky')
 }
 
 function statusOf(checks: readonly NewEvidence[]): VerificationResult['status'] {
@@ -69,18 +72,6 @@ function statusOf(checks: readonly NewEvidence[]): VerificationResult['status'] 
   return checks.some(({ status }) => status === 'broken') ? 'broken' : 'passed'
 }
 
-async function refused(
-  { status, finding }: { status: 'failed' | 'broken'; finding: Finding },
-  request: VerifyRequest,
-  parts: VerifyParts,
-): Promise<VerificationResult> {
-  const check: Seen = {
-    ...planGate({ plan: [], openChildren: 0 }),
-    gate: 'tree',
-    kind: 'diff',
-    status,
-    findings: [finding],
-  }
-  const nothing = { commit: null, tree: null, folder: undefined }
-  return written({ checks: [check], subject: nothing, findings: [] }, request, parts)
+function gateAndStatus({ gate, status }: NewEvidence): string {
+  return `${gate} ${status}`
 }

@@ -49,9 +49,11 @@ async function stage(place: Place, folder: GitFolder): Promise<string | undefine
     const added = await git(place.top, ['add', ...from], { input: mine.join('\0') })
     if (!added.ok) return added.stderr.trim()
   }
-  // An agent may have added it by force, or in a commit of its own.
-  const taken = await git(place.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...notes])
-  return taken.ok ? undefined : taken.stderr.trim()
+  // An agent may have added it by force, or in a commit of its own. A project may have one that is not ours.
+  const before = await git(place.top, ['ls-tree', '--name-only', '-z', place.base, '--', ...notes])
+  const ours = notes.filter(note => !before.stdout.split('\0').includes(note))
+  const taken = await git(place.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours])
+  return taken.ok || ours.length === 0 ? undefined : taken.stderr.trim()
 }
 
 /** Where our note about the task lies, seen from the top. */

@@ -1,4 +1,4 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm, stat, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { git } from '../../git/git.ts'
@@ -12,7 +12,7 @@ export async function nameWorkTree({ top, own }: GitFolder): Promise<string | un
   const scratch = await mkdtemp(join(tmpdir(), 'pcc-index-'))
   try {
     const index = join(scratch, 'index')
-    await copyFile(join(own, 'index'), index).catch(() => undefined) // a new repository has none
+    await copyIndex(join(own, 'index'), index)
     const env = { GIT_INDEX_FILE: index }
     const added = await git(top, ['add', '--all', '--', '.'], { env })
     const named = added.ok ? await git(top, ['write-tree'], { env }) : added
@@ -20,4 +20,15 @@ export async function nameWorkTree({ top, own }: GitFolder): Promise<string | un
   } finally {
     await rm(scratch, { recursive: true, force: true })
   }
+}
+
+/**
+ * With its time: git compares files by seconds, and looks into one that was changed in the second in which its index was
+ * written. A copy of a later time would hide such a change.
+ */
+async function copyIndex(from: string, to: string): Promise<void> {
+  const stats = await stat(from).catch(() => undefined)
+  if (!stats) return // a new repository has none
+  await copyFile(from, to)
+  await utimes(to, stats.atime, stats.mtime)
 }

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { verify } from '../../../src/workspace/verify/verify.ts'
+import { aPlace } from './a-place.ts'
+
+test('a check that changes files has them put back, is told so and has not passed', async t => {
+  const work = await aPlace(t, { 'a.txt': 'a\n', 'b.txt': 'b\n' })
+  const commands = { lint: 'echo mended >a.txt; rm b.txt' }
+  const result = await verify(work.request({}, { commands }), work.parts())
+  assert.equal(result.status, 'failed')
+  assert.equal(readFileSync(join(work.place.top, 'a.txt'), 'utf8'), 'a\n')
+  assert.equal(work.git('status', '--porcelain'), '')
+  assert.match(result.next_steps[0] ?? '', /The command of lint changed files: a\.txt, b\.txt\. They were put back\./)
+  assert.equal(work.git('show', 'refs/pcc/kept/t-1:a.txt'), 'mended', 'and what they became is kept')
+})
+
+test('a build may write files of the repository; they are put back all the same', async t => {
+  const work = await aPlace(t)
+  const result = await verify(work.request({}, { commands: { build: 'echo built >a.txt' } }), work.parts())
+  assert.equal(result.status, 'passed')
+  assert.deepEqual(
+    result.findings.map(({ code, weight }) => [code, weight]),
+    [['gate.changed_files', 'note']],
+  )
+  assert.equal(work.git('status', '--porcelain'), '')
+})
+
+test('gates.allow lets a check that changes files pass', async t => {
+  const work = await aPlace(t)
+  const gates = {
+    commands: { lint: 'echo mended >a.txt' },
+    diff: { maxChangedLines: 0, forbiddenPaths: [], allow: ['gate.changed_files'] },
+  }
+  const result = await verify(work.request({}, gates), work.parts())
+  assert.equal(result.status, 'passed')
+})
+
+test('what a command makes is neither deleted nor committed, then or in the next round, until somebody touches it', async t => {
+  const work = await aPlace(t)
+  const request = work.request({}, { commands: { test: 'test -e report.txt || echo r >report.txt' } })
+  const first = await verify(request, work.parts())
+  assert.deepEqual(
+    first.findings.map(({ code }) => code),
+    ['gate.made_files'],
+  )
+  work.write('own.txt', 'the agent went on\n')
+  const second = await verify({ ...request, round: 2 }, work.parts())
+  assert.ok(existsSync(join(work.place.top, 'report.txt')))
+  assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt', 'own.txt'])
+  assert.notEqual(second.tree, first.tree)
+  work.write('report.txt', 'now it belongs to the work\n')
+  await verify({ ...request, round: 3 }, work.parts())
+  assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt', 'own.txt', 'report.txt'])
+})
+
+test('a command that commits or leaves the branch has both put back', async t => {
+  const work = await aPlace(t)
+  const commit = 'git -c user.name=x -c user.email=x@x commit -q --allow-empty -m sneaky && git checkout -q --detach'
+  const result = await verify(work.request({}, { commands: { test: commit } }), work.parts())
+  assert.equal(result.status, 'failed')
+  assert.ok(result.findings.some(({ code }) => code === 'gate.moved_branch'))
+  assert.equal(work.git('rev-parse', 'HEAD'), result.commit)
+  assert.equal(work.git('symbolic-ref', 'HEAD'), 'refs/heads/pcc/t-1')
+})
+
+test('a command that deletes .git of the worktree has it put back', async t => {
+  const work = await aPlace(t)
+  const result = await verify(work.request({}, { commands: { build: 'rm -rf .git', test: 'cat a.txt' } }), work.parts())
+  assert.equal(result.status, 'passed')
+  assert.equal(work.git('status', '--porcelain'), '')
+})
+
+test('a repository that a command destroyed is nobody’s success', async t => {
+  const work = await aPlace(t)
+  const destroy = 'rm -rf "$(git rev-parse --absolute-git-dir)"'
+  const result = await verify(work.request({}, { commands: { build: destroy } }), work.parts())
+  assert.equal(result.status, 'broken')
+  assert.ok(result.findings.some(({ code }) => code === 'gate.git_gone'))
+})
+
+test('what an interrupted check changed is put back before anything is committed', async t => {
+  const work = await aPlace(t)
+  // Where the daemon dies in a command, the note that is written before the first one is all there is.
+  const note = join(work.git('rev-parse', '--absolute-git-dir'), 'pcc-gates.json')
+  writeFileSync(note, JSON.stringify({ looking: work.git('rev-parse', 'HEAD'), files: [] }))
+  work.write('a.txt', 'half\n')
+  work.write('made.txt', 'x\n')
+  const result = await verify(work.request({}, { commands: { test: 'cat a.txt' } }), work.parts())
+  assert.equal(result.checks.find(({ gate }) => gate === 'test')?.output, 'a\n')
+  assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt'])
+})
+
+test('the note is there while a command runs, and closed after the last one', async t => {
+  const work = await aPlace(t)
+  const note = join(work.git('rev-parse', '--absolute-git-dir'), 'pcc-gates.json')
+  const result = await verify(work.request({}, { commands: { test: `cat '${note}'` } }), work.parts())
+  const during = result.checks.find(({ gate }) => gate === 'test')?.output ?? ''
+  assert.equal(JSON.parse(during).looking, result.commit)
+  assert.equal(JSON.parse(readFileSync(note, 'utf8')).looking, null)
+})
+
+test('an abort leaves no rows and no process, and the tree as it was', async t => {
+  const work = await aPlace(t)
+  const abort = new AbortController()
+  const request = work.request(
+    { signal: abort.signal },
+    { commands: { test: 'echo x >a.txt; touch begun; sleep 600' } },
+  )
+  const running = verify(request, work.parts())
+  const begun = join(work.place.top, 'begun')
+  while (!existsSync(begun)) await wait(5)
+  abort.abort(new Error('stop'))
+  await assert.rejects(running, /stop/)
+  assert.deepEqual(await work.store.evidence.latest('t-1'), [])
+  assert.equal(readFileSync(join(work.place.top, 'a.txt'), 'utf8'), 'a\n')
+})
+
+test('conflicts that nobody resolved go back to the agent', async t => {
+  const work = await aPlace(t)
+  work.write('a.txt', 'ours\n')
+  work.git('commit', '-qam', 'ours')
+  work.git('checkout', '-q', '-b', 'other', 'main')
+  work.write('a.txt', 'theirs\n')
+  work.git('commit', '-qam', 'theirs')
+  work.git('checkout', '-q', 'pcc/t-1')
+  assert.throws(() => work.git('merge', 'other'))
+  const result = await verify(work.request(), work.parts())
+  assert.equal(result.status, 'failed')
+  assert.match(result.next_steps[0] ?? '', /conflicts nobody has resolved: a\.txt/)
+})
+
+test('an agent that went off its branch with its work is put back onto it', async t => {
+  const work = await aPlace(t)
+  work.git('checkout', '-q', '--detach')
+  work.write('b.txt', 'b\n')
+  work.git('add', '-A')
+  work.git('commit', '-qm', 'elsewhere')
+  const result = await verify(work.request(), work.parts())
+  assert.equal(result.status, 'passed')
+  assert.equal(result.commit, work.git('rev-parse', 'refs/heads/pcc/t-1'))
+  assert.equal(work.git('show', 'pcc/t-1:b.txt'), 'b')
+})
+
+test('our note about the task is taken out again where an agent has committed it', async t => {
+  const work = await aPlace(t)
+  work.write('.perpetualcc/task.json', '{}')
+  work.git('add', '-f', '.perpetualcc/task.json')
+  work.git('commit', '-qm', 'all of it')
+  await verify(work.request(), work.parts())
+  assert.deepEqual(work.git('ls-tree', '-r', '--name-only', 'HEAD').split('\n'), ['a.txt'])
+  assert.ok(existsSync(join(work.place.top, '.perpetualcc/task.json')))
+})
+
+test('in a project itself nothing is committed, and the tree has a name all the same', async t => {
+  const work = await aPlace(t)
+  work.write('b.txt', 'b\n')
+  const before = work.git('rev-parse', 'HEAD')
+  const result = await verify(
+    work.request({ place: undefined }, { commands: { test: 'echo x >a.txt; cat b.txt' } }),
+    work.parts(),
+  )
+  assert.equal(result.commit, null)
+  assert.match(result.tree ?? '', /^[0-9a-f]{40}$/)
+  assert.equal(work.git('rev-parse', 'HEAD'), before)
+  assert.equal(work.git('status', '--porcelain'), '?? b.txt')
+})
+
+test('without git the commands run, and nothing has a name', async t => {
+  const work = await aPlace(t)
+  rmSync(join(work.place.top, '.git'))
+  const result = await verify(work.request({ place: undefined }, { commands: { test: 'cat a.txt' } }), work.parts())
+  assert.deepEqual([result.status, result.tree], ['passed', null])
+})
