@@ -2,13 +2,13 @@ import { MERGES_AT_WORK, type Merge } from '../../domain/workspace/merge.ts'
 import { factsOf } from './facts.ts'
 import { nextMergeStep } from './next-step.ts'
 import type { MergeParts } from './parts.ts'
-import { placeOfMerge } from './place-of-merge.ts'
+import { workplaceOf } from './place-of-merge.ts'
 import { changeRow } from './rows.ts'
 import { cleanUp } from './steps/clean-up.ts'
 import { finish, giveUp } from './steps/endings.ts'
 import { checkoutsOf } from './target/checkouts.ts'
 import { repairCheckout } from './target/repair-checkout.ts'
-import { restoreWork } from './work/restore.ts'
+import { restoreAfterDeath } from './work/restore.ts'
 
 /**
  * After a death: what was under way is finished where git says that it happened, and goes back into the queue where it did not;
@@ -26,8 +26,8 @@ async function recover(merge: Merge, parts: MergeParts): Promise<void> {
   // Whether it is stale is asked when its turn comes: what has happened has happened.
   const step = nextMergeStep(merge, await factsOf(merge, false))
   if (step.kind === 'finish') return finish([{ merge, result: step.result }], parts)
-  const place = await placeOfMerge(merge, parts)
-  const why = place && (await restoreWork(merge, place, merge.result))
+  const place = await workplaceOf(merge, parts)
+  const why = place && (await restoreAfterDeath(merge, place))
   if (why !== undefined) return giveUp(merge, why, parts)
   const reason = 'the daemon ended while it was being merged'
   await changeRow(merge, { state: 'queued', batch: null, result: null, reason }, parts)

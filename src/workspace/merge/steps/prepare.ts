@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs'
 import { crashPoint } from '../../../base/crash-point.ts'
 import type { Conflict, Merge } from '../../../domain/workspace/merge.ts'
 import type { Place } from '../../../domain/workspace/place.ts'
 import { committer } from '../../git/committer.ts'
 import type { MergeParts } from '../parts.ts'
-import { placeOfMerge } from '../place-of-merge.ts'
+import { workplaceOf } from '../place-of-merge.ts'
 import { ask, isWithin } from '../refs.ts'
 import { changeRow } from '../rows.ts'
 import { bringOnto } from '../work/bring-onto.ts'
@@ -27,9 +26,9 @@ export type Preparation =
 
 /** Puts the work of a merge onto a commit: the intent is written down, then the worktree is as verified, then git works. */
 export async function prepare(queued: Merge, onto: string, parts: MergeParts): Promise<Preparation> {
-  const place = await placeOfMerge(queued, parts)
+  const place = await workplaceOf(queued, parts)
   const { head } = queued
-  if (!place || !existsSync(place.top) || head === null) {
+  if (!place || head === null) {
     const why = `the worktree of ${queued.branch} is gone; bring it back with: pcc worktree restore ${queued.task_id}`
     return { kind: 'broken', merge: queued, why }
   }

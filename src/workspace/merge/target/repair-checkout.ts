@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { copyFile, cp, lstat, mkdir, mkdtemp, readFile, readlink, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { git } from '../../git/git.ts'
 import { ask, isWithin } from '../refs.ts'
+import { outlastGit } from '../work/outlast-git.ts'
 import type { Checkout } from './checkouts.ts'
 import { freeIndexLock, ourIndexLock } from './index-lock.ts'
 
@@ -15,7 +15,7 @@ import { freeIndexLock, ourIndexLock } from './index-lock.ts'
 export async function repairCheckout(checkout: Checkout): Promise<boolean> {
   const lock = await ourIndexLock(checkout.own)
   if (!lock || lock.isHeld) return false
-  await outlast(`${ownIndex(checkout.own)}.lock`)
+  await outlastGit(checkout.top, [`${ownIndex(checkout.own)}.lock`])
   const tip = await ask(checkout.top, ['rev-parse', '--verify', '--quiet', 'HEAD'])
   if (tip !== undefined && (await isWithin(checkout.top, lock.to, tip))) await followBranch(checkout, tip)
   else await rollBack(checkout, lock.from, lock.to)
@@ -114,13 +114,4 @@ async function putBack(from: string, to: string): Promise<void> {
   if (!(await lstat(from).catch(() => undefined))) return
   await mkdir(dirname(to), { recursive: true })
   await cp(from, to, { verbatimSymlinks: true })
-}
-
-const PATIENCE_MS = 10_000
-const LOOK_MS = 50
-
-/** A git of ours that outlived us is at its end soon; one that died leaves its lock. */
-async function outlast(file: string): Promise<void> {
-  for (let waited = 0; existsSync(file) && waited < PATIENCE_MS; waited += LOOK_MS) await sleep(LOOK_MS)
-  await rm(file, { force: true })
 }

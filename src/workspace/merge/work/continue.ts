@@ -5,9 +5,10 @@ import type { Place } from '../../../domain/workspace/place.ts'
 import { committer } from '../../git/committer.ts'
 import { git } from '../../git/git.ts'
 import { findGitFolder } from '../../git/git-folder.ts'
+import { isGenuine } from '../../worktrees/genuine.ts'
 import { ask } from '../refs.ts'
 import { conflictIn, unmergedIn } from './conflict.ts'
-import { standingIn } from './standing.ts'
+import { standingIn, standingInFolder } from './standing.ts'
 
 /**
  * `none`: nothing stands. `done`: it stood and is finished, the branch holds it. `conflict`: the next commit of the rebase could
@@ -24,7 +25,11 @@ const MOST_STEPS = 1_000
 
 /** Goes on with the rebase or merge that was left in a task's worktree, after its agent has edited and added. */
 export async function continueRebase(place: Pick<Place, 'top' | 'branch'>): Promise<Continued> {
-  const standing = await standingIn(place.top)
+  const folder = await findGitFolder(place.top)
+  if (!folder || !(await isGenuine({ top: place.top, repository: folder.common }))) {
+    return { kind: 'broken', why: `${place.top} is not the worktree that was made there` }
+  }
+  const standing = await standingInFolder(folder.own)
   if (standing?.kind !== 'rebase' && standing?.kind !== 'merge') return { kind: 'none' }
   const missing = await missingIn(place.top)
   if (missing.length > 0) return { kind: 'unresolved', conflict: await conflictIn(place.top), missing }

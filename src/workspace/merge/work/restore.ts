@@ -1,6 +1,5 @@
-import { rm, stat } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Merge } from '../../../domain/workspace/merge.ts'
 import type { Place } from '../../../domain/workspace/place.ts'
 import { git } from '../../git/git.ts'
@@ -8,6 +7,7 @@ import { findGitFolder } from '../../git/git-folder.ts'
 import { ask, isWithin } from '../refs.ts'
 import { type CheckoutStatus, statusOf } from '../status.ts'
 import { keepCommit, keepLoose } from './keep.ts'
+import { outlastGit } from './outlast-git.ts'
 import { standingIn } from './standing.ts'
 
 /**
@@ -21,7 +21,6 @@ export async function restoreWork(
 ): Promise<string | undefined> {
   const { head, branch } = merge
   if (head === null) return 'nobody knows which commit was verified'
-  await outlastLocks(place.top)
   const [status, standing] = await Promise.all([statusOf(place.top, 'all'), standingIn(place.top)])
   if (typeof status === 'string') return status
   const isThere = status.branch === branch && status.commit === head && !standing
@@ -65,6 +64,15 @@ async function keepAll(status: CheckoutStatus, { merge, place, isOurs }: Kept): 
   return undefined
 }
 
+/** The same after a death: a git of ours may still be at it, or have left its locks. */
+export async function restoreAfterDeath(merge: Merge, place: Place): Promise<string | undefined> {
+  const own = (await findGitFolder(place.top))?.own
+  if (own === undefined) return `${place.top} is no worktree any more`
+  const branch = join(merge.repository, 'refs', 'heads', merge.branch)
+  await outlastGit(place.top, [join(own, 'index.lock'), join(own, 'HEAD.lock'), `${branch}.lock`])
+  return restoreWork(merge, place, merge.result)
+}
+
 /** A rebase that died while it wrote its own files cannot even be given up by git. */
 async function forget(top: string): Promise<void> {
   const own = (await findGitFolder(top))?.own
@@ -72,27 +80,4 @@ async function forget(top: string): Promise<void> {
   for (const name of ['rebase-merge', 'rebase-apply', 'AUTO_MERGE']) {
     await rm(join(own, name), { recursive: true, force: true })
   }
-}
-
-const PATIENCE_MS = 10_000
-const LOOK_MS = 50
-
-/**
- * A lock in the worktree of a task belongs to a git of ours that outlived us and is at its end, or that died with us: it is given
- * some time. The age counts by the clock of the file system that wrote it.
- */
-async function outlastLocks(top: string): Promise<void> {
-  const own = (await findGitFolder(top))?.own
-  if (own === undefined) return
-  for (const name of ['index.lock', 'HEAD.lock']) {
-    const file = join(own, name)
-    for (let waited = 0; await isThere(file); waited += LOOK_MS) {
-      if (waited >= PATIENCE_MS) await rm(file, { force: true })
-      else await sleep(LOOK_MS)
-    }
-  }
-}
-
-async function isThere(file: string): Promise<boolean> {
-  return (await stat(file).catch(() => undefined)) !== undefined
 }

@@ -1,0 +1,36 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '../../../../src/base/clock.ts'
+import { nestValues, standardValues } from '../../../../src/domain/config/config.ts'
+import { openStore } from '../../../../src/store/open.ts'
+import type { MergeParts } from '../../../../src/workspace/merge/parts.ts'
+import { advanceMerges } from '../../../../src/workspace/merge/queue.ts'
+import { recoverMerges } from '../../../../src/workspace/merge/recover.ts'
+import { removePlace } from '../../../../src/workspace/worktrees/remove-place.ts'
+import { QUIET } from '../../worktrees/place-world.ts'
+import { verificationOf } from '../merge-world.ts'
+
+/** What a daemon does with its queues, in a process of its own that may be killed: takes up what was left, then all that waits. */
+const [home = '', batch = '1'] = process.argv.slice(2)
+await using store = await openStore({ file: join(home, 'store.db') })
+const log = { ...QUIET, warn: note, error: note }
+const worktrees = {
+  ...{ store, clock: systemClock, log, root: join(home, 'worktrees'), env: process.env },
+  settings: nestValues(standardValues()).worktrees,
+}
+const parts: MergeParts = {
+  ...{ store, clock: systemClock, log, batch: Number(batch) },
+  removePlace: (place, options) => removePlace(place, worktrees, options),
+  verifyAgain: async (_, __, commit) => verificationOf('passed', commit),
+  landed: async () => undefined,
+  sentBack: async ({ task_id }) => note({ task: task_id }, 'sent back'),
+  conflicted: async ({ task_id }) => note({ task: task_id }, 'conflicted'),
+  gaveUp: async ({ task_id }, why) => note({ task: task_id, why }, 'given up'),
+  isStale: async () => false,
+}
+await recoverMerges(parts)
+for (const lane of await store.merges.lanes()) await advanceMerges(lane, parts)
+
+function note(fields: Record<string, unknown>, message: string): void {
+  appendFileSync(join(home, 'notes'), `${message} ${JSON.stringify(fields)}\n`)
+}
