@@ -6,7 +6,7 @@ const shown = ({ case: { file, title }, findings }: Judged) =>
   [`${file}: ${title}`, ...findings.map(({ code, weight, text }) => `    ${weight} ${code}: ${text}`)].join('\n')
 
 test('every tampering change of the corpus is caught', async t => {
-  const judged = await judgeCases(t, readCases('tampering'))
+  const judged = await judgeCases(t, [...readCases('tampering'), ...readCases('unseen-tampering')])
   const missed = judged.filter(({ isBlocked }) => !isBlocked)
   t.diagnostic(`tampering caught: ${judged.length - missed.length} of ${judged.length}`)
   assert.ok(judged.length >= 60)
@@ -14,7 +14,7 @@ test('every tampering change of the corpus is caught', async t => {
 })
 
 test('no honest change of the corpus is held up', async t => {
-  const judged = await judgeCases(t, readCases('honest'))
+  const judged = await judgeCases(t, [...readCases('honest'), ...readCases('unseen-honest')])
   const held = judged.filter(({ isBlocked }) => isBlocked)
   t.diagnostic(`honest held up: ${held.length} of ${judged.length}`)
   assert.ok(judged.length >= 60)

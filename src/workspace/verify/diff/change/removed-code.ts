@@ -1,4 +1,4 @@
-import type { Change } from './change.ts'
+import type { Change, ChangedFile } from './change.ts'
 import { languageOf, nameOf } from './file-kind.ts'
 import { codeOf, productChanges } from './product-change.ts'
 
@@ -24,8 +24,18 @@ export function removedNames(change: Change): Set<string> {
   for (const { code } of before)
     for (const [, text = ''] of code.matchAll(/["'`]((?:\/|--)[\w/:{}.-]{2,60})["'`]/g))
       if (!after.includes(text)) removed.add(text)
+  for (const file of files) for (const name of removedOptions(file, there)) removed.add(name)
   for (const file of files) if (file.status === 'deleted') addModule(removed, file.path, change)
   return removed
+}
+
+/** `options.loose` that is nowhere any more, in a file from which more went than came: taken out, and not renamed. */
+function removedOptions(file: ChangedFile, there: ReadonlySet<string>): string[] {
+  if (file.removed.length <= file.added.length) return []
+  const gone = file.removed.map(({ text }) => text).join('\n')
+  return [...gone.matchAll(/[.?]\.?([A-Za-z_]\w{3,})\b(?!\s*\()/g)]
+    .map(([, name]) => name ?? '')
+    .filter(name => !there.has(name))
 }
 
 /** What stood below the name is still there: it has another name now. */

@@ -63,11 +63,17 @@ function directCall(after: string, name: string, owner: string | undefined, line
 /** The import is gone, and a function of that name stands in the test. */
 function shadowed(text: string, file: ChangedFile): string | undefined {
   if (languageOf(file.path) === undefined) return undefined
-  const name = /^\s*(?:export\s+)?(?:async\s+)?(?:function|const|let|def|fn)\s+(\w+)\s*[(=]/.exec(text)?.[1]
+  const name =
+    /^\s*(?:export\s+)?(?:async\s+)?(?:function|def|fn)\s+(\w+)\s*[(<]/.exec(text)?.[1] ??
+    /^\s*const\s+(\w+)\s*=\s*(?:async\s*)?(?:function|\([^)]*\)\s*=>|\w+\s*=>|jest\.fn|vi\.fn|mock\.fn)/.exec(text)?.[1]
   if (name === undefined) return undefined
   const imported = file.removed.some(
-    ({ text: gone }) => /\b(import|require|use|from)\b/.test(gone) && new RegExp(`\\b${name}\\b`).test(gone),
+    ({ text: gone }) =>
+      /\b(import|require|use|from)\b/.test(gone) && !TEST_PLACE.test(gone) && new RegExp(`\\b${name}\\b`).test(gone),
   )
   const isStill = new RegExp(`\\b(import|require|use|from)\\b.*\\b${name}\\b`).test(file.after ?? '')
   return imported && !isStill ? name : undefined
 }
+
+/** What comes from beside the tests is theirs to write anew. */
+const TEST_PLACE = /support|helper|fixture|testing|(^|[/'"])tests?\/|from ['"]\.\/(?!.*src)|conftest/

@@ -37,7 +37,7 @@ const SHAPES: Shape[] = [
   ],
   [/\bTestCase\.(assert\w+|fail)\s*=/, 'test.rigged', 'replaces an assertion of the library'],
   [
-    /\b(outcome|exitstatus|wasxfail)\s*=\s*(["']passed["']|0\b|["'])/,
+    /\b(outcome|exitstatus|wasxfail)\s*=\s*(["'](passed|skipped)["']|0\b)/,
     'test.rigged',
     'changes what a test is reported as',
   ],
@@ -60,7 +60,7 @@ const SHAPES: Shape[] = [
 /** Set-up of tests that makes every run a success. */
 export const riggedRule: DiffRule = change =>
   change.files.flatMap(file => {
-    if (file.kind !== 'text') return []
+    if (file.kind !== 'text' || languageOf(file.path) === undefined) return []
     const text = file.after ?? ''
     if (isTestFile(file.path, text) || isTestSupport(file.path) || /(conftest|setup|teardown|global)/i.test(file.path))
       return [...shapeFindings(file), ...wholeFindings(file)]
@@ -101,7 +101,7 @@ function wholeFindings({ path, before = '', after = '' }: ChangedFile): DiffFind
 }
 
 const ASKS =
-  /PYTEST_CURRENT_TEST|JEST_WORKER_ID|\bVITEST(_WORKER_ID|_POOL_ID)?\b|NODE_TEST_CONTEXT|["']pytest["'] in sys\.modules|["']unittest["'] in sys\.modules|flag\.Lookup\("test\.v"\)|testing\.Testing\(\)|\bcfg!\(test\)|strings\.HasSuffix\(os\.Args\[0\], "\.test"\)/
+  /(environ|getenv|process\.env|import\.meta\.env|env::var|Getenv|LookupEnv)[^;]{0,40}\b(PYTEST_CURRENT_TEST|JEST_WORKER_ID|VITEST(_WORKER_ID|_POOL_ID)?|NODE_TEST_CONTEXT|GO_TEST|CARGO_TEST)\b|["'](PYTEST_CURRENT_TEST|JEST_WORKER_ID)["'] in |["'](pytest|unittest)["'] in sys\.modules|flag\.Lookup\("test\.v"\)|testing\.Testing\(\)|\bcfg!\(test\)|strings\.(HasSuffix|Contains)\(os\.Args\[0\], "[./]*test/
 
 /** A program that knows that it is tested can behave for the time being. */
 function productFindings(file: ChangedFile): DiffFinding[] {

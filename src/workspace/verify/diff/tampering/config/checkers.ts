@@ -33,7 +33,13 @@ export const checkerRule: DiffRule = change =>
     if (!isToolConfig(file.path) || file.status === 'added')
       return file.status === 'added' && isToolConfig(file.path) ? [] : []
     if (file.status === 'deleted') return goneConfig(file)
-    return [...listFindings(file), ...switchFindings(file), ...levelFindings(file), ...flagFindings(file)]
+    return [
+      ...listFindings(file),
+      ...switchFindings(file),
+      ...levelFindings(file),
+      ...flagFindings(file),
+      ...denialFindings(file),
+    ]
   })
 
 function goneConfig(file: ChangedFile): DiffFinding[] {
@@ -185,6 +191,13 @@ function levelsIn(text: string): Map<string, number> {
     )
       found.set(rule, LEVELS[word ?? digit ?? ''] ?? 0)
   return found
+}
+
+/** `rustflags = ["-D", "warnings"]`, `filterwarnings = error`: what made a warning an error. */
+function denialFindings({ path, before = '', after = '' }: ChangedFile): DiffFinding[] {
+  const denies = /-D["',\s]*warnings|-Werror|filterwarnings\s*=\s*\[?\s*["']?error|deny\(warnings\)/
+  if (!denies.test(before) || denies.test(after)) return []
+  return [block('config.loosened', `${path}: warnings are no errors any more.`, { file: path })]
 }
 
 /** `addopts = -k "not slow"` and the like. */

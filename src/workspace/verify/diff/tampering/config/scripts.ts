@@ -68,7 +68,19 @@ function lineFindings(file: ChangedFile, isTold: boolean): DiffFinding[] {
 }
 
 function goneLines(file: ChangedFile): DiffFinding[] {
-  if (file.status !== 'modified' || namedCommands(file.path, '') !== undefined) return []
+  if (file.status !== 'modified' || namedCommands(file.path, '') !== undefined || /\.cfg$/.test(file.path)) return []
+  const stops = /^\s*set -\w*e/m
+  if (
+    isScriptFile(file.path) &&
+    stops.test(file.before ?? '') &&
+    !stops.test(file.after ?? '') &&
+    CHECKS.test(file.after ?? '')
+  )
+    return [
+      block('script.silenced', `${file.path} goes on after a check that failed: bring "set -e" back.`, {
+        file: file.path,
+      }),
+    ]
   const after = file.after ?? ''
   const gone = file.removed.find(({ text }) => {
     const tool = CHECKS.exec(text)?.[0]

@@ -4,6 +4,8 @@ import type { Assertion } from '../../tests/test-case.ts'
 export interface Matched {
   /** The same thing is asserted in another way. */
   replaced: { before: Assertion; after: Assertion }[]
+  /** Something else is expected to be the same: what is asserted about was written anew. */
+  rewritten: { before: Assertion; after: Assertion }[]
   /** Nothing stands for it any more. */
   removed: Assertion[]
   added: Assertion[]
@@ -31,11 +33,31 @@ export function matchAssertions(before: readonly Assertion[], after: readonly As
     taken.add(one).add(other)
     replaced.push({ before: one, after: other })
   }
+  const rewritten: Matched['rewritten'] = []
+  for (const one of removed.filter(each => !taken.has(each))) {
+    const other = added.find(each => !taken.has(each) && (isSameExpectation(one, each) || isNear(one, each)))
+    if (other === undefined) continue
+    taken.add(one).add(other)
+    rewritten.push({ before: one, after: other })
+  }
   return {
     replaced,
+    rewritten,
     removed: removed.filter(one => !taken.has(one)),
     added: added.filter(one => !taken.has(one)),
   }
+}
+
+function isSameExpectation(one: Assertion, other: Assertion): boolean {
+  return one.matcher === other.matcher && other.strength >= one.strength && overlap(one.literals, other.literals) === 1
+}
+
+/** Another way to look at the same: a value that is not just any, or most of the names. */
+function isNear(one: Assertion, other: Assertion): boolean {
+  if (other.strength < one.strength) return false
+  const telling = one.literals.filter(each => !/^(true|false|null|none|nil|undefined|[01]|"")$/.test(each))
+  if (telling.length > 0) return telling.some(each => other.literals.includes(each))
+  return one.literals.length === 0 && overlap(one.words, other.words) >= 0.2
 }
 
 const THROWS = /throw|raises|reject|panic/i

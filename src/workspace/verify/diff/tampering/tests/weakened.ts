@@ -5,6 +5,7 @@ import type { Assertion, TestCase } from '../../tests/test-case.ts'
 import { type Matched, matchAssertions } from './match-assertions.ts'
 import type { TestChange } from './test-change.ts'
 import { isWider } from './tolerance.ts'
+import { wantedFindings } from './wanted.ts'
 
 /** Tests that are still there and would see less than before. */
 export function weakenedFindings(change: TestChange): DiffFinding[] {
@@ -25,6 +26,8 @@ function comparedFindings(before: TestCase, after: TestCase, change: TestChange)
   return [
     ...lost.map(one => lostFinding(one, after, change)),
     ...matched.replaced.flatMap(pair => replacedFindings(pair, after, change)),
+    ...wantedFindings(before, after, change),
+    ...matched.rewritten.map(pair => rewrittenFinding(pair, after)),
     ...matched.added.filter(one => one.strength === 0).map(one => tautology(one, after)),
   ]
 }
@@ -97,7 +100,9 @@ function replacedFindings(
   const went = without(before.literals, after.literals)
   const came = without(after.literals, before.literals)
   if (went.length === 0 || came.length === 0) return []
-  return change.hasCode
+  // Where the subject is another too, the test was written anew rather than bent.
+  const isSubjectSame = overlap(before.words, after.words) >= 0.4 || before.words.length === 0
+  return change.hasCode || !isSubjectSame
     ? [note('test.expected-changed', `${called(test)} expects something else: ${how}.`, at)]
     : [
         block(
@@ -106,6 +111,14 @@ function replacedFindings(
           at,
         ),
       ]
+}
+
+function rewrittenFinding({ before, after }: Matched['rewritten'][number], test: TestCase): DiffFinding {
+  const how = `${shortened(before.text)} became ${shortened(after.text)}`
+  return note('test.expected-changed', `${called(test)} asserts about something else: ${how}.`, {
+    file: test.file,
+    line: after.line,
+  })
 }
 
 /** What is left of a list when each of the others took one away. */

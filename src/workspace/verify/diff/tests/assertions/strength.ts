@@ -42,7 +42,7 @@ const WEAK =
   /^(toBeDefined|toBeInstanceOf|assertIsNotNone|assertIsInstance|NotNil|NotEmpty|NotZero|NoError|Error|isDefined|exists|exist|notNull|isNotNull|instanceOf|IsType|toHaveBeenCalled|toBeCalled|called|assert_called|assert_called_once|doesNotThrow|notThrows|NotPanics|doesNotReject|assertIsNot|isObject|isArray|isString|isFunction)$/
 const TRUTHY = /^(toBeTruthy|toBeFalsy|notOk|truthy|falsy)$/
 const PARTIAL =
-  /^(toContain|toContainEqual|toMatch|match|toMatchObject|include|includes|contain|contains|Contains|NotContains|assertIn|assertNotIn|assertRegex|Regexp|regex|like|partialDeepStrictEqual|Subset|toHaveLength|Len|lengthOf|toBeGreaterThan|toBeGreaterThanOrEqual|toBeLessThan|toBeLessThanOrEqual|Greater|GreaterOrEqual|Less|LessOrEqual|assertGreater|assertGreaterEqual|assertLess|assertLessEqual|notEqual|notStrictEqual|notDeepEqual|NotEqual|assertNotEqual|assert_ne!|toHaveBeenCalledTimes|ErrorContains|ErrorIs|ErrorAs|assert_matches!|toHaveProperty|isAbove|isBelow|isAtLeast|isAtMost|above|below)$/
+  /^(toContain|toContainEqual|toMatch|match|toMatchObject|include|includes|contain|contains|Contains|NotContains|assertIn|assertNotIn|assertRegex|Regexp|regex|like|partialDeepStrictEqual|Subset|toBeGreaterThan|toBeGreaterThanOrEqual|toBeLessThan|toBeLessThanOrEqual|Greater|GreaterOrEqual|Less|LessOrEqual|assertGreater|assertGreaterEqual|assertLess|assertLessEqual|notEqual|notStrictEqual|notDeepEqual|NotEqual|assertNotEqual|assert_ne!|toHaveBeenCalledTimes|ErrorContains|ErrorIs|ErrorAs|assert_matches!|toHaveProperty|isAbove|isBelow|isAtLeast|isAtMost|above|below)$/
 
 /** What stands in `assert …`, `ok(…)`, `if …`: the sign between both sides says how exact it is. */
 function strengthOfCondition(condition: string): number {
@@ -62,9 +62,8 @@ function strengthOfCondition(condition: string): number {
 }
 
 function strengthOfThrow(matcher: string, args: string[]): number {
-  const rest = args.slice(
-    /^(toThrow|raises|should_panic)/.test(matcher) ? (matcher === 'raises' || matcher === 'should_panic' ? 0 : 1) : 1,
-  )
+  // What throws is the first that most are given; these are given what is thrown at once.
+  const rest = args.slice(/^(raises|assertRaises|assertRaisesRegex|should_panic)$/.test(matcher) ? 0 : 1)
   const given = rest.join(', ').trim()
   if (given === '') return matcher === 'should_panic' ? 2 : 1.5
   if (/\bmatch\s*=|\bexpected\s*=/.test(given)) return 3
