@@ -3,6 +3,9 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { secretId } from '../../src/base/ids.ts'
+import { sessionMarker } from '../../src/base/process/marker.ts'
+import { findMarked } from '../../src/base/process/sweep.ts'
 import { tempDir } from '../support/world.ts'
 import { claude } from './claude-adapter.ts'
 import { asking, DENY, World } from './conformance/world.ts'
@@ -27,6 +30,29 @@ test('a parked call is judged on resume even when our first words reach the agen
   assert.equal(asks.requests.length, 1)
   assert.match(world.model.told(), /not on my watch/)
   assert.doesNotMatch(world.model.told(), /# sample/)
+})
+
+test('a session that waits in line with an answer to a parked call is not started ahead of it: nobody could answer yet', async t => {
+  const world = await World.open(t, claude, [
+    { prompt: 'write', steps: [{ calls: [{ run: 'touch answered.txt' }] }, { say: 'Done, then.' }] },
+  ])
+  const talk = await world.talk('write', { asks: asking(() => PARK) })
+  assert.equal((await talk.turn()).outcome, 'parked')
+  const vendorId = talk.session.vendorId ?? ''
+  await talk.close()
+
+  const driver = await claude.openDriver({})
+  t.after(() => driver.close())
+  const asks = asking(() => ({ ...DENY, verdict: 'allow' }))
+  const marker = secretId(12)
+  const open = world.options({ asks, marker, resume: { vendorId, fork: false } })
+  await driver.warm(open)
+  assert.deepEqual(await findMarked(sessionMarker(marker)), [])
+  await using session = await driver.open(open)
+  for await (const event of session.events) if (event.kind === 'turn_ended') break
+  assert.equal(asks.requests.length, 1)
+  assert.doesNotMatch(world.model.told(), /could not be judged/)
+  assert.equal(world.has('answered.txt'), true)
 })
 
 test('a resume without a prompt ends by itself when no call was parked', { timeout: 60_000 }, async t => {

@@ -45,8 +45,13 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
       log(`session ${open.id}: ${warm ? 'takes a warm process' : 'starts cold'} (${guard.level(open.isolation)})`)
       return new ClaudeSession(open, warm ?? cold(open))
     },
-    warm: open => pool.add(open, () => prepare(open)),
+    // A call that was put off is offered as soon as there is a process, and nobody would be there to answer it.
+    warm: async open => (answersParked(open) ? undefined : pool.add(open, () => prepare(open))),
     cool: open => pool.remove(open),
     close: () => pool.close(),
   }
+}
+
+function answersParked({ prompt, resume }: OpenSession): boolean {
+  return resume !== undefined && prompt === undefined
 }
