@@ -31,7 +31,7 @@ export function ownIndex(own: string): string {
 async function followBranch({ top, own }: Checkout, tip: string): Promise<void> {
   const env = { GIT_INDEX_FILE: ownIndex(own) }
   if (existsSync(join(own, 'index'))) await copyFile(join(own, 'index'), ownIndex(own))
-  await git(top, ['read-tree', '-m', tip], { env })
+  await git(top, ['read-tree', '--reset', tip], { env })
   await git(top, ['update-index', '-q', '--refresh'], { env })
   await rename(ownIndex(own), join(own, 'index'))
 }
@@ -77,41 +77,46 @@ interface Sides {
 
 /** It is as the new commit has it, or the beginning of that, or not there at all: only we can have left it so. */
 async function isFromUs(path: string, { top, before, after }: Sides): Promise<boolean> {
-  const [now, old, fresh] = await Promise.all([
-    contentOf(join(top, path)),
-    contentOf(join(before, path)),
-    contentOf(join(after, path)),
-  ])
+  const [now, old, fresh] = await Promise.all([top, before, after].map(root => contentOf(root, path)))
   if (now === undefined) return old !== undefined
   if (now === 'folder' || (old instanceof Buffer && now.equals(old))) return false
   return fresh instanceof Buffer && fresh.subarray(0, now.length).equals(now)
 }
 
-/** Kind, mode and bytes in one. */
-async function contentOf(file: string): Promise<Buffer | 'folder' | undefined> {
-  const stats = await lstat(file).catch(() => undefined)
+/** Kind, mode and bytes in one. What lies behind a link that is where a folder should be is not there. */
+async function contentOf(root: string, path: string): Promise<Buffer | 'folder' | undefined> {
+  const file = join(root, path)
+  const stats = (await isReached(root, path)) ? await lstat(file).catch(() => undefined) : undefined
   if (!stats) return undefined
   if (stats.isDirectory()) return 'folder'
   if (stats.isSymbolicLink()) return Buffer.from(`link:${await readlink(file)}`)
   return Buffer.concat([Buffer.from(stats.mode & 0o100 ? 'run:' : 'file:'), await readFile(file)])
 }
 
+/** Everything above it is a real folder. */
+async function isReached(root: string, path: string): Promise<boolean> {
+  for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
+    if (!(await lstat(join(root, folder)).catch(() => undefined))?.isDirectory()) return false
+  }
+  return true
+}
+
 async function removeFile(top: string, path: string): Promise<void> {
+  if (!(await isReached(top, path))) return
   await rm(join(top, path), { force: true })
   // Folders that came with it go as well, as far as nothing else is in them.
   for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
-    if (
-      !(await rmdir(join(top, folder)).then(
-        () => true,
-        () => false,
-      ))
+    const isGone = await rmdir(join(top, folder)).then(
+      () => true,
+      () => false,
     )
-      return
+    if (!isGone) return
   }
 }
 
 async function putBack(from: string, to: string): Promise<void> {
-  if (!(await lstat(from).catch(() => undefined))) return
+  const stats = await lstat(from).catch(() => undefined)
+  if (!stats || stats.isDirectory()) return
   await mkdir(dirname(to), { recursive: true })
   await cp(from, to, { verbatimSymlinks: true })
 }

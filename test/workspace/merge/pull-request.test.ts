@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openProposer } from '../../../src/workspace/merge/pull-request/propose.ts'
+import { bareEnv, tempDir } from '../../support/world.ts'
+import { write } from '../worktrees/place-world.ts'
+import { mergeWorld } from './merge-world.ts'
+
+/** Notes what it is called with and answers as gh does: `pr list` gives what is open, `pr create` opens one. */
+const GH = `#!/bin/sh
+here=$(dirname "$0")
+printf '%s\\n' "$@" '--' >>"$here/called"
+if [ "$2" = list ]; then cat "$here/open" 2>/dev/null; exit 0; fi
+cat >"$here/body"
+echo "Creating pull request" >&2
+echo https://example.invalid/pr/1 | tee "$here/open"
+`
+
+/** A world with a bare repository as its remote and a stand-in for gh. */
+async function proposing(t: TestContext, options: { gh?: boolean; remote?: boolean } = {}) {
+  const world = await mergeWorld(t)
+  const tools = tempDir(t)
+  const remote = join(tempDir(t), 'remote.git')
+  world.git('init', '-q', '--bare', remote)
+  if (options.remote ?? true) world.git('remote', 'add', 'origin', remote)
+  if (options.gh ?? true) {
+    write(tools, { gh: GH })
+    chmodSync(join(tools, 'gh'), 0o755)
+  }
+  const env = bareEnv(tools)
+  world.merges.propose = openProposer({ ...env, PATH: `${tools}:/usr/bin:/bin` })
+  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
+  return { world, place, remote, called: () => readFileSync(join(tools, 'called'), 'utf8'), tools }
+}
+
+test('a pull request is opened in place of moving the target, with the work pushed to a branch of its own', async t => {
+  const { world, place, remote, called, tools } = await proposing(t)
+  const head = world.tip('pcc/t-000001')
+  await world.enqueue(place, { asPullRequest: true })
+  await world.advance()
+  const row = await world.row('t-000001')
+  assert.deepEqual([row.state, row.reason], ['proposed', 'https://example.invalid/pr/1'])
+  assert.deepEqual(world.told, [{ kind: 'landed', task: 't-000001' }])
+  assert.equal(world.gitIn(remote, 'rev-parse', 'pcc/t-000001').trim(), head)
+  assert.deepEqual(world.subjects(), ['first'], 'the target stays')
+  assert.ok(existsSync(place.top), 'for what its readers may ask for')
+  assert.match(called(), /pr\ncreate\n--repo\n.*remote\.git\n--head\npcc\/t-000001\n--base\nmain\n--title\nt-000001\n/)
+  assert.match(readFileSync(join(tools, 'body'), 'utf8'), /\* work of t-000001\n\nTask t-000001, attempt 1/)
+})
+
+test('done again after a crash it finds the pull request that is there', async t => {
+  const { world, place, called } = await proposing(t)
+  for (let time = 0; time < 2; time += 1) {
+    const { id } = await world.enqueue(place, { asPullRequest: true })
+    await world.advance()
+    assert.equal((await world.parts.store.merges.get(id))?.state, 'proposed')
+  }
+  assert.equal(called().split('create').length - 1, 1)
+})
+
+test('that gh or a remote is missing is said, and nothing is lost', async t => {
+  const without = await proposing(t, { gh: false })
+  await without.world.enqueue(without.place, { asPullRequest: true })
+  await without.world.advance()
+  const why = async ({ world }: typeof without) => (await world.row('t-000001')).reason ?? ''
+  assert.match(await why(without), /no pull request: the program gh is not installed/)
+  const alone = await proposing(t, { remote: false })
+  await alone.world.enqueue(alone.place, { asPullRequest: true })
+  await alone.world.advance()
+  assert.match(await why(alone), /has no remote: add one with git remote add origin ADDRESS/)
+  assert.notEqual(alone.world.git('branch', '--list', 'pcc/t-000001'), '')
+})
+
+test('what the repository names as a program for a push is never started', async t => {
+  const { world, place, remote } = await proposing(t)
+  const proof = join(tempDir(t), 'ran')
+  write(world.project, { '.git/evil': `#!/bin/sh\necho "$0 $@" >>${proof}\nexec git-receive-pack "$@"\n` })
+  const evil = join(world.project, '.git', 'evil')
+  chmodSync(evil, 0o755)
+  world.git('config', 'remote.origin.receivepack', evil)
+  world.git('config', 'core.sshCommand', evil)
+  world.git('config', 'credential.helper', evil)
+  write(world.project, { '.git/hooks/pre-push': `#!/bin/sh\necho hook >>${proof}\n` })
+  chmodSync(join(world.project, '.git', 'hooks', 'pre-push'), 0o755)
+  await world.enqueue(place, { asPullRequest: true })
+  await world.advance()
+  assert.equal((await world.row('t-000001')).state, 'proposed')
+  assert.ok(!existsSync(proof), existsSync(proof) ? readFileSync(proof, 'utf8') : '')
+  world.git('config', 'remote.origin.url', `ext::${evil}`)
+  const other = await world.work('t-000002', { 'other.txt': 'x\n' })
+  await world.enqueue(other, { asPullRequest: true })
+  await world.advance()
+  assert.match((await world.row('t-000002')).reason ?? '', /could not be pushed to origin/)
+  assert.ok(!existsSync(proof))
+  assert.ok(existsSync(remote))
+})

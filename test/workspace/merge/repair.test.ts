@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { checkoutsOf } from '../../../src/workspace/merge/target/checkouts.ts'
+import { freeIndexLock, ourIndexLock, takeIndexLock } from '../../../src/workspace/merge/target/index-lock.ts'
+import { repairCheckout } from '../../../src/workspace/merge/target/repair-checkout.ts'
+import { write } from '../worktrees/place-world.ts'
+import { mergeWorld } from './merge-world.ts'
+
+/** A process that is not there any more. */
+const DEAD = 'pcc-merge {from} {to} 999999999 nobody\n'
+
+/** A checkout that was to go from `from` to `to` when whoever did it died. */
+async function dying(t: TestContext) {
+  const world = await mergeWorld(t, { files: { 'a.txt': 'old\n', 'gone.txt': 'gone\n', 'dir/x': 'x\n', same: 's\n' } })
+  const from = world.tip('main')
+  const place = await world.make()
+  write(place.top, { 'a.txt': 'a longer new text\n', 'deep/er/new.txt': 'new\n' })
+  rmSync(join(place.top, 'gone.txt'))
+  rmSync(join(place.top, 'dir'), { recursive: true })
+  symlinkSync('a.txt', join(place.top, 'dir'))
+  world.gitIn(place.top, 'add', '-A')
+  world.gitIn(place.top, 'commit', '-qm', 'work')
+  const to = world.tip('pcc/t-000001')
+  const own = join(world.project, '.git')
+  const [checkout] = await checkoutsOf(own, 'main')
+  assert.ok(checkout)
+  const lock = () => writeFileSync(join(own, 'index.lock'), DEAD.replace('{from}', from).replace('{to}', to))
+  /** What `git read-tree -m -u` does with an index aside: files of the new commit, and the index of the old one. */
+  const bringFiles = () => {
+    rmSync(join(world.project, 'dir'), { recursive: true })
+    world.git('checkout', '-q', to, '--', 'a.txt', 'deep', 'dir')
+    world.git('reset', '-q')
+    rmSync(join(world.project, 'gone.txt'))
+  }
+  return { world, from, to, own, checkout, lock, bringFiles }
+}
+
+test('files of a branch that had not moved go back, whole or half written, and so do their folders', async t => {
+  const { world, checkout, lock, own, bringFiles } = await dying(t)
+  bringFiles()
+  write(world.project, { 'a.txt': 'a longer' })
+  lock()
+  assert.equal(await repairCheckout(checkout), true)
+  assert.equal(world.git('status', '--porcelain'), '')
+  assert.ok(!existsSync(join(world.project, 'deep')))
+  assert.ok(!existsSync(join(own, 'index.lock')) && !existsSync(join(own, 'pcc-index')))
+})
+
+test('what a person wrote since stays as it is', async t => {
+  const { world, checkout, lock, bringFiles } = await dying(t)
+  bringFiles()
+  write(world.project, { 'a.txt': 'by hand\n', 'deep/er/mine.txt': 'mine\n' })
+  lock()
+  await repairCheckout(checkout)
+  assert.equal(readFileSync(join(world.project, 'a.txt'), 'utf8'), 'by hand\n')
+  assert.equal(world.git('status', '--porcelain', '-uall'), ' M a.txt\n?? deep/er/mine.txt\n')
+})
+
+test('the index follows a branch that had moved', async t => {
+  const { world, checkout, lock, to, bringFiles } = await dying(t)
+  bringFiles()
+  world.git('update-ref', 'refs/heads/main', to)
+  assert.notEqual(world.git('status', '--porcelain'), '')
+  lock()
+  await repairCheckout(checkout)
+  assert.equal(world.git('status', '--porcelain'), '')
+  assert.equal(world.tip('HEAD'), to)
+})
+
+test('a lock is taken once, says whose it is, and is left alone while its owner lives or where it is not ours', async t => {
+  const { world, checkout, own, from, to } = await dying(t)
+  assert.equal(await takeIndexLock(own, from, to), true)
+  assert.equal(await takeIndexLock(own, from, to), false)
+  assert.deepEqual(await ourIndexLock(own), { from, to, isHeld: true })
+  assert.equal(await repairCheckout(checkout), false)
+  assert.throws(() => world.git('commit', '-q', '--allow-empty', '-m', 'x'), /index\.lock/, 'nobody commits meanwhile')
+  await freeIndexLock(own)
+  writeFileSync(join(own, 'index.lock'), '')
+  assert.equal(await repairCheckout(checkout), false)
+  assert.ok(existsSync(join(own, 'index.lock')))
+})
