@@ -55,6 +55,8 @@ export const StartSession = z.strictObject({
   budget: SessionBudget.optional(),
   /** `--[no-]auto-approve`: in place of `permissions.auto_approve_low_risk`. */
   auto_approve: z.boolean().optional(),
+  /** In a worktree of its own, on the branch of its task: what it does is verified and merged. */
+  worktree: z.boolean().optional(),
   resume: z.strictObject({ vendor_id: z.string().min(1), fork: z.boolean() }).optional(),
   record: z.string().min(1).optional(),
   /** The caller is about to open `/events?attach=1`: until then, and for 10 s at most, it counts as a person at a terminal. */

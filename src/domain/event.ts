@@ -257,6 +257,9 @@ export const EVENT_BODIES = {
     /** How its tasks stood then, and how many of those that were done nobody had checked. */
     tasks: z.partialRecord(TaskState, z.number()).optional(),
     unverified: z.number().optional(),
+    /** Of those that were done in worktrees: whose work reached its target, and whose did not. */
+    merged: z.number().optional(),
+    unmerged: z.number().optional(),
   }),
   /** A run is to begin at a time; its subject is the schedule. */
   'schedule.set': z.object({ project: z.string(), target: z.string(), when: z.string(), due_at: z.number() }),

@@ -2,6 +2,7 @@ import { AppError } from '../base/errors.ts'
 import type { TriedAccount } from '../domain/account/quota.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { AnsweredEscalation } from '../domain/escalation.ts'
+import type { Task } from '../domain/task.ts'
 import type { AgentToolName, ToolReply } from '../domain/tools/agent-tools.ts'
 import type { SessionRow } from '../store/tables.ts'
 import type { Admission } from './admission.ts'
@@ -11,6 +12,7 @@ import type { Floor } from './floor.ts'
 import { trip } from './guards/trip.ts'
 import type { GuardWatch } from './guards/watch/watch.ts'
 import { openFloor, type SupervisorOptions } from './open-floor.ts'
+import type { Ground } from './place/ground.ts'
 import { openProposals, type Proposals } from './proposals/proposals.ts'
 import { record } from './record.ts'
 import { type Recovered, recover } from './recover/recover.ts'
@@ -101,6 +103,11 @@ export class Supervisor {
   callTool(run: Run, name: AgentToolName, input: unknown): Promise<ToolReply> {
     const call = { run, parts: this.#floor.parts }
     return name === 'ask_human' ? askOverSocket(input, call) : callTool(name, input, call)
+  }
+
+  /** What the worktree of a task would be, or why it would have none. */
+  placeOf({ id, project }: Pick<Task, 'id' | 'project'>): ReturnType<Ground['look']> {
+    return this.#floor.ground.look({ project, task: id }, {})
   }
 
   /** Makes the session's row and starts its agent in the background. */

@@ -28,6 +28,7 @@ export function addStartCommand(program: Command, body: StartBody = start): void
     .addOption(new Option('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
     .option('--brain-model <name>', "the brain's model")
     .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', share)
+    .option('--worktree', 'in a git worktree of its own; what it does is verified and merged')
     .option('--detach', 'start in the background')
     .option('--session-name <name>', 'a name for the session')
     .option('--resume <vendor-id>', 'go on from a conversation of Claude Code (see: pcc agents sessions)')

@@ -31,6 +31,7 @@ export const HOT_FLAGS = {
     '--brain': 'value',
     '--brain-model': 'value',
     '--confidence': 'value',
+    '--worktree': 'switch',
     '--detach': 'switch',
     '--session-name': 'value',
     '--resume': 'value',

@@ -13,6 +13,7 @@ export function startHeader(session: SessionView, { terminal, cwd, home }: Omit<
   const title = cut(` PerpetualCC Session: ${firstLine(session.name)} `, inside - 2)
   const rows = [
     `Project: ${neutral(shownPath(session.project, cwd, home))}`,
+    ...(session.place ? [`Worktree: ${neutral(session.place.branch)}, for ${neutral(session.place.target)}`] : []),
     `Brain: ${neutral(brainWords(session))}`,
     `Agent: ${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`,
     `Status: ${statusWords(session).text.replace(/^\S+ /, '')}`,

@@ -72,7 +72,7 @@ function rowsOf(session: SessionView, now: number): Cell[][] {
   const status = statusWords(session)
   const first: Cell[] = [
     { text: session.id },
-    { text: firstLine(session.name) },
+    { text: `${firstLine(session.name)}${session.place ? ` (${firstLine(session.place.branch)})` : ''}` },
     { text: status.text, tone: status.tone },
     { text: firstLine((isOver(session) ? undefined : session.activity) ?? session.task) },
     { text: contextOf(session) },

@@ -35,6 +35,12 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
     terminal.paint('bold', `Session: ${session.id} (${firstLine(session.name)})`),
     terminal.paint('dim', '─'.repeat(Math.min(38, terminal.width))),
     fact('Project', neutral(shownPath(session.project, options.cwd, options.home))),
+    ...(session.place
+      ? [
+          fact('Worktree', neutral(shownPath(session.place.directory, options.cwd, options.home))),
+          fact('Branch', `${neutral(session.place.branch)}, for ${neutral(session.place.target)}`),
+        ]
+      : []),
     fact('Status', terminal.paint(status.tone, status.text)),
     ...reason.map(line => terminal.paint('dim', `${pad13('')}${line}`)),
     ...(session.resumes_at === null || session.resumes_at <= now

@@ -4,7 +4,7 @@ import type { Terminal } from '../render/paint.ts'
 import { firstLine, neutral } from '../render/text.ts'
 import { leftText, quotaText } from './board/words.ts'
 import { attemptLine } from './plain-lines.ts'
-import { apartText, costText, countsText, stateOf, targetText } from './words.ts'
+import { apartText, costText, countsText, mergedText, stateOf, targetText } from './words.ts'
 
 /** Attempts that a page shows. */
 const SHOWN = 10
@@ -27,7 +27,7 @@ export function runPage(run: RunDetail, { terminal, now, cwd, home }: Here): str
     paint('bold', `Run ${run.id}: ${targetText(run)}`),
     `Project: ${neutral(shownPath(run.project, cwd, home))}`,
     `State: ${paint(tone, text)}${run.reason ? `, ${firstLine(run.reason)}` : ''}`,
-    `Tasks: ${countsText(run)}`,
+    `Tasks: ${[countsText(run), mergedText(run)].filter(Boolean).join('; ')}`,
     `Attempts: ${run.iterations}${run.limit === null ? '' : ` of ${run.limit}`}${run.parallel > 1 ? `, ${run.parallel} at once` : ''}`,
     `Cost: ${costText(run.cost_usd)}`,
     ...(quota === undefined ? [] : [`Quota: ${quota}`]),

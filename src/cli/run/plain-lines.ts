@@ -3,7 +3,7 @@ import type { AttemptView, RunDetail } from '../../domain/runs/run-view.ts'
 import { counted, duration, shownPath, wakeTime } from '../render/format.ts'
 import type { Terminal } from '../render/paint.ts'
 import { firstLine, neutral } from '../render/text.ts'
-import { apartText, costText, countsText, heldUpText, OUTCOME_LOOKS, targetText } from './words.ts'
+import { apartText, costText, countsText, heldUpText, mergedText, OUTCOME_LOOKS, targetText } from './words.ts'
 
 /** What has become of a run since it was looked at last, line by line: for pipes, logs and scripts. */
 export function newsOf(before: RunDetail | undefined, now: RunDetail, terminal: Terminal): string[] {
@@ -34,7 +34,8 @@ export function summaryLines(run: RunDetail, { paint }: Terminal, now: number): 
       tone,
       `${glyph} Run ${run.id} of ${targetText(run)}: ${words}${run.reason ? `, ${neutral(run.reason)}` : ''}`,
     ),
-    `  ${countsText(run)}; ${tried}, ${costText(run.cost_usd)}`,
+    `  ${[countsText(run), mergedText(run), tried].filter(Boolean).join('; ')}, ${costText(run.cost_usd)}`,
+    ...(run.unmerged > 0 ? ['  See what is not merged with: pcc merge list and pcc worktree list'] : []),
     ...nextSteps(run).map(line => `  ${line}`),
   ]
 }

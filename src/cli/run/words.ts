@@ -46,6 +46,12 @@ export function countsText({ tasks, unverified }: Pick<RunView, 'tasks' | 'unver
   )
 }
 
+/** `3 merged, 1 not merged`; nothing where nothing was done in a worktree. */
+export function mergedText({ merged, unmerged }: Pick<RunView, 'merged' | 'unmerged'>): string | undefined {
+  const told = [...(merged > 0 ? [`${merged} merged`] : []), ...(unmerged > 0 ? [`${unmerged} not merged`] : [])]
+  return told.length === 0 ? undefined : told.join(', ')
+}
+
 /** The states as a person counts them. */
 export function countsOf(tasks: TaskCounts): Record<'done' | 'failed' | 'waiting' | 'left', number> {
   const of = (...states: (keyof TaskCounts)[]) => states.reduce((sum, state) => sum + (tasks[state] ?? 0), 0)

@@ -17,6 +17,7 @@ export interface StartOptions {
   brain?: BrainKind
   brainModel?: string
   confidence?: number
+  worktree?: boolean
   detach?: boolean
   sessionName?: string
   resume?: string
@@ -61,6 +62,7 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
     brain,
     brainModel: text('--brain-model'),
     confidence,
+    worktree: flags['--worktree'],
     detach: flags['--detach'],
     sessionName: text('--session-name'),
     resume: text('--resume'),

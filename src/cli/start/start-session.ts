@@ -80,6 +80,7 @@ function requestOf({ project, work, env, options }: Wanted): StartSession {
     ...(options.brain !== undefined && { brain: options.brain }),
     ...(options.brainModel !== undefined && { brain_model: options.brainModel }),
     ...(options.confidence !== undefined && { confidence: options.confidence }),
+    ...(options.worktree && { worktree: true }),
     ...(options.resume && { resume: { vendor_id: options.resume, fork: options.fork === true } }),
     ...(options.record && { record: resolve(options.record) }),
   }

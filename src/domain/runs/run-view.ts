@@ -29,6 +29,9 @@ export interface RunView {
   tasks: TaskCounts
   /** Of those that are done, the ones that nobody has checked. */
   unverified: number
+  /** Of those that it did in worktrees: whose work reached its target, and whose did not. */
+  merged: number
+  unmerged: number
   cost_usd: number
   created_at: number
   ended_at: number | null

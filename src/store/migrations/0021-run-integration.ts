@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What a task will touch, how often an attempt was verified, and why what it called done was refused in the end. */
+/** What a task will touch, and how often what an attempt called done was verified. */
 export const runIntegration: Migration = {
   name: 'run integration',
   async up(db, { columns }) {
@@ -12,6 +12,5 @@ export const runIntegration: Migration = {
       .alterTable('attempts')
       .addColumn('rounds', columns.integer, column => column.notNull().defaultTo(0))
       .execute()
-    await db.schema.alterTable('attempts').addColumn('refused', 'text').execute()
   },
 }

@@ -39,6 +39,4 @@ export interface AttemptRow extends Omit<PastAttempt, 'failure' | 'troubled' | '
   ended_at: number | null
   /** How often what it called done was verified. */
   rounds: number
-  /** Why that was refused in the end, and not only sent back. */
-  refused: string | null
 }

@@ -19,13 +19,13 @@ import { taskSections } from './task-sections.ts'
 const MOST_TOKENS = 60_000
 
 export interface BriefOptions {
-  store: Pick<Store, 'tasks' | 'journal'>
+  store: Pick<Store, 'tasks' | 'journal' | 'worktrees' | 'evidence'>
   /** Attempts at this task, oldest first. */
   attempts: readonly PastAttempt[]
   /** The run that it is begun by. */
   run?: string | undefined
   /** The worktree in which it will be done. */
-  place?: Place | undefined
+  place?: (Pick<Place, 'branch' | 'target'> & Partial<Pick<Place, 'directory'>>) | undefined
   /** What other parts have to tell: spec and plan, code, memory. */
   more?: readonly BriefSection[]
   tx?: Tx | undefined
@@ -45,7 +45,8 @@ export async function briefFor(
   const blockers = (await Promise.all(edges.map(({ blocker_id }) => tasks.get(blocker_id, tx)))).filter(isThere)
   const plan = retryPlan(attempts, { maxRetries: Number.POSITIVE_INFINITY })
   const sections = taskSections({ task, parent, blockers: blockers.sort((a, b) => a.position - b.position) })
-  const retry = retrySection(attempts, plan.again ? plan.note : undefined)
+  const retry = retrySection(await withEvidence(attempts, task.id, { store, tx }), plan.again ? plan.note : undefined)
+  const archives = place ? await archivesOf(task.id, { store, tx }) : []
   const journal = await journalForTask(task, { store, run, tx })
   const known = readNotes(task.project)
   const notes = notesSection(matchNotes(known.notes, aboutOf(task, journal)))
@@ -54,10 +55,34 @@ export async function briefFor(
     blockers.flatMap(({ result }) => result ?? []),
   )
   const skills = await skillsSection(place?.directory ?? task.project)
-  const brief = buildBrief([...sections, placeSection(place), retry, notes, past, ...more, skills], {
+  const brief = buildBrief([...sections, placeSection(place, archives), retry, notes, past, ...more, skills], {
     tokens: MOST_TOKENS,
   })
   return { ...brief, skipped: known.broken }
+}
+
+/** Refs that hold what earlier attempts left, oldest first. */
+async function archivesOf(task: string, { store, tx }: Pick<BriefOptions, 'store' | 'tx'>): Promise<string[]> {
+  const rows = await store.worktrees.list({ task }, tx)
+  return rows.toReversed().flatMap(({ archive }) => archive ?? [])
+}
+
+/** With what the gates saw of the last one, where it failed by them. */
+async function withEvidence(
+  attempts: readonly PastAttempt[],
+  task: string,
+  { store, tx }: Pick<BriefOptions, 'store' | 'tx'>,
+): Promise<readonly PastAttempt[]> {
+  const last = attempts.at(-1)
+  if (last?.outcome !== 'failed') return attempts
+  const seen = (await store.evidence.latest(task, tx)).filter(
+    ({ status }) => status === 'failed' || status === 'broken',
+  )
+  const evidence = seen.map(({ gate, command, output, findings }) => ({
+    what: command === null ? `the check ${gate}` : `the check ${gate} (${command})`,
+    text: [output, ...findings.map(({ text }) => text)].filter(Boolean).join('\n'),
+  }))
+  return evidence.length === 0 ? attempts : [...attempts.slice(0, -1), { ...last, evidence }]
 }
 
 /** Files that others changed just now say where the work is. */

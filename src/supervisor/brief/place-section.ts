@@ -1,8 +1,10 @@
 import type { Place } from '../../domain/workspace/place.ts'
 import type { BriefSection } from './build-brief.ts'
 
+type Branch = Pick<Place, 'branch' | 'target'>
+
 /** Where the agent works and what becomes of it: it commits, and others merge. `archives`: refs that hold what earlier attempts left. */
-export function placeSection(place: Place | undefined, archives: readonly string[] = []): BriefSection {
+export function placeSection(place: Branch | undefined, archives: readonly string[] = []): BriefSection {
   return {
     name: 'where you work',
     title: 'Where you work',
@@ -12,7 +14,7 @@ export function placeSection(place: Place | undefined, archives: readonly string
   }
 }
 
-function words({ branch, target }: Place): string {
+function words({ branch, target }: Branch): string {
   return [
     `You are in a git worktree of your own, on branch ${branch}, made from ${target}. Nobody else works in it.`,
     '',

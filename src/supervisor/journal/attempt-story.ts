@@ -5,10 +5,10 @@ import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { changedFiles } from '../../tasks/journal/changed-files.ts'
 import { notesOf } from '../../tasks/journal/notes-of.ts'
-import { changedSince } from '../../workspace/changes/changed-since.ts'
 import { readSigils } from '../sigils/read-sigils.ts'
 import type { Sigil } from '../sigils/sigil.ts'
 import { withoutSigils } from '../sigils/without-sigils.ts'
+import { changedBy } from './changed-by.ts'
 
 /** What an attempt that is over leaves behind: for its row, and for the notes of the project. */
 export interface AttemptStory {
@@ -27,7 +27,7 @@ const READERS = new Set(['Read', 'Grep', 'Glob', 'LS', 'TodoWrite', 'WebFetch', 
 /** Reads what an attempt said and changed from the events of its session, and from git. */
 export async function attemptStory(
   { attempt, session }: { attempt: AttemptRow; session: SessionRow },
-  store: Pick<Store, 'events'>,
+  store: Pick<Store, 'events' | 'merges'>,
 ): Promise<AttemptStory> {
   const written = new Set<string>()
   const sigils = new Map<string, Sigil>()
@@ -47,7 +47,7 @@ export async function attemptStory(
     const plain = withoutSigils(said)
     if (plain !== '') lastWords = plain
   }
-  const seen = isSure ? [] : await changedSince(session.project, attempt.started_at)
+  const seen = isSure ? [] : await changedBy({ attempt, session }, store)
   const all = [...sigils.values()]
   const journal = all.flatMap(sigil => (sigil.kind === 'journal' ? [sigil.notes] : []))
   return {

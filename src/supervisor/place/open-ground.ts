@@ -9,7 +9,7 @@ import type { Store } from '../../store/store.ts'
 import type { WorktreeParts } from '../../workspace/worktrees/parts.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
 import type { PrepareParts } from '../start/prepare.ts'
-import type { Ground } from './ground.ts'
+import type { Ground, WantedPlace } from './ground.ts'
 
 export interface GroundParts extends Pick<PrepareParts, 'places' | 'env'> {
   store: Store
@@ -23,15 +23,19 @@ export function openGround(parts: GroundParts): Ground {
   return {
     async make(wanted, settings) {
       const { makePlace } = await import('../../workspace/worktrees/make-place.ts')
-      const made = await makePlace(wanted, await worktreeParts(wanted.project, settings, parts))
-      return 'why' in made ? { why: made.why } : made
+      const { target, ...own } = await worktreeParts(wanted.project, settings, parts)
+      const made = await makePlace({ ...wanted, target }, own)
+      if (!('why' in made)) return made
+      // Where worktrees are only switched off, git has what was committed.
+      return { why: made.why, copy: own.settings.mode === 'off' ? undefined : await copied(wanted, own) }
     },
-    async lack(project, settings) {
-      const { settings: worktrees } = await worktreeParts(project, settings, parts)
-      if (worktrees.mode === 'off') return 'worktrees.mode is off'
+    async look({ project, task }, settings) {
+      const own = await worktreeParts(project, settings, parts)
+      if (own.settings.mode === 'off') return { why: 'worktrees.mode is off' }
       const { lookAt } = await import('../../workspace/worktrees/repository.ts')
-      const look = await lookAt({ project, task: '' })
-      return look.kind === 'in_place' ? look.why : undefined
+      const look = await lookAt({ project, task, target: own.target })
+      if (look.kind === 'there') return { branch: `pcc/${task}`, target: look.repository.target }
+      return { why: look.why }
     },
     async leave(place, { project, settings }) {
       try {
@@ -48,6 +52,14 @@ export function openGround(parts: GroundParts): Ground {
   }
 }
 
+async function copied(wanted: WantedPlace, parts: WorktreeParts): Promise<string> {
+  const { snapshotCopy } = await import('../../workspace/worktrees/ready/snapshot.ts')
+  const snapshot = await snapshotCopy(wanted, parts)
+  return snapshot.kind === 'copied'
+    ? `What it held before lies in ${snapshot.path}.`
+    : `No copy of what it held before was made: ${snapshot.why}.`
+}
+
 /** Whoever has its task works in it, and whoever takes the task next will. */
 async function isWanted({ task }: Place, { tasks }: Store): Promise<boolean> {
   const now = await tasks.get(task)
@@ -60,11 +72,11 @@ async function worktreeParts(
   project: string,
   options: Parameters<Ground['make']>[1],
   parts: GroundParts,
-): Promise<WorktreeParts> {
+): Promise<WorktreeParts & { target: string | undefined }> {
   const { places, env } = callersSettings(options, parts)
   const trusted = trustedFile(await trustStatus(places, project))
-  const { worktrees } = (await loadConfig({ places, env, project, trusted })).config
+  const { worktrees, merge } = (await loadConfig({ places, env, project, trusted })).config
   const root = worktrees.directory ?? join(parts.places.home, 'worktrees')
   const { store, clock, log } = parts
-  return { store, clock, log, root, env: parts.env, settings: worktrees }
+  return { store, clock, log, root, env: parts.env, settings: worktrees, target: merge.target }
 }

@@ -4,6 +4,7 @@ import { beginNext } from './begin/begin-next.ts'
 import { warmNext } from './begin/warm-next.ts'
 import { budgetLeft } from './facts/budget-left.ts'
 import { factsOf, openAttempts } from './facts/facts-of.ts'
+import { mergedOf } from './facts/merged-of.ts'
 import { nextStep, type RunFacts } from './facts/next-step.ts'
 import type { RunSettings } from './run-settings.ts'
 import type { RunsParts } from './runs-parts.ts'
@@ -66,9 +67,10 @@ export async function endRun(
 ): Promise<void> {
   const tasks = await store.tasks.counts(scopeOf(run))
   const unverified = await store.runs.unverified(scopeOf(run))
+  const landed = await mergedOf(run.id, store)
   await store.transaction(async tx => {
     await store.runs.update(run.id, { state: 'ended', outcome, reason, ended_at: clock.now() }, tx)
-    const body = { outcome, reason, tasks, unverified }
+    const body = { outcome, reason, tasks, unverified, ...landed }
     await tx.append([{ actor: 'daemon', subject: run.id, kind: 'run.ended', body }])
   })
   kept.forget(run.id)

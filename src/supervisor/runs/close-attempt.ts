@@ -43,15 +43,12 @@ export async function closeAttempt(
     const now = await store.sessions.get(session.id, tx)
     const task = await store.tasks.get(attempt.task_id, tx)
     if (now && standingOf(now, task) !== 'over') return // somebody made it go on since it was looked at
-    const [open] = await store.runs.attempts({ session: session.id }, tx)
-    const refused = open?.refused ?? null
-    const hasFailed = session.ended_as === 'error' || refused !== null
-    const outcome = hasFailed ? 'failed' : task?.state === 'done' ? 'done' : 'interrupted'
+    const outcome = session.ended_as === 'error' ? 'failed' : task?.state === 'done' ? 'done' : 'interrupted'
     const closed = await store.runs.end(
       attempt,
       {
         outcome,
-        reason: refused ?? session.status_reason,
+        reason: session.status_reason,
         result: task?.result ?? null,
         failure,
         next_model: sigils?.next_model ?? null,

@@ -10,28 +10,33 @@ import { checkProject } from '../start/check-project.ts'
 import { advance, endRun } from './advance.ts'
 import { TAKEN } from './close-attempt.ts'
 import { openAttempts } from './facts/facts-of.ts'
+import { Looks } from './looks.ts'
 import { PASSING } from './passing.ts'
 import { planRun } from './plan/plan-run.ts'
 import type { RunsParts } from './runs-parts.ts'
 import { overlap, targetName } from './scope.ts'
 
-const LONGEST_SLEEP_MS = 15_000
-const SHORTEST_SLEEP_MS = 100
-
 /** Runs that drain a target, a fresh session per task. They are rows: a restart goes on with those that are open. */
 export class Runs {
   readonly #parts: RunsParts
-  readonly #looking = new Map<string, Promise<void>>()
-  readonly #again = new Set<string>()
+  readonly #looks: Looks
   /** Those whose sessions are being stopped. */
   readonly #clearing = new Set<string>()
   /** Those that were stopped now: what is only being verified or merged is not waited for. */
   readonly #hurried = new Set<string>()
-  readonly #timers = new Map<string, NodeJS.Timeout>()
-  readonly #closing = new AbortController()
 
   constructor(parts: RunsParts) {
     this.#parts = parts
+    this.#looks = new Looks({
+      clock: parts.clock,
+      work: (id, closing) =>
+        advance(id, parts, {
+          closing,
+          mayEnd: () => !this.#clearing.has(id),
+          isHurried: () => this.#hurried.has(id),
+        }),
+      failed: (id, error) => this.#failed(id, error),
+    })
   }
 
   /** Refused where another run is at the same tasks. `also` happens with it or not at all. */
@@ -74,21 +79,13 @@ export class Runs {
 
   /** Something about a run, its tasks or its sessions has changed. */
   look(id: string): void {
-    if (this.#closing.signal.aborted) return
-    this.#again.add(id)
-    if (this.#looking.has(id)) return
-    const done = this.#lookWhileAsked(id).finally(() => {
-      this.#looking.delete(id)
-      // Asked for after the last look and before this: nobody else would see it.
-      if (this.#again.has(id)) this.look(id)
-    })
-    this.#looking.set(id, done)
+    this.#looks.look(id)
   }
 
   /** What an earlier life of the daemon left: runs that are open, and attempts that outlived theirs. */
   async lookAtAll(): Promise<void> {
     await this.#lookAtOpen()
-    for (const id of await this.#parts.store.runs.withOpenAttempts()) this.look(id)
+    await this.#lookAtLate()
   }
 
   /** Follows what happens to sessions and tasks, and looks at the runs that it may concern. */
@@ -98,7 +95,13 @@ export class Runs {
       const run = kind === 'session.ended' ? (await store.sessions.get(subject))?.options.run : undefined
       if (run) this.look(run.id)
       if (kind === 'session.ended' || kind === 'disk.freed' || kind.startsWith('task.')) await this.#lookAtOpen()
+      // What was called done lands although its run has ended meanwhile: its attempt is closed then.
+      if (kind === 'task.finished' || kind === 'task.readied' || kind === 'task.failed') await this.#lookAtLate()
     }
+  }
+
+  async #lookAtLate(): Promise<void> {
+    for (const id of await this.#parts.store.runs.withOpenAttempts()) this.look(id)
   }
 
   async #lookAtOpen(): Promise<void> {
@@ -124,7 +127,7 @@ export class Runs {
   async taken(tasks: readonly Pick<Task, 'run_id' | 'session_id'>[]): Promise<void> {
     for (const { run_id, session_id } of tasks) {
       if (run_id === null || session_id === null) continue
-      await this.#looking.get(run_id)
+      await this.#looks.done(run_id)
       await this.#parts
         .stop(session_id, TAKEN)
         .catch(error => this.#parts.log.warn({ run: run_id, session: session_id, error }, 'not stopped'))
@@ -159,10 +162,8 @@ export class Runs {
     }
   }
 
-  async close(): Promise<void> {
-    this.#closing.abort()
-    for (const timer of this.#timers.values()) clearTimeout(timer)
-    await Promise.all(this.#looking.values())
+  close(): Promise<void> {
+    return this.#looks.close()
   }
 
   /** What a person says of a run that has ended meanwhile must not bring it back. */
@@ -177,7 +178,7 @@ export class Runs {
 
   /** A session that is just being started is no session yet that could be steered: the look that starts it is waited for. */
   async #each(id: string, work: (session: string) => Promise<void>): Promise<void> {
-    await this.#looking.get(id)
+    await this.#looks.done(id)
     for (const { session_id } of await openAttempts(id, this.#parts.store)) {
       await work(session_id).catch(error =>
         this.#parts.log.warn({ run: id, session: session_id, error }, 'not steered'),
@@ -185,32 +186,9 @@ export class Runs {
     }
   }
 
-  async #lookWhileAsked(id: string): Promise<void> {
-    while (this.#again.delete(id) && !this.#closing.signal.aborted) {
-      try {
-        this.#lookAt(
-          id,
-          await advance(id, this.#parts, {
-            closing: this.#closing.signal,
-            mayEnd: () => !this.#clearing.has(id),
-            isHurried: () => this.#hurried.has(id),
-          }),
-        )
-      } catch (error) {
-        this.#parts.log.error({ run: id, error }, 'the run could not go on')
-        await this.#couldNotGoOn(id, error).catch(() => undefined) // the store itself may be what fails
-        return
-      }
-    }
-  }
-
-  /** The clock may be set, and the machine may sleep: it is looked at now and then whatever the time says. */
-  #lookAt(id: string, at: number | undefined): void {
-    clearTimeout(this.#timers.get(id))
-    this.#timers.delete(id)
-    if (at === undefined || this.#closing.signal.aborted) return
-    const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, at - this.#parts.clock.now()))
-    this.#timers.set(id, setTimeout(() => this.look(id), waitMs).unref())
+  async #failed(id: string, error: unknown): Promise<void> {
+    this.#parts.log.error({ run: id, error }, 'the run could not go on')
+    await this.#couldNotGoOn(id, error).catch(() => undefined) // the store itself may be what fails
   }
 
   /** What passes by itself is waited for; anything else would stand in the way of the next task for ever. */

@@ -8,6 +8,8 @@ import type { Parts } from '../run.ts'
 interface InTx {
   parts: Parts
   tx: Tx
+  /** That of the first, where its worktree was made before. */
+  id?: string | undefined
 }
 
 /** The queue that a request brings along: at least its task. Throws `bad_request` where the list does not hold together. */
@@ -25,20 +27,20 @@ export function firstTasks({ task, tasks }: StartSession): FirstTask[] {
 }
 
 /** Submits them in their order, each after those that it names. Returns the first: the one the session begins with. */
-export async function submitFirst(row: SessionRow, tasks: FirstTask[], { parts, tx }: InTx): Promise<Task> {
+export async function submitFirst(row: SessionRow, tasks: FirstTask[], { parts, tx, id: own }: InTx): Promise<Task> {
   const [first, ...others] = tasks
   if (!first) throw new AppError('task_empty', {})
   const ids = new Map<string, string>()
-  const submit = async ({ text, priority, id, after }: FirstTask) => {
+  const submit = async ({ text, priority, id, after }: FirstTask, as?: string) => {
     const blockers = after.flatMap(name => ids.get(name) ?? [])
     const task = await parts.tasks.submit(
-      { session_id: row.id, project: row.project, text, priority, after: blockers },
+      { session_id: row.id, project: row.project, text, priority, after: blockers, id: as },
       tx,
     )
     if (id !== undefined) ids.set(id, task.id)
     return task
   }
-  const begun = await submit(first)
+  const begun = await submit(first, own)
   for (const other of others) await submit(other)
   return begun
 }

@@ -10,6 +10,8 @@ import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionOptions, SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareFor, refuseWhenClosed } from '../floor.ts'
+import type { InPlace } from '../place/ground.ts'
+import { ownPlace } from '../place/own-place.ts'
 import { refuseWhenFull } from './admit.ts'
 import { checkProject } from './check-project.ts'
 import { checkRecord } from './check-record.ts'
@@ -25,7 +27,7 @@ export interface BoundTask {
   /** The worktree that was made for it. */
   place?: Place
   /** Why it is done in the project itself. */
-  inPlace?: string
+  inPlace?: InPlace
   /** In the words of the person: the agent is given a brief made of it. */
   text: string
   /** Claims it for the session; throws where somebody else was quicker, and then nothing is started. */
@@ -37,9 +39,22 @@ export async function startSession(request: StartSession, floor: Floor, bound?: 
   refuseWhenClosed(floor)
   const tasks = firstTasks(request)
   const project = await checkProject(request.project)
+  const own = bound || !request.worktree ? undefined : await ownPlace({ ...request, project, tasks }, floor)
+  try {
+    return await startIn({ ...request, project, tasks, bound, place: bound?.place ?? own?.place }, floor)
+  } catch (error) {
+    await own?.leave()
+    throw error
+  }
+}
+
+type Checked = StartSession & { tasks: FirstTask[]; bound: BoundTask | undefined; place: Place | undefined }
+
+async function startIn(request: Checked, floor: Floor): Promise<SessionRow> {
+  const { project, bound } = request
   const vendorId = request.resume?.vendor_id
   const [ready] = await Promise.all([
-    prepareFor({ ...request, project, ...placeOf(bound) }, floor),
+    prepareFor({ ...request, project, ...placeOf(request) }, floor),
     hasLeft(vendorId, floor),
   ])
   checkResume(request, ready.driver)
@@ -48,9 +63,7 @@ export async function startSession(request: StartSession, floor: Floor, bound?: 
   refuseWhenFull(floor.live.runs(), ready)
   const resume = request.resume && { vendorId: request.resume.vendor_id, fork: request.resume.fork }
   using _held = floor.conversations.take(resume, floor.live.runs())
-  const row = await floor.parts.store.transaction(tx =>
-    insert({ ...request, project, tasks, bound }, ready, { ...floor, tx }),
-  )
+  const row = await floor.parts.store.transaction(tx => insert(request, ready, { ...floor, tx }))
   crashPoint('submit.after-commit')
   if (bound?.run) await floor.warm.taken(bound.run.id, ready.driver)
   if (request.attach) floor.parts.terminals.expect(row.id)
@@ -59,12 +72,10 @@ export async function startSession(request: StartSession, floor: Floor, bound?: 
   return run.row
 }
 
-type Checked = StartSession & { tasks: FirstTask[]; bound: BoundTask | undefined }
-
 async function insert(request: Checked, ready: Preparation, { parts, bootId, live, warm, tx }: Floor & { tx: Tx }) {
   const { store, clock, accounts } = parts
   const { brain, threshold } = ready.mind
-  const { env: _, project, task: prompt, tasks, bound, ...options } = request
+  const { env: _, project, task: prompt, tasks, bound, place, ...options } = request
   const task = bound?.text ?? prompt
   const rows = await tx.db.selectFrom('sessions').select(['id', 'name']).execute()
   const taken = new Set(rows.flatMap(({ id, name }) => [id, id.replace(/^s-/, ''), name]))
@@ -82,7 +93,7 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
         project,
         task,
         mind: { brain: brain.name, threshold },
-        ...placeOf(bound),
+        ...placeOf(request),
       },
       owner: bootId,
       state: 'starting',
@@ -94,9 +105,11 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
     tx,
   )
   const beside = live.runs().filter(run => workDirectory(run.row) === workDirectory(row) && run.row.state !== 'ended')
-  const notes = [...placeNotes(bound), ...ready.notes, ...beside.map(run => sharedNote(run.row))]
+  const notes = [...placeNotes(request), ...ready.notes, ...beside.map(run => sharedNote(run.row))]
   await tx.append(firstEvents(row, request, notes))
-  const { id: task_id } = bound ? await bound.take(row, tx) : await submitFirst(row, tasks, { parts, tx })
+  const { id: task_id } = bound
+    ? await bound.take(row, tx)
+    : await submitFirst(row, tasks, { parts, tx, id: place?.task })
   // The agent is opened with this one, so it is taken first, whatever is added while the session waits for its place.
   await store.sessions.update(row.id, { task_id }, tx)
   await accounts.met(ready.account, { agent: ready.driver.agent, env: ready.open.env }, tx)
@@ -105,18 +118,20 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
 }
 
 /** What of it the row keeps. */
-function placeOf(bound: BoundTask | undefined): Pick<SessionOptions, 'run' | 'feature' | 'place' | 'in_place'> {
+function placeOf({ bound, place }: Checked): Pick<SessionOptions, 'run' | 'feature' | 'place' | 'in_place'> {
   return {
     ...(bound?.run && { run: bound.run }),
     ...(bound?.feature && { feature: bound.feature }),
-    ...(bound?.place && { place: bound.place }),
-    ...(bound?.inPlace !== undefined && { in_place: bound.inPlace }),
+    ...(place && { place }),
+    ...(bound?.inPlace && { in_place: bound.inPlace.why }),
   }
 }
 
-function placeNotes(bound: BoundTask | undefined): string[] {
-  if (bound?.place) return [`Works in a worktree of its own, on branch ${bound.place.branch}: ${bound.place.top}`]
-  return bound?.inPlace === undefined ? [] : [`Works in the project itself, one task at a time: ${bound.inPlace}`]
+function placeNotes({ bound, place }: Checked): string[] {
+  if (place) return [`Works in a worktree of its own, on branch ${place.branch}: ${place.top}`]
+  if (!bound?.inPlace) return []
+  const { why, copy } = bound.inPlace
+  return [`Works in the project itself, one task at a time: ${why}.${copy === undefined ? '' : ` ${copy}`}`]
 }
 
 /** Several tasks out of one file are known by the title of the file, not by what happens to come first. */

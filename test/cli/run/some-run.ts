@@ -22,6 +22,8 @@ export function someRun(more: Partial<RunDetail> = {}): RunDetail {
       quota: null,
       left_ms: null,
       parallel: 1,
+      merged: 0,
+      unmerged: 0,
       kept_apart: [],
     },
     ...more,

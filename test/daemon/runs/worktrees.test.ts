@@ -26,6 +26,8 @@ conversations:
       - tools: [{ Write: { file_path: "{{cwd}}/two.txt", content: "two" } }]
       - tools: [{ Bash: { command: 'git add two.txt && git commit -qm "two"' } }]
       - text: Done.
+  - match: wait here
+    turns: [{ text: Working., latency: 30000 }]
 `
 
 async function world(t: TestContext) {
@@ -95,4 +97,37 @@ test('with execution.parallel two tasks of a run are done at once, each in a wor
   assert.ok((two?.started_at ?? 0) < (one?.ended_at ?? 0), 'the second began before the first was over')
   assert.notEqual(one?.place?.top, two?.place?.top)
   assert.deepEqual(git('log', '--all', '--format=%s').split('\n').sort(), ['first', 'one', 'two'])
+})
+
+test('a session that is started in a worktree works on the branch of its task; what cannot be is refused', async t => {
+  const { start, daemon, git, project } = await world(t)
+  const { id, place, task_id } = await start('write one', { worktree: true })
+  assert.equal(place?.branch, `pcc/${task_id}`)
+  const stream = await daemon.stream(`/events?session=${id}`)
+  await stream.until(({ kind, subject }) => kind === 'session.ended' && subject === id)
+  stream.close()
+  assert.match(git('log', '--all', '--format=%s'), /^one$/m)
+  assert.equal(existsSync(join(project, 'one.txt')) && git('status', '--porcelain') !== '', false)
+  const tasks = ['write one', 'write two'].map(text => ({ text, priority: 0, after: [] }))
+  await assert.rejects(
+    start('write one', { worktree: true, tasks }),
+    /one task lands from a worktree, and 2 were given/,
+  )
+  const resume = { vendor_id: '00000000-0000-4000-8000-000000000000', fork: false }
+  await assert.rejects(start('write one', { worktree: true, resume }), /goes on where it began/)
+  const settings = { PCC_WORKTREES_MODE: 'off' }
+  await assert.rejects(start('write one', { worktree: true, settings }), /worktrees\.mode is off.*Leave --worktree out/)
+  assert.deepEqual(git('worktree', 'list').split('\n').length <= 2, true, 'nothing is left of what was refused')
+})
+
+test('a session whose worktree is gone says so, and what to do', async t => {
+  const { start, daemon } = await world(t)
+  const { id, place } = await start('Please wait here', { worktree: true })
+  await daemon.call('POST', `/sessions/${id}/stop`)
+  rmSync(place?.directory ?? '', { recursive: true })
+  const reply = await daemon.call<{ error: { code: string; next: string } }>('POST', `/sessions/${id}/resume`, {
+    body: {},
+  })
+  assert.equal(reply.body.error.code, 'worktree_gone')
+  assert.match(reply.body.error.next, /pcc worktree restore t-.*pcc task reset t-/)
 })

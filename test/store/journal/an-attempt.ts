@@ -7,7 +7,7 @@ export async function keepRun(store: Store, id: string, project = '/p'): Promise
     store.runs.insert(
       {
         ...{ id, project, target: { kind: 'project' }, options: {}, state: 'ended', outcome: 'complete', reason: null },
-        ...{ gave_up: null, stopping: false, iterations: 1, created_at: 0, ended_at: null, rounds: 0, refused: null },
+        ...{ gave_up: null, stopping: false, iterations: 1, created_at: 0, ended_at: null, rounds: 0 },
       },
       tx,
     ),

@@ -1,8 +1,9 @@
-import type { StoredEvent } from '../../../domain/event.ts'
-import type { AttemptNow, AttemptView, RunDetail, RunView, TaskCounts } from '../../../domain/runs/run-view.ts'
+import type { EventBody, StoredEvent } from '../../../domain/event.ts'
+import type { AttemptNow, AttemptView, RunDetail, RunView } from '../../../domain/runs/run-view.ts'
 import type { Task } from '../../../domain/task.ts'
 import type { AttemptRow, RunRow } from '../../../store/runs/rows.ts'
 import type { SessionRow } from '../../../store/tables.ts'
+import { mergedOf } from '../../../supervisor/runs/facts/merged-of.ts'
 import { allApart } from '../../../supervisor/runs/overlap/keep-apart.ts'
 import { touchingNow } from '../../../supervisor/runs/overlap/touching.ts'
 import { scopeOf } from '../../../supervisor/runs/scope.ts'
@@ -62,14 +63,20 @@ async function viewWith(run: RunRow, attempts: AttemptRow[], world: World): Prom
 }
 
 /** Of one that has ended, what was the case then: the same tasks may be in other hands by now. */
-async function tasksOf(run: RunRow, { store }: World): Promise<{ tasks: TaskCounts; unverified: number }> {
+async function tasksOf(run: RunRow, { store }: World): Promise<Standing> {
   if (run.state === 'ended') {
     const [ended] = await store.events({ subject: run.id, kinds: ['run.ended'], tail: 1 })
-    if (ended?.kind === 'run.ended' && ended.body.tasks)
-      return { tasks: ended.body.tasks, unverified: ended.body.unverified ?? 0 }
+    if (ended?.kind === 'run.ended' && ended.body.tasks) return standingIn(ended.body)
   }
   const scope = scopeOf(run)
-  return { tasks: await store.tasks.counts(scope), unverified: await store.runs.unverified(scope) }
+  const landed = await mergedOf(run.id, store)
+  return { tasks: await store.tasks.counts(scope), unverified: await store.runs.unverified(scope), ...landed }
+}
+
+type Standing = Pick<RunView, 'tasks' | 'unverified' | 'merged' | 'unmerged'>
+
+function standingIn({ tasks = {}, unverified = 0, merged = 0, unmerged = 0 }: EventBody<'run.ended'>): Standing {
+  return { tasks, unverified, merged, unmerged }
 }
 
 async function attemptView(attempt: AttemptRow, world: World): Promise<AttemptView> {

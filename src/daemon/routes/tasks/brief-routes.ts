@@ -13,6 +13,8 @@ export function briefRoutes(app: FastifyInstance, world: World): void {
     const attempts = await store.runs.attempts({ task: task.id })
     const [run] = await store.runs.list({ project: task.project, open: true })
     const more = await featureSections(task)
-    return { task: task.id, ...(await briefFor(task, { store, attempts, run: run?.id, more })) }
+    const look = await world.supervisor.placeOf(task)
+    const place = 'why' in look ? undefined : look
+    return { task: task.id, ...(await briefFor(task, { store, attempts, run: run?.id, place, more })) }
   })
 }

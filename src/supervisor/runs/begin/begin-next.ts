@@ -59,7 +59,7 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
   const early = tooEarly(task, ofTask, { retryMs: options.retryMs, now: parts.clock.now() })
   if (early) return early
   const { strategy, names } = options
-  const history = ofRun.length > 0 ? ofRun : ofTask
+  const history = (ofRun.length > 0 ? ofRun : ofTask).map(each => ({ ...each, troubled: each.rounds > 1 }))
   const chosen = chooseModel(strategy, history, { names, task: task.id, hint: task.model, model: options.model })
   // Made for the number that the claim will have: git must not be waited for in a transaction.
   const found = await ground.make({ project: run.project, task: task.id, attempt: task.attempt + 1 }, run.options)
@@ -72,7 +72,7 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
   })
   const bound = {
     run: { id: run.id, iteration: run.iterations + 1, total: options.limit ?? options.total },
-    ...('why' in found ? { inPlace: found.why } : { place: found }),
+    ...('why' in found ? { inPlace: found } : { place: found }),
     text: task.description,
     take: takeOf(task, { run, model: chosen.model }, parts),
   }

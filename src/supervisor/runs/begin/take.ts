@@ -33,7 +33,7 @@ export function takeOf(
       {
         ...{ task_id: task.id, number: claimed.attempt, run_id: run.id, iteration, session_id: session.id },
         ...{ model: model ?? null, outcome: null, reason: null, result: null, next_model: null, failure: null },
-        ...{ cost_usd: 0, started_at: clock.now(), ended_at: null, rounds: 0, refused: null },
+        ...{ cost_usd: 0, started_at: clock.now(), ended_at: null, rounds: 0 },
       },
       tx,
     )

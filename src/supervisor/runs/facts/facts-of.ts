@@ -1,3 +1,4 @@
+import type { MergeState } from '../../../domain/workspace/merge.ts'
 import type { AttemptRow, RunRow } from '../../../store/runs/rows.ts'
 import type { Store } from '../../../store/store.ts'
 import type { Tasks } from '../../../tasks/open.ts'
@@ -33,7 +34,8 @@ export async function factsOf(
   for (const attempt of await openAttempts(run.id, store)) {
     const session = await store.sessions.get(attempt.session_id)
     const task = await store.tasks.get(attempt.task_id)
-    const stands = session ? standingOf(session, task) : 'over'
+    const found = session ? standingOf(session, task) : 'over'
+    const stands = found === 'lands' && (await isHeldUp(attempt, store)) ? 'waits' : found
     if (session?.ended_as === 'rate_limited' && stands === 'waits')
       limited = `the account is limited, and ${session.id} was not to go on by itself: pcc resume ${session.id}`
     if (stands === 'works') inPlace ??= session?.options.in_place
@@ -54,3 +56,11 @@ export async function factsOf(
     gaveUp: gave_up ?? undefined,
   }
 }
+
+/** What was called done waits for a person, or for a checkout that is in use: other tasks need not wait for that. */
+async function isHeldUp({ session_id, task_id }: AttemptRow, { escalations, merges }: Store): Promise<boolean> {
+  const asked = await escalations.list({ session: session_id, states: ['open'] })
+  return asked.length > 0 || HELD_UP.has((await merges.open(task_id))?.state ?? 'queued')
+}
+
+const HELD_UP: ReadonlySet<MergeState> = new Set(['waiting', 'review'])

@@ -13,7 +13,7 @@ import { plannedOrder } from './planned-order.ts'
 export async function planRun(
   run: Pick<RunRow, 'project' | 'target' | 'options'>,
   settings: RunSettings,
-  { store, ground }: { store: Store; ground: Pick<Ground, 'lack'> },
+  { store, ground }: { store: Store; ground: Pick<Ground, 'look'> },
 ): Promise<RunPlan> {
   const { project, feature, task } = scopeOf(run)
   const filter = { project, feature, under: task }
@@ -26,6 +26,7 @@ export async function planRun(
   const steps = order.slice(0, settings.limit)
   const pasts: PastAttempt[] = []
   const planned = []
+  const place = await ground.look({ project, task: '' }, run.options)
   for (const each of steps) {
     const before = pasts.length > 0 ? pasts : await store.runs.attempts({ task: each.id })
     const { model, why } = modelFor(each, before, settings)
@@ -35,7 +36,7 @@ export async function planRun(
   return {
     ...{ project, target: run.target, steps: planned, held_up: heldUp, beyond_limit: order.length - steps.length },
     parallel: settings.parallel,
-    in_place: (await ground.lack(project, run.options)) ?? null,
+    in_place: 'why' in place ? place.why : null,
   }
 }
 
