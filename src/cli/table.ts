@@ -167,6 +167,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/steer/checkpoints.ts')).addCheckpointsCommand(program),
   },
   {
+    name: 'worktree',
+    group: STEER,
+    summary: 'See where tasks work, put that away and bring it back',
+    add: async program => (await import('./worktree/command.ts')).addWorktreeCommand(program),
+  },
+  {
     name: 'notes',
     group: KNOW,
     summary: 'Read and write what is worth knowing about a project',

@@ -10,6 +10,7 @@ import { loadConfig } from '../domain/config/load.ts'
 import { Terminals } from '../human/terminals.ts'
 import { openStore } from '../store/open.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
+import { recoverWorktrees } from '../workspace/worktrees/gone/recover.ts'
 import { brainShelf } from './brain-shelf.ts'
 import { type Disk, watchDisk } from './disk/watch-disk.ts'
 import { drain } from './drain.ts'
@@ -31,7 +32,7 @@ import { clearSocketPath } from './start/socket.ts'
 import { tokenIn } from './start/token.ts'
 import { watchdogFrom } from './watchdog/begin.ts'
 import { openSystemd } from './watchdog/systemd.ts'
-
+import { worktreeParts } from './worktrees/parts.ts'
 import type { World } from './world.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -138,6 +139,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   // Before anything is taken away: whoever answers there (from another container, say, whose processes are not seen) is alive.
   await clearSocketPath(places.socket)
   world.recovered = await recoverSessions(world)
+  await recoverWorktrees(await worktreeParts({ places, env, store, log }))
   await supervisor.forgetOver()
   const app = buildServer(world)
   await app.listen({ path: places.socket })

@@ -109,7 +109,19 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
     if (!call || !first) return []
     const words =
       second &&
-      ['daemon', 'config', 'trust', 'agents', 'rules', 'quota', 'answers', 'notify', 'task', 'notes'].includes(first)
+      [
+        'daemon',
+        'config',
+        'trust',
+        'agents',
+        'rules',
+        'quota',
+        'answers',
+        'notify',
+        'task',
+        'notes',
+        'worktree',
+      ].includes(first)
         ? [first, second]
         : [first]
     return [

@@ -20,6 +20,7 @@ import { graphRoutes } from '../routes/tasks/graph-routes.ts'
 import { proposalRoutes } from '../routes/tasks/proposal-routes.ts'
 import { queueRoutes } from '../routes/tasks/queue-routes.ts'
 import { taskRoutes } from '../routes/tasks/task-routes.ts'
+import { worktreeRoutes } from '../routes/workspace/worktree-routes.ts'
 import type { World } from '../world.ts'
 import { errorReply } from './error-reply.ts'
 import { installErrors } from './errors.ts'
@@ -59,6 +60,7 @@ export function buildServer(world: World): FastifyInstance {
   briefRoutes(app, world)
   graphRoutes(app, world)
   runRoutes(app, world)
+  worktreeRoutes(app, world)
   journalRoutes(app, world)
   reportRoutes(app, world)
   featureRoutes(app, world)

@@ -8,6 +8,7 @@ import { believesClock } from './clock-doubt.ts'
 import { pruneCheckpoints } from './prune-checkpoints.ts'
 import { pruneEvents } from './prune-events.ts'
 import { pruneLogs } from './prune-logs.ts'
+import { pruneWorktrees } from './prune-worktrees.ts'
 import { APART_MS } from './trust-clock.ts'
 
 export interface Retention {
@@ -64,7 +65,10 @@ export async function pruneOnce(parts: Retention, signal: AbortSignal): Promise<
     maxMb: data.max_events_mb,
   })
   const files = await pruneLogs(places.logs, { days: logs.keep_days, now })
-  if (checkpoints + events + files > 0) log.info({ checkpoints, events, files }, 'old things removed')
+  const worktrees = await pruneWorktrees({ places, env, store, log, clock, signal })
+  if (checkpoints + events + files + worktrees > 0) {
+    log.info({ checkpoints, events, files, worktrees }, 'old things removed')
+  }
 }
 
 /**

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { crashPoint } from '../../base/crash-point.ts'
-import { workingIn } from '../../base/process/working-in.ts'
+import { workingIn } from '../../base/process/directory/working-in.ts'
 import type { Worktree } from '../../domain/workspace/place.ts'
+import type { WorktreeForecast } from '../../domain/workspace/worktree-view.ts'
 import { git } from '../git/git.ts'
 import { mend } from './genuine.ts'
 import { archiveTree } from './gone/archive.ts'
@@ -50,6 +51,17 @@ export async function removeRow(
   await deleteBranch(row)
   crashPoint('place.after-remove')
   return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why: why ?? '' }
+}
+
+/** What would become of it now, and why; nothing is changed. */
+export async function forecastOf(row: Worktree): Promise<WorktreeForecast> {
+  if (!existsSync(row.repository)) return { kind: 'kept', why: `its repository ${row.repository} is gone` }
+  if (!existsSync(row.top)) return { kind: 'archived', why: 'its directory was deleted by hand' }
+  const left = await leftoversOf(row)
+  const hindrance = await hindranceOf(row, left)
+  if (hindrance !== undefined || !left) return { kind: 'kept', why: hindrance ?? 'git cannot tell what is in it' }
+  const why = whyKeep(left) ?? null
+  return { kind: why === null ? 'removed' : 'archived', why }
 }
 
 /** Why nothing may happen to it at all. */

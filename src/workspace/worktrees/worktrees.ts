@@ -1,12 +1,13 @@
 import { AppError } from '../../base/errors.ts'
 import { AT_WORK } from '../../domain/task.ts'
 import type { Place, Worktree } from '../../domain/workspace/place.ts'
+import type { WorktreeForecast } from '../../domain/workspace/worktree-view.ts'
 import { type Pruned, pruneWorktrees } from './gone/prune.ts'
 import { restoreRow } from './gone/restore.ts'
 import type { WorktreeParts } from './parts.ts'
 import { placeOf } from './place-of.ts'
 import { removePlace } from './remove-place.ts'
-import type { Removal } from './remove-row.ts'
+import { forecastOf, type Removal } from './remove-row.ts'
 
 /** Worktrees as a person handles them, by their task. */
 export interface Worktrees {
@@ -14,6 +15,8 @@ export interface Worktrees {
   list(filter: { project?: string | undefined; all?: boolean }): Promise<Worktree[]>
   /** Every attempt's, newest first. Throws `worktree_unknown` where the task has had none. */
   show(task: string): Promise<Worktree[]>
+  /** What would become of the one that is there. */
+  forecast(rows: readonly Worktree[]): Promise<WorktreeForecast | null>
   remove(task: string): Promise<Removal>
   archive(task: string): Promise<Removal>
   restore(task: string): Promise<Place>
@@ -47,6 +50,10 @@ export function openWorktrees(parts: WorktreeParts): Worktrees {
   return {
     show,
     list: ({ project, all }) => worktrees.list({ project, ...(all ? {} : { states: ['making', 'live'] }) }),
+    forecast: async rows => {
+      const live = rows.find(({ state }) => state === 'live')
+      return live ? forecastOf(live) : null
+    },
     remove: async task => removePlace(placeOf(await idle(task, isThere)), parts),
     archive: async task => removePlace(placeOf(await idle(task, isThere)), parts, { archive: true }),
     restore: async task => restoreRow(await idle(task, ({ state }) => state === 'archived'), parts),

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { Log } from '../../../src/base/log.ts'
+import { silentLog } from '../../../src/base/log.ts'
 import { nestValues, standardValues } from '../../../src/domain/config/config.ts'
 import type { Place } from '../../../src/domain/workspace/place.ts'
 import { openStore } from '../../../src/store/open.ts'
@@ -11,16 +11,6 @@ import type { WorktreeParts, WorktreeSettings } from '../../../src/workspace/wor
 import { removePlace } from '../../../src/workspace/worktrees/remove-place.ts'
 import type { RemoveOptions } from '../../../src/workspace/worktrees/remove-row.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
-
-export const QUIET: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => QUIET,
-  hide: () => () => undefined,
-  close: () => undefined,
-}
 
 export interface PlaceWorld {
   project: string
@@ -50,7 +40,7 @@ export async function placeWorld(t: TestContext, options: PlaceWorldOptions = {}
   const parts: WorktreeParts = {
     store,
     clock: { now: () => now },
-    log: QUIET,
+    log: silentLog,
     root: options.root ?? join(home, 'worktrees'),
     env: bareEnv(home),
     settings: { ...nestValues(standardValues()).worktrees, ...options.settings },

@@ -1,10 +1,93 @@
 import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { silentLog } from '../../../src/base/log.ts'
+import { placesFor } from '../../../src/base/places.ts'
+import { workingIn } from '../../../src/base/process/directory/working-in.ts'
+import { pruneWorktrees } from '../../../src/daemon/retention/prune-worktrees.ts'
+import { worktreeParts } from '../../../src/daemon/worktrees/parts.ts'
 import { makePlace } from '../../../src/workspace/worktrees/make-place.ts'
-import { placeWorld } from './place-world.ts'
+import { tempDir } from '../../support/world.ts'
+import { placeWorld, write } from './place-world.ts'
+
+const DAY = 24 * 60 * 60_000
 
 test('worktrees.mode: "off" lets a task work in the project itself', async t => {
   const { project, parts } = await placeWorld(t, { settings: { mode: 'off' } })
   const place = await makePlace({ project, task: 't-000001', attempt: 1 }, parts)
   assert.deepEqual(place, { kind: 'in_place', why: 'worktrees.mode is off' })
+})
+
+test('worktrees.directory: worktrees lie where it says, or else in the home of pcc', async t => {
+  const { parts } = await placeWorld(t)
+  const home = tempDir(t)
+  const places = placesFor({ env: { PCC_HOME: home } })
+  const rootWith = async (config: string) => {
+    write(home, { 'config.toml': config })
+    return (await worktreeParts({ places, env: {}, store: parts.store, log: silentLog })).root
+  }
+  assert.equal(await rootWith(''), join(home, 'worktrees'))
+  assert.equal(await rootWith('worktrees.directory = "/somewhere/else"\n'), '/somewhere/else')
+})
+
+test('worktrees.setup: the command makes a worktree ready, and what became of it is noted', async t => {
+  const setup = 'echo "$PWD|$CI|$ANTHROPIC_API_KEY|" > ready; echo out of luck; test -n "$FINE"'
+  const world = await placeWorld(t, { settings: { setup } })
+  world.parts.env['ANTHROPIC_API_KEY'] = 'sk-ant-fake-0000'
+  const place = await world.make()
+  assert.equal(readFileSync(join(place.directory, 'ready'), 'utf8'), `${place.directory}|1||\n`)
+  const noted = (await world.parts.store.worktrees.get(place))?.setup ?? ''
+  assert.match(noted, /failed with exit code 1 after [\d.]+ s\nout of luck$/)
+  assert.equal((await world.parts.store.worktrees.get(place))?.state, 'live', 'the work begins all the same')
+})
+
+test('worktrees.setup_seconds: a command that takes longer is ended with all it started', async t => {
+  const setup = 'sleep 300 & wait'
+  const world = await placeWorld(t, { settings: { setup, setup_seconds: 1 } })
+  const place = await world.make()
+  assert.match((await world.parts.store.worktrees.get(place))?.setup ?? '', /took too long and was ended after 1/)
+  assert.deepEqual(await workingIn(place.directory), [])
+})
+
+test('worktrees.link: the named directories are copied, without it those that are usual', async t => {
+  const files = { '.gitignore': 'node_modules\ndeps\n', 'a.txt': 'a\n' }
+  const world = await placeWorld(t, { files })
+  write(world.project, { 'node_modules/x/index.js': 'x\n', 'deps/y.txt': 'y\n' })
+  const usual = await world.make()
+  assert.deepEqual(
+    [existsSync(join(usual.top, 'node_modules/x/index.js')), existsSync(join(usual.top, 'deps'))],
+    [true, false],
+  )
+  world.parts.settings.link = ['deps']
+  const named = await world.make({ task: 't-000002' })
+  assert.deepEqual(
+    [existsSync(join(named.top, 'node_modules')), existsSync(join(named.top, 'deps/y.txt'))],
+    [false, true],
+  )
+})
+
+test('worktrees.keep_days: a worktree whose task is over is archived when it is old, and later its archive goes', async t => {
+  const { parts, ...world } = await placeWorld(t)
+  const home = tempDir(t)
+  const places = placesFor({ env: { PCC_HOME: home } })
+  mkdirSync(places.data, { recursive: true })
+  const place = await world.make()
+  write(place.top, { 'left.txt': 'left\n' })
+  const round = (days: number, now: number) => {
+    write(home, { 'config.toml': `worktrees.keep_days = ${days}\n` })
+    const clock = { now: () => now }
+    const signal = new AbortController().signal
+    return pruneWorktrees({ places, env: {}, store: parts.store, log: silentLog, clock, signal })
+  }
+  const made = parts.clock.now()
+  assert.equal(await round(20, made + 10 * DAY), 0)
+  assert.equal(existsSync(place.top), true)
+  assert.equal(await round(5, made + 10 * DAY), 1)
+  const row = await parts.store.worktrees.get(place)
+  assert.equal(row?.state, 'archived')
+  assert.equal(await round(5, made + 14 * DAY), 0)
+  assert.equal(world.git('show', `${row?.archive}:left.txt`), 'left\n')
+  assert.equal(await round(5, made + 16 * DAY), 1)
+  assert.equal(world.git('for-each-ref', 'refs/pcc'), '')
 })

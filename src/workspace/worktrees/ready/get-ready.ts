@@ -12,11 +12,13 @@ import { writeTaskFile } from './task-file.ts'
 export async function getReady(row: Worktree, { settings, env, log }: WorktreeParts): Promise<string | null> {
   await mkdir(row.directory, { recursive: true }) // a project may be a folder that was never committed
   const timeoutMs = settings.setup_seconds * 1000
-  const signal = AbortSignal.timeout(timeoutMs)
   const note = await writeTaskFile(row)
-  const said = [...(note ? [note] : []), ...(await copyDependencies(row, settings.link, signal))]
+  const said = [
+    ...(note ? [note] : []),
+    ...(await copyDependencies(row, settings.link, AbortSignal.timeout(timeoutMs))),
+  ]
   if (settings.setup !== undefined) {
-    said.push(await setUp({ command: settings.setup, directory: row.directory, env, timeoutMs, signal }))
+    said.push(await setUp({ command: settings.setup, directory: row.directory, env, timeoutMs }))
   }
   if (said.length === 0) return null
   log.info({ task: row.task, attempt: row.attempt, said }, 'worktree made ready')

@@ -7,12 +7,12 @@ export interface SetUp {
   directory: string
   env: Record<string, string | undefined>
   timeoutMs: number
-  signal: AbortSignal
 }
 
 /** Runs the command that makes a fresh worktree ready, as gates run theirs, and gives what became of it, in words. */
 export async function setUp({ command, env, ...run }: SetUp): Promise<string> {
-  const outcome = await runCommand({ command, env: commandEnvironment(env), ...run }, { guard: openGuard() })
+  const { signal } = new AbortController() // only its time can be up
+  const outcome = await runCommand({ command, env: commandEnvironment(env), signal, ...run }, { guard: openGuard() })
   const seconds = (outcome.durationMs / 1000).toFixed(1)
   if (outcome.end === 'exited' && outcome.exit === 0) return `${command}: done in ${seconds} s`
   const how = outcome.end === 'exited' ? `failed with exit code ${outcome.exit}` : WORDS[outcome.end]

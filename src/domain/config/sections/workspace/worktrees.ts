@@ -13,19 +13,19 @@ export const WORKTREE_SETTINGS = {
     standard: undefined,
     about: 'Where worktrees are made; unset: the folder "worktrees" beside the config file',
     project: 'never',
-    inForce: false,
+    inForce: true,
   }),
   'worktrees.setup': text({
     standard: undefined,
     about: 'Command that makes a fresh worktree ready, such as "npm ci"',
     project: 'trusted',
-    inForce: false,
+    inForce: true,
   }),
   'worktrees.setup_seconds': count(1, {
     standard: 600,
     about: 'Seconds after which the set-up command is ended',
     project: 'trusted',
-    inForce: false,
+    inForce: true,
   }),
   'worktrees.link': texts(
     {
@@ -33,7 +33,7 @@ export const WORKTREE_SETTINGS = {
       about:
         'Dependency directories that a worktree gets a copy of; empty: those that are found (node_modules, .venv …)',
       project: 'trusted',
-      inForce: false,
+      inForce: true,
     },
     /^(?!\/)(?!.*(^|\/)\.\.?(\/|$))./s,
     'paths within the project',
@@ -42,6 +42,6 @@ export const WORKTREE_SETTINGS = {
     standard: 14,
     about: 'Days for which a worktree that nobody works in, and what was archived of one, is kept',
     project: 'never',
-    inForce: false,
+    inForce: true,
   }),
 } as const satisfies Record<string, Setting>

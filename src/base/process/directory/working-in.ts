@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
 import { promisify } from 'node:util'
-import { commandOf, directoryOf, processTable } from './process-table.ts'
+import { commandOf, directoryOf, processTable } from '../process-table.ts'
 
 /** A process and the directory in which it works. */
 export interface WorkingProcess {

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { silentLog } from '../../../src/base/log.ts'
+import { nestValues, standardValues } from '../../../src/domain/config/config.ts'
+import type { Worktree } from '../../../src/domain/workspace/place.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { recoverWorktrees } from '../../../src/workspace/worktrees/gone/recover.ts'
+import { makePlace } from '../../../src/workspace/worktrees/make-place.ts'
+import { removePlace } from '../../../src/workspace/worktrees/remove-place.ts'
+import { bareEnv, COMPILED, gitProject, tempDir } from '../../support/world.ts'
+import { plainGit, write } from './place-world.ts'
+
+const CHILD = fileURLToPath(new URL('children/do-until-killed.ts', import.meta.url))
+
+/** What a worktree holds when its removal is cut off. */
+const HOLDS: Record<string, (top: string, project: string) => void> = {
+  nothing: () => undefined,
+  'merged work': (top, project) => {
+    work(top)
+    plainGit(project, project, ['merge', '-q', '--ff-only', 'pcc/t-000001'])
+  },
+  'commits of its own': top => work(top),
+  'files that nobody committed': top => {
+    work(top)
+    write(top, { 'untracked.txt': 'u\n', 'README.md': 'changed\n' })
+  },
+}
+
+function work(top: string): void {
+  write(top, { 'work.txt': 'w\n' })
+  plainGit(top, top, ['add', '-A'])
+  plainGit(top, top, ['commit', '-qm', 'work'])
+}
+
+for (const point of ['place.before-add', 'place.after-add']) {
+  test(`killed at ${point}, the next start leaves nothing half made, and the attempt gets its place`, async t => {
+    const world = await killedWorld(t)
+    await world.dieAt(point, 'make')
+    const [before] = await world.rows()
+    assert.equal(before?.state, 'making')
+    await world.recover()
+    assert.deepEqual(await world.states(), ['removed'])
+    assert.equal(existsSync(before?.top ?? ''), false)
+    assert.deepEqual([world.git('branch', '--list', 'pcc/*'), world.worktrees()], ['', 1])
+    assert.equal((await world.make()).branch, 'pcc/t-000001')
+  })
+
+  test(`killed at ${point}, the attempt gets its place although nobody recovered anything`, async t => {
+    const world = await killedWorld(t)
+    await world.dieAt(point, 'make')
+    const place = await world.make()
+    assert.ok(existsSync(join(place.top, 'README.md')))
+    assert.deepEqual([world.worktrees(), await world.states()], [2, ['live']])
+  })
+}
+
+for (const point of ['place.before-archive', 'place.before-remove', 'place.after-remove']) {
+  for (const [what, fill] of Object.entries(HOLDS)) {
+    test(`killed at ${point} with ${what} in it, everything is reachable and the next removal ends it`, async t => {
+      const world = await killedWorld(t)
+      const place = await world.make()
+      fill(place.top, world.project)
+      await world.dieAt(point, 'remove')
+      await world.recover()
+      await world.removeAll()
+      const isKept = what === 'commits of its own' || what === 'files that nobody committed'
+      assert.deepEqual(await world.states(), [isKept ? 'archived' : 'removed'])
+      assert.deepEqual(
+        [existsSync(place.top), world.git('branch', '--list', 'pcc/*'), world.worktrees()],
+        [false, '', 1],
+      )
+      if (!isKept) return
+      const [row] = await world.rows()
+      const files = world
+        .git('ls-tree', '--name-only', row?.archive ?? '')
+        .trim()
+        .split('\n')
+      assert.ok(files.includes('work.txt'))
+      assert.equal(files.includes('untracked.txt'), what.startsWith('files'))
+    })
+  }
+}
+
+/** A project, a store, and a process that dies on the way. */
+async function killedWorld(t: TestContext) {
+  const project = gitProject(t)
+  const home = tempDir(t)
+  const [file, root] = [join(home, 'store.db'), join(home, 'worktrees')]
+  const withParts = async <T>(run: (parts: Parameters<typeof makePlace>[1]) => Promise<T>): Promise<T> => {
+    await using store = await openStore({ file })
+    const settings = nestValues(standardValues()).worktrees
+    return await run({ store, clock: { now: () => Date.now() }, log: silentLog, root, env: {}, settings })
+  }
+  const git = (...args: string[]) => plainGit(project, home, args)
+  const rows = () => withParts(({ store }) => store.worktrees.list())
+  return {
+    project,
+    git,
+    rows,
+    states: async () => (await rows()).map(({ state }) => state),
+    worktrees: () => git('worktree', 'list').trim().split('\n').length,
+    recover: () => withParts(recoverWorktrees),
+    removeAll: () =>
+      withParts(async parts => {
+        for (const row of await parts.store.worktrees.list({ states: ['live'] })) await removePlace(row, parts)
+      }),
+    make: () =>
+      withParts(async parts => {
+        const place = await makePlace({ project, task: 't-000001', attempt: 1 }, parts)
+        if ('kind' in place) throw new Error(place.why)
+        return place as Worktree
+      }),
+    dieAt: async (point: string, what: 'make' | 'remove') => {
+      const env = { ...bareEnv(home), ...COMPILED, PCC_CRASH_AT: point }
+      const child = spawn(process.execPath, [CHILD, what, file, root, project], { env, stdio: 'inherit' })
+      const [, signal] = await once(child, 'exit')
+      assert.equal(signal, 'SIGKILL', `${point} was not reached`)
+    },
+  }
+}

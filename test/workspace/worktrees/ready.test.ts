@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  truncateSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { silentLog } from '../../../src/base/log.ts'
+import { pruneSnapshots, snapshotCopy } from '../../../src/workspace/worktrees/ready/snapshot.ts'
+import { gitProject, tempDir } from '../../support/world.ts'
+import { placeWorld, plainGit, write } from './place-world.ts'
+
+test('the worktree says whose it is in one file, which alone is kept out of the project’s history', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  const note = JSON.parse(readFileSync(join(place.directory, '.perpetualcc', 'task.json'), 'utf8'))
+  assert.deepEqual(note, {
+    ...{ task: 't-000001', attempt: 1, branch: 'pcc/t-000001', target: 'main', base: place.base },
+    project: world.project,
+  })
+  write(place.top, { '.perpetualcc/knowledge/note.md': 'n\n', '.perpetualcc/specs/a.md': 's\n' })
+  const seen = world.gitIn(place.top, 'status', '--porcelain', '-uall')
+  assert.equal(seen, '?? .perpetualcc/knowledge/note.md\n?? .perpetualcc/specs/a.md\n')
+  write(world.project, { '.perpetualcc/spec.md': 's\n' })
+  assert.equal(world.git('status', '--porcelain', '-uall'), '?? .perpetualcc/spec.md\n')
+  await world.make({ task: 't-000002' })
+  const lines = readFileSync(join(world.project, '.git/info/exclude'), 'utf8').split('\n')
+  assert.equal(lines.filter(line => line.includes('perpetualcc')).length, 1)
+})
+
+test('what the person has written into info/exclude stays', async t => {
+  const world = await placeWorld(t)
+  write(world.project, { '.git/info/exclude': 'mine' })
+  await world.make()
+  const lines = readFileSync(join(world.project, '.git/info/exclude'), 'utf8').split('\n')
+  assert.equal(lines[0], 'mine')
+  assert.ok(lines.includes('**/.perpetualcc/task.json'))
+})
+
+test('a repository that makes .perpetualcc a link, or has a task.json itself, does not have us write over anything', async t => {
+  const outside = tempDir(t)
+  const linked = gitProject(t)
+  symlinkSync(outside, join(linked, '.perpetualcc'))
+  plainGit(linked, linked, ['add', '-A'])
+  plainGit(linked, linked, ['commit', '-qm', 'link'])
+  const first = await placeWorld(t, { project: linked })
+  const place = await first.make()
+  assert.equal(existsSync(join(outside, 'task.json')), false)
+  assert.match((await first.parts.store.worktrees.get(place))?.setup ?? '', /is no directory/)
+  const second = await placeWorld(t, { files: { '.perpetualcc/task.json': '{"theirs":true}\n' } })
+  const theirs = await second.make()
+  assert.equal(readFileSync(join(theirs.top, '.perpetualcc/task.json'), 'utf8'), '{"theirs":true}\n')
+})
+
+test('dependency directories are copies: what an agent writes there does not reach the person’s', async t => {
+  const world = await placeWorld(t, { files: { '.gitignore': 'node_modules\n', 'packages/p/p.js': 'p\n' } })
+  write(world.project, { 'node_modules/x/index.js': 'x\n', 'node_modules/.bin/run': '#!/bin/sh\n' })
+  chmodSync(join(world.project, 'node_modules/.bin/run'), 0o755)
+  mkdirSync(join(world.project, 'node_modules/@org'))
+  symlinkSync('../../packages/p', join(world.project, 'node_modules/@org/p'))
+  const place = await world.make()
+  const copy = join(place.top, 'node_modules')
+  assert.equal(lstatSync(copy).isSymbolicLink(), false)
+  assert.equal(readlinkSync(join(copy, '@org/p')), '../../packages/p')
+  assert.equal(lstatSync(join(copy, '.bin/run')).mode & 0o111, 0o111)
+  write(place.top, { 'node_modules/x/index.js': 'changed\n', 'packages/p/p.js': 'changed\n' })
+  assert.equal(readFileSync(join(world.project, 'node_modules/x/index.js'), 'utf8'), 'x\n')
+  assert.equal(
+    readFileSync(join(copy, '@org/p/p.js'), 'utf8'),
+    'changed\n',
+    'a package of the project is the worktree’s',
+  )
+  assert.match(
+    (await world.parts.store.worktrees.get(place))?.setup ?? '',
+    /^node_modules copied( on write)? \(2 files\)$/,
+  )
+})
+
+test('a virtual environment is not copied, and a vendor directory that is committed stays as it is', async t => {
+  const world = await placeWorld(t, { files: { '.gitignore': '.venv\n', 'vendor/lib.go': 'l\n' } })
+  write(world.project, { '.venv/bin/python': 'p\n', 'vendor/extra.go': 'e\n' })
+  const place = await world.make()
+  assert.equal(existsSync(join(place.top, '.venv')), false)
+  assert.equal(existsSync(join(place.top, 'vendor/extra.go')), false)
+})
+
+test('a project without git is copied before it is worked in, once for each attempt, and old copies go', async t => {
+  const [project, root] = [tempDir(t), tempDir(t)]
+  write(project, { 'a.txt': 'a\n', 'deep/b.txt': 'b\n', 'node_modules/x.js': 'x\n' })
+  const first = await snapshotCopy({ project, task: 't-000001', attempt: 1 }, { root, log: silentLog })
+  assert.ok(first.kind === 'copied' && first.files === 2, JSON.stringify(first))
+  assert.equal(readFileSync(join(first.path, 'deep/b.txt'), 'utf8'), 'b\n')
+  assert.equal(existsSync(join(first.path, 'node_modules')), false)
+  write(project, { 'a.txt': 'changed\n' })
+  assert.deepEqual(await snapshotCopy({ project, task: 't-000001', attempt: 1 }, { root, log: silentLog }), first)
+  assert.equal(readFileSync(join(first.path, 'a.txt'), 'utf8'), 'a\n', 'the attempt goes on: how it began counts')
+  assert.equal(await pruneSnapshots(root, Date.now() - 60_000), 0)
+  assert.equal(await pruneSnapshots(root, Date.now() + 60_000), 1)
+  assert.equal(existsSync(first.path), false)
+})
+
+test('a project that is too large is not copied, and that is said', async t => {
+  const project = tempDir(t)
+  write(project, { 'big.bin': '' })
+  truncateSync(join(project, 'big.bin'), 1_100_000_000)
+  const none = await snapshotCopy({ project, task: 't-000001', attempt: 1 }, { root: tempDir(t), log: silentLog })
+  assert.ok(none.kind === 'not_copied' && /1000 MB/.test(none.why), JSON.stringify(none))
+})
