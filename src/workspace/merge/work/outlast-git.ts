@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { workingIn } from '../../../base/process/working-in.ts'
+import { workingIn } from '../../../base/process/directory/working-in.ts'
 
 const PATIENCE_MS = 10_000
 const LOOK_MS = 50

@@ -1,19 +1,19 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../../../src/base/clock.ts'
+import { silentLog } from '../../../../src/base/log.ts'
 import { nestValues, standardValues } from '../../../../src/domain/config/config.ts'
 import { openStore } from '../../../../src/store/open.ts'
 import type { MergeParts } from '../../../../src/workspace/merge/parts.ts'
 import { advanceMerges } from '../../../../src/workspace/merge/queue.ts'
 import { recoverMerges } from '../../../../src/workspace/merge/recover.ts'
 import { removePlace } from '../../../../src/workspace/worktrees/remove-place.ts'
-import { QUIET } from '../../worktrees/place-world.ts'
 import { verificationOf } from '../merge-world.ts'
 
 /** What a daemon does with its queues, in a process of its own that may be killed: takes up what was left, then all that waits. */
 const [home = '', batch = '1'] = process.argv.slice(2)
 await using store = await openStore({ file: join(home, 'store.db') })
-const log = { ...QUIET, warn: note, error: note }
+const log = { ...silentLog, warn: note, error: note }
 const worktrees = {
   ...{ store, clock: systemClock, log, root: join(home, 'worktrees'), env: process.env },
   settings: nestValues(standardValues()).worktrees,
