@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { findGitFolder } from './git-folder.ts'
+import { innerRepositories } from './inner-repositories.ts'
 import { namedPrograms } from './named-programs.ts'
-import { personal } from './personal.ts'
+import { personal, personalIgnores } from './personal.ts'
 
 export interface Harmless {
   args: string[]
@@ -16,7 +17,7 @@ export interface Harmless {
  * the machine do not count either.
  */
 export async function harmless(directory: string, args: readonly string[]): Promise<Harmless> {
-  return withSettings(args, [...QUIET, ...(await ownPrograms(directory, args))])
+  return completed(directory, args, QUIET)
 }
 
 /** The same call with the directories that the person trusts although another owns them; undefined where there are none. */
@@ -25,7 +26,7 @@ export async function trustedDirectories(directory: string, args: readonly strin
   const trusted = stdout.split('\0').filter(each => each !== '')
   if (trusted.length === 0) return undefined
   const settings = [...QUIET, ...trusted.map((path): [string, string] => ['safe.directory', path])]
-  return withSettings(args, [...settings, ...(await ownPrograms(directory, args, settings))])
+  return completed(directory, args, settings)
 }
 
 type Settings = [key: string, value: string][]
@@ -34,7 +35,6 @@ const QUIET: Settings = [
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
   ['core.attributesFile', '/dev/null'],
-  ['core.excludesFile', '/dev/null'],
   ['core.sshCommand', 'false'],
   ['core.askPass', 'false'],
   ['core.alternateRefsCommand', 'false'],
@@ -69,6 +69,8 @@ const SHOWS_DIFFERENCES = new Set(['diff', 'log', 'show', 'diff-tree', 'diff-ind
 /** One that looks into a submodule would do so by its own settings, which nobody has looked at. */
 const LOOKS_INTO_SUBMODULES = new Set(['diff', 'status', 'diff-index', 'diff-files'])
 /** These look neither at the contents of files nor at differences. */
+/** These ask submodules themselves whether they are changed, and cannot be told not to. */
+const ASKS_SUBMODULES = new Set(['add', 'commit', 'stash', 'rm'])
 const ONLY_NAMES = new Set([
   'rev-parse',
   'rev-list',
@@ -113,9 +115,19 @@ function withSettings([command = '', ...rest]: readonly string[], settings: Sett
   }
 }
 
+async function completed(directory: string, args: readonly string[], settings: Settings): Promise<Harmless> {
+  const [command = ''] = args
+  if (ONLY_NAMES.has(command)) return withSettings(args, [...settings, ['core.excludesFile', '/dev/null']])
+  const whole: Settings = [...settings, ['core.excludesFile', await personalIgnores()]]
+  const programs = await ownPrograms(directory, whole)
+  if (!ASKS_SUBMODULES.has(command)) return withSettings(args, [...whole, ...programs])
+  const inner = await innerRepositories(directory, withSettings([], whole).env)
+  const theirs = await Promise.all(inner.map(each => ownPrograms(each, whole)))
+  return withSettings(args, [...whole, ...programs, ...theirs.flat()])
+}
+
 /** Nearly no repository names programs of its own: a look into its files saves asking git, which takes as long as most calls. */
-async function ownPrograms(directory: string, args: readonly string[], settings = QUIET): Promise<Settings> {
-  if (ONLY_NAMES.has(args[0] ?? '')) return []
+async function ownPrograms(directory: string, settings: Settings): Promise<Settings> {
   const folder = await findGitFolder(directory)
   if (!folder) return []
   const files = new Set(

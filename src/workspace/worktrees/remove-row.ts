@@ -4,7 +4,8 @@ import { workingIn } from '../../base/process/directory/working-in.ts'
 import type { Worktree } from '../../domain/workspace/place.ts'
 import type { WorktreeForecast } from '../../domain/workspace/worktree-view.ts'
 import { git } from '../git/git.ts'
-import { mend } from './genuine.ts'
+import { madeByGates } from '../verify/tree/made-by-gates.ts'
+import { adminFolder, mend } from './genuine.ts'
 import { archiveTree } from './gone/archive.ts'
 import { keepCommit } from './gone/keep-commit.ts'
 import { type Leftovers, leftoversOf } from './gone/leftovers.ts'
@@ -24,8 +25,6 @@ export interface RemoveOptions {
   archive?: boolean | undefined
   /** Nothing is archived: what holds something stays. */
   onlyClean?: boolean | undefined
-  /** Untracked files that commands of ours have made: they are nobody's work. */
-  made?: ReadonlySet<string> | undefined
 }
 
 /** What `removePlace` does to a worktree, without its row. `archived` is told as soon as its work has a ref. */
@@ -40,7 +39,7 @@ export async function removeRow(
   const left = await leftoversOf(row, options.landed)
   const hindrance = await hindranceOf(row, left)
   if (hindrance !== undefined || !left) return { kind: 'kept', why: hindrance ?? 'git cannot tell what is in it' }
-  const why = whyKeep(left, options.made) ?? (options.archive ? 'you asked for it' : undefined)
+  const why = (await whyKeep(row, left)) ?? (options.archive ? 'you asked for it' : undefined)
   if (why !== undefined && options.onlyClean) return { kind: 'kept', why }
   crashPoint('place.before-archive')
   const ref = why === undefined ? undefined : await archiveTree(row, left)
@@ -60,7 +59,7 @@ export async function forecastOf(row: Worktree): Promise<WorktreeForecast> {
   const left = await leftoversOf(row)
   const hindrance = await hindranceOf(row, left)
   if (hindrance !== undefined || !left) return { kind: 'kept', why: hindrance ?? 'git cannot tell what is in it' }
-  const why = whyKeep(left) ?? null
+  const why = (await whyKeep(row, left)) ?? null
   return { kind: why === null ? 'removed' : 'archived', why }
 }
 
@@ -75,7 +74,11 @@ async function hindranceOf(row: Worktree, left: Leftovers | undefined): Promise<
   return first && `process ${first.pid} works in it (${first.command.slice(0, 80)})`
 }
 
-function whyKeep({ paths, hidden, stashes, isMerged }: Leftovers, made?: ReadonlySet<string>): string | undefined {
+/** What only a gate's command has left there is nobody's work. */
+async function whyKeep(row: Worktree, left: Leftovers): Promise<string | undefined> {
+  const { paths, hidden, stashes, isMerged } = left
+  const own = paths.length > 0 ? await adminFolder(row) : undefined
+  const made = own === undefined ? undefined : await madeByGates({ top: row.top, own, common: row.repository })
   const files = paths.filter(path => !made?.has(path)).length + hidden.length
   if (files > 0) return files === 1 ? '1 file was not committed' : `${files} files were not committed`
   if (stashes.length > 0) return 'something is stashed'

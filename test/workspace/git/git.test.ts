@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { committer } from '../../../src/workspace/git/committer.ts'
 import { git } from '../../../src/workspace/git/git.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
@@ -132,9 +133,11 @@ test('a repository inside of it, made a submodule by the agent, is not looked in
   for (const section of ['filter.x', 'include', 'merge.x', 'diff.x']) plain('config', '--remove-section', section)
   plain('update-index', '--add', '--cacheinfo', `160000,${plain('rev-parse', 'HEAD').trim()},inner`)
   const before = traces()
-  const { ok, stderr } = await git(root, ['status', '--porcelain'])
-  assert.ok(ok, stderr)
-  assert.equal(traces(), before)
+  for (const args of [['status', '--porcelain'], ['add', '--update', '--', '.'], ['diff'], ['ls-files', '-m']]) {
+    const { ok, stderr } = await git(root, args)
+    assert.ok(ok, stderr)
+    assert.equal(traces(), before, args.join(' '))
+  }
 })
 
 test('a call that takes too long, says too much or is called off ends as a value', async t => {
@@ -145,4 +148,36 @@ test('a call that takes too long, says too much or is called off ends as a value
   assert.match(much.stderr, /more than 10 bytes/)
   assert.match((await git(root, ['status'], { signal: AbortSignal.abort() })).stderr, /called off/)
   assert.equal((await git(join(root, 'nowhere'), ['status'])).ok, false)
+})
+
+test('what the person ignores everywhere is ignored, and what a repository’s settings want hidden is not', async t => {
+  const root = gitProject(t)
+  const home = tempDir(t)
+  writeFileSync(join(home, 'config'), `[core]\n\texcludesFile = ${join(home, 'ignored')}\n`)
+  writeFileSync(join(home, 'ignored'), '.DS_Store\n')
+  writeFileSync(join(home, 'hiding'), 'work.txt\n')
+  execFileSync('git', ['config', 'core.excludesFile', join(home, 'hiding')], { cwd: root })
+  for (const name of ['.DS_Store', 'work.txt']) writeFileSync(join(root, name), 'x\n')
+  const before = process.env['GIT_CONFIG_GLOBAL']
+  process.env['GIT_CONFIG_GLOBAL'] = join(home, 'config')
+  t.after(() => {
+    if (before === undefined) delete process.env['GIT_CONFIG_GLOBAL']
+    else process.env['GIT_CONFIG_GLOBAL'] = before
+  })
+  assert.equal((await git(root, ['status', '--porcelain'])).stdout, '?? work.txt\n')
+})
+
+test('a commit is by the person, as their settings or the repository have it, and by pcc where nobody has a name', async t => {
+  const root = gitProject(t)
+  const home = tempDir(t)
+  writeFileSync(join(home, 'config'), '[user]\n\tname = Ada Lovelace\n\temail = ada@example.invalid\n')
+  const saved = { ...process.env }
+  t.after(() => Object.assign(process.env, saved))
+  process.env['GIT_CONFIG_NOSYSTEM'] = '1'
+  process.env['GIT_CONFIG_GLOBAL'] = join(home, 'nothing')
+  assert.equal((await committer(root))['GIT_AUTHOR_NAME'], 'PerpetualCC')
+  process.env['GIT_CONFIG_GLOBAL'] = join(home, 'config')
+  assert.equal((await committer(root))['GIT_COMMITTER_EMAIL'], 'ada@example.invalid')
+  execFileSync('git', ['config', 'user.name', 'Of the project'], { cwd: root })
+  assert.equal((await committer(root))['GIT_AUTHOR_NAME'], 'Of the project')
 })

@@ -5,6 +5,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readLsof, workingIn } from '../../../src/base/process/directory/working-in.ts'
+import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
+import { noteMade } from '../../../src/workspace/verify/tree/made-by-gates.ts'
 import { recoverWorktrees } from '../../../src/workspace/worktrees/gone/recover.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import { type PlaceWorld, placeWorld, write } from './place-world.ts'
@@ -187,10 +189,13 @@ test('the next attempt begins anew, and what the one before left is in the archi
   await assert.rejects(world.make({ attempt: 1 }), /attempt 2 has it, and this is attempt 1/)
 })
 
-test('files that a command of ours made are no reason to keep a merged worktree', async t => {
+test('files that a gate’s command made are no reason to keep a merged worktree', async t => {
   const world = await placeWorld(t)
   const place = await world.make()
+  const folder = await findGitFolder(place.top)
+  assert.ok(folder)
   write(place.top, { 'report.xml': '<r/>\n' })
   assert.equal((await world.remove(place, { onlyClean: true })).kind, 'kept')
-  assert.deepEqual(await world.remove(place, { made: new Set(['report.xml']) }), { kind: 'removed' })
+  await noteMade(folder, ['report.xml'], true)
+  assert.deepEqual(await world.remove(place), { kind: 'removed' })
 })
