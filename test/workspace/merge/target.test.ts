@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir } from '../../support/world.ts'
@@ -34,6 +34,13 @@ test('a checkout with changes is not touched: the merge waits, says which files,
   await world.advance()
   assert.deepEqual(await world.parts.store.events({ kinds: ['merge.held_up'] }), events, 'it is told once')
   world.git('checkout', '-q', '--', 'a.txt')
+  await landsNow(world)
+})
+
+test('a file that was touched and not changed is in nobody’s way', async t => {
+  const world = await mergeWorld(t)
+  utimesSync(join(world.project, 'a.txt'), 1, 1)
+  await world.enqueue(await world.work('t-000001', { 'new.txt': 'new\n', 'a.txt': 'changed\n' }))
   await landsNow(world)
 })
 

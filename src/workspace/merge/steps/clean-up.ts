@@ -16,7 +16,7 @@ export async function cleanUp(merge: Merge, parts: MergeParts): Promise<void> {
     const removal = place && (await parts.removePlace(place, { landed }))
     crashPoint('merge.after-remove')
     if (removal?.kind === 'kept') return
-    await dropBranch(merge)
+    if (removal?.kind !== 'removed') await dropBranch(merge) // it went with the worktree
     await changeRow(merge, { cleaned_at: parts.clock.now() }, parts)
   } catch (error) {
     // The work is in the target and the task is done: what is left lying about is no failure of theirs.

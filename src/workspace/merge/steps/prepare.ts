@@ -32,7 +32,8 @@ export async function prepare(queued: Merge, onto: string, parts: MergeParts): P
     const why = `the worktree of ${queued.branch} is gone; bring it back with: pcc worktree restore ${queued.task_id}`
     return { kind: 'broken', merge: queued, why }
   }
-  const base = queued.base ?? (await baseOf(queued.repository, { head, place, onto }))
+  const common = await ask(queued.repository, ['merge-base', onto, head])
+  const base = queued.base ?? (await baseOf(queued.repository, { head, place, common }))
   const merge = await changeRow(queued, { state: 'rebasing', base, result: null, reason: null }, parts)
   if (!merge) return { kind: 'lost' }
   crashPoint('merge.after-intent')
@@ -40,7 +41,14 @@ export async function prepare(queued: Merge, onto: string, parts: MergeParts): P
   if (why !== undefined) return { kind: 'broken', merge, why }
   const title = await titleOf(merge, parts)
   const who = await committer(merge.repository)
-  const brought = await bringOnto({ merge: { ...merge, head, base }, place, onto, title, who })
+  const brought = await bringOnto({
+    merge: { ...merge, head, base },
+    place,
+    onto,
+    isOnTop: common === onto,
+    title,
+    who,
+  })
   crashPoint('merge.after-rebase')
   switch (brought.kind) {
     case 'conflict':
@@ -62,9 +70,8 @@ export async function prepare(queued: Merge, onto: string, parts: MergeParts): P
  */
 async function baseOf(
   repository: string,
-  { head, place, onto }: { head: string; place: Place; onto: string },
+  { head, place, common }: { head: string; place: Place; common: string | undefined },
 ): Promise<string> {
-  const common = await ask(repository, ['merge-base', onto, head])
   if (common === undefined) return place.base
   const isTakenBack = common !== place.base && (await isWithin(repository, common, place.base))
   return isTakenBack && (await isWithin(repository, place.base, head)) ? place.base : common

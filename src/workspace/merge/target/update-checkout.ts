@@ -47,7 +47,7 @@ async function underLock(checkout: Checkout, { branch, from, to, message }: Move
   if (why !== undefined) return { kind: 'blocked', why }
   const index = ownIndex(own)
   if (existsSync(join(own, 'index'))) await copyFile(join(own, 'index'), index)
-  const written = await git(top, ['read-tree', '-m', '-u', from, to], { env: { GIT_INDEX_FILE: index } })
+  const written = await writeFiles({ top, index, from, to })
   if (!written.ok) {
     await rollBack(checkout, from, to)
     return { kind: 'blocked', why: `git cannot bring ${top} to the new commit: ${written.stderr.trim()}` }
@@ -61,4 +61,13 @@ async function underLock(checkout: Checkout, { branch, from, to, message }: Move
   crashPoint('merge.before-index')
   await rename(index, join(own, 'index'))
   return { kind: 'moved' }
+}
+
+/** A file that was touched and not changed is one of which git has to convince itself first; that takes a call of its own. */
+async function writeFiles({ top, index, from, to }: { top: string; index: string; from: string; to: string }) {
+  const env = { GIT_INDEX_FILE: index }
+  const written = await git(top, ['read-tree', '-m', '-u', from, to], { env })
+  if (written.ok) return written
+  await git(top, ['update-index', '-q', '--refresh'], { env })
+  return git(top, ['read-tree', '-m', '-u', from, to], { env })
 }

@@ -1,7 +1,7 @@
 import type { Conflict, Merge } from '../../../domain/workspace/merge.ts'
 import type { Place } from '../../../domain/workspace/place.ts'
 import { git } from '../../git/git.ts'
-import { ask, isWithin, treeOf } from '../refs.ts'
+import { ask, treeOf } from '../refs.ts'
 import { conflictIn } from './conflict.ts'
 import { standingIn } from './standing.ts'
 
@@ -16,6 +16,8 @@ export interface Bringing {
   merge: Merge & { head: string; base: string }
   place: Place
   onto: string
+  /** It stands on that commit already. */
+  isOnTop: boolean
   /** The task in one line, for the message of a commit that we make. */
   title: string
   /** Who commits. */
@@ -24,8 +26,7 @@ export interface Bringing {
 
 /** Puts verified work onto a commit, in the worktree of the task, by the way that the merge asks for. */
 export async function bringOnto(work: Bringing): Promise<Brought> {
-  const { merge, onto } = work
-  const isOnTop = merge.base === onto || (await isWithin(merge.repository, onto, merge.head))
+  const { merge, onto, isOnTop } = work
   if (merge.strategy === 'rebase') return isOnTop ? { kind: 'ready', result: merge.head } : rebase(work)
   if (isOnTop) return asCommit(work, await treeOf(merge.repository, merge.head))
   const merged = await git(work.place.top, ['merge', '--no-commit', '--no-ff', onto], { env: work.who })
