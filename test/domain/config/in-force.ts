@@ -134,4 +134,5 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'gates.test': 'test/workspace/verify/flips.test.ts',
   'gates.timeout_seconds': 'test/workspace/verify/flips.test.ts',
   'gates.env': 'test/workspace/verify/flips.test.ts',
+  'gates.verifier': 'test/workspace/verify/gates/opinions.test.ts',
 }

@@ -55,7 +55,7 @@ export const GATE_SETTINGS = {
     about: 'Whether a second, read-only agent looks at the work: as the profile says, always, or never',
     project: 'tighten',
     tighten: further(VERIFIER),
-    inForce: false,
+    inForce: true,
   }),
   'gates.second_opinion': {
     accepts: value => value === 'off',
