@@ -173,6 +173,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./worktree/command.ts')).addWorktreeCommand(program),
   },
   {
+    name: 'gates',
+    group: STEER,
+    summary: 'See, find and run what is checked before done',
+    add: async program => (await import('./gates/command.ts')).addGatesCommand(program),
+  },
+  {
     name: 'notes',
     group: KNOW,
     summary: 'Read and write what is worth knowing about a project',

@@ -2,6 +2,12 @@ import type { ErrorRow } from './error-row.ts'
 
 /** What goes wrong with worktrees, gates and merges. */
 export const WORKSPACE_ERRORS = {
+  gates_none: {
+    exit: 3,
+    http: 409,
+    says: 'No command counts as a gate in {project}: there is nothing to run.',
+    next: 'Find commands with: pcc gates detect --write. See what waits for your agreement with: pcc gates list',
+  },
   place_refused: {
     exit: 3,
     http: 409,

@@ -1,6 +1,7 @@
 import type { ProjectFacts } from '../../domain/project/project-facts.ts'
 import type { ImportedTask } from '../../domain/tasks/requests.ts'
 import { detectProject } from '../../workspace/detect/detect-project.ts'
+import { gateCommandsFrom } from '../../workspace/detect/gate-commands.ts'
 import { readerOf } from '../../workspace/detect/reader.ts'
 import { refuseInSession } from '../commands/decide/own-terminal.ts'
 import type { Context } from '../context.ts'
@@ -35,7 +36,11 @@ export async function initProject({ path, options, context }: InitCall): Promise
   const dryRun = options.dryRun === true
   if (!dryRun) applySteps(project, steps)
 
-  const remarks = [...settings.remarks, ...remarksOn(facts, { skipIndex: options.skipIndex === true })]
+  const remarks = [
+    ...settings.remarks,
+    ...remarksOn(facts, { skipIndex: options.skipIndex === true }),
+    ...gatesRemark(facts, steps),
+  ]
   const outcome: Outcome = { project, given: path, dryRun, facts, steps, remarks }
   if (!context.json) print(context, pageOf(outcome, context.terminal))
   const tasks = wanted && (await takeTasks(wanted, { project, dryRun, context }))
@@ -48,6 +53,17 @@ function stepsFor(project: string, facts: ProjectFacts, above: string | undefine
   const held: Step[] = above === undefined ? [] : [{ path: settings.path, does: 'leave', why: `${above} holds here` }]
   const things = [...(above === undefined ? [settings] : []), FOLDER_README, ...FOLDERS, ...skillFiles(facts)]
   return [...held, ...planSteps(project, { things, ignore: facts.git !== undefined })]
+}
+
+/** Only when they were written just now: whoever has agreed needs not be told again. */
+function gatesRemark({ commands }: ProjectFacts, steps: readonly Step[]): string[] {
+  const isNew = steps.some(({ path, does }) => path === '.perpetualcc.toml' && does === 'create')
+  const gates = gateCommandsFrom(commands).filter(({ caution }) => caution === undefined)
+  if (!isNew || gates.length === 0) return []
+  const names = gates.map(({ gate }) => gate).join(', ')
+  return [
+    `The gates in .perpetualcc.toml (${names}) run code of this project: look at them, then agree with pcc trust.`,
+  ]
 }
 
 interface WantedTasks {

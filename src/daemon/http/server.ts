@@ -20,6 +20,7 @@ import { graphRoutes } from '../routes/tasks/graph-routes.ts'
 import { proposalRoutes } from '../routes/tasks/proposal-routes.ts'
 import { queueRoutes } from '../routes/tasks/queue-routes.ts'
 import { taskRoutes } from '../routes/tasks/task-routes.ts'
+import { gateRoutes } from '../routes/workspace/gate-routes.ts'
 import { worktreeRoutes } from '../routes/workspace/worktree-routes.ts'
 import type { World } from '../world.ts'
 import { errorReply } from './error-reply.ts'
@@ -56,6 +57,7 @@ export function buildServer(world: World): FastifyInstance {
   budgetRoutes(app, world)
   queueRoutes(app, world)
   taskRoutes(app, world)
+  gateRoutes(app, world)
   proposalRoutes(app, world)
   briefRoutes(app, world)
   graphRoutes(app, world)

@@ -68,7 +68,11 @@ async function judged(surface: readonly SurfaceFile[], judging: Judging): Promis
     const one = await judge(file, judging)
     if (!one) continue
     found.set(file.path, one.file)
-    const scripts = await scriptsNamedIn(one.text, judging.directory, file.within)
+    const scripts = await scriptsNamedIn(
+      file.kind === 'pcc' ? withoutComments(one.text) : one.text,
+      judging.directory,
+      file.within,
+    )
     named.push(...scripts.map(path => ({ path, kind: 'scripts' as const, within: file.within })))
   }
   if (found.size === 0) return []
@@ -136,4 +140,9 @@ async function projectFileOf(project: string): Promise<SurfaceFile[]> {
 async function rulesFileOf(places: Places, project: string): Promise<SurfaceFile[]> {
   const path = await findProjectRules(places, project)
   return path === undefined ? [] : [{ path, kind: 'rules', within: dirname(dirname(path)) }]
+}
+
+/** What a comment of our own file names is run by nobody: `pcc init` notes there which files it has looked at. */
+function withoutComments(toml: string): string {
+  return toml.replaceAll(/^\s*#.*$/gm, '')
 }

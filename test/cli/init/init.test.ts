@@ -59,7 +59,7 @@ test('pcc init recognises a project, says what it wrote and what comes next; a s
   assert.match(second.stdout, /was set up already; nothing was changed/)
   assert.doesNotMatch(second.stdout, /created|changed {2}/)
   const trust = await pcc.run(['trust', 'status', project])
-  assert.match(trust.stdout, /^Nothing to trust/)
+  assert.match(trust.stdout, /gates\.test = yarn test\n\nNot trusted/, 'the gates that were found, and no other file')
   const settings = await pcc.run(['config', 'show', '--origin'], { cwd: project })
   assert.equal(settings.code, 0, settings.stderr)
 })

@@ -13,7 +13,10 @@ test('a check that changes files has them put back, is told so and has not passe
   assert.equal(result.status, 'failed')
   assert.equal(readFileSync(join(work.place.top, 'a.txt'), 'utf8'), 'a\n')
   assert.equal(work.git('status', '--porcelain'), '')
-  assert.match(result.next_steps[0] ?? '', /The command of lint changed files: a\.txt, b\.txt\. They were put back\./)
+  assert.match(
+    result.next_steps[0] ?? '',
+    /The command of lint: it changed files: a\.txt, b\.txt\. They were put back\./,
+  )
   assert.equal(work.git('show', 'refs/pcc/kept/t-1:a.txt'), 'mended', 'and what they became is kept')
 })
 
@@ -154,7 +157,7 @@ test('our note about the task is taken out again where an agent has committed it
   assert.ok(existsSync(join(work.place.top, '.perpetualcc/task.json')))
 })
 
-test('in a project itself nothing is committed, and the tree has a name all the same', async t => {
+test('in a project itself nothing is committed or put back, and the tree has a name all the same', async t => {
   const work = await aPlace(t)
   work.write('b.txt', 'b\n')
   const before = work.git('rev-parse', 'HEAD')
@@ -165,7 +168,9 @@ test('in a project itself nothing is committed, and the tree has a name all the 
   assert.equal(result.commit, null)
   assert.match(result.tree ?? '', /^[0-9a-f]{40}$/)
   assert.equal(work.git('rev-parse', 'HEAD'), before)
-  assert.equal(work.git('status', '--porcelain'), '?? b.txt')
+  assert.equal(work.git('status', '--porcelain', 'b.txt'), '?? b.txt')
+  assert.equal(readFileSync(join(work.place.top, 'a.txt'), 'utf8'), 'x\n', 'it may be the person who changed it')
+  assert.ok(result.findings.some(({ code }) => code === 'gate.changed_files'))
 })
 
 test('without git the commands run, and nothing has a name', async t => {

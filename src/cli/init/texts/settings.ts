@@ -1,6 +1,7 @@
 import { tomlOf } from '../../../base/toml/edit.ts'
 import { standardValues } from '../../../domain/config/config.ts'
 import type { ProjectCommand, ProjectFacts } from '../../../domain/project/project-facts.ts'
+import { gateCommandsFrom } from '../../../workspace/detect/gate-commands.ts'
 import { stamped } from '../files/stamp.ts'
 import { oneLine } from './one-line.ts'
 
@@ -34,18 +35,27 @@ function found({ languages, units, git }: ProjectFacts): string {
 }
 
 function commands(all: readonly ProjectCommand[]): string {
-  if (all.length === 0) return NO_COMMANDS
-  const lines = all.map(command => {
-    const { kind, directory, run, from, caution } = command
-    const key = directory === '.' ? kind : `${kind} in ${oneLine(directory)}`
-    return `#   ${key}: ${run}    (${oneLine(from)}${caution === undefined ? '' : `; ${caution}`})`
+  const gates = gateCommandsFrom(all)
+  const others = all.filter(({ kind }) => !gates.some(({ gate }) => gate === kind))
+  if (gates.length === 0 && others.length === 0) return NO_COMMANDS
+  const rows = gates.map(({ gate, run, from, caution }) => {
+    const line = `${gate} = ${tomlOf(run)}`
+    const about = `# ${oneLine(from)}${caution === undefined ? '' : `; left out because ${caution}`}`
+    return `${about}\n${caution === undefined ? line : `# ${line}`}`
   })
-  return [COMMANDS_HEAD, ...lines].join('\n')
+  const more = others.map(({ kind, directory, run, from }) => {
+    const where = directory === '.' ? '' : ` in ${oneLine(directory)}`
+    return `#   ${kind}${where}: ${run}    (${oneLine(from)})`
+  })
+  const found = more.length === 0 ? [] : ['# Found too, and no gates:', ...more]
+  return [...(gates.length === 0 ? [NO_GATES] : [GATES_HEAD, ...rows]), ...found].join('\n')
 }
 
-const COMMANDS_HEAD = `# How this project is set up, built and checked, as far as that could be told. pcc has no settings for these commands yet:
-# they stand here for you to look at. Agents are told them by .claude/skills/check-your-work, which is yours to correct.
-# When pcc runs such checks itself, they will be settings here, and will count after your pcc trust.`
+const GATES_HEAD = `# What pcc runs itself, on a named tree, before a task counts as done. It runs code of this project, so it counts only after
+# you have looked at it and said: pcc trust. Agents are told the same by .claude/skills/check-your-work.
+[gates]`
+
+const NO_GATES = '# No command that builds, checks or tests this project was found: nothing proves that a task is done.'
 
 const NO_COMMANDS = `# No command that builds, checks or tests this project was found. If there is one, write it into
 # .claude/skills/check-your-work/SKILL.md, where agents look for it.`

@@ -16,7 +16,8 @@ export interface CommandGate extends GateRun {
 }
 
 export interface CommandGateParts {
-  store: Pick<Store, 'gateResults'>
+  /** Where green results are kept; undefined where none are. */
+  store: Pick<Store, 'gateResults'> | undefined
   clock: Clock
   runner: Runner
   /** Looks at what a command did to the tree; undefined where there is no git. */
@@ -29,8 +30,9 @@ const KEPT_MS = 14 * 86_400_000
 /** Runs the command of a gate, unless it was green on the same tree before: green is an exit with 0 in time and nothing else. */
 export async function commandGate(gate: CommandGate, parts: CommandGateParts): Promise<Seen> {
   const began = performance.now()
-  const key = gate.tree === null ? undefined : resultKey({ ...gate, tree: gate.tree, purpose: 'gate' })
-  const known = key !== undefined && gate.cache ? await parts.store.gateResults.get(key) : undefined
+  const { store } = parts
+  const key = gate.tree === null || !store ? undefined : resultKey({ ...gate, tree: gate.tree, purpose: 'gate' })
+  const known = key !== undefined && gate.cache ? await store?.gateResults.get(key) : undefined
   if (known && known.exit === 0 && known.created_at > parts.clock.now() - KEPT_MS) {
     const { command, exit, output, tests } = known
     const duration_ms = Math.round(performance.now() - began)
@@ -43,9 +45,9 @@ export async function commandGate(gate: CommandGate, parts: CommandGateParts): P
   // Red is never kept, nor what is only green at times, nor what did not leave the tree alone.
   if (key !== undefined && gate.tree !== null && status === 'passed' && ran.exit === 0 && after.findings.length === 0) {
     const created_at = parts.clock.now()
-    await parts.store.gateResults.prune(created_at - KEPT_MS)
+    await store?.gateResults.prune(created_at - KEPT_MS)
     const { output, tests, durationMs: duration_ms } = ran
-    await parts.store.gateResults.put({
+    await store?.gateResults.put({
       key,
       tree: gate.tree,
       command: gate.command,

@@ -19,7 +19,10 @@ export interface Kept {
   folder: GitFolder
   /** What lies there, committed or not. */
   tree: string
-  /** Of a worktree of ours: where HEAD stands. In a person's own checkout it is left alone. */
+  /**
+   * Of a worktree of ours: where HEAD stands. In a person's own checkout everything is left alone: who changed a file there while
+   * a command ran, it or the person, nobody knows.
+   */
   head?: { commit: string; branch: string } | undefined
   /** Where what is put back is kept, for whoever misses it. */
   ref: string
@@ -40,8 +43,10 @@ export async function openKeeper(kept: Kept): Promise<(gate: string) => Promise<
     if (now === kept.tree) return { findings: moved, made: [], isLost: false }
     const { changed, made } = await difference(kept, now)
     if (changed.length === 0) return { findings: moved, made, isLost: false }
-    const back = await putBack(kept, now, changed)
-    const told = `The command of ${gate} changed files: ${some(changed)}. They were put back.`
+    const back = kept.head === undefined || (await putBack(kept, now, changed))
+    const what = kept.head === undefined ? 'while it ran, files were changed' : 'it changed files'
+    const after = kept.head === undefined ? '' : ' They were put back.'
+    const told = `The command of ${gate}: ${what}: ${some(changed)}.${after}`
     const findings = [
       ...moved,
       ...changed.slice(0, MOST_TOLD).map(file => ({ ...block('gate.changed_files', told), file })),
