@@ -12,6 +12,7 @@ import {
 import type { EventBody } from '../../domain/event.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { WarmMarkers } from '../../supervisor/warm/warm-markers.ts'
+import { clearBases } from '../../workspace/verify/base/base-checkout.ts'
 import { commandMarkers } from '../../workspace/verify/command/markers.ts'
 import type { World } from '../world.ts'
 
@@ -55,6 +56,7 @@ export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'lo
     swept.left += left
     if (left === 0) keeper.forget(marker.value)
   }
+  await clearBases(world.places.run)
   const gone = rows.filter(({ id }) => !stuck.has(id))
   await store.transaction(async tx => {
     for (const { id } of gone) await store.sessions.update(id, NO_PROCESS, tx)

@@ -12,14 +12,16 @@ export interface BaseCheckout extends AsyncDisposable {
   directory: string
 }
 
-/** Where such checkouts lie; whatever is there when a daemon starts was left by one that died. */
-export function basesIn(runDir: string): string {
-  return join(runDir, 'bases')
+/** Takes away what a daemon that died left of such checkouts. */
+export async function clearBases(runDir: string): Promise<void> {
+  await rm(join(runDir, BASES), { recursive: true, force: true })
 }
+
+const BASES = 'bases'
 
 /** Takes the commit from which a place began out into a worktree of its own, for as long as it is looked at. */
 export async function openBase(place: Place, runDir: string, signal: AbortSignal): Promise<BaseCheckout | undefined> {
-  const top = join(basesIn(runDir), shortId('base'))
+  const top = join(runDir, BASES, shortId('base'))
   await mkdir(dirname(top), { recursive: true, mode: 0o700 })
   const close = async () => {
     await git(place.top, ['worktree', 'remove', '--force', '--force', top])

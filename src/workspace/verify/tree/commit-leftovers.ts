@@ -1,16 +1,13 @@
 import { relative } from 'node:path'
-import type { Finding } from '../../../domain/workspace/evidence.ts'
 import type { Place } from '../../../domain/workspace/place.ts'
 import { committer } from '../../git/committer.ts'
 import { git } from '../../git/git.ts'
 import { findGitFolder, type GitFolder } from '../../git/git-folder.ts'
 import { madeByGates } from './made-by-gates.ts'
-import { unfinished } from './unfinished.ts'
+import { type Refused, unfinished } from './unfinished.ts'
 
 /** A tree with a name, or why there is none to look at. */
-export type CommittedTree =
-  | { ok: true; commit: string; tree: string; folder: GitFolder }
-  | { ok: false; weight: 'failed' | 'broken'; finding: Finding }
+export type CommittedTree = { ok: true; commit: string; tree: string; folder: GitFolder } | Refused
 
 /**
  * Commits on the branch of a place what its agent left uncommitted: what is looked at afterwards has a name, and nothing that
@@ -63,6 +60,6 @@ function ownNotes({ top, directory }: Place): string[] {
   return [...new Set([note, inside === '' ? note : `${inside}/${note}`])]
 }
 
-function broken(text: string): CommittedTree {
+function broken(text: string): Refused {
   return { ok: false, weight: 'broken', finding: { code: 'git.broken', weight: 'block', text } }
 }

@@ -1,11 +1,16 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Finding } from '../../../domain/workspace/evidence.ts'
 import type { Place } from '../../../domain/workspace/place.ts'
 import { git } from '../../git/git.ts'
 import type { GitFolder } from '../../git/git-folder.ts'
-import type { CommittedTree } from './commit-leftovers.ts'
 
-type Refused = Extract<CommittedTree, { ok: false }>
+/** Why there is no tree to look at: the agent can mend it, or a person has to look. */
+export interface Refused {
+  ok: false
+  weight: 'failed' | 'broken'
+  finding: Finding
+}
 
 /** Files that are there while git is in the middle of something. */
 const MIDDLE: Record<string, string> = {
