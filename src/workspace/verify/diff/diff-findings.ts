@@ -1,7 +1,7 @@
 import type { Finding } from '../../../domain/workspace/evidence.ts'
 import type { DiffSettings } from './change/change.ts'
 import { readChange } from './change/read-change.ts'
-import { judgeChange } from './judge-change.ts'
+import { judgeApart } from './worker/judge-apart.ts'
 
 export interface DiffRequest {
   /** Anywhere in the worktree. */
@@ -18,5 +18,5 @@ export async function diffFindings({ directory, base, head, settings, signal }: 
   const change = await readChange({ directory, base, head, signal })
   if (change === undefined)
     return [{ code: 'diff.unread', weight: 'block', text: `git cannot show what lies between ${base} and ${head}.` }]
-  return judgeChange(change, settings)
+  return change.files.length + change.unread.length === 0 ? [] : judgeApart({ change, settings }, { signal })
 }

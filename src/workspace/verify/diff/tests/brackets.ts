@@ -3,7 +3,8 @@ const CLOSES: Record<string, string> = { '(': ')', '[': ']', '{': '}' }
 /** The place after the bracket that closes the one at `open`, in masked code; the end of the text where it is never closed. */
 export function closingOf(code: string, open: number): number {
   const expected: string[] = []
-  for (let at = open; at < code.length; at++) {
+  const end = Math.min(code.length, open + LONGEST_BLOCK)
+  for (let at = open; at < end; at++) {
     const sign = code[at] ?? ''
     const closing = CLOSES[sign]
     if (closing !== undefined) expected.push(closing)
@@ -12,8 +13,11 @@ export function closingOf(code: string, open: number): number {
       if (expected.length === 0) return at + 1
     }
   }
-  return code.length
+  return end
 }
+
+/** A block that is longer than this is none that anybody wrote; brackets that never close must not cost the square. */
+const LONGEST_BLOCK = 100_000
 
 /** What commas separate between two places, as places: `[from, to]` of each part. */
 export function partsOf(code: string, from: number, to: number): [number, number][] {

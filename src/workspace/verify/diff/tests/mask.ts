@@ -38,11 +38,17 @@ export function mask(text: string, language: Language): Masked {
       continue
     }
     const sign = text[at] ?? ''
-    if (sign.trim() !== '')
-      last = /\w/.test(sign) && /\w/.test(last.at(-1) ?? '') && /\w/.test(text[at - 1] ?? '') ? last + sign : sign
+    if (sign.trim() !== '') last = isWord(sign) && isWord(text[at - 1]) ? (last + sign).slice(-LONGEST_WORD) : sign
     at += 1
   }
   return { text, code: code.join(''), bare: bare.join('') }
+}
+
+/** Of the word before, only as much as tells `return` from a name. */
+const LONGEST_WORD = 8
+
+function isWord(sign: string | undefined): boolean {
+  return sign !== undefined && /\w/.test(sign)
 }
 
 function commentEnd(text: string, at: number, language: Language): number | undefined {

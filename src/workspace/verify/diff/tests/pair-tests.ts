@@ -18,6 +18,7 @@ const SAME = 0.5
 /** Finds for each test of before the one of after that it became: by name, then by what is in it. */
 export function pairTests(before: Tests, after: Tests): Paired {
   const left = new Set(after.cases)
+  const alike = openAlike()
   const pairs: Paired['pairs'] = []
   let open = [...before.cases]
   const take = (fits: (one: TestCase, other: TestCase) => number) => {
@@ -52,19 +53,28 @@ function bestOf(one: TestCase, left: Iterable<TestCase>, fits: (one: TestCase, o
   return best
 }
 
-/** By the words and values in them, and by what they assert. */
-function alike(one: TestCase, other: TestCase): number {
-  const bodies = overlap(tokens(one.body), tokens(other.body))
-  const asserted = overlap(
-    one.assertions.flatMap(each => each.literals),
-    other.assertions.flatMap(each => each.literals),
-  )
-  const hasValues = one.assertions.some(each => each.literals.length > 0)
-  return hasValues ? 0.7 * bodies + 0.3 * asserted : bodies
+/** By the words and values in them, and by what they assert. Each test is taken apart once. */
+function openAlike(): (one: TestCase, other: TestCase) => number {
+  const parts = new Map<TestCase, { words: string[]; values: string[] }>()
+  const partsOf = (test: TestCase) => {
+    const known = parts.get(test)
+    if (known) return known
+    const made = { words: tokens(test.body), values: test.assertions.flatMap(each => each.literals) }
+    parts.set(test, made)
+    return made
+  }
+  return (one, other) => {
+    const [left, right] = [partsOf(one), partsOf(other)]
+    const bodies = overlap(left.words, right.words)
+    return left.values.length > 0 ? 0.7 * bodies + 0.3 * overlap(left.values, right.values) : bodies
+  }
 }
 
+/** The beginning of a test tells which one it is. */
+const LONGEST_BODY = 4_000
+
 function tokens(text: string): string[] {
-  return text.match(/[A-Za-z_$][\w$]*|"[^"]*"|'[^']*'|`[^`]*`|\d+(?:\.\d+)?/g) ?? []
+  return text.slice(0, LONGEST_BODY).match(/[A-Za-z_$][\w$]*|"[^"]*"|'[^']*'|`[^`]*`|\d+(?:\.\d+)?/g) ?? []
 }
 
 /** Its values are rows of a table now, or its assertions stand in another test that calls the same. */

@@ -80,8 +80,13 @@ interface Condition extends Span {
   isNever: boolean
 }
 
+/** Conditions of one function that are looked at. */
+const MOST_CONDITIONS = 300
+
 function* conditionSpans({ code, bare }: Masked, from: number, to: number): Generator<Condition> {
+  let left = MOST_CONDITIONS
   for (const match of code.slice(from, to).matchAll(/\bif\b\s*(\(?)/g)) {
+    if (left-- === 0) return
     const at = from + match.index
     let body: number
     let condition: string

@@ -6,24 +6,23 @@ import { skipKind } from '../skip-kind.ts'
 import type { Assertion, Skip, TestCase } from '../test-case.ts'
 import { markTroubles } from '../troubles.ts'
 
-const FUNCTION =
-  /((?:#\s*\[[^\n]*\]\s*|\/\/[^\n]*\n\s*)*)(?:pub(?:\([^)]*\))?\s+)?(?:async\s+)?fn\s+(\w+)\s*(?:<[^>]*>)?\s*\([^)]*\)[^{;]*\{/g
+const FUNCTION = /(?:\bpub(?:\([^)\n]*\))?\s+)?(?:\basync\s+)?\bfn\s+(\w+)\s*(?:<[^>\n]*>)?\s*\([^)]*\)[^{};]*\{/g
 
 /** Tests of `cargo test`, in files of their own or beside the code. */
 export function rustTests(masked: Masked, file: string): TestCase[] {
   const { code, bare } = masked
   const tests: TestCase[] = []
   for (const match of code.matchAll(FUNCTION)) {
-    const attributes = bare.slice(match.index, match.index + (match[1]?.length ?? 0))
+    const attributes = attributesAbove(bare, match.index)
     if (!/#\s*\[\s*([\w:]+::)?(test|rstest|test_case|quickcheck|proptest)\b/.test(attributes)) continue
     const open = match.index + match[0].length - 1
     const body: [number, number] = [open, closingOf(code, open)]
     const assertions = rustAssertions(masked, ...body)
     markTroubles(masked, body, assertions)
-    const line = lineAt(masked.text, match.index + (match[1]?.length ?? 0))
+    const line = lineAt(masked.text, match.index)
     const panics = expectedPanic(attributes, line)
     tests.push({
-      name: match[2] ?? '',
+      name: match[1] ?? '',
       file,
       line,
       language: 'rust',
@@ -38,6 +37,19 @@ export function rustTests(masked: Masked, file: string): TestCase[] {
     })
   }
   return tests
+}
+
+/** `#[…]` on the lines right above, and before it on its own; comments are blank by now. */
+function attributesAbove(bare: string, at: number): string {
+  const lines = bare.slice(Math.max(0, at - 4_000), at).split('\n')
+  const taken = [lines.pop() ?? '']
+  for (let line = lines.pop(); line !== undefined; line = lines.pop()) {
+    if (line.trim() !== '' && !/^\s*#\s*!?\[|^\s*[^;{}]*\]\s*$|^\s*[\w"'(),. &[\]:=-]*,?\s*$/.test(line)) break
+    taken.unshift(line)
+  }
+  const text = taken.join('\n')
+  const begin = text.search(/^\s*#\s*\[/m)
+  return begin < 0 ? '' : text.slice(begin)
 }
 
 function expectedPanic(attributes: string, line: number): Assertion[] {

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Change } from '../../../../src/workspace/verify/diff/change/change.ts'
+import { judgeChange } from '../../../../src/workspace/verify/diff/judge-change.ts'
+import { judgeApart } from '../../../../src/workspace/verify/diff/worker/judge-apart.ts'
+import { readCases } from './corpus-cases.ts'
+
+const SETTINGS = { maxChangedLines: 0, forbiddenPaths: [], allow: [] }
+
+function changeOf(path: string, before: string | undefined, after: string | undefined): Change {
+  const lines = (text = '') => text.split('\n').map((line, place) => ({ line: place + 1, text: line }))
+  const status = before === undefined ? 'added' : after === undefined ? 'deleted' : 'modified'
+  const sides = { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }
+  const file = { path, status, kind: 'text', ...sides, added: lines(after), removed: lines(before) } as const
+  return { files: [file], unread: [], unchanged: new Map() }
+}
+
+const texts = ['tampering', 'honest']
+  .flatMap(readCases)
+  .flatMap(one => [
+    ...Object.entries(one.before).map(([path, text]) => ({ path, text: String(text) })),
+    ...Object.entries(one.after).map(([path, text]) => ({ path, text: String(text) })),
+  ])
+
+test('half a file, or one text under another name, is judged without a crash', () => {
+  const piece = fc.record({
+    one: fc.constantFrom(...texts),
+    other: fc.constantFrom(...texts),
+    cut: fc.double({ min: 0, max: 1, noNaN: true }),
+  })
+  fc.assert(
+    fc.property(piece, ({ one, other, cut }) => {
+      const half = one.text.slice(0, Math.floor(one.text.length * cut))
+      for (const change of [
+        changeOf(other.path, one.text, half),
+        changeOf(one.path, undefined, half),
+        changeOf(one.path, half, undefined),
+      ])
+        assert.ok(Array.isArray(judgeChange(change, SETTINGS)))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+/** Shapes that are expensive for somebody who goes back and forth. */
+const SHAPES: [string, string][] = [
+  ['test/a.test.ts', 'it('.repeat(5_000)],
+  ['test/a.test.ts', `test('a', () => { ${'expect('.repeat(3_000)} })`],
+  ['tests/a.rs', `${'#[a]'.repeat(10_000)} x`],
+  ['tests/test_a.py', '@pytest.mark.parametrize("a", [\n'.repeat(4_000)],
+  ['a_test.go', `func TestA(t *testing.T) {\n${'if a {\n'.repeat(5_000)}`],
+  ['jest.config.js', `${'exclude: ['.repeat(5_000)}`],
+  ['Makefile', `test: ${'a '.repeat(40_000)}`],
+  ['src/a.ts', `// ${'eslint-disable-next-line '.repeat(5_000)}`],
+  ['src/a.min.ts', `password${'=a'.repeat(40_000)}`],
+  ['src/b.ts', `${'secret_'.repeat(20_000)}: x`],
+  ['pyproject.toml', `addopts = "${'-k a '.repeat(20_000)}"`],
+]
+
+for (const [path, text] of SHAPES)
+  test(`${path} with ${text.length} signs of ${JSON.stringify(text.slice(0, 24))} is judged before the deadline`, async () => {
+    const findings = await judgeApart({ change: changeOf(path, 'a\n', text), settings: SETTINGS })
+    assert.ok(!findings.some(({ code }) => code === 'diff.unread'))
+  })
+
+test('what is not judged in time stands in the way', async () => {
+  const [finding] = await judgeApart(
+    { change: changeOf('src/a.ts', undefined, 'a'), settings: SETTINGS },
+    { deadlineMs: 1 },
+  )
+  assert.deepEqual([finding?.code, finding?.weight], ['diff.unread', 'block'])
+})

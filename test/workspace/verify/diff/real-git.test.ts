@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { diffFindings } from '../../../../src/workspace/verify/diff/diff-findings.ts'
+import { repository, type Tree } from './repository.ts'
+
+const SETTINGS = { maxChangedLines: 0, forbiddenPaths: [], allow: [] }
+
+async function between(t: TestContext, before: Tree, after: Tree) {
+  const repo = repository(t)
+  const base = repo.commit({ 'README.md': 'a\n', ...before })
+  const head = repo.commit(after)
+  return diffFindings({ directory: repo.directory, base, head, settings: SETTINGS })
+}
+
+const brief = (findings: { code: string; weight: string; file?: string | undefined }[]) =>
+  findings.map(({ code, weight, file }) => `${weight} ${code} ${file}`)
+
+const TEST = "import { test } from 'node:test'\ntest('adds', () => {\n  assert.equal(add(1, 2), 3)\n})\n"
+
+test('attributes that call a test binary do not hide what was done to it', async t => {
+  const skipped = TEST.replace("test('adds'", "test.skip('adds'")
+  const after = { '.gitattributes': '*.ts binary -diff\n', 'test/a.test.ts': skipped }
+  assert.deepEqual(brief(await between(t, { 'test/a.test.ts': TEST }, after)), ['block test.skipped test/a.test.ts'])
+})
+
+test('lines that end otherwise are the same lines', async t => {
+  assert.deepEqual(
+    await between(t, { 'test/a.test.ts': TEST }, { 'test/a.test.ts': TEST.replaceAll('\n', '\r\n') }),
+    [],
+  )
+})
+
+test('a test that moves with its file is the same test', async t => {
+  const after = { 'test/a.test.ts': null, 'test/deep/ä b.test.ts': TEST }
+  assert.deepEqual(await between(t, { 'test/a.test.ts': TEST }, after), [])
+})
+
+test('programs and archives are refused, pictures are told, and nobody reads either', async t => {
+  const bytes = Buffer.from([0, 1, 2, 3, 255, 0])
+  const after = { 'assets/logo.png': bytes, 'tool.bin': bytes, 'test/fixtures/a.zip': bytes }
+  assert.deepEqual(brief(await between(t, {}, after)), [
+    'block diff.binary tool.bin',
+    'note diff.binary assets/logo.png',
+    'note diff.binary test/fixtures/a.zip',
+  ])
+})
+
+test('links, modes and submodules are told', async t => {
+  const repo = repository(t)
+  const base = repo.commit({ 'run.txt': 'a\n' })
+  chmodSync(join(repo.directory, 'run.txt'), 0o755)
+  repo.git('update-index', '--add', '--cacheinfo', `160000,${base},lib/other`)
+  mkdirSync(join(repo.directory, 'lib/other'), { recursive: true })
+  repo.git('add', 'run.txt')
+  const head = repo.commit({ here: { link: '../elsewhere' } })
+  const found = await diffFindings({ directory: repo.directory, base, head, settings: SETTINGS })
+  assert.deepEqual(
+    brief(found).sort(),
+    ['note diff.mode here', 'note diff.mode run.txt']
+      .concat(found.some(({ code }) => code === 'diff.submodule') ? ['note diff.submodule lib/other'] : [])
+      .sort(),
+  )
+})
+
+test('conflicts that were left, and a heading that was not', async t => {
+  const after = { 'src/a.ts': '<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n', 'docs/a.md': 'Title\n=======\n' }
+  assert.deepEqual(brief(await between(t, {}, after)), ['block diff.merge-marker src/a.ts'])
+})
+
+test('a file that is too large to be read whole is read in part, and its tests are not guessed at', async t => {
+  const line = 'x'.repeat(200)
+  const big = `${line}\n`.repeat(100_000)
+  const found = await between(
+    t,
+    { 'data/big.csv': big, 'src/a.ts': 'a\n' },
+    { 'data/big.csv': `${big}<<<<<<< mine\n`, 'src/a.ts': 'b\n' },
+  )
+  assert.deepEqual(brief(found), ['block diff.merge-marker data/big.csv'])
+})
+
+test('from a folder of the repository the whole change is seen', async t => {
+  const repo = repository(t)
+  const base = repo.commit({ 'packages/web/a.ts': 'a\n', 'packages/api/test/a.test.ts': TEST })
+  const head = repo.commit({ 'packages/api/test/a.test.ts': null })
+  const found = await diffFindings({ directory: join(repo.directory, 'packages/web'), base, head, settings: SETTINGS })
+  assert.deepEqual(brief(found), ['block test.deleted packages/api/test/a.test.ts'])
+})
+
+test('what git cannot show is nobody’s success', async t => {
+  const { directory, commit } = repository(t)
+  const base = commit({ a: 'a' })
+  const [finding] = await diffFindings({ directory, base, head: 'nowhere', settings: SETTINGS })
+  assert.deepEqual([finding?.code, finding?.weight], ['diff.unread', 'block'])
+})
+
+test('no change is no finding', async t => {
+  assert.deepEqual(await between(t, {}, {}), [])
+})
