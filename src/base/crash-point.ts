@@ -60,6 +60,10 @@ export const WORKSPACE_CRASH_POINTS = [
   'merge.after-commit',
   'merge.before-remove',
   'merge.after-remove',
+  'landing.after-verify',
+  'landing.before-commit',
+  'landing.after-commit',
+  'landing.before-return',
 ] as const
 
 export type CrashPointName = (typeof CRASH_POINTS | typeof WORKSPACE_CRASH_POINTS)[number]

@@ -89,6 +89,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./journal/command.ts')).addJournalCommand(program),
   },
   {
+    name: 'diff',
+    group: WATCH,
+    summary: 'Show what was changed for a task',
+    add: async program => (await import('./diff/command.ts')).addDiffCommand(program),
+  },
+  {
     name: 'quota',
     group: WATCH,
     summary: 'Show how full your accounts are, and hold work back',
@@ -129,6 +135,12 @@ export const COMMANDS: CommandRow[] = [
     group: DECIDE,
     summary: 'Work through everything that waits, by keys',
     add: async program => (await import('./inbox/command.ts')).addInboxCommand(program),
+  },
+  {
+    name: 'review',
+    group: DECIDE,
+    summary: 'Look at work before it is merged, and let it through',
+    add: async program => (await import('./review/command.ts')).addReviewCommand(program),
   },
   {
     name: 'answers',

@@ -152,11 +152,15 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   if ((await store.sessions.waiting()).length > 0) watchdog.begin()
   supervisor.wakeWaiting()
   const deadlines = keepDeadlines(world)
+  await supervisor.landing.lookAtAll()
   await supervisor.runs.lookAtAll()
   await supervisor.features.lookAtAll()
   const running = supervisor.runs
     .follow(started?.id ?? 0, stopping.signal)
     .catch(error => log.error({ error }, 'runs are not looked after any more'))
+  const landing = supervisor.landing
+    .follow(started?.id ?? 0, stopping.signal)
+    .catch(error => log.error({ error }, 'what is done is not looked after any more'))
   const planned = supervisor.features
     .follow(started?.id ?? 0, stopping.signal)
     .catch(error => log.error({ error }, 'features are not looked after any more'))
@@ -174,7 +178,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   }
   await reports.close()
   await drain(world, { app, settle: () => settled.abort() })
-  await Promise.all([delivered, deadlines, told, running, planned])
+  await Promise.all([delivered, deadlines, told, running, landing, planned])
   rmSync(places.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()

@@ -11,6 +11,7 @@ import type { RunPlace } from '../domain/runs/run.ts'
 import type { PlanItem } from '../domain/session.ts'
 import type { EndedAs, SessionState } from '../domain/session-status.ts'
 import type { Task } from '../domain/task.ts'
+import type { LandingNote } from '../domain/workspace/landing-note.ts'
 import type { Merge } from '../domain/workspace/merge.ts'
 import type { Place, Worktree } from '../domain/workspace/place.ts'
 import type { EvidenceTable, GateResultsTable } from './evidence/rows.ts'
@@ -131,6 +132,8 @@ export type SessionOptions = Omit<StartSession, 'env' | 'tasks'> & {
   place?: Place | undefined
   /** Why the agent of a run works in the project itself. */
   in_place?: string | undefined
+  /** How far its work is on its way to done. */
+  landing?: LandingNote | undefined
 }
 
 /** A session as the rest of the program sees it: its row with the JSON parsed. */

@@ -4,6 +4,7 @@ import type { SessionRow } from '../store/tables.ts'
 import type { Admission } from './admission.ts'
 import { asksFor } from './asks.ts'
 import { endAgent } from './end-agent.ts'
+import { lands } from './landing/work.ts'
 import { saveCheckpoint } from './loop/checkpoints.ts'
 import { paused, stopped } from './loop/endings.ts'
 import { shutOut } from './loop/enter.ts'
@@ -110,7 +111,7 @@ export class LiveSessions {
       if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, parts, { reason, parked, task })
       await settlePatiently(run, parts, { ending, signal: closing })
       // As it was written down: an answer that is still on its way keeps a session that failed from being over.
-      if (isOver(run.row.ended_as)) kept.forget(run.id)
+      if (isOver(run.row.ended_as) && !mayComeBack(run)) kept.forget(run.id)
     } catch (error) {
       // The store failed for long; the row stays as it was and shows as interrupted, because nobody runs it.
       run.log.error({ error }, 'session could not be settled')
@@ -123,6 +124,11 @@ export class LiveSessions {
       settled(run.row)
     }
   }
+}
+
+/** Its work is looked at now, and may be sent back to it: landing forgets what is kept for it. */
+function mayComeBack({ row }: Run): boolean {
+  return row.ended_as === 'completed' && lands(row)
 }
 
 function keep(run: Run, kept: KeptEnvironments, { brainKeys, keepEnvironment: onDisk }: Preparation): void {

@@ -11,6 +11,9 @@ import { openFeatures } from './features/open-features.ts'
 import type { Floor } from './floor.ts'
 import { trip } from './guards/trip.ts'
 import type { GuardWatch } from './guards/watch/watch.ts'
+import type { Landing } from './landing/landing.ts'
+import { openLanding } from './landing/open-landing.ts'
+import { LANDING, lands } from './landing/work.ts'
 import { openFloor, type SupervisorOptions } from './open-floor.ts'
 import type { Ground } from './place/ground.ts'
 import { openProposals, type Proposals } from './proposals/proposals.ts'
@@ -49,6 +52,8 @@ export class Supervisor {
   readonly calendar: Calendar
   /** Agents that only read, and what they propose. */
   readonly proposals: Proposals
+  /** From an agent's word to the end of its task. */
+  readonly landing: Landing
   /** Ideas on their way to tasks, each phase a session of this supervisor. */
   readonly features: Features
   readonly #watch: GuardWatch
@@ -58,7 +63,10 @@ export class Supervisor {
     const { store, clock, log, gates } = options
     const opened = openFloor(options, {
       closing: this.#closing.signal,
-      settled: ({ resumes_at }) => resumes_at !== null && this.#waker.poke(),
+      settled: row => {
+        if (row.resumes_at !== null) this.#waker.poke()
+        if (row.ended_as === 'completed' && row.task_id !== null && lands(row)) this.landing.look(row.task_id)
+      },
     })
     this.#floor = opened.floor
     this.#admission = opened.admission
@@ -69,6 +77,13 @@ export class Supervisor {
       ...{ floor: this.#floor, gates },
       refuseWhenFull: () => this.#refuseWhenFull(),
       gatesChanged: () => this.gatesChanged(),
+    })
+    this.landing = openLanding(this.#floor, {
+      ask: this.proposals.ask,
+      agentEnv: options.agentEnv,
+      wake: () => this.#waker.poke(),
+      ended: run => this.runs.look(run),
+      nudge: session => this.nudge(session),
     })
     this.runs = openRuns(this.#floor, options, {
       start: async (request, bound) => {
@@ -155,6 +170,11 @@ export class Supervisor {
     { env, ...resume }: Omit<Resume, 'env'> & { env?: Resume['env'] | undefined },
   ): Promise<SessionRow> {
     this.#refuseWhenFull()
+    const task = await this.landing.of(row.id)
+    if (task !== undefined) {
+      await this.landing.again(task)
+      return (await this.#options.store.sessions.get(row.id)) ?? row
+    }
     return resumeSession(row, { ...resume, env: env ?? this.envOf(row.id) }, this.#floor)
   }
 
@@ -180,6 +200,7 @@ export class Supervisor {
   async stop(id: string, reason: string): Promise<void> {
     await this.#intend(id, 'stop')
     await this.#floor.live.stop(id, reason)
+    await this.landing.stop(id, reason)
   }
 
   /** A gate was held or let go, or the times of sessions that wait have changed. */
@@ -187,6 +208,7 @@ export class Supervisor {
     await this.#accounts.lookAtAll()
     this.#admission.look()
     this.#waker.poke()
+    await this.landing.lookAgain()
   }
 
   /** A person says that a limit is over before its time: of one account, or of all. */
@@ -201,13 +223,15 @@ export class Supervisor {
 
   /** The same for all that an earlier life of the daemon left; what it did not end can still go on. */
   async forgetOver(): Promise<void> {
-    const { sessions, runs, schedules, features } = this.#options.store
+    const { sessions, runs, schedules, features, tasks } = this.#options.store
     const open = [
       ...(await runs.list({ open: true })),
       ...(await schedules.list({ waiting: true })),
       ...(await features.list({ open: true })),
     ]
-    this.#floor.kept.forgetOver(await sessions.list(), new Set(open.map(({ id }) => id)))
+    // What is looked at now may go back to its agent.
+    const landing = (await tasks.list({ states: LANDING })).flatMap(({ session_id }) => session_id ?? [])
+    this.#floor.kept.forgetOver(await sessions.list(), new Set([...open.map(({ id }) => id), ...landing]))
   }
 
   /** No new sessions; every live one is stopped, or only cut off until the next start. Resolves when all are settled. */
@@ -216,6 +240,7 @@ export class Supervisor {
     await this.calendar.close()
     await this.runs.close()
     await this.features.close()
+    await this.landing.close()
     await this.#waker.close()
     const { live, warm } = this.#floor
     const cooled = warm.close()

@@ -7,6 +7,17 @@ export const WORKSPACE_ERRORS = {
     http: 409,
     says: 'No command counts as a gate in {project}: there is nothing to run.',
     next: 'Find commands with: pcc gates detect --write. See what waits for your agreement with: pcc gates list',
+  diff_none: {
+    exit: 1,
+    http: 404,
+    says: 'There is no diff of task {task}: {why}.',
+    next: 'Look at the task with: pcc task show {task}',
+  },
+  review_none: {
+    exit: 1,
+    http: 409,
+    says: 'Task {task} does not wait for a review: it is {state}.',
+    next: 'See what waits for you with: pcc pending',
   },
   place_refused: {
     exit: 3,

@@ -21,6 +21,7 @@ import { proposalRoutes } from '../routes/tasks/proposal-routes.ts'
 import { queueRoutes } from '../routes/tasks/queue-routes.ts'
 import { taskRoutes } from '../routes/tasks/task-routes.ts'
 import { gateRoutes } from '../routes/workspace/gate-routes.ts'
+import { workRoutes } from '../routes/workspace/work-routes.ts'
 import { worktreeRoutes } from '../routes/workspace/worktree-routes.ts'
 import type { World } from '../world.ts'
 import { errorReply } from './error-reply.ts'
@@ -61,6 +62,7 @@ export function buildServer(world: World): FastifyInstance {
   proposalRoutes(app, world)
   briefRoutes(app, world)
   graphRoutes(app, world)
+  workRoutes(app, world)
   runRoutes(app, world)
   worktreeRoutes(app, world)
   journalRoutes(app, world)

@@ -18,6 +18,10 @@ const Hold = z.strictObject({ held: z.boolean() })
 export function steerRoutes(app: FastifyInstance, world: World): void {
   app.post('/sessions/:ref/stop', async request => {
     const row = await sessionOf(request.params, world)
+    if ((await world.supervisor.landing.of(row.id)) !== undefined) {
+      await world.supervisor.stop(row.id, 'stopped by a person')
+      return fresh(row.id, world)
+    }
     if (row.state === 'ended' && FINAL_STATUSES.has(statusOf(row, world.bootId).status)) throw overError(row, world)
     const isLive = row.state !== 'ended' && world.supervisor.run(row.id)
     if (isLive || !(await stopWaiting(row, world.store, Date.now())))

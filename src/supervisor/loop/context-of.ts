@@ -1,5 +1,6 @@
 import { replyTo } from '../brain/prose.ts'
 import { stopBeforeNext } from '../guards/spending.ts'
+import { lands } from '../landing/work.ts'
 import type { Desk } from '../run.ts'
 import { scopeOf } from '../runs/scope.ts'
 import { givenUp } from '../sigils/given-up.ts'
@@ -33,6 +34,8 @@ export async function contextOf(analysis: Analysis, { run, parts }: Desk): Promi
     const { text, suggestion } = await replyTo(analysis.question, { run, parts })
     return { ...known, reply: text, suggestion }
   }
+  // What is to land is looked at before anything else begins in the same place.
+  if (lands(row)) return known
   const hasNext = queue.some(task => task.id !== row.task_id && canRun(task, row.task_id))
   if (!hasNext) return known
   const admission = await parts.accounts.admits(run)

@@ -7,12 +7,13 @@ import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { Parked } from '../../store/tables.ts'
 import { isPermission } from '../asks/given-answer.ts'
 import { eventOf } from '../events/agent-event.ts'
+import { lands } from '../landing/work.ts'
 import type { Ending, Run } from '../run.ts'
 import { errorRow } from './error-row.ts'
 
-/** The last task is done and nothing is left in the queue. */
-export function completed(text: string): Ending {
-  return { as: 'completed', reason: '', task: { to: 'done', result: text } }
+/** The last task is done and nothing is left in the queue. Where it is to land, its agent's word is a request to verify. */
+export function completed(text: string, { row }: Pick<Run, 'row'>): Ending {
+  return { as: 'completed', reason: '', task: { to: lands(row) ? 'verifying' : 'done', result: text } }
 }
 
 /** A person, a cap on turns or an interruption stopped it; a person makes it go on. `text`: its task was completed first. */

@@ -22,13 +22,13 @@ export async function execute(action: Action, session: Session | undefined, desk
       await parts.accounts.answered(run)
       return undefined
     case 'next_task':
-      return session ? nextTask(action.text, session, desk) : completed(action.text)
+      return session ? nextTask(action.text, session, desk) : completed(action.text, run)
     case 'say':
       return say(action.text, session, desk)
     case 'ask_in_words':
       return parkedInWords(action.question, run, action.suggestion)
     case 'session_complete':
-      return completed(action.text)
+      return completed(action.text, run)
     case 'wait_for_quota':
       return waitForQuota(action.text, desk)
     case 'checkpoint_and_wait':

@@ -1,6 +1,7 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import { startTimeOf } from '../../base/process/start-time.ts'
 import type { Session, SessionEvent } from '../../domain/session.ts'
+import type { LandingNote } from '../../domain/workspace/landing-note.ts'
 import { stepFor } from '../events/step-for.ts'
 import { heed } from '../guards/heed.ts'
 import { record } from '../record.ts'
@@ -43,9 +44,19 @@ const WENT_ON = new Set<SessionEvent['kind']>(['text', 'thinking', 'tool_request
 
 /** The model speaks: it has heard what was told to it in words, and it is not this session that ends daemons. */
 async function heard(run: Run, parts: Parts): Promise<void> {
-  const isTold = run.row.parked?.taken && !run.answer
-  const patch = { ...(run.row.recoveries > 0 && { recoveries: 0 }), ...(isTold && { parked: null }) }
+  const { options, recoveries, parked } = run.row
+  const isTold = parked?.taken && !run.answer
+  const patch = {
+    ...(recoveries > 0 && { recoveries: 0 }),
+    ...(isTold && { parked: null }),
+    ...(options.landing?.told !== undefined && { options: { ...options, landing: heardNote(options.landing) } }),
+  }
   if (Object.keys(patch).length > 0) await record(run, parts, { events: [], patch })
+}
+
+/** It has heard why its work came back. */
+function heardNote({ told: _, ...note }: LandingNote): LandingNote {
+  return note
 }
 
 /** The agent counts rounds anew with every turn; tokens and cost it counts from its opening. */

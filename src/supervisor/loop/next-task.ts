@@ -30,7 +30,7 @@ export async function nextTask(text: string, session: Session, { run, parts }: D
   })
   crashPoint('next-task.after-commit')
   run.row = { ...run.row, ...patch }
-  if (!task) return completed(text)
+  if (!task) return completed(text, run)
   run.attempt = task.attempt
   run.compaction = undefined
   run.proseAnswers = 0

@@ -1,18 +1,26 @@
 import type { Admission } from '../../agents/limits/gates.ts'
 import { AppError } from '../../base/errors.ts'
-import { shortId } from '../../base/ids.ts'
+import { secretId, shortId } from '../../base/ids.ts'
 import type { Limit } from '../../domain/account/limit.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Amounts } from '../../domain/budget/budget.ts'
 import type { Session, SessionEvent } from '../../domain/session.ts'
+import type { Place } from '../../domain/workspace/place.ts'
 import type { Question } from '../../policy/classify/classify.ts'
+import type { Spender } from '../../tasks/budgets/ledger.ts'
 import type { Preparation, PrepareRequest } from '../start/prepare.ts'
+import type { WarmMarkers } from '../warm/warm-markers.ts'
 import { accountLimited, agentTrouble } from './agent-trouble.ts'
 import { READING_TOOLS, readOnlyAsks } from './read-only.ts'
 
 /** Whose agent, where, under whose settings. */
-export type AgentRequest = Pick<StartSession, 'project' | 'model' | 'config' | 'settings' | 'env'>
+export type AgentRequest = Pick<StartSession, 'project' | 'model' | 'config' | 'settings' | 'env'> & {
+  /** The worktree in which it reads. */
+  place?: Place | undefined
+  /** The task that it is asked for: what it costs is counted there too. */
+  task_id?: string | undefined
+}
 
 /** What is asked, and what a reply says: a problem is told to the agent, once, for it to mend. */
 export interface AgentQuestion<T> {
@@ -27,8 +35,10 @@ export interface AgentParts {
   /** The vendor has refused the account until a time. */
   limited(account: string, limit: Limit): Promise<void>
   /** Throws `budget_spent` where the project or the day has nothing left. */
-  refuseSpent(id: string, ready: Preparation): Promise<void>
-  spent(id: string, project: string, amounts: Amounts): Promise<void>
+  refuseSpent(of: Spender, ready: Preparation): Promise<void>
+  spent(of: Spender, amounts: Amounts): Promise<void>
+  /** Where the next daemon finds what this one leaves behind. */
+  markers: Pick<WarmMarkers, 'note' | 'forget'>
 }
 
 export interface AgentReply<T> {
@@ -47,7 +57,7 @@ const DEADLINE_MS = 15 * 60_000
  * to go on. Throws where there is no usable reply, and when the signal ends it; its process is gone then.
  */
 export async function askAgent<T>(
-  request: AgentRequest,
+  { task_id, ...request }: AgentRequest,
   question: AgentQuestion<T>,
   { parts, signal }: { parts: AgentParts; signal: AbortSignal },
 ): Promise<AgentReply<T>> {
@@ -55,14 +65,18 @@ export async function askAgent<T>(
   const admission = await parts.admits(ready.account)
   if (!admission.open) throw accountLimited(admission.why === 'limit' ? admission.until : undefined)
   const id = shortId('q')
-  await parts.refuseSpent(id, ready)
+  const spender = { id, project: request.project, task_id: task_id ?? null }
+  await parts.refuseSpent(spender, ready)
   const deadline = AbortSignal.timeout(DEADLINE_MS)
   const over = AbortSignal.any([signal, deadline])
   const meter = { started: Date.now(), turns: 0, tokens: 0, cost_usd: 0, model: null as string | null }
   over.throwIfAborted()
+  const marker = secretId(16)
+  parts.markers.note(marker)
+  await using _noted = { [Symbol.asyncDispose]: async () => parts.markers.forget(marker) }
   await using session = await ready.driver.open({
     ...ready.open,
-    ...{ id, prompt: question.prompt, asks: readOnlyAsks(ready.policy, parts.classify) },
+    ...{ id, marker, prompt: question.prompt, asks: readOnlyAsks(ready.policy, parts.classify) },
     ...{ tools: READING_TOOLS, ownTools: [], strictMcp: true, hooksOff: true, maxTurns: MAX_TURNS },
   })
   const leave = () => void session[Symbol.asyncDispose]()
@@ -77,7 +91,7 @@ export async function askAgent<T>(
   } finally {
     over.removeEventListener('abort', leave)
     const { turns, tokens, cost_usd, started } = meter
-    await parts.spent(id, request.project, { turns, tokens, cost_usd, wall_minutes: (Date.now() - started) / 60_000 })
+    await parts.spent(spender, { turns, tokens, cost_usd, wall_minutes: (Date.now() - started) / 60_000 })
   }
 }
 

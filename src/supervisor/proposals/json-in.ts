@@ -1,13 +1,14 @@
 /** The JSON of a reply: all of it, or the last code block of it, since models explain themselves even when told not to. */
 export function jsonIn(text: string): unknown {
+  return allJsonIn(text)[0]
+}
+
+/** Every one of them, the one that counts first. */
+export function allJsonIn(text: string): unknown[] {
   const blocks = [...text.matchAll(/^[ \t]*(`{3,}|~{3,})[^\n]*\n([\s\S]*?)^[ \t]*\1[ \t]*$/gm)].map(
     ([, , body = '']) => body,
   )
-  for (const candidate of [text, ...blocks.reverse()]) {
-    const found = parsed(candidate)
-    if (found !== undefined) return found
-  }
-  return undefined
+  return [text, ...blocks.reverse()].map(parsed).filter(found => found !== undefined)
 }
 
 function parsed(text: string): unknown {

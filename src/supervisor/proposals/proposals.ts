@@ -6,6 +6,7 @@ import { book, totalsOf } from '../../tasks/budgets/ledger.ts'
 import { overrun } from '../../tasks/budgets/overrun.ts'
 import { type Floor, prepareFor, refuseWhenClosed } from '../floor.ts'
 import type { Preparation } from '../start/prepare.ts'
+import { WarmMarkers } from '../warm/warm-markers.ts'
 import type { AgentParts, AgentQuestion, AgentReply, AgentRequest } from './ask-agent.ts'
 
 /** What agents that may only read make of what people want. */
@@ -28,20 +29,21 @@ export function openProposals({ floor, gates, refuseWhenFull, gatesChanged }: Pr
   const { store, clock, policy } = floor.parts
   const parts: AgentParts = {
     prepare: request => prepareFor(request, floor),
+    markers: new WarmMarkers(floor.prepareParts.places.run),
     classify: async question => policy.classify(question),
     admits: account => gates.admits(account),
     async limited(account, limit) {
       await gates.close(account, limit)
       await gatesChanged()
     },
-    async refuseSpent(id, { open, budgets }: Preparation) {
-      const use = overrun(await totalsOf({ id, project: open.cwd, task_id: null }, floor.parts), budgets)
+    async refuseSpent(of, { budgets }: Preparation) {
+      const use = overrun(await totalsOf(of, floor.parts), budgets)
       if (!use) return
       const remedy = `Raise it with: pcc config set budgets.${use.scope}.${use.measure} ${Math.ceil(use.limit * 2)}`
       throw new AppError('budget_spent', { reason: `Nothing may be asked: ${budgetWords(use)} is spent`, remedy })
     },
-    async spent(id, project, amounts) {
-      await store.transaction(tx => book({ id, project, task_id: null }, amounts, { store, clock, tx }))
+    async spent(of, amounts) {
+      await store.transaction(tx => book(of, amounts, { store, clock, tx }))
     },
   }
   const until = (signal: AbortSignal) => {

@@ -7,7 +7,7 @@ import { openEscalations } from '../../human/escalations.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareAgain, refuseWhenClosed, refuseWithstood } from '../floor.ts'
 import { refuseSpent } from '../guards/spending.ts'
-import { restore } from './restore.ts'
+import { type Restored, restore } from './restore.ts'
 import { resumeParked, takenUp } from './resume-parked.ts'
 
 export interface Resume {
@@ -50,7 +50,7 @@ export async function resumeSession(row: SessionRow, resume: Resume, floor: Floo
   crashPoint('resume.before-claim')
   const claim = () => takeUp(current, { patch, resume, notes: restored.notes }, floor)
   const { run, saved } = floor.live.launch({ ...current, ...patch }, ready, {
-    prompt: restored.prompt,
+    prompt: promptOf(restored, current),
     resume: restored.resume,
     claim,
   })
@@ -58,6 +58,13 @@ export async function resumeSession(row: SessionRow, resume: Resume, floor: Floo
   crashPoint('resume.after-claim')
   await run.placed.promise
   return run.row
+}
+
+/** What came back is told first; a conversation that remembers all needs no more than that. */
+function promptOf({ prompt, resume }: Restored, { options }: SessionRow): string {
+  const told = options.landing?.told
+  if (told === undefined) return prompt
+  return resume ? told : `${prompt}\n\n${told}`
 }
 
 /** What is not said anew stays. */

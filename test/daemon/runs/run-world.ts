@@ -27,7 +27,10 @@ export async function runWorld(t: TestContext, agent: ScriptedAgent): Promise<Ru
   const project = tempDir(t, 'pcc-project-')
   const ids = new Map<string, string>()
   const following = new AbortController()
-  const followed = world.supervisor.runs.follow(0, following.signal)
+  const followed = Promise.all([
+    world.supervisor.runs.follow(0, following.signal),
+    world.supervisor.landing.follow(0, following.signal),
+  ])
   t.after(async () => {
     following.abort()
     await followed

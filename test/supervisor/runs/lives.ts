@@ -90,8 +90,12 @@ export async function openLives(
       const [last] = await mine.events({ tail: 1 })
       const delivered = deliverAnswers(world).catch(() => undefined) // it may die meanwhile
       supervisor.wakeWaiting()
+      await supervisor.landing.lookAtAll()
       await supervisor.runs.lookAtAll()
-      const following = supervisor.runs.follow(last?.id ?? 0, over.signal).catch(() => undefined) // the same
+      const following = Promise.all([
+        supervisor.runs.follow(last?.id ?? 0, over.signal),
+        supervisor.landing.follow(last?.id ?? 0, over.signal),
+      ]).catch(() => undefined) // the same
       const close = async (goOn: boolean) => {
         over.abort()
         await supervisor.close('the daemon was stopped', { goOn }).catch(() => undefined) // what is dead cannot write

@@ -22,7 +22,10 @@ async function runWorld(t: TestContext, agent: ScriptedAgent): Promise<RunWorld>
   const tasks = openTasks({ store: world.store, clock: { now: Date.now } })
   const ids = new Map<string, string>()
   const following = new AbortController()
-  const followed = world.supervisor.runs.follow(0, following.signal)
+  const followed = Promise.all([
+    world.supervisor.runs.follow(0, following.signal),
+    world.supervisor.landing.follow(0, following.signal),
+  ])
   t.after(async () => {
     following.abort()
     await followed

@@ -229,7 +229,10 @@ test('the routes set, list and take back; a run begins without anybody and drain
   )
   const project = tempDir(t, 'pcc-project-')
   const following = new AbortController()
-  const followed = world.supervisor.runs.follow(0, following.signal)
+  const followed = Promise.all([
+    world.supervisor.runs.follow(0, following.signal),
+    world.supervisor.landing.follow(0, following.signal),
+  ])
   t.after(async () => {
     following.abort()
     await followed

@@ -44,7 +44,9 @@ export interface ScriptedAgent {
  * An agent that keeps the contract of `domain/session.ts` and does what a script says: a request, a tool, perhaps a question,
  * a last request. `turnFor` tells what a prompt meets.
  */
-export function scriptedAgent(turnFor: (prompt: string, call: number) => Turn = () => ({})): ScriptedAgent {
+export function scriptedAgent(
+  turnFor: (prompt: string, call: number, cwd: string) => Turn = () => ({}),
+): ScriptedAgent {
   const prompts: string[] = []
   const holds = new Map<Point, (goOn: () => void) => void>()
   let calls = 0
@@ -59,7 +61,7 @@ export function scriptedAgent(turnFor: (prompt: string, call: number) => Turn = 
   }
   const world = {
     at,
-    turnFor: (prompt: string) => turnFor(prompt, calls),
+    turnFor: (prompt: string, cwd: string) => turnFor(prompt, calls, cwd),
     withstands: () => withstands,
     called: (prompt?: string) => {
       calls += 1
@@ -99,7 +101,7 @@ const HOUR_MS = 3_600_000
 
 interface ScriptWorld {
   at(point: Point): Promise<void> | void
-  turnFor(prompt: string): Turn
+  turnFor(prompt: string, cwd: string): Turn
   called(prompt?: string): void
   closed(): void
   withstands(): boolean
@@ -173,7 +175,7 @@ class ScriptedSession implements Session {
       subagent,
       tells = [],
       says = () => `done: ${text}`,
-    } = this.#world.turnFor(text)
+    } = this.#world.turnFor(text, this.#options.cwd)
     // A process takes a while to come up.
     await new Promise(resolve => setImmediate(resolve))
     await this.#world.at('starting')

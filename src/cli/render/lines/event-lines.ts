@@ -6,6 +6,7 @@ import { cut, firstLine, neutral, wrap } from '../text.ts'
 import { askedPermission, askedQuestions, parkedPermission, parkedQuestions } from './ask-lines.ts'
 import { calledLines } from './called-lines.ts'
 import { budgetText, guardText } from './guard-lines.ts'
+import { isLandingEvent, landingLines } from './landing-lines.ts'
 import { goesOnText, hitText, warnedText } from './limit-lines.ts'
 import { isTaskEvent, type TasksSeen, taskLines } from './task-lines.ts'
 import { toolLine, toolResult } from './tool-lines.ts'
@@ -61,6 +62,7 @@ function remember(event: StoredEvent, { inputs, allowed, refused, told, open, ta
 function bodyLines(event: StoredEvent, options: LineOptions, before: Before): string[] {
   const { terminal, verbose } = options
   if (isTaskEvent(event)) return taskLines(event, terminal, before.tasks)
+  if (isLandingEvent(event)) return landingLines(event, terminal)
   switch (event.kind) {
     case 'session.created':
       return [event.body.resumed ? 'Resuming a Claude Code session...' : 'Starting Claude Code session...']

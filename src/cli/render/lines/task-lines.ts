@@ -2,12 +2,13 @@ import type { StoredEvent } from '../../../domain/event.ts'
 import { wakeTime } from '../format.ts'
 import { INDENT, type Terminal, type Tone } from '../paint.ts'
 import { cut, firstLine } from '../text.ts'
+import { isLandingEvent, type LandingEvent } from './landing-lines.ts'
 
-export type TaskEvent = Extract<StoredEvent, { kind: `task.${string}` }>
+export type TaskEvent = Exclude<Extract<StoredEvent, { kind: `task.${string}` }>, LandingEvent>
 
 /** Whether an event tells of a task of the session's queue. */
 export function isTaskEvent(event: StoredEvent): event is TaskEvent {
-  return event.kind.startsWith('task.')
+  return event.kind.startsWith('task.') && !isLandingEvent(event)
 }
 
 /** Which tasks earlier events have told of, and whether the session's beginning was among them. */

@@ -1,5 +1,6 @@
 import type { AttemptRow, RunRow } from '../../../store/runs/rows.ts'
 import type { Store } from '../../../store/store.ts'
+import { landingOf } from '../../landing/work.ts'
 import { chooseModel } from '../../models/choose-model.ts'
 import type { WarmNext } from '../../warm/warm-next.ts'
 import { nextStep, type RunFacts } from '../facts/next-step.ts'
@@ -41,11 +42,11 @@ export async function warmNext(
   void warmth.expect({ session: current.session_id, request: { ...request, run: place } })
 }
 
-/** The open attempt that has a process: one that waits for an answer or a limit has none. */
+/** The open attempt that has a process, or whose work is being verified: one that waits for an answer or a limit has none. */
 async function atWork(attempts: readonly AttemptRow[], store: Store): Promise<AttemptRow | undefined> {
   for (const attempt of attempts.filter(({ outcome }) => outcome === null)) {
     const session = await store.sessions.get(attempt.session_id)
-    if (session && session.state !== 'ended') return attempt
+    if (session && (session.state !== 'ended' || (await landingOf(session.id, store)))) return attempt
   }
   return undefined
 }

@@ -38,7 +38,7 @@ export async function factsOf(
     const stands = found === 'lands' && (await isHeldUp(attempt, store)) ? 'waits' : found
     if (session?.ended_as === 'rate_limited' && stands === 'waits')
       limited = `the account is limited, and ${session.id} was not to go on by itself: pcc resume ${session.id}`
-    if (stands === 'works') inPlace ??= session?.options.in_place
+    if (stands === 'works' || stands === 'lands') inPlace ??= session?.options.in_place
     if (stands !== 'over') standing[stands] += 1
     else if (session) await closeAttempt(run, { attempt, session }, { ...parts, settings })
   }

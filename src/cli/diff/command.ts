@@ -1,0 +1,29 @@
+import type { Command } from 'commander'
+import type { TaskDiff } from '../../domain/workspace/work-view.ts'
+import { openClient } from '../client.ts'
+import { taskPath } from '../commands/task/call.ts'
+import { contextOf } from '../context.ts'
+import { diffHeading, diffLines, statLines } from './diff-lines.ts'
+import { pageOut } from './page-out.ts'
+
+/** `pcc diff`: what an agent changed for a task, wherever it lies by now. */
+export function addDiffCommand(program: Command): void {
+  program
+    .command('diff')
+    .description(
+      'What was changed for a task: in its worktree as it is now, in what was merged, or in what was kept of it.',
+    )
+    .argument('<task>', 'id, or a unique beginning of it')
+    .option('--stat', 'only which files, and how many lines')
+    .option('--json', 'print JSON')
+    .action(async (ref: string, { stat }: { stat?: true }, command: Command) => {
+      const context = await contextOf(command)
+      const { json, out, terminal } = context
+      const client = await openClient(context.places, context)
+      const found = await client.request<TaskDiff>('GET', `${taskPath(ref)}/diff${stat ? '?stat=true' : ''}`)
+      if (json) return out(JSON.stringify(found, null, 2))
+      const lines = stat || found.cut ? statLines(found, terminal) : diffLines(found, terminal)
+      // What is piped on is a diff that `git apply` understands, and nothing else.
+      await pageOut(process.stdout.isTTY || stat ? [diffHeading(found, terminal), '', ...lines] : lines, context)
+    })
+}

@@ -1,0 +1,76 @@
+import type { Guard } from '../../base/process/guardian.ts'
+import type { VerificationResult } from '../../domain/workspace/evidence.ts'
+import type { Place } from '../../domain/workspace/place.ts'
+import { git } from '../../workspace/git/git.ts'
+import { findGitFolder } from '../../workspace/git/git-folder.ts'
+import { gatesIn } from '../../workspace/verify/gate-settings.ts'
+import { nameWorkTree } from '../../workspace/verify/tree/work-tree.ts'
+import { verify } from '../../workspace/verify/verify.ts'
+import type { Floor } from '../floor.ts'
+import type { Proposals } from '../proposals/proposals.ts'
+import { judgeWith } from '../verifier/judge.ts'
+import { configOf } from './settings.ts'
+import type { Work } from './work.ts'
+
+export interface VerifyingParts {
+  floor: Floor
+  guard: Guard
+  ask: Proposals['ask']
+  /** What its agent was started with. */
+  envOf(work: Work): Record<string, string>
+}
+
+/** An account that is shut is asked again after so long, if nobody says so before. */
+const SHUT_MS = 60_000
+
+/** Runs the gates of a project on work as it lies there, with a reading agent where they want one. */
+export async function verifyWork(
+  work: Work,
+  { round, signal }: { round: number; signal: AbortSignal },
+  { floor, guard, ask, envOf }: VerifyingParts,
+): Promise<VerificationResult | { later: number }> {
+  const { store, clock } = floor.parts
+  const { task, session } = work
+  const place = work.place && { ...work.place, base: await baseOf(work.place) }
+  const { places } = floor.prepareParts
+  const config = await configOf(session, floor.prepareParts)
+  const env = envOf(work)
+  let isShut = false
+  const judge = judgeWith(
+    { ask, stateOf },
+    {
+      request: { ...settingsOf(work), project: session.project, place, env, task_id: task.id },
+      names: config.models,
+      shut: () => {
+        isShut = true
+      },
+    },
+  )
+  const directory = place?.directory ?? session.project
+  const result = await verify(
+    {
+      ...{ place, directory, task, plan: session.plan, openChildren: task.children_open, round, signal },
+      gates: gatesIn(config),
+    },
+    { store, clock, log: floor.log, places, env, guard, isolation: config.agents.isolation, judge },
+  )
+  return isShut && result.status === 'broken' ? { later: clock.now() + SHUT_MS } : result
+}
+
+/** Where its settings come from, as for its session. */
+function settingsOf({ session: { options } }: Work) {
+  const { config, settings } = options
+  return { ...(config !== undefined && { config }), ...(settings !== undefined && { settings }) }
+}
+
+/** Where its work begins now: its target may have moved, and it onto that. */
+async function baseOf({ top, target, base }: Place): Promise<string> {
+  const found = await git(top, ['merge-base', `refs/heads/${target}`, 'HEAD'])
+  return found.ok ? found.stdout.trim() : base
+}
+
+/** One name for what is committed and what is not; nothing where there is no git. */
+async function stateOf(directory: string): Promise<string | undefined> {
+  const folder = await findGitFolder(directory)
+  return folder && nameWorkTree(folder)
+}

@@ -1,0 +1,58 @@
+import type { Task, TaskState } from '../../domain/task.ts'
+import { type LandingNote, NOTHING_LANDED } from '../../domain/workspace/landing-note.ts'
+import type { Place } from '../../domain/workspace/place.ts'
+import type { RunRow } from '../../store/runs/rows.ts'
+import type { Store, Tx } from '../../store/store.ts'
+import type { SessionRow } from '../../store/tables.ts'
+
+/** Work that its agent has called done, and that is to be proven and to reach its target. */
+export interface Work {
+  task: Task
+  session: SessionRow
+  /** Absent where it was done in the project itself. */
+  place: Place | undefined
+  run: RunRow | undefined
+  note: LandingNote
+}
+
+/** Whether what an agent calls done is looked at before it is: in a worktree, and in a run. Else its word counts, unverified. */
+export function lands({ options: { place, run } }: Pick<SessionRow, 'options'>): boolean {
+  return place !== undefined || run !== undefined
+}
+
+/** Whether gates are to run for it: not where its run was started with `--no-verify`. */
+export function isVerified({ run }: Pick<Work, 'run'>): boolean {
+  return run?.options.verify !== false
+}
+
+/** The states of a task between its agent's word and its end. */
+export const LANDING = ['verifying', 'merging'] as const satisfies readonly TaskState[]
+
+/** Whether a task is between its agent's word and its end. */
+export function isLanding({ state }: Pick<Task, 'state'>): boolean {
+  return state === 'verifying' || state === 'merging'
+}
+
+/** The work of a task that is to land; nothing where it is not, or where nobody holds it any more. */
+export async function workOf(id: string, store: Store, tx?: Tx): Promise<Work | undefined> {
+  const task = await store.tasks.get(id, tx)
+  if (!task || !isLanding(task) || task.session_id === null) return undefined
+  const session = await store.sessions.get(task.session_id, tx)
+  if (!session) return undefined
+  const { place, landing = NOTHING_LANDED } = session.options
+  const run = task.run_id === null ? undefined : await store.runs.get(task.run_id, tx)
+  return { task, session, place, run, note: landing }
+}
+
+/** The task of a session that is to land. */
+export async function landingOf(session: string, store: Store, tx?: Tx): Promise<Task | undefined> {
+  const task = await store.tasks.atWork(session, tx)
+  return task && isLanding(task) ? task : undefined
+}
+
+/** A person who resolves it needs to know where. */
+export function worktreeWords({ place, task }: Work): string {
+  return place
+    ? `Its work lies in ${place.directory} on ${place.branch}: put it right there and commit, then say yes (or: pcc resume ${task.session_id})`
+    : ''
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { runWorld } from '../../daemon/runs/run-world.ts'
+import { scriptedAgent } from '../steering/scripted-agent.ts'
+
+/** An agent that calls everything done, and does what it is told only when that came back to it. */
+function liar(times: number) {
+  let told = 0
+  return scriptedAgent((prompt, _call, cwd) => {
+    if (!prompt.includes('does not hold yet')) return { says: () => 'All tests pass.' }
+    told += 1
+    if (told >= times) writeFileSync(join(cwd, 'work.txt'), 'done\n')
+    return { says: () => 'Now they pass.' }
+  })
+}
+
+test('an agent that says that all tests pass is caught, told so in the same conversation, and done when they do', async t => {
+  const agent = liar(1)
+  const world = await runWorld(t, agent)
+  world.settings['PCC_GATES_TEST'] = 'test -f work.txt || { echo "work.txt is missing"; exit 3; }'
+  const task = await world.add('make work.txt')
+  const { id } = await world.run()
+  const { outcome, attempts } = await world.over(id)
+  assert.equal(outcome, 'complete')
+  assert.ok(existsSync(join(world.project, 'work.txt')))
+  const [session] = attempts.map(({ session_id }) => session_id)
+  assert.equal(attempts.length, 1, 'it is one attempt')
+  assert.equal(agent.prompts.length, 2)
+  assert.match(agent.prompts[1] ?? '', /ended with 3[\s\S]*work\.txt is missing/)
+  const { body } = await world.call('GET', `/tasks/${task}`)
+  assert.equal(body.task.state, 'done')
+  assert.equal(body.task.verification, 'passed')
+  const kinds = (await world.events(session ?? '')).map(({ kind }) => kind)
+  assert.deepEqual(
+    kinds.filter(kind => ['task.verified', 'task.returned', 'session.resumed'].includes(kind)),
+    ['task.verified', 'task.returned', 'session.resumed', 'task.verified'],
+  )
+})
+
+test('what never holds goes back so often, then to a fresh attempt with the evidence, then it has failed', async t => {
+  const agent = liar(1_000)
+  const world = await runWorld(t, agent)
+  world.settings['PCC_GATES_TEST'] = 'echo "seen: nothing"; exit 1'
+  world.settings['PCC_GATES_ROUNDS'] = '2'
+  const task = await world.add('impossible', { max_retries: 1 })
+  const { id } = await world.run()
+  const { outcome, attempts } = await world.over(id)
+  assert.equal(outcome, 'failure')
+  assert.deepEqual(
+    attempts.map(each => each.outcome),
+    ['failed', 'failed'],
+  )
+  assert.equal(agent.prompts.length, 6, 'a first turn and two rounds, twice')
+  assert.match(agent.prompts[3] ?? '', /It was tried before[\s\S]*seen: nothing/)
+  const { body } = await world.call('GET', `/tasks/${task}`)
+  assert.equal(body.task.state, 'failed')
+  assert.match(body.task.reason, /attempt 1[\s\S]*attempt 2/)
+})
+
+test('a run that is not to verify takes the word of its agents, and says so', async t => {
+  const agent = scriptedAgent()
+  const world = await runWorld(t, agent)
+  world.settings['PCC_GATES_TEST'] = 'exit 1'
+  const task = await world.add('anything')
+  const { id } = await world.run({ verify: false })
+  assert.equal((await world.over(id)).outcome, 'complete')
+  const { body } = await world.call('GET', `/tasks/${task}`)
+  assert.deepEqual([body.task.state, body.task.verification], ['done', 'unverified'])
+})
