@@ -22,9 +22,12 @@ export interface RunWorld extends ScriptedWorld {
 }
 
 /** Runs over the routes of the daemon, with an agent that follows a script. */
-export async function runWorld(t: TestContext, agent: ScriptedAgent): Promise<RunWorld> {
+export async function runWorld(
+  t: TestContext,
+  agent: ScriptedAgent,
+  project = tempDir(t, 'pcc-project-'),
+): Promise<RunWorld> {
   const world = await scriptedWorld(t, agent)
-  const project = tempDir(t, 'pcc-project-')
   const ids = new Map<string, string>()
   const following = new AbortController()
   const followed = Promise.all([
