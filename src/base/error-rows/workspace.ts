@@ -7,6 +7,7 @@ export const WORKSPACE_ERRORS = {
     http: 409,
     says: 'No command counts as a gate in {project}: there is nothing to run.',
     next: 'Find commands with: pcc gates detect --write. See what waits for your agreement with: pcc gates list',
+  },
   diff_none: {
     exit: 1,
     http: 404,
