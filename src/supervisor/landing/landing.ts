@@ -124,7 +124,8 @@ export class Landing {
     const merge = await this.#parts.merges.open(id)
     if (merge) this.#lanes.look(merge)
     // A run that is over has attempts that outlive it.
-    for (const run of new Set((await store.runs.attempts({ task: id })).map(({ run_id }) => run_id))) this.#parts.ended(run)
+    for (const run of new Set((await store.runs.attempts({ task: id })).map(({ run_id }) => run_id)))
+      this.#parts.ended(run)
     const session = task?.session_id
     if (task?.state !== 'done' || !session || task.run_id !== null) return
     await this.#parts.nudge(session).catch(error => {
