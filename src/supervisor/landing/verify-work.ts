@@ -3,7 +3,7 @@ import type { VerificationResult } from '../../domain/workspace/evidence.ts'
 import type { Place } from '../../domain/workspace/place.ts'
 import { git } from '../../workspace/git/git.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
-import { gatesIn } from '../../workspace/verify/gate-settings.ts'
+import { type GateSettings, gatesIn } from '../../workspace/verify/gate-settings.ts'
 import { nameWorkTree } from '../../workspace/verify/tree/work-tree.ts'
 import { verify } from '../../workspace/verify/verify.ts'
 import type { Floor } from '../floor.ts'
@@ -47,14 +47,32 @@ export async function verifyWork(
     },
   )
   const directory = place?.directory ?? session.project
+  const gates = gatesIn(config)
   const result = await verify(
     {
       ...{ place, directory, task, plan: session.plan, openChildren: task.children_open, round, signal },
-      gates: gatesIn(config),
+      gates,
     },
-    { store, clock, log: floor.log, places, env, guard, isolation: config.agents.isolation, judge },
+    {
+      store,
+      clock,
+      log: floor.log,
+      places,
+      env,
+      guard,
+      isolation: config.agents.isolation,
+      judge: isWorthAsking(task, gates) ? judge : undefined,
+    },
   )
   return isShut && result.status === 'broken' ? { later: clock.now() + SHUT_MS } : result
+}
+
+/**
+ * An agent that judges costs as much as one that works: where nobody asked for it, it looks at what somebody has written down. A
+ * task without a criterion that no command proves stays unverified.
+ */
+function isWorthAsking({ acceptance }: Work['task'], { verifier, profile }: GateSettings): boolean {
+  return verifier === 'on' || profile === 'deep' || acceptance.trim() !== ''
 }
 
 /** Where its settings come from, as for its session. */
