@@ -31,6 +31,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   ],
   policy: async () => (await import('./policy/policy.ts')).benchPolicy(),
   workspace: async () => (await import('./workspace/worktrees.ts')).benchWorktrees(),
+  verify: async () => (await import('./workspace/verify.ts')).benchVerify(),
   merges: async () => (await import('./workspace/merges.ts')).benchMerges(),
   reliability: async () => (await import('./reliability/reliability.ts')).benchReliability(watchSeconds * 1000),
 }
