@@ -52,6 +52,7 @@ export function worktreePage(
     ...fact('note', newest.reason),
     ...fact('set-up', newest.setup),
     ...fact('removal', forecast && forecastText(forecast)),
+    ...(forecast?.project_is_dirty ? fact('project', 'has changes that are not committed: they are not in it') : []),
     ...earlier.map(each => paint('dim', `attempt ${each.attempt}: ${stateText(each)}${where(each)}`)),
   ]
 }

@@ -14,4 +14,6 @@ export interface WorktreeView extends Worktree {
 export interface WorktreeForecast {
   kind: 'removed' | 'archived' | 'kept'
   why: string | null
+  /** The project has changes that are not committed, and so are not in it. */
+  project_is_dirty: boolean
 }

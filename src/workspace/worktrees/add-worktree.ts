@@ -17,11 +17,11 @@ export async function addWorktree(row: Worktree, repository: Repository, parts: 
   // Somebody's branch of the same name, or that of an earlier attempt: what it holds is kept, then it begins anew.
   if (branch && branch.tip !== row.base) await keepCommit(row, branch.tip, repository.at)
   const add = ['worktree', 'add', '-q', '--no-track', branch ? '-B' : '-b', row.branch, row.top, row.base]
-  const [dirty, first] = await Promise.all([isDirty(repository), git(repository.at, add, { timeoutMs: PATIENCE_MS })])
+  const first = await git(repository.at, add, { timeoutMs: PATIENCE_MS })
   // It was there before and somebody deleted the directory: git still has it in its list.
   const isListed = !first.ok && first.stderr.includes('already registered')
   const added = isListed ? await git(repository.at, add.with(2, '-f'), { timeoutMs: PATIENCE_MS }) : first
-  if (added.ok) return notes(row, dirty)
+  if (added.ok) return existsSync(join(row.top, '.gitmodules')) ? SUBMODULES : null
   await undo(row, branch !== undefined)
   const meaning = meaningOf(added.stderr)
   await parts.store.worktrees.update(row, { state: 'removed', reason: meaning.why, ended_at: parts.clock.now() })
@@ -38,17 +38,4 @@ export async function undo(row: Worktree, keepBranch: boolean): Promise<void> {
   if (tip.stdout.trim() === row.base) await git(row.repository, ['branch', '-q', '-D', row.branch])
 }
 
-/** Only what git tells from its notes: nothing is read, and untracked files are no part of any branch. */
-async function isDirty({ top, common }: Repository): Promise<boolean> {
-  if (top === common) return false
-  const { stdout } = await git(top, ['status', '--porcelain', '--untracked-files=no'], { timeoutMs: 20_000 })
-  return stdout !== ''
-}
-
-function notes(row: Worktree, isDirtyThere: boolean): string | null {
-  const said = [
-    ...(isDirtyThere ? ['what is changed and not committed in the project is not in it'] : []),
-    ...(existsSync(join(row.top, '.gitmodules')) ? ['its submodules are empty (docs/worktrees.md)'] : []),
-  ]
-  return said.length === 0 ? null : said.join('; ')
-}
+const SUBMODULES = 'its submodules are empty (docs/worktrees.md)'

@@ -1,5 +1,4 @@
 import { AppError } from '../../base/errors.ts'
-import { told } from './repository.ts'
 
 export interface Refused {
   why: string
@@ -40,3 +39,12 @@ const REMEDIES: [RegExp, string][] = [
     'Wait until the other git is done; if there is none, delete the lock file that is named.',
   ],
 ]
+
+/** What git says is wrong, on one line. */
+export function told(stderr: string): string {
+  const lines = stderr
+    .trim()
+    .split('\n')
+    .filter(line => !line.startsWith('hint:'))
+  return (lines.findLast(line => /^(fatal|error):/.test(line)) ?? lines.at(-1) ?? 'git failed').replace(/^\w+: /, '')
+}

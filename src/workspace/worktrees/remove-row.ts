@@ -2,14 +2,13 @@ import { existsSync } from 'node:fs'
 import { crashPoint } from '../../base/crash-point.ts'
 import { workingIn } from '../../base/process/directory/working-in.ts'
 import type { Worktree } from '../../domain/workspace/place.ts'
-import type { WorktreeForecast } from '../../domain/workspace/worktree-view.ts'
 import { git } from '../git/git.ts'
 import { madeByGates } from '../verify/tree/made-by-gates.ts'
 import { adminFolder, mend } from './genuine.ts'
 import { archiveTree } from './gone/archive.ts'
 import { keepCommit } from './gone/keep-commit.ts'
 import { type Leftovers, leftoversOf } from './gone/leftovers.ts'
-import { told } from './repository.ts'
+import { told } from './refusal.ts'
 
 export type Removal =
   | { kind: 'removed' }
@@ -52,19 +51,8 @@ export async function removeRow(
   return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why: why ?? '' }
 }
 
-/** What would become of it now, and why; nothing is changed. */
-export async function forecastOf(row: Worktree): Promise<WorktreeForecast> {
-  if (!existsSync(row.repository)) return { kind: 'kept', why: `its repository ${row.repository} is gone` }
-  if (!existsSync(row.top)) return { kind: 'archived', why: 'its directory was deleted by hand' }
-  const left = await leftoversOf(row)
-  const hindrance = await hindranceOf(row, left)
-  if (hindrance !== undefined || !left) return { kind: 'kept', why: hindrance ?? 'git cannot tell what is in it' }
-  const why = (await whyKeep(row, left)) ?? null
-  return { kind: why === null ? 'removed' : 'archived', why }
-}
-
 /** Why nothing may happen to it at all. */
-async function hindranceOf(row: Worktree, left: Leftovers | undefined): Promise<string | undefined> {
+export async function hindranceOf(row: Worktree, left: Leftovers | undefined): Promise<string | undefined> {
   if (left && left.repositories.length > 0) {
     return `it holds repositories of their own, which cannot be archived: ${left.repositories.join(', ')}`
   }
@@ -75,7 +63,7 @@ async function hindranceOf(row: Worktree, left: Leftovers | undefined): Promise<
 }
 
 /** What only a gate's command has left there is nobody's work. */
-async function whyKeep(row: Worktree, left: Leftovers): Promise<string | undefined> {
+export async function whyKeep(row: Worktree, left: Leftovers): Promise<string | undefined> {
   const { paths, hidden, stashes, isMerged } = left
   const own = paths.length > 0 ? await adminFolder(row) : undefined
   const made = own === undefined ? undefined : await madeByGates({ top: row.top, own, common: row.repository })

@@ -1,7 +1,10 @@
 import { readFile, realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { git } from '../git/git.ts'
+import { findProgram } from '../../base/process/find-program.ts'
+import { type GitResult, git } from '../git/git.ts'
 import { findGitFolder } from '../git/git-folder.ts'
+import { readRefs } from '../git/read-refs.ts'
+import { meaningOf } from './refusal.ts'
 
 /** A repository as whoever wants a worktree of it has to know it. */
 export interface Repository {
@@ -32,12 +35,11 @@ export async function lookAt(wanted: { project: string; task: string; target?: s
   if (!folder) return { kind: 'in_place', why: 'it is in no git repository' }
   const target = wanted.target ?? (await checkedOut(folder.own))
   if (target === undefined) return DETACHED
-  const ours = `refs/heads/pcc/${wanted.task}`
-  const listed = await git(project, ['for-each-ref', FORMAT, `refs/heads/${target}`, ours])
-  if (listed.code === null && listed.stderr.includes('ENOENT')) return { kind: 'in_place', why: 'git is not installed' }
-  if (!listed.ok) return { kind: 'refused', why: told(listed.stderr), remedy: 'Mend what git says, then try again.' }
-  const refs = new Map(listed.stdout.split('\0\n').map(line => refOf(line)))
-  const base = refs.get(`refs/heads/${target}`)?.tip
+  if (findProgram('git', process.env) === undefined) return { kind: 'in_place', why: 'git is not installed' }
+  const [wantedRef, ours] = [`refs/heads/${target}`, `refs/heads/pcc/${wanted.task}`]
+  const refs = await refsOf(project, folder.common, [wantedRef, ours])
+  if ('stderr' in refs) return { kind: 'refused', ...meaningOf(refs.stderr) }
+  const base = refs.get(wantedRef)?.tip
   if (base === undefined) return wanted.target === undefined ? NO_COMMIT : noSuch(target)
   return {
     kind: 'there',
@@ -71,6 +73,17 @@ function noSuch(target: string): Look {
   }
 }
 
+type Refs = Map<string, { tip: string; checkedOutIn: string }>
+
+/** From their files, as long as there is no branch of ours: only git knows where that is checked out. */
+async function refsOf(at: string, common: string, names: [target: string, ours: string]): Promise<Refs | GitResult> {
+  const read = await readRefs(common, names)
+  const tip = read?.get(names[0])
+  if (read && tip !== undefined && !read.has(names[1])) return new Map([[names[0], { tip, checkedOutIn: '' }]])
+  const listed = await git(at, ['for-each-ref', FORMAT, ...names])
+  return listed.ok ? new Map(listed.stdout.split('\0\n').map(line => refOf(line))) : listed
+}
+
 /** The branch of a checkout; undefined where it has none. */
 async function checkedOut(own: string): Promise<string | undefined> {
   const head = await readFile(join(own, 'HEAD'), 'utf8').catch(() => '')
@@ -84,13 +97,4 @@ async function checkedOut(own: string): Promise<string | undefined> {
 function refOf(line: string): [string, { tip: string; checkedOutIn: string }] {
   const [name = '', tip = '', checkedOutIn = ''] = line.split('\0')
   return [name, { tip, checkedOutIn }]
-}
-
-/** What git says is wrong, on one line. */
-export function told(stderr: string): string {
-  const lines = stderr
-    .trim()
-    .split('\n')
-    .filter(line => !line.startsWith('hint:'))
-  return (lines.findLast(line => /^(fatal|error):/.test(line)) ?? lines.at(-1) ?? 'git failed').replace(/^\w+: /, '')
 }

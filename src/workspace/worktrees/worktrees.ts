@@ -2,12 +2,13 @@ import { AppError } from '../../base/errors.ts'
 import { AT_WORK } from '../../domain/task.ts'
 import type { Place, Worktree } from '../../domain/workspace/place.ts'
 import type { WorktreeForecast } from '../../domain/workspace/worktree-view.ts'
+import { forecastOf } from './gone/forecast.ts'
 import { type Pruned, pruneWorktrees } from './gone/prune.ts'
 import { restoreRow } from './gone/restore.ts'
 import type { WorktreeParts } from './parts.ts'
 import { placeOf } from './place-of.ts'
 import { removePlace } from './remove-place.ts'
-import { forecastOf, type Removal } from './remove-row.ts'
+import type { Removal } from './remove-row.ts'
 
 /** Worktrees as a person handles them, by their task. */
 export interface Worktrees {

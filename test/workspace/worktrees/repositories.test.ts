@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { AppError } from '../../../src/base/errors.ts'
 import { makePlace } from '../../../src/workspace/worktrees/make-place.ts'
+import { openWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import { placeWorld, plainGit, write } from './place-world.ts'
 
@@ -83,7 +84,9 @@ test('a dirty main checkout is left alone, and its changes are said to be missin
   const place = await world.make()
   assert.equal(readFileSync(join(place.top, 'README.md'), 'utf8'), '# sample\n')
   assert.equal(readFileSync(join(world.project, 'README.md'), 'utf8'), 'changed\n')
-  assert.match((await world.parts.store.worktrees.get(place))?.reason ?? '', /not committed in the project/)
+  const [row] = await openWorktrees(world.parts).show('t-000001')
+  assert.ok(row && place)
+  assert.equal((await openWorktrees(world.parts).forecast([row]))?.project_is_dirty, true)
 })
 
 test('a branch that is there already is kept in the archive before it begins anew', async t => {

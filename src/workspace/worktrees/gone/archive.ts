@@ -6,7 +6,7 @@ import type { Worktree } from '../../../domain/workspace/place.ts'
 import { committer } from '../../git/committer.ts'
 import { type GitOptions, git } from '../../git/git.ts'
 import { adminFolder } from '../genuine.ts'
-import { told } from '../repository.ts'
+import { told } from '../refusal.ts'
 import { keepCommit } from './keep-commit.ts'
 import type { Leftovers } from './leftovers.ts'
 

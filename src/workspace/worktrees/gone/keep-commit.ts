@@ -1,7 +1,7 @@
 import { AppError } from '../../../base/errors.ts'
 import type { Worktree } from '../../../domain/workspace/place.ts'
 import { git } from '../../git/git.ts'
-import { told } from '../repository.ts'
+import { told } from '../refusal.ts'
 
 /** Puts a commit under the next free `refs/pcc/archive/<task>/<n>`, and gives the ref. */
 export async function keepCommit(

@@ -2,6 +2,9 @@ import { lstat, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Worktree } from '../../../domain/workspace/place.ts'
 import { git } from '../../git/git.ts'
+import { readRefs } from '../../git/read-refs.ts'
+import { adminFolder } from '../genuine.ts'
+import { indexMarks } from './index-marks.ts'
 
 /** What a worktree holds that its target does not. */
 export interface Leftovers {
@@ -19,29 +22,27 @@ export interface Leftovers {
 }
 
 /**
- * Looks at everything that would be lost, in three calls of git at once. Undefined where git cannot tell: nothing is known
+ * Looks at everything that would be lost, with one call of git as a rule. Undefined where it cannot be told: nothing is known
  * then, and nothing may be removed. `landed` is a commit that reached the target in another form.
  */
 export async function leftoversOf(row: Worktree, landed?: string): Promise<Leftovers | undefined> {
-  const [status, marks, isMerged, stashes] = await Promise.all([
+  const [status, marks, stashes] = await Promise.all([
     git(row.top, ['status', '--porcelain=v2', '-z', '--branch', '--no-renames', '--untracked-files=all']),
-    git(row.top, ['ls-files', '-z', '-v', '-s']),
-    isInTarget(row, landed),
+    adminFolder(row).then(own => indexMarks(row.top, own)),
     stashesOf(row),
   ])
-  if (!status.ok || !marks.ok || isMerged === undefined) return undefined
+  if (!status.ok || !marks) return undefined
   const lines = status.stdout.split('\0')
   const head = lines.find(line => line.startsWith('# branch.oid '))?.slice('# branch.oid '.length) ?? ''
+  const isMerged = await isInTarget(row, head, landed)
+  if (isMerged === undefined) return undefined
   const changed = lines.flatMap(line => pathOf(line) ?? [])
   const inner = changed.filter(path => path.endsWith('/')).map(path => path.slice(0, -1))
-  const tracked = marks.stdout.split('\0').flatMap(line => markOf(line) ?? [])
-  const submodules = tracked.filter(({ mode }) => mode === '160000').map(({ path }) => path)
-  const unseen = tracked.filter(({ tag }) => tag === 'S' || tag === tag.toLowerCase()).map(({ path }) => path)
   return {
     head,
     paths: changed.filter(path => !path.endsWith('/')),
-    hidden: await there(row.top, unseen),
-    repositories: [...inner, ...(await there(row.top, submodules, '.git'))],
+    hidden: await there(row.top, marks.unseen),
+    repositories: [...inner, ...(await there(row.top, marks.submodules, '.git'))],
     stashes,
     isMerged,
   }
@@ -54,21 +55,19 @@ function pathOf(line: string): string | undefined {
   return fields === 0 ? undefined : line.split(' ').slice(fields).join(' ')
 }
 
-/** `H 100644 <oid> 0\t<path>`. */
-function markOf(line: string): { tag: string; mode: string; path: string } | undefined {
-  const found = /^(.) (\d+) [^\t]+\t([\s\S]+)$/.exec(line)
-  return found ? { tag: found[1] ?? '', mode: found[2] ?? '', path: found[3] ?? '' } : undefined
-}
-
 async function there(top: string, paths: string[], below = ''): Promise<string[]> {
   const found = await Promise.all(paths.map(path => lstat(join(top, path, below)).catch(() => undefined)))
   return paths.filter((_, index) => found[index] !== undefined)
 }
 
-async function isInTarget(row: Worktree, landed: string | undefined): Promise<boolean | undefined> {
-  const known = [`refs/heads/${row.target}`, ...(landed ? [landed] : [])]
+async function isInTarget(row: Worktree, head: string, landed: string | undefined): Promise<boolean | undefined> {
+  const [target, branch] = [`refs/heads/${row.target}`, `refs/heads/${row.branch}`]
+  const tips = await readRefs(row.repository, [target, branch])
+  // Nothing was done, or it was fast-forwarded: no history has to be walked.
+  if (tips?.has(target) && head === tips.get(target) && (tips.get(branch) ?? head) === head) return true
+  const known = [target, ...(landed ? [landed] : [])]
   const missing = (...commits: string[]) => git(row.top, ['rev-list', '-1', ...commits, '--not', ...known, '--'])
-  const both = await missing('HEAD', `refs/heads/${row.branch}`)
+  const both = await missing('HEAD', branch)
   // Its branch may have been deleted by hand.
   const found = both.ok ? both : await missing('HEAD')
   // And so may the target: then nothing is in it.

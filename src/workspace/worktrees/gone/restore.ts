@@ -7,8 +7,7 @@ import { undo } from '../add-worktree.ts'
 import type { WorktreeParts } from '../parts.ts'
 import { placeOf } from '../place-of.ts'
 import { writeTaskFile } from '../ready/task-file.ts'
-import { meaningOf, refusal } from '../refusal.ts'
-import { told } from '../repository.ts'
+import { meaningOf, refusal, told } from '../refusal.ts'
 import { ARCHIVED } from './archive.ts'
 
 /**

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readRefs } from '../../../src/workspace/git/read-refs.ts'
+import { indexMarks } from '../../../src/workspace/worktrees/gone/index-marks.ts'
+import { gitProject } from '../../support/world.ts'
+import { plainGit } from './place-world.ts'
+
+/** Every length of name modulo the padding, one that the flags cannot say, and names that are no ASCII. */
+const NAMES = [...Array.from({ length: 17 }, (_, index) => `d/${'n'.repeat(index + 1)}`), 'ü ✓\n.txt', longName()]
+
+function longName(): string {
+  return Array.from({ length: 21 }, () => 'p'.repeat(200)).join('/')
+}
+
+test('what the index file says is what git says, in the plain form and in every other', async t => {
+  const root = gitProject(t)
+  const git = (...args: string[]) => plainGit(root, root, args)
+  const [, oid = ''] = git('ls-files', '-s').split(' ')
+  for (const name of NAMES) git('update-index', '--add', '--cacheinfo', `100644,${oid},${name}`)
+  git('update-index', '--add', '--cacheinfo', `160000,${git('rev-parse', 'HEAD').trim()},sub module`)
+  git('update-index', '--assume-unchanged', '--', 'd/nnn', 'ü ✓\n.txt', longName())
+  const unseen = ['d/nnn', longName(), 'ü ✓\n.txt']
+  const plain = await indexMarks(root, join(root, '.git'))
+  assert.deepEqual([plain?.unseen.toSorted(), plain?.submodules], [unseen.toSorted(), ['sub module']])
+  assert.deepEqual(await indexMarks(root, undefined), plain, 'as git tells it')
+  git('update-index', '--skip-worktree', '--', 'd/n')
+  const marked = await indexMarks(root, join(root, '.git'))
+  assert.ok(marked?.unseen.includes('d/n'), 'version 3')
+  git('update-index', '--index-version', '4')
+  assert.deepEqual(await indexMarks(root, join(root, '.git')), marked)
+  git('update-index', '--index-version', '2', '--no-skip-worktree', '--', 'd/n')
+  git('update-index', '--split-index')
+  assert.deepEqual((await indexMarks(root, join(root, '.git')))?.unseen.toSorted(), unseen.toSorted())
+  writeFileSync(join(root, '.git', 'index'), 'DIRC damaged')
+  assert.equal(await indexMarks(root, join(root, '.git')), undefined)
+})
+
+test('refs are read from their files, packed or not, and left to git where they are something else', async t => {
+  const root = gitProject(t)
+  const git = (...args: string[]) => plainGit(root, root, args)
+  const common = join(root, '.git')
+  const oid = git('rev-parse', 'HEAD').trim()
+  git('branch', 'deep/er')
+  git('branch', 'er')
+  const names = ['refs/heads/main', 'refs/heads/deep/er', 'refs/heads/er', 'refs/heads/none']
+  const all = new Map(names.slice(0, 3).map(name => [name, oid]))
+  assert.deepEqual(await readRefs(common, names), all)
+  git('pack-refs', '--all')
+  assert.deepEqual(await readRefs(common, names), all)
+  git('symbolic-ref', 'refs/heads/other', 'refs/heads/main')
+  assert.equal(await readRefs(common, ['refs/heads/other']), undefined)
+  rmSync(join(common, 'packed-refs'))
+  mkdirSync(join(common, 'reftable'))
+  assert.equal(await readRefs(common, names), undefined)
+})
