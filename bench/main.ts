@@ -33,6 +33,10 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   workspace: async () => (await import('./workspace/worktrees.ts')).benchWorktrees(),
   verify: async () => (await import('./workspace/verify.ts')).benchVerify(),
   merges: async () => (await import('./workspace/merges.ts')).benchMerges(),
+  'in-worktrees': async () => [
+    ...(await (await import('./workspace/ten-in-worktrees.ts')).benchTenInWorktrees()),
+    ...(await (await import('./workspace/eight-at-once.ts')).benchEightAtOnce()),
+  ],
   reliability: async () => (await import('./reliability/reliability.ts')).benchReliability(watchSeconds * 1000),
 }
 

@@ -21,16 +21,21 @@ export function gitProject(t: Ending, files: Record<string, string> = { 'README.
     mkdirSync(dirname(join(dir, path)), { recursive: true })
     writeFileSync(join(dir, path), text)
   }
+  makeRepository(dir)
+  return dir
+}
+
+/** Makes a repository of a directory, with all that lies in it as the first commit. */
+export function makeRepository(dir: string): void {
   execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: dir, env: bareEnv(dir), stdio: 'pipe' })
   commitAll(dir, 'first')
-  return dir
 }
 
 /** Commits everything that lies in a repository. */
 export function commitAll(dir: string, message: string): void {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: dir, env: bareEnv(dir), stdio: 'pipe' })
   git('add', '-A')
-  git('-c', 'user.name=Test', '-c', 'user.email=test@example.invalid', 'commit', '-q', '-m', message)
+  git('-c', 'user.name=Test', '-c', 'user.email=test@example.invalid', 'commit', '-q', '--allow-empty', '-m', message)
 }
 
 /** The smallest environment a program needs: nothing of this machine's own settings, logins or keys. */

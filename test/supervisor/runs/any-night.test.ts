@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { Task, TaskState } from '../../../src/domain/task.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { makeRepository } from '../../support/world.ts'
 import { scriptedAgent, type Turn } from '../steering/scripted-agent.ts'
 import { type Life, openLives } from './lives.ts'
 import { FAILED, watched } from './scripts.ts'
@@ -39,30 +40,51 @@ function turnOf(word: string | undefined, now: number): Turn {
 }
 
 test('whatever a night brings, daemons that die included, nothing is lost, nothing overtakes, and every run comes to an end', async t => {
+  await nights(t, { count: 8, parallel: fc.constant(1), isGit: false })
+})
+
+test('the same with several tasks at once, each in a worktree of its own', async t => {
+  await nights(t, { count: 4, parallel: fc.integer({ min: 2, max: 3 }), isGit: true })
+})
+
+test('and where there is no git several are done one at a time', async t => {
+  await nights(t, { count: 2, parallel: fc.integer({ min: 2, max: 3 }), isGit: false })
+})
+
+interface Nights {
+  count: number
+  parallel: fc.Arbitrary<number>
+  isGit: boolean
+}
+
+async function nights(t: TestContext, { count, parallel, isGit }: Nights): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(night, async ({ tasks, turns, acts }) => {
+    fc.asyncProperty(night, parallel, async ({ tasks, turns, acts }, atOnce) => {
       const script = [...turns]
       const time = { now: () => Date.now() }
       const { agent, most } = watched(scriptedAgent(() => turnOf(script.shift(), time.now())))
       const lives = await openLives(t, agent, { PCC_SESSIONS_RETRY_SECONDS: '1' })
       time.now = () => Date.now() + lives.time.ahead
       const { store, project } = lives
+      if (isGit) makeRepository(project)
       let life = await lives.begin()
       const ids = await submitted(tasks, project, life)
-      const start = () => life.call('POST', '/runs', { project, target: { kind: 'project' }, env: {} })
+      const start = () =>
+        life.call('POST', '/runs', { project, target: { kind: 'project' }, parallel: atOnce, env: {} })
       const run = (await start()).body.id as string
       for (const { after, what, at } of acts) {
         await moved(store, after)
         life = (await done({ what, at, run, ids }, { life, store, begin: lives.begin })) ?? life
       }
       await toItsEnd(run, { life, store, time: lives.time })
-      assert.ok(most() <= 1, 'one agent at a time')
+      assert.ok(most() <= (isGit ? atOnce : 1), `${most()} agents at once`)
+      if (isGit) await inWorktrees(run, store)
       await holds(run, store, project)
       await life.die()
     }),
-    { numRuns: Number(process.env['PCC_NIGHTS'] ?? 8), endOnFailure: true },
+    { numRuns: Number(process.env['PCC_NIGHTS'] ?? count), endOnFailure: true },
   )
-})
+}
 
 async function submitted(tasks: { after: number[]; isPart: boolean }[], project: string, life: Life) {
   const ids: string[] = []
@@ -152,6 +174,17 @@ async function saysWhatItWaitsFor(id: string, { store, life }: { store: Store; l
     await new Promise(resolve => setTimeout(resolve, 2))
   }
   assert.fail('it waits, and nothing says for what')
+}
+
+/** Every attempt had a worktree that no other one had at the same time. */
+async function inWorktrees(run: string, store: Store): Promise<void> {
+  const open = new Map<string, string>()
+  for (const { session_id, task_id } of await store.runs.attempts({ run })) {
+    const place = (await store.sessions.get(session_id))?.options.place
+    assert.equal(place?.task, task_id)
+    assert.equal(open.get(place.top) ?? task_id, task_id, 'a worktree of another task')
+    open.set(place.top, task_id)
+  }
 }
 
 /** What must hold of every night when its run is over. */

@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bareEnv } from '../../test/support/world.ts'
+
+/** A git project in which tasks write notes: what is measured is not its size. */
+export interface NotesProject {
+  path: string
+  git(...args: string[]): string
+  /** As it was at its first commit. */
+  reset(): void
+}
+
+/** Makes one. */
+export function notesProject(dir: string): NotesProject {
+  const path = join(dir, 'project')
+  mkdirSync(path)
+  writeFileSync(join(path, 'README.md'), '# sample\n')
+  const git = (...args: string[]) =>
+    execFileSync('git', args, { cwd: path, env: bareEnv(dir), encoding: 'utf8', stdio: 'pipe' }).trim()
+  git('init', '-q', '-b', 'main')
+  git('config', 'user.name', 'Bench')
+  git('config', 'user.email', 'bench@example.invalid')
+  git('add', '-A')
+  git('commit', '-qm', 'first')
+  const first = git('rev-parse', 'HEAD')
+  return {
+    path,
+    git,
+    reset() {
+      git('reset', '-q', '--hard', first)
+      git('clean', '-fdq')
+      rmSync(join(path, '.perpetualcc'), { recursive: true, force: true })
+    },
+  }
+}
+
+/** The task of a name, as the model of the bench knows it. */
+export function taskOf(name: string): string {
+  return `Write the note ${name}`
+}
+
+/** A gate that finds nothing to say, and nothing that calls a model. */
+export const NO_OP_GATES = { PCC_GATES_TEST: 'true', PCC_GATES_VERIFIER: 'off', PCC_GATES_PROFILE: 'quick' }
