@@ -10,7 +10,7 @@ export interface RunWorld extends ScriptedWorld {
   /** Adds a task, after others by name; its id. */
   add(
     title: string,
-    more?: { after?: string[]; feature?: string; priority?: number; max_retries?: number },
+    more?: { after?: string[]; feature?: string; priority?: number; max_retries?: number; paths?: string[] },
   ): Promise<string>
   /** Starts a run; its answer. */
   run(more?: object): Promise<RunDetail>

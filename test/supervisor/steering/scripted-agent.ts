@@ -20,6 +20,8 @@ export interface Turn {
   subagent?: string
   /** Told with the first answer. */
   tells?: SessionEvent[]
+  /** It has begun, and does not go on before. */
+  until?: Promise<void> | undefined
   /** Its report at the end. */
   says?: () => string
 }
@@ -174,6 +176,7 @@ class ScriptedSession implements Session {
       wantsAs = 'b-1',
       subagent,
       tells = [],
+      until,
       says = () => `done: ${text}`,
     } = this.#world.turnFor(text, this.#options.cwd)
     // A process takes a while to come up.
@@ -188,6 +191,8 @@ class ScriptedSession implements Session {
     if (refused) return this.#end('failed', { failure: refused })
     tell({ kind: 'text', text: 'I begin.' })
     for (const event of tells) tell(event)
+    await until
+    if (cut.aborted) return
     if (used !== undefined) {
       const window = { utilization: used, resetsAt: Date.now() + HOUR_MS }
       tell({ kind: 'limit', status: 'allowed', windows: { five_hour: window } })
