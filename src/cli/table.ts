@@ -191,6 +191,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./gates/command.ts')).addGatesCommand(program),
   },
   {
+    name: 'merge',
+    group: STEER,
+    summary: 'See what is on its way into its branch, try it again, call it off',
+    add: async program => (await import('./merge/command.ts')).addMergeCommand(program),
+  },
+  {
     name: 'notes',
     group: KNOW,
     summary: 'Read and write what is worth knowing about a project',

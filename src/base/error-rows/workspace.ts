@@ -56,6 +56,18 @@ export const WORKSPACE_ERRORS = {
     says: 'Attempt {attempt} at task {task} has no worktree whose work could be merged.',
     next: 'See which there are with: pcc worktree list',
   },
+  merge_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'No single merge fits "{ref}": it fits the merges of {found} tasks.',
+    next: 'See those there are with: pcc merge list --all',
+  },
+  merge_not_so: {
+    exit: 2,
+    http: 409,
+    says: 'The merge {id} of task {task} is {state}, which cannot be changed this way.',
+    next: 'See where it stands with: pcc merge list --all. Its task: pcc task show {task}',
+  },
   merge_moved: {
     exit: 1,
     http: 409,

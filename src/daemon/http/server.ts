@@ -22,6 +22,7 @@ import { queueRoutes } from '../routes/tasks/queue-routes.ts'
 import { taskRoutes } from '../routes/tasks/task-routes.ts'
 import { gateRoutes } from '../routes/workspace/gate-routes.ts'
 import { workRoutes } from '../routes/workspace/work-routes.ts'
+import { mergeRoutes } from '../routes/workspace/merge-routes.ts'
 import { worktreeRoutes } from '../routes/workspace/worktree-routes.ts'
 import type { World } from '../world.ts'
 import { errorReply } from './error-reply.ts'
@@ -65,6 +66,7 @@ export function buildServer(world: World): FastifyInstance {
   workRoutes(app, world)
   runRoutes(app, world)
   worktreeRoutes(app, world)
+  mergeRoutes(app, world)
   journalRoutes(app, world)
   reportRoutes(app, world)
   featureRoutes(app, world)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { forgetOldWork } from '../../../src/workspace/merge/forget-old.ts'
 import { mergeWorld } from './merge-world.ts'
 
 test('verified work on an unmoved target lands as it is, without another look, and its branch and worktree go', async t => {
@@ -33,7 +34,7 @@ test('work on a target that has moved is rebased and verified again before it la
   ])
   assert.deepEqual(world.subjects(), ['work of t-000001', 'by hand: other.txt', 'first'])
   assert.equal(world.git('status', '--porcelain'), '')
-  assert.equal(world.tip('refs/pcc/archive/t-000001/1'), head, 'what was verified stays reachable')
+  assert.equal(world.tip(`refs/pcc/merged/t-000001/${head.slice(0, 12)}`), head, 'what was verified stays reachable')
 })
 
 test('work that fails on the moved target goes back with the report, rebased, and lands when it comes again', async t => {
@@ -55,4 +56,23 @@ test('work that fails on the moved target goes back with the report, rebased, an
   await world.enqueue(place)
   await world.advance()
   assert.deepEqual(world.subjects(), ['work of t-000001', 'by hand: other.txt', 'first'])
+})
+
+test('the first form of work that landed in another one is forgotten by age, where nothing is under way', async t => {
+  const world = await mergeWorld(t)
+  const kept = () =>
+    world.git('for-each-ref', '--format=%(refname)', 'refs/pcc/merged').trim().split('\n').filter(Boolean)
+  await world.enqueue(await world.work('t-000001', { 'new.txt': 'new\n' }), { strategy: 'squash' })
+  await world.advance()
+  assert.equal(kept().length, 1)
+  const forget = (now: number, days: number) =>
+    forgetOldWork({ store: world.parts.store, clock: { now: () => now } }, days, new AbortController().signal)
+  assert.equal(await forget(Date.now(), 14), 0)
+  const later = Date.now() + 15 * 24 * 60 * 60_000
+  const waiting = await world.work('t-000002', { 'other.txt': 'x\n' })
+  await world.enqueue(waiting)
+  assert.equal(await forget(later, 14), 0, 'something is under way')
+  await world.advance()
+  assert.equal(await forget(later, 14), kept().length + 1)
+  assert.deepEqual(kept(), [])
 })

@@ -7,8 +7,8 @@ import { workplaceOf } from '../place-of-merge.ts'
 import { ask, isWithin } from '../refs.ts'
 import { changeRow } from '../rows.ts'
 import { bringOnto } from '../work/bring-onto.ts'
-import { keepCommit } from '../work/keep.ts'
 import { restoreWork } from '../work/restore.ts'
+import { keepVerified } from '../work/verified-work.ts'
 
 /** A merge whose work lies on the commit that it is to follow. */
 export interface Prepared {
@@ -52,13 +52,15 @@ export async function prepare(queued: Merge, onto: string, parts: MergeParts): P
   crashPoint('merge.after-rebase')
   switch (brought.kind) {
     case 'conflict':
+      // Its agent goes on from here in other commits.
+      await keepVerified(merge.repository, merge.task_id, head)
       return { kind: 'conflict', merge, place, conflict: brought.conflict }
     case 'broken':
       return { kind: 'broken', merge, why: brought.why }
     case 'ready':
       // What was verified stays, even where the target gets it in another form.
       if (brought.result !== head && merge.strategy !== 'merge') {
-        await keepCommit(merge.repository, merge.task_id, head)
+        await keepVerified(merge.repository, merge.task_id, head)
       }
       return { kind: 'ready', merge, place, result: brought.result }
   }

@@ -10,7 +10,6 @@ import { ask } from '../refs.ts'
 /** Names a commit so that it stays, whatever happens to its branch; once for each commit. */
 export async function keepCommit(repository: string, task: string, commit: string): Promise<boolean> {
   const prefix = `refs/pcc/archive/${task}/`
-  if ((await git(repository, ['update-ref', `${prefix}1`, commit, NOTHING])).ok) return true
   const kept = await git(repository, ['for-each-ref', '--format=%(objectname) %(refname)', prefix])
   const lines = kept.stdout.split('\n').filter(line => line !== '')
   if (lines.some(line => line.startsWith(`${commit} `))) return true
