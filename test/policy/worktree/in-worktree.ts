@@ -3,7 +3,7 @@ import { type Classifier, openClassifier } from '../../../src/policy/classify/cl
 
 export const TOP = '/home/u/.perpetualcc/worktrees/shop/t-1a2b3c'
 export const REPOSITORY = '/home/u/shop/.git'
-export const WORKTREE = { top: TOP, repository: REPOSITORY }
+const WORKTREE = { top: TOP, repository: REPOSITORY }
 
 /** What the policy says about a request of a session that works in a worktree, and of one that works in the project. */
 export function inWorktree(classifier: Classifier = openClassifier({ realPath: path => path })) {

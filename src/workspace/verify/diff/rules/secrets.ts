@@ -91,7 +91,7 @@ function isMixed(value: string): boolean {
 }
 
 /** Bits for each sign, by Shannon. */
-export function entropy(value: string): number {
+function entropy(value: string): number {
   const counts = new Map<string, number>()
   for (const sign of value) counts.set(sign, (counts.get(sign) ?? 0) + 1)
   let bits = 0

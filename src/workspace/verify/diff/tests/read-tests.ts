@@ -1,7 +1,7 @@
 import type { ChangedFile } from '../change/change.ts'
 import { isTestFile, isTestSupport, type Language, languageOf } from '../change/file-kind.ts'
+import { type HelperFunction, helperFunctions } from './asserting-functions.ts'
 import { squeeze } from './assertions/found.ts'
-import { type HelperFunction, helperFunctions } from './helpers.ts'
 import { type Masked, mask } from './mask.ts'
 import { goTests } from './readers/go.ts'
 import { javascriptTests } from './readers/javascript.ts'

@@ -44,7 +44,7 @@ export function helperFunctions(
   return found
 }
 
-export function assertionsOf(masked: Masked, language: Language, [from, to]: [number, number]): Found[] {
+function assertionsOf(masked: Masked, language: Language, [from, to]: [number, number]): Found[] {
   switch (language) {
     case 'javascript':
       return javascriptAssertions(masked, from, to)
