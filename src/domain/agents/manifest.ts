@@ -1,0 +1,68 @@
+import type { Departures } from './contract.ts'
+
+export const AGENT_KINDS = ['claude', 'claude-acp', 'gemini', 'codex', 'opencode'] as const
+export type AgentKind = (typeof AGENT_KINDS)[number]
+
+/**
+ * `every-call`: nothing runs that was not asked. `writes`: what changes something is asked, reads may run unseen. `observed`: it can be
+ * watched and not held; such an agent is not for a night alone, unless a sandbox stands around it.
+ */
+export type Hold = 'every-call' | 'writes' | 'observed'
+
+/** What a driver knows about one kind of agent: data, so that it can be shown, compared and corrected in one place. */
+export interface AgentManifest {
+  kind: AgentKind
+  /** For a person. */
+  name: string
+  /** Counts changes of this manifest: what was measured with one revision need not hold with another. */
+  revision: number
+  /** The versions of the program with which every line of it was seen. */
+  verified: string[]
+  speaks: 'sdk' | 'acp' | 'app-server'
+  start: AgentStart
+  hold: Hold
+  /** What stands behind `hold`, for a person. */
+  heldBy: string
+  modes: { work?: string; readOnly?: string; known: string[] }
+  /** How a session that may only read is kept from writing. */
+  readOnly: string
+  /** How a limit shows. */
+  limits: string
+  /** `resume` and `load` are the protocol's two ways; `load` tells the whole conversation again. */
+  resume: 'resume' | 'load' | 'none'
+  forks: boolean
+  tools: ToolNaming
+  /** Agents that end the whole turn with a refused call are told why with a prompt of their own, and go on. */
+  refusalEndsTurn?: true
+  /** Agents that drop a turn which was stopped or failed from their conversation are told again what it was about. */
+  forgetsBrokenTurns?: true
+  departs: Departures
+  quirks: string[]
+}
+
+export interface AgentStart {
+  command: string
+  args: string[]
+  /** Over what the caller gives. */
+  env: Record<string, string>
+  /** Texts that are put into a folder of the session's own; `{files}` in args and env is that folder. */
+  files: Record<string, string>
+  /** How a model is chosen: `{model}` is its name. */
+  model: { args?: string[]; env?: Record<string, string> }
+  /** How a person gets the program. */
+  install: string
+  /** Given to the agent with a new session, under `_meta`. */
+  meta?: Record<string, unknown>
+  /** What of the file system and of terminals we do for the agent. */
+  serves: { files: boolean; terminals: boolean }
+}
+
+/** Where the fields of one of our own tools are found in a call of the agent's. */
+export type Source = 'title' | 'location' | 'diff.path' | 'diff.old' | 'diff.new' | `input.${string}`
+
+export interface ToolNaming {
+  /** `native`: the agent's tools are ours by name and input. Otherwise where the name of a tool stands. */
+  nameIn: 'native' | 'name' | 'call-id' | 'title'
+  /** The agent's tools by their own names. What is not here is judged by its kind, and what has none as the worst. */
+  known: Record<string, { tool: string; input: Record<string, Source[]> }>
+}
