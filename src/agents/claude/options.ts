@@ -1,6 +1,6 @@
 import type { Options, Settings } from '@anthropic-ai/claude-agent-sdk'
 import type { OpenSession } from '../../domain/session.ts'
-import type { AgentProcess } from './agent-process.ts'
+import type { AgentProcess } from '../agent-process.ts'
 import type { Gate } from './gate.ts'
 import type { OwnServer } from './own-server.ts'
 import { appendedPrompt } from './system-prompt.ts'

@@ -1,5 +1,5 @@
 import type { Query, SDKUserMessage } from '@anthropic-ai/claude-agent-sdk'
-import type { AgentProcess } from './agent-process.ts'
+import type { AgentProcess } from '../agent-process.ts'
 import type { Gate } from './gate.ts'
 import type { OwnServer } from './own-server.ts'
 

@@ -1,26 +1,44 @@
 import { once } from 'node:events'
-import type { SpawnedProcess, SpawnOptions } from '@anthropic-ai/claude-agent-sdk'
-import type { Guard, GuardedChild } from '../../base/process/guardian.ts'
-import type { Isolation } from '../../base/process/isolation.ts'
-import { type Marker, sessionMarker } from '../../base/process/marker.ts'
-import { isAlone } from '../../base/process/namespace.ts'
-import { bornAt } from '../../base/process/start-time.ts'
+import type { Guard, GuardedChild } from '../base/process/guardian.ts'
+import type { Isolation } from '../base/process/isolation.ts'
+import { type Marker, sessionMarker } from '../base/process/marker.ts'
+import { isAlone } from '../base/process/namespace.ts'
+import { bornAt } from '../base/process/start-time.ts'
 
 const STDERR_CHARS = 4000
 
-/** The process of one agent, started when the vendor's library asks for it, with all that it starts under the guardian. */
+/** How a program is started; the abort ends it. */
+export interface Starting {
+  command: string
+  args: string[]
+  cwd?: string | undefined
+  env: Record<string, string | undefined>
+  signal: AbortSignal
+}
+
+interface ProcessOptions {
+  guard: Guard
+  isolation: Isolation
+  marker: string
+  /** Takes what the agent writes to stderr. */
+  log?: ((line: string) => void) | undefined
+}
+
+/** The process of one agent, started when it is needed, with all that it starts under the guardian. */
 export class AgentProcess {
   readonly marker: Marker
   readonly #guard: Guard
   readonly #isolation: Isolation
+  readonly #log: ((line: string) => void) | undefined
   #child: GuardedChild | undefined
   #stderr = ''
   #withstood = false
   #problem: Error | undefined
 
-  constructor({ guard, isolation, marker }: { guard: Guard; isolation: Isolation; marker: string }) {
+  constructor({ guard, isolation, marker, log }: ProcessOptions) {
     this.#guard = guard
     this.#isolation = isolation
+    this.#log = log
     this.marker = sessionMarker(marker)
   }
 
@@ -54,11 +72,12 @@ export class AgentProcess {
     return words ? `${how}: ${words.slice(-500)}` : how
   }
 
-  readonly spawn = ({ command, args, cwd, env, signal }: SpawnOptions): SpawnedProcess => {
+  readonly spawn = ({ command, args, cwd, env, signal }: Starting): GuardedChild => {
     const child = this.#guard.spawn({ command, args, cwd, env, marker: this.marker }, this.#isolation)
     this.#child = child
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_CHARS)
+      this.#log?.(text.slice(0, STDERR_CHARS).trimEnd())
     })
     child.once('error', error => {
       this.#problem = error

@@ -1,0 +1,163 @@
+import { RequestError } from '@agentclientprotocol/sdk'
+import * as z from 'zod'
+import { secretId } from '../../../base/ids.ts'
+import type { Guard, GuardedChild } from '../../../base/process/guardian.ts'
+import type { Isolation } from '../../../base/process/isolation.ts'
+import { sessionMarker } from '../../../base/process/marker.ts'
+import { shellWord } from '../../../base/shell-word.ts'
+import type { Asking } from './asking.ts'
+import { placeOf } from './boundary.ts'
+import { misunderstood, refused } from './refusals.ts'
+
+/** What a terminal keeps of its output, whatever the agent asks for. */
+const MAX_OUTPUT = 1_000_000
+const MAX_TERMINALS = 32
+/** Variables that make a program run something else than the command that was judged. */
+const HIJACKING =
+  /^(BASH_ENV|ENV|PROMPT_COMMAND|LD_\w+|DYLD_\w+|NODE_OPTIONS|PERL5OPT|RUBYOPT|PYTHONSTARTUP|PATH|SHELL|PCC_\w+)$/
+
+const Create = z.looseObject({
+  command: z.string().min(1),
+  args: z.array(z.string()).nullish(),
+  env: z.array(z.looseObject({ name: z.string(), value: z.string() })).nullish(),
+  cwd: z.string().nullish(),
+  outputByteLimit: z.number().int().min(0).nullish(),
+})
+const Of = z.looseObject({ terminalId: z.string() })
+
+interface ExitStatus {
+  exitCode: number | null
+  signal: string | null
+}
+
+interface Terminal {
+  child: GuardedChild
+  output: Buffer
+  truncated: boolean
+  limit: number
+  exit: Promise<ExitStatus>
+  exited: ExitStatus | undefined
+}
+
+interface Surroundings {
+  root: string
+  env: Record<string, string>
+  guard: Guard
+  isolation: Isolation
+  asking: Asking
+}
+
+/** Commands that an agent has us run: judged like its own, inside the project, each under a guardian, gone with the session. */
+export class Terminals {
+  readonly #around: Surroundings
+  readonly #open = new Map<string, Terminal>()
+
+  constructor(around: Surroundings) {
+    this.#around = around
+  }
+
+  async create(params: unknown, signal: AbortSignal): Promise<{ terminalId: string }> {
+    const { command, args, env, cwd, outputByteLimit } = parsed(Create, params)
+    const { root, asking } = this.#around
+    if (this.#open.size >= MAX_TERMINALS) throw refused(`There are ${MAX_TERMINALS} terminals already: release some.`)
+    const place = await placeOf(cwd ?? root, root)
+    if ('outside' in place) throw refused(`Not allowed: ${place.outside}.`)
+    const hijacking = (env ?? []).find(({ name }) => HIJACKING.test(name))
+    if (hijacking) throw refused(`Not allowed: ${hijacking.name} could make it run something else.`)
+    // Without arguments agents give a whole line: then a shell reads it, as it was judged.
+    const line = args?.length ? [command, ...args].map(shellWord).join(' ') : command
+    const before = (env ?? []).map(({ name, value }) => `${name}=${shellWord(value)} `).join('')
+    await asking.may({ tool: 'Bash', input: { command: `${before}${line}` } }, signal)
+    if (signal.aborted) throw refused('It was called off.')
+    const limit = Math.min(outputByteLimit ?? MAX_OUTPUT, MAX_OUTPUT)
+    return { terminalId: this.#start({ line, cwd: place.inside, env: env ?? [], limit }) }
+  }
+
+  output(params: unknown): { output: string; truncated: boolean; exitStatus: ExitStatus | null } {
+    const { output, truncated, exited } = this.#of(params)
+    return { output: output.toString('utf8').replace(/^\uFFFD+/, ''), truncated, exitStatus: exited ?? null }
+  }
+
+  async waitForExit(params: unknown, signal: AbortSignal): Promise<ExitStatus> {
+    const { exit } = this.#of(params)
+    const { promise, reject } = Promise.withResolvers<never>()
+    signal.addEventListener('abort', () => reject(refused('It was called off.')), { once: true })
+    return Promise.race([exit, promise])
+  }
+
+  async kill(params: unknown): Promise<Record<string, never>> {
+    await this.#of(params).child.end()
+    return {}
+  }
+
+  async release(params: unknown): Promise<Record<string, never>> {
+    const { child } = this.#of(params)
+    this.#open.delete(parsed(Of, params).terminalId)
+    await child.end()
+    return {}
+  }
+
+  /** Ends all of them. */
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#open.values()].map(({ child }) => child.end()))
+    this.#open.clear()
+  }
+
+  #start({
+    line,
+    cwd,
+    env,
+    limit,
+  }: {
+    line: string
+    cwd: string
+    env: { name: string; value: string }[]
+    limit: number
+  }): string {
+    const { guard, isolation } = this.#around
+    const id = `term-${secretId(6)}`
+    const all = { ...this.#around.env, ...Object.fromEntries(env.map(({ name, value }) => [name, value])) }
+    // A marker of its own: to end it must not end the agent.
+    const marker = sessionMarker(secretId(16))
+    const child = guard.spawn({ command: '/bin/sh', args: ['-c', line], cwd, env: all, marker }, isolation)
+    child.stdin.on('error', () => undefined).end()
+    const { promise, resolve } = Promise.withResolvers<ExitStatus>()
+    const terminal: Terminal = {
+      child,
+      output: Buffer.alloc(0),
+      truncated: false,
+      limit,
+      exit: promise,
+      exited: undefined,
+    }
+    const over = (status: ExitStatus) => {
+      terminal.exited ??= status
+      resolve(terminal.exited)
+    }
+    child.once('close', (exitCode, signal) => over({ exitCode, signal }))
+    child.once('error', () => over({ exitCode: 127, signal: null }))
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => keep(terminal, chunk))
+    this.#open.set(id, terminal)
+    return id
+  }
+
+  #of(params: unknown): Terminal {
+    const { terminalId } = parsed(Of, params)
+    const terminal = this.#open.get(terminalId)
+    if (!terminal) throw RequestError.resourceNotFound(terminalId)
+    return terminal
+  }
+}
+
+/** The latest that fits. */
+function keep(terminal: Terminal, chunk: Buffer): void {
+  const all = Buffer.concat([terminal.output, chunk])
+  terminal.truncated ||= all.length > terminal.limit
+  terminal.output = all.length > terminal.limit ? Buffer.from(all.subarray(all.length - terminal.limit)) : all
+}
+
+function parsed<Shape extends z.ZodType>(shape: Shape, params: unknown): z.infer<Shape> {
+  const result = shape.safeParse(params)
+  if (!result.success) throw misunderstood(result.error.issues[0]?.message ?? 'malformed')
+  return result.data
+}

@@ -1,0 +1,50 @@
+import { secretId } from '../../base/ids.ts'
+import { openGuard } from '../../base/process/guardian.ts'
+import type { AgentManifest } from '../../domain/agents/manifest.ts'
+import type { Driver } from '../../domain/session.ts'
+import { AgentProcess } from '../agent-process.ts'
+import type { DriverOptions } from '../driver-options.ts'
+import { AcpSession } from './session.ts'
+
+/** A person at a terminal may be away for a while; whoever asks decides sooner when to park. */
+const ASK_DEADLINE_MS = 60 * 60_000
+/** Some agents load for seconds, on a crowded machine for many; one that says nothing for this long never will. */
+const START_MS = 90_000
+
+/** An agent that was told to stop and does not is ended. */
+const STOP_MS = 15_000
+
+export interface AcpDriverOptions extends DriverOptions {
+  /** The program and the words before the manifest's own; the manifest's command when absent. */
+  command?: string[] | undefined
+  /** How long an agent may take to introduce itself and to open a session. */
+  startMs?: number | undefined
+  /** How long it may take to stop. */
+  stopMs?: number | undefined
+}
+
+/** Drives an agent that speaks the Agent Client Protocol, as its manifest says. */
+export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {}): Driver {
+  const { executable, command, log = () => undefined } = options
+  const { askDeadlineMs = ASK_DEADLINE_MS, startMs = START_MS, stopMs = STOP_MS } = options
+  const guard = openGuard()
+  return {
+    agent: manifest.kind,
+    ...(manifest.resume === 'none' && { conversationState: async () => 'missing' as const }),
+    async open(open) {
+      log(`session ${open.id}: starts ${manifest.name} (${guard.level(open.isolation)})`)
+      const process = new AgentProcess({
+        guard,
+        isolation: open.isolation,
+        marker: open.marker ?? secretId(16),
+        log: line => log(`session ${open.id}: ${line}`),
+      })
+      const program = command ?? (executable === undefined ? undefined : [executable])
+      return new AcpSession(open, { manifest, process, guard, program, askDeadlineMs, startMs, stopMs, log })
+    },
+    // A process that waits would have to be told everything again: nothing is started ahead of time.
+    warm: async () => undefined,
+    cool: async () => undefined,
+    close: async () => undefined,
+  }
+}

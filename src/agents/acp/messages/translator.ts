@@ -1,0 +1,126 @@
+import type { ToolNaming } from '../../../domain/agents/manifest.ts'
+import type { PlanItem, SessionEvent } from '../../../domain/session.ts'
+import { Chunk, Compaction, Plan, ToolCall, UsageUpdate } from '../wire/schemas.ts'
+import { CallBook } from './call-book.ts'
+import { limitEvent } from './limits.ts'
+import { Spending } from './spending.ts'
+import { Words } from './words.ts'
+
+/** Turns the agent's updates into events, one at a time and without any effect. */
+export class Translator {
+  readonly calls: CallBook
+  readonly words = new Words()
+  readonly spending: Spending
+  /** Rounds with the model in this turn: it speaks again after a tool has answered. */
+  #rounds = 0
+  #answered = true
+  #compacting = false
+
+  constructor(naming: ToolNaming, { resumed }: { resumed: boolean }) {
+    this.calls = new CallBook(naming)
+    this.spending = new Spending({ resumed })
+  }
+
+  get rounds(): number {
+    return this.#rounds
+  }
+
+  /** A turn begins. */
+  begin(): void {
+    this.#rounds = 0
+    this.#answered = true
+  }
+
+  /** What an update tells. One that is not understood tells nothing. */
+  read(update: Record<string, unknown> & { sessionUpdate: string }): SessionEvent[] {
+    switch (update.sessionUpdate) {
+      case 'agent_message_chunk':
+        return this.#said('text', update)
+      case 'agent_thought_chunk':
+        return this.#said('thinking', update)
+      case 'tool_call':
+      case 'tool_call_update':
+        return this.#call(update)
+      case 'plan':
+        return this.#plan(update)
+      case 'usage_update':
+        return this.#usage(update)
+      case 'compaction_update':
+        return this.#compaction(update)
+      default:
+        return []
+    }
+  }
+
+  /** Everything that was held back, because more of it might have come. */
+  flush(): SessionEvent[] {
+    return this.words.flush()
+  }
+
+  #said(kind: 'text' | 'thinking', update: Record<string, unknown>): SessionEvent[] {
+    const chunk = Chunk.safeParse(update).data
+    if (!chunk) return []
+    const { content, messageId } = chunk
+    const by = subagentOf(chunk._meta)
+    if (by.agentId === undefined) this.#speaks()
+    const text = content.type === 'text' ? (content.text ?? '') : `[${content.type}]`
+    return this.words.add(kind, text, { key: messageId ?? '', ...by })
+  }
+
+  #call(update: Record<string, unknown>): SessionEvent[] {
+    const piece = ToolCall.safeParse(update).data
+    if (!piece) return []
+    const by = subagentOf(piece._meta)
+    if (update['sessionUpdate'] === 'tool_call' && by.agentId === undefined) this.#speaks()
+    const call = this.calls.add(piece)
+    const events = this.words.flush()
+    const { status } = piece
+    if (status === 'completed' || status === 'failed') {
+      if (by.agentId === undefined) this.#answered = true
+      return [
+        ...events,
+        ...this.calls.request(call, by),
+        ...this.calls.result(call, { ok: status === 'completed', ...by }),
+      ]
+    }
+    return status === 'in_progress' ? [...events, ...this.calls.request(call, by)] : events
+  }
+
+  #speaks(): void {
+    if (this.#answered) this.#rounds++
+    this.#answered = false
+  }
+
+  #plan(update: Record<string, unknown>): SessionEvent[] {
+    const entries = Plan.safeParse(update).data?.entries
+    if (!entries) return []
+    const items = entries.map(
+      ({ content, status }): PlanItem => ({ text: content, state: STATES[status] ?? 'pending' }),
+    )
+    return [...this.words.flush(), { kind: 'plan', items }]
+  }
+
+  #usage(update: Record<string, unknown>): SessionEvent[] {
+    const usage = UsageUpdate.safeParse(update).data
+    if (!usage) return []
+    const limit = limitEvent(usage._meta)
+    return [...(limit ? [limit] : []), ...this.spending.context(usage)]
+  }
+
+  #compaction(update: Record<string, unknown>): SessionEvent[] {
+    const isRunning = !['completed', 'failed', 'cancelled'].includes(Compaction.safeParse(update).data?.status ?? '')
+    if (isRunning === this.#compacting) return []
+    this.#compacting = isRunning
+    return [{ kind: 'compacting', state: isRunning ? 'started' : 'ended' }]
+  }
+}
+
+const STATES: Record<string, PlanItem['state']> = { in_progress: 'active', completed: 'done' }
+
+/** Claude's adapter says of which call a subagent works. */
+export function subagentOf(meta: Record<string, unknown> | null | undefined): { agentId?: string } {
+  const claude = meta?.['claudeCode']
+  const parent =
+    typeof claude === 'object' && claude !== null ? (claude as Record<string, unknown>)['parentToolUseId'] : undefined
+  return typeof parent === 'string' ? { agentId: parent } : {}
+}

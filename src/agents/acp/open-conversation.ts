@@ -1,0 +1,98 @@
+import type { AgentManifest } from '../../domain/agents/manifest.ts'
+import type { OpenSession } from '../../domain/session.ts'
+import type { AcpConnection } from './wire/connection.ts'
+import { type Initialized, Opened } from './wire/schemas.ts'
+
+export interface OpenedConversation {
+  vendorId: string
+  model: string
+  version: string | undefined
+  /** What is said in the middle of a turn can be heard in it. */
+  steers: boolean
+}
+
+interface Opening {
+  manifest: AgentManifest
+  open: OpenSession
+  signal: AbortSignal
+}
+
+/** Says hello, opens a conversation new or old, and sees to it that the agent is in the mode in which it asks. */
+export async function openConversation(connection: AcpConnection, opening: Opening): Promise<OpenedConversation> {
+  const { manifest, open, signal } = opening
+  const { files, terminals } = manifest.start.serves
+  const hello = await connection.initialize(
+    { fs: { readTextFile: files, writeTextFile: files }, terminal: terminals, elicitation: { form: {} } },
+    signal,
+  )
+  const { vendorId, opened } = await conversation(connection, hello, opening)
+  const mode = isReadOnly(open) ? (manifest.modes.readOnly ?? manifest.modes.work) : manifest.modes.work
+  if (mode !== undefined && opened.modes?.currentModeId !== mode)
+    await connection.request('session/set_mode', { sessionId: vendorId, modeId: mode }, signal)
+  return {
+    vendorId,
+    model: modelOf(opened) ?? open.model ?? '',
+    version: hello.agentInfo?.version,
+    steers: hello._meta?.steering?.supported ?? false,
+  }
+}
+
+async function conversation(
+  connection: AcpConnection,
+  hello: Initialized,
+  { manifest, open, signal }: Opening,
+): Promise<{ vendorId: string; opened: Opened }> {
+  const about = {
+    cwd: open.cwd,
+    mcpServers: [],
+    ...(manifest.start.meta && { _meta: metaFor(manifest.start.meta, open) }),
+  }
+  const ask = async (method: string, more: Record<string, unknown>) =>
+    Opened.parse((await connection.request(method, { ...about, ...more }, signal)) ?? {})
+  if (!open.resume) {
+    const opened = await ask('session/new', {})
+    if (opened.sessionId === undefined) throw new Error('it opened a session without an id')
+    return { vendorId: opened.sessionId, opened }
+  }
+  const { vendorId, fork } = open.resume
+  const { sessionCapabilities, loadSession } = hello.agentCapabilities ?? {}
+  if (fork) {
+    if (!manifest.forks || !sessionCapabilities?.fork) throw new Error(`${manifest.name} cannot fork a conversation`)
+    const opened = await ask('session/fork', { sessionId: vendorId })
+    return { vendorId: opened.sessionId ?? vendorId, opened }
+  }
+  if (manifest.resume === 'resume' && sessionCapabilities?.resume)
+    return { vendorId, opened: await ask('session/resume', { sessionId: vendorId }) }
+  if (!loadSession) throw new Error(`${manifest.name} cannot go on with a conversation`)
+  return { vendorId, opened: await ask('session/load', { sessionId: vendorId }) }
+}
+
+/** A session that was given tools and none that writes. */
+function isReadOnly({ tools }: OpenSession): boolean {
+  return tools?.every(tool => READERS.has(tool)) ?? false
+}
+
+const READERS = new Set(['Read', 'Grep', 'Glob', 'LS', 'NotebookRead'])
+
+/** Whole values in place of `{tools}` and `{settingSources}`; what the session has none of is left out. */
+function metaFor(meta: unknown, open: OpenSession): unknown {
+  if (Array.isArray(meta)) return meta.map(one => metaFor(one, open))
+  if (typeof meta !== 'object' || meta === null) return meta
+  const values: Record<string, unknown> = {
+    '{tools}': open.tools,
+    '{disallowedTools}': open.disallowedTools,
+    '{settingSources}': open.settingSources,
+    '{maxTurns}': open.maxTurns,
+    '{model}': open.model,
+  }
+  const entries = Object.entries(meta).map(([key, value]) => [
+    key,
+    typeof value === 'string' && value in values ? values[value] : metaFor(value, open),
+  ])
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
+function modelOf({ models, configOptions }: Opened): string | undefined {
+  const option = configOptions?.find(({ id }) => id === 'model')?.currentValue
+  return models?.currentModelId ?? (typeof option === 'string' ? option : undefined)
+}

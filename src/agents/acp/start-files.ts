@@ -1,0 +1,37 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AgentManifest } from '../../domain/agents/manifest.ts'
+import type { OpenSession } from '../../domain/session.ts'
+
+export interface Command {
+  command: string
+  args: string[]
+  env: Record<string, string>
+  /** Takes away the folder that was made for it. */
+  dispose(): Promise<void>
+}
+
+/** The command of a manifest for one session: its files written, its placeholders filled. */
+export async function commandFor(
+  { start }: AgentManifest,
+  open: OpenSession,
+  executable: string[] | undefined,
+): Promise<Command> {
+  const [program = start.command, ...before] = executable ?? [start.command]
+  const needsFolder = Object.keys(start.files).length > 0
+  const folder = needsFolder ? await mkdtemp(join(tmpdir(), 'pcc-agent-')) : ''
+  for (const [name, text] of Object.entries(start.files)) await writeFile(join(folder, name), text, { mode: 0o600 })
+  const model = open.model
+  const fill = (text: string) => text.replaceAll('{files}', folder).replaceAll('{model}', model ?? '')
+  const chosen = model === undefined ? {} : start.model
+  const env = Object.entries({ ...start.env, ...chosen.env }).map(([name, value]) => [name, fill(value)])
+  return {
+    command: program,
+    args: [...before, ...start.args, ...(chosen.args ?? [])].map(fill),
+    env: { ...open.env, ...Object.fromEntries(env) },
+    dispose: async () => {
+      if (folder) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

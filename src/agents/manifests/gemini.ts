@@ -1,0 +1,80 @@
+import type { AgentManifest } from '../../domain/agents/manifest.ts'
+
+/** A policy above every other: nothing is allowed without a question. Gemini CLI itself still lets plain reading commands pass. */
+const GATE = ['[[rule]]', 'toolName = "*"', 'decision = "ask_user"', 'priority = 999', ''].join('\n')
+
+/** Gemini CLI in its own ACP mode. */
+export const geminiManifest: AgentManifest = {
+  kind: 'gemini',
+  name: 'Gemini CLI',
+  revision: 1,
+  verified: ['0.61.0'],
+  speaks: 'acp',
+  start: {
+    command: 'gemini',
+    args: ['--acp', '--admin-policy', '{files}/gate.toml'],
+    env: { GEMINI_CLI_NO_RELAUNCH: 'true' },
+    files: { 'gate.toml': GATE },
+    model: { args: ['--model', '{model}'] },
+    install: 'npm install -g @google/gemini-cli',
+    // Asked by itself as well, a write would be asked twice; and with us reading for it no new file can be written.
+    serves: { files: false, terminals: false },
+  },
+  hold: 'writes',
+  heldBy: 'a policy that makes it ask about every tool; cat, ls, grep and the like run inside the project unasked',
+  modes: { work: 'default', readOnly: 'plan', known: ['default', 'autoEdit', 'yolo', 'plan'] },
+  readOnly: 'plan mode, and every call of another tool is refused',
+  limits: 'an error of the turn with the status 429 and, of a login, the time to the reset',
+  resume: 'none',
+  forks: false,
+  tools: {
+    nameIn: 'call-id',
+    known: {
+      run_shell_command: { tool: 'Bash', input: { command: ['title'] } },
+      write_file: { tool: 'Write', input: { file_path: ['diff.path', 'location'], content: ['diff.new'] } },
+      replace: {
+        tool: 'Edit',
+        input: { file_path: ['diff.path', 'location'], old_string: ['diff.old'], new_string: ['diff.new'] },
+      },
+      read_file: { tool: 'Read', input: { file_path: ['location'] } },
+      list_directory: { tool: 'LS', input: { path: ['location', 'title'] } },
+      glob: { tool: 'Glob', input: { pattern: ['title'] } },
+      grep_search: { tool: 'Grep', input: { pattern: ['title'] } },
+      search_file_content: { tool: 'Grep', input: { pattern: ['title'] } },
+      google_web_search: { tool: 'WebSearch', input: { query: ['title'] } },
+      write_todos: { tool: 'TodoWrite', input: { title: ['title'] } },
+      save_memory: { tool: 'Write', input: { file_path: ['location'] } },
+    },
+  },
+  forgetsBrokenTurns: true,
+  departs: {
+    'turn.plan': 'untold',
+    'turn.every-call-asked': 'reads-run',
+    'turn.cost': 'untold',
+    'turn.context': 'untold',
+    'turn.after-failure': 'forgets',
+    'refusal.explained': 'unexplained',
+    subagent: 'none',
+    question: 'none',
+    'question.declined': 'none',
+    'question.late': 'none',
+    'stop.pause': 'forgets',
+    'stop.pause-subagent': 'none',
+    'stop.prompt-in-turn': 'after',
+    'park.call': 'lost',
+    'park.question': 'none',
+    'park.batch': 'lost',
+    resume: 'none',
+    'resume.fork': 'none',
+    'limit.told': 'no-window',
+    'limit.without-reset': 'as-a-time',
+    'failure.retries': 'untold',
+    warm: 'none',
+  },
+  quirks: [
+    'Its answer to session/load is an error, and the try damages the conversation: it is never made.',
+    'A refused call is told to the model as cancelled by the user.',
+    'A turn that was stopped between a tool and the next answer, or that failed, is dropped from its conversation.',
+    'Without general.maxAttempts = 1 in its settings a refusal of the vendor is retried in silence.',
+  ],
+}

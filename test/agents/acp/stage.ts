@@ -1,0 +1,79 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type AcpDriverOptions, acpDriver } from '../../../src/agents/acp/driver.ts'
+import { claudeAcpManifest } from '../../../src/agents/manifests/claude-acp.ts'
+import { secretId } from '../../../src/base/ids.ts'
+import type { AgentManifest } from '../../../src/domain/agents/manifest.ts'
+import type { OpenSession } from '../../../src/domain/session.ts'
+import { bareEnv, tempDir } from '../../support/world.ts'
+import { allowing, Talk } from '../conformance/world.ts'
+import type { AgentScript } from './scripted-agent.ts'
+
+const AGENT = fileURLToPath(new URL('scripted-agent.ts', import.meta.url))
+
+/** One that is held to little, so that a test says for itself what it is about. */
+const PLAIN: AgentManifest = {
+  ...claudeAcpManifest,
+  start: {
+    command: process.execPath,
+    args: [AGENT],
+    env: {},
+    files: {},
+    model: {},
+    install: '',
+    serves: { files: true, terminals: true },
+  },
+  hold: 'observed',
+  modes: { known: [] },
+  tools: { nameIn: 'name', known: {} },
+  departs: {},
+}
+
+export interface StageOptions {
+  manifest?: Partial<AgentManifest>
+  driver?: AcpDriverOptions
+  open?: Partial<OpenSession>
+}
+
+/** What the agent was sent, read from its own notes. */
+export interface Heard {
+  id?: number
+  method?: string
+  params?: Record<string, unknown>
+  result?: Record<string, unknown>
+  error?: { code: number; message: string }
+}
+
+/** A session with the scripted agent, and what the agent heard. */
+export async function stage(t: TestContext, script: AgentScript, options: StageOptions = {}) {
+  const cwd = tempDir(t, 'pcc-project-')
+  const notes = join(tempDir(t), 'heard.jsonl')
+  const manifest = { ...PLAIN, ...options.manifest }
+  const driver = acpDriver(manifest, options.driver)
+  const marker = secretId(12)
+  const session = await driver.open({
+    id: 's-000001',
+    cwd,
+    prompt: 'go',
+    env: { ...bareEnv(tempDir(t, 'pcc-home-')), ACP_SCRIPT: JSON.stringify(script), ACP_HEARD: notes },
+    asks: allowing(),
+    settingSources: [],
+    isolation: 'marker',
+    marker,
+    ...options.open,
+  })
+  const talk = new Talk(session, marker)
+  t.after(() => talk.close())
+  const heard = (): Heard[] =>
+    existsSync(notes)
+      ? readFileSync(notes, 'utf8')
+          .split('\n')
+          .filter(Boolean)
+          .map(line => JSON.parse(line) as Heard)
+      : []
+  /** The answers to what the agent asked, in order. */
+  const replies = () => heard().filter(one => one.method === undefined)
+  return { cwd, talk, session, heard, replies }
+}
