@@ -1,3 +1,4 @@
+import { claudeManifest } from '../../src/agents/manifests/claude.ts'
 import { openDriver } from '../../src/agents/open.ts'
 import { agentEnv } from '../support/world.ts'
 import { claudeModel } from './claude-model.ts'
@@ -5,6 +6,7 @@ import type { Adapter } from './conformance/adapter.ts'
 
 /** The real Claude Code against the simulator. */
 export const claude: Adapter = {
+  manifest: claudeManifest,
   openDriver: options => openDriver('claude', options),
   openModel: claudeModel,
   env(home, url, login) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import type { Asks, Verdict } from '../../../src/domain/session.ts'
 import type { Adapter } from './adapter.ts'
+import { partTest, pointTest } from './point.ts'
 import { ALLOW, allowing, asking, World } from './world.ts'
 
 /** Who is asked before the agent may act, and that it fails closed. */
@@ -9,37 +10,51 @@ export function askCases(adapter: Adapter): void {
   const which = { question: 'Which database?', options: ['SQLite', 'Postgres'] }
   const both = { question: 'Which parts?', options: ['Left', 'Right', 'Middle'], several: true }
 
-  test('a question reaches whoever answers, and the answer reaches the model', async t => {
+  /** An agent that has no way to ask gets on without: nobody is asked. */
+  async function cannotAsk(t: TestContext) {
     const world = await World.open(t, adapter, [
-      { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { calls: [{ ask: both }] }, { say: 'Thanks.' }] },
+      { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { say: 'I decide.' }] },
     ])
-    const asks = asking(
-      () => ALLOW,
-      ({ questions }) => ({
-        answers:
-          questions[0]?.question === which.question
-            ? { [which.question]: 'Postgres' }
-            : { [both.question]: ['Left', 'Middle'] },
-        by: 'test',
-      }),
-    )
+    const asks = allowing()
     const talk = await world.talk('ask me', { asks })
-    assert.equal((await talk.turn()).outcome, 'completed')
-    assert.deepEqual(
-      asks.questions[0]?.questions[0]?.options.map(option => option.label),
-      which.options,
-    )
-    assert.equal(asks.questions[1]?.questions[0]?.multiSelect, true)
-    assert.deepEqual(
-      talk.all('question').map(event => event.callId),
-      asks.questions.map(asked => asked.callId),
-    )
-    assert.match(world.model.told(), /Postgres/)
-    assert.match(world.model.told(), /Left, Middle/)
-    assert.equal(asks.requests.length, 0, 'a question is not a permission')
+    assert.equal((await talk.turn()).text, 'I decide.')
+    assert.deepEqual(asks.questions, [])
+  }
+
+  pointTest(adapter, 'question', 'a question reaches whoever answers, and the answer reaches the model', {
+    none: cannotAsk,
+    full: async t => {
+      const world = await World.open(t, adapter, [
+        { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { calls: [{ ask: both }] }, { say: 'Thanks.' }] },
+      ])
+      const asks = asking(
+        () => ALLOW,
+        ({ questions }) => ({
+          answers:
+            questions[0]?.question === which.question
+              ? { [which.question]: 'Postgres' }
+              : { [both.question]: ['Left', 'Middle'] },
+          by: 'test',
+        }),
+      )
+      const talk = await world.talk('ask me', { asks })
+      assert.equal((await talk.turn()).outcome, 'completed')
+      assert.deepEqual(
+        asks.questions[0]?.questions[0]?.options.map(option => option.label),
+        which.options,
+      )
+      assert.equal(asks.questions[1]?.questions[0]?.multiSelect, true)
+      assert.deepEqual(
+        talk.all('question').map(event => event.callId),
+        asks.questions.map(asked => asked.callId),
+      )
+      assert.match(world.model.told(), /Postgres/)
+      assert.match(world.model.told(), /Left, ?Middle/)
+      assert.equal(asks.requests.length, 0, 'a question is not a permission')
+    },
   })
 
-  test('the model is told why a question was declined, and goes on', async t => {
+  async function declinedQuestion(t: TestContext) {
     const world = await World.open(t, adapter, [
       { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { say: 'I take SQLite.' }] },
     ])
@@ -49,7 +64,14 @@ export function askCases(adapter: Adapter): void {
     )
     const talk = await world.talk('ask me', { asks })
     assert.equal((await talk.turn()).text, 'I take SQLite.')
-    assert.match(world.model.told(), /choose by yourself tonight/)
+    assert.equal(asks.questions.length, 1)
+    return world
+  }
+
+  pointTest(adapter, 'question.declined', 'the model is told why a question was declined, and goes on', {
+    none: cannotAsk,
+    full: async t => (await declinedQuestion(t)).model.hears('choose by yourself tonight'),
+    unexplained: async t => assert.doesNotMatch((await declinedQuestion(t)).model.told(), /tonight/),
   })
 
   const failing: [string, () => Asks['permission']][] = [
@@ -66,7 +88,7 @@ export function askCases(adapter: Adapter): void {
     ['never answers', () => () => new Promise(() => undefined)],
   ]
   for (const [what, permission] of failing) {
-    test(`a call does not run when who is asked ${what}`, async t => {
+    partTest(adapter, 'refusal.fails-closed', `a call does not run when who is asked ${what}`, async t => {
       const world = await World.open(
         t,
         adapter,
@@ -82,7 +104,7 @@ export function askCases(adapter: Adapter): void {
     })
   }
 
-  test('a question that nobody answers in time is declined', async t => {
+  async function lateQuestion(t: TestContext) {
     const world = await World.open(
       t,
       adapter,
@@ -99,21 +121,29 @@ export function askCases(adapter: Adapter): void {
     )
     const talk = await world.talk('ask me', { asks })
     assert.equal((await talk.turn()).text, 'I decide.')
-    assert.match(world.model.told(), /in time/)
     assert.equal(calledOff?.aborted, true, 'whoever was asked knows that nobody waits any more')
+    return world
+  }
+
+  pointTest(adapter, 'question.late', 'a question that nobody answers in time is declined', {
+    none: cannotAsk,
+    full: async t => (await lateQuestion(t)).model.hears('in time'),
+    unexplained: async t => void (await lateQuestion(t)),
   })
 
-  test('what is changed in a request after it was handed over does not run', async t => {
-    const world = await World.open(t, adapter, [
-      { prompt: 'try', steps: [{ calls: [{ run: 'touch judged.txt' }] }, { say: 'Done.' }] },
-    ])
-    const asks = asking(request => {
-      request.input['command'] = 'touch other.txt'
-      return ALLOW
-    })
-    const talk = await world.talk('try it', { asks })
-    assert.equal((await talk.turn()).outcome, 'completed')
-    assert.equal(world.has('judged.txt'), true)
-    assert.equal(world.has('other.txt'), false)
+  pointTest(adapter, 'refusal.judged-input', 'what is changed in a request after it was handed over does not run', {
+    full: async t => {
+      const world = await World.open(t, adapter, [
+        { prompt: 'try', steps: [{ calls: [{ run: 'touch judged.txt' }] }, { say: 'Done.' }] },
+      ])
+      const asks = asking(request => {
+        request.input['command'] = 'touch other.txt'
+        return ALLOW
+      })
+      const talk = await world.talk('try it', { asks })
+      assert.equal((await talk.turn()).outcome, 'completed')
+      assert.equal(world.has('judged.txt'), true)
+      assert.equal(world.has('other.txt'), false)
+    },
   })
 }

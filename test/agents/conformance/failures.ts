@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import type { FailureKind } from '../../../src/domain/session.ts'
 import { tempDir } from '../../support/world.ts'
 import type { Adapter } from './adapter.ts'
+import { look, partTest, pointTest } from './point.ts'
 import type { Fault } from './script.ts'
 import { until, World } from './world.ts'
 
 /** What goes wrong becomes a kind, and the session can be gone on with. */
 export function failureCases(adapter: Adapter): void {
-  test("a subscription's limit is told with its reset and ends the turn; after it the same process goes on", async t => {
+  async function limited(t: TestContext) {
     const resets = new Date(Math.ceil(Date.now() / 1000) * 1000 + 3_600_000)
     const fault: Fault = { kind: 'limit', resets: resets.toISOString() }
-    const later = [{ prompt: 'go on', steps: [{ say: 'Going on.' }] }]
+    const goOn = [{ say: 'Going on.' }]
+    const later = [{ prompt: 'go on', steps: goOn }]
     const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ fault }], later }], {
       login: 'subscription',
     })
@@ -21,52 +23,91 @@ export function failureCases(adapter: Adapter): void {
     const ended = await talk.turn()
     assert.equal(ended.outcome, 'failed')
     assert.equal(ended.failure?.kind, 'limit')
-    const limit = talk.all('limit').find(event => event.status === 'rejected')
-    assert.equal(limit?.window, 'five_hour')
-    assert.equal(limit?.resetsAt, resets.getTime())
-    const { message, ...told } = ended.failure?.limit ?? assert.fail('a limit says so')
-    assert.deepEqual(told, { window: 'five_hour', resetsAt: resets.getTime(), source: 'event' })
-    assert.match(message, /limit/)
     assert.deepEqual(talk.all('text'), [], "the agent's own words about the limit are not the model's")
+    const limit = ended.failure?.limit ?? assert.fail('a limit says so')
+    assert.match(limit.message, /limit|quota/i)
 
-    await world.model.restart([{ prompt: 'work', steps: [{ say: 'Unused.' }], later }])
+    await world.model.restart([
+      { prompt: 'asked this before', steps: goOn },
+      { prompt: 'work', steps: [{ say: 'Unused.' }], later },
+    ])
     await talk.session.prompt('go on')
-    assert.equal((await talk.turn()).outcome, 'completed')
+    const next = await talk.turn()
+    assert.deepEqual([next.outcome, next.text], ['completed', 'Going on.'])
+    await look(t, adapter, 'turn.after-failure', {
+      full: () => undefined,
+      forgets: () => world.model.hears('asked this before'),
+    })
+    return { talk, limit, resets: resets.getTime() }
+  }
+
+  pointTest(
+    adapter,
+    'limit.told',
+    "a subscription's limit is told with its reset and ends the turn; after it the same process goes on",
+    {
+      full: async t => {
+        const { talk, limit, resets } = await limited(t)
+        const rejected = talk.all('limit').find(event => event.status === 'rejected')
+        assert.equal(rejected?.window, 'five_hour')
+        assert.equal(rejected?.resetsAt, resets)
+        const { message: _message, ...told } = limit
+        assert.deepEqual(told, { window: 'five_hour', resetsAt: resets, source: 'event' })
+      },
+      'no-window': async t => {
+        const { limit, resets } = await limited(t)
+        assert.equal(limit.window, undefined)
+        assert.ok(Math.abs((limit.resetsAt ?? 0) - resets) < 90_000, 'to the minute, as it is told in words')
+      },
+      'no-reset': async t => {
+        const { limit } = await limited(t)
+        assert.equal(limit.resetsAt, undefined)
+      },
+    },
+  )
+
+  pointTest(adapter, 'limit.without-reset', 'a refusal that says no time is a limit without a reset', {
+    'as-a-time': async t => {
+      const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ fault: { kind: 'rate' } }] }])
+      const ended = await (await world.talk('work')).turn()
+      assert.equal(ended.failure?.kind, 'limit')
+    },
+    full: async t => {
+      const fault: Fault = { kind: 'limit', resets: new Date(Date.now() + 3_600_000).toISOString() }
+      const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ fault }] }])
+      const ended = await (await world.talk('work')).turn()
+      assert.equal(ended.failure?.kind, 'limit')
+      assert.equal(ended.failure?.limit?.resetsAt, undefined)
+      assert.equal(ended.failure?.limit?.source, 'result')
+    },
   })
 
-  test('a refusal that says no time is a limit without a reset', async t => {
-    const fault: Fault = { kind: 'limit', resets: new Date(Date.now() + 3_600_000).toISOString() }
-    const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ fault }] }])
-    const ended = await (await world.talk('work')).turn()
-    assert.equal(ended.failure?.kind, 'limit')
-    assert.equal(ended.failure?.limit?.resetsAt, undefined)
-    assert.equal(ended.failure?.limit?.source, 'result')
-  })
-
-  test('an agent that reads, prints and says the words of a limit has met none', async t => {
-    const words = "You've hit your 5-hour limit · resets 3am (UTC)"
-    const world = await World.open(
-      t,
-      adapter,
-      [
-        {
-          prompt: 'work',
-          steps: [
-            { say: words, think: words, calls: [{ run: 'cat limit.txt; cat limit.txt >&2; exit 1' }] },
-            { say: words },
-          ],
-        },
-      ],
-      { login: 'subscription', files: { 'limit.txt': `${words}\n{"type":"rate_limit_event"}\n` } },
-    )
-    const talk = await world.talk('work')
-    const ended = await talk.turn()
-    assert.deepEqual([ended.outcome, ended.text, ended.failure], ['completed', words, undefined])
-    assert.deepEqual(
-      talk.all('limit').filter(event => event.status === 'rejected'),
-      [],
-    )
-    assert.match(world.model.told(), /5-hour limit/)
+  pointTest(adapter, 'limit.look-alike', 'an agent that reads, prints and says the words of a limit has met none', {
+    full: async t => {
+      const words = "You've hit your 5-hour limit · resets 3am (UTC)"
+      const world = await World.open(
+        t,
+        adapter,
+        [
+          {
+            prompt: 'work',
+            steps: [
+              { say: words, think: words, calls: [{ run: 'cat limit.txt; cat limit.txt >&2; exit 1' }] },
+              { say: words },
+            ],
+          },
+        ],
+        { login: 'subscription', files: { 'limit.txt': `${words}\n{"type":"rate_limit_event"}\n` } },
+      )
+      const talk = await world.talk('work')
+      const ended = await talk.turn()
+      assert.deepEqual([ended.outcome, ended.text, ended.failure], ['completed', words, undefined])
+      assert.deepEqual(
+        talk.all('limit').filter(event => event.status === 'rejected'),
+        [],
+      )
+      assert.match(world.model.told(), /5-hour limit/)
+    },
   })
 
   const faults: [Fault['kind'], FailureKind][] = [
@@ -79,59 +120,80 @@ export function failureCases(adapter: Adapter): void {
     ['billing', 'billing'],
   ]
   for (const [fault, kind] of faults) {
-    test(`the API's ${fault} fault ends the turn with a failure of kind ${kind}`, async t => {
+    partTest(adapter, 'failure.kinds', `the API's ${fault} fault ends the turn with a failure of its kind`, async t => {
       const steps = [{ fault: { kind: fault } as Fault }]
       const world = await World.open(t, adapter, [{ prompt: 'work', steps }])
       const talk = await world.talk('work')
       const ended = await talk.turn()
       assert.equal(ended.outcome, 'failed')
-      assert.equal(ended.failure?.kind, kind)
-      if (['overloaded', 'server', 'reset'].includes(fault)) assert.ok(talk.all('retry').length > 0)
-      assert.ok(talk.all('retry').every(event => event.failure.kind === kind && event.maxRetries > 0))
+      assert.equal(ended.failure?.kind, adapter.kinds?.[fault] ?? kind)
+      if (!['overloaded', 'server', 'reset'].includes(fault)) return
+      await look(t, adapter, 'failure.retries', {
+        full: () => {
+          assert.ok(talk.all('retry').length > 0)
+          assert.ok(talk.all('retry').every(event => event.failure.kind === kind && event.maxRetries > 0))
+        },
+        untold: () => assert.deepEqual(talk.all('retry'), []),
+      })
     })
   }
 
-  test('an agent that is not logged in says so', async t => {
-    const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ say: 'Unreachable.' }] }], {
-      login: 'none',
-    })
-    const talk = await world.talk('work')
-    const ended = await talk.turn()
-    assert.equal(ended.failure?.kind, 'auth')
-    assert.match(ended.failure?.message ?? '', /not logged in/i)
+  pointTest(adapter, 'failure.login', 'an agent that is not logged in says so', {
+    full: async t => {
+      const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ say: 'Unreachable.' }] }], {
+        login: 'none',
+      })
+      const talk = await world.talk('work')
+      const ended = await talk.turn()
+      assert.equal(ended.failure?.kind, 'auth')
+      assert.match(ended.failure?.message ?? '', /not logged in/i)
+    },
   })
 
-  test('an agent killed in the middle of a tool ends the turn as failed, and a resume goes on from there', async t => {
-    const world = await World.open(t, adapter, [
-      {
-        prompt: 'work',
-        steps: [{ calls: [{ run: 'touch begun; sleep 300' }] }, { say: 'Unreachable.' }],
-        later: [{ prompt: 'go on', steps: [{ calls: [{ run: 'touch after.txt' }] }, { say: 'Back again.' }] }],
-      },
-    ])
-    const talk = await world.talk('work')
-    await talk.until('tool_request')
-    await until(() => world.has('begun'))
-    const vendorId = talk.session.vendorId ?? ''
-    // The group, because the number is that of a helper where the agent runs in a namespace.
-    process.kill(-(talk.session.pid ?? assert.fail('it runs')), 'SIGKILL')
-    const ended = await talk.turn()
-    assert.equal(ended.outcome, 'failed')
-    assert.equal(ended.failure?.kind, 'agent_crashed')
-    const over = await talk.until('ended')
-    assert.equal(over.reason, 'crashed')
-    assert.equal(over.failure?.kind, 'agent_crashed')
-    await talk.close()
+  partTest(
+    adapter,
+    'failure.crash',
+    'an agent killed in the middle of a tool ends the turn as failed, and a resume goes on from there',
+    async t => {
+      const world = await World.open(t, adapter, [
+        {
+          prompt: 'work',
+          steps: [{ calls: [{ run: 'touch begun; sleep 300' }] }, { say: 'Unreachable.' }],
+          later: [{ prompt: 'go on', steps: [{ calls: [{ run: 'touch after.txt' }] }, { say: 'Back again.' }] }],
+        },
+      ])
+      const talk = await world.talk('work')
+      await talk.until('tool_request')
+      await until(() => world.has('begun'))
+      const vendorId = talk.session.vendorId ?? ''
+      // The group, because the number is that of a helper where the agent runs in a namespace.
+      process.kill(-(talk.session.pid ?? assert.fail('it runs')), 'SIGKILL')
+      const ended = await talk.turn()
+      assert.equal(ended.outcome, 'failed')
+      assert.equal(ended.failure?.kind, 'agent_crashed')
+      const over = await talk.until('ended')
+      assert.equal(over.reason, 'crashed')
+      assert.equal(over.failure?.kind, 'agent_crashed')
+      await talk.close()
 
-    await world.model.restart()
-    const resumed = await world.talk('go on', { resume: { vendorId, fork: false } })
-    assert.equal((await resumed.turn()).text, 'Back again.')
-    assert.equal(resumed.session.vendorId, vendorId)
-    assert.equal(resumed.all('started')[0]?.resumed, true)
-    assert.equal(world.has('after.txt'), true)
-  })
+      await look(t, adapter, 'resume', {
+        full: async () => {
+          await world.model.restart()
+          const resumed = await world.talk('go on', { resume: { vendorId, fork: false } })
+          assert.equal((await resumed.turn()).text, 'Back again.')
+          assert.equal(resumed.session.vendorId, vendorId)
+          assert.equal(resumed.all('started')[0]?.resumed, true)
+          assert.equal(world.has('after.txt'), true)
+        },
+        none: async () => {
+          const resumed = await world.talk('go on', { resume: { vendorId, fork: false } })
+          assert.equal((await resumed.until('ended')).failure?.kind, 'resume_unknown')
+        },
+      })
+    },
+  )
 
-  test('a resume of a conversation that does not exist fails as such', async t => {
+  partTest(adapter, 'resume.unknown', 'a resume of a conversation that does not exist fails as such', async t => {
     const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ say: 'Unreachable.' }] }])
     for (const vendorId of ['11111111-1111-4111-8111-111111111111', 'no such thing']) {
       const talk = await world.talk('work', { resume: { vendorId, fork: false } })
@@ -142,7 +204,7 @@ export function failureCases(adapter: Adapter): void {
     }
   })
 
-  test('a program that is not there fails as missing', async t => {
+  partTest(adapter, 'failure.start', 'a program that is not there fails as missing', async t => {
     const executable = '/nonexistent/agent'
     const world = await World.open(t, adapter, [{ prompt: 'x', steps: [{ say: 'x' }] }], { driver: { executable } })
     const talk = await world.talk('x')
@@ -152,7 +214,7 @@ export function failureCases(adapter: Adapter): void {
     assert.match(ended.failure?.message ?? '', /cannot be started/)
   })
 
-  test('a folder that is not there fails with its name', async t => {
+  partTest(adapter, 'failure.start', 'a folder that is not there fails with its name', async t => {
     const world = await World.open(t, adapter, [{ prompt: 'x', steps: [{ say: 'x' }] }])
     const talk = await world.talk('x', { cwd: world.path('gone') })
     const ended = await talk.until('ended')
@@ -160,14 +222,19 @@ export function failureCases(adapter: Adapter): void {
     assert.match(ended.failure?.message ?? '', /gone/)
   })
 
-  test('a recording that cannot be written fails the session before the agent starts', async t => {
-    const world = await World.open(t, adapter, [{ prompt: 'x', steps: [{ say: 'x' }] }])
-    const talk = await world.talk('x', { record: world.path('gone/recording.jsonl') })
-    const ended = await talk.until('ended')
-    assert.equal(ended.reason, 'failed')
-    assert.match(ended.failure?.message ?? '', /recording\.jsonl/)
-    assert.equal(talk.session.pid, undefined)
-  })
+  partTest(
+    adapter,
+    'failure.start',
+    'a recording that cannot be written fails the session before the agent starts',
+    async t => {
+      const world = await World.open(t, adapter, [{ prompt: 'x', steps: [{ say: 'x' }] }])
+      const talk = await world.talk('x', { record: world.path('gone/recording.jsonl') })
+      const ended = await talk.until('ended')
+      assert.equal(ended.reason, 'failed')
+      assert.match(ended.failure?.message ?? '', /recording\.jsonl/)
+      assert.equal(talk.session.pid, undefined)
+    },
+  )
 
   const impostors = {
     'talks garbage and leaves': 'echo "not json at all"; echo "{\\"type\\":\\"result\\"}"; exit 3',
@@ -175,7 +242,7 @@ export function failureCases(adapter: Adapter): void {
     'says why it does not start': 'echo "the licence ran out" >&2; exit 1',
   }
   for (const [what, script] of Object.entries(impostors)) {
-    test(`a program that ${what} ends the session and throws nothing`, async t => {
+    partTest(adapter, 'failure.start', `a program that ${what} ends the session and throws nothing`, async t => {
       const executable = join(tempDir(t), 'agent')
       writeFileSync(executable, `#!/bin/sh\n${script}\n`)
       chmodSync(executable, 0o755)

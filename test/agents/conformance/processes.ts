@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { findMarked } from '../../../src/base/process/sweep.ts'
 import type { Adapter } from './adapter.ts'
+import { partTest, pointTest } from './point.ts'
 import { allowing, asking, DENY, World } from './world.ts'
 
 /** What runs, with what environment, and that nothing is left of it. */
 export function processCases(adapter: Adapter): void {
-  test("nothing of our own environment reaches the agent's tools", async t => {
+  partTest(adapter, 'process.environment', "nothing of our own environment reaches the agent's tools", async t => {
     const canaries = ['PCC_HOME', 'AWS_SECRET_ACCESS_KEY', 'GITHUB_TOKEN', 'DATABASE_URL', 'CLAUDE_CODE_CANARY']
     for (const name of canaries) process.env[name] = `leaked-${name}`
     t.after(() => {
@@ -26,45 +26,55 @@ export function processCases(adapter: Adapter): void {
   })
 
   for (const isolation of ['marker', 'auto'] as const) {
-    test(`nothing a tool leaves behind is alive after the close (isolation ${isolation})`, async t => {
-      const command = [
-        'setsid sleep 611 & ',
-        '(setsid sh -c "sleep 612 & sleep 613" > /dev/null 2>&1 &) ; ',
-        'nohup sleep 614 > /dev/null 2>&1 & ',
-        'touch left.txt',
-      ].join('')
-      const world = await World.open(t, adapter, [
-        { prompt: 'leave', steps: [{ calls: [{ run: command }] }, { say: 'Left some.' }] },
-      ])
-      const talk = await world.talk('leave some', { isolation })
-      assert.equal((await talk.turn()).outcome, 'completed')
-      assert.equal(world.has('left.txt'), true)
-      const alive = (await findMarked(sessionMarker(talk.marker))).map(one => one.command)
-      assert.ok(
-        alive.some(one => one.includes('sleep 61')),
-        `some were left: ${alive.join('; ')}`,
-      )
-      await talk.close()
-      assert.deepEqual(await findMarked(sessionMarker(talk.marker)), [])
-    })
+    partTest(
+      adapter,
+      'process.nothing-left',
+      `nothing a tool leaves behind is alive after the close (isolation ${isolation})`,
+      async t => {
+        const command = [
+          'setsid sleep 611 & ',
+          '(setsid sh -c "sleep 612 & sleep 613" > /dev/null 2>&1 &) ; ',
+          'nohup sleep 614 > /dev/null 2>&1 & ',
+          'touch left.txt',
+        ].join('')
+        const world = await World.open(t, adapter, [
+          { prompt: 'leave', steps: [{ calls: [{ run: command }] }, { say: 'Left some.' }] },
+        ])
+        const talk = await world.talk('leave some', { isolation })
+        assert.equal((await talk.turn()).outcome, 'completed')
+        assert.equal(world.has('left.txt'), true)
+        const alive = (await findMarked(sessionMarker(talk.marker))).map(one => one.command)
+        assert.ok(
+          alive.some(one => one.includes('sleep 61')),
+          `some were left: ${alive.join('; ')}`,
+        )
+        await talk.close()
+        assert.deepEqual(await findMarked(sessionMarker(talk.marker)), [])
+      },
+    )
   }
 
-  test('closing in the middle of a tool kills it, tells `ended` last, and may be done twice', async t => {
-    const world = await World.open(t, adapter, [
-      { prompt: 'sleep', steps: [{ calls: [{ run: 'sleep 300' }] }, { say: 'Slept.' }] },
-    ])
-    const talk = await world.talk('sleep')
-    await talk.until('tool_request')
-    await Promise.all([talk.session[Symbol.asyncDispose](), talk.session[Symbol.asyncDispose]()])
-    await talk.close()
-    assert.equal(talk.all('ended')[0]?.reason, 'closed')
-    assert.equal(talk.all('turn_ended')[0]?.outcome, 'interrupted')
-    await assert.rejects(talk.session.prompt('more'), { code: 'session_over' })
-    await talk.session.pause()
-    await talk.session.interrupt()
-  })
+  partTest(
+    adapter,
+    'process.close',
+    'closing in the middle of a tool kills it, tells `ended` last, and may be done twice',
+    async t => {
+      const world = await World.open(t, adapter, [
+        { prompt: 'sleep', steps: [{ calls: [{ run: 'sleep 300' }] }, { say: 'Slept.' }] },
+      ])
+      const talk = await world.talk('sleep')
+      await talk.until('tool_request')
+      await Promise.all([talk.session[Symbol.asyncDispose](), talk.session[Symbol.asyncDispose]()])
+      await talk.close()
+      assert.equal(talk.all('ended')[0]?.reason, 'closed')
+      assert.equal(talk.all('turn_ended')[0]?.outcome, 'interrupted')
+      await assert.rejects(talk.session.prompt('more'), { code: 'session_over' })
+      await talk.session.pause()
+      await talk.session.interrupt()
+    },
+  )
 
-  test('`await using` closes', async t => {
+  partTest(adapter, 'process.close', '`await using` closes', async t => {
     const world = await World.open(t, adapter, [{ prompt: 'hello', steps: [{ say: 'Hello.' }] }])
     const options = world.options({ prompt: 'hello' })
     {
@@ -75,21 +85,41 @@ export function processCases(adapter: Adapter): void {
     assert.deepEqual(await findMarked(sessionMarker(options.marker)), [])
   })
 
-  test('a warm process is taken by the session it fits, with the asks of that session', async t => {
-    const world = await World.open(t, adapter, [
-      { prompt: 'warm', steps: [{ calls: [{ run: 'touch warm.txt' }] }, { say: 'Warm.' }] },
-    ])
-    const marker = 'warm-process-of-the-test'
-    await world.driver.warm(world.options({ marker, asks: allowing() }))
-    const [waiting] = await findMarked(sessionMarker(marker))
-    assert.ok(waiting)
-    const talk = await world.talk('warm', { marker, id: 's-000002', asks: asking(() => DENY) })
-    assert.equal((await talk.turn()).outcome, 'completed')
-    assert.equal(talk.session.pid, waiting.pid)
-    assert.equal(world.has('warm.txt'), false, 'the asks of who took it count')
-  })
+  if (adapter.manifest.departs.warm === undefined) warmCases(adapter)
+  else
+    pointTest(adapter, 'warm', 'warm', {
+      full: () => undefined,
+      none: async t => {
+        const world = await World.open(t, adapter, [{ prompt: 'x', steps: [{ say: 'x' }] }])
+        const marker = 'no-process-of-the-test'
+        await world.driver.warm(world.options({ marker }))
+        assert.deepEqual(await findMarked(sessionMarker(marker)), [])
+      },
+    })
+}
 
-  test('a warm process that has died is not used', async t => {
+/** Processes that are started ahead of time. */
+function warmCases(adapter: Adapter): void {
+  partTest(
+    adapter,
+    'warm',
+    'a warm process is taken by the session it fits, with the asks of that session',
+    async t => {
+      const world = await World.open(t, adapter, [
+        { prompt: 'warm', steps: [{ calls: [{ run: 'touch warm.txt' }] }, { say: 'Warm.' }] },
+      ])
+      const marker = 'warm-process-of-the-test'
+      await world.driver.warm(world.options({ marker, asks: allowing() }))
+      const [waiting] = await findMarked(sessionMarker(marker))
+      assert.ok(waiting)
+      const talk = await world.talk('warm', { marker, id: 's-000002', asks: asking(() => DENY) })
+      assert.equal((await talk.turn()).outcome, 'completed')
+      assert.equal(talk.session.pid, waiting.pid)
+      assert.equal(world.has('warm.txt'), false, 'the asks of who took it count')
+    },
+  )
+
+  partTest(adapter, 'warm', 'a warm process that has died is not used', async t => {
     const world = await World.open(t, adapter, [{ prompt: 'hello', steps: [{ say: 'Hello.' }] }])
     const marker = 'dead-process-of-the-test'
     await world.driver.warm(world.options({ marker }))
@@ -104,28 +134,33 @@ export function processCases(adapter: Adapter): void {
     assert.notEqual(talk.session.pid, dead.pid)
   })
 
-  test('a warm process that does not fit is not used, and does not harm the session when it ends', async t => {
-    const world = await World.open(t, adapter, [
-      { prompt: 'hello', steps: [{ say: 'Hello.' }], later: [{ prompt: 'again', steps: [{ say: 'Again.' }] }] },
-    ])
-    const marker = 'same-marker-of-the-test'
-    const [other, env] = ['other-marker-of-the-test', { ...world.options().env, ONE_MORE: '1' }]
-    await Promise.all([
-      world.driver.warm(world.options({ marker, maxTurns: 7 })),
-      world.driver.warm(world.options({ marker: other, env })),
-    ])
-    const warm = (await findMarked(sessionMarker(marker))).map(one => one.pid)
-    const talk = await world.talk('hello', { marker })
-    assert.equal((await talk.turn()).text, 'Hello.')
-    assert.ok(talk.session.pid !== undefined && !warm.includes(talk.session.pid))
-    assert.notDeepEqual(await findMarked(sessionMarker(other)), [])
-    await world.driver.close()
-    assert.deepEqual(await findMarked(sessionMarker(other)), [])
-    await talk.session.prompt('again')
-    assert.equal((await talk.turn()).text, 'Again.')
-  })
+  partTest(
+    adapter,
+    'warm',
+    'a warm process that does not fit is not used, and does not harm the session when it ends',
+    async t => {
+      const world = await World.open(t, adapter, [
+        { prompt: 'hello', steps: [{ say: 'Hello.' }], later: [{ prompt: 'again', steps: [{ say: 'Again.' }] }] },
+      ])
+      const marker = 'same-marker-of-the-test'
+      const [other, env] = ['other-marker-of-the-test', { ...world.options().env, ONE_MORE: '1' }]
+      await Promise.all([
+        world.driver.warm(world.options({ marker, maxTurns: 7 })),
+        world.driver.warm(world.options({ marker: other, env })),
+      ])
+      const warm = (await findMarked(sessionMarker(marker))).map(one => one.pid)
+      const talk = await world.talk('hello', { marker })
+      assert.equal((await talk.turn()).text, 'Hello.')
+      assert.ok(talk.session.pid !== undefined && !warm.includes(talk.session.pid))
+      assert.notDeepEqual(await findMarked(sessionMarker(other)), [])
+      await world.driver.close()
+      assert.deepEqual(await findMarked(sessionMarker(other)), [])
+      await talk.session.prompt('again')
+      assert.equal((await talk.turn()).text, 'Again.')
+    },
+  )
 
-  test('a warm process that nobody takes is ended after its time', async t => {
+  partTest(adapter, 'warm', 'a warm process that nobody takes is ended after its time', async t => {
     const world = await World.open(t, adapter, [{ prompt: 'x', steps: [{ say: 'x' }] }], { driver: { warmForMs: 1 } })
     const marker = 'late-process-of-the-test'
     await world.driver.warm(world.options({ marker }))

@@ -26,6 +26,8 @@ export type Call =
 
 export type Fault =
   | { kind: 'limit'; resets: string }
+  /** Refused for now, and nobody says until when. */
+  | { kind: 'rate' }
   | { kind: 'overloaded' | 'server' | 'auth' | 'reset' | 'prompt_too_long' | 'model_not_found' | 'billing' }
 
 /** A model on loopback that plays scripts. */

@@ -36,10 +36,18 @@ export class World {
   readonly driver: Driver
   readonly #t: TestContext
   readonly #env: Record<string, string>
+  readonly #given: Partial<OpenSession>
 
   private constructor(
     t: TestContext,
-    parts: { home: string; cwd: string; model: Model; driver: Driver; env: Record<string, string> },
+    parts: {
+      home: string
+      cwd: string
+      model: Model
+      driver: Driver
+      env: Record<string, string>
+      given: Partial<OpenSession>
+    },
   ) {
     this.#t = t
     this.home = parts.home
@@ -47,6 +55,7 @@ export class World {
     this.model = parts.model
     this.driver = parts.driver
     this.#env = parts.env
+    this.#given = parts.given
   }
 
   static async open(t: TestContext, adapter: Adapter, scripts: Script[], options: WorldOptions = {}): Promise<World> {
@@ -59,7 +68,7 @@ export class World {
       await model[Symbol.asyncDispose]()
     })
     const env = adapter.env(home, model.url, options.login ?? 'key')
-    return new World(t, { home, cwd, model, driver, env })
+    return new World(t, { home, cwd, model, driver, env, given: adapter.open ?? {} })
   }
 
   /** What `open` is given, with a marker by which the test finds the agent's processes. */
@@ -71,6 +80,7 @@ export class World {
       asks: allowing(),
       settingSources: ['user', 'project', 'local'],
       isolation: 'auto',
+      ...this.#given,
       ...more,
       marker: more.marker ?? secretId(12),
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { bareEnv } from '../../support/world.ts'
 
 /** One that this Codex knows by itself, with `apply_patch` among its tools. */
-export const CODEX_MODEL = 'gpt-5.5'
+const CODEX_MODEL = 'gpt-5.5'
 
 /** The whole environment of a Codex that talks to the simulator and to nothing else. */
 export function codexEnv(home: string, url: string): Record<string, string> {

@@ -1,0 +1,20 @@
+import { claudeAcpManifest } from '../../../src/agents/manifests/claude-acp.ts'
+import { openDriver } from '../../../src/agents/open.ts'
+import { claude } from '../claude-adapter.ts'
+import { claudeDialect } from '../claude-model.ts'
+import type { Adapter } from '../conformance/adapter.ts'
+import { simulatedModel } from '../conformance/model.ts'
+import { program } from '../programs/programs.ts'
+
+/** The real claude-agent-acp, with the Claude Code that it brings, against the simulator. */
+export const claudeAcp: Adapter = {
+  ...claude,
+  manifest: claudeAcpManifest,
+  // Why a call was refused is said between two rounds: a model that answers in no time would have gone on by then.
+  openModel: scripts => simulatedModel(scripts, { ...claudeDialect, thinksMs: 800 }),
+  openDriver: (options = {}) =>
+    openDriver('claude-acp', {
+      ...(options.executable === undefined && { command: [program('claude-agent-acp')] }),
+      ...options,
+    }),
+}

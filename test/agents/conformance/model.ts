@@ -1,0 +1,80 @@
+import { openSimulator, type Simulator } from '../../../src/simulator/open.ts'
+import type { Call, Fault, Model, Script, Step } from './script.ts'
+
+/** How an agent's own tools are called, and what else it asks its model. */
+export interface Dialect {
+  tool(call: Call): Record<string, unknown>
+  /** Conversations that the agent has with its model by itself. */
+  aside?: unknown[]
+  /** How long the model takes for every answer. */
+  thinksMs?: number
+}
+
+/** The simulator as a model of the conformance suite: scripts become a scenario of the agent's own tools. */
+export async function simulatedModel(scripts: Script[], dialect: Dialect): Promise<Model> {
+  let simulator = await openSimulator({ text: scenarioOf(scripts, dialect) })
+  const { url, port } = simulator
+  return {
+    url,
+    told: () => toldTo(simulator),
+    async hears(text) {
+      await simulator.waitForRequest(
+        request => JSON.stringify(request.body.messages).includes(text),
+        AbortSignal.timeout(20_000),
+      )
+    },
+    async restart(next = scripts) {
+      await simulator.close()
+      simulator = await openSimulator({ text: scenarioOf(next, dialect), port })
+    },
+    [Symbol.asyncDispose]: () => simulator.close(),
+  }
+}
+
+function toldTo(simulator: Simulator): string {
+  return simulator.requests.flatMap(request => request.tool_results.map(result => result.text)).join('\n')
+}
+
+/** JSON is YAML. */
+function scenarioOf(scripts: Script[], dialect: Dialect): string {
+  const conversations = scripts.map(({ prompt, steps, later = [] }) => ({
+    match: { contains: prompt },
+    turns: steps.map(step => turnOf(step, dialect)),
+    ...(later.length > 0 && {
+      later: later.map(one => ({
+        match: { contains: one.prompt },
+        turns: one.steps.map(step => turnOf(step, dialect)),
+      })),
+    }),
+  }))
+  const { aside = [], thinksMs } = dialect
+  return JSON.stringify({
+    ...(thinksMs !== undefined && { defaults: { latency: thinksMs } }),
+    conversations: [...aside, ...conversations],
+  })
+}
+
+function turnOf({ say, think, calls, fault, delayMs }: Step, { tool }: Dialect) {
+  return {
+    ...(say !== undefined && { text: say }),
+    ...(think !== undefined && { thinking: think }),
+    ...(calls && { tools: calls.map(tool) }),
+    ...(fault && { fault: faultOf(fault) }),
+    ...(delayMs !== undefined && { latency: delayMs }),
+  }
+}
+
+const FAULTS = {
+  overloaded: 'overloaded',
+  server: 'server_error',
+  auth: 'unauthorized',
+  reset: 'reset',
+  prompt_too_long: 'prompt_too_long',
+  model_not_found: 'model_not_found',
+  billing: 'credit_too_low',
+} as const
+
+function faultOf(fault: Fault) {
+  if (fault.kind === 'limit') return { kind: 'limit', resets: fault.resets }
+  return fault.kind === 'rate' ? { kind: 'rate_limit', retry_after: 3600 } : { kind: FAULTS[fault.kind] }
+}

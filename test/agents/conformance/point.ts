@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { appendFileSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import type { TallyLine } from '../../../scripts/testing/agents/tally.ts'
+import { CONTRACT, type ContractPoint } from '../../../src/domain/agents/contract.ts'
+import type { Adapter } from './adapter.ts'
+
+/** What is looked at when an agent falls short in each of the ways that a manifest may name. */
+export type Ways<Point extends ContractPoint> = {
+  [Way in keyof (typeof CONTRACT)[Point]]: (t: TestContext) => void | Promise<void>
+}
+
+/** Looks at a point within a test: in full, or at exactly the way in which the agent's manifest says that it falls short. */
+export async function look<Point extends ContractPoint>(
+  t: TestContext,
+  adapter: Adapter,
+  point: Point,
+  { full, ...ways }: { full: () => void | Promise<void> } & Ways<Point>,
+): Promise<void> {
+  const { manifest } = adapter
+  const way = manifest.departs[point]
+  const check = way === undefined ? full : (ways as unknown as Record<string, (t: TestContext) => void>)[way as string]
+  assert.ok(check, `${manifest.kind} departs from ${point} by "${String(way)}", which nothing looks at`)
+  await check(t)
+  note({ agent: manifest.kind, point, held: way === undefined ? 'asserted' : 'degraded' })
+}
+
+/** A test that is all about one point. */
+export function pointTest<Point extends ContractPoint>(
+  adapter: Adapter,
+  point: Point,
+  title: string,
+  { full, ...ways }: { full: (t: TestContext) => void | Promise<void> } & Ways<Point>,
+): void {
+  const way = adapter.manifest.departs[point]
+  const words = way === undefined ? undefined : (CONTRACT[point] as Record<string, string>)[way as string]
+  test(words === undefined ? title : `${point}: ${words}`, t =>
+    look(t, adapter, point, { full: () => full(t), ...ways } as unknown as { full: () => Promise<void> } & Ways<Point>),
+  )
+}
+
+/** One of several tests that stand for a point together: each counts as a point of its own. */
+export function partTest(
+  adapter: Adapter,
+  point: ContractPoint,
+  title: string,
+  run: (t: TestContext) => void | Promise<void>,
+): void {
+  test(title, async t => {
+    await run(t)
+    note({ agent: adapter.manifest.kind, point: `${point} (${title})`, held: 'asserted' })
+  })
+}
+
+function note(line: TallyLine): void {
+  const file = process.env['PCC_AGENT_TALLY']
+  if (file) appendFileSync(file, `${JSON.stringify(line)}\n`)
+}
