@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { secretId } from '../../../src/base/ids.ts'
@@ -11,6 +11,7 @@ import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { isAlive, startTimeOf } from '../../../src/base/process/start-time.ts'
 import { sweepLeftovers } from '../../../src/daemon/start/sweep-leftovers.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { commandMarkers } from '../../../src/workspace/verify/command/markers.ts'
 import { tempDir } from '../../support/world.ts'
 
 const PATH = '/usr/bin:/bin'
@@ -63,4 +64,20 @@ test('what a dead daemon left is ended by marker, by recorded tree and by direct
   assert.deepEqual(await Promise.all(spared.map(alive)), ['alive', 'alive', 'alive', 'alive'])
   const markers = (await store.sessions.list()).flatMap(({ id, marker }) => (marker === null ? [] : [id]))
   assert.deepEqual(markers, ['s-running'], 'what is swept is not swept again')
+})
+
+test('a gate’s command that a dead daemon left is ended, and its checkout of the base is gone', async t => {
+  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  await using store = await openStore({ file: join(places.home, 'db') })
+  const value = secretId()
+  const command = await sleeper(t, { env: { [sessionMarker(value).name]: value }, orphan: true })
+  const markers = commandMarkers(places.run)
+  markers.note(value)
+  const base = join(places.run, 'bases', 'base-1')
+  mkdirSync(base, { recursive: true })
+  const { swept } = await sweepLeftovers({ store, bootId: 'boot-now', log: silentLog, places })
+  assert.equal(swept.marker, 1)
+  assert.equal(await isAlive(command), false)
+  assert.deepEqual(markers.all(), [])
+  assert.ok(!existsSync(base))
 })

@@ -1,8 +1,10 @@
-import { relative } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import type { Place } from '../../../domain/workspace/place.ts'
 import { committer } from '../../git/committer.ts'
 import { git } from '../../git/git.ts'
 import { findGitFolder, type GitFolder } from '../../git/git-folder.ts'
+import { personal } from '../../git/personal.ts'
 import { madeByGates } from './made-by-gates.ts'
 import { type Refused, unfinished } from './unfinished.ts'
 
@@ -36,7 +38,8 @@ export async function commitLeftovers(place: Place, title = place.task): Promise
 async function stage(place: Place, folder: GitFolder): Promise<string | undefined> {
   const tracked = await git(place.top, ['add', '--update', '--', '.'])
   if (!tracked.ok) return tracked.stderr.trim()
-  const listed = await git(place.top, ['ls-files', '--others', '--exclude-standard', '-z'])
+  const ignored = await personalIgnores(place.top)
+  const listed = await git(place.top, ['ls-files', '--others', '--exclude-standard', ...ignored, '-z'])
   if (!listed.ok) return listed.stderr.trim()
   const notes = ownNotes(place)
   const made = await madeByGates(folder)
@@ -51,6 +54,14 @@ async function stage(place: Place, folder: GitFolder): Promise<string | undefine
   const ours = notes.filter(note => !before.stdout.split('\0').includes(note))
   const taken = await git(place.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours])
   return taken.ok || ours.length === 0 ? undefined : taken.stderr.trim()
+}
+
+/** What the person ignores everywhere (`.DS_Store`) is nobody's work. Their settings are otherwise out of git's way here. */
+async function personalIgnores(top: string): Promise<string[]> {
+  const { stdout } = await personal(top, ['config', '--global', '--path', '--get', 'core.excludesFile'])
+  const { HOME: home = '/', XDG_CONFIG_HOME: xdg = join(home, '.config') } = process.env
+  const file = stdout.trim() || join(xdg, 'git', 'ignore')
+  return existsSync(file) ? [`--exclude-from=${file}`] : []
 }
 
 /** Where our note about the task lies, seen from the top. */
