@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { openSqlite } from './database/sqlite.ts'
 import { openAnswers } from './decisions/answers.ts'
 import { openEscalations } from './decisions/escalations.ts'
-import { followEvents } from './events/follow.ts'
+import { followEvents, SharedPages } from './events/follow.ts'
 import { openEventPruning } from './events/prune.ts'
 import { newestEventId, queryEvents } from './events/query.ts'
 import { Wake } from './events/wake.ts'
@@ -42,6 +42,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     throw error
   })
   const wake = new Wake(() => newestEventId(database.read), pollMs)
+  const pages = new SharedPages()
   const writer = new Writer({ database, clock, committed: () => wake.ring() })
   const close = async () => {
     const drained = writer.drain() // refuses inside a transaction, before anything is closed
@@ -53,7 +54,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     schema,
     transaction: work => writer.transaction(work),
     append: (events, tx) => writer.append(events, tx),
-    follow: (after, options) => followEvents(database, wake, after, options),
+    follow: (after, options) => followEvents({ database, wake, pages }, after, options),
     events: query => queryEvents(database.read, query),
     sessions: openSessions({ read: database.read, writer, clock }),
     escalations: openEscalations(database.read),

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openSqlite } from '../../src/store/database/sqlite.ts'
-import { followEvents } from '../../src/store/events/follow.ts'
+import { followEvents, SharedPages } from '../../src/store/events/follow.ts'
 import { Wake } from '../../src/store/events/wake.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { MIGRATIONS } from '../../src/store/migrations/all.ts'
@@ -171,6 +172,41 @@ test('an event committed while a slow read is under way is not missed', async t 
       return result
     },
   })
-  const next = await followEvents({ ...database, read }, wake, 0).next()
+  const next = await followEvents({ database: { ...database, read }, wake, pages: new SharedPages() }, 0).next()
   assert.equal(next.value?.id, 1)
+})
+
+test('of many followers at the same place one reads for all, once for each append, and each gets everything', async t => {
+  const file = join(tempDir(t), 'store.db')
+  const database = await openSqlite(file, MIGRATIONS.length)
+  t.after(() => database.close())
+  await migrate(database, file, MIGRATIONS)
+  const wake = new Wake(async () => 0, NEVER)
+  let reads = 0
+  const read = database.read.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      reads++
+      return result
+    },
+  })
+  const followed = { database: { ...database, read }, wake, pages: new SharedPages() }
+  const followers = Array.from({ length: 5 }, () => followEvents(followed, 0, { alone: true }))
+  for (const id of [1, 2, 3]) {
+    const heard = Promise.all(followers.map(follower => follower.next()))
+    await nextTurn()
+    const body = JSON.stringify({ text: `number ${id}` })
+    await database.appendAlone([
+      { time: id, actor: 'x', schema_version: 1, subject: 's-1', kind: 'session.noted', body },
+    ])
+    wake.ring()
+    assert.deepEqual(
+      (await heard).map(({ value }) => value?.id),
+      [id, id, id, id, id],
+    )
+  }
+  // One that found nothing yet, then one for each append.
+  assert.equal(reads, 4)
+  wake.close()
+  await Promise.all(followers.map(follower => follower.return()))
 })

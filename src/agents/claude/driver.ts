@@ -8,6 +8,7 @@ import { transcriptState } from './conversations/transcript-state.ts'
 import { Gate } from './gate.ts'
 import { optionsFor } from './options.ts'
 import { OwnServer } from './own-server.ts'
+import { bundledProgram } from './program.ts'
 import { ClaudeSession } from './session.ts'
 import { WarmPool } from './warm/warm-pool.ts'
 
@@ -21,7 +22,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Drives Claude Code through the vendor's library. */
 export function claudeDriver(driver: DriverOptions = {}): Driver {
-  const { executable, appendPrompt, log = () => undefined } = driver
+  const { appendPrompt, log = () => undefined } = driver
+  const executable = programOnce(driver.executable)
   const { askDeadlineMs = ASK_DEADLINE_MS, warmForMs = WARM_FOR_MS, reofferMs = REOFFER_MS } = driver
   const guard = openGuard()
   const pool = new WarmPool(warmForMs)
@@ -29,7 +31,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
     const gate = new Gate(askDeadlineMs)
     const agent = new AgentProcess({ guard, isolation: open.isolation, marker: open.marker ?? secretId(16) })
     const own = new OwnServer(open.ownTools ?? [])
-    const options = optionsFor(open, { gate, agent, own, executable, appendPrompt })
+    const options = optionsFor(open, { gate, agent, own, executable: executable(), appendPrompt })
     return { seat: { gate, agent, own, askDeadlineMs, reofferMs }, options }
   }
   const cold = (open: OpenSession) => {
@@ -54,4 +56,17 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
 
 function answersParked({ prompt, resume }: OpenSession): boolean {
   return resume !== undefined && prompt === undefined
+}
+
+/** The vendor's library would look for it at every start, in a report on the whole process that takes 15 ms to write. */
+function programOnce(executable: string | undefined): () => string | undefined {
+  let found = executable
+  return () => {
+    try {
+      found ??= bundledProgram()
+    } catch {
+      // It looks for itself, and tells what is missing.
+    }
+    return found
+  }
 }

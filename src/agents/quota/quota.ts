@@ -17,6 +17,9 @@ import { ESTIMATE_MS, estimateOf } from './estimate.ts'
 import { forecastOf } from './forecast.ts'
 import { keepHistory } from './history.ts'
 
+/** An estimate reads what every session of the last hour reported, and a board asks for it with every step. */
+const FRESH_MS = 1_000
+
 export type QuotaSettings = Config['quota']
 
 export interface QuotaParts {
@@ -55,8 +58,17 @@ export function openQuota({ store, clock, settings }: QuotaParts): QuotaBook {
     const asked = await askCcusage(account, held)
     if ('window' in asked) return { windows: [...current, ...asked.window], past, notes: [] }
     if (current.length > 0) return { windows: current, past, notes: [] }
-    const reports = await rows.spending(account, now - ESTIMATE_MS)
-    return { windows: [estimateOf(reports, held.max_tokens_per_hour, now)], past, notes: [asked.problem] }
+    return { windows: [await estimate(account, held.max_tokens_per_hour)], past, notes: [asked.problem] }
+  }
+  const estimates = new Map<string, QuotaWindow>()
+  const estimate = async (account: string, maxTokensPerHour: number): Promise<QuotaWindow> => {
+    const now = clock.now()
+    const key = `${account} ${maxTokensPerHour}`
+    const known = estimates.get(key)
+    if (known && Math.abs(now - known.at) < FRESH_MS) return known
+    const fresh = estimateOf(await rows.spending(account, now - ESTIMATE_MS), maxTokensPerHour, now)
+    estimates.set(key, fresh)
+    return fresh
   }
   const askCcusage = async (account: string, held: QuotaSettings): Promise<Asked> => {
     if (held.token_limit === undefined) return { problem: 'ccusage is not asked: quota.token_limit is not set' }

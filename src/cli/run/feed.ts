@@ -8,6 +8,8 @@ export interface Feed {
   client: Connection
   run: string
   signal: AbortSignal
+  /** Whether what an agent says and does is shown too, and not only what becomes of its task. */
+  closely: boolean
   show(now: RunDetail): void
   /** The daemon does not answer; it is asked again. */
   lost(problem: string): void
@@ -17,7 +19,7 @@ export interface Feed {
 const PATIENCE = 20
 
 /** Shows a run as it changes until it has ended, and gives it then; nothing where the signal came first. */
-export async function followRun({ client, run, signal, show, lost }: Feed): Promise<RunDetail | undefined> {
+export async function followRun({ client, run, signal, closely, show, lost }: Feed): Promise<RunDetail | undefined> {
   let missed = 0
   let ended: RunDetail | undefined
   const look = async () => {
@@ -37,11 +39,12 @@ export async function followRun({ client, run, signal, show, lost }: Feed): Prom
     }
   }
   // Clocks and quota go on although nothing happens.
+  const isTelling = ({ kind }: StoredEvent) => !UNSEEN.test(kind) && (closely || !IN_WORK.test(kind))
   await keepLooking({ client, signal, isTelling, everyMs: 5_000, apartMs: 120, look })
   return ended
 }
 
-/** Whatever happens to anybody is a reason to look: what a run waits for is often elsewhere. */
-function isTelling({ kind }: StoredEvent): boolean {
-  return kind !== 'usage.reported' && kind !== 'agent.thought'
-}
+/** Whatever else happens to anybody is a reason to look: what a run waits for is often elsewhere. */
+const UNSEEN = /^(usage\.reported|agent\.thought)$/
+/** Tens of them for each task, and a look reads the whole run. */
+const IN_WORK = /^(agent|tool|turn|plan)\.|^permission\.decided$/

@@ -52,7 +52,7 @@ async function follow(run: RunDetail, { client, context }: Watching): Promise<Ru
     before = now
   }
   const lost = () => note('The daemon does not answer; trying again')
-  return untilLeft(signal => followRun({ client, run: run.id, signal, show, lost }))
+  return untilLeft(signal => followRun({ client, run: run.id, signal, closely: false, show, lost }))
 }
 
 type Told = Map<number, AttemptView['outcome']>

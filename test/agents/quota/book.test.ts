@@ -78,6 +78,16 @@ test('without the vendor’s word our own count of the last hour is shown, and w
   assert.deepEqual(notes, ['ccusage is not asked: quota.token_limit is not set'])
 })
 
+test('our own count is a second old at most', async t => {
+  const world = await aBook(t)
+  await used(world, { id: 's-1', account: 'a' }, [[30, { input_tokens: 10_000 }]])
+  const now = async () => (await world.book.of('a')).windows[0]?.utilization
+  assert.equal(await now(), 0.1)
+  await used(world, { id: 's-1', account: 'a' }, [[20, { input_tokens: 30_000 }]])
+  world.clock.at += 1_000
+  assert.equal(await now(), 0.3)
+})
+
 test('an agent that was opened anew counts from zero', async t => {
   const world = await aBook(t)
   await used(world, { id: 's-1', account: 'a' }, [

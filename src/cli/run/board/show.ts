@@ -25,7 +25,14 @@ export async function showBoard(
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   for (const signal of signals) process.once(signal, leave)
   try {
-    return await followRun({ client, run: run.id, signal: left.signal, show: desk.show, lost: desk.lost })
+    return await followRun({
+      client,
+      run: run.id,
+      signal: left.signal,
+      closely: true,
+      show: desk.show,
+      lost: desk.lost,
+    })
   } finally {
     for (const signal of signals) process.off(signal, leave)
     app.unmount()
