@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readLsof, workingIn } from '../../../src/base/process/directory/working-in.ts'
@@ -166,6 +166,20 @@ test('a directory that was deleted by hand leaves its commits in the archive, an
   assert.equal(row?.state, 'archived')
   assert.equal(world.git('rev-parse', row?.archive ?? '').trim(), head)
   assert.equal(world.git('worktree', 'list').trim().split('\n').length, 1)
+})
+
+test('a start without the disk on which worktrees lie gives none of them up', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  write(place.top, { 'precious.txt': 'p\n' })
+  const away = `${world.parts.root}-away`
+  renameSync(world.parts.root, away)
+  mkdirSync(world.parts.root)
+  assert.equal(await recoverWorktrees(world.parts), 0)
+  rmSync(world.parts.root, { recursive: true })
+  renameSync(away, world.parts.root)
+  assert.deepEqual(await world.make(), place)
+  assert.equal(world.gitIn(place.top, 'status', '--porcelain'), '?? precious.txt\n')
 })
 
 test('a worktree whose repository is gone stays as it is', async t => {

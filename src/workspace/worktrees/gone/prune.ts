@@ -7,6 +7,7 @@ import type { WorktreeParts } from '../parts.ts'
 import { placeOf } from '../place-of.ts'
 import { removePlace } from '../remove-place.ts'
 import type { Removal } from '../remove-row.ts'
+import { isDeleted } from './recover.ts'
 
 export interface Pruned {
   worktree: Worktree
@@ -37,7 +38,8 @@ export async function removeOld(parts: WorktreeParts, days: number, signal: Abor
   let count = 0
   for (const row of await overRows(parts.store)) {
     if (signal.aborted) return count
-    if ((await overSince(row, parts.store)) >= before) continue
+    const isReachable = existsSync(row.top) || isDeleted(row)
+    if (!isReachable || (await overSince(row, parts.store)) >= before) continue
     if ((await removePlace(placeOf(row), parts)).kind !== 'kept') count += 1
   }
   for (const row of await parts.store.worktrees.list({ states: ['archived'] })) {

@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Worktree } from '../../../domain/workspace/place.ts'
 import type { WorktreeParts } from '../parts.ts'
 import { placeOf } from '../place-of.ts'
 import { removePlace } from '../remove-place.ts'
@@ -9,7 +11,7 @@ import { removePlace } from '../remove-place.ts'
  */
 export async function recoverWorktrees(parts: WorktreeParts): Promise<number> {
   const rows = await parts.store.worktrees.list({ states: ['making', 'live'] })
-  const broken = rows.filter(row => row.state === 'making' || !existsSync(row.top))
+  const broken = rows.filter(row => row.state === 'making' || isDeleted(row))
   for (const row of broken) {
     // One that cannot be mended must not keep a daemon from starting.
     await removePlace(placeOf(row), parts).catch(error =>
@@ -17,4 +19,9 @@ export async function recoverWorktrees(parts: WorktreeParts): Promise<number> {
     )
   }
   return broken.length
+}
+
+/** Where not even the folder around it is there, a disk may be missing: that is no reason to give anything up. */
+export function isDeleted({ top }: Worktree): boolean {
+  return !existsSync(top) && existsSync(dirname(top))
 }
