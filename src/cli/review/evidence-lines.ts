@@ -3,6 +3,18 @@ import { duration } from '../render/format.ts'
 import type { Terminal, Tone } from '../render/paint.ts'
 import { firstLine, neutral } from '../render/text.ts'
 
+/** What is known of a task's work: where it lies, how far its merge is, what gates saw of it. */
+export function workLines({ task, evidence, merge, worktree, review }: TaskWork, terminal: Terminal): string[] {
+  return [
+    ...(worktree?.state === 'live' ? [`Worktree: ${neutral(worktree.directory)} (${worktree.branch})`] : []),
+    ...(merge
+      ? [`Merge: ${merge.state}${merge.reason ? `, ${firstLine(merge.reason)}` : ''} (into ${merge.target})`]
+      : []),
+    ...(review === null ? [] : [`Waits for you: pcc review ${task}`]),
+    ...evidenceLines(evidence, terminal),
+  ]
+}
+
 type Check = TaskWork['evidence'][number]
 
 const LOOKS: Record<Check['status'], { glyph: string; tone: Tone }> = {

@@ -4,6 +4,8 @@ import type { StoredEvent } from '../../../domain/event.ts'
 import type { TaskView } from '../../../domain/task.ts'
 import { taskListText } from '../../../domain/tasks/list-text.ts'
 import type { TaskDetail } from '../../../domain/tasks/requests.ts'
+import type { TaskWork } from '../../../domain/workspace/work-view.ts'
+import { workLines } from '../../review/evidence-lines.ts'
 import { logLines, taskPage } from '../../tasks/page.ts'
 import { type ListOptions, showTasks } from '../../tasks/show-list.ts'
 import { treeLines } from '../../tasks/tree.ts'
@@ -44,7 +46,8 @@ export function addLookCommands(task: Command): void {
     .action(async (ref: string, _options: object, command: Command) => {
       const { client, show, terminal } = await taskCall(command, { writes: false })
       const detail = await client.request<TaskDetail>('GET', taskPath(ref))
-      show(detail, () => taskPage(detail, terminal))
+      const work = await client.request<TaskWork>('GET', `${taskPath(detail.task.id)}/work`)
+      show({ ...detail, work }, () => [...taskPage(detail, terminal), ...workLines(work, terminal)])
     })
 
   task
