@@ -93,6 +93,7 @@ export class Supervisor {
       stop: (id, why) => this.stop(id, why),
       pause: id => this.pause(id),
       resume: row => this.resume(row, { reason: 'its run goes on', actor: 'human' }),
+      landAgain: () => this.landing.lookAgain(),
     })
     this.calendar = openCalendar(this.#floor, options, this.runs)
     this.features = openFeatures(this.#floor, options, {

@@ -14,18 +14,14 @@ import { scopeOf } from './scope.ts'
 export async function advance(
   id: string,
   parts: RunsParts,
-  {
-    closing,
-    mayEnd,
-    isHurried,
-  }: { closing: AbortSignal; mayEnd(): boolean /** It was stopped now. */; isHurried(): boolean },
+  { closing, mayEnd }: { closing: AbortSignal; mayEnd(): boolean },
 ): Promise<number | undefined> {
   const { store } = parts
   for (;;) {
     const run = await store.runs.get(id)
     if (!run || closing.aborted) return undefined
     const settings = await parts.settingsOf(run)
-    const before = await factsOf(run, settings, { parts, hurry: isHurried() })
+    const before = await factsOf(run, settings, parts)
     // One that is over has sessions that outlive it: a question that is answered later still ends its attempt.
     if (run.state === 'ended') return undefined
     const { left, spent } = await budgetLeft(run, await store.runs.attempts({ run: id }), store)
@@ -85,5 +81,5 @@ async function giveBack(run: RunRow, settings: RunSettings, parts: RunsParts): P
       .stop(session_id, 'its run was stopped')
       .catch(error => parts.log.warn({ run: run.id, session: session_id, error }, 'not stopped'))
   }
-  await factsOf(run, settings, { parts, hurry: false })
+  await factsOf(run, settings, parts)
 }

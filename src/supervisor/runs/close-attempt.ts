@@ -53,6 +53,7 @@ export async function closeAttempt(
         failure,
         next_model: sigils?.next_model ?? null,
         cost_usd: session.cost_usd,
+        rounds: now?.options.landing?.verified ?? 0,
         ended_at: clock.now(),
         ...{ ...columns, title, feature },
       },

@@ -17,6 +17,7 @@ export interface Steering {
   stop(id: string, reason: string): Promise<void>
   pause(id: string): Promise<void>
   resume(row: SessionRow): Promise<unknown>
+  landAgain(): Promise<void>
 }
 
 /** Runs over the sessions of a floor: what a run asks of a session holds for one without a process as well. */
@@ -32,6 +33,7 @@ export function openRuns(
     ...{ store, tasks, clock, log, kept, warmth, agentEnv: options.agentEnv, notesLock: notesLock(options.places) },
     settingsOf: run => runSettings(run, options),
     start: steering.start,
+    landAgain: steering.landAgain,
     ground: floor.ground,
     brief: async (task, { attempts, run, place }) => {
       const more = await featureSections(task)

@@ -18,6 +18,8 @@ export interface RunsParts extends BeginParts {
   stop(session: string, reason: string): Promise<void>
   pause(session: string): Promise<void>
   resume(session: string): Promise<void>
+  /** Looks once more at what was called done and has not landed. */
+  landAgain(): Promise<void>
   /** Keeps a session that has no process from going on by itself. */
   pauseWaiting(session: string): Promise<void>
 }

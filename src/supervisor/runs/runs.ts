@@ -22,19 +22,12 @@ export class Runs {
   readonly #looks: Looks
   /** Those whose sessions are being stopped. */
   readonly #clearing = new Set<string>()
-  /** Those that were stopped now: what is only being verified or merged is not waited for. */
-  readonly #hurried = new Set<string>()
 
   constructor(parts: RunsParts) {
     this.#parts = parts
     this.#looks = new Looks({
       clock: parts.clock,
-      work: (id, closing) =>
-        advance(id, parts, {
-          closing,
-          mayEnd: () => !this.#clearing.has(id),
-          isHurried: () => this.#hurried.has(id),
-        }),
+      work: (id, closing) => advance(id, parts, { closing, mayEnd: () => !this.#clearing.has(id) }),
       failed: (id, error) => this.#failed(id, error),
     })
   }
@@ -112,7 +105,6 @@ export class Runs {
   async stop(id: string, how: 'after current' | 'now'): Promise<void> {
     // Looked at meanwhile it would be over before its sessions are, and their tasks would not be given back.
     if (how === 'now') this.#clearing.add(id)
-    if (how === 'now') this.#hurried.add(id)
     try {
       await this.#change(id, { stopping: true, state: 'running' })
       await this.#parts.warmth.drop(id)
@@ -145,8 +137,9 @@ export class Runs {
   async resume(id: string): Promise<void> {
     // Its sessions first: while one of them is on its way a look would take it for one that waits, and begin another beside it.
     await this.#each(id, session => this.#parts.resume(session))
-    this.#hurried.delete(id)
     await this.#change(id, { state: 'running', stopping: false, reason: null })
+    // What its sessions called done before that was left as it was.
+    await this.#parts.landAgain()
     this.look(id)
   }
 

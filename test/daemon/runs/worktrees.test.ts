@@ -88,27 +88,33 @@ test('a task of a run works in a worktree of its own, on a branch of its own, un
   rmSync(settings)
 })
 
-test('with execution.parallel two tasks of a run are done at once, each in a worktree of its own', async t => {
-  const { add, run, git } = await world(t)
+test('with execution.parallel two tasks of a run are done at once, each in a worktree of its own, and both land', async t => {
+  const { add, run, git, project } = await world(t)
   await add('write one')
   await add('write two')
-  const { attempts, outcome, parallel } = await run({ settings: { PCC_PARALLEL: '2' } })
+  const { attempts, outcome, parallel, merged, unmerged } = await run({ settings: { PCC_PARALLEL: '2' } })
   assert.deepEqual([outcome, parallel, attempts.length], ['complete', 2, 2])
   const [one, two] = attempts
   assert.ok((two?.started_at ?? 0) < (one?.ended_at ?? 0), 'the second began before the first was over')
   assert.notEqual(one?.place?.top, two?.place?.top)
-  assert.deepEqual(git('log', 'main', '--format=%s').split('\n').sort(), ['first', 'one', 'two'])
+  assert.deepEqual(git('log', 'main', '--format=%s').split('\n').sort(), ['first', 'one', 'two'], 'both landed')
+  assert.deepEqual(
+    ['one.txt', 'two.txt'].map(file => existsSync(join(project, file))),
+    [true, true],
+  )
+  // A branch is deleted once it is merged, which happens after that was told.
+  while (git('branch', '--list', 'pcc/*') !== '') await new Promise(resolve => setTimeout(resolve, 20))
+  assert.deepEqual([merged, unmerged], [2, 0])
 })
 
 test('a session that is started in a worktree works on the branch of its task; what cannot be is refused', async t => {
-  const { start, daemon, git, project } = await world(t)
-  const { id, place, task_id } = await start('write one', { worktree: true })
+  const { start, daemon, git } = await world(t)
+  const { place, task_id } = await start('write one', { worktree: true })
   assert.equal(place?.branch, `pcc/${task_id}`)
-  const stream = await daemon.stream(`/events?session=${id}`)
-  await stream.until(({ kind, subject }) => kind === 'session.ended' && subject === id)
+  const stream = await daemon.stream('/events')
+  await stream.until(({ kind, body }) => kind === 'task.finished' && body.task_id === task_id)
   stream.close()
-  assert.match(git('log', '--all', '--format=%s'), /^one$/m)
-  assert.equal(existsSync(join(project, 'one.txt')) && git('status', '--porcelain') !== '', false)
+  assert.match(git('log', 'main', '--format=%s'), /^one$/m, 'it lands like a task of a run')
   const tasks = ['write one', 'write two'].map(text => ({ text, priority: 0, after: [] }))
   await assert.rejects(
     start('write one', { worktree: true, tasks }),

@@ -19,14 +19,7 @@ export interface FactsParts extends Omit<ClosingParts, 'settings'> {
 }
 
 /** Closes the attempts that are over, and says how the run stands then. */
-export async function factsOf(
-  run: RunRow,
-  settings: RunSettings,
-  {
-    parts,
-    hurry,
-  }: { parts: FactsParts /** Nobody waits for what is only being verified or merged. */; hurry: boolean },
-): Promise<RunFacts> {
+export async function factsOf(run: RunRow, settings: RunSettings, parts: FactsParts): Promise<RunFacts> {
   const { store, tasks } = parts
   const standing = { works: 0, lands: 0, waits: 0 }
   let limited: string | undefined
@@ -45,7 +38,7 @@ export async function factsOf(
   const { stopping, gave_up } = (await store.runs.get(run.id)) ?? run
   return {
     counts: await tasks.counts(scopeOf(run)),
-    working: standing.works + (hurry ? 0 : standing.lands),
+    working: standing.works + standing.lands,
     waiting: standing.waits,
     iterations: run.iterations,
     limit: settings.limit,
