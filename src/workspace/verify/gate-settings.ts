@@ -17,6 +17,8 @@ export interface GateSettings {
   /** How often a failed check goes back into the same conversation. */
   rounds: number
   verifier: 'auto' | 'on' | 'off'
+  /** Whether tests that failed before the work began stand in its way. */
+  knownFailures: 'block' | 'allow'
   diff: DiffSettings
 }
 
@@ -30,6 +32,7 @@ export function gatesIn({ gates }: Pick<Config, 'gates'>): GateSettings {
     env: gates.env,
     rounds: gates.rounds,
     verifier: gates.verifier,
+    knownFailures: gates.known_failures,
     diff: diffSettingsIn({ gates }),
   }
 }

@@ -77,7 +77,7 @@ async function withBase(checks: readonly Seen[], looking: Looking, runner: Runne
   const isAll = tests.tests === null && tests.status === 'passed'
   const wanted = { run, base: isAll ? 'known' : PROFILES[gates.profile].base } as const
   const base = place && (await baseTests({ place, ...wanted }, { ...looking.parts, runner }))
-  const both = regressionGate(tests, base)
+  const both = regressionGate(tests, base, gates.knownFailures)
   return [...checks.map(check => (check === tests ? both.tests : check)), both.regression]
 }
 

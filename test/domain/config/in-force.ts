@@ -134,5 +134,6 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'gates.test': 'test/workspace/verify/flips.test.ts',
   'gates.timeout_seconds': 'test/workspace/verify/flips.test.ts',
   'gates.env': 'test/workspace/verify/flips.test.ts',
+  'gates.known_failures': 'test/workspace/verify/gates/tests.test.ts',
   'gates.verifier': 'test/workspace/verify/gates/opinions.test.ts',
 }

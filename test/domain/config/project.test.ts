@@ -110,6 +110,7 @@ const words: Partial<Record<SettingKey, string[]>> = {
   'permissions.unattended_high': ['deny', 'wait'],
   'quota.on_critical': ['finish', 'pause'],
   'gates.profile': ['quick', 'standard', 'deep'],
+  'gates.known_failures': ['allow', 'block'],
   'gates.verifier': ['off', 'auto', 'on'],
   'merge.review': ['off', 'required'],
 }

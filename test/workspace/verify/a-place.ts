@@ -56,7 +56,15 @@ export async function aPlace(t: TestContext, files: Record<string, string> = { '
       },
       task: { id: 't-1', title: 'Do it', description: 'Do it well.', acceptance: '', attempt: 1 },
       gates: {
-        ...{ profile: 'standard', commands: {}, timeoutMs: 60_000, env: [], rounds: 3, verifier: 'auto' },
+        ...{
+          profile: 'standard',
+          commands: {},
+          timeoutMs: 60_000,
+          env: [],
+          rounds: 3,
+          verifier: 'auto',
+          knownFailures: 'block',
+        },
         diff: { maxChangedLines: 0, forbiddenPaths: [], allow: [] },
         ...gates,
       },

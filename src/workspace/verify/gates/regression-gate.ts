@@ -4,10 +4,14 @@ import { compareTests } from '../base/compare.ts'
 import { type Seen, seen, statusBy } from './seen.ts'
 
 /**
- * Compares the tests with those of the base. Tests that failed there already do not count against the work: where nothing else
- * fails, the gate of the tests, which is given back too, has passed.
+ * Compares the tests with those of the base. A test that failed there already is told as such in the gate of the tests, which is
+ * given back too. It stands in the way all the same, since the work may have been to mend it, unless a person lets it pass.
  */
-export function regressionGate(tests: Seen, base: BaseTests | undefined): { tests: Seen; regression: Seen } {
+export function regressionGate(
+  tests: Seen,
+  base: BaseTests | undefined,
+  known: 'block' | 'allow',
+): { tests: Seen; regression: Seen } {
   const skipped = (output: string) => ({ tests, regression: seen({ ...NAMED, status: 'skipped', output }) })
   if (tests.tests === null || base?.tests === null) {
     const failsToo = tests.status === 'failed' && base !== undefined && base.exit !== 0
@@ -25,11 +29,23 @@ export function regressionGate(tests: Seen, base: BaseTests | undefined): { test
     findings,
     cached: base.cached,
   })
-  if (!isExcused || tests.status !== 'failed' || base.exit === 0) return { tests, regression }
-  return { tests: excused(tests, before), regression }
+  if (tests.status !== 'failed' || base.exit === 0) return { tests, regression }
+  const mayPass = isExcused && known === 'allow'
+  return { tests: mayPass ? excused(tests, before) : asBefore(tests, before), regression }
 }
 
 const NAMED = { gate: 'regression', kind: 'regression' } as const
+
+/** Who mends it should know that it is no new failure. */
+function asBefore(tests: Seen, before: readonly string[]): Seen {
+  const failing = new Set(before.map(name => `This test fails: ${name}`))
+  const findings = tests.findings.map(finding =>
+    failing.has(finding.text)
+      ? { ...finding, text: `${finding.text} (it failed before the work began, too)` }
+      : finding,
+  )
+  return { ...tests, findings }
+}
 
 function excused(tests: Seen, before: readonly string[]): Seen {
   const own = tests.findings.filter(({ code }) => code !== 'test.failed' && code !== 'test.failing')

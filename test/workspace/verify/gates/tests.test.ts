@@ -65,10 +65,19 @@ test('a test that passed where the work began must pass', async t => {
   )
 })
 
-test('a test that failed where the work began does not count against it', async t => {
+test('a test that failed where the work began stands in the way: the work may have been to mend it', async t => {
+  const work = await aPlace(t, { 'a.test.mjs': HEAD + fails('old trouble') })
+  const { status, checks, next_steps } = await verify(work.request({}, { commands: COMMANDS }), work.parts())
+  assert.equal(status, 'failed')
+  assert.equal(checks.find(({ gate }) => gate === 'test')?.status, 'failed')
+  assert.match(next_steps.join('\n'), /old trouble \(it failed before the work began, too\)/)
+})
+
+test('gates.known_failures lets a test that failed where the work began pass, and tells of it', async t => {
   const work = await aPlace(t, { 'a.test.mjs': HEAD + fails('old trouble') })
   work.write('b.test.mjs', HEAD + passes('new thing'))
-  const { status, checks } = await verify(work.request({}, { commands: COMMANDS }), work.parts())
+  const allowed = { commands: COMMANDS, knownFailures: 'allow' } as const
+  const { status, checks } = await verify(work.request({}, allowed), work.parts())
   assert.equal(status, 'passed')
   const row = checks.find(({ gate }) => gate === 'test')
   assert.deepEqual([row?.status, row?.exit], ['passed', 1])
@@ -81,7 +90,8 @@ test('a test that failed where the work began does not count against it', async 
 test('one that fails beside old trouble is not excused by it', async t => {
   const work = await aPlace(t, { 'a.test.mjs': HEAD + fails('old trouble') })
   work.write('b.test.mjs', HEAD + fails('new trouble'))
-  const { status } = await verify(work.request({}, { commands: COMMANDS }), work.parts())
+  const allowed = { commands: COMMANDS, knownFailures: 'allow' } as const
+  const { status } = await verify(work.request({}, allowed), work.parts())
   assert.equal(status, 'failed')
 })
 

@@ -8,6 +8,7 @@ const further =
   (held: Word, proposed: Word): Word =>
     words.indexOf(proposed) > words.indexOf(held) ? proposed : held
 
+const KNOWN_FAILURES = ['allow', 'block'] as const
 const VERIFIER = ['off', 'auto', 'on'] as const
 
 const command = (what: string): Setting<string | undefined> =>
@@ -39,6 +40,13 @@ export const GATE_SETTINGS = {
     project: 'tighten',
     tighten: lower,
     inForce: false,
+  }),
+  'gates.known_failures': oneOf(KNOWN_FAILURES, {
+    standard: 'block',
+    about: 'Whether tests that failed before the work began keep it from being done, or only new failures do',
+    project: 'tighten',
+    tighten: further(KNOWN_FAILURES),
+    inForce: true,
   }),
   'gates.env': texts(
     {
