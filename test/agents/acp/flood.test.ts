@@ -22,10 +22,12 @@ test('of a hundred thousand updates that nobody reads the agent keeps most to it
   const rawOutput = 'x'.repeat(400)
   const update = { sessionUpdate: 'tool_call', toolCallId: 'call-{at}', kind: 'execute', status: 'failed', rawOutput }
   const before = held()
-  const { talk } = await stage(t, { prompt: [{ flood: 100_000, update }, END] })
+  const { talk, heard } = await stage(t, { prompt: [{ flood: 100_000, update }, END] })
   await talk.until('tool_result')
-  // Nobody reads on. All of it would be sixty megabytes and more; what comes is held at the door.
-  await sleep(1000)
+  // Nobody reads on: the agent comes to a stop, and what it has not said yet is its own to keep.
+  const sent = () => Number(heard().findLast(one => one.method === 'flooded')?.params?.['at'] ?? 0)
+  for (let last = -1; sent() !== last && sent() < 100_000; await sleep(1500)) last = sent()
+  assert.ok(sent() < 20_000, `it had said ${sent()} before anybody read them`)
   const unread = held() - before
   let results = 1
   let most = 0

@@ -97,6 +97,7 @@ async function flood(count: number, one: Record<string, unknown>): Promise<void>
     })
     const ready = process.stdout.write(`${text.replaceAll('{at}', String(at))}\n`)
     if (!ready) await new Promise<void>(resolve => process.stdout.once('drain', () => resolve()))
+    if (at % 1000 === 999) appendFileSync(heard, `${JSON.stringify({ method: 'flooded', params: { at: at + 1 } })}\n`)
   }
   // What comes next is written past this queue, and must not overtake it.
   await new Promise<void>(resolve => process.stdout.write('', () => resolve()))

@@ -26,7 +26,7 @@ export function namedCalls(call: ToolCall, naming: ToolNaming): Named[] {
 }
 
 /** Without these nobody can say what a call does. */
-const JUDGED = ['command', 'file_path', 'path', 'url']
+const JUDGED = ['command', 'file_path', 'url']
 
 function isGiven([, value]: readonly [string, unknown]): boolean {
   return value !== undefined
