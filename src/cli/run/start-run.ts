@@ -18,6 +18,7 @@ export interface RunFlags extends WhenFlags {
   project?: string
   limit?: number
   parallel?: number
+  pr?: boolean
   model?: string
   modelStrategy?: ModelStrategy
   maxRetries?: number
@@ -64,7 +65,11 @@ async function requestOf({ project, target }: NamedTarget, flags: RunFlags, cont
     target,
     env: await sessionEnvironment(caller),
     config,
-    settings: { ...settings, ...(await brainKeys(caller)), ...(flags.limit === 0 && { PCC_LIMIT: '0' }) },
+    settings: {
+      ...{ ...settings, ...(await brainKeys(caller)) },
+      ...(flags.limit === 0 && { PCC_LIMIT: '0' }),
+      ...(flags.pr && { PCC_MERGE_MODE: 'pr' }),
+    },
     ...(flags.limit && { limit: flags.limit }),
     ...(flags.parallel !== undefined && { parallel: flags.parallel }),
     ...(flags.model !== undefined && { model: flags.model }),

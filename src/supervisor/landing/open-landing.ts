@@ -4,6 +4,7 @@ import { AppError } from '../../base/errors.ts'
 import { openGuard } from '../../base/process/guardian.ts'
 import type { Place } from '../../domain/workspace/place.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { openProposer } from '../../workspace/merge/pull-request/propose.ts'
 import { continueRebase } from '../../workspace/merge/work/continue.ts'
 import { commitLeftovers } from '../../workspace/verify/tree/commit-leftovers.ts'
 import { removePlace } from '../../workspace/worktrees/remove-place.ts'
@@ -39,6 +40,7 @@ export function openLanding(floor: Floor, { ask, agentEnv, wake, nudge, ended }:
       const parts = { store, clock, log, root, env: floor.prepareParts.env, settings: config.worktrees }
       return removePlace(place, parts, options)
     },
+    propose: openProposer(floor.prepareParts.env),
     batch: async lane => {
       const [first] = await store.merges.list({ lane, states: ['queued', 'waiting'] })
       return first ? (await configFor(first.project)).merge.batch : 1

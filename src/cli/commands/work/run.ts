@@ -25,6 +25,7 @@ export function addRunCommand(program: Command): void {
     .option('--once', 'one attempt only: the same as --limit 1')
     .option('--limit <n>', 'most attempts (0: as many as it takes)', count)
     .option('--parallel <n>', 'tasks at once, each in a worktree of its own (execution.parallel)', parallel)
+    .option('--pr', 'push what is verified and open a pull request with gh, in place of merging (merge.mode)')
     .option('--model <name>', 'the model of every attempt (means --model-strategy fixed)')
     .addOption(new Option('--model-strategy <name>', 'how the model of each is picked').choices(MODEL_STRATEGIES))
     .addOption(new Option('--agent <command>', 'the agent that does the work').choices(['claude']))
