@@ -121,6 +121,7 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
         'task',
         'notes',
         'worktree',
+        'merge',
       ].includes(first)
         ? [first, second]
         : [first]

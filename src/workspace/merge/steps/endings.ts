@@ -6,7 +6,7 @@ import { changeRow, changeWithin, tellHeldUp } from '../rows.ts'
 import { cleanUp } from './clean-up.ts'
 
 /** How often a task's conversation is given a conflict before a person is. */
-export const MOST_ROUNDS = 5
+const MOST_ROUNDS = 5
 
 /** Something that is in the target: all of them at once, then what is left of them goes. */
 export async function finish(landed: readonly { merge: Merge; result: string }[], parts: MergeParts): Promise<void> {
