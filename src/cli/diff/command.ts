@@ -22,8 +22,9 @@ export function addDiffCommand(program: Command): void {
       const client = await openClient(context.places, context)
       const found = await client.request<TaskDiff>('GET', `${taskPath(ref)}/diff${stat ? '?stat=true' : ''}`)
       if (json) return out(JSON.stringify(found, null, 2))
+      // What is piped on is the diff byte for byte, so that `git apply` understands it, and nothing else.
+      if (!process.stdout.isTTY && !stat && !found.cut) return void process.stdout.write(found.diff ?? '')
       const lines = stat || found.cut ? statLines(found, terminal) : diffLines(found, terminal)
-      // What is piped on is a diff that `git apply` understands, and nothing else.
-      await pageOut(process.stdout.isTTY || stat ? [diffHeading(found, terminal), '', ...lines] : lines, context)
+      await pageOut([diffHeading(found, terminal), '', ...lines], context)
     })
 }
