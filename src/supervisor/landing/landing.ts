@@ -1,11 +1,11 @@
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { refuseWithstood } from '../floor.ts'
-import { drive, once } from './drive.ts'
-import { Lanes } from './lanes.ts'
-import { askPerson, endAs } from './moves.ts'
 import type { LandingParts } from './parts.ts'
-import { Turns } from './turns.ts'
+import { Lanes } from './queues/lanes.ts'
+import { Turns } from './queues/turns.ts'
+import { drive, once } from './steps/drive.ts'
+import { askPerson, endAs } from './steps/moves.ts'
 import { isLanding, LANDING, landingOf, workOf } from './work.ts'
 
 const LONGEST_SLEEP_MS = 15_000

@@ -18,7 +18,7 @@ const RISKY =
   /(^|[/._-])(auth|login|oauth|session|token|secret|crypt|password|permission|polic(y|ies)|acl|payment|billing|invoice|migrations?|schema|security|sandbox|sudo)([/._-]|$)|(^|\/)\.(github|gitlab|circleci)\/|(^|\/)(Dockerfile|Jenkinsfile)$|\.(sql|tf)$/i
 
 /** How dear a mistake would be in what was changed. */
-export function riskOf(paths: readonly string[]): 'usual' | 'high' {
+function riskOf(paths: readonly string[]): 'usual' | 'high' {
   return paths.some(path => RISKY.test(path)) ? 'high' : 'usual'
 }
 

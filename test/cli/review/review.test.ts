@@ -91,7 +91,12 @@ test('a person sees the diff and the evidence of work that waits for them, and l
   const { pcc, id, git, project } = await waiting(t)
   const diff = await pcc.run(['diff', id])
   assert.match(diff.stdout, /^diff --git a\/new\.txt b\/new\.txt\n/, 'what is piped on is a diff and nothing else')
-  execFileSync('git', ['apply', '--check', '-'], { cwd: project, env: bareEnv(project), input: diff.stdout, stdio: 'pipe' })
+  execFileSync('git', ['apply', '--check', '-'], {
+    cwd: project,
+    env: bareEnv(project),
+    input: diff.stdout,
+    stdio: 'pipe',
+  })
   assert.match(
     (await pcc.run(['diff', id, '--stat'])).stdout,
     /not merged\)\n\n new\.txt +\+1 -0\n 1 file, 1 lines? added/,

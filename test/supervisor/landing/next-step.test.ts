@@ -3,15 +3,18 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { TaskState } from '../../../src/domain/task.ts'
 import { MERGE_STATES } from '../../../src/domain/workspace/merge.ts'
-import { afterVerification, type LandingFacts, nextStep } from '../../../src/supervisor/landing/next-step.ts'
+import { afterVerification, type LandingFacts, nextStep } from '../../../src/supervisor/landing/steps/next-step.ts'
 
 const facts: fc.Arbitrary<LandingFacts> = fc.record({
-  state: fc.constantFrom(...TaskState.options),
+  state: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom('verifying' as const, 'merging' as const) },
+    { weight: 1, arbitrary: fc.constantFrom(...TaskState.options) },
+  ),
   isPaused: fc.boolean(),
   waits: fc.constantFrom('review' as const, 'trouble' as const, undefined),
   verify: fc.boolean(),
   merges: fc.boolean(),
-  merge: fc.constantFrom(...MERGE_STATES, undefined),
+  merge: fc.oneof(fc.constant('review' as const), fc.constantFrom(...MERGE_STATES, undefined)),
   reviewed: fc.constantFrom('approved' as const, 'returned' as const, undefined),
 })
 

@@ -1,6 +1,6 @@
-import type { TaskState, Verification } from '../../domain/task.ts'
-import type { VerificationResult } from '../../domain/workspace/evidence.ts'
-import type { MergeState } from '../../domain/workspace/merge.ts'
+import type { TaskState, Verification } from '../../../domain/task.ts'
+import type { VerificationResult } from '../../../domain/workspace/evidence.ts'
+import type { MergeState } from '../../../domain/workspace/merge.ts'
 
 /** What is known of a task between its agent's word and its end, all of it from rows. */
 export interface LandingFacts {

@@ -1,6 +1,6 @@
-import type { Finding, NewEvidence, VerificationResult } from '../../domain/workspace/evidence.ts'
-import type { Conflict } from '../../domain/workspace/merge.ts'
-import { fenced } from '../brief/fence.ts'
+import type { Finding, NewEvidence, VerificationResult } from '../../../domain/workspace/evidence.ts'
+import type { Conflict } from '../../../domain/workspace/merge.ts'
+import { fenced } from '../../brief/fence.ts'
 
 /** What one check printed may fill a prompt: the end of it says most. */
 const MOST_OUTPUT = 6_000

@@ -1,9 +1,9 @@
-import type { Escalation } from '../../domain/escalation.ts'
-import type { Store } from '../../store/store.ts'
+import type { Escalation } from '../../../domain/escalation.ts'
+import type { Store } from '../../../store/store.ts'
+import type { LandingSettings, MergeDesk } from '../parts.ts'
+import { isVerified, type Work } from '../work.ts'
 import { TROUBLE_TOOL } from './moves.ts'
 import type { LandingFacts } from './next-step.ts'
-import type { LandingSettings, MergeDesk } from './parts.ts'
-import { isVerified, type Work } from './work.ts'
 
 export interface KnownFacts extends LandingFacts {
   /** A person was asked about this attempt and gave it up; their words. */

@@ -1,12 +1,12 @@
-import { crashPoint } from '../../base/crash-point.ts'
-import type { NewEscalation } from '../../domain/escalation.ts'
-import type { EventBody, NewEvent } from '../../domain/event.ts'
-import type { Verification } from '../../domain/task.ts'
-import { openEscalations } from '../../human/escalations.ts'
-import type { Tx } from '../../store/store.ts'
-import type { SessionRow } from '../../store/tables.ts'
-import type { Floor } from '../floor.ts'
-import type { Work } from './work.ts'
+import { crashPoint } from '../../../base/crash-point.ts'
+import type { NewEscalation } from '../../../domain/escalation.ts'
+import type { EventBody, NewEvent } from '../../../domain/event.ts'
+import type { Verification } from '../../../domain/task.ts'
+import { openEscalations } from '../../../human/escalations.ts'
+import type { Tx } from '../../../store/store.ts'
+import type { SessionRow } from '../../../store/tables.ts'
+import type { Floor } from '../../floor.ts'
+import type { Work } from '../work.ts'
 
 /** What a return is for. */
 type ReturnCause = EventBody<'task.returned'>['cause']

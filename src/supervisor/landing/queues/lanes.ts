@@ -1,5 +1,5 @@
-import { messageOf } from '../../base/errors.ts'
-import type { LandingParts, Lane } from './parts.ts'
+import { messageOf } from '../../../base/errors.ts'
+import type { LandingParts, Lane } from '../parts.ts'
 
 /** What could not go on, or was left to the clock, is looked at after so long at the latest. */
 const LONGEST_SLEEP_MS = 15_000
