@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Merge } from '../../../src/domain/workspace/merge.ts'
+import { recoverMerges } from '../../../src/workspace/merge/recover.ts'
+import { write } from '../worktrees/place-world.ts'
+import { type MergeWorld, mergeWorld } from './merge-world.ts'
+
+/** The row says so, whatever git says. */
+async function left(world: MergeWorld, patch: Partial<Merge>): Promise<void> {
+  const { store } = world.parts
+  const row = await world.row('t-000001')
+  await store.transaction(tx => store.merges.move(row, patch, tx))
+}
+
+test('what lies in a worktree beside the verified work is kept under a ref before it is put right, and the work lands', async t => {
+  const world = await mergeWorld(t)
+  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
+  await world.enqueue(place)
+  world.gitIn(place.top, 'commit', '-q', '--allow-empty', '-m', 'somebody was here')
+  write(place.top, { 'a.txt': 'changed\n', 'loose.txt': 'loose\n' })
+  await left(world, { state: 'rebasing' })
+  await recoverMerges(world.merges)
+  assert.equal((await world.row('t-000001')).state, 'queued')
+  const kept = world.git('for-each-ref', '--format=%(refname)', 'refs/pcc/archive/t-000001').trim().split('\n')
+  assert.ok(kept.some(ref => world.git('ls-tree', '-r', '--name-only', ref).includes('loose.txt')))
+  assert.ok(kept.some(ref => world.git('log', '--format=%s', ref).includes('somebody was here')))
+  await world.advance()
+  assert.deepEqual(world.subjects(), ['work of t-000001', 'first'])
+})
+
+test('a rebase that stands half done is given up, and done anew', async t => {
+  const world = await mergeWorld(t)
+  const place = await world.work('t-000001', { 'a.txt': 'one\ntask\nthree\n' })
+  const head = world.tip('pcc/t-000001')
+  world.commit({ 'a.txt': 'one\nperson\nthree\n' })
+  await world.enqueue(place)
+  assert.throws(() => world.gitIn(place.top, 'rebase', 'main'))
+  await left(world, { state: 'rebasing' })
+  await recoverMerges(world.merges)
+  assert.equal(world.gitIn(place.top, 'rev-parse', 'HEAD').trim(), head)
+  assert.equal(world.gitIn(place.top, 'status', '--porcelain', '--branch'), '## pcc/t-000001\n')
+  await world.advance()
+  assert.equal((await world.row('t-000001')).state, 'conflicted')
+})
+
+test('what git says counts: a result that is in the target has landed, whatever was written down', async t => {
+  const world = await mergeWorld(t)
+  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
+  await world.enqueue(place)
+  world.git('merge', '-q', '--ff-only', 'pcc/t-000001')
+  await left(world, { state: 'landing', result: world.tip('main') })
+  await recoverMerges(world.merges)
+  assert.deepEqual(world.told, [{ kind: 'landed', task: 't-000001' }])
+  assert.equal(world.git('branch', '--list', 'pcc/*'), '', 'and is tidied up')
+})
+
+test('a worktree whose file .git leads elsewhere is not believed', async t => {
+  const world = await mergeWorld(t)
+  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
+  await world.enqueue(place)
+  write(world.project, { 'a.txt': 'in the middle of something\n' })
+  write(place.top, { '.git': `gitdir: ${world.project}/.git\n` })
+  await left(world, { state: 'rebasing' })
+  await recoverMerges(world.merges)
+  await world.advance()
+  assert.match(world.git('status', '--porcelain'), /^ M a\.txt/, 'the person’s checkout is as it was')
+  assert.match((await world.row('t-000001')).reason ?? '', /has changes that are not committed/)
+})
