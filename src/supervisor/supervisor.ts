@@ -72,7 +72,10 @@ export class Supervisor {
     this.#admission = opened.admission
     this.#accounts = opened.accounts
     this.#watch = opened.watch
-    this.#waker = new Waker({ store, clock, log, wake: row => wake(row, this.#waking(row), this.#floor) })
+    this.#waker = new Waker({
+      ...{ store, clock, log, hold: () => this.#floor.live.holdStarts() },
+      wake: row => wake(row, this.#waking(row), this.#floor),
+    })
     this.proposals = openProposals({
       ...{ floor: this.#floor, gates },
       refuseWhenFull: () => this.#refuseWhenFull(),

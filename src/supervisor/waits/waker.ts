@@ -17,6 +17,8 @@ export interface WakerParts {
   log: Log
   /** Makes a session go on; whatever it meets is its own to settle. */
   wake(row: SessionRow): Promise<void>
+  /** Lets no agent start until several have been made to go on. */
+  hold(): Disposable
 }
 
 /**
@@ -43,18 +45,25 @@ export class Waker {
   }
 
   async #look(): Promise<number | undefined> {
-    const { clock, log, wake } = this.#parts
-    const now = clock.now()
-    for (const row of await this.#waiting()) {
-      if (this.#alarm.closed) return undefined
-      if (!isDue(row, now)) continue
+    const now = this.#parts.clock.now()
+    const due = (await this.#waiting()).filter(row => isDue(row, now))
+    if (!(await this.#wakeAll(due, now))) return undefined
+    // Read once more: one that could not go on has another time now. One that is still due is looked at again.
+    const waits = (await this.#waiting()).map(row => (isDue(row, now) ? STILL_DUE_MS : (row.resumes_at ?? now) - now))
+    return waits.length > 0 ? Math.min(...waits) : undefined
+  }
+
+  /** False where it was closed meanwhile. */
+  async #wakeAll(due: readonly SessionRow[], now: number): Promise<boolean> {
+    const { log, wake, hold } = this.#parts
+    using _held = due.length > 1 ? hold() : undefined
+    for (const row of due) {
+      if (this.#alarm.closed) return false
       log.info({ session: row.id, waited_ms: now - (row.ended_at ?? now) }, 'its time has come')
       crashPoint('wake.before-resume')
       await wake(row)
     }
-    // Read once more: one that could not go on has another time now. One that is still due is looked at again.
-    const waits = (await this.#waiting()).map(row => (isDue(row, now) ? STILL_DUE_MS : (row.resumes_at ?? now) - now))
-    return waits.length > 0 ? Math.min(...waits) : undefined
+    return true
   }
 
   async #waiting(): Promise<SessionRow[]> {
