@@ -84,6 +84,9 @@ export class Landing {
     const task = await landingOf(session, store)
     if (!task) return
     await this.#end(task.id)
+    // Its target is being moved this moment: it is in there, or not, when that is over.
+    const open = await merges.open(task.id)
+    if (open?.state === 'landing') await this.#lanes.done(open)
     await once(this.#parts, async tx => {
       const work = await workOf(task.id, store, tx)
       if (!work || work.session.id !== session) return
@@ -121,6 +124,7 @@ export class Landing {
     const task = await store.tasks.get(id)
     if (task && isLanding(task)) return
     this.#looking.get(id)?.ending.abort()
+    this.#parts.merges.interrupt(id)
     const merge = await this.#parts.merges.open(id)
     if (merge) this.#lanes.look(merge)
     // A run that is over has attempts that outlive it.
@@ -184,6 +188,7 @@ export class Landing {
     const looking = this.#looking.get(id)
     this.#again.delete(id)
     looking?.ending.abort()
+    this.#parts.merges.interrupt(id)
     await looking?.done
   }
 }

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { openGuard } from '../../base/process/guardian.ts'
+import type { VerificationResult } from '../../domain/workspace/evidence.ts'
 import type { Place } from '../../domain/workspace/place.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { openProposer } from '../../workspace/merge/pull-request/propose.ts'
@@ -15,7 +16,7 @@ import type { Finished, LandingSettings } from './parts.ts'
 import { openMergeDesk } from './queues/merge-desk.ts'
 import { configOf } from './settings.ts'
 import { verifyWork } from './verify-work.ts'
-import type { Work } from './work.ts'
+import { isVerified, type Work } from './work.ts'
 
 export interface OpenLanding {
   ask: Proposals['ask']
@@ -30,10 +31,12 @@ export function openLanding(floor: Floor, { ask, agentEnv, wake, nudge, ended }:
   const { store, clock } = floor.parts
   const { log } = floor
   const verifying = { floor, guard: openGuard(), ask, envOf }
+  const again = new Map<string, AbortController>()
   const merges = openMergeDesk({
     floor,
     settingsOf: ({ session }) => settingsOf(session),
     verifyAgain: (work, place) => verifyAgain(work, place),
+    interrupt: task => again.get(task)?.abort(),
     removePlace: async (place, options) => {
       const config = await configOfPlace(place)
       const root = config.worktrees.directory ?? join(floor.prepareParts.places.home, 'worktrees')
@@ -64,7 +67,8 @@ export function openLanding(floor: Floor, { ask, agentEnv, wake, nudge, ended }:
   }
 
   /** On what the queue has made of it; a verification of its own, by number. */
-  async function verifyAgain(work: Work, place: Place) {
+  async function verifyAgain(work: Work, place: Place): Promise<VerificationResult> {
+    if (!isVerified(work)) return UNLOOKED
     const round = await store.transaction(async tx => {
       const session = (await store.sessions.get(work.session.id, tx)) ?? work.session
       const landing = { ...work.note, ...session.options.landing }
@@ -76,7 +80,12 @@ export function openLanding(floor: Floor, { ask, agentEnv, wake, nudge, ended }:
       )
       return verified
     })
-    const result = await verifyWork({ ...work, place }, { round, signal: floor.closing }, verifying)
+    const ending = new AbortController()
+    again.set(work.task.id, ending)
+    const signal = AbortSignal.any([ending.signal, floor.closing])
+    const result = await verifyWork({ ...work, place }, { round, signal }, verifying).finally(() =>
+      again.delete(work.task.id),
+    )
     // It stays in the queue, and is tried again.
     if ('later' in result) throw new AppError('account_limited', { until: '' })
     return result
@@ -90,6 +99,11 @@ export function openLanding(floor: Floor, { ask, agentEnv, wake, nudge, ended }:
     const row = await store.worktrees.get(place)
     return configFor(row?.project ?? place.directory)
   }
+}
+
+/** Of work that is not to be verified nobody asks more in the queue either. */
+const UNLOOKED: VerificationResult = {
+  ...{ status: 'passed', isProven: false, commit: null, tree: null, checks: [], findings: [], next_steps: [] },
 }
 
 async function finishRebase({ place }: Work): Promise<Finished> {

@@ -43,6 +43,8 @@ export interface MergeDesk {
   abort(merge: Merge, why: string, tx: Tx): Promise<void>
   /** Makes what steps can be made in a queue; the time at which it is to be looked at again by the clock. */
   advance(lane: Lane, signal: AbortSignal): Promise<{ lookAgainAt?: number | undefined }>
+  /** Ends the gates that run for a task in its queue. */
+  interrupt(task: string): void
   /** Queues in which something is not over. */
   lanes(): Promise<Lane[]>
   /** What an earlier life of the daemon left half done is decided from what git says. */

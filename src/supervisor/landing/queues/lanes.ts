@@ -21,7 +21,7 @@ export class Lanes {
   /** Something in a queue has changed. */
   look({ repository, target }: Lane): void {
     if (this.#closing.aborted) return
-    const key = JSON.stringify([repository, target])
+    const key = keyOf({ repository, target })
     this.#again.set(key, { repository, target })
     if (this.#looking.has(key)) return
     const done = this.#lookWhileAsked(key).finally(() => {
@@ -30,6 +30,11 @@ export class Lanes {
       if (again) this.look(again)
     })
     this.#looking.set(key, done)
+  }
+
+  /** Resolves when what is under way in a queue is over. */
+  async done(lane: Lane): Promise<void> {
+    await this.#looking.get(keyOf(lane))
   }
 
   /** Resolves when nothing is under way any more. */
@@ -66,4 +71,8 @@ export class Lanes {
     const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, untilMs))
     this.#timers.set(key, setTimeout(() => this.look(lane), waitMs).unref())
   }
+}
+
+function keyOf({ repository, target }: Lane): string {
+  return JSON.stringify([repository, target])
 }

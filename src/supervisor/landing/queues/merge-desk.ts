@@ -19,6 +19,7 @@ export interface MergeDeskParts {
   /** Of the project whose work it is. */
   removePlace: MergeParts['removePlace']
   propose?: MergeParts['propose']
+  interrupt(task: string): void
   batch(lane: { repository: string; target: string }): Promise<number>
 }
 
@@ -36,6 +37,7 @@ export function openMergeDesk(parts: MergeDeskParts): MergeDesk {
     release: (merge, tx) => moved(merge, { state: 'queued', reason: null }, tx),
     abort: (merge, reason, tx) => moved(merge, { state: 'aborted', reason }, tx),
     advance: async (lane, signal) => advanceMerges(lane, await mergeParts(await parts.batch(lane), signal)),
+    interrupt: parts.interrupt,
     lanes: () => store.merges.lanes(),
     recover: async () => recoverMerges(await mergeParts(1, undefined)),
   }
@@ -94,7 +96,8 @@ export function openMergeDesk(parts: MergeDeskParts): MergeDesk {
   /** Whether anything was checked that could have failed. */
   async function verificationOf(work: Work, tx: Tx) {
     if (!isVerified(work)) return 'unverified'
-    const rows = await store.evidence.latest(work.task.id, tx)
+    // Of the whole attempt: the last word may be of several tasks together, which were then taken one by one.
+    const rows = await store.evidence.list({ task: work.task.id, attempt: work.task.attempt }, tx)
     return rows.some(({ kind, status }) => PROVING.has(kind) && PROVEN.has(status)) ? 'passed' : 'unverified'
   }
 }
