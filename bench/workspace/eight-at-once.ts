@@ -6,7 +6,7 @@ import { agentEnv } from '../../test/support/world.ts'
 import { median } from '../measure.ts'
 import { openInstallation, run } from '../program.ts'
 import type { BenchRow } from '../row.ts'
-import { NO_OP_GATES, notesProject, taskOf } from './notes-project.ts'
+import { NO_OP_GATES, notesProject, onlyIn, taskOf } from './notes-project.ts'
 
 const ROUNDS = 5
 const NAMES = ['alpha', 'bravo', 'charlie', 'delta', 'echo', 'foxtrot', 'golf', 'hotel']
@@ -34,7 +34,7 @@ export async function benchEightAtOnce(): Promise<BenchRow[]> {
     for (const name of NAMES) await pcc('task', 'add', taskOf(name), '--project', project.path)
     const started = Date.now()
     await pcc('run', project.path, '--parallel', String(NAMES.length), '--model', 'haiku')
-    const worked = lastEnd(join(installation.env['PCC_HOME'] ?? '', 'data/perpetualcc.db'))
+    const worked = lastEnd(join(dir, 'home/.perpetualcc/data/perpetualcc.db'))
     const there = project.git('ls-files', '*.md').split('\n').length
     if (there !== NAMES.length + 1) throw new Error(`of eight notes ${there - 1} were merged`)
     // The first fills caches.
@@ -64,5 +64,5 @@ const turnsOf = (name: string) => [
   { text: 'The note is written.', latency: MODEL_MS },
 ]
 const SCENARIO = JSON.stringify({
-  conversations: NAMES.map(name => ({ match: taskOf(name), turns: turnsOf(name) })),
+  conversations: NAMES.map(name => ({ match: onlyIn(name), turns: turnsOf(name) })),
 })

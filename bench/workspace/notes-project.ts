@@ -40,5 +40,10 @@ export function taskOf(name: string): string {
   return `Write the note ${name}`
 }
 
+/** Fits the prompt or the brief of that task: a brief tells of others too. */
+export function onlyIn(name: string): { regex: string } {
+  return { regex: `(?:^|## Your task: \\S+\\n\\n)${taskOf(name)}` }
+}
+
 /** A gate that finds nothing to say, and nothing that calls a model. */
 export const NO_OP_GATES = { PCC_GATES_TEST: 'true', PCC_GATES_VERIFIER: 'off', PCC_GATES_PROFILE: 'quick' }

@@ -5,7 +5,7 @@ import { agentEnv } from '../../test/support/world.ts'
 import { median } from '../measure.ts'
 import { openInstallation, run } from '../program.ts'
 import type { BenchRow } from '../row.ts'
-import { NO_OP_GATES, notesProject, taskOf } from './notes-project.ts'
+import { NO_OP_GATES, notesProject, onlyIn, taskOf } from './notes-project.ts'
 
 const ROUNDS = 5
 const NAMES = ['alpha', 'bravo', 'charlie', 'delta', 'echo', 'foxtrot', 'golf', 'hotel', 'india', 'juliet']
@@ -70,5 +70,5 @@ const turnsOf = (name: string) => [
   { text: 'The note is written.' },
 ]
 const SCENARIO = JSON.stringify({
-  conversations: NAMES.map(name => ({ match: taskOf(name), turns: turnsOf(name) })),
+  conversations: NAMES.map(name => ({ match: onlyIn(name), turns: turnsOf(name) })),
 })
