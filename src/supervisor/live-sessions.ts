@@ -16,7 +16,6 @@ import { admit, isCalledOff } from './start/admit.ts'
 import { newRun, type Start } from './start/new-run.ts'
 import type { Preparation } from './start/prepare.ts'
 import { isOver, type KeptEnvironments } from './waits/kept-environments.ts'
-import { Starts } from './waits/starts.ts'
 
 export interface Live {
   run: Run
@@ -41,7 +40,6 @@ export interface LiveParts {
 export class LiveSessions {
   readonly #of: LiveParts
   readonly #live = new Map<string, Live>()
-  readonly #starts = new Starts()
 
   constructor(of: LiveParts) {
     this.#of = of
@@ -57,11 +55,6 @@ export class LiveSessions {
 
   runs(): Run[] {
     return this.all().map(({ run }) => run)
-  }
-
-  /** No agent is started until this is disposed of: many sessions are being taken up. */
-  holdStarts(): Disposable {
-    return this.#starts.hold()
   }
 
   /** Runs a session in the background. It counts as live before this returns. */
@@ -112,7 +105,6 @@ export class LiveSessions {
       keep(run, kept, ready)
       const shut = await shutOut(run, parts)
       using place = shut ? undefined : await admit(run, { admission, max: ready.maxConcurrent, ready, parts })
-      if (place) await this.#starts.free()
       const waits = shut && !isCalledOff(run) ? shut : leftTheLine(run)
       const ending = cutOff(place ? await runTask(run, parts) : waits, run, parts.clock.now())
       const { checkpoint: reason, parked, task } = ending

@@ -13,12 +13,13 @@ import { HeldConversations } from './start/held-conversations.ts'
 import type { PrepareParts } from './start/prepare.ts'
 import { type AccountParts, Accounts } from './waits/accounts.ts'
 import { KeptEnvironments } from './waits/kept-environments.ts'
+import { Starts } from './waits/starts.ts'
 import { WarmMarkers } from './warm/warm-markers.ts'
 import { WarmNext } from './warm/warm-next.ts'
 
 /** What a supervisor is made of. */
 export interface SupervisorOptions
-  extends Omit<Parts, 'tasks' | 'accounts' | 'watch' | 'checkpoints' | 'notesLock'>,
+  extends Omit<Parts, 'tasks' | 'accounts' | 'watch' | 'checkpoints' | 'notesLock' | 'starts'>,
     PrepareParts,
     Pick<AccountParts, 'quota' | 'gates'> {
   /** This boot of the daemon: the owner of every session it runs. */
@@ -54,7 +55,8 @@ export function openFloor(
   })
   const watch = new GuardWatch(clock)
   const shared = { store, clock, terminals, policy, tasks: openTasks({ store, clock }), accounts, watch }
-  const parts: Parts = { ...shared, checkpoints: checkpointsIn(places.data), notesLock: notesLock(places) }
+  const own = { checkpoints: checkpointsIn(places.data), notesLock: notesLock(places), starts: new Starts() }
+  const parts: Parts = { ...shared, ...own }
   const kept = new KeptEnvironments(places.run)
   const live = new LiveSessions({ parts, admission, kept, log, closing, settled })
   const warm = new WarmNext({

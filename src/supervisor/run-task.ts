@@ -23,6 +23,7 @@ export async function runTask(run: Run, parts: Parts): Promise<Ending> {
     await run.renew?.()
     const shut = await enter(run, parts)
     if (shut) return shut
+    await parts.starts.free()
     crashPoint('open.before-agent')
     if (isPlanted('double-resume') && run.open.resume) void run.driver.open({ ...run.open, asks: asksFor(run, parts) })
     await using session = await run.driver.open({

@@ -25,6 +25,7 @@ import type { Move } from '../tasks/transition.ts'
 import type { GivenAnswer } from './asks/given-answer.ts'
 import type { SessionPolicy } from './asks/session-policy.ts'
 import type { RunGuards } from './guards/run-guards.ts'
+import type { Starts } from './waits/starts.ts'
 
 /** One live session: its row as last written, and what is known of it only while it runs. */
 export interface Run {
@@ -156,6 +157,8 @@ export interface Parts {
   checkpoints: string
   /** Held while notes of a project are read and written. */
   notesLock: string
+  /** Whether agents may be started now. */
+  starts: Starts
 }
 
 /** One session and everything that is done with it. */

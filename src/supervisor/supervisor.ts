@@ -73,7 +73,7 @@ export class Supervisor {
     this.#accounts = opened.accounts
     this.#watch = opened.watch
     this.#waker = new Waker({
-      ...{ store, clock, log, hold: () => this.#floor.live.holdStarts() },
+      ...{ store, clock, log, hold: () => this.#floor.parts.starts.hold() },
       wake: row => wake(row, this.#waking(row), this.#floor),
     })
     this.proposals = openProposals({

@@ -9,6 +9,7 @@ import type { Store } from '../../src/store/store.ts'
 import { GuardWatch } from '../../src/supervisor/guards/watch/watch.ts'
 import type { Parts, Run } from '../../src/supervisor/run.ts'
 import { Accounts } from '../../src/supervisor/waits/accounts.ts'
+import { Starts } from '../../src/supervisor/waits/starts.ts'
 import { openTasks } from '../../src/tasks/open.ts'
 
 /** Every part of the supervisor, real, over this store. */
@@ -27,6 +28,7 @@ export function partsOn(store: Store, more: Partial<Parts> & { live?: Run[] } = 
     watch: new GuardWatch(clock),
     checkpoints: '/nowhere/checkpoints',
     notesLock: '/nowhere/notes.lock',
+    starts: new Starts(),
     ...changed,
   }
 }

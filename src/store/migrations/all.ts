@@ -2,6 +2,7 @@ import { worktrees } from './0018-worktrees.ts'
 import { evidence } from './0019-evidence.ts'
 import { merges } from './0020-merges.ts'
 import { runIntegration } from './0021-run-integration.ts'
+import { taskIndexes } from './0022-task-indexes.ts'
 import { eventsAndSessions } from './first-nine/0001-events-and-sessions.ts'
 import { escalationsAndAnswers } from './first-nine/0002-escalations-and-answers.ts'
 import { openDecisions } from './first-nine/0003-open-decisions.ts'
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly Migration[] = [
   evidence,
   merges,
   runIntegration,
+  taskIndexes,
 ]

@@ -98,7 +98,7 @@ function held(db: Kysely<Tables>, { run, owner }: { run?: string | undefined; ow
   return select.orderBy('position').execute()
 }
 
-/** Written as the index on it is, or the database would not use that. */
+/** A session has few tasks, so they are looked through: an index on this would be written with every claim and every finish. */
 const BEGUN = sql<SqlBool>`"state" in ('running', 'verifying', 'merging', 'waiting')`
 
 function atWork(db: Kysely<Tables>, session: string): Promise<Task | undefined> {
