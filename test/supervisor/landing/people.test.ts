@@ -107,6 +107,24 @@ test('a run that is stopped now ends the gates that run for it, and gives the ta
   await gone(pid)
 })
 
+test('what fails while its run is paused goes back when the run goes on', async t => {
+  const agent = agentFor()
+  const world = await landWorld(t, agent)
+  const mark = join(tempDir(t), 'pid')
+  world.settings['PCC_GATES_TEST'] = `if test -f ${mark}; then exit 0; fi; echo $$ > ${mark}; sleep 0.3; exit 1`
+  await world.add('make a.txt')
+  const { id } = await world.run()
+  await gateAt(mark)
+  await world.call('POST', `/runs/${id}/pause`, {})
+  await first(world, ({ kind }) => kind === 'task.returned')
+  const [attempt] = (await world.detail(id)).attempts
+  const row = await world.store.sessions.get(attempt?.session_id ?? '')
+  assert.deepEqual([row?.ended_as, row?.resumes_at, agent.prompts.length], ['paused', null, 1])
+  await world.call('POST', `/runs/${id}/resume`, {})
+  assert.equal((await world.over(id)).outcome, 'complete')
+  assert.equal(agent.prompts.length, 2)
+})
+
 test('what fails while its account is shut waits for that, and no model is called meanwhile', async t => {
   const agent = agentFor()
   const world = await landWorld(t, agent)

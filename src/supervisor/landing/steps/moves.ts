@@ -25,9 +25,10 @@ interface Return {
  */
 export async function sendBack(work: Work, { cause, reason, told }: Return, { parts }: Floor, tx: Tx): Promise<void> {
   const { store, tasks, clock, accounts } = parts
-  const { task, session, run, note } = work
+  const { task, session, note } = work
   const now = clock.now()
-  const isPaused = run?.state === 'paused'
+  // Gates take long: a person may have paused its run since they began.
+  const isPaused = task.run_id !== null && (await store.runs.get(task.run_id, tx))?.state === 'paused'
   const { open } = await accounts.admits({ row: session })
   await tasks.transition(
     task.id,
