@@ -34,6 +34,10 @@ type Settings = [key: string, value: string][]
 const QUIET: Settings = [
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
+  // By these a file that was changed passes for the one that git knows.
+  ['core.ignoreStat', 'false'],
+  ['core.trustctime', 'true'],
+  ['core.checkStat', 'default'],
   ['core.attributesFile', '/dev/null'],
   ['core.sshCommand', 'false'],
   ['core.askPass', 'false'],
@@ -68,9 +72,9 @@ const QUIET: Settings = [
 const SHOWS_DIFFERENCES = new Set(['diff', 'log', 'show', 'diff-tree', 'diff-index', 'diff-files', 'format-patch'])
 /** One that looks into a submodule would do so by its own settings, which nobody has looked at. */
 const LOOKS_INTO_SUBMODULES = new Set(['diff', 'status', 'diff-index', 'diff-files'])
-/** These look neither at the contents of files nor at differences. */
 /** These ask submodules themselves whether they are changed, and cannot be told not to. */
 const ASKS_SUBMODULES = new Set(['add', 'commit', 'stash', 'rm'])
+/** These look neither at the contents of files nor at differences. */
 const ONLY_NAMES = new Set([
   'rev-parse',
   'rev-list',
@@ -96,6 +100,9 @@ function withSettings([command = '', ...rest]: readonly string[], settings: Sett
       GIT_OPTIONAL_LOCKS: '0',
       // Versions before 2.44 do not know the first one.
       GIT_NO_LAZY_FETCH: '1',
+      // Refs and a file by which one object or another parent passes for what it is not.
+      GIT_NO_REPLACE_OBJECTS: '1',
+      GIT_GRAFT_FILE: '/dev/null',
       GIT_ALLOW_PROTOCOL: 'none',
       GIT_CONFIG_NOSYSTEM: '1',
       GIT_CONFIG_GLOBAL: '/dev/null',

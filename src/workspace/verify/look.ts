@@ -1,6 +1,7 @@
 import { relative } from 'node:path'
 import { openGuard } from '../../base/process/guardian.ts'
 import type { NewEvidence } from '../../domain/workspace/evidence.ts'
+import { isProvenBy } from '../../domain/workspace/proven.ts'
 import { baseTests } from './base/base-tests.ts'
 import { commandEnvironment } from './command/environment.ts'
 import { commandMarkers } from './command/markers.ts'
@@ -87,8 +88,7 @@ async function withOpinions(checks: readonly Seen[], looking: Looking): Promise<
   const texts = criteriaIn(request.task.acceptance)
   const known = judgeCriteria(texts, checks, [])
   const rest = [...checks]
-  const isProven = checks.some(({ kind, status }) => kind === 'command' && (status === 'passed' || status === 'flaky'))
-  const isWanted = wantsVerifier(request, isProven && known.every(({ status }) => status !== 'unproven'))
+  const isWanted = wantsVerifier(request, isProvenBy(checks) && known.every(({ status }) => status !== 'unproven'))
   const verifier = isWanted ? await asked('verifier', parts.judge, { looking, checks, texts }) : undefined
   if (verifier) rest.push(verifier.seen)
   const second = await asked('second-opinion', parts.secondOpinion, { looking, checks: rest, texts })

@@ -1,5 +1,6 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import type { NewEvidence, VerificationResult } from '../../domain/workspace/evidence.ts'
+import { isProvenBy } from '../../domain/workspace/proven.ts'
 import { type Seen, seen } from './gates/seen.ts'
 import { lookAtTree } from './look.ts'
 import { nextSteps } from './next-steps.ts'
@@ -53,18 +54,13 @@ async function written(seen: readonly Seen[], subject: Subject, of: Of): Promise
 function resultOf(checks: NewEvidence[], { commit, tree }: Subject): VerificationResult {
   return {
     status: statusOf(checks),
-    isProven: checks.some(proves),
+    isProven: isProvenBy(checks),
     commit,
     tree,
     checks,
     findings: checks.flatMap(({ findings }) => findings),
     next_steps: nextSteps(checks),
   }
-}
-
-/** What could have failed and did not. */
-function proves({ kind, status }: NewEvidence): boolean {
-  return (kind === 'command' || kind === 'verifier') && (status === 'passed' || status === 'flaky')
 }
 
 function statusOf(checks: readonly NewEvidence[]): VerificationResult['status'] {

@@ -76,3 +76,19 @@ test('the first form of work that landed in another one is forgotten by age, whe
   assert.equal(await forget(later, 14), kept().length + 1)
   assert.deepEqual(kept(), [])
 })
+
+test('gates that looked at another commit than the one to land let nothing land', async t => {
+  const world = await mergeWorld(t)
+  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
+  world.commit({ 'other.txt': 'other\n' })
+  const before = world.tip('main')
+  const { verifyAgain } = world.merges
+  world.merges.verifyAgain = async (...asked) => {
+    world.gitIn(place.top, 'commit', '-q', '--allow-empty', '-m', 'somebody else')
+    return { ...(await verifyAgain(...asked)), commit: world.gitIn(place.top, 'rev-parse', 'HEAD').trim() }
+  }
+  await world.enqueue(place)
+  await world.advance()
+  assert.equal(world.tip('main'), before)
+  assert.match((await world.row('t-000001')).reason ?? '', /looked at another commit/)
+})

@@ -29,6 +29,7 @@ test('gates.profile says which of them are run', async t => {
 
 test('gates.timeout_seconds ends a command', async t => {
   const work = await aPlace(t)
+  work.write('b.txt', 'b\n')
   const short = gates({ 'gates.test': 'sleep 600', 'gates.timeout_seconds': 1 })
   const { findings } = await verify(work.request({ gates: short }), work.parts())
   assert.deepEqual(

@@ -22,6 +22,7 @@ test('a check that changes files has them put back, is told so and has not passe
 
 test('a build may write files of the repository; they are put back all the same', async t => {
   const work = await aPlace(t)
+  work.write('c.txt', 'c\n')
   const result = await verify(work.request({}, { commands: { build: 'echo built >a.txt' } }), work.parts())
   assert.equal(result.status, 'passed')
   assert.deepEqual(
@@ -43,6 +44,7 @@ test('gates.allow lets a check that changes files pass', async t => {
 
 test('what a command makes is neither deleted nor committed, then or in the next round, until somebody touches it', async t => {
   const work = await aPlace(t)
+  work.write('c.txt', 'c\n')
   const request = work.request({}, { commands: { test: 'test -e report.txt || echo r >report.txt' } })
   const first = await verify(request, work.parts())
   assert.deepEqual(
@@ -52,11 +54,11 @@ test('what a command makes is neither deleted nor committed, then or in the next
   work.write('own.txt', 'the agent went on\n')
   const second = await verify({ ...request, round: 2 }, work.parts())
   assert.ok(existsSync(join(work.place.top, 'report.txt')))
-  assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt', 'own.txt'])
+  assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt', 'c.txt', 'own.txt'])
   assert.notEqual(second.tree, first.tree)
   work.write('report.txt', 'now it belongs to the work\n')
   await verify({ ...request, round: 3 }, work.parts())
-  assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt', 'own.txt', 'report.txt'])
+  assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt', 'c.txt', 'own.txt', 'report.txt'])
 })
 
 test('a command that commits or leaves the branch has both put back', async t => {

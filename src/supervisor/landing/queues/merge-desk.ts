@@ -1,6 +1,7 @@
 import { AppError } from '../../../base/errors.ts'
 import type { Merge } from '../../../domain/workspace/merge.ts'
 import type { Place } from '../../../domain/workspace/place.ts'
+import { isProvenBy } from '../../../domain/workspace/proven.ts'
 import type { Tx } from '../../../store/store.ts'
 import type { MergeParts } from '../../../workspace/merge/parts.ts'
 import { advanceMerges, enqueue } from '../../../workspace/merge/queue.ts'
@@ -98,12 +99,10 @@ export function openMergeDesk(parts: MergeDeskParts): MergeDesk {
     if (!isVerified(work)) return 'unverified'
     // Of the whole attempt: the last word may be of several tasks together, which were then taken one by one.
     const rows = await store.evidence.list({ task: work.task.id, attempt: work.task.attempt }, tx)
-    return rows.some(({ kind, status }) => PROVING.has(kind) && PROVEN.has(status)) ? 'passed' : 'unverified'
+    const rounds = Object.values(Object.groupBy(rows, ({ round }) => round))
+    return rounds.some(round => isProvenBy(round ?? [])) ? 'passed' : 'unverified'
   }
 }
-
-const PROVING = new Set(['command', 'regression', 'verifier', 'second-opinion'])
-const PROVEN = new Set(['passed', 'flaky'])
 
 function landedWords({ state, reason, target, result }: Merge): string {
   return state === 'proposed' ? `proposed: ${reason ?? ''}` : `merged into ${target} as ${result?.slice(0, 10) ?? ''}`

@@ -24,5 +24,17 @@ export async function verifiedAgain(chain: readonly Prepared[], parts: MergePart
   if (!last) return { rows, result: undefined }
   const { repository, head } = last.merge
   if (head !== null && (await isSameTree(repository, head, last.result))) return { rows, result: undefined }
-  return { rows, result: await parts.verifyAgain(last.merge, last.place, last.result) }
+  const result = await parts.verifyAgain(last.merge, last.place, last.result)
+  return { rows, result: result.status === 'passed' && result.commit !== last.result ? another(result) : result }
+}
+
+/** Somebody wrote in the worktree meanwhile: the gates saw more than what is to land. */
+function another(result: VerificationResult): VerificationResult {
+  const text =
+    'The worktree was changed while it was being merged: the gates looked at another commit than the one to land.'
+  return {
+    ...result,
+    ...{ status: 'broken', isProven: false, next_steps: [text] },
+    findings: [{ code: 'merge.another', weight: 'block', text }],
+  }
 }

@@ -18,5 +18,11 @@ export async function diffFindings({ directory, base, head, settings, signal }: 
   const change = await readChange({ directory, base, head, signal })
   if (change === undefined)
     return [{ code: 'diff.unread', weight: 'block', text: `git cannot show what lies between ${base} and ${head}.` }]
-  return change.files.length + change.unread.length === 0 ? [] : judgeApart({ change, settings }, { signal })
+  return change.files.length + change.unread.length === 0 ? [EMPTY] : judgeApart({ change, settings }, { signal })
+}
+
+const EMPTY: Finding = {
+  code: 'diff.empty',
+  weight: 'note',
+  text: 'Nothing was changed: that the gates pass says nothing about the task.',
 }

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
+import { realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Place } from '../../../domain/workspace/place.ts'
 import { committer } from '../../git/committer.ts'
 import { git } from '../../git/git.ts'
 import { findGitFolder, type GitFolder } from '../../git/git-folder.ts'
 import { personal } from '../../git/personal.ts'
+import { lookAtHidden } from './hidden.ts'
 import { madeByGates } from './made-by-gates.ts'
 import { type Refused, unfinished } from './unfinished.ts'
 
@@ -29,13 +31,17 @@ export async function commitLeftovers(place: Place, title = place.task): Promise
     const done = await git(place.top, ['commit', '--quiet', '--no-verify', '-m', message], { env })
     if (!done.ok) return broken(`git could not commit in ${place.top}: ${done.stderr.trim()}`)
   }
-  const named = await git(place.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}'])
-  const [commit = '', tree = ''] = named.stdout.trim().split('\n')
+  const named = await git(place.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}', '--show-toplevel'])
+  const [commit = '', tree = '', top] = named.stdout.trim().split('\n')
+  // Settings of a worktree can have git look at another directory than the one in which commands run.
+  if (named.ok && top !== (await realpath(place.top))) return broken(`git takes ${top} for the files of ${place.top}.`)
   return named.ok ? { ok: true, commit, tree, folder } : broken(`git cannot name what is in ${place.top}.`)
 }
 
 /** Puts everything into the index that belongs into the commit; the problem, where that does not work. */
 async function stage(place: Place, folder: GitFolder): Promise<string | undefined> {
+  const hidden = await lookAtHidden(folder)
+  if (hidden !== undefined) return hidden
   const tracked = await git(place.top, ['add', '--update', '--', '.'])
   if (!tracked.ok) return tracked.stderr.trim()
   const ignored = await personalIgnores(place.top)

@@ -42,6 +42,7 @@ test('a second agent is asked for what no command proves, and gets task, criteri
 
 test('it is not asked where commands prove everything, nor where something failed already', async t => {
   const work = await aPlace(t)
+  work.write('b.txt', 'b\n')
   const { given, judge } = judging(opinion())
   const task = { ...TASK, acceptance: 'All tests pass' }
   await verify(work.request({ task }, { commands: { test: 'true' } }), work.parts({ judge }))

@@ -1,4 +1,4 @@
-import { matchesGlob } from 'node:path'
+import { matchesGlob, posix } from 'node:path'
 import type { Change, ChangedFile } from '../change/change.ts'
 import { isCi, isLockFile, MANIFEST_OF, nameOf } from '../change/file-kind.ts'
 import { block, type DiffFinding, type DiffRule, note } from './rule.ts'
@@ -31,6 +31,10 @@ function builtIn(file: ChangedFile, change: Change): DiffFinding[] {
     const text = `${path} is installed or loaded by other programs and does not belong into a commit.`
     return [block('path.installed', text, at(file))]
   }
+  if (file.kind === 'submodule' && file.status === 'added') {
+    const text = `${path} is a repository of its own, of which this one holds nothing: take its .git away and commit its files.`
+    return [block('diff.nested', text, at(file))]
+  }
   if (file.kind === 'submodule')
     return [note('diff.submodule', `${path} is a submodule, and points at another commit.`, at(file))]
   return [...lockFindings(file, change), ...modeFindings(file)]
@@ -51,10 +55,24 @@ function lockFindings(file: ChangedFile, change: Change): DiffFinding[] {
 
 function modeFindings(file: ChangedFile): DiffFinding[] {
   const { oldMode, newMode, path } = file
-  if (file.kind === 'link')
-    return [note('diff.mode', `${path} is a link to ${file.added[0]?.text ?? 'nowhere'}.`, at(file))]
+  if (file.kind === 'link') {
+    const to = file.added[0]?.text
+    if (to !== undefined && leadsOut(path, to))
+      return [
+        block(
+          'diff.link',
+          `${path} is a link out of the repository, to ${to}: what lies there is in no commit.`,
+          at(file),
+        ),
+      ]
+    return [note('diff.mode', `${path} is a link to ${to ?? 'nowhere'}.`, at(file))]
+  }
   if (file.status !== 'modified' || oldMode === newMode) return []
   return newMode === '100755' ? [note('diff.mode', `${path} was made executable.`, at(file))] : []
+}
+
+function leadsOut(path: string, to: string): boolean {
+  return posix.isAbsolute(to) || /^\.\.(\/|$)/.test(posix.join(posix.dirname(path), to))
 }
 
 function at(file: ChangedFile): { file: string } {

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { verify } from '../../../src/workspace/verify/verify.ts'
+import { aPlace } from './a-place.ts'
+
+const CHECK =
+  "import assert from 'node:assert/strict'\nimport { test } from 'node:test'\ntest('two', () => { assert.equal(1 + 1, 2) })\n"
+const WEAK = "import { test } from 'node:test'\ntest('two', () => { })\n"
+
+for (const mark of ['--assume-unchanged', '--skip-worktree']) {
+  test(`a file that is hidden from git with ${mark} is committed like any other`, async t => {
+    const work = await aPlace(t, { 'check.sh': 'exit 1\n', 'a.txt': 'a\n' })
+    work.git('update-index', mark, 'check.sh')
+    work.write('check.sh', 'exit 0\n')
+    work.write('b.txt', 'b\n')
+    const result = await verify(work.request({}, { commands: { test: 'sh check.sh' } }), work.parts())
+    assert.equal(work.git('show', `${result.commit}:check.sh`), 'exit 0', 'what the gates saw is what is merged')
+  })
+}
+
+test('another object in the place of what the work began with hides nothing', async t => {
+  const work = await aPlace(t, { 'test/a.test.ts': CHECK })
+  const before = work.git('rev-parse', 'HEAD:test/a.test.ts')
+  work.write('test/a.test.ts', WEAK)
+  work.git('commit', '-qam', 'weaker')
+  work.git('replace', '-f', before, work.git('rev-parse', 'HEAD:test/a.test.ts'))
+  const result = await verify(work.request({}, { commands: { test: 'true' } }), work.parts())
+  assert.equal(result.status, 'failed')
+})
+
+test('a worktree that git is told to look for elsewhere is not looked at', async t => {
+  const work = await aPlace(t, { 'check.sh': 'exit 1\n' })
+  const other = join(work.place.top, '..', 'other')
+  mkdirSync(other)
+  writeFileSync(join(other, 'check.sh'), 'exit 1\n')
+  work.git('config', 'extensions.worktreeConfig', 'true')
+  work.git('config', '--worktree', 'core.worktree', other)
+  work.write('check.sh', 'exit 0\n')
+  const result = await verify(work.request({}, { commands: { test: 'sh check.sh' } }), work.parts())
+  assert.notEqual(result.status, 'passed')
+})
+
+test('a repository within the work, of which a commit holds nothing, stands in its way', async t => {
+  const work = await aPlace(t)
+  work.write('lib/index.js', 'x\n')
+  work.git('init', '-q', 'lib')
+  work.git('-C', 'lib', 'add', '-A')
+  work.git('-C', 'lib', 'commit', '-qm', 'x')
+  const result = await verify(work.request({}, { commands: { test: 'cat lib/index.js' } }), work.parts())
+  assert.equal(result.status, 'failed', JSON.stringify(result.findings))
+})
+
+test('a link out of the tree stands in the way of being done; one within it does not', async t => {
+  const work = await aPlace(t)
+  symlinkSync('a.txt', join(work.place.top, 'same'))
+  const parts = work.parts()
+  assert.equal((await verify(work.request({}, { commands: { test: 'true' } }), parts)).status, 'passed')
+  mkdirSync(join(work.place.top, 'deep'))
+  symlinkSync('../../elsewhere', join(work.place.top, 'deep', 'out'))
+  assert.equal((await verify(work.request({ round: 2 }, { commands: { test: 'true' } }), parts)).status, 'failed')
+})
+
+test('work without any change proves nothing', async t => {
+  const work = await aPlace(t)
+  const result = await verify(work.request({}, { commands: { test: 'true' } }), work.parts())
+  assert.deepEqual([result.status, result.isProven], ['passed', false])
+})
+
+test('work without any change is proven by an agent that has read it', async t => {
+  const work = await aPlace(t)
+  const judge = async () => ({ status: 'passed' as const, criteria: [], remarks: '', model: null, cost_usd: 0 })
+  const result = await verify(work.request({}, { verifier: 'on', commands: { test: 'true' } }), work.parts({ judge }))
+  assert.deepEqual([result.status, result.isProven], ['passed', true])
+})
+
+test('a file that is hidden and taken away is gone from the commit too', async t => {
+  const work = await aPlace(t, { 'gone.txt': 'x\n', 'a.txt': 'a\n' })
+  work.git('update-index', '--skip-worktree', 'gone.txt')
+  rmSync(join(work.place.top, 'gone.txt'))
+  const result = await verify(work.request({}, { commands: { test: 'true' } }), work.parts())
+  assert.equal(work.git('ls-tree', '-r', '--name-only', `${result.commit}`), 'a.txt')
+})
