@@ -20,3 +20,12 @@ test('the tasks of a session are found without looking at those of others, and a
   assert.deepEqual(ofSessions.map(({ name }) => name).sort(), ['tasks_at_work', 'tasks_ready', 'tasks_session'])
   for (const { sql } of ofSessions) assert.match(String(sql), /session_id is not null/)
 })
+
+test('the tasks of a project are listed in order without being sorted', async t => {
+  const file = join(tempDir(t), 'store.db')
+  await (await openStore({ file })).close()
+  using database = new DatabaseSync(file)
+  const plan = database.prepare('explain query plan select * from tasks where project = ? order by position').all('/p')
+  assert.match(JSON.stringify(plan), /USING INDEX tasks_listed/)
+  assert.doesNotMatch(JSON.stringify(plan), /TEMP B-TREE/)
+})

@@ -3,6 +3,7 @@ import { evidence } from './0019-evidence.ts'
 import { merges } from './0020-merges.ts'
 import { runIntegration } from './0021-run-integration.ts'
 import { taskIndexes } from './0022-task-indexes.ts'
+import { taskList } from './0023-task-list.ts'
 import { eventsAndSessions } from './first-nine/0001-events-and-sessions.ts'
 import { escalationsAndAnswers } from './first-nine/0002-escalations-and-answers.ts'
 import { openDecisions } from './first-nine/0003-open-decisions.ts'
@@ -46,4 +47,5 @@ export const MIGRATIONS: readonly Migration[] = [
   merges,
   runIntegration,
   taskIndexes,
+  taskList,
 ]
