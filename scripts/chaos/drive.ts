@@ -21,6 +21,7 @@ interface Drive {
   world: RoundWorld
   keeper: DaemonKeeper
   sessions: SessionPlan[]
+  run?: SessionPlan | undefined
   complaints: string[]
 }
 
@@ -98,7 +99,7 @@ function stateOf({ places }: RoundWorld) {
     const ended = allOf<{ state: string }>(db, "select state from sessions where state <> 'ended'")
     return {
       sessions: allOf(db, 'select id from sessions').length,
-      over: ended.length === 0 && tasks.every(({ state }) => OVER.has(state)),
+      over: ended.length === 0 && tasks.every(({ state }) => OVER.has(state)) && allOf(db, NOT_TIDY).length === 0,
       open: allOf<Open>(db, "select number, kind, input, project from escalations where state = 'open'"),
       notTold: allOf(db, NOT_TOLD).length,
       lastEvent: allOf<{ id: number | null }>(db, 'select max(id) as id from events')[0]?.id ?? 0,
@@ -111,13 +112,21 @@ function stateOf({ places }: RoundWorld) {
 /** Rows that wait to be told, and ends for which there is no row yet. */
 const NOT_TOLD = `select id from outbox where state = 'waiting'
   union all select id from events where kind = 'session.ended' and json_extract(body, '$.status') = 'completed'
-    and not exists (select 1 from outbox where dedup_key = 'ended:' || events.id)`
+    and not exists (select 1 from outbox where dedup_key = 'ended:' || events.id)
+    and exists (select 1 from sessions where id = events.subject and project not like '%/run')
+  union all select id from events where kind = 'run.ended'
+    and not exists (select 1 from outbox where dedup_key = 'run:' || events.id)`
+
+/** Runs that are not over, and what landed and is not tidied up: nothing tells of that. */
+const NOT_TIDY = `select id from runs where state <> 'ended'
+  union all select id from merges where state = 'merged' and cleaned_at is null`
 
 const OVER = new Set(['done', 'failed', 'cancelled'])
 
 /** As a person at `pcc respond`: a question gets its answer, a failure is tried again. */
-async function answer({ number, kind, input, project }: Open, { world, keeper, sessions }: Drive): Promise<void> {
-  const session = sessions.find(({ name }) => name === basename(project))
+async function answer({ number, kind, input, project }: Open, { world, keeper, sessions, run }: Drive): Promise<void> {
+  const name = basename(project)
+  const session = [...sessions, ...(run ? [run] : [])].find(each => each.name === name)
   if (!session) return
   const token = /Which hue for ([\w-]+)\?/.exec(input)?.[1] ?? ''
   const said = kind === 'question' ? { answer: answerFor(token) } : { verdict: kind === 'error' ? 'allow' : 'deny' }

@@ -6,6 +6,7 @@ import type { LoggedRequest } from '../../src/simulator/request-log.ts'
 import type { FaultKind } from './plan/fault-kinds.ts'
 import type { SessionPlan } from './plan/session-plan.ts'
 import type { RoundWorld } from './world/open-world.ts'
+import type { RunFacts } from './world/run-project.ts'
 
 /** What went wrong when; `endedAt` where it lasted. */
 export interface Injected {
@@ -67,13 +68,15 @@ export interface History {
   doubles: string[]
   /** What the runner met that should not be. */
   complaints: string[]
+  /** What git says about the project of a run, where the round had one. */
+  run?: RunFacts | undefined
 }
 
 /** Reads what the store, the vendor and the tools have kept. */
 export function readHistory(
   { places, simulator, notices, projectOf }: RoundWorld,
   sessions: SessionPlan[],
-  seen: Pick<History, 'faults' | 'deaths' | 'orphans' | 'outlived' | 'doubles' | 'complaints'>,
+  seen: Pick<History, 'run' | 'faults' | 'deaths' | 'orphans' | 'outlived' | 'doubles' | 'complaints'>,
 ): History {
   using db = openRead(places.database)
   return {

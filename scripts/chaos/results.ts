@@ -1,7 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { CRASH_POINTS } from '../../src/base/crash-point.ts'
+import { CRASH_POINTS, WORKSPACE_CRASH_POINTS } from '../../src/base/crash-point.ts'
 import type { FaultKind } from './plan/fault-kinds.ts'
 import type { RoundResult } from './round.ts'
+
+/** Every step that has a name. */
+export const ALL_POINTS = [...CRASH_POINTS, ...WORKSPACE_CRASH_POINTS]
 
 /** What is kept of a round: enough to count, and its seed replays it. */
 export interface KeptRound {
@@ -26,7 +29,7 @@ export interface KeptResults {
 }
 
 export function readResults(file: string): KeptResults {
-  if (!existsSync(file)) return { versions: {}, rounds: {}, planted: {}, unreached: [...CRASH_POINTS] }
+  if (!existsSync(file)) return { versions: {}, rounds: {}, planted: {}, unreached: ALL_POINTS }
   return JSON.parse(readFileSync(file, 'utf8')) as KeptResults
 }
 

@@ -8,11 +8,13 @@ import { type History, type Injected, readHistory } from './history.ts'
 import { violationsIn } from './invariants/all.ts'
 import type { Violation } from './invariants/violation.ts'
 import { isOfRecovery, type RoundPlan } from './plan/plan-round.ts'
+import { startRun } from './start-run.ts'
 import { DaemonKeeper } from './world/daemon-keeper.ts'
 import type { Boot } from './world/kept-daemon.ts'
 import { openWorld } from './world/open-world.ts'
 import { PROMISED_MS, toleranceMs } from './world/outliving.ts'
 import { processesOf, watchAgents } from './world/processes.ts'
+import { runFacts } from './world/run-project.ts'
 
 export interface RoundOptions {
   machine: Machine
@@ -42,14 +44,17 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
   })
   const complaints: string[] = []
   const faults: Injected[] = []
-  const drive = { world, keeper, sessions: plan.sessions, complaints }
+  const drive = { world, keeper, sessions: plan.sessions, run: plan.run, complaints }
   let quietSince = Number.POSITIVE_INFINITY
   let isOver = false
   let doubles: string[] = []
   {
     await using watch = watchAgents(world.folder)
     await keeper.up()
-    const started = Promise.all(plan.sessions.map(session => startSession(session, drive)))
+    const started = Promise.all([
+      ...plan.sessions.map(session => startSession(session, drive)),
+      ...(plan.run ? [startRun(plan.run, drive)] : []),
+    ])
     const injected = injectAll(plan, { world, keeper, moveClock: clock.move }, faults)
     const everything = Promise.all([started, injected]).then(() => {
       quietSince = Date.now()
@@ -66,7 +71,13 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
   const deaths = keeper.boots.flatMap(({ endedAt }) => endedAt ?? [])
   complaints.push(...keeper.complaints)
   const outlived = { ms: keeper.outlivedMs, toleranceMs: toleranceMs() }
-  const history = readHistory(world, plan.sessions, { faults, deaths, orphans, outlived, doubles, complaints })
+  const run =
+    plan.run &&
+    runFacts(
+      world.projectOf(plan.run),
+      plan.run.tasks.map(({ token }) => token),
+    )
+  const history = readHistory(world, plan.sessions, { run, faults, deaths, orphans, outlived, doubles, complaints })
   return { plan, history, violations: violationsIn(history), ms: performance.now() - began }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { History } from '../../scripts/chaos/history.ts'
 import { violationsIn } from '../../scripts/chaos/invariants/all.ts'
+import { taskText } from '../../scripts/chaos/plan/scenario.ts'
 import { toleranceMs } from '../../scripts/chaos/world/outliving.ts'
 import { aHistory, call, decided, event, finished, moved } from './a-history.ts'
 
@@ -137,4 +138,29 @@ test('what agents may outlive their daemon by grows with the line for a core, an
   assert.equal(toleranceMs(1.5, 2), 0)
   assert.equal(toleranceMs(6, 2), 1_000)
   assert.equal(toleranceMs(200, 2), 3_000)
+})
+
+test('a task of a run is merged once, and the checkout and the repository are whole', () => {
+  const whole = { commits: { 'run-t1': 1 }, loose: '', broken: '', left: '' }
+  const { rows, events } = aHistory()
+  const task = { id: 't-9', session_id: 's-9', title: taskText('run-t1'), state: 'done', attempt: 1 }
+  const landed = event(20, 12_500, 'merge.landed', { task: 't-9', target: 'main', commit: 'c' })
+  const ended = event(21, 12_600, 'task.finished', { ...moved(1), task_id: 't-9' })
+  const seen = (run: Partial<typeof whole>, { tasks = [task], more = [landed, ended] } = {}) =>
+    broken(
+      aHistory({
+        run: { ...whole, ...run },
+        rows: { ...rows, tasks: [...rows.tasks, ...tasks] },
+        events: [...events, ...more],
+      }),
+    )
+  assert.deepEqual(seen({}), [])
+  assert.deepEqual(seen({ commits: { 'run-t1': 2 } }), ['merged-once'])
+  assert.deepEqual(seen({ commits: { 'run-t1': 0 } }), ['merged-once'], 'lost')
+  assert.deepEqual(seen({ loose: ' M a.txt' }), ['merged-once'])
+  assert.deepEqual(seen({ broken: 'missing blob' }), ['merged-once'])
+  assert.deepEqual(seen({ left: 'pcc/t-9' }), ['merged-once'])
+  assert.deepEqual(seen({}, { tasks: [{ ...task, state: 'failed' }] }), ['merged-once'])
+  assert.deepEqual(seen({}, { more: [landed, ended, { ...landed, id: 22 }] }), ['merged-once'], 'told twice')
+  assert.deepEqual(seen({}, { more: [landed] }), ['merged-once'], 'never finished')
 })

@@ -4,7 +4,7 @@ import { FAULT_KINDS } from '../../scripts/chaos/plan/fault-kinds.ts'
 import { planRound } from '../../scripts/chaos/plan/plan-round.ts'
 import { randomFrom } from '../../scripts/chaos/plan/random.ts'
 import { scenarioOf } from '../../scripts/chaos/plan/scenario.ts'
-import { CRASH_POINTS } from '../../src/base/crash-point.ts'
+import { CRASH_POINTS, WORKSPACE_CRASH_POINTS } from '../../src/base/crash-point.ts'
 import { parseScenario } from '../../src/simulator/scenario/read.ts'
 
 test('chance can be repeated: a seed gives its numbers again, and another seed gives others', () => {
@@ -24,11 +24,12 @@ test('chance can be repeated: a seed gives its numbers again, and another seed g
 test('a seed is a round: the same sessions, the same faults, and a scenario that the simulator takes', () => {
   for (const seed of [1, 42, 77_777]) {
     assert.deepEqual(planRound(seed), planRound(seed))
-    const { sessions, faults } = planRound(seed)
+    const { sessions, faults, run } = planRound(seed)
     assert.ok(sessions.length >= 3 && sessions.length <= 5, `${sessions.length} sessions`)
     assert.ok(faults.length >= 1 && faults.length <= 4, `${faults.length} faults`)
     const { conversations } = parseScenario(scenarioOf(planRound(seed)), 'round')
-    assert.equal(conversations.length, 3 * sessions.flatMap(({ tasks }) => tasks).length)
+    const all = [...sessions, ...(run ? [run] : [])]
+    assert.equal(conversations.length, 3 * all.flatMap(({ tasks }) => tasks).length)
   }
   assert.notDeepEqual(planRound(1), planRound(2))
 })
@@ -48,7 +49,7 @@ test('five hundred rounds let everything go wrong that can, at every step that h
   assert.deepEqual([...kinds, 'vendor-storm'].toSorted(), FAULT_KINDS.toSorted())
   const points = new Set(plans.flatMap(({ faults }) => faults.flatMap(({ point }) => point?.name ?? [])))
   assert.deepEqual(
-    CRASH_POINTS.filter(name => !points.has(name)),
+    [...CRASH_POINTS, ...WORKSPACE_CRASH_POINTS].filter(name => !points.has(name)),
     [],
   )
 })

@@ -5,9 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { caughtBy } from '../../scripts/chaos/planted.ts'
-import { type KeptRound, kept, readResults, writeResults } from '../../scripts/chaos/results.ts'
+import { ALL_POINTS, type KeptRound, kept, readResults, writeResults } from '../../scripts/chaos/results.ts'
 import { table } from '../../scripts/chaos/table.ts'
-import { CRASH_POINTS } from '../../src/base/crash-point.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 import { aHistory } from './a-history.ts'
 
@@ -26,7 +25,7 @@ const BAD: KeptRound = {
 
 test('results add up by seed, one line each, and a seed that is run again counts anew', t => {
   const file = join(tempDir(t), 'chaos.json')
-  assert.deepEqual(readResults(file).unreached, [...CRASH_POINTS], 'nothing was run yet')
+  assert.deepEqual(readResults(file).unreached, ALL_POINTS, 'nothing was run yet')
   const results = { versions: { program: '1' }, planted: { orphan: { rounds: 2, by: 'no-orphan' } }, unreached: [] }
   writeResults(file, { ...results, rounds: { 7: BAD } })
   const before = readResults(file)

@@ -6,7 +6,7 @@ import type { Machine } from '../../scripts/chaos/faults/machine.ts'
 import type { RoundPlan } from '../../scripts/chaos/plan/plan-round.ts'
 import { runRound } from '../../scripts/chaos/round.ts'
 import { storyOf } from '../../scripts/chaos/tell.ts'
-import { CRASH_POINTS } from '../../src/base/crash-point.ts'
+import { CRASH_POINTS, WORKSPACE_CRASH_POINTS } from '../../src/base/crash-point.ts'
 import { tempDir } from '../support/world.ts'
 
 /** The machine's own clock and disk, as they are. */
@@ -82,6 +82,26 @@ test('a daemon that dies at a step, and whose agent is killed later, still ends 
   )
   assert.deepEqual(violations, [], storyOf(history))
   assert.ok(history.deaths.length >= 2, 'it died at the step')
+})
+
+test('a daemon that dies while it moves a branch lands every task of a run once, and the checkout is as its branch says', async t => {
+  const passedFile = join(tempDir(t), 'passed')
+  const tasks = ['run-t1', 'run-t2'].map(token => ({ token, steps: [{ do: 'write' as const, token: `${token}-c1` }] }))
+  const plan: RoundPlan = {
+    seed: 3,
+    sessions: [],
+    run: { name: 'run', account: 'shared', record: false, tasks, parallel: 2 },
+    faults: [{ kind: 'crash-point', atMs: 0, forMs: 0, session: 0, point: { name: 'merge.before-index', nth: 1 } }],
+  }
+  const { violations, history } = await round(t, plan, passedFile)
+  assert.deepEqual(violations, [], storyOf(history))
+  assert.equal(history.deaths.length, 2, 'died once, ended once')
+  const passed = new Set(readFileSync(passedFile, 'utf8').split('\n'))
+  assert.deepEqual(
+    WORKSPACE_CRASH_POINTS.filter(name => !passed.has(name)),
+    ['landing.before-return'],
+    'nothing was sent back',
+  )
 })
 
 function round(t: TestContext, plan: RoundPlan, passedFile: string) {

@@ -2,6 +2,7 @@ import type { History } from '../history.ts'
 import { PROMISED_MS } from '../world/outliving.ts'
 import { endsOnce } from './ends-once.ts'
 import { noCallWhileGated } from './gated.ts'
+import { mergedOnce } from './merged-once.ts'
 import { noQuestionLost } from './questions.ts'
 import { toldOnce } from './told.ts'
 import { toolOnce } from './tool-once.ts'
@@ -26,6 +27,7 @@ const ALL: Invariant[] = [
   noCallWhileGated,
   noQuestionLost,
   toldOnce,
+  mergedOnce,
   ({ orphans }) => orphans.map(text => ({ invariant: 'no-orphan', text: `left running: ${text}` })),
   outlivedTooLong,
   ({ doubles }) => doubles.map(text => ({ invariant: 'one-writer', text })),

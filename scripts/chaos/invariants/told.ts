@@ -31,8 +31,16 @@ function wantedKeys(history: History): string[] {
   const parked = bodiesOf(history, 'question.parked').flatMap(({ body, time }) =>
     body.number === undefined || answeredAtOnce(body.number, time, history) ? [] : [`decision:${body.number}`],
   )
-  const ended = bodiesOf(history, 'session.ended').filter(({ body }) => body.status === 'completed')
+  // Of an attempt of a run nobody is told: the run tells.
+  const own = new Set(history.rows.sessions.filter(row => isPlanned(row.project, history)).map(({ id }) => id))
+  const ended = bodiesOf(history, 'session.ended').filter(
+    ({ body, subject }) => body.status === 'completed' && own.has(subject),
+  )
   return [...new Set(parked), ...ended.map(({ id }) => `ended:${id}`)]
+}
+
+function isPlanned(project: string, { sessions }: History): boolean {
+  return sessions.some(({ name }) => project.endsWith(`/${name}`))
 }
 
 /** Nobody is told of what is answered already: before the notifier looked, or before one looked again after a restart. */

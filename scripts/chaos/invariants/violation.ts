@@ -10,6 +10,7 @@ export const INVARIANTS = {
   'one-writer': 'never two processes on one conversation',
   'store-whole': 'the store passes its integrity check',
   'told-once': 'everything worth telling was told',
+  'merged-once': 'no commit is lost, every merged task lands once, the checkout is as its branch says',
   'no-surprise': 'nothing else went wrong',
 } as const
 

@@ -1,6 +1,7 @@
 import { CRASH_POINTS, type CrashPointName } from '../../../src/base/crash-point.ts'
 import { FAULT_KINDS, type FaultKind } from './fault-kinds.ts'
 import { type Random, randomFrom } from './random.ts'
+import { planRun, type RunWork } from './run-plan.ts'
 import { planSession, type SessionPlan } from './session-plan.ts'
 
 /** One thing that goes wrong. */
@@ -23,6 +24,8 @@ export interface RoundPlan {
   faults: FaultPlan[]
   /** The daemon is kept by its small parent, and not started again by whoever finds it gone. */
   parent?: boolean
+  /** Tasks that work in worktrees and are merged. */
+  run?: RunWork | undefined
 }
 
 /** Twenty at once in every so many rounds; five of them have a place, the others stand in line. */
@@ -49,8 +52,9 @@ export function planRound(seed: number): RoundPlan {
     }),
   )
   const kept = planParent(seed)
-  const all = [...faults, ...kept.faults].sort((a, b) => a.atMs - b.atMs)
-  return { seed, sessions: withFaults(sessions, faults), faults: all, parent: kept.parent }
+  const { run, faults: ofRun } = planRun(seed, faults)
+  const all = [...faults, ...kept.faults, ...ofRun].sort((a, b) => a.atMs - b.atMs)
+  return { seed, sessions: withFaults(sessions, faults), faults: all, parent: kept.parent, ...(run && { run }) }
 }
 
 /** Every fourth round, from numbers of their own: what a seed meant before there were such rounds it still means. */

@@ -33,8 +33,8 @@ export function answerFor(token: string): string {
 const RESET = '+7s'
 
 /** The whole of a round as a scenario of the simulator; JSON is YAML too. */
-export function scenarioOf({ sessions }: RoundPlan): string {
-  return JSON.stringify({ conversations: sessions.flatMap(conversationsOf) })
+export function scenarioOf({ sessions, run }: RoundPlan): string {
+  return JSON.stringify({ conversations: [...sessions, ...(run ? [run] : [])].flatMap(conversationsOf) })
 }
 
 /**

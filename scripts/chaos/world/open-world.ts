@@ -8,6 +8,7 @@ import type { RoundPlan } from '../plan/plan-round.ts'
 import { scenarioOf, tokenOf, WORK_SCRIPT } from '../plan/scenario.ts'
 import type { SessionPlan } from '../plan/session-plan.ts'
 import { type NoticeServer, openNoticeServer } from './notice-server.ts'
+import { makeRunProject } from './run-project.ts'
 
 /** Where one round happens: directories, the vendor and the people's side, all of its own and all on loopback. */
 export interface RoundWorld extends AsyncDisposable {
@@ -64,6 +65,7 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
   mkdirSync(places.data, { recursive: true, mode: 0o700 })
   writeFileSync(places.configFile, configFor(notices.url, options.agentPath))
   for (const session of plan.sessions) makeProject(join(folder, session.name))
+  if (plan.run) makeRunProject(join(folder, plan.run.name))
   return {
     folder,
     places,

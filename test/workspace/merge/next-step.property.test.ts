@@ -20,6 +20,7 @@ interface World {
   tip: string
   isStale: boolean
   landed: number
+  byHand: boolean
 }
 
 const stateOf = (world: World, state: MergeState, more: Partial<Merge> = {}) => {
@@ -63,6 +64,8 @@ function* attempt(world: World): Generator<void> {
   stateOf(world, 'landing')
   yield
   if (world.moves !== onto) return stateOf(world, 'queued')
+  // By hand it is in there in another form, and a rebase leaves nothing of it.
+  assert.ok(world.held.size === 0 || world.byHand, 'it was put there twice')
   world.held.add(result)
   yield
   stateOf(world, 'merged')
@@ -74,12 +77,16 @@ const EVENTS = ['go', 'go', 'go', 'go', 'die', 'target moves', 'merged by hand',
 test('whatever dies and whoever comes in between, work lands at most once, and what is in the target is never forgotten', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...EVENTS), { maxLength: 60 }), events => {
-      const world: World = { row: ROW, moves: 0, held: new Set(), tip: 'H', isStale: false, landed: 0 }
+      const world: World = { row: ROW, moves: 0, held: new Set(), tip: 'H', isStale: false, landed: 0, byHand: false }
       let running = drive(world)
       for (const event of events) {
         if (event === 'die') running = drive(world)
         else if (event === 'target moves') world.moves += 1
-        else if (event === 'merged by hand') world.held.add(world.tip)
+        else if (event === 'merged by hand') {
+          world.held.add(world.tip)
+          world.moves += 1
+          world.byHand = true
+        }
         else if (event === 'newer attempt') world.isStale = true
         else if (running.next().done) running = drive(world)
         assert.ok(world.landed <= 1, 'it landed twice')

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { allOf, openRead } from './history.ts'
+import type { RunWork } from './plan/run-plan.ts'
+import { taskText } from './plan/scenario.ts'
+import type { DaemonKeeper } from './world/daemon-keeper.ts'
+import type { RoundWorld } from './world/open-world.ts'
+
+const LOOK_MS = 120
+const START_MS = 45_000
+
+/** Submits the tasks of a run and starts it, as a person does: what the daemon died under is asked for again unless it is there. */
+export async function startRun(
+  run: RunWork,
+  { world, keeper, complaints }: { world: RoundWorld; keeper: DaemonKeeper; complaints: string[] },
+): Promise<void> {
+  const project = world.projectOf(run)
+  const end = Date.now() + START_MS
+  const asked = async (path: string, body: object) => {
+    const { status, body: reply } = await keeper.call('POST', path, body)
+    if (status >= 400 && status < 500) complaints.push(`${path} was refused: ${JSON.stringify(reply)}`)
+  }
+  while (Date.now() < end) {
+    try {
+      await keeper.up()
+      const missing = missingIn(run, project, world)
+      const [token] = missing.tokens
+      if (token === undefined && !missing.run) return
+      if (token !== undefined) await asked('/tasks', { project, title: taskText(token) })
+      else {
+        const env = world.agentEnvOf(run)
+        await asked('/runs', { project, target: { kind: 'project' }, parallel: run.parallel, max_retries: 5, env })
+      }
+    } catch {
+      await sleep(LOOK_MS) // the daemon died under the call
+    }
+  }
+  complaints.push('the run could not be started')
+}
+
+function missingIn({ tasks }: RunWork, project: string, { places }: RoundWorld): { tokens: string[]; run: boolean } {
+  using db = openRead(places.database)
+  const titles = allOf<{ title: string }>(db, 'select title from tasks').map(({ title }) => title)
+  const runs = allOf<{ project: string }>(db, 'select project from runs')
+  return {
+    tokens: tasks.map(({ token }) => token).filter(token => !titles.includes(taskText(token))),
+    run: !runs.some(row => row.project === project),
+  }
+}
