@@ -86,8 +86,7 @@ test('whatever dies and whoever comes in between, work lands at most once, and w
           world.held.add(world.tip)
           world.moves += 1
           world.byHand = true
-        }
-        else if (event === 'newer attempt') world.isStale = true
+        } else if (event === 'newer attempt') world.isStale = true
         else if (running.next().done) running = drive(world)
         assert.ok(world.landed <= 1, 'it landed twice')
         if (world.row.state === 'aborted') assert.equal(world.landed, 0, 'a stale attempt was said to have landed')
