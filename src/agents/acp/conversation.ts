@@ -9,6 +9,7 @@ import { rpcFailure } from './messages/failure.ts'
 import { limitOf } from './messages/limits.ts'
 import { Translator } from './messages/translator.ts'
 import type { OpenedConversation } from './open-conversation.ts'
+import { Steering } from './steering.ts'
 import { Turn } from './turn.ts'
 import { ModeUpdate, RpcError, Stopped, type ToolCall } from './wire/schemas.ts'
 
@@ -34,13 +35,13 @@ export class Conversation {
   readonly #manifest: AgentManifest
   readonly #line: Line
   readonly #translator: Translator
+  readonly #steering: Steering
   readonly #waiting: string[] = []
   /** What was said in turns that broke, where the agent forgets them. */
   readonly #forgotten: string[] = []
   #turn: Turn | undefined
   #turnOwed = false
   #started = false
-  #steers = false
   #limit: LimitEvent | undefined
   #idle = Promise.withResolvers<void>()
   #stopTimer: NodeJS.Timeout | undefined
@@ -50,7 +51,8 @@ export class Conversation {
     this.#open = open
     this.#manifest = manifest
     this.#line = line
-    this.#translator = new Translator(manifest.tools, { resumed: open.resume !== undefined })
+    this.#translator = new Translator(manifest, { resumed: open.resume !== undefined })
+    this.#steering = new Steering(prompt => line.request('_session/steering', { sessionId: this.vendorId, ...prompt }))
     if (open.resume && !open.resume.fork) this.vendorId = open.resume.vendorId
   }
 
@@ -78,7 +80,7 @@ export class Conversation {
 
   opened({ vendorId, model, version, steers }: OpenedConversation): void {
     this.vendorId = vendorId
-    this.#steers = steers
+    this.#steering.isHeard = steers
     this.#started = true
     const resumed = this.#open.resume !== undefined
     const { cwd } = this.#open
@@ -87,7 +89,7 @@ export class Conversation {
 
   /** The next turn, or a word in the middle of one. */
   async say(text: string): Promise<void> {
-    if (this.#turn && (await this.#steer(text))) return
+    if (this.#turn && (await this.#steering.say(text))) return
     this.#waiting.push(text)
     if (!this.#turn) this.#next()
   }
@@ -112,7 +114,7 @@ export class Conversation {
   }
 
   updated(update: Record<string, unknown> & { sessionUpdate: string }): void {
-    if (update.sessionUpdate === 'current_mode_update') this.#modeChanged(update)
+    if (update.sessionUpdate === 'current_mode_update') this.#keepMode(update)
     else if (this.#turn) this.#follow(update)
     // Whatever else is told outside of a turn is the past of a resumed conversation.
     else if (update.sessionUpdate === 'usage_update') this.#translator.read(update)
@@ -265,23 +267,9 @@ export class Conversation {
   /** Said earlier, it would be heard too late or push a running tool aside; said between two rounds it is heard at once. */
   #explain(): void {
     const turn = this.#turn
-    if (!turn || !this.#steers || turn.untold.length === 0 || this.calls.open > 0) return
+    if (!turn || !this.#steering.isHeard || turn.untold.length === 0 || this.calls.open > 0) return
     const reasons = turn.untold.splice(0)
-    void this.#steer(reasons.join('\n'))
-  }
-
-  async #steer(text: string): Promise<boolean> {
-    if (!this.#steers) return false
-    try {
-      const answer = await this.#line.request('_session/steering', {
-        sessionId: this.vendorId,
-        prompt: [{ type: 'text', text }],
-        _meta: { steering: { idleBehavior: 'promptRequired' } },
-      })
-      return (answer as { outcome?: unknown }).outcome === 'injected'
-    } catch {
-      return false // then it is told otherwise, or not at all
-    }
+    void this.#steering.say(reasons.join('\n'))
   }
 
   #withheld(tool: string): string | undefined {
@@ -294,11 +282,27 @@ export class Conversation {
   #toolEnded({ callId, ok }: { callId: string; ok: boolean }, update: Record<string, unknown>): void {
     const turn = this.#turn
     if (!turn) return
-    if (ok && this.#manifest.hold === 'every-call' && !this.calls.isAllowed(callId)) {
+    if (ok && this.#manifest.hold === 'every-call' && !this.calls.isAllowed(callId) && !this.#isInert(callId)) {
       const call = `${String(update['title'] ?? update['name'] ?? '')} (${callId})`
       const message = `A tool call ran without being judged, so the session was ended: ${call}`
       this.#line.cutOff({ kind: 'other', message })
     } else if (turn.pausing && this.calls.running === 0) this.#cancel()
+  }
+
+  /** Another mode may not ask: the agent is put back. */
+  #keepMode(update: Record<string, unknown>): void {
+    const { modes, name } = this.#manifest
+    const changed = leftMode(update, modes)
+    if (changed === undefined) return
+    this.#line.request('session/set_mode', { sessionId: this.vendorId, modeId: modes.work }).catch(error => {
+      const message = `${name} changed to the mode "${changed}" and did not change back: ${rpcFailure(error).message}`
+      this.#line.cutOff({ kind: 'other', message })
+    })
+  }
+
+  #isInert(callId: string): boolean {
+    const { title, kind } = this.calls.add({ toolCallId: callId })
+    return kind === 'other' && (this.#manifest.tools.inert ?? []).includes(title ?? '')
   }
 
   #mindCap(): void {
@@ -307,17 +311,12 @@ export class Conversation {
     this.#turn.capped = true
     this.#cancel()
   }
+}
 
-  /** Another mode may not ask: the agent is put back. */
-  #modeChanged(update: Record<string, unknown>): void {
-    const { work, readOnly } = this.#manifest.modes
-    const mode = ModeUpdate.safeParse(update).data?.currentModeId
-    if (work === undefined || mode === undefined || mode === work || mode === readOnly) return
-    this.#line.request('session/set_mode', { sessionId: this.vendorId, modeId: work }).catch(error => {
-      const message = `${this.#manifest.name} changed to the mode "${mode}" and did not change back: ${rpcFailure(error).message}`
-      this.#line.cutOff({ kind: 'other', message })
-    })
-  }
+/** The mode that an agent has changed to by itself, where it is not one of those that it was given. */
+function leftMode(update: Record<string, unknown>, { work, readOnly }: AgentManifest['modes']): string | undefined {
+  const mode = ModeUpdate.safeParse(update).data?.currentModeId
+  return work === undefined || mode === work || mode === readOnly ? undefined : mode
 }
 
 function isErrorText(said: string, failure: Failure): boolean {

@@ -1,7 +1,11 @@
 import type { AgentManifest } from '../../domain/agents/manifest.ts'
 
-/** Over the person's and the project's own settings. */
-const CONFIG = JSON.stringify({ permission: { '*': 'ask' }, autoupdate: false, share: 'disabled' })
+/**
+ * Over the person's and the project's own settings. Calls of its subagents and its questions are not handed on over ACP: the turn would
+ * wait for ever.
+ */
+const PERMISSION = { '*': 'ask', task: 'deny', question: 'deny' }
+const CONFIG = JSON.stringify({ permission: PERMISSION, autoupdate: false, share: 'disabled' })
 
 /** opencode in its ACP mode. */
 export const opencodeManifest: AgentManifest = {
@@ -23,14 +27,41 @@ export const opencodeManifest: AgentManifest = {
   heldBy: 'its own permission settings, which ask about everything',
   modes: { known: ['build', 'plan'] },
   readOnly: 'every call of another tool is refused',
-  limits: 'an error of the turn',
-  resume: 'load',
-  forks: false,
+  limits:
+    'not at all: it tries again without end and without a word, and a session that says nothing is seen as one that hangs',
+  resume: 'resume',
+  forks: true,
   tools: {
     nameIn: 'title',
-    known: {},
+    inert: ['invalid', 'Invalid Tool'],
+    known: {
+      todowrite: { tool: 'TodoWrite', input: { todos: ['input.todos'] } },
+      todoread: { tool: 'TodoRead', input: {} },
+      glob: { tool: 'Glob', input: { pattern: ['input.pattern'], path: ['input.path'] } },
+      grep: { tool: 'Grep', input: { pattern: ['input.pattern'], path: ['input.path'] } },
+    },
   },
   refusalEndsTurn: true,
-  departs: {},
-  quirks: ['A refused call ends the whole turn: it is told why with a prompt of its own and goes on.'],
+  departs: {
+    'turn.plan': 'untold',
+    'refusal.parallel': 'all-fall',
+    subagent: 'none',
+    question: 'none',
+    'question.declined': 'none',
+    'question.late': 'none',
+    'stop.pause-subagent': 'none',
+    'stop.prompt-in-turn': 'after',
+    'park.call': 'gone',
+    'park.question': 'none',
+    'park.batch': 'gone',
+    'limit.told': 'silent',
+    'limit.without-reset': 'silent',
+    'failure.retries': 'untold',
+    'process.nothing-left': 'waits',
+    warm: 'none',
+  },
+  quirks: [
+    'A refused call ends the whole turn, and calls beside it: it is told why with a prompt of its own and goes on.',
+    'It tries an overloaded, failing or refusing vendor again without end and without a word.',
+  ],
 }

@@ -62,8 +62,12 @@ export const CONTRACT = {
   'limit.told': {
     'no-window': 'a limit is told with its reset, without a window and without warning',
     'no-reset': 'a limit is told without its reset: it is tried again later and later',
+    silent: 'it tries again without end and without a word',
   },
-  'limit.without-reset': { 'as-a-time': 'every refusal of the vendor comes with a time' },
+  'limit.without-reset': {
+    'as-a-time': 'every refusal of the vendor comes with a time',
+    silent: 'it tries again without end and without a word',
+  },
   'limit.look-alike': {},
   'failure.kinds': {},
   'failure.retries': { untold: 'its own retries are not told' },
@@ -71,7 +75,7 @@ export const CONTRACT = {
   'failure.crash': {},
   'failure.start': {},
   'process.environment': {},
-  'process.nothing-left': {},
+  'process.nothing-left': { waits: 'a command that leaves something running is waited for; the close ends it' },
   'process.close': {},
   warm: { none: 'no process is started ahead of time' },
 } as const satisfies Record<string, Record<string, string>>

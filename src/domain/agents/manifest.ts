@@ -65,4 +65,6 @@ export interface ToolNaming {
   nameIn: 'native' | 'name' | 'call-id' | 'title'
   /** The agent's tools by their own names. What is not here is judged by its kind, and what has none as the worst. */
   known: Record<string, { tool: string; input: Record<string, Source[]> }>
+  /** Titles, of kind `other`, under which the agent tells that a call could not be made: nothing ran, and nothing was asked. */
+  inert?: string[]
 }

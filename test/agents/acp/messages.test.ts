@@ -70,7 +70,7 @@ test('calls of Gemini CLI, which gives no input, are read from what it shows, an
 })
 
 test('pieces of one message are one event, and those of two are two', () => {
-  const translator = new Translator(claudeAcpManifest.tools, { resumed: false })
+  const translator = new Translator(claudeAcpManifest, { resumed: false })
   const say = (text: string, messageId: string, sessionUpdate = 'agent_message_chunk') =>
     translator.read({ sessionUpdate, messageId, content: { type: 'text', text } })
   const events = [
@@ -94,7 +94,7 @@ test('pieces of one message are one event, and those of two are two', () => {
 })
 
 test('the cost of a resumed conversation counts from its opening', () => {
-  const translator = new Translator(claudeAcpManifest.tools, { resumed: true })
+  const translator = new Translator(claudeAcpManifest, { resumed: true })
   const cost = (amount: number) => {
     const [usage] = translator.read({
       sessionUpdate: 'usage_update',

@@ -150,6 +150,7 @@ async function simulated(t: TestContext, turns: object[], options: WorldOptions 
     return {
       url: opened.url,
       told: unused,
+      requests: unused,
       hears: unused,
       restart: unused,
       [Symbol.asyncDispose]: () => opened.close(),

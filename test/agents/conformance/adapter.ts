@@ -12,8 +12,8 @@ export interface Adapter {
   /** The whole environment of an agent that talks to the model at `url`. */
   env(home: string, url: string, login: Login): Record<string, string>
   /** The names of the agent's own tools. */
-  /** Causes that the agent does not tell apart, and as what they are told. */
-  kinds?: Partial<Record<Fault['kind'], FailureKind>>
+  /** Causes that the agent does not tell apart, and as what they are told; `silent`: it tries again without end. */
+  kinds?: Partial<Record<Fault['kind'], FailureKind | 'silent'>>
   tools: { run: string; write: string; delegate: string }
   /** Options without which every session would fail here: a model that needs no choosing. */
   open?: Partial<OpenSession>

@@ -17,6 +17,7 @@ export async function simulatedModel(scripts: Script[], dialect: Dialect): Promi
   return {
     url,
     told: () => toldTo(simulator),
+    requests: () => simulator.requests.length,
     async hears(text) {
       await simulator.waitForRequest(
         request => JSON.stringify(request.body.messages).includes(text),

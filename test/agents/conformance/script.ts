@@ -35,6 +35,8 @@ export interface Model extends AsyncDisposable {
   readonly url: string
   /** Everything that tools gave back to it, over all requests of its present life. */
   told(): string
+  /** How often it was asked in its present life. */
+  requests(): number
   /** Resolves with the first request, past or to come, that holds this text. */
   hears(text: string): Promise<void>
   /** Ends it and starts another on the same port: whatever it remembered is gone. */

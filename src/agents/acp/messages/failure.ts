@@ -33,11 +33,17 @@ const BY_STATUS: Record<number, FailureKind> = {
 /** What programs write into their own errors. Only an error of the program is looked at: never what the model says. */
 const BY_TEXT: [RegExp, FailureKind][] = [
   [/credit balance is too low|credits are depleted|insufficient_quota/i, 'billing'],
-  [/prompt is too long|input token count.*exceeds|context_length_exceeded|context window/i, 'prompt_too_long'],
+  [
+    /prompt is too long|input token count.*exceeds|context_length_exceeded|context window|context exceeds/i,
+    'prompt_too_long',
+  ],
   [/api key not valid|invalid (x-)?api[- ]key|not logged in|authentication required|must specify .*API_KEY/i, 'auth'],
   [/overloaded/i, 'overloaded'],
   [/usage limit|hit your .*limit|quota will reset|exhausted your (capacity|daily quota)|rate limit/i, 'limit'],
-  [/model.*(not found|does not exist)|is not found for API version/i, 'model_not_found'],
+  [
+    /model.*(not found|does not exist)|is not found for API version|^(Internal error: )?model: \S+$/i,
+    'model_not_found',
+  ],
   [/fetch failed|ECONNRESET|ECONNREFUSED|socket hang up|network|connection (error|closed)|terminated/i, 'network'],
   [/internal (server )?error has occurred|internal server error/i, 'server'],
 ]

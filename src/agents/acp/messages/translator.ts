@@ -1,4 +1,4 @@
-import type { ToolNaming } from '../../../domain/agents/manifest.ts'
+import type { AgentManifest } from '../../../domain/agents/manifest.ts'
 import type { PlanItem, SessionEvent } from '../../../domain/session.ts'
 import { Chunk, Compaction, Plan, ToolCall, UsageUpdate } from '../wire/schemas.ts'
 import { CallBook } from './call-book.ts'
@@ -11,13 +11,15 @@ export class Translator {
   readonly calls: CallBook
   readonly words = new Words()
   readonly spending: Spending
+  readonly #asksAll: boolean
   /** Rounds with the model in this turn: it speaks again after a tool has answered. */
   #rounds = 0
   #answered = true
   #compacting = false
 
-  constructor(naming: ToolNaming, { resumed }: { resumed: boolean }) {
-    this.calls = new CallBook(naming)
+  constructor({ tools, hold }: Pick<AgentManifest, 'tools' | 'hold'>, { resumed }: { resumed: boolean }) {
+    this.calls = new CallBook(tools)
+    this.#asksAll = hold === 'every-call'
     this.spending = new Spending({ resumed })
   }
 
@@ -83,7 +85,9 @@ export class Translator {
         ...this.calls.result(call, { ok: status === 'completed', ...by }),
       ]
     }
-    return status === 'in_progress' ? [...events, ...this.calls.request(call, by)] : events
+    // One that will be asked about is told then, with all that is known of it.
+    const isTold = status === 'in_progress' && !this.#asksAll
+    return isTold ? [...events, ...this.calls.request(call, by)] : events
   }
 
   #speaks(): void {

@@ -62,7 +62,8 @@ export class AcpConnection {
   /** Asks the agent for something. Rejects when it says no, when it is gone, and on abort. */
   async request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     const { promise: aborted, reject } = Promise.withResolvers<never>()
-    const stop = () => reject(signal.reason instanceof Error ? signal.reason : new Error('it was called off'))
+    // Not the signal's own reason: it has a code, like an error that the agent answered with.
+    const stop = () => reject(new Error('it was called off'))
     if (signal.aborted) stop()
     signal.addEventListener('abort', stop, { once: true })
     try {

@@ -1,0 +1,13 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bareEnv } from '../../support/world.ts'
+
+/** The whole environment of an opencode that talks to the simulator and to nothing else. */
+export function opencodeEnv(home: string, url: string, login: 'key' | 'none' = 'key'): Record<string, string> {
+  const options = { baseURL: `${url}/v1`, ...(login === 'key' && { apiKey: 'fake-key-0000' }) }
+  const config = { model: 'anthropic/claude-sonnet-4-5', autoupdate: false, provider: { anthropic: { options } } }
+  const folder = join(home, '.config/opencode')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'opencode.json'), JSON.stringify(config))
+  return { ...bareEnv(home), OPENCODE_DISABLE_LSP_DOWNLOAD: '1', OPENCODE_DISABLE_DEFAULT_PLUGINS: '1' }
+}
