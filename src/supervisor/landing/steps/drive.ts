@@ -27,18 +27,24 @@ interface Drive {
 
 /** Makes as many steps with a task as can be made now. Whatever was moved by others meanwhile is theirs. */
 export async function drive(id: string, { parts, signal, turn }: Drive): Promise<Driven> {
-  const { store } = parts.floor.parts
-  for (;;) {
+  const { store, clock } = parts.floor.parts
+  for (let before = ''; ; ) {
     const work = await workOf(id, store)
     if (!work || signal.aborted) return { over: true }
     const settings = await parts.settingsOf(work.session)
     const facts = await factsOf(work, { settings, store, merges: parts.merges })
     if (facts.givenUp !== undefined) {
       const reason = `A person gave it up: ${facts.givenUp}`
+      if (before === reason) return { over: true, lookAgainAt: clock.now() + REFUSED_MS }
+      before = reason
       await once(parts, tx => refuseForGood(work, reason, parts, tx))
       continue
     }
     const step = nextStep(facts)
+    // The same step from the same rows: it was refused, and would be again, at once and for ever.
+    const now = JSON.stringify([step.do, work.task.state, work.task.attempt, work.note.verified, facts.merge])
+    if (now === before) return { over: true, lookAgainAt: clock.now() + REFUSED_MS }
+    before = now
     switch (step.do) {
       case 'nothing':
         return { over: true }
@@ -63,6 +69,9 @@ export async function drive(id: string, { parts, signal, turn }: Drive): Promise
     }
   }
 }
+
+/** What was refused may be let through once something around it has changed. */
+const REFUSED_MS = 60_000
 
 interface Verifying extends Drive {
   work: Work

@@ -1,5 +1,6 @@
 import type { DiffRule } from '../rules/rule.ts'
 import { checkerRule } from './config/checkers.ts'
+import { launcherRule } from './config/launchers.ts'
 import { scriptRule } from './config/scripts.ts'
 import { thresholdRule } from './config/thresholds.ts'
 import { lintRule } from './lint-silencers.ts'
@@ -17,6 +18,7 @@ export const TAMPERING_RULES: readonly DiffRule[] = [
   riggedRule,
   shimRule,
   scriptRule,
+  launcherRule,
   checkerRule,
   thresholdRule,
   lintRule,

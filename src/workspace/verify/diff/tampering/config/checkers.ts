@@ -11,7 +11,7 @@ const LEAVES_OUT =
   )
 /** Lists that say what is looked at, where an entry less means the same. */
 const TAKES_IN =
-  'select extend-select enable include testMatch testRegex testpaths python_files python_functions python_classes roots projects testDir spec linters members collectCoverageFrom'.split(
+  'select extend-select enable include testMatch testRegex testpaths python_files python_functions python_classes roots projects testDir spec linters members workspaces collectCoverageFrom'.split(
     ' ',
   )
 /** What nobody checks anyway. */
@@ -22,7 +22,7 @@ const HARMLESS =
 const STRICT =
   /^(strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|exactOptional\w+|noFallthrough\w+|noEmitOnError|noProperty\w+|useUnknownInCatchVariables|alwaysStrict|allowUnusedLabels|disallow_\w+|warn_\w+|check_untyped_defs|no_implicit_\w+|strict_\w+|error_on_\w+|xfail_strict|forbidOnly|errorOnDeprecated|checkJs|doctest|test|autotests|tests|deny_warnings|fail-fast|injectGlobals|enabled|recommended|show_error_codes|isolatedModules|fail_on_flaky\w*)$/
 const BLIND =
-  /^(skipLibCheck|ignore_errors|ignore_missing_imports|ignoreBuildErrors|ignoreDuringBuilds|passWithNoTests|allowUnreachableCode|allowUnusedLabels|allowJs|suppress\w+|allow_untyped_\w+|allow_redefinition|dangerouslyIgnoreUnhandledErrors|skipFailed|bail|forceExit|silent|continue-on-error|allowOnly|skip_covered|exit-zero|exit_zero|ignoreErrors|new|noUnusedDisable)$/
+  /^(skipLibCheck|noCheck|ignore_errors|ignore_missing_imports|ignoreBuildErrors|ignoreDuringBuilds|passWithNoTests|allowUnreachableCode|allowUnusedLabels|allowJs|suppress\w+|allow_untyped_\w+|allow_redefinition|dangerouslyIgnoreUnhandledErrors|skipFailed|bail|forceExit|silent|continue-on-error|allowOnly|skip_covered|exit-zero|exit_zero|ignoreErrors|new|noUnusedDisable)$/
 
 /** Settings of runners and checkers that were made less strict. */
 export const checkerRule: DiffRule = change =>

@@ -21,7 +21,9 @@ export function silencerIn(command: string): string | undefined {
       command,
     )?.[0] ??
     /\bpython3? -O+ |PYTHONOPTIMIZE=|INSTA_UPDATE=(always|1)|INSTA_FORCE_PASS/.exec(command)?.[0] ??
-    /^\s*-\s*(?=\$\(|npm|npx|pytest|go |cargo |yarn|pnpm|jest|vitest|eslint|python)/.exec(command)?.[0]?.trim() ??
+    /^\s*-\s*(?=\$\(|npm|npx|node |deno |bun|pytest|go |cargo |yarn|pnpm|jest|vitest|mocha|eslint|biome|tsc|ruff|mypy|python)/
+      .exec(command)?.[0]
+      ?.trim() ??
     /\|\s*tee\b(?![\s\S]*pipefail)/.exec(command)?.[0]?.trim()
   )
 }

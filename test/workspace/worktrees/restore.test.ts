@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
+import { placeWorld, write } from './place-world.ts'
+
+test('bringing an older attempt back first puts away the one that stands there, with all that is in it', async t => {
+  const world = await placeWorld(t)
+  const first = await world.make()
+  write(first.top, { 'first.txt': 'first\n' })
+  const second = await world.make({ attempt: 2 })
+  write(second.top, { 'second.txt': 'not committed\n' })
+  const back = await openWorktrees(world.parts).restore('t-000001')
+  assert.equal(back.attempt, 1)
+  assert.equal(readFileSync(join(back.top, 'first.txt'), 'utf8'), 'first\n')
+  const row = await world.parts.store.worktrees.get({ task: 't-000001', attempt: 2 })
+  assert.equal(row?.state, 'archived')
+  assert.equal(world.git('show', `${row?.archive}:second.txt`), 'not committed\n')
+})
+
+test('what somebody put where a worktree was is not removed to bring it back', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  write(place.top, { 'work.txt': 'work\n' })
+  await world.remove(place)
+  mkdirSync(place.top, { recursive: true })
+  write(place.top, { 'mine.txt': 'mine\n' })
+  await assert.rejects(openWorktrees(world.parts).restore('t-000001'), { code: 'place_refused' })
+  assert.ok(existsSync(join(place.top, 'mine.txt')))
+  assert.equal((await world.parts.store.worktrees.get(place))?.state, 'archived')
+})
+
+test('commits that a branch got since its worktree was archived are kept when it is brought back', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  write(place.top, { 'work.txt': 'work\n' })
+  await world.remove(place)
+  world.git('branch', place.branch, 'main')
+  world.git('checkout', '-q', place.branch)
+  world.git('commit', '-q', '--allow-empty', '-m', 'by a person')
+  const tip = world.git('rev-parse', 'HEAD').trim()
+  world.git('checkout', '-q', 'main')
+  await openWorktrees(world.parts).restore('t-000001')
+  assert.match(world.git('for-each-ref', '--contains', tip, '--format=%(refname)'), /refs\/pcc\/archive\/t-000001\//)
+})
