@@ -18,6 +18,8 @@ export interface RawRequest {
   body?: unknown
   /** 0 waits for ever. */
   timeoutMs?: number
+  /** Takes the body of a good answer as it comes; the reply has none then. */
+  take?: (piece: Buffer) => void
 }
 
 /** Any daemon that runs answers within milliseconds, on a machine that is far too busy within seconds. */
@@ -39,8 +41,17 @@ export async function rawRequest(request: RawRequest): Promise<RawReply | undefi
     // Of a long answer: looking at all of it with every piece would cost more than the answer.
     let [received, needed] = [0, 0]
     const nobody = (error: Error) => (sent && method === 'POST' ? reject(error) : resolve(undefined))
+    let passing: Passing | undefined
+    const pass = (piece: Buffer) => {
+      if (!passing?.add(piece)) return
+      connection.destroy()
+      resolve(passing.reply)
+    }
     const finish = (closed: boolean) => {
+      if (passing) return reject(new Error('it closed the connection in the middle of its answer'))
       const bytes = Buffer.concat(chunks)
+      passing = request.take && passingOf(bytes, request.take)
+      if (passing) return pass(passing.first)
       const reply = parseReply(bytes, closed)
       if (!reply && !closed) {
         needed = lengthOf(bytes)
@@ -56,13 +67,39 @@ export async function rawRequest(request: RawRequest): Promise<RawReply | undefi
       connection.write(`${method} ${request.path} HTTP/1.1\r\n${headersFor(token, request.body)}`)
     })
     connection.on('data', chunk => {
+      if (passing) return pass(chunk)
       chunks.push(chunk)
       received += chunk.length
       if (received >= needed) finish(false)
     })
     connection.on('end', () => finish(true))
-    connection.on('error', (error: NodeJS.ErrnoException) => (isAbsent(error) ? nobody(error) : reject(error)))
+    connection.on('error', (error: NodeJS.ErrnoException) =>
+      isAbsent(error) && !passing ? nobody(error) : reject(error),
+    )
   })
+}
+
+/** A body that is handed on while it comes. */
+interface Passing {
+  reply: RawReply
+  first: Buffer
+  /** True with the last piece. */
+  add(piece: Buffer): boolean
+}
+
+/** Once the head of a good answer is there that says how long it is. */
+function passingOf(bytes: Buffer, take: (piece: Buffer) => void): Passing | undefined {
+  const head = parseHead(bytes)
+  const length = head?.headers['content-length']
+  if (!head || head.status >= 400 || length === undefined) return undefined
+  const { status, headers, rest } = head
+  let left = Number(length)
+  const add = (piece: Buffer) => {
+    left -= piece.length
+    take(piece)
+    return left <= 0
+  }
+  return { reply: { status, headers, bytes: Buffer.alloc(0) }, first: rest, add }
 }
 
 function noAnswer(timeoutMs: number): Error {

@@ -11,16 +11,21 @@ export async function runHot({ command, operand, flags }: HotCall): Promise<numb
   const [configFile, dataDir] = [text(flags['--config']), text(flags['--data-dir'])]
   const places = placesFor({ env, configFile, dataDir })
   if (dataDirectoryHint(places, env) === 'look') return undefined
-  const lines: (string | Buffer)[] = []
+  const lines: string[] = []
+  const ask = async (path: string, take?: (piece: Buffer) => void) => {
+    const reply = await rawRequest({ socket: places.socket, tokenFile: places.tokenFile, path, ...(take && { take }) })
+    if (!reply) throw new NobodyAnswers()
+    if (reply.status >= 400) throw (await import('../report.ts')).remoteError(JSON.parse(reply.bytes.toString()))
+    await compareVersions(reply.headers['x-pcc-version'], flags['--quiet'] === true)
+    return reply.bytes
+  }
   const shown = {
     terminal: terminalOf(process.stdout, env),
-    out: (line: string | Buffer) => lines.push(line),
-    body: async (path: string) => {
-      const reply = await rawRequest({ socket: places.socket, tokenFile: places.tokenFile, path })
-      if (!reply) throw new NobodyAnswers()
-      if (reply.status >= 400) throw (await import('../report.ts')).remoteError(JSON.parse(reply.bytes.toString()))
-      await compareVersions(reply.headers['x-pcc-version'], flags['--quiet'] === true)
-      return reply.bytes
+    out: (line: string) => lines.push(line),
+    body: (path: string) => ask(path),
+    pass: async (path: string) => {
+      const rest = await ask(path, piece => process.stdout.write(piece))
+      process.stdout.write(`${rest}\n`)
     },
     get: async (path: string): Promise<unknown> => JSON.parse((await shown.body(path)).toString()),
   }
@@ -41,8 +46,7 @@ export async function runHot({ command, operand, flags }: HotCall): Promise<numb
       throw (await import('../connection/silent-daemon.ts')).silentDaemon(places, ANSWER_MS)
     throw error
   }
-  const [first] = lines
-  for (const piece of first instanceof Buffer ? [first, '\n'] : [`${lines.join('\n')}\n`]) process.stdout.write(piece)
+  if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`)
   return 0
 }
 

@@ -15,15 +15,17 @@ export interface ListOptions {
 interface Shown {
   /** The body of the daemon's answer, as it came. */
   body(path: string): Promise<string | Buffer>
+  /** Prints that body while it comes. */
+  pass(path: string): Promise<void>
   terminal: Terminal
-  out(line: string | Buffer): void
+  out(line: string): void
 }
 
 /** The body of `pcc task list`. JSON is printed as the daemon sent it: reading and writing ten thousand tasks costs more than all else. */
-export async function showTasks(options: ListOptions, { body, terminal, out }: Shown): Promise<void> {
+export async function showTasks(options: ListOptions, { body, pass, terminal, out }: Shown): Promise<void> {
   if (options.state !== undefined) await checkStates(options.state)
+  if (options.json) return pass(pathOf(options))
   const asked = body(pathOf(options))
-  if (options.json) return out(await asked)
   const [text, { taskLines }] = await Promise.all([asked, import('./list.ts')])
   const { tasks } = JSON.parse(text.toString()) as { tasks: TaskView[] }
   if (tasks.length === 0) return out(noneOf(options))

@@ -73,3 +73,33 @@ test('an answer that never comes is an error that says so', async t => {
   t.after(() => server.close())
   await assert.rejects(rawRequest({ socket, tokenFile, path: '/', timeoutMs: 50 }), /no answer within 0.05 s/)
 })
+
+test('a body that is only printed is handed on while it comes; one that is cut off is an error, one of a refusal is kept', async t => {
+  const dir = tempDir(t)
+  const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
+  writeFileSync(tokenFile, 'secret\n')
+  const handedOn = Promise.withResolvers<void>()
+  const server = createServer(connection => {
+    connection.on('data', async chunk => {
+      const path = String(chunk).split(' ')[1]
+      if (path === '/refused') return connection.end('HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}')
+      connection.write('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nabc')
+      await handedOn.promise
+      connection.end(path === '/whole' ? 'def' : 'd')
+    })
+  })
+  await new Promise<void>(resolve => server.listen(socket, resolve))
+  t.after(() => server.close())
+  const asked = async (path: string) => {
+    const pieces: string[] = []
+    const take = (piece: Buffer) => {
+      pieces.push(String(piece))
+      handedOn.resolve()
+    }
+    const reply = await rawRequest({ socket, tokenFile, path, take })
+    return { pieces, left: String(reply?.bytes), status: reply?.status }
+  }
+  assert.deepEqual(await asked('/whole'), { pieces: ['abc', 'def'], left: '', status: 200 })
+  await assert.rejects(asked('/cut'), /in the middle of its answer/)
+  assert.deepEqual(await asked('/refused'), { pieces: [], left: '{}', status: 404 })
+})

@@ -35,7 +35,8 @@ export function addLookCommands(task: Command): void {
       const { client, ...context } = await taskCall(command, { writes: false })
       const body = async (path: string) =>
         taskListText((await client.request<{ tasks: object[] }>('GET', path)).tasks.map(task => JSON.stringify(task)))
-      await showTasks({ ...options, json: context.json }, { ...context, body })
+      const pass = async (path: string) => context.out(await body(path))
+      await showTasks({ ...options, json: context.json }, { ...context, body, pass })
     })
 
   task
