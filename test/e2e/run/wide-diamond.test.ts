@@ -87,6 +87,8 @@ function settledAsScripted({ outcome, attempts, tasks }: RunDetail): void {
 /** The real agent with a world of its own, and the diamond before it. */
 async function before(t: TestContext): Promise<AgentWorld> {
   const world = await agentWorld(t, SCENARIO, 'oauth')
+  // Its first agent waits at a pipe that lies in the project itself.
+  world.pcc.env['PCC_WORKTREES_MODE'] = 'off'
   await plan(world.pcc, world.project, DIAMOND)
   return world
 }
