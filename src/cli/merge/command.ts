@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { MergeView } from '../../domain/workspace/merge-view.ts'
+import type { MergeView } from '../../domain/workspace/merge.ts'
 import { openClient } from '../client.ts'
 import { type Context, contextOf } from '../context.ts'
 import { mergeLines } from './lines.ts'

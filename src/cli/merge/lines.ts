@@ -1,5 +1,4 @@
-import type { MergeState } from '../../domain/workspace/merge.ts'
-import type { MergeView } from '../../domain/workspace/merge-view.ts'
+import type { MergeState, MergeView } from '../../domain/workspace/merge.ts'
 import { ago } from '../render/format.ts'
 import type { Terminal } from '../render/paint.ts'
 import { cut, firstLine, pad, widthOf } from '../render/text.ts'

@@ -1,3 +1,5 @@
+import type { TaskState } from '../task.ts'
+
 /**
  * `queued → rebasing → verifying → landing → merged`. `conflicted` is with the task's own conversation, `waiting` stands until
  * something outside changes (the main checkout is dirty), `review` until a person has looked. `proposed`: a pull request.
@@ -80,4 +82,13 @@ export interface Conflict {
   count: number
   /** The commit that could not be applied, by its first line; null for a merge. */
   commit: string | null
+}
+
+/** A merge as people see it. */
+export interface MergeView extends Merge {
+  /** Null where nobody knows the task any more. */
+  title: string | null
+  task_state: TaskState | null
+  /** Those of the same target that come before it. */
+  ahead: number
 }

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MergeView } from '../../../src/domain/workspace/merge-view.ts'
+import type { MergeView } from '../../../src/domain/workspace/merge.ts'
 import { type LandWorld, landWorld, write, writer } from './land-world.ts'
 
 /** A run whose only task is verified and cannot be merged: the person is in the middle of something. */
