@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { symlinkSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +9,8 @@ import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { findMarked } from '../../../src/base/process/sweep.ts'
 import type { RunDetail } from '../../../src/domain/runs/run-view.ts'
 import { WarmMarkers } from '../../../src/supervisor/warm/warm-markers.ts'
-import { bareEnv, commitAll, tempDir } from '../../support/world.ts'
+import { gateIn } from '../../support/gate.ts'
+import { bareEnv, tempDir } from '../../support/world.ts'
 import { agentSessions } from '../agent-sessions.ts'
 import { startDaemon } from '../daemon-process.ts'
 
@@ -30,11 +29,7 @@ conversations:
 async function digging(t: TestContext, tasks: string[]) {
   const world = await agentSessions(t, SCENARIO)
   const { daemon, project, env } = world
-  // Every worktree has the same gate.
-  const gate = join(tempDir(t, 'pcc-gate-'), 'gate')
-  execFileSync('mkfifo', [gate])
-  symlinkSync(gate, join(project, 'gate'))
-  commitAll(project, 'a gate')
+  const gate = gateIn(t, project)
   const markers = new WarmMarkers(daemon.places.run)
   const add = (title: string) => daemon.call('POST', '/tasks', { body: { project, title } })
   for (const title of tasks) await add(title)

@@ -1,6 +1,8 @@
-/** A model that interviews, writes a spec, plans and adds tasks, and then does them. */
+/** A model that interviews, writes a spec, plans and adds tasks, does them, and judges what was done. */
 export const SCENARIO = `
 conversations:
+  - match: Another agent says that the task below is done
+    turns: [{ text: "<verify-pass/>" }]
   - match: You interview a person
     turns:
       - tools: [{ mcp__pcc__ask_human: { question: Who is it for? } }]

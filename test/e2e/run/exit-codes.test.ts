@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
+import { gateIn } from '../../support/gate.ts'
 import { agentWorld } from '../agent-world.ts'
 import { onTerminal } from '../pty.ts'
 
@@ -58,15 +57,15 @@ test('how a run ends is what its command exits with: 0, 1, 3, 4 and 130', async 
   const blocked = await run('held')
   assert.deepEqual([blocked.code, /cannot run/.test(blocked.stdout)], [3, true], blocked.stdout)
 
-  const gate = await add('long', 'wait at the gate')
-  execFileSync('mkfifo', [join(project, 'gate')])
+  const task = await add('long', 'wait at the gate')
+  const gate = gateIn(t, project)
   const board = onTerminal(t, pcc, ['run', 'long', '--project', project])
   await board.see(/Bash cat gate/)
   board.type('\x03')
   await board.see(/\[D\]etach/)
   board.type('\x03')
   assert.equal(await board.exit, 130)
-  const { task } = JSON.parse((await pcc.run(['task', 'show', gate, '--json'])).stdout)
-  assert.equal(task.state, 'ready', 'the claim is given back')
-  writeFileSync(join(project, 'gate'), '', { flag: 'r+' })
+  const { task: shown } = JSON.parse((await pcc.run(['task', 'show', task, '--json'])).stdout)
+  assert.equal(shown.state, 'ready', 'the claim is given back')
+  writeFileSync(gate, '', { flag: 'r+' })
 })
