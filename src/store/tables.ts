@@ -132,6 +132,8 @@ export type SessionOptions = Omit<StartSession, 'env' | 'tasks'> & {
   place?: Place | undefined
   /** Why the agent of a run works in the project itself. */
   in_place?: string | undefined
+  /** What git knew the project by then, where its agent works in the project itself. */
+  began?: string | undefined
   /** How far its work is on its way to done. */
   landing?: LandingNote | undefined
 }

@@ -51,7 +51,7 @@ export async function verifyWork(
   const result = await verify(
     {
       ...{ place, directory, task, plan: session.plan, openChildren: task.children_open, round, signal },
-      gates,
+      ...{ gates, began: session.options.began },
     },
     {
       store,

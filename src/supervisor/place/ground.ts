@@ -14,6 +14,8 @@ export interface InPlace {
   why: string
   /** What became of the copy that was to be made of it first, for the person; nothing where none is needed. */
   copy: string | undefined
+  /** The name by which git knows what it held, committed or not; nothing where there is no git. */
+  began?: string | undefined
 }
 
 /** Where tasks are done. */

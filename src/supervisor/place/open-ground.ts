@@ -27,7 +27,8 @@ export function openGround(parts: GroundParts): Ground {
       const made = await makePlace({ ...wanted, target }, own)
       if (!('why' in made)) return made
       // Where worktrees are only switched off, git has what was committed.
-      return { why: made.why, copy: own.settings.mode === 'off' ? undefined : await copied(wanted, own) }
+      const copy = own.settings.mode === 'off' ? undefined : await copied(wanted, own)
+      return { why: made.why, copy, began: await heldIn(wanted.project) }
     },
     async look({ project, task }, settings) {
       const own = await worktreeParts(project, settings, parts)
@@ -58,6 +59,16 @@ async function copied(wanted: WantedPlace, parts: WorktreeParts): Promise<string
   return snapshot.kind === 'copied'
     ? `What it held before lies in ${snapshot.path}.`
     : `No copy of what it held before was made: ${snapshot.why}.`
+}
+
+/** What is done there is compared with this later. */
+async function heldIn(project: string): Promise<string | undefined> {
+  const [{ findGitFolder }, { nameWorkTree }] = await Promise.all([
+    import('../../workspace/git/git-folder.ts'),
+    import('../../workspace/verify/tree/work-tree.ts'),
+  ])
+  const folder = await findGitFolder(project)
+  return folder && nameWorkTree(folder)
 }
 
 /** Whoever has its task works in it, and whoever takes the task next will. */

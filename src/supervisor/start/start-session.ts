@@ -118,12 +118,12 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
 }
 
 /** What of it the row keeps. */
-function placeOf({ bound, place }: Checked): Pick<SessionOptions, 'run' | 'feature' | 'place' | 'in_place'> {
+function placeOf({ bound, place }: Checked): Pick<SessionOptions, 'run' | 'feature' | 'place' | 'in_place' | 'began'> {
   return {
     ...(bound?.run && { run: bound.run }),
     ...(bound?.feature && { feature: bound.feature }),
     ...(place && { place }),
-    ...(bound?.inPlace && { in_place: bound.inPlace.why }),
+    ...(bound?.inPlace && { in_place: bound.inPlace.why, began: bound.inPlace.began }),
   }
 }
 

@@ -34,9 +34,13 @@ export interface Looking {
 export async function lookAtTree(looking: Looking): Promise<Seen[]> {
   const { request, subject } = looking
   const { gates, signal, place } = request
-  const head = subject.commit
+  const head = subject.commit ?? subject.tree
+  const base = place?.base ?? request.began
+  const top = place?.top ?? subject.folder?.top
   const diff =
-    place && head !== null ? { directory: place.top, base: place.base, head, settings: gates.diff, signal } : undefined
+    base !== undefined && head !== null && top !== undefined
+      ? { directory: top, base, head, settings: gates.diff, signal }
+      : undefined
   const checks: Seen[] = [planGate(request), await diffGate(diff)]
   const runner = runnerOf(looking.parts)
   for (const name of PROFILES[gates.profile].commands) {

@@ -14,6 +14,8 @@ import type { GateSettings } from './gate-settings.ts'
 export interface VerifyRequest {
   /** Undefined where the task works in the project itself. */
   place: Place | undefined
+  /** Without a place: the tree that the project held when the work began, as far as anybody knows. */
+  began?: string | undefined
   /** Where the agent worked, and commands run. */
   directory: string
   task: Pick<Task, 'id' | 'title' | 'description' | 'acceptance' | 'attempt'>

@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { runWorld } from '../../daemon/runs/run-world.ts'
+import { gitProject } from '../../support/world.ts'
 import { scriptedAgent } from '../steering/scripted-agent.ts'
 
 /** An agent that calls everything done, and does what it is told only when that came back to it. */
@@ -68,4 +69,29 @@ test('a run that is not to verify takes the word of its agents, and says so', as
   assert.equal((await world.over(id)).outcome, 'complete')
   const { body } = await world.call('GET', `/tasks/${task}`)
   assert.deepEqual([body.task.state, body.task.verification], ['done', 'unverified'])
+})
+
+test('with worktrees off, tampering is caught in the project itself, by a fresh attempt after it too', async t => {
+  const path = 'test/a.test.ts'
+  const check = "import assert from 'node:assert/strict'\ntest('two', () => { assert.equal(1 + 1, 2) })\n"
+  let turns = 0
+  const agent = scriptedAgent((_prompt, _call, cwd) => {
+    turns += 1
+    if (turns === 1) writeFileSync(join(cwd, path), "test('two', () => { })\n")
+    // The second attempt does something else, and leaves what the first one did to the test.
+    if (turns === 3) writeFileSync(join(cwd, 'work.txt'), 'done\n')
+    if (turns === 4) writeFileSync(join(cwd, path), check)
+    return { says: () => 'All tests pass.' }
+  })
+  const world = await runWorld(t, agent, gitProject(t, { [path]: check }))
+  world.settings['PCC_WORKTREES_MODE'] = 'off'
+  world.settings['PCC_GATES_TEST'] = 'true'
+  world.settings['PCC_GATES_ROUNDS'] = '1'
+  const task = await world.add('do it', { max_retries: 1 })
+  const { id } = await world.run()
+  const { outcome } = await world.over(id)
+  assert.equal(outcome, 'complete')
+  assert.equal(turns, 4, 'told once in each of two attempts')
+  assert.match(agent.prompts[3] ?? '', /two/)
+  assert.equal((await world.call('GET', `/tasks/${task}`)).body.task.verification, 'passed')
 })

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
+import { nameWorkTree } from '../../../src/workspace/verify/tree/work-tree.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
 import { aPlace } from './a-place.ts'
 
@@ -81,4 +83,17 @@ test('a file that is hidden and taken away is gone from the commit too', async t
   rmSync(join(work.place.top, 'gone.txt'))
   const result = await verify(work.request({}, { commands: { test: 'true' } }), work.parts())
   assert.equal(work.git('ls-tree', '-r', '--name-only', `${result.commit}`), 'a.txt')
+})
+
+test('in a project without a worktree the change is looked at too, from what it held when the work began', async t => {
+  const work = await aPlace(t, { 'test/a.test.ts': CHECK })
+  const folder = await findGitFolder(work.place.top)
+  assert.ok(folder)
+  const began = await nameWorkTree(folder)
+  work.write('test/a.test.ts', WEAK)
+  const request = work.request({ place: undefined, began }, { commands: { test: 'true' } })
+  const result = await verify(request, work.parts())
+  assert.equal(result.status, 'failed')
+  assert.ok(result.findings.some(({ code }) => code.startsWith('test.')))
+  assert.match(work.git('status', '--porcelain'), /M test\/a\.test\.ts/, 'the project is left as it is')
 })

@@ -72,7 +72,7 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
   })
   const bound = {
     run: { id: run.id, iteration: run.iterations + 1, total: options.limit ?? options.total },
-    ...('why' in found ? { inPlace: found } : { place: found }),
+    ...('why' in found ? { inPlace: { ...found, ...(await firstBegan(run, ofTask, store)) } } : { place: found }),
     text: task.description,
     take: takeOf(task, { run, model: chosen.model }, parts),
   }
@@ -84,4 +84,15 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
     if (error instanceof AppError && error.code === 'task_moved') return 'no'
     throw error
   }
+}
+
+/** An attempt in the project itself finds what those before it left there: all of them are measured from where the first began. */
+async function firstBegan(
+  run: RunRow,
+  ofTask: readonly AttemptRow[],
+  { sessions }: BeginParts['store'],
+): Promise<{ began?: string }> {
+  const first = ofTask.find(({ run_id }) => run_id === run.id)
+  const began = first && (await sessions.get(first.session_id))?.options.began
+  return began === undefined ? {} : { began }
 }

@@ -63,8 +63,8 @@ function outputOf({ criteria, remarks, model }: VerifierOpinion): string {
 
 async function materialOf({ request, subject, criteria, checks }: Omit<Judging, 'gate'>): Promise<VerifierMaterial> {
   const { task, place, directory } = request
-  const base = place?.base ?? null
-  const head = subject.commit
+  const base = place?.base ?? request.began ?? null
+  const head = subject.commit ?? subject.tree
   const told = base !== null && head !== null ? await diffOf(directory, base, head) : NO_DIFF
   const { id, title, description } = task
   return { directory, task: { id, title, description, acceptance: criteria }, base, head, ...told, checks }
