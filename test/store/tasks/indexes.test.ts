@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { openStore } from '../../src/store/open.ts'
-import { tempDir } from '../support/world.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { tempDir } from '../../support/world.ts'
 
 const BEGUN = `select * from tasks where session_id = ? and state in ('running', 'verifying', 'merging', 'waiting')`
 
