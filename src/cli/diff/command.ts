@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { TaskDiff } from '../../domain/workspace/work-view.ts'
+import type { TaskDiff } from '../../domain/workspace/landing/work-view.ts'
 import { openClient } from '../client.ts'
 import { taskPath } from '../commands/task/call.ts'
 import { contextOf } from '../context.ts'

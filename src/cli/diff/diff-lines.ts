@@ -1,4 +1,4 @@
-import type { ChangedFile, TaskDiff } from '../../domain/workspace/work-view.ts'
+import type { ChangedFile, TaskDiff } from '../../domain/workspace/landing/work-view.ts'
 import { counted } from '../render/format.ts'
 import type { Terminal, Tone } from '../render/paint.ts'
 import { neutral, pad } from '../render/text.ts'

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import type { TaskWork } from '../../domain/workspace/work-view.ts'
+import type { TaskWork } from '../../domain/workspace/landing/work-view.ts'
 import type { Context } from '../context.ts'
 
 /** What a person says to work that waits for them. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
-import type { TaskDiff, TaskWork } from '../../domain/workspace/work-view.ts'
+import type { TaskDiff, TaskWork } from '../../domain/workspace/landing/work-view.ts'
 import { type Client, openClient } from '../client.ts'
 import { refuseInSession } from '../commands/decide/own-terminal.ts'
 import { taskPath } from '../commands/task/call.ts'

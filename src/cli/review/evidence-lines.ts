@@ -1,4 +1,4 @@
-import type { TaskWork } from '../../domain/workspace/work-view.ts'
+import type { TaskWork } from '../../domain/workspace/landing/work-view.ts'
 import { duration } from '../render/format.ts'
 import type { Terminal, Tone } from '../render/paint.ts'
 import { firstLine, neutral } from '../render/text.ts'

@@ -1,5 +1,5 @@
 import type { Task, TaskState } from '../../domain/task.ts'
-import { type LandingNote, NOTHING_LANDED } from '../../domain/workspace/landing-note.ts'
+import { type LandingNote, NOTHING_LANDED } from '../../domain/workspace/landing/landing-note.ts'
 import type { Place } from '../../domain/workspace/place.ts'
 import type { RunRow } from '../../store/runs/rows.ts'
 import type { Store, Tx } from '../../store/store.ts'

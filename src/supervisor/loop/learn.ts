@@ -1,7 +1,7 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import { startTimeOf } from '../../base/process/start-time.ts'
 import type { Session, SessionEvent } from '../../domain/session.ts'
-import type { LandingNote } from '../../domain/workspace/landing-note.ts'
+import type { LandingNote } from '../../domain/workspace/landing/landing-note.ts'
 import { stepFor } from '../events/step-for.ts'
 import { heed } from '../guards/heed.ts'
 import { record } from '../record.ts'

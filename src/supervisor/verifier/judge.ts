@@ -1,5 +1,5 @@
 import { AppError, messageOf } from '../../base/errors.ts'
-import type { VerifierMaterial, VerifierOpinion } from '../../domain/workspace/opinion.ts'
+import type { VerifierMaterial, VerifierOpinion } from '../../domain/workspace/landing/opinion.ts'
 import type { ModelNames } from '../models/model-names.ts'
 import type { AgentRequest } from '../proposals/ask-agent.ts'
 import type { Proposals } from '../proposals/proposals.ts'

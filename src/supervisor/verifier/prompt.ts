@@ -1,4 +1,4 @@
-import type { VerifierMaterial } from '../../domain/workspace/opinion.ts'
+import type { VerifierMaterial } from '../../domain/workspace/landing/opinion.ts'
 import { fenced } from '../brief/fence.ts'
 import { firstTokens, lastTokens } from '../brief/tokens.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { CriterionOpinion } from '../../domain/workspace/opinion.ts'
+import type { CriterionOpinion } from '../../domain/workspace/landing/opinion.ts'
 import { allJsonIn } from '../proposals/json-in.ts'
 import { readSigils } from '../sigils/read-sigils.ts'
 

@@ -1,4 +1,4 @@
-import type { ChangedFile } from '../../domain/workspace/work-view.ts'
+import type { ChangedFile } from '../../domain/workspace/landing/work-view.ts'
 import { git } from '../git/git.ts'
 
 export interface DiffBetween {

@@ -1,6 +1,6 @@
+import type { TaskDiff } from '../../domain/workspace/landing/work-view.ts'
 import type { Merge } from '../../domain/workspace/merge.ts'
 import type { Worktree } from '../../domain/workspace/place.ts'
-import type { TaskDiff } from '../../domain/workspace/work-view.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder } from '../git/git-folder.ts'
 import { nameWorkTree } from '../verify/tree/work-tree.ts'

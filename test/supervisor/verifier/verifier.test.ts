@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '../../../src/base/errors.ts'
-import type { VerifierMaterial } from '../../../src/domain/workspace/opinion.ts'
+import type { VerifierMaterial } from '../../../src/domain/workspace/landing/opinion.ts'
 import type { AgentQuestion } from '../../../src/supervisor/proposals/ask-agent.ts'
 import { judgeWith } from '../../../src/supervisor/verifier/judge.ts'
 import { verifierPrompt } from '../../../src/supervisor/verifier/prompt.ts'

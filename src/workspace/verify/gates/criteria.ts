@@ -1,4 +1,4 @@
-import type { CriterionOpinion } from '../../../domain/workspace/opinion.ts'
+import type { CriterionOpinion } from '../../../domain/workspace/landing/opinion.ts'
 import type { Seen } from './seen.ts'
 
 /** Whether a criterion holds, and what says so. */

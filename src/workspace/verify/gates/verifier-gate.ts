@@ -1,6 +1,6 @@
 import { messageOf } from '../../../base/errors.ts'
 import type { NewEvidence } from '../../../domain/workspace/evidence.ts'
-import type { CriterionOpinion, VerifierMaterial, VerifierOpinion } from '../../../domain/workspace/opinion.ts'
+import type { CriterionOpinion, VerifierMaterial, VerifierOpinion } from '../../../domain/workspace/landing/opinion.ts'
 import { git } from '../../git/git.ts'
 import type { Judge, VerifyRequest } from '../request.ts'
 import type { Disturbance } from '../tree/keeper.ts'

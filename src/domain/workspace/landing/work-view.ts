@@ -1,6 +1,6 @@
-import type { Evidence } from './evidence.ts'
-import type { Merge } from './merge.ts'
-import type { Worktree } from './place.ts'
+import type { Evidence } from '../evidence.ts'
+import type { Merge } from '../merge.ts'
+import type { Worktree } from '../place.ts'
 
 export interface ChangedFile {
   path: string

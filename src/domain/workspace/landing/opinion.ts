@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { NewEvidence } from './evidence.ts'
+import type { NewEvidence } from '../evidence.ts'
 
 /** What a reading agent is given to judge an attempt's work by. */
 export interface VerifierMaterial {
