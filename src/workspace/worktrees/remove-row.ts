@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { crashPoint } from '../../base/crash-point.ts'
 import { workingIn } from '../../base/process/directory/working-in.ts'
 import type { Worktree } from '../../domain/workspace/place.ts'
-import { git } from '../git/git.ts'
+import { type GitResult, git } from '../git/git.ts'
 import { madeByGates } from '../verify/tree/made-by-gates.ts'
 import { adminFolder, mend } from './genuine.ts'
 import { archiveTree } from './gone/archive.ts'
@@ -44,11 +44,20 @@ export async function removeRow(
   const ref = why === undefined ? undefined : await archiveTree(row, left)
   if (ref !== undefined) await archived(ref)
   crashPoint('place.before-remove')
-  const removed = await git(row.repository, ['worktree', 'remove', '--force', row.top], { timeoutMs: 10 * 60_000 })
+  const removed = await removeTree(row, why === undefined && left.paths.length === 0)
   if (!removed.ok) return { kind: 'kept', why: told(removed.stderr) }
   await deleteBranch(row)
   crashPoint('place.after-remove')
   return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why: why ?? '' }
+}
+
+/** Where nothing is left to keep, git itself looks once more before it deletes: somebody may have written there since. */
+async function removeTree({ repository, top }: Worktree, isClean: boolean): Promise<GitResult> {
+  const patience = { timeoutMs: 10 * 60_000 }
+  const removed = isClean ? await git(repository, ['worktree', 'remove', top], patience) : undefined
+  if (removed && (removed.ok || removed.stderr.includes('modified or untracked'))) return removed
+  // One with submodules goes only by force.
+  return git(repository, ['worktree', 'remove', '--force', top], patience)
 }
 
 /** Why nothing may happen to it at all. */
