@@ -22,6 +22,7 @@ export function addDiffCommand(program: Command): void {
       const client = await openClient(context.places, context)
       const found = await client.request<TaskDiff>('GET', `${taskPath(ref)}/diff${stat ? '?stat=true' : ''}`)
       if (json) return out(JSON.stringify(found, null, 2))
+      if (found.files.length === 0) context.note(`Nothing was changed for ${found.task}.`)
       // What is piped on is the diff byte for byte, so that `git apply` understands it, and nothing else.
       if (!process.stdout.isTTY && !stat && !found.cut) return void process.stdout.write(found.diff ?? '')
       const lines = stat || found.cut ? statLines(found, terminal) : diffLines(found, terminal)

@@ -26,7 +26,7 @@ export function statLines(
       file.added === null ? 'binary' : `${paint('green', `+${file.added}`)} ${paint('red', `-${file.removed}`)}`
     return ` ${pad(names[index] ?? '', width)}  ${numbers}`
   })
-  const total = `${counted(files.length, 'file')}, ${sum(files, 'added')} lines added, ${sum(files, 'removed')} removed`
+  const total = `${counted(files.length, 'file')}, ${counted(sum(files, 'added'), 'line')} added, ${sum(files, 'removed')} removed`
   return [...lines, ` ${files.length === 0 ? 'nothing was changed' : total}`, ...(cut ? [paint('yellow', CUT)] : [])]
 }
 

@@ -22,11 +22,17 @@ export function mergeLines(merges: readonly MergeView[], { paint, width }: Termi
     return cut(padded.join('  ').trimEnd(), width)
   }
   const indent = ' '.repeat((widths[0] ?? 0) + 2)
-  const why = ({ reason, state, ahead }: MergeView) => {
-    const text = reason === null ? (state === 'queued' && ahead > 0 ? `${ahead} before it` : '') : firstLine(reason)
+  const why = (merge: MergeView) => {
+    const text = whyText(merge)
     return text === '' ? [] : [paint('dim', `${indent}${text}`)]
   }
   return [paint('bold', line(HEAD)), ...merges.flatMap((each, index) => [line(rows[index] ?? []), ...why(each)])]
+}
+
+function whyText({ reason, state, ahead, task_id }: MergeView): string {
+  if (reason !== null) return firstLine(reason)
+  if (state === 'review') return `waits for your review: pcc review ${task_id}`
+  return state === 'queued' && ahead > 0 ? `${ahead} before it` : ''
 }
 
 const WORDS: Record<MergeState, string> = {

@@ -1,5 +1,5 @@
 import type { TaskWork } from '../../domain/workspace/landing/work-view.ts'
-import { duration } from '../render/format.ts'
+import { counted, duration } from '../render/format.ts'
 import type { Terminal, Tone } from '../render/paint.ts'
 import { firstLine, neutral } from '../render/text.ts'
 
@@ -44,11 +44,11 @@ export function evidenceLines(evidence: readonly Check[], { paint }: Pick<Termin
 }
 
 function detailOf({ command, exit, duration_ms, cached, status, tests }: Check): string {
-  const counted = tests === null ? [] : [`${tests.length} tests`]
+  const many = tests === null ? [] : [counted(tests.length, 'test')]
   const parts = [
     ...(command === null ? [] : [neutral(command)]),
     ...(exit === null || exit === 0 ? [] : [`exit ${exit}`]),
-    ...counted,
+    ...many,
     ...(status === 'flaky' ? ['passed when tried again'] : []),
     ...(cached ? ['cached'] : duration_ms >= 1_000 ? [duration(duration_ms)] : []),
   ]

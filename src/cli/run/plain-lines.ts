@@ -3,6 +3,7 @@ import type { AttemptView, RunDetail } from '../../domain/runs/run-view.ts'
 import { counted, duration, shownPath, wakeTime } from '../render/format.ts'
 import type { Terminal } from '../render/paint.ts'
 import { firstLine, neutral } from '../render/text.ts'
+import { LANDING, waitsText } from './board/words.ts'
 import { apartText, costText, countsText, heldUpText, mergedText, OUTCOME_LOOKS, targetText } from './words.ts'
 
 /** What has become of a run since it was looked at last, line by line: for pipes, logs and scripts. */
@@ -49,19 +50,18 @@ function attemptNews(before: AttemptView | undefined, now: AttemptView, { paint 
     return [...begun, endLine(name, now, paint)]
   }
   const [was, is] = [before?.now, now.now]
-  if (is?.landing && is.landing !== was?.landing) return [...begun, `◆ ${name} is ${LANDING[is.landing]}`]
-  if (!is || (is.status === was?.status && is.decision === was.decision)) return begun
-  if (is.decision !== null && is.decision !== was?.decision) {
-    return [...begun, paint('yellow', `● ${name} waits for you: pcc respond ${is.decision}`)]
+  if (is && is.decision !== null && is.decision !== was?.decision) {
+    return [...begun, paint('yellow', `● ${name} ${waitsText(now.task_id, is)}`)]
   }
+  if (is?.landing && is.decision === null && (is.landing !== was?.landing || was.decision !== null))
+    return [...begun, `◆ ${name} ${LANDING[is.landing]}`]
+  if (!is || is.status === was?.status) return begun
   if (is.status === 'rate_limited') {
     const when = is.resumes_at === null ? '' : ` until ${wakeTime(is.resumes_at, Date.now())}`
     return [...begun, paint('yellow', `⏳ ${name} waits for its limit${when}`)]
   }
   return begun
 }
-
-const LANDING = { verifying: 'verified', merging: 'merged' } as const
 
 /** What became of an attempt, in one line; of an open one, that it was begun. */
 export function attemptLine(attempt: AttemptView, { paint }: Terminal): string {

@@ -57,7 +57,12 @@ function factsOf(task: TaskView): string[] {
           .map(([of, most]) => `${most} ${of}`)
           .join(', '),
     ],
-    ['Attempts', task.attempt ? `${task.attempt} (${task.retries} of ${task.max_retries} retries)` : null],
+    [
+      'Attempts',
+      task.attempt
+        ? `${task.attempt} (${Math.min(task.retries, task.max_retries)} of ${task.max_retries} retries)`
+        : null,
+    ],
     ['Session', task.session_id],
     ['Run', task.run_id],
     ['Goes on', task.wakes_at && wakeTime(task.wakes_at, Date.now())],
@@ -77,7 +82,11 @@ function section(heading: string, lines: string[]): string[] {
 
 function happened(event: StoredEvent): string {
   if (event.kind === 'task.noted') return neutral(event.body.text).replaceAll('\n', '\n                     ')
-  const word = event.kind.replace(/^task\./, '')
+  if (event.kind === 'merge.landed') {
+    const { target, commit } = event.body
+    return `reached ${neutral(target)} as ${commit.slice(0, 10)} (${event.actor})`
+  }
+  const word = event.kind === 'merge.held_up' ? 'merge waits' : event.kind.replace(/^(task|evidence)\./, '')
   const body = event.body as { reason?: string; attempt?: number; fields?: string[]; blocker_id?: string }
   const details = [
     ...(body.attempt ? [`attempt ${body.attempt}`] : []),

@@ -21,12 +21,17 @@ export async function wake(row: SessionRow, { env, mayStart, resume }: Waking, f
   try {
     if (await putOff(row, env, floor)) return
     if (isTaken()) return // a person was quicker; nobody else who waits waits for that
-    await resume(wasCutOff(row) ? 'the daemon is back' : 'its time has come')
+    await resume(whyNow(row))
   } catch (error) {
     if (error instanceof AppError && error.code === 'daemon_stopping') return
     floor.log.warn({ session: row.id, error }, 'could not go on by itself')
     await couldNotGoOn(row, error, floor.parts)
   }
+}
+
+function whyNow(row: SessionRow): string {
+  if (wasCutOff(row)) return 'the daemon is back'
+  return row.options.landing?.told === undefined ? 'its time has come' : 'its work was sent back to it'
 }
 
 /** It waited for nothing but for a daemon. */

@@ -99,7 +99,7 @@ test('a person sees the diff and the evidence of work that waits for them, and l
   })
   assert.match(
     (await pcc.run(['diff', id, '--stat'])).stdout,
-    /not merged\)\n\n new\.txt +\+1 -0\n 1 file, 1 lines? added/,
+    /not merged\)\n\n new\.txt +\+1 -0\n 1 file, 1 line added/,
   )
   const json = JSON.parse((await pcc.run(['diff', id, '--json'])).stdout)
   assert.deepEqual(
@@ -110,7 +110,9 @@ test('a person sees the diff and the evidence of work that waits for them, and l
   assert.ok(!shown.stdout.includes('\u001b'), 'nothing in it reaches a terminal as a command')
   assert.match(shown.stdout, /✓ test: npm test, 2.0s[\s\S]*new\.txt/)
   assert.match(shown.stderr, new RegExp(`pcc review ${id} --approve`))
-  assert.match((await pcc.run(['pending'])).stdout, /review/)
+  const pending = (await pcc.run(['pending'])).stdout
+  assert.ok(pending.includes(`May it be merged? ${id} add new.txt`) && pending.includes(`pcc review ${id}`), pending)
+  assert.match((await pcc.run(['merge'])).stdout, new RegExp(`waits for your review: pcc review ${id}`))
   assert.match((await pcc.run(['task', 'show', id])).stdout, /Waits for you: pcc review[\s\S]*✓ test: npm test/)
   assert.equal((await pcc.run(['review', id, '--return'])).code, 2, 'its agent has to be told what')
   const approved = await pcc.run(['review', id, '--approve'])

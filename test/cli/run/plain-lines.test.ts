@@ -35,6 +35,21 @@ test('what happens is told once, line by line, also what began and ended between
   ])
 })
 
+test('between its agent’s word and the end a task is said to be at it, or to wait for a review', () => {
+  const at = (landing: 'verifying' | 'merging', decision: number | null) =>
+    someRun({
+      attempts: [someAttempt({ now: { status: 'completed', last_line: null, resumes_at: null, decision, landing } })],
+    })
+  const looks = [someRun(), at('verifying', null), at('merging', 3), at('merging', null), at('verifying', 4)]
+  const lines = looks.slice(1).flatMap((look, index) => newsOf(looks[index], look, TERMINAL))
+  assert.deepEqual(lines, [
+    '◆ t-000001 dig the ground is being verified',
+    '● t-000001 dig the ground waits for your review: pcc review t-000001',
+    '◆ t-000001 dig the ground is being merged',
+    '● t-000001 dig the ground waits for you: pcc respond 4',
+  ])
+})
+
 test('the end says how it went, what it took and what comes next', () => {
   const ended = { state: 'ended', ended_at: NOW, iterations: 3 } as const
   const run = someRun({

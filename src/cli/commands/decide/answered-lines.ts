@@ -38,6 +38,10 @@ function goesOn({ escalation, remembered, lasts }: Answered): string[] {
   if (kind === 'error' && verdict === 'deny')
     return [`The session stays as it is; go on with: pcc resume ${session_id}`]
   if (kind === 'error') return [`The session tries again; watch it with: pcc attach ${session_id}`]
+  if (kind === 'review')
+    return [
+      verdict === 'deny' ? 'It goes back to its agent.' : 'It is merged as soon as its turn comes: pcc merge list',
+    ]
   const watch =
     sessions.length > 1
       ? `${sessions.length} sessions go on: ${sessions.join(', ')}`

@@ -56,10 +56,12 @@ export function pendingLines(waiting: ShownEscalation[], { asking, terminal, now
 
 /** How to answer, by the first of each kind. */
 function responses(waiting: ShownEscalation[]): string[] {
-  const permission = waiting.find(({ kind }) => kind !== 'question')
+  const review = waiting.find(({ kind }) => kind === 'review')
+  const permission = waiting.find(({ kind }) => kind !== 'question' && kind !== 'review')
   const question = waiting.find(({ kind }) => kind === 'question')
   const ways = [
     ...(permission ? [`pcc respond ${permission.number} --approve`, `pcc respond ${permission.number} --deny`] : []),
+    ...(review ? [`pcc review ${reviewedTask(review)}`] : []),
     ...(question ? [`pcc respond ${question.number} "your words, or the number of an option"`] : []),
   ]
   const number = waiting[0]?.number
@@ -71,6 +73,11 @@ function responses(waiting: ShownEscalation[]): string[] {
       ? ['What was refused stays so: its session went on without it, and your word counts for the next time.']
       : []),
   ]
+}
+
+/** Its target is the task's id and title. */
+function reviewedTask({ target }: ShownEscalation): string {
+  return firstLine(target).split(' ', 1).join('')
 }
 
 /** Everything of a request that counts, line by line and harmless. */
@@ -117,6 +124,7 @@ export function belowOf(row: ShownEscalation): string {
   if (row.kind === 'question') return optionsLine(row)
   const times = row.count > 1 ? `, asked ${row.count} times` : ''
   if (row.kind === 'error') return `in session: ${firstLine(row.task)}${times}`
+  if (row.kind === 'review') return firstLine(row.reason)
   const state = row.state === 'denied' ? 'was refused' : 'waits'
   return `${row.risk} risk, ${state}${times}: ${firstLine(row.reason)}`
 }
@@ -129,12 +137,14 @@ function shortQuestion(row: ShownEscalation): string {
 export function questionOf(row: ShownEscalation): string {
   if (row.kind === 'question') return questionLine(row)
   if (row.kind === 'error') return firstLine(row.reason)
+  if (row.kind === 'review') return `May it be merged? ${firstLine(row.target)}`
   return `Approve: ${wantedOf(row)}`
 }
 
 /** A command speaks for itself; other tools need their name. A request of which only the tool is known shows its input. */
-function wantedOf({ kind, reason, tool, normalised, input }: ShownEscalation): string {
+function wantedOf({ kind, reason, tool, target, normalised, input }: ShownEscalation): string {
   if (kind === 'error') return reason
+  if (kind === 'review') return `May it be merged? ${target}`
   if (tool === 'Bash' && normalised.startsWith('Bash ')) return normalised.slice('Bash '.length)
   return normalised === tool ? `${tool} ${JSON.stringify(input)}` : normalised
 }

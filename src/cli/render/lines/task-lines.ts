@@ -35,8 +35,8 @@ const LOOKS: Record<TaskEvent['kind'], { word?: string; tone: Tone }> = {
   'task.readied': { tone: 'dim' }, // its start is told, and comes soon
   'task.started': { word: '→ begun', tone: 'cyan' },
   'task.waiting': { word: 'waits', tone: 'yellow' },
-  'task.verifying': { word: 'is checked', tone: 'cyan' },
-  'task.merging': { word: 'is merged', tone: 'cyan' },
+  'task.verifying': { word: 'is being checked', tone: 'cyan' },
+  'task.merging': { word: 'is being merged', tone: 'cyan' },
   'task.finished': { word: '✓ done', tone: 'green' },
   'task.failed': { word: '✗ failed', tone: 'red' },
   'task.cancelled': { word: 'cancelled', tone: 'dim' },

@@ -1,4 +1,4 @@
-import type { AttemptView, RunDetail } from '../../../domain/runs/run-view.ts'
+import type { AttemptNow, AttemptView, RunDetail } from '../../../domain/runs/run-view.ts'
 import { duration, wakeTime } from '../../render/format.ts'
 import { firstLine } from '../../render/text.ts'
 import { windowName } from '../../render/window-name.ts'
@@ -15,11 +15,19 @@ export function leftText({ left_ms }: Pick<RunDetail, 'left_ms'>): string | unde
   return left_ms === null ? undefined : `about ${duration(left_ms)}`
 }
 
+/** What becomes of work that its agent has called done. */
+export const LANDING = { verifying: 'is being verified', merging: 'is being merged' } as const
+
+/** What a person is to say about it; between its checks and its merge that is a review. */
+export function waitsText(task: string, { landing, decision }: Pick<AttemptNow, 'landing' | 'decision'>): string {
+  return landing === 'merging' ? `waits for your review: pcc review ${task}` : `waits for you: pcc respond ${decision}`
+}
+
 /** What a task that was begun does or waits for right now. */
-export function doingText({ now }: AttemptView, at: number): string {
+export function doingText({ task_id, now }: AttemptView, at: number): string {
   if (!now) return ''
-  if (now.decision !== null) return `waits for you: pcc respond ${now.decision}`
-  if (now.landing) return now.landing === 'merging' ? 'is merged' : 'is verified'
+  if (now.decision !== null) return waitsText(task_id, now)
+  if (now.landing) return LANDING[now.landing]
   switch (now.status) {
     case 'rate_limited':
       return now.resumes_at === null

@@ -99,12 +99,15 @@ async function nowOf(session: SessionRow, task: Task | undefined, world: World):
     kinds: ['agent.said', 'tool.requested', 'question.asked', 'limit.hit'],
     tail: 1,
   })
+  const landing = task?.session_id === session.id ? landingOf(task) : null
+  // What waits between an agent's word and the end is asked by nobody that is at work.
+  const [open] = landing === null ? [] : await world.store.escalations.list({ session: session.id, states: ['open'] })
   return {
     status,
-    landing: task?.session_id === session.id ? landingOf(task) : null,
+    landing,
     resumes_at,
     last_line: (last && lineOf(last)) ?? session.activity,
-    decision: asks.find(({ number }) => number !== undefined)?.number ?? null,
+    decision: asks.find(({ number }) => number !== undefined)?.number ?? open?.number ?? null,
   }
 }
 
