@@ -39,3 +39,8 @@ export interface Worktree extends Place {
   created_at: number
   ended_at: number | null
 }
+
+/** Whether what was called done there is the very commit that the attempt began with. */
+export function changedNothing(place: Pick<Place, 'base'> | undefined, { head }: { head: string | null }): boolean {
+  return place !== undefined && head === place.base
+}

@@ -1,13 +1,13 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { QuotaBook } from '../../agents/quota/quota.ts'
 import type { EventKind, EventOf, StoredEvent } from '../../domain/event.ts'
-import type { Report, ReportedRun, ReportedTask } from '../../domain/report/report.ts'
+import type { Commit, Report, ReportedRun, ReportedTask } from '../../domain/report/report.ts'
 import type { Task } from '../../domain/task.ts'
 import type { RunRow } from '../../store/runs/rows.ts'
 import type { Store } from '../../store/store.ts'
 import type { Tasks } from '../../tasks/open.ts'
 import { targetName } from '../runs/scope.ts'
-import { commitsIn } from './commits.ts'
+import { commitsIn, commitsOf } from './commits.ts'
 import { decisionsIn, limitsIn, spentIn } from './counts-in.ts'
 import { eventsIn } from './events-in.ts'
 import { graphOf } from './graph-of.ts'
@@ -54,7 +54,7 @@ export async function gatherReport(
   // A task with parts is over with the last of them: counted with them it would count twice.
   const moved = tasksIn(about('task'), span).filter(({ id }) => (known.get(id)?.children ?? 0) === 0)
   const stories = [...moved, ...allAlong({ events: about('task'), later, running }, span)]
-  const told = await toldTasks(stories, known, span)
+  const told = await toldTasks(stories, known, { ...span, store })
   const worked = told.reduce((sum, { worked_ms }) => sum + worked_ms, 0)
   const limited = await limitedAt(since, { since: [...about('session'), ...later], sessions }, store)
   const used = await usedBefore(about('usage'), since, store)
@@ -121,8 +121,11 @@ function ofKind(told: readonly Told[], kind: TaskStory['last']): ReportedTask[] 
 async function toldTasks(
   stories: readonly TaskStory[],
   known: ReadonlyMap<string, Task>,
-  { since, until }: { since: number; until: number },
+  { since, until, store }: { since: number; until: number; store: Store },
 ): Promise<Told[]> {
+  const landed = new Map(
+    await Promise.all(stories.map(async ({ id }) => [id, await landedCommits(id, store)] as const)),
+  )
   const projects = [...new Set(stories.flatMap(({ id }) => known.get(id)?.project ?? []))]
   const commits = new Map(
     await Promise.all(projects.map(async project => [project, await commitsIn(project, since, until)] as const)),
@@ -135,11 +138,21 @@ async function toldTasks(
       worked_ms: stretches.reduce((sum, { from, to }) => sum + Math.max(0, to - from), 0),
       verification: last === 'done' ? (task?.verification ?? null) : null,
       // Git counts in whole seconds: one that was made in the second of the start belongs to it.
-      commits: (commits.get(project) ?? []).filter(({ at }) =>
-        stretches.some(({ from, to }) => at >= Math.floor(from / 1000) * 1000 && at <= to),
-      ),
+      commits:
+        landed.get(id) ??
+        (commits.get(project) ?? []).filter(({ at }) =>
+          stretches.some(({ from, to }) => at >= Math.floor(from / 1000) * 1000 && at <= to),
+        ),
     }
   })
+}
+
+/** What a task brought into its target; undefined for one that worked in the project itself, among whatever else happened there. */
+async function landedCommits(task: string, store: Store): Promise<Commit[] | undefined> {
+  const [worktree] = await store.worktrees.list({ task })
+  if (!worktree) return undefined
+  const merge = (await store.merges.list({ task, states: ['merged'] })).at(-1)
+  return merge ? commitsOf(merge) : []
 }
 
 /** The last word of each session on what it had used by then. */

@@ -1,8 +1,10 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
+import type { Escalation } from '../../domain/escalation.ts'
 import type { WaitingForYou } from '../../domain/report/report.ts'
 import { QuestionItem } from '../../domain/session.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { TROUBLE_TOOL } from '../landing/steps/moves.ts'
 
 /** What only a person can move now: decisions, sessions that stand still, tasks that failed and hold up others. */
 export async function waitingForYou(
@@ -13,10 +15,9 @@ export async function waitingForYou(
     row => project === undefined || row.project === project,
   )
   const asked = new Set(open.map(({ session_id }) => session_id))
-  const decisions = open.map(({ number, tool, target, input, created_at }): WaitingForYou => {
-    const questions = QuestionItem.array().safeParse(input['questions'])
-    const text = questions.success ? questions.data.map(({ question }) => question).join(' ') : `${tool} ${target}`
-    return { kind: 'decision', text, next: `pcc respond ${number}`, since: created_at }
+  const decisions = open.map((row): WaitingForYou => {
+    const next = row.kind === 'review' ? `pcc review ${row.input['task']}` : `pcc respond ${row.number}`
+    return { kind: 'decision', text: askedBy(row), next, since: row.created_at }
   })
   const still = sessions
     .filter(row => standsStill(row) && !asked.has(row.id))
@@ -33,6 +34,13 @@ export async function waitingForYou(
     await nextTick()
   }
   return [...decisions, ...still, ...holding]
+}
+
+function askedBy({ kind, tool, target, reason, input }: Escalation): string {
+  if (kind === 'review') return `${target}: may it be merged?`
+  if (kind === 'error') return tool === TROUBLE_TOOL ? `${target}: ${reason}` : reason
+  const questions = QuestionItem.array().safeParse(input['questions'])
+  return questions.success ? questions.data.map(({ question }) => question).join(' ') : `${tool} ${target}`
 }
 
 /** Nothing but a person makes it go on. */

@@ -103,5 +103,15 @@ async function judge(
   const history = sinceReset(await store.runs.attempts({ task: task_id }, tx), task.retries)
   const plan = retryPlan(history, { maxRetries: retriesOf(task, run, settings), retryMs: settings.retryMs })
   if (plan.again) return
-  await tasks.transition(task_id, { to: 'failed', forced: true, reason: `${plan.why}\n${plan.story}` }, tx)
+  await tasks.transition(
+    task_id,
+    { to: 'failed', forced: true, reason: `${plan.why}${lastWords(history)}\n${plan.story}` },
+    tx,
+  )
+}
+
+/** Lists show one line of a reason: what came of it last belongs there. */
+function lastWords(history: readonly Pick<AttemptRow, 'reason'>[]): string {
+  const [line = ''] = (history.at(-1)?.reason ?? '').split('\n')
+  return line === '' ? '' : `: ${line}`
 }

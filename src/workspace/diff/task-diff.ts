@@ -23,7 +23,9 @@ export async function taskDiff(
   { stat }: { stat: boolean },
 ): Promise<TaskDiff | undefined> {
   const ends =
-    (worktree && (await living(worktree))) ?? (merged && landed(merged)) ?? (worktree && (await kept(worktree)))
+    (worktree && (await living(worktree))) ??
+    (merged && (await landed(merged, begunOf(merged, worktree)))) ??
+    (worktree && (await kept(worktree)))
   if (!ends) return undefined
   const between = await diffBetween(ends.directory, { ...ends, stat })
   if (!between) return undefined
@@ -36,6 +38,10 @@ export async function taskDiff(
   }
 }
 
+function begunOf({ attempt }: Merge, worktree: Worktree | undefined): string | undefined {
+  return worktree?.attempt === attempt ? worktree.base : undefined
+}
+
 /** From where it left its target to everything that lies there now, committed or not. */
 async function living({ state, top, target, base }: Worktree): Promise<Ends | undefined> {
   if (state !== 'live') return undefined
@@ -46,10 +52,16 @@ async function living({ state, top, target, base }: Worktree): Promise<Ends | un
   return { source: 'worktree', directory: top, from: begun.ok ? begun.stdout.trim() : base, to }
 }
 
-function landed({ repository, base, result }: Merge): Ends | undefined {
-  return base === null || result === null
-    ? undefined
-    : { source: 'merged', directory: repository, from: base, to: result }
+/**
+ * What was verified and its own, not what the target became by it: others landed in between. One that was in its target already
+ * when its turn came has no base there; then it is what its worktree began with. Verified work in another form than the target's is
+ * not kept for ever: after that the target's must do.
+ */
+async function landed({ repository, base, head, result }: Merge, begun: string | undefined): Promise<Ends | undefined> {
+  const from = base ?? begun
+  const isKept = head !== null && (await git(repository, ['cat-file', '-e', `${head}^{commit}`])).ok
+  const to = isKept ? head : result
+  return from === undefined || to === null ? undefined : { source: 'merged', directory: repository, from, to }
 }
 
 async function kept({ repository, archive, base }: Worktree): Promise<Ends | undefined> {

@@ -51,3 +51,42 @@ test('two tasks that conflict both land, the second through its own conversation
   await world.tidy()
   assert.equal(world.git('branch', '--list', 'pcc/*'), '')
 })
+
+test('a task that changed nothing is done on its agent’s word alone, and is not called merged', async t => {
+  const world = await landWorld(t, writer({ 'do nothing': () => 'It was all there already.' }))
+  world.settings['PCC_GATES_TEST'] = 'true'
+  const task = await world.add('do nothing')
+  const { id } = await world.run()
+  const { outcome, merged, unmerged } = await world.over(id)
+  assert.deepEqual([outcome, merged, unmerged], ['complete', 0, 0])
+  const { state, verification, reason } = await world.task(task)
+  assert.deepEqual(
+    [state, verification, reason],
+    ['done', 'unverified', 'it changed nothing, so there was nothing to merge'],
+  )
+  await world.tidy()
+  const { body } = await world.call('GET', `/tasks/${task}/diff`)
+  assert.deepEqual([body.files, body.diff], [[], ''])
+})
+
+test('of two tasks that landed one after the other, diff and report tell of each only what is its own', async t => {
+  const agent = writer({
+    'make a.txt': cwd => write(cwd, 'a.txt', 'a\n'),
+    'make b.txt': cwd => write(cwd, 'b.txt', 'b\n'),
+  })
+  const world = await landWorld(t, agent)
+  const tasks = { 'a.txt': await world.add('make a.txt'), 'b.txt': await world.add('make b.txt') }
+  const { id } = await world.run({ parallel: 2 })
+  assert.equal((await world.over(id)).outcome, 'complete')
+  await world.tidy()
+  const report = await world.call('GET', '/report?since=1h&zone=UTC')
+  for (const [file, task] of Object.entries(tasks)) {
+    const { body } = await world.call('GET', `/tasks/${task}/diff`)
+    assert.deepEqual(body.files, [{ path: file, added: 1, removed: 0 }])
+    const told = report.body.done.find((one: { id: string }) => one.id === task)
+    assert.deepEqual(
+      told.commits.map(({ subject }: { subject: string }) => subject),
+      [`make ${file}`],
+    )
+  }
+})

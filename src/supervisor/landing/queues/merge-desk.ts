@@ -1,6 +1,6 @@
 import { AppError } from '../../../base/errors.ts'
 import type { Merge } from '../../../domain/workspace/merge.ts'
-import type { Place } from '../../../domain/workspace/place.ts'
+import { changedNothing, type Place } from '../../../domain/workspace/place.ts'
 import { isProvenBy } from '../../../domain/workspace/proven.ts'
 import type { Tx } from '../../../store/store.ts'
 import type { MergeParts } from '../../../workspace/merge/parts.ts'
@@ -62,7 +62,12 @@ export function openMergeDesk(parts: MergeDeskParts): MergeDesk {
         const work = await merging(merge, tx)
         // A person has said what becomes of it: what reached the target stays there.
         if (work)
-          await finish(work, { verification: await verificationOf(work, tx), reason: landedWords(merge) }, floor, tx)
+          await finish(
+            work,
+            { verification: await verificationOf(work, tx), reason: landedWords(work, merge) },
+            floor,
+            tx,
+          )
       },
       sentBack: async (merge, result, tx) => {
         const work = await merging(merge, tx)
@@ -104,6 +109,9 @@ export function openMergeDesk(parts: MergeDeskParts): MergeDesk {
   }
 }
 
-function landedWords({ state, reason, target, result }: Merge): string {
-  return state === 'proposed' ? `proposed: ${reason ?? ''}` : `merged into ${target} as ${result?.slice(0, 10) ?? ''}`
+function landedWords({ place }: Work, merge: Merge): string {
+  const { state, reason, target, result } = merge
+  if (state === 'proposed') return `proposed: ${reason ?? ''}`
+  if (changedNothing(place, merge)) return 'it changed nothing, so there was nothing to merge'
+  return `merged into ${target} as ${result?.slice(0, 10) ?? ''}`
 }
