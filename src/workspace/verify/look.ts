@@ -18,6 +18,7 @@ import { verifierGate } from './gates/verifier-gate.ts'
 import { PROFILES } from './profiles.ts'
 import type { Judge, VerifyParts, VerifyRequest } from './request.ts'
 import type { Runner } from './run-command.ts'
+import { ignoredSources } from './tree/ignored-sources.ts'
 import type { Subject } from './tree/subject.ts'
 import type { Watch } from './tree/watch.ts'
 
@@ -41,7 +42,8 @@ export async function lookAtTree(looking: Looking): Promise<Seen[]> {
     base !== undefined && head !== null && top !== undefined
       ? { directory: top, base, head, settings: gates.diff, signal }
       : undefined
-  const checks: Seen[] = [planGate(request), await diffGate(diff)]
+  const ignored = place ? await ignoredSources(place.top, place.base) : []
+  const checks: Seen[] = [planGate(request), withFindings(await diffGate(diff), ignored)]
   const runner = runnerOf(looking.parts)
   for (const name of PROFILES[gates.profile].commands) {
     signal.throwIfAborted()
@@ -51,6 +53,10 @@ export async function lookAtTree(looking: Looking): Promise<Seen[]> {
   signal.throwIfAborted()
   const judged = await withOpinions(compared, looking)
   return judged.map(check => allowed(check, gates.diff.allow))
+}
+
+function withFindings(check: Seen, more: Seen['findings']): Seen {
+  return more.length === 0 ? check : { ...check, status: 'failed', findings: [...check.findings, ...more] }
 }
 
 async function oneCommand(gate: GateCommand, looking: Looking, runner: Runner): Promise<Seen> {

@@ -97,3 +97,20 @@ test('in a project without a worktree the change is looked at too, from what it 
   assert.ok(result.findings.some(({ code }) => code.startsWith('test.')))
   assert.match(work.git('status', '--porcelain'), /M test\/a\.test\.ts/, 'the project is left as it is')
 })
+
+test('a source file that the work had git ignore stands in its way; what was ignored before does not', async t => {
+  const work = await aPlace(t, { '.gitignore': 'old.js\n', 'a.txt': 'a\n' })
+  work.write('old.js', 'x\n')
+  work.write('b.txt', 'b\n')
+  const request = work.request({}, { commands: { test: 'cat old.js' } })
+  assert.equal((await verify(request, work.parts())).status, 'passed')
+  work.write('.gitignore', 'old.js\nbuild/\nsrc/late.js\n')
+  work.write('build/made.js', 'x\n')
+  work.write('src/late.js', 'x\n')
+  const result = await verify({ ...request, round: 2 }, work.parts())
+  const blocking = result.findings.filter(({ weight }) => weight === 'block')
+  assert.deepEqual(
+    blocking.map(({ code, file }) => [code, file]),
+    [['diff.ignored', 'src/late.js']],
+  )
+})

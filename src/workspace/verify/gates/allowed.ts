@@ -2,7 +2,7 @@ import type { Finding } from '../../../domain/workspace/evidence.ts'
 import { type Seen, statusBy } from './seen.ts'
 
 /** Findings that a person may let pass by `gates.allow`, beside those of the diff. What fails cannot be let pass by a name. */
-const MAY_PASS = /^(gate\.changed_files|gate\.moved_branch|regression\.gone|regression\.skipped)$/
+const MAY_PASS = /^(diff\.ignored|gate\.changed_files|gate\.moved_branch|regression\.gone|regression\.skipped)$/
 
 /** The same with what a person lets pass turned into notes; a gate that only that stood in the way of has passed. */
 export function allowed(check: Seen, allow: readonly string[]): Seen {

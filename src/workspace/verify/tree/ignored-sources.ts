@@ -1,0 +1,40 @@
+import type { Finding } from '../../../domain/workspace/evidence.ts'
+import { git } from '../../git/git.ts'
+import { languageOf } from '../diff/change/file-kind.ts'
+
+/** A report with more of them is read by nobody. */
+const MOST_TOLD = 10
+
+/**
+ * Source files that lie beside the work and that git was told to ignore since it began: the gates see them, and no commit holds
+ * them. What was ignored before, and whole folders of what programs make, are left alone.
+ */
+export async function ignoredSources(top: string, base: string): Promise<Finding[]> {
+  const args = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']
+  const listed = (await git(top, args)).stdout.split('\0')
+  const sources = listed.filter(path => !path.endsWith('/') && languageOf(path) !== undefined)
+  if (sources.length === 0) return []
+  const told = await git(top, ['check-ignore', '-v', '-z', '--stdin'], { input: sources.join('\0') })
+  const fields = told.stdout.split('\0')
+  const known = new Map<string, string[]>()
+  const findings: Finding[] = []
+  for (let at = 0; at + 3 < fields.length && findings.length < MOST_TOLD; at += 4) {
+    const [list = '', , pattern = '', file = ''] = fields.slice(at, at + 4)
+    if (!known.has(list)) known.set(list, await linesAt(top, base, list))
+    if (!isOfTheWork(list) || known.get(list)?.includes(pattern)) continue
+    const text = `${file} is ignored (${list}: ${pattern}), so that no commit holds it: commit it, or take it away.`
+    findings.push({ code: 'diff.ignored', weight: 'block', text, file })
+  }
+  return findings
+}
+
+/** A list of the repository's own, which lies in the tree. The person's lists are theirs. */
+function isOfTheWork(list: string): boolean {
+  return /(^|\/)\.gitignore$/.test(list) && !list.startsWith('/')
+}
+
+async function linesAt(top: string, base: string, list: string): Promise<string[]> {
+  if (!isOfTheWork(list)) return []
+  const { stdout } = await git(top, ['cat-file', 'blob', `${base}:${list}`])
+  return stdout.split(/\r?\n/)
+}
