@@ -53,6 +53,10 @@ function attemptNews(before: AttemptView | undefined, now: AttemptView, { paint 
   if (is && is.decision !== null && is.decision !== was?.decision) {
     return [...begun, paint('yellow', `● ${name} ${waitsText(now.task_id, is)}`)]
   }
+  if (is?.held_up !== undefined) {
+    if (is.held_up === was?.held_up) return begun
+    return [...begun, paint('yellow', `⏳ ${name}: its merge waits: ${firstLine(is.held_up)}`)]
+  }
   if (is?.landing && is.decision === null && (is.landing !== was?.landing || was.decision !== null))
     return [...begun, `◆ ${name} ${LANDING[is.landing]}`]
   if (!is || is.status === was?.status) return begun

@@ -69,6 +69,8 @@ export interface AttemptNow {
   resumes_at: number | null
   /** The decision that it waits for. */
   decision: number | null
+  /** What stands in the way of its merge, in words; absent where nothing does. */
+  held_up?: string
 }
 
 /** GET /runs/:ref */

@@ -50,6 +50,16 @@ test('between its agent’s word and the end a task is said to be at it, or to w
   ])
 })
 
+test('what stands in the way of a merge is told once, with what it is', () => {
+  const now = { status: 'completed', last_line: null, resumes_at: null, decision: null, landing: 'merging' } as const
+  const merging = someRun({ attempts: [someAttempt({ now })] })
+  const waiting = someRun({ attempts: [someAttempt({ now: { ...now, held_up: 'add.js is changed' } })] })
+  assert.deepEqual(newsOf(merging, waiting, TERMINAL), [
+    '⏳ t-000001 dig the ground: its merge waits: add.js is changed',
+  ])
+  assert.deepEqual(newsOf(waiting, waiting, TERMINAL), [])
+})
+
 test('the end says how it went, what it took and what comes next', () => {
   const ended = { state: 'ended', ended_at: NOW, iterations: 3 } as const
   const run = someRun({

@@ -27,6 +27,7 @@ export function waitsText(task: string, { landing, decision }: Pick<AttemptNow, 
 export function doingText({ task_id, now }: AttemptView, at: number): string {
   if (!now) return ''
   if (now.decision !== null) return waitsText(task_id, now)
+  if (now.held_up !== undefined) return `its merge waits: ${firstLine(now.held_up)}`
   if (now.landing) return LANDING[now.landing]
   switch (now.status) {
     case 'rate_limited':

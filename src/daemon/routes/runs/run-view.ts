@@ -102,7 +102,9 @@ async function nowOf(session: SessionRow, task: Task | undefined, world: World):
   const landing = task?.session_id === session.id ? landingOf(task) : null
   // What waits between an agent's word and the end is asked by nobody that is at work.
   const [open] = landing === null ? [] : await world.store.escalations.list({ session: session.id, states: ['open'] })
+  const merge = landing === 'merging' ? await world.store.merges.open(session.task_id ?? '') : undefined
   return {
+    ...(merge?.state === 'waiting' && merge.reason !== null && { held_up: merge.reason }),
     status,
     landing,
     resumes_at,
