@@ -32,5 +32,8 @@ test('with an API key the real ccusage reads what the real agent wrote; without 
     [[['five_hour', 'ccusage']], []],
   )
   assert.ok((after?.windows[0]?.utilization ?? 0) > 0)
-  assert.match((await pcc.run(['quota'])).stdout, /5-hour +█░+ +\d+% {2}resets \S+ {2}by ccusage, from local files/)
+  assert.match(
+    (await pcc.run(['quota'])).stdout,
+    /5-hour +█░+ +\d+% {2}resets (\S+ )?\S+ {2}by ccusage, from local files/,
+  )
 })
