@@ -58,7 +58,7 @@ function hasProjectFile(directory: string): boolean {
 
 /** A setting's variable has a section and a name, two words at least, but for the short ones: PCC_HOME and PCC_CONFIG are none. */
 function isSettingLike(name: string): boolean {
-  return /^PCC_[^_]*_/.test(name) || /^PCC_(LIMIT|MODEL|AGENT)$/.test(name)
+  return /^PCC_[^_]*_/.test(name) || /^PCC_(LIMIT|MODEL|AGENT|PARALLEL)$/.test(name)
 }
 
 /** One that cannot be looked at is there: reading it tells what is wrong. */

@@ -32,7 +32,7 @@ test('sessions.auto_resume says whether a session goes on by itself after a limi
 })
 
 test('sessions.keep_environment keeps what the agent was started with in a private file until the session is over', async t => {
-  const reset = Date.now() + 8_000
+  const reset = Date.now() + 20_000
   const world = await agentSessions(t, limitedUntil(reset), { auth: 'oauth' })
   const dir = join(world.daemon.places.run, 'secrets')
   const kept = (id: string) => join(dir, `${id}.json`)

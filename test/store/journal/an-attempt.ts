@@ -7,7 +7,7 @@ export async function keepRun(store: Store, id: string, project = '/p'): Promise
     store.runs.insert(
       {
         ...{ id, project, target: { kind: 'project' }, options: {}, state: 'ended', outcome: 'complete', reason: null },
-        ...{ gave_up: null, stopping: false, iterations: 1, created_at: 0, ended_at: null, rounds: 0 },
+        ...{ gave_up: null, stopping: false, iterations: 1, created_at: 0, ended_at: null },
       },
       tx,
     ),
@@ -34,7 +34,7 @@ export async function keepAttempt(store: Store, kept: Kept): Promise<void> {
       {
         ...{ task_id: task, number, run_id: run, iteration: 1, session_id: `s-${task}-${number}`, model: 'sonnet' },
         ...{ outcome: null, reason: null, result: null, next_model: null, failure: null, cost_usd: 0 },
-        ...{ started_at: 1_000, ended_at: null, rounds: 0, refused: null },
+        ...{ started_at: 1_000, ended_at: null, rounds: 0 },
       },
       tx,
     )

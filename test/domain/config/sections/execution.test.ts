@@ -6,7 +6,13 @@ import { loadConfig } from '../../../../src/domain/config/load.ts'
 import { SETTING_KEYS, settingOf } from '../../../../src/domain/config/settings.ts'
 import { configWorld } from '../world.ts'
 
-const SHORT = { PCC_LIMIT: '7', PCC_MODEL: 'opus', PCC_MODEL_STRATEGY: 'escalate', PCC_AGENT: 'gemini --acp' }
+const SHORT = {
+  PCC_LIMIT: '7',
+  PCC_PARALLEL: '3',
+  PCC_MODEL: 'opus',
+  PCC_MODEL_STRATEGY: 'escalate',
+  PCC_AGENT: 'gemini --acp',
+}
 
 test('the short variables set what they are short for, and are named as the origin', async t => {
   const { places, env } = configWorld(t)

@@ -56,12 +56,11 @@ test('links, modes and submodules are told', async t => {
   repo.git('add', 'run.txt')
   const head = repo.commit({ here: { link: '../elsewhere' } })
   const found = await diffFindings({ directory: repo.directory, base, head, settings: SETTINGS })
-  assert.deepEqual(
-    brief(found).sort(),
-    ['note diff.mode here', 'note diff.mode run.txt']
-      .concat(found.some(({ code }) => code === 'diff.submodule') ? ['note diff.submodule lib/other'] : [])
-      .sort(),
-  )
+  assert.deepEqual(brief(found).sort(), [
+    'block diff.link here',
+    'block diff.nested lib/other',
+    'note diff.mode run.txt',
+  ])
 })
 
 test('conflicts that were left, and a heading that was not', async t => {
@@ -95,6 +94,9 @@ test('what git cannot show is nobody’s success', async t => {
   assert.deepEqual([finding?.code, finding?.weight], ['diff.unread', 'block'])
 })
 
-test('no change is no finding', async t => {
-  assert.deepEqual(await between(t, {}, {}), [])
+test('no change is told as such', async t => {
+  assert.deepEqual(
+    (await between(t, {}, {})).map(({ code, weight }) => [code, weight]),
+    [['diff.empty', 'note']],
+  )
 })
