@@ -4,10 +4,10 @@ import { rpcFailure } from '../../../src/agents/acp/messages/failure.ts'
 import { limitEvent, limitOf } from '../../../src/agents/acp/messages/limits.ts'
 import { namedCalls } from '../../../src/agents/acp/messages/request-of.ts'
 import { Translator } from '../../../src/agents/acp/messages/translator.ts'
-import { linesOf } from '../../../src/agents/acp/wire/lines.ts'
 import { ToolCall } from '../../../src/agents/acp/wire/schemas.ts'
 import { claudeAcpManifest } from '../../../src/agents/manifests/claude-acp.ts'
 import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
+import { linesOf } from '../../../src/agents/wire/lines.ts'
 import type { FailureKind } from '../../../src/domain/session.ts'
 
 const ERRORS: [unknown, FailureKind][] = [

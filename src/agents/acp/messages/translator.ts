@@ -1,10 +1,10 @@
 import type { AgentManifest } from '../../../domain/agents/manifest.ts'
 import type { PlanItem, SessionEvent } from '../../../domain/session.ts'
+import { Words } from '../../turns/words.ts'
 import { Chunk, Compaction, Plan, ToolCall, UsageUpdate } from '../wire/schemas.ts'
 import { CallBook } from './call-book.ts'
 import { limitEvent } from './limits.ts'
 import { Spending } from './spending.ts'
-import { Words } from './words.ts'
 
 /** Turns the agent's updates into events, one at a time and without any effect. */
 export class Translator {

@@ -1,5 +1,5 @@
 import { type ClientApp, type ClientConnection, PROTOCOL_VERSION } from '@agentclientprotocol/sdk'
-import { linesOf } from './lines.ts'
+import { linesOf } from '../../wire/lines.ts'
 import { Initialized } from './schemas.ts'
 
 /** After so many lines that are no messages nobody expects one any more. */

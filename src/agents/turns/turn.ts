@@ -1,5 +1,4 @@
 import type { Failure, SessionEvent } from '../../domain/session.ts'
-import type { Stopped } from './wire/schemas.ts'
 
 type TurnEnded = Extract<SessionEvent, { kind: 'turn_ended' }>
 
@@ -24,7 +23,7 @@ export class Turn {
 
   /** How it ended, by what the agent says and what we did. Only `completed` is a claim of success. */
   ended(
-    end: { stopped: Stopped } | { failure: Failure },
+    end: { stopped: { stopReason: string } } | { failure: Failure },
     { text, rounds }: { text: string; rounds: number },
   ): TurnEnded {
     const told = {

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../../domain/session.ts'
+import type { SessionEvent } from '../../domain/session.ts'
 
 type Kind = 'text' | 'thinking'
 
