@@ -57,6 +57,10 @@ test('each reply in the request uses up one turn', () => {
   assert.equal(textAt([...start, replied('start'), result('made 3'), replied('made it'), user('more')]), 'again')
 })
 
+test('what Claude Code puts in the place of an answer that never came uses up no turn', () => {
+  assert.equal(textAt([...start, replied('No response requested.'), user('more')]), 'start')
+})
+
 test('a condition is judged at the point of the conversation where it stood, not by what came later', () => {
   const failed = [...start, replied('start'), result('error', true)]
   assert.equal(textAt(failed), 'it failed')

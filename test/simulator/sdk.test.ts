@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { query } from '@anthropic-ai/claude-agent-sdk'
+import { query, type SDKUserMessage } from '@anthropic-ai/claude-agent-sdk'
 import { openSimulator } from '../../src/simulator/open.ts'
 import { agentEnv, gitProject, tempDir } from '../support/world.ts'
 
@@ -48,3 +48,42 @@ test('a question of the real agent reaches the person, and the answer decides th
   assert.deepEqual(asked, ['AskUserQuestion'])
   assert.match(simulator.requests[1]?.tool_results[0]?.text ?? '', /Todos have been modified/)
 })
+
+test('a conversation of the real agent that was stopped before its first answer gets the first turn when it goes on', async t => {
+  const text = JSON.stringify({
+    conversations: [{ match: 'count', turns: [{ text: 'one', latency: 60_000 }, { text: 'two' }] }],
+  })
+  const quick = JSON.stringify({ conversations: [{ match: 'count', turns: [{ text: 'one' }, { text: 'two' }] }] })
+  const options = { cwd: gitProject(t), settingSources: [] }
+  const home = tempDir(t)
+  await using slow = await openSimulator({ text })
+  let id = ''
+  const over = Promise.withResolvers<void>()
+  const stopped = query({
+    prompt: (async function* () {
+      yield said('count')
+      await over.promise
+    })(),
+    options: { ...options, env: agentEnv(home, slow.url) },
+  })
+  for await (const message of stopped) {
+    if (message.type === 'system' && message.subtype === 'init') {
+      id = message.session_id
+      void stopped.interrupt()
+    }
+    if (message.type !== 'result') continue
+    over.resolve()
+    break
+  }
+  await using simulator = await openSimulator({ text: quick })
+  const env = agentEnv(home, simulator.url)
+  const goesOn = query({ prompt: 'go on', options: { ...options, env, resume: id } })
+  let answer = ''
+  for await (const message of goesOn)
+    if (message.type === 'result' && message.subtype === 'success') answer = message.result
+  assert.equal(answer, 'one')
+})
+
+function said(content: string): SDKUserMessage {
+  return { type: 'user', message: { role: 'user', content }, parent_tool_use_id: null }
+}

@@ -10,16 +10,12 @@ export function mergedOnce(history: History): Violation[] {
   const violation = (text: string): Violation => ({ invariant: 'merged-once', text })
   const landed = bodiesOf(history, 'merge.landed')
   const finished = bodiesOf(history, 'task.finished')
-  const written = bodiesOf(history, 'tool.finished').filter(({ body }) => body.ok)
   const ofTasks = Object.entries(run.commits).flatMap(([token, commits]) => {
     const rows = history.rows.tasks.filter(({ title }) => title === taskText(token))
     const [row] = rows
     if (!row || rows.length > 1) return [violation(`${token} was submitted ${rows.length} times`)]
     const merges = landed.filter(({ body }) => body.task === row.id).length
     const ends = finished.filter(({ body }) => body.task_id === row.id).length
-    // A model whose call was cut off says by its script that all is written: without a change nothing can be in the branch.
-    const wrote = written.some(({ body }) => body.target === `src/${token}-c1.ts`)
-    if (!wrote && commits === 0) return row.state === 'done' ? [] : [violation(`${token} is ${row.state}`)]
     return [
       ...(row.state === 'done' ? [] : [violation(`${token} is ${row.state}`)]),
       ...(commits === 1 ? [] : [violation(`the work of ${token} is in the branch ${commits} times`)]),

@@ -32,12 +32,19 @@ function entriesOf(request: MessagesRequest): Entry[] {
   let before = ''
   for (const { role, content } of request.messages) {
     // An answer cut into several assistant messages is still one answer.
-    if (role === 'assistant' && before !== 'assistant') entries.push({ kind: 'reply', text: textOf(content) })
+    if (role === 'assistant' && before !== 'assistant') entries.push(replyOrFiller(textOf(content)))
     if (role === 'user') entries.push(...userEntries(content))
     if (role === 'system') entries.push({ kind: 'note', text: textOf(content) })
     before = role
   }
   return entries
+}
+
+/** What Claude Code itself puts where an answer should stand, when a turn was cut off before there was one. */
+const FILLER = 'No response requested.'
+
+function replyOrFiller(text: string): Entry {
+  return { kind: text.trim() === FILLER ? 'note' : 'reply', text }
 }
 
 function userEntries(content: string | Block[]): Entry[] {
