@@ -1,18 +1,70 @@
 import { AppError } from '../base/errors.ts'
+import type { AgentChoice } from '../domain/agents/choice.ts'
+import type { AgentManifest } from '../domain/agents/manifest.ts'
 import type { Driver } from '../domain/session.ts'
 import type { AcpDriverOptions } from './acp/driver.ts'
-import { isAgentKind, MANIFESTS } from './manifests/manifests.ts'
+import { isAgentKind, MANIFESTS, manifestOf } from './manifests/manifests.ts'
 
-/** The driver of an agent by name. A vendor's library is imported here, on use: Claude Code's takes 37 MB. */
-export async function openDriver(agent: string, options: AcpDriverOptions = {}): Promise<Driver> {
-  const manifest = isAgentKind(agent) ? MANIFESTS[agent] : undefined
-  if (manifest?.speaks === 'sdk') {
-    const { claudeDriver } = await import('./claude/driver.ts')
-    return claudeDriver(options)
+/** Which driver a session needs. */
+export interface WantedDriver {
+  agent: AgentChoice
+  /** The claude program of the settings (`agents.path`). */
+  executable?: string | undefined
+  appendPrompt?: string | undefined
+}
+
+export interface Drivers extends AsyncDisposable {
+  /** The driver of an agent: one for each way of starting it, made on first use. */
+  get(wanted: WantedDriver): Promise<Driver>
+}
+
+/** Drivers by what was chosen. A vendor's library is 37 MB that an idle daemon saves. */
+export function openDrivers(log: (line: string) => void): Drivers {
+  const drivers = new Map<string, Promise<Driver>>()
+  return {
+    get(wanted) {
+      const key = JSON.stringify(wanted)
+      const found = drivers.get(key) ?? driverOf(wanted, log)
+      drivers.set(key, found)
+      // One that could not be made is tried again by the next session.
+      found.catch(() => drivers.delete(key))
+      return found
+    },
+    async [Symbol.asyncDispose]() {
+      const opened = await Promise.allSettled(drivers.values())
+      await Promise.allSettled(opened.map(one => (one.status === 'fulfilled' ? one.value.close() : undefined)))
+    },
   }
-  if (manifest?.speaks === 'acp') {
-    const { acpDriver } = await import('./acp/driver.ts')
-    return acpDriver(manifest, options)
+}
+
+function driverOf({ agent, executable, appendPrompt }: WantedDriver, log: (line: string) => void): Promise<Driver> {
+  const manifest = manifestOf(agent)
+  if (manifest.speaks === 'sdk')
+    return driverFor(manifest, { executable: agent.command?.[0] ?? executable, appendPrompt, log })
+  // The words of a custom agent stand in its manifest.
+  const command = agent.kind === 'custom' ? undefined : agent.command
+  return driverFor(manifest, { log, ...(command && { command }) })
+}
+
+/** The driver of an agent by its kind. */
+export async function openDriver(kind: string, options: AcpDriverOptions = {}): Promise<Driver> {
+  if (!isAgentKind(kind)) throw new AppError('usage', { problem: `There is no agent "${kind}".`, command: 'start' })
+  return driverFor(MANIFESTS[kind], options)
+}
+
+/** A vendor's library is imported here, on use. */
+async function driverFor(manifest: AgentManifest, options: AcpDriverOptions): Promise<Driver> {
+  switch (manifest.speaks) {
+    case 'sdk': {
+      const { claudeDriver } = await import('./claude/driver.ts')
+      return claudeDriver(options)
+    }
+    case 'acp': {
+      const { acpDriver } = await import('./acp/driver.ts')
+      return acpDriver(manifest, options)
+    }
+    // The driver of Codex stands here once it is there: `codexDriver(manifest, options)`.
+    case 'app-server':
+      throw new AppError('agent_without_driver', { agent: manifest.name })
   }
-  throw new AppError('usage', { problem: `There is no agent "${agent}".`, command: 'start' })
 }

@@ -1,3 +1,4 @@
+import { AGENT_ERRORS } from './error-rows/agents.ts'
 import { FEATURE_ERRORS } from './error-rows/features.ts'
 import { NOTE_ERRORS } from './error-rows/notes.ts'
 import { PEOPLE_ERRORS } from './error-rows/people.ts'
@@ -12,6 +13,7 @@ import { WORKSPACE_ERRORS } from './error-rows/workspace.ts'
  * `exit` is the exit code of the command that meets it, `http` the status of the route. docs/errors.md lists the same rows.
  */
 export const ERRORS = {
+  ...AGENT_ERRORS,
   ...WORK_ERRORS,
   ...TASK_ERRORS,
   ...NOTE_ERRORS,

@@ -1,6 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openGates } from '../agents/limits/gates.ts'
+import { openDrivers } from '../agents/open.ts'
 import { openQuota } from '../agents/quota/quota.ts'
 import { systemClock } from '../base/clock.ts'
 import { openLog } from '../base/log.ts'
@@ -14,7 +15,6 @@ import { recoverWorktrees } from '../workspace/worktrees/gone/recover.ts'
 import { brainShelf } from './brain-shelf.ts'
 import { type Disk, watchDisk } from './disk/watch-disk.ts'
 import { drain } from './drain.ts'
-import { driverShelf } from './driver-shelf.ts'
 import { buildServer } from './http/server.ts'
 import { keepDeadlines } from './human/deadlines.ts'
 import { tidyWhenIdle } from './idle-memory.ts'
@@ -69,7 +69,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   refuseDamaged(places)
   const late: { disk?: Disk } = {} // it needs the store, which tells it of its failures
   await using store = await openStore({ file: places.database, onFailure: error => late.disk?.failed(error) })
-  await using drivers = driverShelf(log)
+  await using drivers = openDrivers(line => log.debug({ line }, 'driver'))
   using policy = policyShelf()
   const terminals = new Terminals()
   const gates = openGates({ store, clock: systemClock })

@@ -39,6 +39,8 @@ export const StartSession = z.strictObject({
   /** What the person wrote down about the project, for whoever answers the agent's questions. */
   requirements: Requirements.optional(),
   name: z.string().min(1).max(80).optional(),
+  /** `--agent`: a kind, the name of a custom agent, or a command line; in place of `agent.command`. */
+  agent: z.string().min(1).max(10_000).optional(),
   model: z.string().min(1).optional(),
   max_turns: z.number().int().positive().optional(),
   allowed_tools: z.array(z.string().min(1)).optional(),

@@ -256,6 +256,8 @@ export type ConversationState = 'intact' | 'missing' | 'damaged'
 /** One kind of agent. `warm` starts a process ahead of time for an `open` with the same environment, folder and options. */
 export interface Driver {
   readonly agent: string
+  /** `warm` does nothing: no process is started ahead of time. */
+  readonly cold?: true
   /** Whether this can be the id of one of its conversations; without it every text can. */
   isVendorId?(id: string): boolean
   /** What is left of a conversation in the agent's own files; without it nobody can say before trying. */

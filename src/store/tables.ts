@@ -1,6 +1,7 @@
 import type { Generated, Selectable } from 'kysely'
 import type { Gate } from '../domain/account/limit.ts'
 import type { QuotaWindow } from '../domain/account/quota.ts'
+import type { AgentChoice } from '../domain/agents/choice.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { Amounts, BudgetScope } from '../domain/budget/budget.ts'
 import type { Escalation } from '../domain/escalation.ts'
@@ -124,6 +125,8 @@ export type JsonColumn = 'options' | 'plan' | 'parked'
 export type SessionOptions = Omit<StartSession, 'env' | 'tasks'> & {
   /** Who formed opinions for it when it was started, for whoever looks at it. */
   mind?: { brain: string; threshold: number } | undefined
+  /** Its agent, as it was chosen when it was started. */
+  chosen?: AgentChoice | undefined
   /** The run that started it, and which of its attempts it is. */
   run?: RunPlace | undefined
   /** The feature that it works on, where it is to find out what is to be done. */

@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts'
 import { sessionMarker } from '../base/process/marker.ts'
 import { sweepMarked } from '../base/process/sweep.ts'
 import { shellWord } from '../base/shell-word.ts'
+import { type AgentChoice, USUAL_AGENT } from '../domain/agents/choice.ts'
 import { brainKeysIn } from '../domain/config/environment-layer.ts'
 import type { SessionRow } from '../store/tables.ts'
 import type { LiveSessions } from './live-sessions.ts'
@@ -58,6 +59,11 @@ export async function prepareFor(request: PrepareRequest, { prepareParts }: Floo
   return prepare(request, prepareParts)
 }
 
+/** A session keeps its agent; one from before there was a choice has the usual one. */
+export function agentOf({ options }: Pick<SessionRow, 'options'>): AgentChoice {
+  return options.chosen ?? USUAL_AGENT
+}
+
 /** The same for a session that goes on: under its own settings, and on the account it began with. */
 export async function prepareAgain(row: SessionRow, env: Record<string, string>, floor: Floor): Promise<Preparation> {
   await checkProject(row.project)
@@ -65,7 +71,7 @@ export async function prepareAgain(row: SessionRow, env: Record<string, string>,
   const { settings } = row.options
   const keys = { ...brainKeysIn(floor.kept.of(row.id) ?? {}), ...brainKeysIn(env) }
   const own = settings ? { settings: { ...settings, ...keys } } : {}
-  const ready = await prepareFor({ ...row.options, ...own, project: row.project, env }, floor)
+  const ready = await prepareFor({ ...row.options, ...own, chosen: agentOf(row), project: row.project, env }, floor)
   if (row.account !== null && ready.account !== row.account) {
     const { id, project, vendor_id } = row
     throw new AppError('account_differs', { id, project: shellWord(project), vendor_id: vendor_id ?? '<id>' })

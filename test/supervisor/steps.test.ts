@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { SessionEvent } from '../../src/domain/session.ts'
 import { capInput, capText } from '../../src/supervisor/events/cap.ts'
 import { stepFor } from '../../src/supervisor/events/step-for.ts'
-import { accountOf } from '../../src/supervisor/start/account.ts'
+import { accountOf } from '../../src/supervisor/start/agent/account.ts'
 import { nameFromTask, uniqueName } from '../../src/supervisor/start/session-name.ts'
 import { targetOf } from '../../src/supervisor/target-of.ts'
 import { aRun } from './a-run.ts'
@@ -110,15 +110,16 @@ test('a name is made of the first words of the task and is always new and typeab
 
 test('an account is the same for the same credential and tells nothing of it', () => {
   const env = { HOME: '/h', ANTHROPIC_API_KEY: 'sk-ant-1' }
-  const account = accountOf('claude', env)
+  const of = (kind: string) => ({ kind, name: kind })
+  const account = accountOf(of('claude'), env)
   assert.match(account, /^[0-9a-f]{16}$/)
-  assert.equal(accountOf('claude', { ...env, PATH: '/bin' }), account)
+  assert.equal(accountOf(of('claude'), { ...env, PATH: '/bin' }), account)
   const others = [
-    accountOf('codex', env),
-    accountOf('claude', { ...env, ANTHROPIC_API_KEY: 'sk-ant-2' }),
-    accountOf('claude', { ...env, ANTHROPIC_BASE_URL: 'http://127.0.0.1:1' }),
-    accountOf('claude', { HOME: '/h' }),
-    accountOf('claude', { HOME: '/other' }),
+    accountOf(of('codex'), env),
+    accountOf(of('claude'), { ...env, ANTHROPIC_API_KEY: 'sk-ant-2' }),
+    accountOf(of('claude'), { ...env, ANTHROPIC_BASE_URL: 'http://127.0.0.1:1' }),
+    accountOf(of('claude'), { HOME: '/h' }),
+    accountOf(of('claude'), { HOME: '/other' }),
   ]
   assert.equal(new Set([account, ...others]).size, 6)
 })

@@ -30,6 +30,7 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
   const guard = openGuard()
   return {
     agent: manifest.kind,
+    cold: true,
     ...(manifest.resume === 'none' && { conversationState: async () => 'missing' as const }),
     async open(open) {
       log(`session ${open.id}: starts ${manifest.name} (${guard.level(open.isolation)})`)

@@ -1,7 +1,9 @@
+import type { AgentChoice } from '../../domain/agents/choice.ts'
 import { AGENT_KINDS, type AgentKind, type AgentManifest } from '../../domain/agents/manifest.ts'
 import { claudeManifest } from './claude.ts'
 import { claudeAcpManifest } from './claude-acp.ts'
 import { codexManifest } from './codex.ts'
+import { customManifest } from './custom.ts'
 import { geminiManifest } from './gemini.ts'
 import { opencodeManifest } from './opencode.ts'
 
@@ -12,6 +14,13 @@ export const MANIFESTS: Record<AgentKind, AgentManifest> = {
   gemini: geminiManifest,
   codex: codexManifest,
   opencode: opencodeManifest,
+}
+
+/** What is known of the agent that somebody chose. */
+export function manifestOf({ kind, name, command }: AgentChoice): AgentManifest {
+  if (kind !== 'custom') return MANIFESTS[kind]
+  const [program = name, ...args] = command ?? []
+  return customManifest(name, [program, ...args])
 }
 
 /** Whether there is a manifest of this name. */

@@ -10,6 +10,7 @@ import {
   type QuotaWindow,
   type Thresholds,
 } from '../../domain/account/quota.ts'
+import { speaksClaude } from '../../domain/agents/vendors.ts'
 import type { Config } from '../../domain/config/config.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import { openCcusage } from './ccusage.ts'
@@ -105,9 +106,10 @@ export function openQuota({ store, clock, settings }: QuotaParts): QuotaBook {
   return {
     async met(account, { agent, env }, tx) {
       const { HOME, PATH, CLAUDE_CONFIG_DIR } = env
+      const reads = speaksClaude(agent) // ccusage would count another vendor's files as this one's
       const work = async (own: Tx) => {
         await rows.label(account, accountLabel(agent, env), own)
-        await rows.place(account, { HOME, PATH, CLAUDE_CONFIG_DIR }, own)
+        if (reads) await rows.place(account, { HOME, PATH, CLAUDE_CONFIG_DIR }, own)
       }
       await (tx ? work(tx) : store.transaction(work))
     },

@@ -212,12 +212,6 @@ export const SYSTEM_ERRORS = {
     says: 'The setting agents.path ({origin}) names {path}, which cannot be run: {problem}',
     next: 'Correct it, or take it away with: pcc config reset agents.path. Nothing was started.',
   },
-  agent_unknown: {
-    exit: 2,
-    http: 400,
-    says: 'The setting agent.command ({origin}) names the agent "{agent}", which pcc cannot drive: so far only claude. Nothing was started.',
-    next: 'Take it away with: pcc config reset agent.command (or unset PCC_AGENT). Where claude lies is agents.path.',
-  },
   agent_not_logged_in: {
     exit: 1,
     http: 400,

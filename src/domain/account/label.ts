@@ -1,27 +1,28 @@
+import { vendorOf } from '../agents/vendors.ts'
+
+type Env = Record<string, string | undefined>
+
 /** An account in words, without any secret: agent, host of the address, kind of credential. */
-export function accountLabel(agent: string, env: Record<string, string | undefined>): string {
-  return `${agent} · ${vendorHost(env)} · ${credentialKind(env)}`
+export function accountLabel(agent: string, env: Env): string {
+  return `${agent} · ${vendorHost(env, agent)} · ${credentialKind(env, agent)}`
 }
 
-const KINDS = [
-  ['ANTHROPIC_API_KEY', 'API key'],
-  ['ANTHROPIC_AUTH_TOKEN', 'bearer token'],
-  ['CLAUDE_CODE_OAUTH_TOKEN', 'subscription token'],
-] as const
-
 /** Where the vendor is called. Only the host: an address may carry a password or a token in its other parts. */
-export function vendorHost(env: Record<string, string | undefined>): string {
+export function vendorHost(env: Env, agent = 'claude'): string {
+  const { addresses, host } = vendorOf(agent)
   if (env['CLAUDE_CODE_USE_BEDROCK']) return 'Bedrock'
-  if (env['CLAUDE_CODE_USE_VERTEX']) return 'Vertex'
-  const address = env['ANTHROPIC_BASE_URL']
-  if (!address) return 'api.anthropic.com'
+  if (env['CLAUDE_CODE_USE_VERTEX'] || env['GOOGLE_GENAI_USE_VERTEXAI'] === 'true') return 'Vertex'
+  const address = addresses.map(name => env[name]).find(Boolean)
+  if (!address) return host
   return (URL.canParse(address) && new URL(address).host) || 'another address'
 }
 
-function credentialKind(env: Record<string, string | undefined>): string {
-  const kind = KINDS.find(([name]) => env[name])?.[1]
+function credentialKind(env: Env, agent: string): string {
+  const { credentials, login } = vendorOf(agent)
+  const kind = credentials.find(([name]) => env[name])?.[1]
   if (kind) return kind
-  const [home, place] = [env['HOME'], env['CLAUDE_CONFIG_DIR']]
-  if (!place) return 'login in ~/.claude'
+  if (login.folder === '') return 'its own login'
+  const [home, place] = [env['HOME'], env[login.variable]]
+  if (!place) return `login in ~/${login.folder}`
   return `login in ${home && place.startsWith(`${home}/`) ? `~${place.slice(home.length)}` : place}`
 }

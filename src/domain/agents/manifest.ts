@@ -2,6 +2,8 @@ import type { Departures } from './contract.ts'
 
 export const AGENT_KINDS = ['claude', 'claude-acp', 'gemini', 'codex', 'opencode'] as const
 export type AgentKind = (typeof AGENT_KINDS)[number]
+/** With those that no manifest of ours describes. */
+export type AnyAgentKind = AgentKind | 'custom'
 
 /**
  * `every-call`: nothing runs that was not asked. `writes`: what changes something is asked, reads may run unseen. `observed`: it can be
@@ -11,7 +13,7 @@ export type Hold = 'every-call' | 'writes' | 'observed'
 
 /** What a driver knows about one kind of agent: data, so that it can be shown, compared and corrected in one place. */
 export interface AgentManifest {
-  kind: AgentKind
+  kind: AnyAgentKind
   /** For a person. */
   name: string
   /** Counts changes of this manifest: what was measured with one revision need not hold with another. */

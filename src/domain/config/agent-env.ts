@@ -65,6 +65,21 @@ const NEVER = [
 /** Any variable of Claude Code whose name says that it loosens something, those of later versions included. */
 const LOOSENING = /^CLAUDE_.*(HOOK|PERMISSION|BYPASS|DANGEROUS|SANDBOX|TRUST)/
 
+/** What a program needs to reach a network, whoever made it. */
+export const COMMON_AGENT_ENV: readonly string[] = [
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'ALL_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+  'all_proxy',
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+]
+
 /**
  * `agents.env` as it comes: what a person sets to say which Claude they use and how to reach it. A cloud's own
  * credentials travel only when that cloud is where the model is.
@@ -117,17 +132,7 @@ export const STANDARD_AGENT_ENV: readonly string[] = [
   'CLAUDE_CODE_SHELL',
   'CLAUDE_CODE_TMPDIR',
   'CLAUDE_CONFIG_DIR',
-  'HTTP_PROXY',
-  'HTTPS_PROXY',
-  'NO_PROXY',
-  'ALL_PROXY',
-  'http_proxy',
-  'https_proxy',
-  'no_proxy',
-  'all_proxy',
-  'NODE_EXTRA_CA_CERTS',
-  'SSL_CERT_FILE',
-  'SSL_CERT_DIR',
+  ...COMMON_AGENT_ENV,
   'API_TIMEOUT_MS',
   'DISABLE_TELEMETRY',
   'DISABLE_ERROR_REPORTING',

@@ -34,6 +34,7 @@ function fromText(key: SettingKey, text: string): unknown {
       return listFrom(trimmed)
     case 'text':
     case 'path':
+    case 'sections':
       return text
   }
 }

@@ -9,7 +9,7 @@ export type ProjectRule = 'free' | 'tighten' | 'trusted' | 'never'
 export interface Setting<T = unknown> {
   /** Written by hand and not with zod: reading a setting must not cost the loading of a library (docs/adr/0005). */
   accepts(value: unknown): boolean
-  kind: 'text' | 'flag' | 'number' | 'list' | 'path'
+  kind: 'text' | 'flag' | 'number' | 'list' | 'path' | 'sections'
   /** Ends the sentence "expected …". */
   expects: string
   standard: T
@@ -129,6 +129,22 @@ export function texts(given: Given<string[]>, item = /./s, each = 'texts'): Sett
 export function someOf<const Word extends string>(words: readonly Word[], given: Given<Word[]>): Setting<Word[]> {
   const accepts = (value: unknown) => isListOf(value, entry => isOneOf(words, entry))
   return { accepts, kind: 'list', expects: `a list of ${anyOf(words)}`, ...given }
+}
+
+/** Sections of a name that the person gives, each with one text; they can be written in a file only. */
+export function sections<const Key extends string>(
+  key: Key,
+  given: Given<Record<string, Record<Key, string>>>,
+  { name, expects }: { name: RegExp; expects: string },
+): Setting<Record<string, Record<Key, string>>> {
+  const isSection = (value: unknown) => isTable(value) && Object.keys(value).join() === key && isText(value[key])
+  const accepts = (value: unknown) =>
+    isTable(value) && Object.entries(value).every(([each, section]) => name.test(each) && isSection(section))
+  return { accepts, kind: 'sections', expects, ...given }
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isCount(least: number): (value: unknown) => boolean {

@@ -18,6 +18,7 @@ export type RunState = z.infer<typeof RunState>
 export const RunOptions = z.strictObject({
   /** Most attempts; without it until nothing can be done any more. */
   limit: z.number().int().positive().optional(),
+  agent: StartSession.shape.agent,
   model: z.string().min(1).optional(),
   strategy: z.enum(MODEL_STRATEGIES).optional(),
   max_retries: z.number().int().min(0).max(100).optional(),

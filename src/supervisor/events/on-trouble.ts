@@ -11,9 +11,9 @@ export function onRetry(event: Extract<SessionEvent, { kind: 'retry' }>, run: Ru
 }
 
 /** Where no answer came, a person looks at the address first. */
-function withAddress(failure: Failure, { open }: Run): Failure {
+function withAddress(failure: Failure, { open, driver }: Run): Failure {
   if (failure.kind !== 'network') return failure
-  return { ...failure, message: `no answer from ${vendorHost(open.env)}: ${failure.message}` }
+  return { ...failure, message: `no answer from ${vendorHost(open.env, driver.agent)}: ${failure.message}` }
 }
 
 /** The agent shortens its own memory of the conversation. */

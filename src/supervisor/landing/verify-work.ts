@@ -6,10 +6,11 @@ import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import { type GateSettings, gatesIn } from '../../workspace/verify/gate-settings.ts'
 import { nameWorkTree } from '../../workspace/verify/tree/work-tree.ts'
 import { verify } from '../../workspace/verify/verify.ts'
-import type { Floor } from '../floor.ts'
+import { agentOf, type Floor } from '../floor.ts'
+import { namesFor } from '../models/model-names.ts'
 import type { Proposals } from '../proposals/proposals.ts'
 import { judgeWith } from '../verifier/judge.ts'
-import { configOf } from './settings.ts'
+import { loadedFor } from './settings.ts'
 import type { Work } from './work.ts'
 
 export interface VerifyingParts {
@@ -33,14 +34,16 @@ export async function verifyWork(
   const { task, session } = work
   const place = work.place && { ...work.place, base: await baseOf(work.place) }
   const { places } = floor.prepareParts
-  const config = await configOf(session, floor.prepareParts)
+  const loaded = await loadedFor(session, floor.prepareParts)
+  const { config } = loaded
+  const chosen = agentOf(session)
   const env = envOf(work)
   let isShut = false
   const judge = judgeWith(
     { ask, stateOf },
     {
-      request: { ...settingsOf(work), project: session.project, place, env, task_id: task.id },
-      names: config.models,
+      request: { ...settingsOf(work), chosen, project: session.project, place, env, task_id: task.id },
+      names: namesFor(chosen, loaded),
       shut: () => {
         isShut = true
       },

@@ -1,4 +1,5 @@
 import type { ModelStrategy } from '../../domain/runs/model-strategy.ts'
+import { type ModelNames, RUNGS } from './model-names.ts'
 
 /** What the command line says, and what the settings say where it is silent. */
 export interface StrategyWishes {
@@ -18,4 +19,13 @@ export function settleStrategy({ flags, settings }: StrategyWishes): SettledStra
   if (flags.strategy === 'fixed') return { strategy: 'fixed', model: settings.model }
   if (flags.strategy !== undefined) return { strategy: flags.strategy }
   return settings.model === undefined ? { strategy: settings.strategy } : { strategy: 'fixed', model: settings.model }
+}
+
+/** An agent for which no rung has a name takes its own model, whatever the strategy would climb. */
+export function byNames(
+  settled: Exclude<SettledStrategy, { problem: string }>,
+  names: ModelNames,
+): { strategy: ModelStrategy; model: string | undefined } {
+  const hasNames = RUNGS.some(rung => names[rung] !== undefined)
+  return { strategy: hasNames ? settled.strategy : 'fixed', model: settled.model }
 }

@@ -2,6 +2,7 @@ import type { Admission } from '../../agents/limits/gates.ts'
 import { AppError } from '../../base/errors.ts'
 import { secretId, shortId } from '../../base/ids.ts'
 import type { Limit } from '../../domain/account/limit.ts'
+import type { AgentChoice } from '../../domain/agents/choice.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Amounts } from '../../domain/budget/budget.ts'
@@ -18,6 +19,8 @@ import { READING_TOOLS, readOnlyAsks } from './read-only.ts'
 export type AgentRequest = Pick<StartSession, 'project' | 'model' | 'config' | 'settings' | 'env'> & {
   /** The worktree in which it reads. */
   place?: Place | undefined
+  /** Which agent, where that is not for the settings to say. */
+  chosen?: AgentChoice | undefined
   /** The task that it is asked for: what it costs is counted there too. */
   task_id?: string | undefined
 }

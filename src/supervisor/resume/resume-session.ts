@@ -7,6 +7,7 @@ import { openEscalations } from '../../human/escalations.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareAgain, refuseWhenClosed, refuseWithstood } from '../floor.ts'
 import { refuseSpent } from '../guards/spending.ts'
+import { refuseUnheld } from '../start/agent/refuse-unheld.ts'
 import { type Restored, restore } from './restore.ts'
 import { resumeParked, takenUp } from './resume-parked.ts'
 
@@ -34,6 +35,7 @@ export async function resumeSession(row: SessionRow, resume: Resume, floor: Floo
   }
   if (current.parked && current.ended_as === 'waiting_input') throw waitsForAnswer(current)
   const ready = await prepareAgain(current, resume.env, floor)
+  if (resume.actor === 'daemon') refuseUnheld(ready)
   if (resume.actor === 'human') await refuseSpent(current, ready.budgets, floor.parts)
   await takeUpFailed(current, floor)
   await checkLeft(current, floor)

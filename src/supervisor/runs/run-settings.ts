@@ -1,15 +1,19 @@
 import { AppError } from '../../base/errors.ts'
+import type { AgentChoice } from '../../domain/agents/choice.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { type Task, USUAL_RETRIES } from '../../domain/task.ts'
 import { trustedFile, trustStatus } from '../../policy/trust.ts'
 import type { RunRow } from '../../store/runs/rows.ts'
-import { settleStrategy } from '../models/settle-strategy.ts'
+import { namesFor } from '../models/model-names.ts'
+import { byNames, settleStrategy } from '../models/settle-strategy.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
+import { agentIn } from '../start/agent/agent-in.ts'
 import type { PrepareParts } from '../start/prepare.ts'
 import type { BeginOptions } from './begin/begin-next.ts'
 
 /** The settings under which a run goes on. */
 export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
+  agent: AgentChoice
   /** Tries after the first, of a task that says nothing of its own. */
   maxRetries: number
   /** How long a task waits for each try in a row after a cause that may pass. */
@@ -35,19 +39,19 @@ export async function runSettings(
 ): Promise<RunSettings> {
   const { places, env } = callersSettings(options, parts)
   const trusted = trustedFile(await trustStatus(places, project))
-  const { config, origin } = await loadConfig({ places, env, project, trusted })
-  const { execution, models, sessions, agent } = config
-  if (agent.command !== 'claude')
-    throw new AppError('agent_unknown', { agent: agent.command, origin: origin('agent.command') })
+  const loaded = await loadConfig({ places, env, project, trusted })
+  const { execution, sessions } = loaded.config
+  const agent = agentIn({ ...options, project }, loaded)
+  const names = namesFor(agent, loaded)
   const settled = settleStrategy({
     flags: { model: options.model, strategy: options.strategy },
     settings: { model: execution.model, strategy: execution.model_strategy },
   })
   if ('problem' in settled) throw new AppError('bad_request', { route: 'POST /runs', problem: settled.problem })
   return {
-    strategy: settled.strategy,
-    model: settled.model,
-    names: models,
+    agent,
+    ...byNames(settled, names),
+    names,
     maxRetries: execution.max_retries,
     retryMs: RETRY_FACTORS.map(factor => sessions.retry_seconds * 1000 * factor),
     limit: options.limit ?? (execution.limit || undefined),

@@ -1,7 +1,13 @@
-import { access, constants, realpath, stat } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
+import { isHeldEnough } from '../../agents/held-enough.ts'
 import type { Consent } from '../../agents/limits/consent.ts'
-import { AppError, messageOf } from '../../base/errors.ts'
+import { manifestOf } from '../../agents/manifests/manifests.ts'
+import type { WantedDriver } from '../../agents/open.ts'
+import { AppError } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
+import type { AgentChoice } from '../../domain/agents/choice.ts'
+import type { AgentManifest } from '../../domain/agents/manifest.ts'
+import { patternsFor } from '../../domain/agents/vendors.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { Brain } from '../../domain/brain/brain.ts'
 import type { Budgets } from '../../domain/budget/budget.ts'
@@ -26,7 +32,9 @@ import type { Mind, Policy, Run } from '../run.ts'
 import { budgetsIn, budgetsOf, hasMoneyBound } from '../settings/budgets-of.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
 import { type GuardSettings, guardSettings } from '../settings/guard-settings.ts'
-import { accountOf } from './account.ts'
+import { accountOf } from './agent/account.ts'
+import { agentIn } from './agent/agent-in.ts'
+import { checkProgram } from './agent/check-program.ts'
 
 export interface PrepareParts {
   places: Places
@@ -35,17 +43,22 @@ export interface PrepareParts {
   policy: Policy
   /** The language models of the settings, shared by all sessions that have the same. */
   brainsFor(config: Config, env: Record<string, string | undefined>): Promise<Brain[]>
-  driverFor(options: { executable: string | undefined; appendPrompt: string | undefined }): Promise<Driver>
+  driverFor(wanted: WantedDriver): Promise<Driver>
 }
 
 /** What a session needs to run, computed from the request, the settings in force for its project and what is trusted. */
 export interface Preparation {
+  /** The agent that was chosen, and what is known of its kind. */
+  agent: AgentChoice
+  manifest: AgentManifest
   driver: Driver
   open: Omit<OpenSession, 'asks' | 'id' | 'prompt' | 'resume' | 'marker'>
   policy: SessionPolicy
   account: string
   /** Refuses calls that would bring files of the project to life which nobody has agreed to. */
   guard(request: Request): Promise<Verdict | undefined>
+  /** Whether its agent may work with nobody watching. */
+  heldEnough: boolean
   /** The same, from how things are then. */
   again(): Promise<Preparation>
   /** How many sessions may run at once. */
@@ -81,6 +94,8 @@ export type PrepareRequest = StartSession & {
   run?: RunPlace | undefined
   feature?: FeaturePlace | undefined
   place?: Place | undefined
+  /** The agent of a session that goes on, or that somebody has chosen for it: settings are not asked. */
+  chosen?: AgentChoice | undefined
 }
 
 /** Reads the settings for this project and cuts the caller's environment down to what the agent may see. */
@@ -96,15 +111,23 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
   )
   const loadRules = () => parts.policy.loadRules({ places: parts.places, project, trusted: trustedFile(trust) })
   const rules = await loadRules()
-  const env = { ...agentEnvironment(request.env, config.agents.env), ...placeIn(request.run) }
+  const agent = request.chosen ?? agentIn(request, loaded)
+  const manifest = manifestOf(agent)
+  const env = {
+    ...agentEnvironment(request.env, patternsFor(agent.kind, config.agents.env)),
+    ...placeIn(request.run),
+  }
   const brainEnv = brainEnvironment({ daemon: parts.env, session: request.env, patterns: config.agents.env })
   const budgets = budgetsIn(config, request)
-  await checkProgram(loaded)
+  await checkProgram(loaded, { agent, manifest, env })
   const driver = await parts.driverFor({
+    agent,
     executable: config.agents.path,
     appendPrompt: config.agents.append_prompt,
   })
   return {
+    agent,
+    manifest,
     driver,
     open: {
       cwd: place?.directory ?? project,
@@ -133,9 +156,10 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
       unattendedHigh: config.permissions.unattended_high,
     },
     mind: mindOf(request, mindFor(request, config, await parts.brainsFor(withFlags(config, request), brainEnv))),
+    heldEnough: isHeldEnough({ agent, manifest, allowed: config.agents.unattended, sandboxed: false }),
     guard: call => skillVerdict(call, { places, project, place, settingSources: sources }),
-    again: () => prepare(request, parts),
-    account: accountOf(driver.agent, env),
+    again: () => prepare({ ...request, chosen: agent }, parts),
+    account: accountOf(agent, env),
     maxConcurrent: config.sessions.max_concurrent,
     consent: {
       autoResume: request.auto_resume ?? config.sessions.auto_resume,
@@ -188,16 +212,6 @@ function mindOf({ feature }: PrepareRequest, mind: Mind): Mind {
 /** An agent of a run knows how far it is. */
 function placeIn(run: RunPlace | undefined): Record<string, string> {
   return run ? { PCC_ITERATION: String(run.iteration), PCC_TOTAL: String(run.total) } : {}
-}
-
-/** Said here, where it is known that a setting is to blame and which line has it. */
-async function checkProgram({ config, origin }: LoadedConfig): Promise<void> {
-  const { path } = config.agents
-  if (path === undefined) return
-  const problem = await access(path, constants.X_OK)
-    .then(() => stat(path))
-    .then(found => (found.isFile() ? undefined : 'it is not a file'), messageOf)
-  if (problem !== undefined) throw new AppError('agent_path_wrong', { path, origin: origin('agents.path'), problem })
 }
 
 function untrustedNote({ projectFile, untrusted }: LoadedConfig): string[] {

@@ -13,6 +13,7 @@ import { type Floor, prepareFor, refuseWhenClosed } from '../floor.ts'
 import type { InPlace } from '../place/ground.ts'
 import { ownPlace } from '../place/own-place.ts'
 import { refuseWhenFull } from './admit.ts'
+import { refuseUnheld } from './agent/refuse-unheld.ts'
 import { checkProject } from './check-project.ts'
 import { checkRecord } from './check-record.ts'
 import { checkResume } from './check-resume.ts'
@@ -57,6 +58,7 @@ async function startIn(request: Checked, floor: Floor): Promise<SessionRow> {
     prepareFor({ ...request, project, ...placeOf(request) }, floor),
     hasLeft(vendorId, floor),
   ])
+  if (bound || !request.attach) refuseUnheld(ready)
   checkResume(request, ready.driver)
   await checkRecord(request.record)
   refuseWhenClosed(floor)
@@ -85,11 +87,12 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
       name: uniqueName(request.name ?? nameFromTask(subjectOf(request)), taken),
       project,
       task,
-      agent: ready.driver.agent,
+      agent: ready.agent.name,
       model: request.model ?? null,
       options: {
         ...options,
         ...ready.settings,
+        chosen: ready.agent,
         project,
         task,
         mind: { brain: brain.name, threshold },
@@ -112,7 +115,7 @@ async function insert(request: Checked, ready: Preparation, { parts, bootId, liv
     : await submitFirst(row, tasks, { parts, tx, id: place?.task })
   // The agent is opened with this one, so it is taken first, whatever is added while the session waits for its place.
   await store.sessions.update(row.id, { task_id }, tx)
-  await accounts.met(ready.account, { agent: ready.driver.agent, env: ready.open.env }, tx)
+  await accounts.met(ready.account, { agent: ready.agent.kind, env: ready.open.env }, tx)
   crashPoint('submit.before-commit')
   return { ...row, task_id }
 }

@@ -36,12 +36,12 @@ export function judgeWith({ ask, stateOf }: JudgeParts, { request, names, shut }
         read: async (text: string) => readOpinion(text, task.acceptance),
       }
       const reply = await ask<ReadOpinion>({ ...request, model }, question, signal)
-      const spent = { model: reply.model ?? model, cost_usd: reply.cost_usd }
+      const spent = { model: reply.model ?? model ?? null, cost_usd: reply.cost_usd }
       if ((await stateOf(directory)) !== before) return broken('what it judged was changed meanwhile', spent)
       return { ...reply.value, ...spent }
     } catch (error) {
       if (error instanceof AppError && error.code === 'account_limited') shut(error)
-      return broken(messageOf(error), { model, cost_usd: 0 })
+      return broken(messageOf(error), { model: model ?? null, cost_usd: 0 })
     }
   }
 }

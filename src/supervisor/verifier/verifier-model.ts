@@ -23,7 +23,10 @@ function riskOf(paths: readonly string[]): 'usual' | 'high' {
 }
 
 /** Which model judges a change: a cheap one what is small and harmless, a strong one what is large or dangerous. Pure. */
-export function verifierModel({ files, lines, paths }: Stake, names: ModelNames): { model: string; why: string } {
+export function verifierModel(
+  { files, lines, paths }: Stake,
+  names: ModelNames,
+): { model: string | undefined; why: string } {
   const isSmall = files <= SMALL.files && lines <= SMALL.lines
   const isLarge = files > LARGE.files || lines > LARGE.lines
   const risk = riskOf(paths)

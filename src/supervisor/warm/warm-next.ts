@@ -109,7 +109,7 @@ export class WarmNext {
     await current?.opened.promise
     if (!warm.isWanted || !current?.session || isCrowded() || availableMemory() < ROOM_BYTES) return
     const { driver, open } = await prepare(request)
-    if (!warm.isWanted) return
+    if (!warm.isWanted || driver.cold) return
     markers.note(warm.marker)
     warm.driver = driver
     warm.open = { ...open, id: request.run.id, marker: warm.marker, asks: NOBODY }

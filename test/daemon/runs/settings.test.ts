@@ -52,8 +52,8 @@ test('agent.command names an agent that can be driven, or nothing is started', a
   const world = await runWorld(t, scriptedAgent())
   await world.add('one')
   const wanted = { project: world.project, target: { kind: 'project' }, env: {} }
-  const { status, body } = await world.call('POST', '/runs', { ...wanted, settings: { PCC_AGENT: 'codex' } })
+  const { status, body } = await world.call('POST', '/runs', { ...wanted, settings: { PCC_AGENT: 'codx' } })
   assert.deepEqual([status, body.error.code], [400, 'agent_unknown'])
-  assert.match(body.error.message, /\(.*PCC_AGENT.*\) names the agent "codex"/)
+  assert.match(body.error.message, /"codx" \(.*PCC_AGENT/)
   assert.equal((await world.over((await world.run({ settings: { PCC_AGENT: 'claude' } })).id)).outcome, 'complete')
 })

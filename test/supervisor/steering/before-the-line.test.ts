@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { claudeManifest } from '../../../src/agents/manifests/claude.ts'
 import { silentLog } from '../../../src/base/log.ts'
+import { USUAL_AGENT } from '../../../src/domain/agents/choice.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { Admission } from '../../../src/supervisor/admission.ts'
 import { LiveSessions } from '../../../src/supervisor/live-sessions.ts'
@@ -35,6 +37,9 @@ for (const [what, ends] of [
       } = aRun()
       const shape = { driver, open, policy, guard, mind, consent, quota, checkpointEveryMs, retryMs, budgets }
       const rest = {
+        agent: USUAL_AGENT,
+        manifest: claudeManifest,
+        heldEnough: true,
         secrets: [],
         budgetsNow: async () => budgets,
         brainKeys: {},

@@ -12,6 +12,7 @@ import type { StoredEvent } from '../../../src/domain/event.ts'
 import { Terminals } from '../../../src/human/terminals.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
+import type { SupervisorOptions } from '../../../src/supervisor/open-floor.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { tempDir } from '../../support/world.ts'
 import type { ScriptedAgent } from './scripted-agent.ts'
@@ -60,6 +61,7 @@ export async function scriptedWorld(
   t: TestContext,
   agent: ScriptedAgent,
   settings: Record<string, string> = {},
+  driverFor: SupervisorOptions['driverFor'] = async () => agent.driver,
 ): Promise<ScriptedWorld> {
   const home = tempDir(t)
   const project = tempDir(t, 'pcc-project-')
@@ -84,7 +86,7 @@ export async function scriptedWorld(
       environments.push(env)
       return []
     },
-    driverFor: async () => agent.driver,
+    driverFor,
     mayStart: () => disk.reason,
     availableMemory: () => memory.available,
   })

@@ -1,5 +1,5 @@
 import { STANDARD_AGENT_ENV } from '../agent-env.ts'
-import { oneOf, path, type Setting, someOf, text, texts } from '../setting.ts'
+import { oneOf, path, type Setting, sections, someOf, text, texts } from '../setting.ts'
 
 /** Strictness of `agents.isolation`, loosest first. */
 const ISOLATION = ['marker', 'auto', 'namespace'] as const
@@ -48,4 +48,29 @@ export const AGENTS_SETTINGS = {
     project: 'trusted',
     inForce: true,
   }),
+  'agents.custom': sections(
+    'command',
+    {
+      standard: {},
+      about:
+        'Agents of your own that speak ACP, by name: `[agents.custom.mine]` with `command = "/opt/mine/bin/mine --acp"`',
+      project: 'never',
+      inForce: true,
+    },
+    {
+      // Not the name of a kind: what a manifest says of one must not be said of another program.
+      name: /^(?!(claude|claude-acp|gemini|codex|opencode|custom)$)[a-z][a-z0-9-]{0,39}$/,
+      expects: 'sections such as [agents.custom.mine] (small letters, not the name of a kind) with command = "…" alone',
+    },
+  ),
+  'agents.unattended': texts(
+    {
+      standard: [],
+      about: 'Agents by name that may work alone although they do not ask about every call (docs/agents.md)',
+      project: 'never',
+      inForce: true,
+    },
+    /^[a-z][a-z0-9-]{0,39}$/,
+    'names of agents such as "gemini"',
+  ),
 } as const satisfies Record<string, Setting>

@@ -61,7 +61,8 @@ export const EXECUTION_SETTINGS = {
   }),
   'agent.command': word({
     standard: 'claude',
-    about: 'The agent of a run; only claude so far. Also `PCC_AGENT`',
+    about:
+      'The agent that does the work: a kind (docs/agents.md), one of `agents.custom`, or a command line. Also `PCC_AGENT`',
     project: 'trusted',
     inForce: true,
     variable: 'PCC_AGENT',

@@ -1,0 +1,134 @@
+import { COMMON_AGENT_ENV, STANDARD_AGENT_ENV } from '../config/agent-env.ts'
+import type { AnyAgentKind } from './manifest.ts'
+
+/** Whose model an agent calls, as its environment tells it: what travels to it, and by what its account is known. */
+export interface Vendor {
+  /** Stands in the name of an account: two agents of one vendor share a login, and with it a limit. */
+  tag: string
+  /** Variables that travel to its agents. */
+  env: readonly string[]
+  /** Variables that hold another address than the vendor's own. */
+  addresses: readonly string[]
+  host: string
+  /** Variables that hold a credential, the one that counts first, and what it is. */
+  credentials: readonly (readonly [name: string, what: string])[]
+  /** Where a login is kept: under that variable, else there in the home directory. */
+  login: { variable: string; folder: string }
+}
+
+const ANTHROPIC: Vendor = {
+  tag: 'claude',
+  env: STANDARD_AGENT_ENV,
+  addresses: ['ANTHROPIC_BASE_URL'],
+  host: 'api.anthropic.com',
+  credentials: [
+    ['ANTHROPIC_API_KEY', 'API key'],
+    ['ANTHROPIC_AUTH_TOKEN', 'bearer token'],
+    ['CLAUDE_CODE_OAUTH_TOKEN', 'subscription token'],
+  ],
+  login: { variable: 'CLAUDE_CONFIG_DIR', folder: '.claude' },
+}
+
+/** Named one by one, as for Claude Code: others of its variables change what it asks about. */
+const GOOGLE: Vendor = {
+  tag: 'gemini',
+  env: [
+    'GEMINI_API_KEY',
+    'GEMINI_MODEL',
+    'GEMINI_CLI_HOME',
+    'GOOGLE_API_KEY',
+    'GOOGLE_GEMINI_BASE_URL',
+    'GOOGLE_VERTEX_BASE_URL',
+    'GOOGLE_GENAI_USE_VERTEXAI',
+    'GOOGLE_GENAI_USE_GCA',
+    'GOOGLE_CLOUD_PROJECT',
+    'GOOGLE_CLOUD_LOCATION',
+    'GOOGLE_APPLICATION_CREDENTIALS if GOOGLE_GENAI_USE_VERTEXAI',
+  ],
+  addresses: ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_VERTEX_BASE_URL'],
+  host: 'generativelanguage.googleapis.com',
+  credentials: [
+    ['GEMINI_API_KEY', 'API key'],
+    ['GOOGLE_API_KEY', 'API key'],
+  ],
+  login: { variable: 'GEMINI_CLI_HOME', folder: '.gemini' },
+}
+
+const OPENAI: Vendor = {
+  tag: 'codex',
+  env: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_ORGANIZATION', 'OPENAI_PROJECT', 'CODEX_API_KEY', 'CODEX_HOME'],
+  addresses: ['OPENAI_BASE_URL'],
+  host: 'api.openai.com',
+  credentials: [
+    ['CODEX_API_KEY', 'API key'],
+    ['OPENAI_API_KEY', 'API key'],
+  ],
+  login: { variable: 'CODEX_HOME', folder: '.codex' },
+}
+
+/** opencode calls whichever vendor it is set up for: its account is known by the first of these that is there. */
+const MANY: Vendor = {
+  tag: 'opencode',
+  env: [
+    'ANTHROPIC_API_KEY',
+    'ANTHROPIC_BASE_URL',
+    'OPENAI_API_KEY',
+    'OPENAI_BASE_URL',
+    'GEMINI_API_KEY',
+    'GOOGLE_GENERATIVE_AI_API_KEY',
+    'OPENROUTER_API_KEY',
+    'OPENCODE_API_KEY',
+    'OPENCODE_CONFIG',
+    'OPENCODE_MODEL',
+  ],
+  addresses: [],
+  host: 'the vendor it is set up for',
+  credentials: [
+    ['OPENCODE_API_KEY', 'API key'],
+    ['ANTHROPIC_API_KEY', 'API key'],
+    ['OPENAI_API_KEY', 'API key'],
+    ['OPENROUTER_API_KEY', 'API key'],
+    ['GEMINI_API_KEY', 'API key'],
+    ['GOOGLE_GENERATIVE_AI_API_KEY', 'API key'],
+  ],
+  login: { variable: 'XDG_DATA_HOME', folder: '.local/share/opencode' },
+}
+
+const UNKNOWN: Vendor = {
+  tag: 'custom',
+  env: [],
+  addresses: [],
+  host: 'its own vendor',
+  credentials: [],
+  login: { variable: '', folder: '' },
+}
+
+const VENDOR_OF: Record<AnyAgentKind, Vendor> = {
+  claude: ANTHROPIC,
+  'claude-acp': ANTHROPIC,
+  gemini: GOOGLE,
+  codex: OPENAI,
+  opencode: MANY,
+  custom: UNKNOWN,
+}
+
+/** The vendor of a kind of agent; of a name that is none nothing is known. */
+export function vendorOf(kind: string): Vendor {
+  return Object.hasOwn(VENDOR_OF, kind) ? VENDOR_OF[kind as AnyAgentKind] : UNKNOWN
+}
+
+/** Whether the names of models in the settings (`models.*`) are this agent's, as they come. */
+export function speaksClaude(kind: string): boolean {
+  return vendorOf(kind) === ANTHROPIC
+}
+
+/**
+ * Which variables travel to an agent, of those that `agents.env` names. An agent of another vendor is not given Claude's: what a
+ * person has added to the list, and what every program needs to reach a network, it gets.
+ */
+export function patternsFor(kind: string, configured: readonly string[]): string[] {
+  const vendor = vendorOf(kind)
+  if (vendor === ANTHROPIC) return [...configured]
+  const others = new Set(ANTHROPIC.env.filter(pattern => !COMMON_AGENT_ENV.includes(pattern)))
+  return [...configured.filter(pattern => !others.has(pattern)), ...vendor.env]
+}

@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { type Vendor, vendorOf } from '../../../domain/agents/vendors.ts'
+
+/**
+ * Whose allowance a session uses: a hash of vendor, address and credential, so that a limit met by one session holds back
+ * the others of the same account, and none of another vendor's. The credential itself is never kept.
+ */
+export function accountOf(agent: { kind: string; name: string }, env: Record<string, string>): string {
+  const vendor = vendorOf(agent.kind)
+  const tag = agent.kind === 'custom' ? `custom ${agent.name}` : vendor.tag
+  const address = vendor.addresses.map(name => env[name]).find(Boolean) ?? 'standard'
+  const hash = createHash('sha256').update(JSON.stringify([tag, address, credentialOf(vendor, env)]))
+  return hash.digest('hex').slice(0, 16)
+}
+
+/** A stored login is named by the place it is stored in: one config directory holds one. */
+function credentialOf({ credentials, login }: Vendor, env: Record<string, string>): string {
+  for (const [name] of credentials) {
+    if (env[name]) return env[name]
+  }
+  return `login in ${env[login.variable] ?? join(env['HOME'] ?? '', login.folder)}`
+}
