@@ -26,6 +26,9 @@ const MAY_NOT: Record<string, string[]> = {
   daemon: ['simulator'],
 }
 
+/** Folders of one part that stand upon one another: each imports those before it only. */
+const STAIRS: Record<string, string[]> = { workspace: ['git', 'command', 'worktrees', 'verify', 'merge'] }
+
 const MAX_LINES = 400
 /** Every orchestrator in this field drowned in its loop file. */
 const MAX_LOOP_LINES = 200
@@ -52,7 +55,7 @@ function wrongImports(file: SourceFile): string[] {
     if (target === undefined) return []
     if (!target.startsWith('src/')) return target === 'package.json' ? [] : [`${where} imports ${target}, outside src`]
     const to = folderOf(target)
-    if (to === from) return []
+    if (to === from) return climbs(file.path, target, from) ? [`${where} imports ${target}, which stands above it`] : []
     const below = levelOf(to)
     if (below === undefined) return [`${where} imports ${target}, which is in no known folder of src`]
     if (below === level) return [`${where} imports ${target}: ${from} and ${to} are strangers`]
@@ -60,6 +63,11 @@ function wrongImports(file: SourceFile): string[] {
     if (MAY_NOT[from]?.includes(to)) return [`${where} imports ${target}: ${from} does not know ${to}`]
     return []
   })
+}
+
+function climbs(path: string, target: string, part: string): boolean {
+  const [from = -1, to = -1] = [path, target].map(each => STAIRS[part]?.indexOf(each.split('/')[2] ?? ''))
+  return from >= 0 && to > from
 }
 
 /** Cycles between files, type imports included: each is told once, from its first file. */

@@ -12,8 +12,8 @@ import {
 import type { EventBody } from '../../domain/event.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { WarmMarkers } from '../../supervisor/warm/warm-markers.ts'
+import { commandMarkers } from '../../workspace/command/markers.ts'
 import { clearBases } from '../../workspace/verify/base/base-checkout.ts'
-import { commandMarkers } from '../../workspace/verify/command/markers.ts'
 import type { World } from '../world.ts'
 
 export interface Leftovers {

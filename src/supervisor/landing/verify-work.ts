@@ -1,9 +1,11 @@
 import type { Guard } from '../../base/process/guardian.ts'
+import type { Config } from '../../domain/config/config.ts'
 import type { VerificationResult } from '../../domain/workspace/evidence.ts'
 import type { Place } from '../../domain/workspace/place.ts'
 import { git } from '../../workspace/git/git.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import { type GateSettings, gatesIn } from '../../workspace/verify/gate-settings.ts'
+import type { VerifyRequest } from '../../workspace/verify/request.ts'
 import { nameWorkTree } from '../../workspace/verify/tree/work-tree.ts'
 import { verify } from '../../workspace/verify/verify.ts'
 import { agentOf, type Floor } from '../floor.ts'
@@ -54,7 +56,7 @@ export async function verifyWork(
   const result = await verify(
     {
       ...{ place, directory, task, plan: session.plan, openChildren: task.children_open, round, signal },
-      ...{ gates, began: session.options.began },
+      ...{ gates, began: session.options.began, dependencies: sourceOf(session.project, config) },
     },
     {
       store,
@@ -76,6 +78,11 @@ export async function verifyWork(
  */
 function isWorthAsking({ acceptance }: Work['task'], { verifier, profile }: GateSettings): boolean {
   return verifier === 'on' || profile === 'deep' || acceptance.trim() !== ''
+}
+
+/** What a fresh worktree is set up with is what gates run with. */
+function sourceOf(project: string, { worktrees: { setup, setup_seconds } }: Config): VerifyRequest['dependencies'] {
+  return { project, setup, setupMs: setup_seconds * 1000 }
 }
 
 /** Where its settings come from, as for its session. */

@@ -2,9 +2,10 @@ import { relative } from 'node:path'
 import { openGuard } from '../../base/process/guardian.ts'
 import type { NewEvidence } from '../../domain/workspace/evidence.ts'
 import { isProvenBy } from '../../domain/workspace/proven.ts'
+import { commandEnvironment } from '../command/environment.ts'
+import { commandMarkers } from '../command/markers.ts'
+import type { Runner } from '../command/run-command.ts'
 import { baseTests } from './base/base-tests.ts'
-import { commandEnvironment } from './command/environment.ts'
-import { commandMarkers } from './command/markers.ts'
 import type { GateCommand } from './gate-settings.ts'
 import { acceptanceGate } from './gates/acceptance-gate.ts'
 import { allowed } from './gates/allowed.ts'
@@ -17,7 +18,6 @@ import { type Seen, seen } from './gates/seen.ts'
 import { verifierGate } from './gates/verifier-gate.ts'
 import { PROFILES } from './profiles.ts'
 import type { Judge, VerifyParts, VerifyRequest } from './request.ts'
-import type { Runner } from './run-command.ts'
 import { ignoredSources } from './tree/ignored-sources.ts'
 import type { Subject } from './tree/subject.ts'
 import type { Watch } from './tree/watch.ts'
@@ -26,6 +26,8 @@ export interface Looking {
   request: VerifyRequest
   parts: VerifyParts
   subject: Subject
+  /** What git ignores there. */
+  ignored: readonly string[]
   watch: Watch | undefined
   /** What a gate saw, as it will stand in its row. */
   asRow(seen: Seen): NewEvidence
@@ -42,7 +44,7 @@ export async function lookAtTree(looking: Looking): Promise<Seen[]> {
     base !== undefined && head !== null && top !== undefined
       ? { directory: top, base, head, settings: gates.diff, signal }
       : undefined
-  const ignored = place ? await ignoredSources(place.top, place.base) : []
+  const ignored = place ? await ignoredSources(place.top, place.base, looking.ignored) : []
   const checks: Seen[] = [planGate(request), withFindings(await diffGate(diff), ignored)]
   const runner = runnerOf(looking.parts)
   for (const name of PROFILES[gates.profile].commands) {

@@ -16,6 +16,8 @@ export interface VerifyRequest {
   place: Place | undefined
   /** Without a place: the tree that the project held when the work began, as far as anybody knows. */
   began?: string | undefined
+  /** Where the dependencies of a place come from; what was changed in them is put right before gates run. */
+  dependencies?: { project: string; setup: string | undefined; setupMs: number } | undefined
   /** Where the agent worked, and commands run. */
   directory: string
   task: Pick<Task, 'id' | 'title' | 'description' | 'acceptance' | 'attempt'>

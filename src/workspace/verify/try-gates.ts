@@ -1,7 +1,7 @@
 import { systemClock } from '../../base/clock.ts'
 import { openGuard } from '../../base/process/guardian.ts'
 import type { Isolation } from '../../base/process/isolation.ts'
-import { commandEnvironment } from './command/environment.ts'
+import { commandEnvironment } from '../command/environment.ts'
 import type { GateCommand, GateSettings } from './gate-settings.ts'
 import { commandGate } from './gates/command-gate.ts'
 import type { Seen } from './gates/seen.ts'

@@ -5,6 +5,8 @@ import { type Seen, seen } from './gates/seen.ts'
 import { lookAtTree } from './look.ts'
 import { nextSteps } from './next-steps.ts'
 import type { VerifyParts, VerifyRequest } from './request.ts'
+import { cleanGround } from './tree/clean-ground.ts'
+import { ignoredIn } from './tree/ignored-sources.ts'
 import { nameSubject, type Subject } from './tree/subject.ts'
 import { afterDeath, openWatch } from './tree/watch.ts'
 
@@ -22,11 +24,14 @@ export async function verify(request: VerifyRequest, parts: VerifyParts): Promis
     return written([seen({ gate: 'tree', kind: 'diff', status, findings: [finding] })], NOTHING, { request, parts })
   }
   const { subject } = named
+  const ignored = request.place ? await ignoredIn(request.place.top) : []
+  const ground = await cleanGround(request, { head: subject.commit, env: parts.env, ignored })
+  if (ground.some(({ status }) => status === 'broken')) return written(ground, subject, { request, parts })
   const watch = await openWatch(subject, request.place)
   const asRow = (check: Seen) => rowOf(check, subject, { request, parts })
-  const checks = await lookAtTree({ request, parts, subject, watch, asRow })
+  const checks = await lookAtTree({ request, parts, subject, ignored, watch, asRow })
   await watch?.end()
-  return written(checks, subject, { request, parts })
+  return written([...ground, ...checks], subject, { request, parts })
 }
 
 const NOTHING: Subject = { commit: null, tree: null, folder: undefined }

@@ -3,11 +3,12 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { workingIn } from '../../base/process/directory/working-in.ts'
 import type { Worktree } from '../../domain/workspace/place.ts'
 import { type GitResult, git } from '../git/git.ts'
-import { madeByGates } from '../verify/tree/made-by-gates.ts'
-import { adminFolder, mend } from './genuine.ts'
+import { mend } from './genuine.ts'
 import { archiveTree } from './gone/archive.ts'
 import { keepCommit } from './gone/keep-commit.ts'
 import { type Leftovers, leftoversOf } from './gone/leftovers.ts'
+import { madeByGates } from './notes/made-by-gates.ts'
+import { forgetNote } from './notes/place-note.ts'
 import { told } from './refusal.ts'
 
 export type Removal =
@@ -47,6 +48,7 @@ export async function removeRow(
   const removed = await removeTree(row, why === undefined && left.paths.length === 0)
   if (!removed.ok) return { kind: 'kept', why: told(removed.stderr) }
   await deleteBranch(row)
+  await forgetNote(row.top)
   crashPoint('place.after-remove')
   return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why: why ?? '' }
 }
@@ -74,9 +76,8 @@ export async function hindranceOf(row: Worktree, left: Leftovers | undefined): P
 /** What only a gate's command has left there is nobody's work. */
 export async function whyKeep(row: Worktree, left: Leftovers): Promise<string | undefined> {
   const { paths, hidden, stashes, isMerged } = left
-  const own = paths.length > 0 ? await adminFolder(row) : undefined
-  const made = own === undefined ? undefined : await madeByGates({ top: row.top, own, common: row.repository })
-  const files = paths.filter(path => !made?.has(path)).length + hidden.length
+  const made = paths.length > 0 ? await madeByGates(row.top) : new Set<string>()
+  const files = paths.filter(path => !made.has(path)).length + hidden.length
   if (files > 0) return files === 1 ? '1 file was not committed' : `${files} files were not committed`
   if (stashes.length > 0) return 'something is stashed'
   return isMerged ? undefined : 'its commits are not merged'

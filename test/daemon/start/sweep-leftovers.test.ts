@@ -11,7 +11,7 @@ import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { isAlive, startTimeOf } from '../../../src/base/process/start-time.ts'
 import { sweepLeftovers } from '../../../src/daemon/start/sweep-leftovers.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { commandMarkers } from '../../../src/workspace/verify/command/markers.ts'
+import { commandMarkers } from '../../../src/workspace/command/markers.ts'
 import { tempDir } from '../../support/world.ts'
 
 const PATH = '/usr/bin:/bin'

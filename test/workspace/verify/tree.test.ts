@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { verify } from '../../../src/workspace/verify/verify.ts'
+import { noteFileOf } from '../../../src/workspace/worktrees/notes/place-note.ts'
 import { aPlace } from './a-place.ts'
 
 test('a check that changes files has them put back, is told so and has not passed', async t => {
@@ -89,7 +90,7 @@ test('a repository that a command destroyed is nobody’s success', async t => {
 test('what an interrupted check changed is put back before anything is committed', async t => {
   const work = await aPlace(t)
   // Where the daemon dies in a command, the note that is written before the first one is all there is.
-  const note = join(work.git('rev-parse', '--absolute-git-dir'), 'pcc-gates.json')
+  const note = noteFileOf(work.place.top)
   writeFileSync(note, JSON.stringify({ looking: work.git('rev-parse', 'HEAD'), files: [] }))
   work.write('a.txt', 'half\n')
   work.write('made.txt', 'x\n')
@@ -100,7 +101,7 @@ test('what an interrupted check changed is put back before anything is committed
 
 test('the note is there while a command runs, and closed after the last one', async t => {
   const work = await aPlace(t)
-  const note = join(work.git('rev-parse', '--absolute-git-dir'), 'pcc-gates.json')
+  const note = noteFileOf(work.place.top)
   const result = await verify(work.request({}, { commands: { test: `cat '${note}'` } }), work.parts())
   const during = result.checks.find(({ gate }) => gate === 'test')?.output ?? ''
   assert.equal(JSON.parse(during).looking, result.commit)

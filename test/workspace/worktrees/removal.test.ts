@@ -5,9 +5,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readLsof, workingIn } from '../../../src/base/process/directory/working-in.ts'
-import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
-import { noteMade } from '../../../src/workspace/verify/tree/made-by-gates.ts'
 import { recoverWorktrees } from '../../../src/workspace/worktrees/gone/recover.ts'
+import { noteMade } from '../../../src/workspace/worktrees/notes/made-by-gates.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import { type PlaceWorld, placeWorld, write } from './place-world.ts'
 
@@ -206,10 +205,8 @@ test('the next attempt begins anew, and what the one before left is in the archi
 test('files that a gate’s command made are no reason to keep a merged worktree', async t => {
   const world = await placeWorld(t)
   const place = await world.make()
-  const folder = await findGitFolder(place.top)
-  assert.ok(folder)
   write(place.top, { 'report.xml': '<r/>\n' })
   assert.equal((await world.remove(place, { onlyClean: true })).kind, 'kept')
-  await noteMade(folder, ['report.xml'], true)
+  await noteMade(place.top, ['report.xml'], true)
   assert.deepEqual(await world.remove(place), { kind: 'removed' })
 })

@@ -1,12 +1,12 @@
 import { relative } from 'node:path'
 import type { TestResult } from '../../../domain/workspace/evidence.ts'
 import type { Place } from '../../../domain/workspace/place.ts'
+import type { Runner } from '../../command/run-command.ts'
 import { git } from '../../git/git.ts'
 import { resultKey } from '../cache/result-key.ts'
 import { type GateRun, runGateCommand } from '../gates/command-run.ts'
 import type { Profile } from '../profiles.ts'
 import type { VerifyParts } from '../request.ts'
-import type { Runner } from '../run-command.ts'
 import { openBase } from './base-checkout.ts'
 
 /** What the tests came to where the work began. */

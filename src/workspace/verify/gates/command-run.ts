@@ -1,6 +1,6 @@
 import type { TestResult } from '../../../domain/workspace/evidence.ts'
+import { type CommandOutcome, type ProjectCommandRun, type Runner, runCommand } from '../../command/run-command.ts'
 import type { GateCommand } from '../gate-settings.ts'
-import { type CommandOutcome, type ProjectCommandRun, type Runner, runCommand } from '../run-command.ts'
 import { openTestReader, type ReadTests } from '../tests/read-tests.ts'
 import { failedAlone, PYTEST_TELLS, retriesOf } from '../tests/retry-alone.ts'
 import { BELOW } from '../tests/test-parser.ts'

@@ -6,8 +6,8 @@ import { committer } from '../../git/committer.ts'
 import { git } from '../../git/git.ts'
 import { findGitFolder, type GitFolder } from '../../git/git-folder.ts'
 import { personal } from '../../git/personal.ts'
+import { madeByGates } from '../../worktrees/notes/made-by-gates.ts'
 import { lookAtHidden } from './hidden.ts'
-import { madeByGates } from './made-by-gates.ts'
 import { type Refused, unfinished } from './unfinished.ts'
 
 /** A tree with a name, or why there is none to look at. */
@@ -48,7 +48,7 @@ async function stage(place: Place, folder: GitFolder): Promise<string | undefine
   const listed = await git(place.top, ['ls-files', '--others', '--exclude-standard', ...ignored, '-z'])
   if (!listed.ok) return listed.stderr.trim()
   const notes = ownNotes(place)
-  const made = await madeByGates(folder)
+  const made = await madeByGates(place.top)
   const mine = listed.stdout.split('\0').filter(path => path !== '' && !notes.includes(path) && !made.has(path))
   if (mine.length > 0) {
     const from = ['--pathspec-from-file=-', '--pathspec-file-nul']

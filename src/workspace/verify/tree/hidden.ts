@@ -1,6 +1,6 @@
 import { git } from '../../git/git.ts'
 import type { GitFolder } from '../../git/git-folder.ts'
-import { indexMarks } from '../../worktrees/gone/index-marks.ts'
+import { indexMarks } from '../../git/index-marks.ts'
 
 /**
  * Has git look again at files that are marked as unchanged or as not checked out: commands run on what lies there, and that is

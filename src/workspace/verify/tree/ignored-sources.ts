@@ -2,6 +2,12 @@ import type { Finding } from '../../../domain/workspace/evidence.ts'
 import { git } from '../../git/git.ts'
 import { languageOf } from '../diff/change/file-kind.ts'
 
+/** What lies in a checkout and is ignored; a folder of which all is, ends in a slash. */
+export async function ignoredIn(top: string): Promise<string[]> {
+  const args = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']
+  return (await git(top, args)).stdout.split('\0').filter(path => path !== '')
+}
+
 /** A report with more of them is read by nobody. */
 const MOST_TOLD = 10
 
@@ -9,9 +15,7 @@ const MOST_TOLD = 10
  * Source files that lie beside the work and that git was told to ignore since it began: the gates see them, and no commit holds
  * them. What was ignored before, and whole folders of what programs make, are left alone.
  */
-export async function ignoredSources(top: string, base: string): Promise<Finding[]> {
-  const args = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']
-  const listed = (await git(top, args)).stdout.split('\0')
+export async function ignoredSources(top: string, base: string, listed: readonly string[]): Promise<Finding[]> {
   const sources = listed.filter(path => !path.endsWith('/') && languageOf(path) !== undefined)
   if (sources.length === 0) return []
   const told = await git(top, ['check-ignore', '-v', '-z', '--stdin'], { input: sources.join('\0') })

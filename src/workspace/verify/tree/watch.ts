@@ -1,8 +1,8 @@
 import type { Place } from '../../../domain/workspace/place.ts'
 import { git } from '../../git/git.ts'
 import { findGitFolder } from '../../git/git-folder.ts'
+import { beginLooking, madeByGates, noteMade, wasLookingAt } from '../../worktrees/notes/made-by-gates.ts'
 import { type Disturbance, openKeeper } from './keeper.ts'
-import { beginLooking, madeByGates, noteMade, wasLookingAt } from './made-by-gates.ts'
 import type { Subject } from './subject.ts'
 
 /** Looks after a tree from the first command to the last. */
@@ -22,8 +22,8 @@ export async function openWatch(
   const head = place && commit !== null ? { commit, branch: place.branch } : undefined
   const ref = `refs/pcc/kept/${place?.task ?? 'in-place'}`
   const keeper = await openKeeper({ folder, tree, head, ref })
-  const known = place ? await madeByGates(folder) : new Set<string>()
-  if (commit !== null) await beginLooking(folder, commit)
+  const known = place ? await madeByGates(folder.top) : new Set<string>()
+  if (commit !== null) await beginLooking(folder.top, commit)
   let all: string[] | undefined
   return {
     async after(gate) {
@@ -31,11 +31,11 @@ export async function openWatch(
       const made = found.made.filter(path => !known.has(path))
       for (const path of made) known.add(path)
       all = found.made
-      if (commit !== null && !found.isLost) await noteMade(folder, all, false)
+      if (commit !== null && !found.isLost) await noteMade(folder.top, all, false)
       return { ...found, made }
     },
     async end() {
-      if (commit !== null) await noteMade(folder, all ?? [...known], true)
+      if (commit !== null) await noteMade(folder.top, all ?? [...known], true)
     },
   }
 }
@@ -53,7 +53,7 @@ export async function afterDeath(place: Place): Promise<void> {
     `refs/heads/${place.branch}^{tree}`,
   ])
   const [commit = '', tree = ''] = named.stdout.trim().split('\n')
-  if (!named.ok || !(await wasLookingAt(folder, commit))) return
+  if (!named.ok || !(await wasLookingAt(folder.top, commit))) return
   const watch = await openWatch({ folder, tree, commit }, place)
   await watch?.after('a check that was interrupted')
   await watch?.end()

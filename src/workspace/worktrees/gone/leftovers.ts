@@ -2,9 +2,9 @@ import { lstat, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Worktree } from '../../../domain/workspace/place.ts'
 import { git } from '../../git/git.ts'
+import { indexMarks } from '../../git/index-marks.ts'
 import { readRefs } from '../../git/read-refs.ts'
 import { adminFolder } from '../genuine.ts'
-import { indexMarks } from './index-marks.ts'
 
 /** What a worktree holds that its target does not. */
 export interface Leftovers {

@@ -1,7 +1,10 @@
 import { mkdir } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import type { Worktree } from '../../../domain/workspace/place.ts'
+import { copyDependencies } from '../dependencies/copy.ts'
+import { noteDependencies } from '../dependencies/note-dependencies.ts'
+import { forgetNote } from '../notes/place-note.ts'
 import type { WorktreeParts } from '../parts.ts'
-import { copyDependencies } from './dependencies.ts'
 import { setUp } from './set-up.ts'
 import { writeTaskFile } from './task-file.ts'
 
@@ -13,13 +16,15 @@ export async function getReady(row: Worktree, { settings, env, log }: WorktreePa
   await mkdir(row.directory, { recursive: true }) // a project may be a folder that was never committed
   const timeoutMs = settings.setup_seconds * 1000
   const note = await writeTaskFile(row)
-  const said = [
-    ...(note ? [note] : []),
-    ...(await copyDependencies(row, settings.link, AbortSignal.timeout(timeoutMs))),
-  ]
+  await forgetNote(row.top)
+  const { said: words, copied } = await copyDependencies(row, settings.link, AbortSignal.timeout(timeoutMs))
+  const said = [...(note ? [note] : []), ...words]
   if (settings.setup !== undefined) {
-    said.push(await setUp({ command: settings.setup, directory: row.directory, env, timeoutMs }))
+    said.push((await setUp({ command: settings.setup, directory: row.directory, env, timeoutMs })).said)
   }
+  const inside = relative(row.top, row.directory)
+  const hasSetUp = settings.setup !== undefined
+  await noteDependencies(row.top, { copied: copied.map(name => join(inside, name)), hasSetUp })
   if (said.length === 0) return null
   log.info({ task: row.task, attempt: row.attempt, said }, 'worktree made ready')
   return said.join('\n')

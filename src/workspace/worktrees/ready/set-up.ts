@@ -1,22 +1,29 @@
 import { openGuard } from '../../../base/process/guardian.ts'
-import { commandEnvironment } from '../../verify/command/environment.ts'
-import { runCommand } from '../../verify/run-command.ts'
+import { commandEnvironment } from '../../command/environment.ts'
+import { runCommand } from '../../command/run-command.ts'
 
 export interface SetUp {
   command: string
   directory: string
   env: Record<string, string | undefined>
   timeoutMs: number
+  /** Else only its time can be up. */
+  signal?: AbortSignal | undefined
 }
 
 /** Runs the command that makes a fresh worktree ready, as gates run theirs, and gives what became of it, in words. */
-export async function setUp({ command, env, ...run }: SetUp): Promise<string> {
-  const { signal } = new AbortController() // only its time can be up
+export async function setUp({
+  command,
+  env,
+  signal = new AbortController().signal,
+  ...run
+}: SetUp): Promise<{ said: string; ok: boolean }> {
   const outcome = await runCommand({ command, env: commandEnvironment(env), signal, ...run }, { guard: openGuard() })
   const seconds = (outcome.durationMs / 1000).toFixed(1)
-  if (outcome.end === 'exited' && outcome.exit === 0) return `${command}: done in ${seconds} s`
+  if (outcome.end === 'exited' && outcome.exit === 0) return { said: `${command}: done in ${seconds} s`, ok: true }
   const how = outcome.end === 'exited' ? `failed with exit code ${outcome.exit}` : WORDS[outcome.end]
-  return [`${command}: ${how} after ${seconds} s`, ...outcome.output.trimEnd().split('\n').slice(-TAIL)].join('\n')
+  const lines = outcome.output.trimEnd().split('\n').slice(-TAIL)
+  return { said: [`${command}: ${how} after ${seconds} s`, ...lines].join('\n'), ok: false }
 }
 
 const TAIL = 20

@@ -7,7 +7,7 @@ import type { Isolation } from '../../base/process/isolation.ts'
 import type { KeptMarkers } from '../../base/process/kept-markers.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
 import { redactText } from '../../base/redact.ts'
-import { KeptOutput } from './command/kept-output.ts'
+import { KeptOutput } from './kept-output.ts'
 
 /** How commands of a project are started. */
 export interface Runner {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { git } from '../../git/git.ts'
+import { git } from './git.ts'
 
 /** What the index says of files beside their contents. */
 export interface IndexMarks {

@@ -18,29 +18,36 @@ const MOST_SHARED_FILES = 400_000
 /**
  * Gives a worktree the project's dependency directories: a copy that shares its bytes with the original until one of them is
  * written, where the file system can do that, else a plain copy as long as it is small. Never a link: an agent that installs
- * something would change what the person works with. Gives what it did, in words.
+ * something would change what the person works with. Gives what it did, in words, and which folders are copies.
  */
 export async function copyDependencies(
   row: Worktree,
   named: readonly string[],
   signal: AbortSignal,
-): Promise<string[]> {
+): Promise<{ said: string[]; copied: string[] }> {
   const said: string[] = []
+  const copied: string[] = []
   for (const name of named.length > 0 ? named : USUAL) {
     const [from, to] = [join(row.project, name), join(row.directory, name)]
     const isThere = (await lstat(from).catch(() => undefined))?.isDirectory()
     // What is part of the repository is there already, and so is what an earlier try has copied.
     if (!isThere || (await lstat(to).catch(() => undefined))) continue
-    said.push(await copyOne(name, { from, to, signal }))
+    const done = await copyOne(name, { from, to, signal })
+    said.push(done.said)
+    if (done.isCopied) copied.push(name)
   }
-  return said
+  return { said, copied }
 }
 
-async function copyOne(name: string, way: { from: string; to: string; signal: AbortSignal }): Promise<string> {
+/** Copies one of them, which is not there yet. */
+export async function copyOne(
+  name: string,
+  way: { from: string; to: string; signal: AbortSignal },
+): Promise<{ said: string; isCopied: boolean }> {
   const { from, to, signal } = way
   const isShared = await canShare(from, to)
   const size = await sizeOf(from, isShared ? { files: MOST_SHARED_FILES } : { files: MOST_FILES, bytes: MOST_BYTES })
-  if (!size) return `${name} is too large to be copied: let worktrees.setup make it`
+  if (!size) return { said: `${name} is too large to be copied: let worktrees.setup make it`, isCopied: false }
   // It gets its name when it is whole: half of it would pass for all of it.
   const aside = `${to}.pcc-copying`
   try {
@@ -56,10 +63,11 @@ async function copyOne(name: string, way: { from: string; to: string; signal: Ab
       },
     })
     await rename(aside, to)
-    return `${name} ${isShared ? 'copied on write' : 'copied'} (${size.files} files)`
+    return { said: `${name} ${isShared ? 'copied on write' : 'copied'} (${size.files} files)`, isCopied: true }
   } catch (thrown) {
     await rm(aside, { recursive: true, force: true })
-    return `${name} could not be copied (${signal.aborted ? 'it took too long' : (thrown as Error).message})`
+    const why = signal.aborted ? 'it took too long' : (thrown as Error).message
+    return { said: `${name} could not be copied (${why})`, isCopied: false }
   }
 }
 

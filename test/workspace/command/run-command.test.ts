@@ -5,8 +5,8 @@ import { type TestContext, test } from 'node:test'
 import { openGuard } from '../../../src/base/process/guardian.ts'
 import { KeptMarkers } from '../../../src/base/process/kept-markers.ts'
 import { bornAt } from '../../../src/base/process/start-time.ts'
-import { commandEnvironment } from '../../../src/workspace/verify/command/environment.ts'
-import { type ProjectCommandRun, runCommand } from '../../../src/workspace/verify/run-command.ts'
+import { commandEnvironment } from '../../../src/workspace/command/environment.ts'
+import { type ProjectCommandRun, runCommand } from '../../../src/workspace/command/run-command.ts'
 import { tempDir } from '../../support/world.ts'
 
 const guard = openGuard()

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { indexMarks } from '../../../src/workspace/git/index-marks.ts'
 import { readRefs } from '../../../src/workspace/git/read-refs.ts'
-import { indexMarks } from '../../../src/workspace/worktrees/gone/index-marks.ts'
 import { gitProject } from '../../support/world.ts'
-import { plainGit } from './place-world.ts'
+import { plainGit } from '../worktrees/place-world.ts'
 
 /** Every length of name modulo the padding, one that the flags cannot say, and names that are no ASCII. */
 const NAMES = [...Array.from({ length: 17 }, (_, index) => `d/${'n'.repeat(index + 1)}`), 'ü ✓\n.txt', longName()]

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openGuard } from '../../../src/base/process/guardian.ts'
+import type { Place } from '../../../src/domain/workspace/place.ts'
+import { verify } from '../../../src/workspace/verify/verify.ts'
+import { noteFileOf } from '../../../src/workspace/worktrees/notes/place-note.ts'
+import { tempDir } from '../../support/world.ts'
+import { type PlaceWorld, placeWorld, write } from '../worktrees/place-world.ts'
+
+const RUNNER = 'node_modules/.bin/check'
+const guard = openGuard()
+
+/** A project whose test command is a program of its dependencies, which says no to a file that holds "wrong". */
+async function world(t: TestContext, setup?: string) {
+  const files = { '.gitignore': 'node_modules\n*.tsbuildinfo\n', 'package.json': '{}\n', 'work.txt': 'right\n' }
+  const made = await placeWorld(t, { files, settings: setup === undefined ? {} : { setup } })
+  write(made.project, {
+    [RUNNER]: '#!/bin/sh\n! grep -q wrong work.txt\n',
+    'node_modules/lib/package.json': '{"version":"1.0.0"}\n',
+    'node_modules/lib/main.js': 'lib\n',
+  })
+  chmodSync(join(made.project, RUNNER), 0o755)
+  const place = await made.make()
+  write(place.top, { 'work.txt': 'wrong\n' })
+  return { made, place, look: (round = 1) => look({ made, place, round, setup }) }
+}
+
+function look(of: { made: PlaceWorld; place: Place; round: number; setup: string | undefined }) {
+  const { made, place, round, setup } = of
+  const { store, clock, log, env } = made.parts
+  return verify(
+    {
+      ...{ place, directory: place.directory, plan: [], openChildren: 0, round, signal: new AbortController().signal },
+      dependencies: { project: made.project, setup, setupMs: 60_000 },
+      task: { id: 't-1', title: 'Do it', description: '', acceptance: '', attempt: 1 },
+      gates: {
+        ...{ profile: 'quick', commands: { test: RUNNER }, timeoutMs: 60_000, env: [], rounds: 3, verifier: 'off' },
+        ...{ knownFailures: 'block', diff: { maxChangedLines: 0, forbiddenPaths: [], allow: [] } },
+      },
+    },
+    { store, clock, log, env, guard, isolation: 'marker', places: { run: join(made.project, '..', 'run') } },
+  )
+}
+
+test('a runner in node_modules/.bin that the agent made pass everything is put back before the gates, and that is evidence', async t => {
+  const { place, look } = await world(t)
+  const runner = join(place.top, RUNNER)
+  write(place.top, { [RUNNER]: '#!/bin/sh\nexit 0\n' })
+  utimesSync(runner, 1, 1) // what it says of its own age is the agent's word
+  const result = await look()
+  assert.equal(result.status, 'failed')
+  const told = result.checks.find(({ gate }) => gate === 'dependencies')
+  assert.match(told?.findings[0]?.text ?? '', /node_modules\/\.bin\/check\. They are as in the project again/)
+  assert.match(readFileSync(runner, 'utf8'), /grep/)
+  const again = await look(2)
+  assert.equal(
+    again.checks.some(({ gate }) => gate === 'dependencies'),
+    false,
+    'what was put back counts as set up',
+  )
+})
+
+test('a package that is edited, taken away or led elsewhere by a link is as in the project again', async t => {
+  const { made, place, look } = await world(t)
+  write(place.top, { 'node_modules/lib/main.js': 'mine\n', 'node_modules/.bin/other': 'x\n' })
+  await look()
+  assert.equal(readFileSync(join(place.top, 'node_modules/lib/main.js'), 'utf8'), 'lib\n')
+  assert.equal(existsSync(join(place.top, 'node_modules/.bin/other')), false)
+  rmSync(join(place.top, 'node_modules/lib'), { recursive: true })
+  symlinkSync(tempDir(t), join(place.top, 'node_modules/lib'))
+  await look(2)
+  assert.equal(readFileSync(join(place.top, 'node_modules/lib/main.js'), 'utf8'), 'lib\n')
+  rmSync(join(place.top, 'node_modules'), { recursive: true })
+  symlinkSync(join(made.project, 'node_modules'), join(place.top, 'node_modules'))
+  const result = await look(3)
+  assert.match(result.findings.map(({ text }) => text).join(), /node_modules was gone/)
+  assert.equal(result.status, 'failed')
+})
+
+test('the same files installed once more are no finding', async t => {
+  const { place, look } = await world(t)
+  write(place.top, { 'node_modules/lib/main.js': 'lib\n', 'node_modules/.cache/x': 'x\n', 'a.tsbuildinfo': '{}' })
+  const result = await look()
+  assert.equal(
+    result.checks.some(({ gate }) => gate === 'dependencies'),
+    false,
+  )
+  assert.equal(existsSync(join(place.top, 'a.tsbuildinfo')), false, 'what checkers remember is gone')
+  assert.equal(existsSync(join(place.top, 'node_modules/.cache')), false)
+})
+
+test('work that changes the manifest keeps what it installed, and packages of an unchanged version stay as they were', async t => {
+  const { place, look } = await world(t)
+  write(place.top, {
+    'package.json': '{"dependencies":{"new":"1.0.0"}}\n',
+    'node_modules/new/package.json': '{"version":"1.0.0"}\n',
+    'node_modules/lib/main.js': 'mine\n',
+    [RUNNER]: '#!/bin/sh\nexit 0\n',
+  })
+  const result = await look()
+  assert.equal(result.status, 'failed')
+  assert.equal(existsSync(join(place.top, 'node_modules/new/package.json')), true)
+  assert.equal(readFileSync(join(place.top, 'node_modules/lib/main.js'), 'utf8'), 'lib\n')
+})
+
+test('with a set-up command, dependencies that were changed along with the manifest are made anew by it', async t => {
+  const { place, look } = await world(t, `mkdir -p node_modules/.bin && cp right-runner ${RUNNER} 2>/dev/null; true`)
+  write(place.top, {
+    'package.json': '{"dependencies":{"new":"1.0.0"}}\n',
+    'right-runner': '#!/bin/sh\n! grep -q wrong work.txt\n',
+    [RUNNER]: '#!/bin/sh\nexit 0\n',
+  })
+  chmodSync(join(place.top, 'right-runner'), 0o755)
+  const result = await look()
+  assert.equal(result.status, 'failed')
+  assert.match(result.findings.map(({ text }) => text).join(), /set up anew\. mkdir/)
+})
+
+test('dependencies that the agent made itself are told as such', async t => {
+  const made = await placeWorld(t, { files: { '.gitignore': 'node_modules\n', 'work.txt': 'right\n' } })
+  const place = await made.make()
+  write(place.top, { [RUNNER]: '#!/bin/sh\nexit 0\n', 'work.txt': 'other\n' })
+  chmodSync(join(place.top, RUNNER), 0o755)
+  const result = await look({ made, place, round: 1, setup: undefined })
+  assert.equal(result.status, 'passed')
+  assert.deepEqual(
+    result.findings.map(({ code }) => code),
+    ['dependencies.unknown'],
+  )
+})
+
+test('where nothing is left to set up from, nothing is believed and a person is asked', async t => {
+  const { made, place, look } = await world(t)
+  write(place.top, { [RUNNER]: '#!/bin/sh\nexit 0\n' })
+  rmSync(join(made.project, 'node_modules'), { recursive: true })
+  const result = await look()
+  assert.equal(result.status, 'broken')
+  assert.equal(existsSync(noteFileOf(place.top)), true)
+  await made.remove(place, { archive: true })
+  assert.equal(existsSync(noteFileOf(place.top)), false)
+})
