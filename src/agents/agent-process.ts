@@ -1,9 +1,11 @@
 import { once } from 'node:events'
+import { findProgram } from '../base/process/find-program.ts'
 import type { Guard, GuardedChild } from '../base/process/guardian.ts'
 import type { Isolation } from '../base/process/isolation.ts'
 import { type Marker, sessionMarker } from '../base/process/marker.ts'
 import { isAlone } from '../base/process/namespace.ts'
 import { bornAt } from '../base/process/start-time.ts'
+import type { Sandbox } from './sandbox/sandbox.ts'
 
 const STDERR_CHARS = 4000
 
@@ -14,12 +16,16 @@ export interface Starting {
   cwd?: string | undefined
   env: Record<string, string | undefined>
   signal: AbortSignal
+  /** Paths made for it, which a sandbox has to show. */
+  shows?: string[]
 }
 
 interface ProcessOptions {
   guard: Guard
   isolation: Isolation
   marker: string
+  /** What stands around it; it is taken down with the agent. */
+  sandbox?: Sandbox | undefined
   /** Takes what the agent writes to stderr. */
   log?: ((line: string) => void) | undefined
 }
@@ -29,15 +35,17 @@ export class AgentProcess {
   readonly marker: Marker
   readonly #guard: Guard
   readonly #isolation: Isolation
+  readonly #sandbox: Sandbox | undefined
   readonly #log: ((line: string) => void) | undefined
   #child: GuardedChild | undefined
   #stderr = ''
   #withstood = false
   #problem: Error | undefined
 
-  constructor({ guard, isolation, marker, log }: ProcessOptions) {
+  constructor({ guard, isolation, marker, sandbox, log }: ProcessOptions) {
     this.#guard = guard
     this.#isolation = isolation
+    this.#sandbox = sandbox
     this.#log = log
     this.marker = sessionMarker(marker)
   }
@@ -72,8 +80,9 @@ export class AgentProcess {
     return words ? `${how}: ${words.slice(-500)}` : how
   }
 
-  readonly spawn = ({ command, args, cwd, env, signal }: Starting): GuardedChild => {
-    const child = this.#guard.spawn({ command, args, cwd, env, marker: this.marker }, this.#isolation)
+  readonly spawn = (starting: Starting): GuardedChild => {
+    const { signal, cwd } = starting
+    const child = this.#guard.spawn({ cwd, ...this.#wrapped(starting), marker: this.marker }, this.#isolation)
     this.#child = child
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_CHARS)
@@ -103,6 +112,20 @@ export class AgentProcess {
   async end(): Promise<void> {
     const left = await this.#child?.end()
     this.#withstood = (left?.length ?? 0) > 0
+    await this.#sandbox?.[Symbol.asyncDispose]()
+  }
+
+  /** A program that is not there is started bare, so that its owner gets the usual error. */
+  #wrapped({
+    command,
+    args,
+    env,
+    cwd = process.cwd(),
+    shows = [],
+  }: Starting): Pick<Starting, 'command' | 'args' | 'env'> {
+    if (!this.#sandbox || findProgram(command, env, cwd) === undefined) return { command, args, env }
+    const pidNamespace = this.#guard.level(this.#isolation) !== 'namespace'
+    return this.#sandbox.wrap({ command, args, env, cwd, shows }, { pidNamespace })
   }
 
   /** True where something of it was still there at the end. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Limit } from './account/limit.ts'
+import type { SandboxAsked } from './agents/sandbox.ts'
 import type { AgentToolName, ToolReply } from './tools/agent-tools.ts'
 
 /**
@@ -246,6 +247,8 @@ export interface OpenSession {
   record?: string | undefined
   /** `auto` uses a PID namespace where the system allows one. */
   isolation: 'auto' | 'namespace' | 'marker'
+  /** What stands around an agent that is not held to every call; nothing when absent. */
+  sandbox?: SandboxAsked | undefined
   /** Value of PCC_SESSION_MARK in everything the agent starts: the caller keeps it, to sweep after a crash. Made up when absent. */
   marker?: string | undefined
 }

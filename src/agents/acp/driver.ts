@@ -4,6 +4,7 @@ import type { AgentManifest } from '../../domain/agents/manifest.ts'
 import type { Driver } from '../../domain/session.ts'
 import { AgentProcess } from '../agent-process.ts'
 import type { DriverOptions } from '../driver-options.ts'
+import { sandboxFor } from '../sandbox/sandbox-for.ts'
 import { AcpSession } from './session.ts'
 
 /** A person at a terminal may be away for a while; whoever asks decides sooner when to park. */
@@ -33,11 +34,14 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
     cold: true,
     ...(manifest.resume === 'none' && { conversationState: async () => 'missing' as const }),
     async open(open) {
-      log(`session ${open.id}: starts ${manifest.name} (${guard.level(open.isolation)})`)
+      const sandbox = await sandboxFor(manifest, open, line => log(`session ${open.id}: ${line}`))
+      const fence = sandbox ? `${guard.level(open.isolation)}, sandbox` : guard.level(open.isolation)
+      log(`session ${open.id}: starts ${manifest.name} (${fence})`)
       const process = new AgentProcess({
         guard,
         isolation: open.isolation,
         marker: open.marker ?? secretId(16),
+        sandbox,
         log: line => log(`session ${open.id}: ${line}`),
       })
       const program = command ?? (executable === undefined ? undefined : [executable])

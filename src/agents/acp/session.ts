@@ -144,8 +144,8 @@ export class AcpSession implements Session {
     if (this.#open.resume && manifest.resume === 'none')
       return void this.#fail({ kind: 'resume_unknown', message: `${manifest.name} cannot go on with a conversation.` })
     this.#command = await commandFor(manifest, this.#open, program)
-    const { command, args, env } = this.#command
-    const child = process.spawn({ command, args, env, cwd: this.#open.cwd, signal: this.#gone.signal })
+    const { command, args, env, shows } = this.#command
+    const child = process.spawn({ command, args, env, shows, cwd: this.#open.cwd, signal: this.#gone.signal })
     const connection = this.#connect(child)
     this.#connection = connection
     const late = AbortSignal.timeout(startMs)

@@ -8,6 +8,8 @@ export interface Command {
   command: string
   args: string[]
   env: Record<string, string>
+  /** The folder that was made for it, if one was. */
+  shows: string[]
   /** Takes away the folder that was made for it. */
   dispose(): Promise<void>
 }
@@ -30,6 +32,7 @@ export async function commandFor(
     command: program,
     args: [...before, ...start.args, ...(chosen.args ?? [])].map(fill),
     env: { ...open.env, ...Object.fromEntries(env) },
+    shows: folder ? [folder] : [],
     dispose: async () => {
       if (folder) await rm(folder, { recursive: true, force: true })
     },

@@ -47,6 +47,17 @@ export const geminiManifest: AgentManifest = {
     },
   },
   forgetsBrokenTurns: true,
+  sandbox: {
+    state: ['.gemini'],
+    hosts: [
+      'generativelanguage.googleapis.com',
+      'cloudcode-pa.googleapis.com',
+      'oauth2.googleapis.com',
+      'aiplatform.googleapis.com',
+      '*-aiplatform.googleapis.com',
+    ],
+    addresses: ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_VERTEX_BASE_URL', 'CODE_ASSIST_ENDPOINT'],
+  },
   departs: {
     'turn.plan': 'untold',
     'turn.every-call-asked': 'reads-run',

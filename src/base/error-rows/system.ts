@@ -200,6 +200,18 @@ export const SYSTEM_ERRORS = {
   },
   internal: { exit: 1, http: 500, says: 'Something went wrong inside pcc: {problem}', next: 'See: pcc daemon logs' },
   // agents
+  sandbox_missing: {
+    exit: 2,
+    http: 409,
+    says: '{agent} has to run in a sandbox (agents.sandbox = "required"), and there is none: {problem}.',
+    next: '{install} Or choose an agent that is held to every call: pcc agents list',
+  },
+  sandbox_project: {
+    exit: 2,
+    http: 409,
+    says: '{project} cannot be opened in a sandbox: {hidden}, which is hidden there, lies in it.',
+    next: 'Work in a folder below it.',
+  },
   agent_missing: {
     exit: 1,
     http: 500,

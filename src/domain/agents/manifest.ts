@@ -1,4 +1,5 @@
 import type { Departures } from './contract.ts'
+import type { SandboxNeeds } from './sandbox.ts'
 
 export const AGENT_KINDS = ['claude', 'claude-acp', 'gemini', 'codex', 'opencode'] as const
 export type AgentKind = (typeof AGENT_KINDS)[number]
@@ -38,6 +39,8 @@ export interface AgentManifest {
   refusalEndsTurn?: true
   /** Agents that drop a turn which was stopped or failed from their conversation are told again what it was about. */
   forgetsBrokenTurns?: true
+  /** What it needs where a sandbox stands around it. */
+  sandbox?: SandboxNeeds
   departs: Departures
   quirks: string[]
 }

@@ -35,6 +35,7 @@ import { type GuardSettings, guardSettings } from '../settings/guard-settings.ts
 import { accountOf } from './agent/account.ts'
 import { agentIn } from './agent/agent-in.ts'
 import { checkProgram } from './agent/check-program.ts'
+import { sandboxAsked } from './sandbox-asked.ts'
 
 export interface PrepareParts {
   places: Places
@@ -141,6 +142,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
       record: request.record,
       followCost: hasMoneyBound(budgets),
       isolation: config.agents.isolation,
+      sandbox: await sandboxAsked(config, { agent: driver.agent, project, place, hidden: [parts.places.home] }),
       ...toolsFor(request.feature),
     },
     policy: {

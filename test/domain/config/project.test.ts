@@ -107,6 +107,7 @@ const words: Partial<Record<SettingKey, string[]>> = {
   'brain.type': ['none', 'gemini', 'ollama'],
   'knowledge.embedding_provider': ['local', 'gemini', 'hybrid'],
   'agents.isolation': ['auto', 'namespace', 'marker'],
+  'agents.sandbox': ['auto', 'required', 'off'],
   'permissions.unattended_high': ['deny', 'wait'],
   'quota.on_critical': ['finish', 'pause'],
   'gates.profile': ['quick', 'standard', 'deep'],

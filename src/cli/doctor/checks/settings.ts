@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { findBubblewrap } from '../../../agents/sandbox/bubblewrap.ts'
 import { AppError } from '../../../base/errors.ts'
 import { isolationLevel } from '../../../base/process/isolation.ts'
 import { loadConfig } from '../../../domain/config/load.ts'
@@ -10,6 +11,7 @@ export const checkSettings: Check = async patient => [
   ...(await config(patient)),
   ...notifications(patient),
   isolation(patient),
+  sandbox(patient),
 ]
 
 async function config({ places, env }: Patient): Promise<Finding[]> {
@@ -47,4 +49,18 @@ function isolation({ config }: Patient): Finding {
   const says =
     'agents are found by a marker: only a process that both loses its parent and drops all it inherited escapes'
   return ok('isolation', says)
+}
+
+/** What stands around an agent that is not held to every call. */
+function sandbox({ config, env }: Patient): Finding {
+  const mode = config?.agents.sandbox ?? 'auto'
+  if (mode === 'off') return ok('sandbox', 'switched off: agents that are not held to every call run without one')
+  const found = findBubblewrap(env)
+  if ('program' in found)
+    return ok('sandbox', `bubblewrap ${found.version}: agents that are not held to every call run in it`)
+  if (mode === 'required') return problem('sandbox', `required, and ${found.problem}`, found.install)
+  return ok(
+    'sandbox',
+    `none, ${found.problem}: it is only for agents that are not held to every call. ${found.install}`,
+  )
 }

@@ -1,3 +1,4 @@
+import { SANDBOX_MODES, type SandboxMode } from '../../agents/sandbox.ts'
 import { STANDARD_AGENT_ENV } from '../agent-env.ts'
 import { oneOf, path, type Setting, sections, someOf, text, texts } from '../setting.ts'
 
@@ -6,6 +7,9 @@ const ISOLATION = ['marker', 'auto', 'namespace'] as const
 const stricterIsolation = (held: Isolation, proposed: Isolation) =>
   ISOLATION.indexOf(proposed) > ISOLATION.indexOf(held) ? proposed : held
 type Isolation = (typeof ISOLATION)[number]
+
+const stricterSandbox = (held: SandboxMode, proposed: SandboxMode) =>
+  SANDBOX_MODES.indexOf(proposed) > SANDBOX_MODES.indexOf(held) ? proposed : held
 
 const environmentName = /^([A-Za-z_]\w*\*?|\*)( if [A-Za-z_]\w*)?$/
 
@@ -34,6 +38,36 @@ export const AGENTS_SETTINGS = {
     about: 'How an agent is fenced in: a PID namespace, a marker, or the best there is',
     project: 'tighten',
     tighten: stricterIsolation,
+    inForce: true,
+  }),
+  'agents.sandbox': oneOf(SANDBOX_MODES, {
+    standard: 'auto',
+    about: 'Whether agents that are not held to every call run in a sandbox: where there is one, always, or never',
+    project: 'tighten',
+    tighten: stricterSandbox,
+    inForce: true,
+  }),
+  'agents.network': texts(
+    {
+      standard: [],
+      about:
+        'Hosts that an agent in a sandbox may reach beside its vendor\'s: "name", "*.name", "name:port"; "*" is all',
+      project: 'trusted',
+      inForce: true,
+    },
+    /^(\*|[A-Za-z0-9_*.-]+(:\d+)?)$/,
+    'hosts such as "example.com", "*.example.com" or "127.0.0.1:8080"',
+  ),
+  'agents.sandbox_read': texts({
+    standard: [],
+    about: 'Paths of your home directory that an agent in a sandbox may read',
+    project: 'never',
+    inForce: true,
+  }),
+  'agents.sandbox_write': texts({
+    standard: [],
+    about: 'Paths outside the project that an agent in a sandbox may write',
+    project: 'never',
     inForce: true,
   }),
   'agents.path': path<string | undefined>({

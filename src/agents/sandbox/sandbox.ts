@@ -1,0 +1,89 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SandboxAsked, SandboxNeeds } from '../../domain/agents/sandbox.ts'
+import { type Bubblewrap, NAMESPACES } from './bubblewrap.ts'
+import { mountArgs } from './mounts.ts'
+import { hostsFor, ownPorts } from './network/allowed.ts'
+import { BRIDGE_SCRIPT, PROXY_PORT } from './network/bridge-script.ts'
+import { openProxy } from './network/proxy.ts'
+import { type Inside, surroundings } from './surroundings.ts'
+
+/** A sandbox for one agent: what it is started with in place of its own command. */
+export interface Sandbox extends AsyncDisposable {
+  wrap(starting: Wrapped, own: { pidNamespace: boolean }): Pick<Wrapped, 'command' | 'args' | 'env'>
+}
+
+type Wrapped = Inside & { args: string[] }
+
+interface Opening {
+  bubblewrap: Extract<Bubblewrap, { program: string }>
+  asked: SandboxAsked
+  needs: SandboxNeeds
+  env: Record<string, string | undefined>
+  log(line: string): void
+}
+
+/** Sockets of the machine by which much can be asked; nothing of them is in the sandbox. */
+const LEFT_OUT = [
+  'SSH_AUTH_SOCK',
+  'SSH_AGENT_PID',
+  'DBUS_SESSION_BUS_ADDRESS',
+  'XDG_RUNTIME_DIR',
+  'DISPLAY',
+  'WAYLAND_DISPLAY',
+]
+
+/** Opens the way out for the hosts that are listed; without a list the network is what it is. */
+export async function openSandbox({ bubblewrap, asked, needs, env, log }: Opening): Promise<Sandbox> {
+  const listed = hostsFor(asked.network, needs, env)
+  const way = asked.network.includes('*') ? undefined : await openWay(listed, log)
+  const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
+    const mounts = surroundings(starting, asked, needs)
+    const network = way ? { shows: [way.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
+    const inner = way ? bridged(way.socket, ownPorts(listed), starting) : [starting.command, ...starting.args]
+    return {
+      command: bubblewrap.program,
+      args: [
+        ...[...NAMESPACES, ...(pidNamespace ? ['--unshare-pid'] : []), ...network.args],
+        ...mountArgs({ ...mounts, shown: [...mounts.shown, ...network.shows] }),
+        ...['--chdir', starting.cwd, '--', ...inner],
+      ],
+      env: { ...without(starting.env), TMPDIR: '/tmp', ...(way && PROXIES) },
+    }
+  }
+  return { wrap, [Symbol.asyncDispose]: async () => void (await way?.close()) }
+}
+
+async function openWay(listed: string[], log: (line: string) => void) {
+  const folder = await mkdtemp(join(tmpdir(), 'pcc-way-'))
+  const socket = join(folder, 'proxy.sock')
+  const refused = (destination: string) => log(`the sandbox refused the network: ${destination} (agents.network)`)
+  const proxy = await openProxy({ socket, listed, refused })
+  const close = async () => {
+    await proxy[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { folder, socket, close }
+}
+
+function bridged(socket: string, ports: number[], { command, args }: Wrapped): string[] {
+  const told = JSON.stringify({ socket, proxyPort: PROXY_PORT, ports, command, args })
+  return [process.execPath, '-e', BRIDGE_SCRIPT, told]
+}
+
+const PROXY = `http://127.0.0.1:${PROXY_PORT}`
+const PROXIES = {
+  ...Object.fromEntries(['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].map(name => [name, PROXY])),
+  ...Object.fromEntries(['no_proxy', 'NO_PROXY'].map(name => [name, 'localhost,127.0.0.1,::1'])),
+}
+
+/** Names are resolved by a file that may lie in what is hidden from every sandbox. */
+function resolverFiles(): string[] {
+  return existsSync('/etc/resolv.conf') ? [realpathSync('/etc/resolv.conf')] : []
+}
+
+function without(env: Record<string, string | undefined>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !LEFT_OUT.includes(name)))
+}

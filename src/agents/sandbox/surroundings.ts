@@ -1,0 +1,90 @@
+import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { AppError } from '../../base/errors.ts'
+import { findProgram } from '../../base/process/find-program.ts'
+import type { SandboxAsked, SandboxNeeds } from '../../domain/agents/sandbox.ts'
+import type { Mounts } from './mounts.ts'
+
+/** Of a home directory only these are shown: programs and what they are made of. A list of what is secret would never be whole. */
+const TOOLS = [
+  ...['.nvm', '.volta', '.fnm', '.asdf', '.pyenv', '.rbenv', '.rustup', '.bun', '.deno/bin', '.npm-global', 'go'],
+  ...['.cargo/bin', '.cargo/registry', '.sdkman/candidates', '.m2/repository'],
+  ...['.local/bin', '.local/lib', '.local/share/fnm', '.local/share/mise', '.local/share/pipx', '.local/share/pnpm'],
+  ...['.local/share/uv', '.gitconfig', '.config/git/config', '.config/git/ignore'],
+]
+
+/** Parts of a repository that decide what git runs, or that belong to another checkout of it. */
+const KEPT_OF_GIT = ['config', 'hooks', 'config.worktree']
+const KEPT_OF_WORKTREE = ['HEAD', 'index', 'ORIG_HEAD']
+
+export interface Inside {
+  cwd: string
+  env: Record<string, string | undefined>
+  /** The agent's program. */
+  command: string
+  /** Paths that were made for this session. */
+  shows: string[]
+}
+
+/** What an agent sees and may write: its project, what git needs, its own state, and programs. */
+export function surroundings(inside: Inside, asked: SandboxAsked, needs: SandboxNeeds): Mounts {
+  const home = inside.env['HOME'] ?? homedir()
+  const hidden = there([home, homedir(), ...asked.hidden].filter(path => path !== '/'))
+  const project = there([inside.cwd, ...(asked.git && isWithin(inside.cwd, asked.git.top) ? [asked.git.top] : [])])
+  const exposed = hidden.find(secret => project.some(path => isWithin(secret, path)))
+  if (exposed !== undefined) throw new AppError('sandbox_project', { project: inside.cwd, hidden: exposed })
+  const expanded = (paths: string[]) => paths.map(path => resolve(home, path.replace(/^~\//, '')))
+  const state = expanded(needs.state)
+  for (const path of state) mkdirSync(path, { recursive: true, mode: 0o700 })
+  const git = asked.git ? gitParts(asked.git) : { writable: [], kept: [] }
+  return {
+    hidden,
+    shown: there([...expanded([...TOOLS, ...asked.read]), ...programs(inside, hidden), ...inside.shows]),
+    writable: there([...project, ...git.writable, ...state, ...expanded(asked.write)]),
+    kept: there(git.kept),
+  }
+}
+
+/** A worktree's agent commits into the repository that all checkouts share; what makes git run something is not its to change. */
+function gitParts({ top, own, common }: NonNullable<SandboxAsked['git']>): { writable: string[]; kept: string[] } {
+  mkdirSync(join(common, 'hooks'), { recursive: true })
+  const isWorktree = own !== common
+  const submodules = readdirSync(common).includes('modules') ? [join(common, 'modules')] : []
+  return {
+    // By itself too: a directory that is mounted cannot be moved out of the way.
+    writable: [common],
+    kept: [
+      ...[common, own].flatMap(folder => KEPT_OF_GIT.map(name => join(folder, name))),
+      ...(isWorktree ? [join(top, '.git'), join(own, 'commondir'), join(own, 'gitdir')] : []),
+      ...(isWorktree ? KEPT_OF_WORKTREE.map(name => join(common, name)) : []),
+      ...submodules,
+    ],
+  }
+}
+
+/** What is hidden and yet on the PATH, the agent's program and ours included. */
+function programs({ command, env, cwd }: Inside, hidden: string[]): string[] {
+  const program = findProgram(command, env, cwd)
+  const files = [process.execPath, ...(program === undefined ? [] : [program, realpathSync(program)])]
+  const folders = [...(env['PATH'] ?? '').split(':').filter(Boolean), ...files.map(file => dirname(file))]
+  const covered = [...hidden, '/tmp', '/var/tmp', '/run']
+  return folders.map(folder => wholeOf(folder, hidden)).filter(path => covered.some(cover => isWithin(path, cover)))
+}
+
+/** Programs come with the files beside them: all of a `node_modules`, or what `bin` is a part of, never a home itself. */
+function wholeOf(folder: string, hidden: string[]): string {
+  const modules = folder.indexOf('/node_modules')
+  if (modules >= 0) return folder.slice(0, modules + '/node_modules'.length)
+  const parent = dirname(folder)
+  const isApart = hidden.every(secret => !isWithin(secret, parent)) && parent.split('/').length > 2
+  return basename(folder) === 'bin' && isApart && basename(parent) !== '.local' ? parent : folder
+}
+
+function there(paths: string[]): string[] {
+  return paths.filter(path => existsSync(path)).flatMap(path => [...new Set([path, realpathSync(path)])])
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`)
+}

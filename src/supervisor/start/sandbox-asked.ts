@@ -1,0 +1,37 @@
+import { isAgentKind, MANIFESTS } from '../../agents/manifests/manifests.ts'
+import { sandboxNeeded } from '../../agents/sandbox/needed.ts'
+import type { SandboxAsked } from '../../domain/agents/sandbox.ts'
+import type { Config } from '../../domain/config/config.ts'
+import type { Place } from '../../domain/workspace/place.ts'
+import { findGitFolder } from '../../workspace/git/git-folder.ts'
+
+interface Where {
+  /** The kind of the agent. */
+  agent: string
+  project: string
+  place: Place | undefined
+  hidden: string[]
+}
+
+/**
+ * The sandbox of a session by its settings. What a worktree shares with others is found from the project: what the worktree says of it,
+ * its agent may have written. Refuses where one is required and there is none.
+ */
+export async function sandboxAsked(
+  { agents }: Config,
+  { agent, project, place, hidden }: Where,
+): Promise<SandboxAsked> {
+  const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
+  if (isAgentKind(agent)) sandboxNeeded(MANIFESTS[agent], mode)
+  const git = mode === 'off' ? undefined : await gitOf(project, place)
+  // A worktree's dependencies may be links into the project.
+  return { mode, network, read: place ? [...read, project] : read, write, hidden, git }
+}
+
+async function gitOf(project: string, place: Place | undefined): Promise<SandboxAsked['git']> {
+  const shared = await findGitFolder(project)
+  if (!shared || !place) return shared
+  const own = await findGitFolder(place.top)
+  const isOfProject = own?.own.startsWith(`${shared.common}/worktrees/`)
+  return { top: place.top, own: isOfProject ? (own?.own ?? shared.own) : shared.own, common: shared.common }
+}

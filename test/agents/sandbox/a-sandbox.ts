@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { AgentProcess } from '../../../src/agents/agent-process.ts'
+import { findBubblewrap } from '../../../src/agents/sandbox/bubblewrap.ts'
+import { openSandbox } from '../../../src/agents/sandbox/sandbox.ts'
+import { secretId } from '../../../src/base/ids.ts'
+import { openGuard } from '../../../src/base/process/guardian.ts'
+import type { Isolation } from '../../../src/base/process/isolation.ts'
+import type { SandboxAsked, SandboxNeeds } from '../../../src/domain/agents/sandbox.ts'
+import { bareEnv, tempDir } from '../../support/world.ts'
+
+/** Whether this machine can make a sandbox, and why not. */
+export const bubblewrap = findBubblewrap()
+
+interface Around {
+  project: string
+  home?: string
+  asked?: Partial<SandboxAsked>
+  needs?: Partial<SandboxNeeds>
+  isolation?: Isolation
+  env?: Record<string, string>
+}
+
+/** A program in a sandbox of its own, as an agent is started. */
+export async function inSandbox(t: TestContext, { project, home, asked, needs, isolation = 'auto', env }: Around) {
+  if (!('program' in bubblewrap)) throw new Error(bubblewrap.problem)
+  const dir = home ?? tempDir(t)
+  mkdirSync(join(dir, '.agent'), { recursive: true })
+  const all = { ...bareEnv(dir), ...env }
+  const said: string[] = []
+  const sandbox = await openSandbox({
+    bubblewrap,
+    asked: { mode: 'required', network: [], read: [], write: [], hidden: [], ...asked },
+    needs: { state: ['.agent'], hosts: [], addresses: [], ...needs },
+    env: all,
+    log: line => said.push(line),
+  })
+  const agent = new AgentProcess({ guard: openGuard(), isolation, marker: secretId(16), sandbox })
+  t.after(() => agent.end())
+  const start = (...command: [string, ...string[]]) => {
+    const [program, ...args] = command
+    return agent.spawn({ command: program, args, cwd: project, env: all, signal: new AbortController().signal })
+  }
+  /** Runs a shell line to its end; what it printed, and its exit code. */
+  const sh = async (line: string) => {
+    const child = start('/bin/sh', '-c', line)
+    let out = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        out += text
+      })
+    const [code] = await once(child, 'close')
+    return { out: out.trim(), code: Number(code) }
+  }
+  return { agent, home: dir, said, start, sh }
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
+import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
+import { bubblewrap, inSandbox } from './a-sandbox.ts'
+import { refusedHere } from './refused-here.ts'
+
+/** Where no sandbox can be made it is asserted that one that is required is refused, and said why. */
+const sandboxed = (title: string, body: (t: TestContext) => Promise<void>) =>
+  test(title, 'program' in bubblewrap ? body : refusedHere)
+
+sandboxed('the project and the agent’s own state are written, and nothing else is', async t => {
+  const project = gitProject(t)
+  const elsewhere = tempDir(t)
+  const { sh, home } = await inSandbox(t, { project, asked: { read: [elsewhere] } })
+  const { out } = await sh(
+    `echo a > inside.txt; echo b > "$HOME/.agent/token"; for f in /etc/x /usr/x "${elsewhere}/x"; do touch $f 2>/dev/null && echo wrote $f; done; echo done`,
+  )
+  assert.equal(out, 'done')
+  assert.equal(readFileSync(join(project, 'inside.txt'), 'utf8'), 'a\n')
+  assert.equal(readFileSync(join(home, '.agent/token'), 'utf8'), 'b\n')
+  assert.deepEqual(existsSync(join(elsewhere, 'x')), false)
+})
+
+sandboxed('of the home directory nothing is seen but programs, and what was named', async t => {
+  const home = tempDir(t)
+  for (const file of [
+    '.ssh/id_ed25519',
+    '.aws/credentials',
+    '.unknown/secret',
+    'letter.txt',
+    '.local/bin/tool',
+    'named.txt',
+  ]) {
+    mkdirSync(join(home, file, '..'), { recursive: true })
+    writeFileSync(join(home, file), 'secret')
+  }
+  const { sh } = await inSandbox(t, { project: gitProject(t), home, asked: { read: ['~/named.txt'] } })
+  const { out } = await sh('cd "$HOME" && find . -type f | sort')
+  assert.equal(out, './.local/bin/tool\n./named.txt')
+})
+
+sandboxed('it has a /tmp and processes of its own, no rights over the system and no way to more', async t => {
+  const mine = tempDir(t)
+  const { sh } = await inSandbox(t, { project: gitProject(t) })
+  const { out } = await sh(
+    `test -e "${mine}" && echo sees tmp; ls /run | head -1; test -r /proc/${process.pid}/environ && echo sees us; unshare -U true 2>/dev/null && echo nests; mount -o remount,bind,rw / 2>/dev/null && echo mounts; grep CapEff /proc/self/status`,
+  )
+  assert.equal(out, 'CapEff:\t0000000000000000')
+})
+
+sandboxed('in a worktree it commits, and cannot change what git runs', async t => {
+  const project = gitProject(t)
+  const top = join(tempDir(t), 'tree')
+  const env = bareEnv(tempDir(t))
+  execFileSync('git', ['worktree', 'add', '-q', '-b', 'pcc/t', top], { cwd: project, env, stdio: 'pipe' })
+  const [own, shared] = await Promise.all([findGitFolder(top), findGitFolder(project)])
+  assert.ok(own && shared)
+  const git = { top, own: own.own, common: shared.common }
+  const { sh } = await inSandbox(t, { project: top, asked: { git, read: [project] } })
+  const commit = 'git add -A && git -c user.name=T -c user.email=t@example.invalid commit -q -m work'
+  const { out, code } = await sh(
+    `echo hi > new.txt && ${commit} || exit 1; git config core.fsmonitor evil 2>/dev/null && echo config; for f in "${shared.common}/hooks/post-commit" .git "${shared.common}/HEAD" "${project}/README.md"; do (echo x > "$f") 2>/dev/null && echo wrote "$f"; done; mv "${shared.common}" "${shared.common}2" 2>/dev/null && echo moved; exit 0`,
+  )
+  assert.deepEqual({ out, code }, { out: '', code: 0 })
+  assert.match(execFileSync('git', ['log', '--oneline', 'pcc/t'], { cwd: project, env, encoding: 'utf8' }), /work/)
+})
+
+sandboxed('a project that holds the home directory is refused', async t => {
+  const project = tempDir(t)
+  const home = join(project, 'me')
+  const { sh } = await inSandbox(t, { project, home })
+  await assert.rejects(sh('true'), { code: 'sandbox_project' })
+})
