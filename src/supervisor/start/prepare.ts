@@ -32,10 +32,10 @@ import type { Mind, Policy, Run } from '../run.ts'
 import { budgetsIn, budgetsOf, hasMoneyBound } from '../settings/budgets-of.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
 import { type GuardSettings, guardSettings } from '../settings/guard-settings.ts'
+import { sandboxAsked } from '../settings/sandbox-asked.ts'
 import { accountOf } from './agent/account.ts'
 import { agentIn } from './agent/agent-in.ts'
 import { checkProgram } from './agent/check-program.ts'
-import { sandboxAsked } from './sandbox-asked.ts'
 
 export interface PrepareParts {
   places: Places
@@ -121,6 +121,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
   const brainEnv = brainEnvironment({ daemon: parts.env, session: request.env, patterns: config.agents.env })
   const budgets = budgetsIn(config, request)
   await checkProgram(loaded, { agent, manifest, env })
+  const sandbox = await sandboxAsked(config, { manifest, project, place, hidden: [parts.places.home] })
   const driver = await parts.driverFor({
     agent,
     executable: config.agents.path,
@@ -142,7 +143,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
       record: request.record,
       followCost: hasMoneyBound(budgets),
       isolation: config.agents.isolation,
-      sandbox: await sandboxAsked(config, { agent: driver.agent, project, place, hidden: [parts.places.home] }),
+      sandbox: sandbox.asked,
       ...toolsFor(request.feature),
     },
     policy: {
@@ -158,7 +159,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
       unattendedHigh: config.permissions.unattended_high,
     },
     mind: mindOf(request, mindFor(request, config, await parts.brainsFor(withFlags(config, request), brainEnv))),
-    heldEnough: isHeldEnough({ agent, manifest, allowed: config.agents.unattended, sandboxed: false }),
+    heldEnough: isHeldEnough({ agent, manifest, allowed: config.agents.unattended, sandboxed: sandbox.stands }),
     guard: call => skillVerdict(call, { places, project, place, settingSources: sources }),
     again: () => prepare({ ...request, chosen: agent }, parts),
     account: accountOf(agent, env),

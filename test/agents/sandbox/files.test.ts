@@ -61,12 +61,12 @@ sandboxed('in a worktree it commits, and cannot change what git runs', async t =
   assert.ok(own && shared)
   const git = { top, own: own.own, common: shared.common }
   const { sh } = await inSandbox(t, { project: top, asked: { git, read: [project] } })
-  const commit = 'git add -A && git -c user.name=T -c user.email=t@example.invalid commit -q -m work'
+  const commit = 'git add -A && git -c user.name=T -c user.email=t@example.invalid commit -q -m committed'
   const { out, code } = await sh(
     `echo hi > new.txt && ${commit} || exit 1; git config core.fsmonitor evil 2>/dev/null && echo config; for f in "${shared.common}/hooks/post-commit" .git "${shared.common}/HEAD" "${project}/README.md"; do (echo x > "$f") 2>/dev/null && echo wrote "$f"; done; mv "${shared.common}" "${shared.common}2" 2>/dev/null && echo moved; exit 0`,
   )
   assert.deepEqual({ out, code }, { out: '', code: 0 })
-  assert.match(execFileSync('git', ['log', '--oneline', 'pcc/t'], { cwd: project, env, encoding: 'utf8' }), /work/)
+  assert.match(execFileSync('git', ['log', '--oneline', 'pcc/t'], { cwd: project, env, encoding: 'utf8' }), /committed/)
 })
 
 sandboxed('a project that holds the home directory is refused', async t => {

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { claudeManifest } from '../../../src/agents/manifests/claude.ts'
+import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
 import { findBubblewrap } from '../../../src/agents/sandbox/bubblewrap.ts'
 import { loadConfig } from '../../../src/domain/config/load.ts'
-import { sandboxAsked } from '../../../src/supervisor/start/sandbox-asked.ts'
+import { sandboxAsked } from '../../../src/supervisor/settings/sandbox-asked.ts'
 import { configWorld } from '../../domain/config/world.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
@@ -15,22 +17,23 @@ agents.sandbox_write = ["~/.cache/thing"]
 `
 
 test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_write reach the sandbox', async t => {
-  const where = { agent: 'gemini', project: tempDir(t), place: undefined, hidden: ['/home/me/.perpetualcc'] }
-  const standard = await sandboxAsked((await loadConfig(configWorld(t))).config, where)
+  const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, hidden: ['/home/me/.perpetualcc'] }
+  const { asked: standard } = await sandboxAsked((await loadConfig(configWorld(t))).config, where)
   assert.deepEqual(standard, { mode: 'auto', network: [], read: [], write: [], hidden: where.hidden, git: undefined })
-  const set = await sandboxAsked((await loadConfig(configWorld(t, { user: SET }))).config, where)
+  const { asked: set, stands } = await sandboxAsked((await loadConfig(configWorld(t, { user: SET }))).config, where)
   assert.deepEqual(
     { ...set, git: undefined },
     { ...standard, mode: 'off', network: ['example.com'], read: ['~/.shown'], write: ['~/.cache/thing'] },
   )
+  assert.equal(stands, false)
 })
 
 test('a sandbox that is required is there, or nothing is started', async t => {
   const { config } = await loadConfig(configWorld(t, { user: 'agents.sandbox = "required"\n' }))
-  const where = { agent: 'gemini', project: tempDir(t), place: undefined, hidden: [] }
-  if ('program' in findBubblewrap()) assert.equal((await sandboxAsked(config, where)).mode, 'required')
+  const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, hidden: [] }
+  if ('program' in findBubblewrap()) assert.equal((await sandboxAsked(config, where)).stands, true)
   else await assert.rejects(sandboxAsked(config, where), { code: 'sandbox_missing' })
-  assert.equal((await sandboxAsked(config, { ...where, agent: 'claude' })).mode, 'required')
+  assert.equal((await sandboxAsked(config, { ...where, manifest: claudeManifest })).stands, false)
 })
 
 test('of a worktree the repository is found from the project, whatever the worktree says', async t => {
@@ -40,10 +43,13 @@ test('of a worktree the repository is found from the project, whatever the workt
   execFileSync('git', ['worktree', 'add', '-q', '-b', 'pcc/t', top], { cwd: project, env, stdio: 'pipe' })
   const { config } = await loadConfig(configWorld(t))
   const place = { directory: top, top, task: 't-1', attempt: 1, branch: 'pcc/t', target: 'main', base: 'x' }
-  const { git, read } = await sandboxAsked(config, { agent: 'gemini', project, place, hidden: [] })
+  const { asked } = await sandboxAsked(config, { manifest: geminiManifest, project, place, hidden: [] })
   const common = join(project, '.git')
-  assert.deepEqual(git, { top, own: join(common, 'worktrees/tree'), common })
-  assert.deepEqual(read, [project])
+  assert.deepEqual(asked.git, { top, own: join(common, 'worktrees/tree'), common })
+  assert.deepEqual(asked.read, [project])
   execFileSync('sh', ['-c', `printf 'gitdir: ${tempDir(t)}\n' > .git`], { cwd: top })
-  assert.deepEqual((await sandboxAsked(config, { agent: 'gemini', project, place, hidden: [] })).git?.common, common)
+  assert.deepEqual(
+    (await sandboxAsked(config, { manifest: geminiManifest, project, place, hidden: [] })).asked.git?.common,
+    common,
+  )
 })

@@ -1,13 +1,18 @@
-import { isAgentKind, MANIFESTS } from '../../agents/manifests/manifests.ts'
 import { sandboxNeeded } from '../../agents/sandbox/needed.ts'
+import type { AgentManifest } from '../../domain/agents/manifest.ts'
 import type { SandboxAsked } from '../../domain/agents/sandbox.ts'
 import type { Config } from '../../domain/config/config.ts'
 import type { Place } from '../../domain/workspace/place.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 
+interface AskedFor {
+  asked: SandboxAsked
+  /** Whether the agent will really run in one. */
+  stands: boolean
+}
+
 interface Where {
-  /** The kind of the agent. */
-  agent: string
+  manifest: Pick<AgentManifest, 'hold' | 'name'>
   project: string
   place: Place | undefined
   hidden: string[]
@@ -22,10 +27,11 @@ export async function sandboxAsked(
   { agent, project, place, hidden }: Where,
 ): Promise<SandboxAsked> {
   const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
-  if (isAgentKind(agent)) sandboxNeeded(MANIFESTS[agent], mode)
+  const stands = sandboxNeeded(manifest, mode) !== undefined
   const git = mode === 'off' ? undefined : await gitOf(project, place)
   // A worktree's dependencies may be links into the project.
-  return { mode, network, read: place ? [...read, project] : read, write, hidden, git }
+  const asked = { mode, network, read: place ? [...read, project] : read, write, hidden, git }
+  return { asked, stands }
 }
 
 async function gitOf(project: string, place: Place | undefined): Promise<SandboxAsked['git']> {
