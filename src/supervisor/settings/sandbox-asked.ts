@@ -22,10 +22,7 @@ interface Where {
  * The sandbox of a session by its settings. What a worktree shares with others is found from the project: what the worktree says of it,
  * its agent may have written. Refuses where one is required and there is none.
  */
-export async function sandboxAsked(
-  { agents }: Config,
-  { agent, project, place, hidden }: Where,
-): Promise<SandboxAsked> {
+export async function sandboxAsked({ agents }: Config, { manifest, project, place, hidden }: Where): Promise<AskedFor> {
   const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
   const stands = sandboxNeeded(manifest, mode) !== undefined
   const git = mode === 'off' ? undefined : await gitOf(project, place)
