@@ -6,6 +6,8 @@ import { openQuota } from '../agents/quota/quota.ts'
 import { systemClock } from '../base/clock.ts'
 import { openLog } from '../base/log.ts'
 import type { Places } from '../base/places.ts'
+import { openForks } from '../base/process/short/forks.ts'
+import { lendStarter } from '../base/process/short/run-short.ts'
 import { programVersion } from '../base/version.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import { Terminals } from '../human/terminals.ts'
@@ -47,6 +49,8 @@ export interface Serve {
 
 /** Builds everything in order, serves until told to stop, and takes it down in reverse. True when something went wrong inside. */
 export async function serve({ places, env, foreground, bootId, ready }: Serve): Promise<boolean> {
+  using forks = openForks()
+  using _lent = lendStarter(forks.run)
   const { config } = await loadConfig({ places, env })
   const version = programVersion()
   const token = tokenIn(places.tokenFile)

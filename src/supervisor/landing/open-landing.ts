@@ -7,6 +7,7 @@ import type { Place } from '../../domain/workspace/place.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { openProposer } from '../../workspace/merge/pull-request/propose.ts'
 import { continueRebase } from '../../workspace/merge/work/continue.ts'
+import { keepJudge } from '../../workspace/verify/diff/worker/judge-apart.ts'
 import { commitLeftovers } from '../../workspace/verify/tree/commit-leftovers.ts'
 import { removePlace } from '../../workspace/worktrees/remove-place.ts'
 import type { Floor } from '../floor.ts'
@@ -30,7 +31,7 @@ export interface OpenLanding {
 export function openLanding(floor: Floor, { ask, agentEnv, wake, nudge, ended }: OpenLanding): Landing {
   const { store, clock } = floor.parts
   const { log } = floor
-  const verifying = { floor, guard: openGuard(), ask, envOf }
+  const verifying = { floor, guard: openGuard(), judgeDiff: keepJudge(), ask, envOf }
   const again = new Map<string, AbortController>()
   const merges = openMergeDesk({
     floor,

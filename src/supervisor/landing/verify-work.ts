@@ -4,6 +4,7 @@ import type { VerificationResult } from '../../domain/workspace/evidence.ts'
 import type { Place } from '../../domain/workspace/place.ts'
 import { git } from '../../workspace/git/git.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
+import type { JudgeDiff } from '../../workspace/verify/diff/worker/judge-apart.ts'
 import { type GateSettings, gatesIn } from '../../workspace/verify/gate-settings.ts'
 import type { VerifyRequest } from '../../workspace/verify/request.ts'
 import { nameWorkTree } from '../../workspace/verify/tree/work-tree.ts'
@@ -18,6 +19,7 @@ import type { Work } from './work.ts'
 export interface VerifyingParts {
   floor: Floor
   guard: Guard
+  judgeDiff: JudgeDiff
   ask: Proposals['ask']
   /** What its agent was started with. */
   envOf(work: Work): Record<string, string>
@@ -30,7 +32,7 @@ const SHUT_MS = 60_000
 export async function verifyWork(
   work: Work,
   { round, signal }: { round: number; signal: AbortSignal },
-  { floor, guard, ask, envOf }: VerifyingParts,
+  { floor, guard, judgeDiff, ask, envOf }: VerifyingParts,
 ): Promise<VerificationResult | { later: number }> {
   const { store, clock } = floor.parts
   const { task, session } = work
@@ -65,6 +67,7 @@ export async function verifyWork(
       places,
       env,
       guard,
+      judgeDiff,
       isolation: config.agents.isolation,
       judge: isWorthAsking(task, gates) ? judge : undefined,
     },

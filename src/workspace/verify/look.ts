@@ -42,7 +42,7 @@ export async function lookAtTree(looking: Looking): Promise<Seen[]> {
   const top = place?.top ?? subject.folder?.top
   const diff =
     base !== undefined && head !== null && top !== undefined
-      ? { directory: top, base, head, settings: gates.diff, signal }
+      ? { directory: top, base, head, settings: gates.diff, judge: looking.parts.judgeDiff, signal }
       : undefined
   const ignored = place ? await ignoredSources(place.top, place.base, looking.ignored) : []
   const checks: Seen[] = [planGate(request), withFindings(await diffGate(diff), ignored)]

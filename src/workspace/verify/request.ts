@@ -8,6 +8,7 @@ import type { Task } from '../../domain/task.ts'
 import type { VerifierMaterial, VerifierOpinion } from '../../domain/workspace/landing/opinion.ts'
 import type { Place } from '../../domain/workspace/place.ts'
 import type { Store } from '../../store/store.ts'
+import type { JudgeDiff } from './diff/worker/judge-apart.ts'
 import type { GateSettings } from './gate-settings.ts'
 
 /** The work that is called done, and what it is measured by. */
@@ -43,6 +44,8 @@ export interface VerifyParts {
   /** Kept by whoever verifies often: finding out what the machine allows takes some milliseconds. */
   guard?: Guard | undefined
   isolation?: Isolation | undefined
+  /** Kept for the same reason. */
+  judgeDiff?: JudgeDiff | undefined
   judge?: Judge | undefined
   /** An agent of another vendor; there is none yet. */
   secondOpinion?: Judge | undefined

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Change } from '../../../../src/workspace/verify/diff/change/change.ts'
 import { judgeChange } from '../../../../src/workspace/verify/diff/judge-change.ts'
-import { judgeApart } from '../../../../src/workspace/verify/diff/worker/judge-apart.ts'
+import { judgeApart, keepJudge } from '../../../../src/workspace/verify/diff/worker/judge-apart.ts'
 import { readCases } from './corpus-cases.ts'
 
 const SETTINGS = { maxChangedLines: 0, forbiddenPaths: [], allow: [] }
@@ -70,4 +70,15 @@ test('what is not judged in time stands in the way', async () => {
     { deadlineMs: 1 },
   )
   assert.deepEqual([finding?.code, finding?.weight], ['diff.unread', 'block'])
+})
+
+test('a thread that is kept judges one change after another, several at once, and goes on after one that it could not', async () => {
+  const judge = keepJudge()
+  const job = (text: string) => ({ change: changeOf('src/a.ts', undefined, text), settings: SETTINGS })
+  const codes = async (text: string, limits = {}) => (await judge(job(text), limits)).map(({ code }) => code)
+  const apart = (await judgeApart(job('debugger\n'))).map(({ code }) => code)
+  assert.deepEqual(await codes('debugger\n'), apart)
+  assert.deepEqual(await Promise.all([codes('debugger\n'), codes('debugger\n')]), [apart, apart])
+  assert.deepEqual(await codes('debugger\n', { signal: AbortSignal.abort() }), ['diff.unread'])
+  assert.deepEqual(await codes('debugger\n'), apart)
 })

@@ -1,0 +1,14 @@
+import { openForks } from '../../../../src/base/process/short/forks.ts'
+
+// Lets its small process run something that ends at once, says which process it is, and waits to be killed.
+const forks = openForks()
+await forks.run({
+  command: 'true',
+  args: [],
+  cwd: '/',
+  env: { PATH: '/usr/bin:/bin' },
+  timeoutMs: 20_000,
+  maxBytes: 100,
+})
+process.stdout.write(`${forks.pid}\n`)
+setInterval(() => undefined, 60_000)
