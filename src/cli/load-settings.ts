@@ -8,6 +8,8 @@ export interface SettingsFor {
   env: Record<string, string | undefined>
   /** The project's directory: its own file may set names too, as far as it is trusted. */
   project: string
+  /** `--agent`, where it was said. */
+  agent?: string | undefined
 }
 
 /**

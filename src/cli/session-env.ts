@@ -8,14 +8,18 @@ const { dirname, join } = process.getBuiltinModule('node:path')
 
 type Env = Record<string, string | undefined>
 
-/** The part of the caller's environment that travels to the agent with a request. */
+/** The part of the caller's environment that travels to the agent with a request: of another vendor's keys none. */
 export async function sessionEnvironment(session: SettingsFor): Promise<Record<string, string>> {
-  return agentEnvironment(session.env, await patternsFor(session))
+  return agentEnvironment(session.env, await wantedPatterns(session))
 }
 
-/** The same for a session that is there already, with the keys of its brains: the daemon keeps those from the agent. */
+/**
+ * The same for a session that is there already, with the keys of its brains. Which agent it has the daemon knows, and cuts it down to
+ * what is that one's.
+ */
 export async function environmentToGoOn(session: SettingsFor): Promise<Record<string, string>> {
-  return { ...(await sessionEnvironment(session)), ...(await brainKeys(session)) }
+  const [patterns, { patternsOfAll }] = await Promise.all([configured(session), import('../domain/agents/vendors.ts')])
+  return { ...agentEnvironment(session.env, patternsOfAll(patterns)), ...(await brainKeys(session)) }
 }
 
 /** The caller's own settings, for the session that is to run under them: its config file and its variables. */
@@ -34,7 +38,21 @@ export async function brainKeys(session: SettingsFor): Promise<Record<string, st
   return namedKeys((await loadSettings(session)).values, session.env)
 }
 
-async function patternsFor(session: SettingsFor): Promise<readonly string[]> {
+async function wantedPatterns(session: SettingsFor): Promise<readonly string[]> {
+  if (session.agent === undefined && !mayBeSet(session)) return STANDARD_AGENT_ENV
+  const [{ loadSettings }, { chooseAgent }, { patternsFor }] = await Promise.all([
+    import('./load-settings.ts'),
+    import('../domain/agents/choose.ts'),
+    import('../domain/agents/vendors.ts'),
+  ])
+  const { config, origin } = await loadSettings(session)
+  const [text, by] =
+    session.agent === undefined ? [config.agent.command, origin('agent.command')] : [session.agent, '--agent']
+  const { kind } = chooseAgent({ text, origin: by, custom: config.agents.custom, directory: session.project })
+  return patternsFor(kind, config.agents.env)
+}
+
+async function configured(session: SettingsFor): Promise<readonly string[]> {
   if (!mayBeSet(session)) return STANDARD_AGENT_ENV
   const { loadSettings } = await import('./load-settings.ts')
   return (await loadSettings(session)).config.agents.env

@@ -19,7 +19,7 @@ export const COMMANDS: CommandRow[] = [
   {
     name: 'start',
     group: WORK,
-    summary: 'Start a supervised Claude Code session',
+    summary: 'Start a supervised session of a coding agent',
     add: async program => (await import('./commands/start.ts')).addStartCommand(program),
   },
   {
@@ -223,7 +223,7 @@ export const COMMANDS: CommandRow[] = [
   {
     name: 'agents',
     group: SET_UP,
-    summary: 'Log in to an agent, look at its own past conversations',
+    summary: 'See which agents there are, log in, look at their past conversations',
     add: async program => (await import('./commands/agents.ts')).addAgentsCommand(program),
   },
   {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
+import { addSurveyCommands } from '../agents/commands.ts'
 import { contextOf } from '../context.ts'
 import { dateTime, shownPath } from '../render/format.ts'
 import { cut, firstLine } from '../render/text.ts'
@@ -9,7 +10,10 @@ import { addLoginCommands } from './agents-login.ts'
 
 /** `pcc agents …`: which agent there is, its login, and what it remembers itself. */
 export function addAgentsCommand(program: Command): void {
-  const agents = program.command('agents').description('Log in to an agent, and look at its own past conversations.')
+  const agents = program
+    .command('agents')
+    .description('See which agents there are, log in, and look at their own past conversations.')
+  addSurveyCommands(agents)
   addLoginCommands(agents)
   agents
     .command('sessions')

@@ -41,7 +41,7 @@ export async function attach(ref: string, context: Context): Promise<number> {
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', `${path}?tail=${BEFORE}`)
   // Looked at after its events: what is asked in between is then either open here or still to come.
   const session = await client.request<SessionView>('GET', `/sessions/${id}`)
-  const draw = eventLines({ terminal, project: session.project, verbose, reasonElsewhere: true })
+  const draw = eventLines({ terminal, project: session.project, agent: session.agent, verbose, reasonElsewhere: true })
   const asked = await openAsksOf(client, session)
   // What is to be answered here is shown when its turn comes; otherwise where it happened, or at the end if that is long ago.
   const answers = isInteractive(context)
@@ -54,6 +54,7 @@ export async function attach(ref: string, context: Context): Promise<number> {
   const drawOpen = eventLines({
     terminal,
     project: session.project,
+    agent: session.agent,
     verbose,
     reasonElsewhere: true,
     answeredHere: answers,

@@ -39,7 +39,13 @@ async function logs(ref: string, { tail, follow, level }: LogsOptions, context: 
   if (run) return (await import('../run/watch-run.ts')).logRun(run, { client, context, follow: follow === true })
   const session = await client.request<SessionView>('GET', await sessionPath(ref))
   const debug = level === 'debug'
-  const draw = eventLines({ terminal, project: session.project, verbose: debug || context.verbose, whole: debug })
+  const draw = eventLines({
+    terminal,
+    project: session.project,
+    agent: session.agent,
+    verbose: debug || context.verbose,
+    whole: debug,
+  })
   const passes = levelFilter(level)
   // All of them are drawn, also what is not shown: later ones are drawn by what earlier ones said.
   const show = (event: StoredEvent, wanted: boolean) => {

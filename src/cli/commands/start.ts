@@ -11,10 +11,14 @@ export type StartBody = (path: string, options: StartOptions, command: Command) 
 export function addStartCommand(program: Command, body: StartBody = start): void {
   program
     .command('start')
-    .description('Start a supervised Claude Code session.')
+    .description('Start a supervised session of a coding agent.')
     .argument('<project-path>', 'the project directory')
     .option('--task <text>', 'what to do')
     .option('--requirements <path>', 'a file that says what to do (Markdown, YAML or text)')
+    .option(
+      '--agent <command>',
+      'who does it: claude, gemini, … or a command line (agent.command; see: pcc agents list)',
+    )
     .option('--model <name>', 'the model the agent uses')
     .option('--max-turns <n>', 'stop after this many turns', positive)
     .option('--allowed-tools <names>', 'tools that need no question, comma-separated', names)

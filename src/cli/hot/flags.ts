@@ -18,6 +18,7 @@ export const HOT_FLAGS = {
   start: {
     '--task': 'value',
     '--requirements': 'value',
+    '--agent': 'value',
     '--model': 'value',
     '--max-turns': 'value',
     '--allowed-tools': 'value',

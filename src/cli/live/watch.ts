@@ -45,6 +45,7 @@ export async function watchSession(watch: Watch): Promise<Extract<StoredEvent, {
   const draw = eventLines({
     terminal,
     project: session.project,
+    agent: session.agent,
     verbose: watch.verbose,
     reasonElsewhere: !watch.quiet,
     attended: person !== undefined,

@@ -72,13 +72,19 @@ function rowsOf(session: SessionView, now: number): Cell[][] {
   const status = statusWords(session)
   const first: Cell[] = [
     { text: session.id },
-    { text: `${firstLine(session.name)}${session.place ? ` (${firstLine(session.place.branch)})` : ''}` },
+    { text: `${firstLine(session.name)}${about(session)}` },
     { text: status.text, tone: status.tone },
     { text: firstLine((isOver(session) ? undefined : session.activity) ?? session.task) },
     { text: contextOf(session) },
   ]
   const below = belowTask(session, now)
   return below ? [first, [{ text: '' }, { text: '' }, { text: '' }, below, { text: '' }]] : [first]
+}
+
+/** What is not the usual: another agent, a branch of its own. */
+function about({ agent, place }: SessionView): string {
+  const parts = [...(agent === 'claude' ? [] : [firstLine(agent)]), ...(place ? [firstLine(place.branch)] : [])]
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`
 }
 
 /** How much of the model's context is used, as far as the vendor has told. */

@@ -19,6 +19,8 @@ export interface LineOptions {
   terminal: Terminal
   /** The project, so that file names can be opened. */
   project: string
+  /** The session's agent, where the events that are drawn do not begin with its own. */
+  agent?: string
   /** Also thoughts, results and numbers. */
   verbose: boolean
   /** All lines of what a tool said, not only the first. */

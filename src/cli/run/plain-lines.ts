@@ -73,9 +73,10 @@ export function attemptLine(attempt: AttemptView, { paint }: Terminal): string {
   return attempt.outcome === null ? `▶ ${name}${detailsOf(attempt)}` : endLine(name, attempt, paint)
 }
 
-function detailsOf({ number, model, session_id, place }: AttemptView): string {
+function detailsOf({ number, agent, model, session_id, place }: AttemptView): string {
   const parts = [
     ...(number > 1 ? [`attempt ${number}`] : []),
+    ...(agent === undefined ? [] : [neutral(agent)]),
     ...(model === null ? [] : [neutral(model)]),
     session_id,
     ...(place ? [neutral(place.branch)] : []),
@@ -84,13 +85,17 @@ function detailsOf({ number, model, session_id, place }: AttemptView): string {
 }
 
 function endLine(name: string, attempt: AttemptView, paint: Terminal['paint']): string {
-  const { outcome, reason, cost_usd, started_at, ended_at } = attempt
+  const { outcome, reason, cost_usd, started_at, ended_at, agent } = attempt
+  const by = agent === undefined ? '' : ` by ${neutral(agent)}`
   const spent = `${duration((ended_at ?? started_at) - started_at)}, ${costText(cost_usd)}`
   if (outcome === 'done')
-    return paint('green', `✓ ${name} done${attempt.verification === 'unverified' ? ' (unverified)' : ''} in ${spent}`)
+    return paint(
+      'green',
+      `✓ ${name} done${attempt.verification === 'unverified' ? ' (unverified)' : ''}${by} in ${spent}`,
+    )
   const why = reason === null ? '' : `: ${firstLine(reason)}`
-  if (outcome === 'failed') return paint('red', `✗ ${name} failed after ${spent}${why}`)
-  return paint('yellow', `■ ${name} given back after ${spent}${why}`)
+  if (outcome === 'failed') return paint('red', `✗ ${name} failed${by} after ${spent}${why}`)
+  return paint('yellow', `■ ${name} given back${by} after ${spent}${why}`)
 }
 
 function nextSteps(run: RunDetail): string[] {

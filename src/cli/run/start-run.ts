@@ -19,6 +19,7 @@ export interface RunFlags extends WhenFlags {
   limit?: number
   parallel?: number
   pr?: boolean
+  agent?: string
   model?: string
   modelStrategy?: ModelStrategy
   maxRetries?: number
@@ -58,7 +59,7 @@ export async function startRun(typed: string, flags: RunFlags, context: Context)
 const NOTHING_TO_DO = 3
 
 async function requestOf({ project, target }: NamedTarget, flags: RunFlags, context: Context): Promise<StartRun> {
-  const caller = { places: context.places, env: context.env, project }
+  const caller = { places: context.places, env: context.env, project, agent: flags.agent }
   const { config, settings } = callersSettings(context.places, context.env)
   return {
     project,
@@ -72,6 +73,7 @@ async function requestOf({ project, target }: NamedTarget, flags: RunFlags, cont
     },
     ...(flags.limit && { limit: flags.limit }),
     ...(flags.parallel !== undefined && { parallel: flags.parallel }),
+    ...(flags.agent !== undefined && { agent: flags.agent }),
     ...(flags.model !== undefined && { model: flags.model }),
     ...(flags.modelStrategy !== undefined && { strategy: flags.modelStrategy }),
     ...(flags.maxRetries !== undefined && { max_retries: flags.maxRetries }),

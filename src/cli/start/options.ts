@@ -6,6 +6,7 @@ import { parseBudget } from '../../domain/budget/parse.ts'
 export interface StartOptions {
   task?: string
   requirements?: string
+  agent?: string
   model?: string
   maxTurns?: number
   allowedTools?: string[]
@@ -51,6 +52,7 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
   return withoutAbsent({
     task: text('--task'),
     requirements: text('--requirements'),
+    agent: text('--agent'),
     model: text('--model'),
     maxTurns,
     allowedTools,

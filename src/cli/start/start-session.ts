@@ -27,7 +27,7 @@ export async function startSession({ path, options, context, connect }: StartCal
   }
   const project = projectAt(path)
   const { line, ...work } = await workOf(options)
-  const caller = { places: context.places, env: context.env, project }
+  const caller = { places: context.places, env: context.env, project, agent: options.agent }
   const [env, keys] = [await sessionEnvironment(caller), await brainKeys(caller)]
   const { config, settings } = callersSettings(context.places, context.env)
   const connection = await connect()
@@ -69,6 +69,7 @@ function requestOf({ project, work, env, options }: Wanted): StartSession {
     ...work,
     env,
     ...(options.sessionName && { name: options.sessionName }),
+    ...(options.agent && { agent: options.agent }),
     ...(options.model && { model: options.model }),
     ...(options.maxTurns && { max_turns: options.maxTurns }),
     ...(options.allowedTools && { allowed_tools: options.allowedTools }),

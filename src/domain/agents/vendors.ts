@@ -12,8 +12,8 @@ export interface Vendor {
   host: string
   /** Variables that hold a credential, the one that counts first, and what it is. */
   credentials: readonly (readonly [name: string, what: string])[]
-  /** Where a login is kept: under that variable, else there in the home directory. */
-  login: { variable: string; folder: string }
+  /** Where a login is kept: under that variable, else there in the home directory; in which file of it. */
+  login: { variable: string; folder: string; file: string }
 }
 
 const ANTHROPIC: Vendor = {
@@ -26,7 +26,7 @@ const ANTHROPIC: Vendor = {
     ['ANTHROPIC_AUTH_TOKEN', 'bearer token'],
     ['CLAUDE_CODE_OAUTH_TOKEN', 'subscription token'],
   ],
-  login: { variable: 'CLAUDE_CONFIG_DIR', folder: '.claude' },
+  login: { variable: 'CLAUDE_CONFIG_DIR', folder: '.claude', file: '.credentials.json' },
 }
 
 /** Named one by one, as for Claude Code: others of its variables change what it asks about. */
@@ -51,7 +51,7 @@ const GOOGLE: Vendor = {
     ['GEMINI_API_KEY', 'API key'],
     ['GOOGLE_API_KEY', 'API key'],
   ],
-  login: { variable: 'GEMINI_CLI_HOME', folder: '.gemini' },
+  login: { variable: 'GEMINI_CLI_HOME', folder: '.gemini', file: 'oauth_creds.json' },
 }
 
 const OPENAI: Vendor = {
@@ -63,7 +63,7 @@ const OPENAI: Vendor = {
     ['CODEX_API_KEY', 'API key'],
     ['OPENAI_API_KEY', 'API key'],
   ],
-  login: { variable: 'CODEX_HOME', folder: '.codex' },
+  login: { variable: 'CODEX_HOME', folder: '.codex', file: 'auth.json' },
 }
 
 /** opencode calls whichever vendor it is set up for: its account is known by the first of these that is there. */
@@ -91,7 +91,7 @@ const MANY: Vendor = {
     ['GEMINI_API_KEY', 'API key'],
     ['GOOGLE_GENERATIVE_AI_API_KEY', 'API key'],
   ],
-  login: { variable: 'XDG_DATA_HOME', folder: '.local/share/opencode' },
+  login: { variable: 'XDG_DATA_HOME', folder: '.local/share/opencode', file: 'auth.json' },
 }
 
 const UNKNOWN: Vendor = {
@@ -100,7 +100,7 @@ const UNKNOWN: Vendor = {
   addresses: [],
   host: 'its own vendor',
   credentials: [],
-  login: { variable: '', folder: '' },
+  login: { variable: '', folder: '', file: '' },
 }
 
 const VENDOR_OF: Record<AnyAgentKind, Vendor> = {
@@ -131,4 +131,10 @@ export function patternsFor(kind: string, configured: readonly string[]): string
   if (vendor === ANTHROPIC) return [...configured]
   const others = new Set(ANTHROPIC.env.filter(pattern => !COMMON_AGENT_ENV.includes(pattern)))
   return [...configured.filter(pattern => !others.has(pattern)), ...vendor.env]
+}
+
+/** The same for a session whose agent is known elsewhere: what any of them could need. */
+export function patternsOfAll(configured: readonly string[]): string[] {
+  const others = [GOOGLE, OPENAI, MANY].flatMap(({ env }) => env)
+  return [...new Set([...configured, ...others])]
 }

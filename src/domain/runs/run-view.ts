@@ -44,6 +44,8 @@ export interface AttemptView {
   number: number
   iteration: number
   session_id: string
+  /** Who did it, where that was not Claude Code. */
+  agent?: string
   /** Null where the agent took its own. */
   model: string | null
   outcome: 'done' | 'failed' | 'interrupted' | null

@@ -12,7 +12,6 @@ import { refuseInSession } from '../decide/own-terminal.ts'
 
 interface Typed extends RunFlags {
   once?: true
-  agent?: string
 }
 
 /** `pcc run`: works through the tasks of a target, a fresh session for each. */
@@ -28,7 +27,10 @@ export function addRunCommand(program: Command): void {
     .option('--pr', 'push what is verified and open a pull request with gh, in place of merging (merge.mode)')
     .option('--model <name>', 'the model of every attempt (means --model-strategy fixed)')
     .addOption(new Option('--model-strategy <name>', 'how the model of each is picked').choices(MODEL_STRATEGIES))
-    .addOption(new Option('--agent <command>', 'the agent that does the work').choices(['claude']))
+    .option(
+      '--agent <command>',
+      'who does it: claude, gemini, … or a command line (agent.command; see: pcc agents list)',
+    )
     .option('--max-retries <n>', 'tries after the first before a task counts as failed', retries)
     .option('--no-verify', 'leave what is done unchecked')
     .option('--budget <amounts>', 'most that the run may spend in all: "5 usd, 2h, 200 turns, 3M tokens"', budgetOption)

@@ -1,6 +1,7 @@
 import type { OpenAsk } from '../../../domain/api.ts'
 import type { EventBody } from '../../../domain/event.ts'
 import type { QuestionItem } from '../../../domain/session.ts'
+import { agentName } from '../agent-name.ts'
 import type { Terminal } from '../paint.ts'
 import { firstLine, neutral, wrap } from '../text.ts'
 import { suggestionLine } from './suggestion-line.ts'
@@ -57,10 +58,12 @@ function wanted({ tool, target }: Permission, input: Record<string, unknown> | u
 export function askedQuestions(
   { questions, suggestion }: Pick<EventBody<'question.asked'>, 'questions' | 'suggestion'>,
   terminal: Terminal,
+  agent?: string,
 ): string[] {
+  const { speaker } = agentName(agent)
   const heading = terminal.paint(
     'yellow',
-    questions.length > 1 ? '⚠️  QUESTIONS from Claude:' : '⚠️  QUESTION from Claude:',
+    questions.length > 1 ? `⚠️  QUESTIONS from ${speaker}:` : `⚠️  QUESTION from ${speaker}:`,
   )
   const brain = suggestionLine(suggestion)
   return [
@@ -71,11 +74,15 @@ export function askedQuestions(
 }
 
 /** A question nobody could answer yet; to who answers it here and now, it is only a question. */
-export function parkedQuestions(body: EventBody<'question.parked'>, terminal: Terminal, here = false): string[] {
-  if (here) return askedQuestions(body, terminal)
+export function parkedQuestions(
+  body: EventBody<'question.parked'>,
+  terminal: Terminal,
+  { here = false, agent }: { here?: boolean | undefined; agent?: string | undefined } = {},
+): string[] {
+  if (here) return askedQuestions(body, terminal, agent)
   const why = wrap(neutral(body.reason), terminal.width - 11)
   const lines = [...why, ...respondLine(body.number, '"…"')]
-  return [...askedQuestions(body, terminal), ...lines.map(line => terminal.paint('yellow', line))]
+  return [...askedQuestions(body, terminal, agent), ...lines.map(line => terminal.paint('yellow', line))]
 }
 
 /** A dangerous call that waits for a person. */

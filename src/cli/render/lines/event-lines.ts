@@ -1,4 +1,5 @@
 import type { EventBody, EventOf, StoredEvent } from '../../../domain/event.ts'
+import { agentName } from '../agent-name.ts'
 import { clockTime, duration } from '../format.ts'
 import { INDENT, type LineOptions, type Terminal, type Tone } from '../paint.ts'
 import { planLines } from '../session-page.ts'
@@ -23,6 +24,8 @@ interface Before {
   /** Numbers of what is asked at a terminal: the answer is told with what it decides. */
   open: Set<number>
   tasks: TasksSeen
+  /** The session's agent. */
+  agent: string | undefined
 }
 
 /** Draws stored events as the lines of the live view. */
@@ -34,8 +37,10 @@ export function eventLines(options: LineOptions): (event: StoredEvent) => string
     told: new Set(),
     open: new Set(),
     tasks: { ids: new Set(), fromStart: false },
+    agent: options.agent,
   }
   return stored => {
+    if (stored.kind === 'session.created') before.agent = stored.body.agent
     const event = { ...stored, body: harmless(stored.body) } as StoredEvent
     const lines = stamped(event.time, bodyLines(event, options, before), options.terminal)
     remember(event, before)
@@ -65,13 +70,13 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
   if (isLandingEvent(event)) return landingLines(event, terminal)
   switch (event.kind) {
     case 'session.created':
-      return [event.body.resumed ? 'Resuming a Claude Code session...' : 'Starting Claude Code session...']
+      return [createdLine(event.body)]
     case 'session.noted':
       return prose('Note:', event.body.text, 'yellow', terminal)
     case 'agent.started':
-      return [startedLine(event.body)]
+      return [startedLine(event.body, before.agent)]
     case 'agent.said':
-      return prose(speaker(event.body.agent_id), event.body.text, 'bold', terminal)
+      return prose(speaker(event.body.agent_id, before.agent), event.body.text, 'bold', terminal)
     case 'agent.thought':
       return prose('Thinking:', event.body.text, 'dim', terminal, 'dim')
     case 'agent.retried':
@@ -90,10 +95,10 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
       if (before.refused.has(event.body.call_id)) return []
       return toolResult(event.body, options, event.time - (before.allowed.get(event.body.call_id) ?? event.time))
     case 'question.asked':
-      return askedQuestions(event.body, terminal)
+      return askedQuestions(event.body, terminal, before.agent)
     case 'question.parked':
       if (options.attended && before.open.has(event.body.number ?? 0)) return unansweredLines(event.body, terminal)
-      return parkedQuestions(event.body, terminal, options.answeredHere)
+      return parkedQuestions(event.body, terminal, { here: options.answeredHere, agent: before.agent })
     case 'permission.parked':
       if (options.attended && before.open.has(event.body.number ?? 0)) return unansweredLines(event.body, terminal)
       return parkedPermission(event.body, terminal, {
@@ -171,12 +176,18 @@ function prose(heading: string, text: string, tone: Tone, terminal: Terminal, bo
   })
 }
 
-function speaker(agentId: string | undefined): string {
-  return agentId ? `Claude (subagent ${firstLine(agentId).slice(0, 8)}):` : 'Claude:'
+function speaker(agentId: string | undefined, agent: string | undefined): string {
+  const name = agentName(agent).speaker
+  return agentId ? `${name} (subagent ${firstLine(agentId).slice(0, 8)}):` : `${name}:`
 }
 
-function startedLine({ model, version, resumed }: EventBody<'agent.started'>): string {
-  return `Claude Code ${version ? `${version} ` : ''}${resumed ? 'goes on' : 'is ready'} (${model})`
+function createdLine({ agent, resumed }: EventBody<'session.created'>): string {
+  const { program } = agentName(agent)
+  return resumed ? `Resuming a ${program} session...` : `Starting ${program} session...`
+}
+
+function startedLine({ model, version, resumed }: EventBody<'agent.started'>, agent: string | undefined): string {
+  return `${agentName(agent).program} ${version ? `${version} ` : ''}${resumed ? 'goes on' : 'is ready'}${model ? ` (${model})` : ''}`
 }
 
 function retryText({ attempt, max_retries, delay_ms, failure }: EventBody<'agent.retried'>, told: Set<string>): string {

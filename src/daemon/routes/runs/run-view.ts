@@ -85,6 +85,7 @@ async function attemptView(attempt: AttemptRow, world: World): Promise<AttemptVi
   const [task, session] = await Promise.all([store.tasks.get(task_id), store.sessions.get(session_id)])
   return {
     ...{ task_id, title: task?.title ?? '(deleted)', number, iteration, session_id, model, outcome, reason },
+    ...(session && session.agent !== 'claude' && { agent: session.agent }),
     verification: outcome === 'done' ? (task?.verification ?? null) : null,
     ...{ cost_usd: outcome === null ? (session?.cost_usd ?? 0) : cost_usd, started_at, ended_at },
     place: session?.options.place ? { top: session.options.place.top, branch: session.options.place.branch } : null,

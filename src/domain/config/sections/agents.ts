@@ -100,7 +100,7 @@ export const AGENTS_SETTINGS = {
   'agents.unattended': texts(
     {
       standard: [],
-      about: 'Agents by name that may work alone although they do not ask about every call (docs/agents.md)',
+      about: 'Agents by name that may work alone although they do not ask about every call (`pcc agents list`)',
       project: 'never',
       inForce: true,
     },

@@ -62,7 +62,7 @@ export const EXECUTION_SETTINGS = {
   'agent.command': word({
     standard: 'claude',
     about:
-      'The agent that does the work: a kind (docs/agents.md), one of `agents.custom`, or a command line. Also `PCC_AGENT`',
+      'The agent that does the work: a kind (`pcc agents list`), one of `agents.custom`, or a command line. Also `PCC_AGENT`',
     project: 'trusted',
     inForce: true,
     variable: 'PCC_AGENT',
