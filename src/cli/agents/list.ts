@@ -40,7 +40,7 @@ export function agentTable(agents: FoundAgent[], terminal: Terminal): string[] {
 }
 
 /** The version that is there, beside those with which everything was seen to hold. */
-export function versionWords({ version, manifest: { verified } }: FoundAgent): string {
+function versionWords({ version, manifest: { verified } }: FoundAgent): string {
   if (version === undefined) return verified.length === 0 ? '–' : `(seen ${verified.join(', ')})`
   return verified.includes(version) ? version : `${version} (seen ${verified.join(', ')})`
 }
