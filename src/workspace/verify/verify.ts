@@ -1,12 +1,14 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import type { NewEvidence, VerificationResult } from '../../domain/workspace/evidence.ts'
 import { isProvenBy } from '../../domain/workspace/proven.ts'
+import { allowed } from './gates/allowed.ts'
 import { type Seen, seen } from './gates/seen.ts'
 import { lookAtTree } from './look.ts'
 import { nextSteps } from './next-steps.ts'
 import type { VerifyParts, VerifyRequest } from './request.ts'
 import { cleanGround } from './tree/clean-ground.ts'
 import { ignoredIn } from './tree/ignored-sources.ts'
+import { sharedGround } from './tree/shared-ground.ts'
 import { nameSubject, type Subject } from './tree/subject.ts'
 import { afterDeath, openWatch } from './tree/watch.ts'
 
@@ -25,13 +27,22 @@ export async function verify(request: VerifyRequest, parts: VerifyParts): Promis
   }
   const { subject } = named
   const ignored = request.place ? await ignoredIn(request.place.top) : []
+  const moved = await sharedChecks(subject, request)
+  if (moved?.status === 'broken') return written([moved], subject, { request, parts })
   const ground = await cleanGround(request, { head: subject.commit, env: parts.env, ignored })
   if (ground.some(({ status }) => status === 'broken')) return written(ground, subject, { request, parts })
   const watch = await openWatch(subject, request.place)
   const asRow = (check: Seen) => rowOf(check, subject, { request, parts })
   const checks = await lookAtTree({ request, parts, subject, ignored, watch, asRow })
   await watch?.end()
-  return written([...ground, ...checks], subject, { request, parts })
+  return written([...(moved ? [moved] : []), ...ground, ...checks], subject, { request, parts })
+}
+
+/** What a person has to look at before anything can be believed, unless they let it pass by its name. */
+async function sharedChecks({ folder }: Subject, { place, gates }: VerifyRequest): Promise<Seen | undefined> {
+  const findings = place && folder ? await sharedGround(place, folder) : []
+  if (findings.length === 0) return undefined
+  return allowed(seen({ gate: 'repository', kind: 'diff', status: 'broken', findings }), gates.diff.allow)
 }
 
 const NOTHING: Subject = { commit: null, tree: null, folder: undefined }

@@ -2,6 +2,7 @@ import { crashPoint } from '../../../base/crash-point.ts'
 import type { Conflict, Merge } from '../../../domain/workspace/merge.ts'
 import type { Place } from '../../../domain/workspace/place.ts'
 import { committer } from '../../git/committer.ts'
+import { noteBases } from '../../worktrees/notes/shared-files.ts'
 import type { MergeParts } from '../parts.ts'
 import { workplaceOf } from '../place-of-merge.ts'
 import { ask, isWithin } from '../refs.ts'
@@ -25,7 +26,11 @@ export type Preparation =
   | { kind: 'lost' }
 
 /** Puts the work of a merge onto a commit: the intent is written down, then the worktree is as verified, then git works. */
-export async function prepare(queued: Merge, onto: string, parts: MergeParts): Promise<Preparation> {
+export async function prepare(
+  queued: Merge,
+  { onto, tip }: { onto: string; tip: string },
+  parts: MergeParts,
+): Promise<Preparation> {
   const place = await workplaceOf(queued, parts)
   const { head } = queued
   if (!place || head === null) {
@@ -39,6 +44,7 @@ export async function prepare(queued: Merge, onto: string, parts: MergeParts): P
   crashPoint('merge.after-intent')
   const why = await restoreWork(merge, place, queued.result)
   if (why !== undefined) return { kind: 'broken', merge, why }
+  await noteBases(place.top, [tip, onto])
   const title = await titleOf(merge, parts)
   const who = await committer(merge.repository)
   const brought = await bringOnto({

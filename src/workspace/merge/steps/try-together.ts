@@ -17,7 +17,7 @@ export async function tryTogether(queued: readonly Merge[], tip: string, parts: 
   const chain: Prepared[] = []
   for (const each of queued) {
     const onto = chain.at(-1)?.result ?? tip
-    const prepared = await prepare(each, onto, parts)
+    const prepared = await prepare(each, { onto, tip }, parts)
     if (prepared.kind === 'ready') chain.push(prepared)
     else if (prepared.kind === 'broken') await giveUp(prepared.merge, prepared.why, parts)
     else if (prepared.kind === 'conflict' && chain.length === 0) {

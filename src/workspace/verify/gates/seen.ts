@@ -21,6 +21,6 @@ export function seen(gate: Pick<Seen, 'gate' | 'kind' | 'status'> & Partial<Seen
 }
 
 /** Failed where something stands in the way, else passed. */
-export function statusBy(findings: Seen['findings']): 'passed' | 'failed' {
-  return findings.some(({ weight }) => weight === 'block') ? 'failed' : 'passed'
+export function statusBy(findings: Seen['findings'], held: Seen['status'] = 'failed'): Seen['status'] {
+  return findings.some(({ weight }) => weight === 'block') ? held : 'passed'
 }

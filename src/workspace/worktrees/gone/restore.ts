@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import type { Place, Worktree } from '../../../domain/workspace/place.ts'
 import { git } from '../../git/git.ts'
 import { undo } from '../add-worktree.ts'
+import { noteShared } from '../notes/shared-files.ts'
 import type { WorktreeParts } from '../parts.ts'
 import { placeOf } from '../place-of.ts'
 import { writeTaskFile } from '../ready/task-file.ts'
@@ -38,6 +39,7 @@ export async function restoreRow(row: Worktree, parts: WorktreeParts): Promise<P
     throw refusal(row, meaningOf(reset.stderr))
   }
   await writeTaskFile(row)
+  await noteShared(row, []) // what it was put onto since is not known any more
   await parts.store.worktrees.update(row, { state: 'live', reason: `restored from ${archive}` })
   return placeOf(row)
 }

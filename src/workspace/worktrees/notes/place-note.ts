@@ -24,6 +24,8 @@ const PlaceNote = z.object({
   dependencies: z.array(Dependencies).default([]),
   /** Files of the repository's shared folder as they were when the worktree was made; absent where nobody looked. */
   shared: z.record(z.string(), z.string().nullable()).optional(),
+  /** Commits of the target that the work was made from, or put onto, by us; the first is the one it was made from. */
+  bases: z.array(z.string()).default([]),
   /** Which part of the tree was checked out then; null for all of it. */
   sparse: z.string().nullable().default(null),
 })

@@ -4,6 +4,7 @@ import type { Worktree } from '../../../domain/workspace/place.ts'
 import { copyDependencies } from '../dependencies/copy.ts'
 import { noteDependencies } from '../dependencies/note-dependencies.ts'
 import { forgetNote } from '../notes/place-note.ts'
+import { noteShared } from '../notes/shared-files.ts'
 import type { WorktreeParts } from '../parts.ts'
 import { setUp } from './set-up.ts'
 import { writeTaskFile } from './task-file.ts'
@@ -17,6 +18,7 @@ export async function getReady(row: Worktree, { settings, env, log }: WorktreePa
   const timeoutMs = settings.setup_seconds * 1000
   const note = await writeTaskFile(row)
   await forgetNote(row.top)
+  await noteShared(row, [row.base])
   const { said: words, copied } = await copyDependencies(row, settings.link, AbortSignal.timeout(timeoutMs))
   const said = [...(note ? [note] : []), ...words]
   if (settings.setup !== undefined) {
