@@ -1,9 +1,11 @@
 import { AppError } from '../base/errors.ts'
 import type { AgentChoice } from '../domain/agents/choice.ts'
 import type { AgentManifest } from '../domain/agents/manifest.ts'
+import type { SessionHost } from '../domain/agents/host.ts'
 import type { Driver } from '../domain/session.ts'
 import type { AcpDriverOptions } from './acp/driver.ts'
 import { isAgentKind, MANIFESTS, manifestOf } from './manifests/manifests.ts'
+import type { TmuxHost } from './tmux/driver.ts'
 
 /** Which driver a session needs. */
 export interface WantedDriver {
@@ -11,6 +13,8 @@ export interface WantedDriver {
   /** The claude program of the settings (`agents.path`). */
   executable?: string | undefined
   appendPrompt?: string | undefined
+  /** Where its process lives; our own child without it. */
+  host?: SessionHost | undefined
 }
 
 export interface Drivers extends AsyncDisposable {
@@ -19,12 +23,12 @@ export interface Drivers extends AsyncDisposable {
 }
 
 /** Drivers by what was chosen. A vendor's library is 37 MB that an idle daemon saves. */
-export function openDrivers(log: (line: string) => void): Drivers {
+export function openDrivers(log: (line: string) => void, hosts: { tmux?: TmuxHost } = {}): Drivers {
   const drivers = new Map<string, Promise<Driver>>()
   return {
     get(wanted) {
       const key = JSON.stringify(wanted)
-      const found = drivers.get(key) ?? driverOf(wanted, log)
+      const found = drivers.get(key) ?? (wanted.host ? hostedDriver(wanted, log, hosts) : driverOf(wanted, log))
       drivers.set(key, found)
       // One that could not be made is tried again by the next session.
       found.catch(() => drivers.delete(key))
@@ -44,6 +48,17 @@ function driverOf({ agent, executable, appendPrompt }: WantedDriver, log: (line:
   // The words of a custom agent stand in its manifest.
   const command = agent.kind === 'custom' ? undefined : agent.command
   return driverFor(manifest, { log, ...(command && { command }) })
+}
+
+/** Claude Code alone tells by its hooks what it does in a terminal. */
+async function hostedDriver(
+  { agent, executable, appendPrompt }: WantedDriver,
+  log: (line: string) => void,
+  { tmux }: { tmux?: TmuxHost },
+): Promise<Driver> {
+  if (agent.kind !== 'claude' || !tmux) throw new AppError('host_cannot', { agent: manifestOf(agent).name })
+  const { tmuxDriver } = await import('./tmux/driver.ts')
+  return tmuxDriver(tmux, { executable: agent.command?.[0] ?? executable, appendPrompt, log })
 }
 
 /** The driver of an agent by its kind. */

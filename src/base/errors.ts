@@ -1,5 +1,6 @@
 import { AGENT_ERRORS } from './error-rows/agents.ts'
 import { FEATURE_ERRORS } from './error-rows/features.ts'
+import { HOST_ERRORS } from './error-rows/hosts.ts'
 import { NOTE_ERRORS } from './error-rows/notes.ts'
 import { PEOPLE_ERRORS } from './error-rows/people.ts'
 import { RUN_ERRORS } from './error-rows/runs.ts'
@@ -20,6 +21,7 @@ export const ERRORS = {
   ...FEATURE_ERRORS,
   ...RUN_ERRORS,
   ...WORKSPACE_ERRORS,
+  ...HOST_ERRORS,
   ...PEOPLE_ERRORS,
   ...SYSTEM_ERRORS,
 } as const

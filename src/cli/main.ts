@@ -15,11 +15,20 @@ process.stdout.once('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
-  const hot = readHotCall(argv)
-  process.exitCode = (hot && (await runShort(hot))) ?? (await (await import('./program.ts')).runProgram(argv))
+  process.exitCode = argv[0] === 'hook' ? await runForAgent(argv.slice(1)) : await runForPerson()
 } catch (error) {
   const { reportError } = await import('./report.ts')
   process.exitCode = reportError(error, { json: argv.includes('--json'), verbose: argv.includes('--verbose') })
+}
+
+async function runForPerson(): Promise<number> {
+  const hot = readHotCall(argv)
+  return (hot && (await runShort(hot))) ?? (await (await import('./program.ts')).runProgram(argv))
+}
+
+/** Called by agents for each of their events: nothing else is loaded. */
+async function runForAgent(words: string[]): Promise<number> {
+  return (await import('./hook/run.ts')).runHook(words)
 }
 
 async function runShort(call: HotCall): Promise<number | undefined> {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { openGates } from '../agents/limits/gates.ts'
 import { openDrivers } from '../agents/open.ts'
 import { openQuota } from '../agents/quota/quota.ts'
+import { HookDesk } from '../agents/tmux/hooks/desk.ts'
 import { systemClock } from '../base/clock.ts'
 import { openLog } from '../base/log.ts'
 import type { Places } from '../base/places.ts'
@@ -73,7 +74,9 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   refuseDamaged(places)
   const late: { disk?: Disk } = {} // it needs the store, which tells it of its failures
   await using store = await openStore({ file: places.database, onFailure: error => late.disk?.failed(error) })
-  await using drivers = openDrivers(line => log.debug({ line }, 'driver'))
+  const hooks = new HookDesk()
+  const tmux = { run: places.run, socket: places.socket, env, desk: hooks }
+  await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
   using policy = policyShelf()
   const terminals = new Terminals()
   const gates = openGates({ store, clock: systemClock })
@@ -126,6 +129,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     supervisor,
     quota,
     gates,
+    hooks,
     disk,
     watchdogSeconds: config.daemon.watchdog_seconds,
     stopping: stopping.signal,

@@ -1,5 +1,6 @@
 import type { Gates } from '../agents/limits/gates.ts'
 import type { QuotaBook } from '../agents/quota/quota.ts'
+import type { HookDesk } from '../agents/tmux/hooks/desk.ts'
 import type { Log } from '../base/log.ts'
 import type { Places } from '../base/places.ts'
 import type { Health } from '../domain/api.ts'
@@ -23,6 +24,8 @@ export interface World {
   supervisor: Supervisor
   quota: QuotaBook
   gates: Gates
+  /** Where hooks of agents in terminals meet their sessions. */
+  hooks: HookDesk
   disk: Pick<Disk, 'report'>
   watchdogSeconds: number
   /** Aborted when the daemon begins to stop. */

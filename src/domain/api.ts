@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { SessionHost } from './agents/host.ts'
 import { BRAIN_KINDS } from './brain/brain-kind.ts'
 import { MAX_REQUIRED_TASKS, Requirements } from './brain/requirements.ts'
 import { Suggestion } from './brain/suggestion.ts'
@@ -59,6 +60,8 @@ export const StartSession = z.strictObject({
   auto_approve: z.boolean().optional(),
   /** In a worktree of its own, on the branch of its task: what it does is verified and merged. */
   worktree: z.boolean().optional(),
+  /** `--host tmux`: in a terminal that a person can watch and take over. */
+  host: SessionHost.optional(),
   resume: z.strictObject({ vendor_id: z.string().min(1), fork: z.boolean() }).optional(),
   record: z.string().min(1).optional(),
   /** The caller is about to open `/events?attach=1`: until then, and for 10 s at most, it counts as a person at a terminal. */

@@ -1,4 +1,5 @@
 import type { Options, Settings } from '@anthropic-ai/claude-agent-sdk'
+import type { Marker } from '../../base/process/marker.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import type { AgentProcess } from '../agent-process.ts'
 import type { Gate } from './gate.ts'
@@ -59,7 +60,7 @@ const OURS = {
 }
 
 /** The todo list is off by default in this version. `TodoWrite` is chosen over the task tools: one call tells the whole plan. */
-function plannerOf(env: Record<string, string>): Record<string, string> {
+export function plannerOf(env: Record<string, string>): Record<string, string> {
   return {
     CLAUDE_CODE_ENABLE_TODO_TOOLS: env['CLAUDE_CODE_ENABLE_TODO_TOOLS'] ?? '1',
     CLAUDE_CODE_ENABLE_TASKS: env['CLAUDE_CODE_ENABLE_TASKS'] ?? '0',
@@ -92,12 +93,17 @@ const KEPT = ['PATH', 'SHELL', 'CLAUDE_CODE_SHELL']
  * caller to look for (`hooksOff`). Variables that a project's file could use to slip code into a judged command are pinned
  * to the caller's.
  */
-function settingsFor({ settingSources, env, hooksOff }: OpenSession, marker: AgentProcess['marker']): Settings {
-  const ours = { ...OURS, [marker.name]: marker.value }
+function settingsFor(open: OpenSession, marker: AgentProcess['marker']): Settings {
   // Shell lines in a skill's text run without a call that could be judged.
-  const held = { disableSkillShellExecution: true, ...(hooksOff && { disableAllHooks: true }) }
-  if (settingSources.every(source => source === 'user')) return { ...held, env: ours }
+  const held = { disableSkillShellExecution: true, ...(open.hooksOff && { disableAllHooks: true }) }
+  return { ...held, env: pinnedVariables(open, marker) }
+}
+
+/** The variables that count over those of every settings file. */
+export function pinnedVariables({ settingSources, env }: OpenSession, marker: Marker): Record<string, string> {
+  const ours = { ...OURS, [marker.name]: marker.value }
+  if (settingSources.every(source => source === 'user')) return ours
   const emptied = HIJACKING.map(name => [name, env[name] ?? ''])
   const kept = KEPT.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]]))
-  return { ...held, env: { ...Object.fromEntries([...emptied, ...kept]), ...ours } }
+  return { ...Object.fromEntries([...emptied, ...kept]), ...ours }
 }

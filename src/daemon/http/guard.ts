@@ -12,10 +12,13 @@ export function installGuard(app: FastifyInstance, token: string): void {
     const host = request.headers.host ?? ''
     if (!OUR_HOST.test(host)) throw new AppError('wrong_host', { host: JSON.stringify(host) })
     if (request.headers.origin !== undefined) throw new AppError('wrong_host', { host: 'of a web page' })
-    const isOpen = request.routeOptions.url === '/health' || isForAgents(request, token)
+    const isOpen = OPEN.has(request.routeOptions.url ?? '') || isForAgents(request, token)
     if (!isOpen && !hasToken(request, token)) throw new AppError('unauthorized', {})
   })
 }
+
+/** The bare health, and what has a token of its own: that of the session whose agent calls. */
+const OPEN = new Set(['/health', '/hooks/claude/:event'])
 
 /** Whether the request carries the bearer token. */
 export function hasToken(request: FastifyRequest, token: string): boolean {

@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { AppError } from '../../base/errors.ts'
+import { hookRoutes } from '../hooks/hook-routes.ts'
 import { rememberedRoutes } from '../human/remembered-routes.ts'
 import { toolRoutes } from '../mcp/tool-routes.ts'
 import { answerRoutes } from '../routes/answers.ts'
@@ -71,6 +72,7 @@ export function buildServer(world: World): FastifyInstance {
   reportRoutes(app, world)
   featureRoutes(app, world)
   toolRoutes(app, world)
+  hookRoutes(app, world)
   return app
 }
 

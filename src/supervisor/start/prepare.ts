@@ -126,6 +126,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
     agent,
     executable: config.agents.path,
     appendPrompt: config.agents.append_prompt,
+    host: request.host,
   })
   return {
     agent,

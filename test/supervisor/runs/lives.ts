@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test'
 import { openGates } from '../../../src/agents/limits/gates.ts'
 import { openQuota } from '../../../src/agents/quota/quota.ts'
+import { HookDesk } from '../../../src/agents/tmux/hooks/desk.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { placesFor } from '../../../src/base/places.ts'
 import { buildServer } from '../../../src/daemon/http/server.ts'
@@ -79,7 +80,16 @@ export async function openLives(
       const over = new AbortController()
       const world: World = {
         ...{ places, version: '0', agentEnv: {}, bootId, startedAt: 0, token: TOKEN, log: silentLog, store: mine },
-        ...{ terminals, supervisor, quota, gates, streams: new Set(), stop: () => undefined, cutsOff: false },
+        ...{
+          terminals,
+          supervisor,
+          quota,
+          gates,
+          hooks: new HookDesk(),
+          streams: new Set(),
+          stop: () => undefined,
+          cutsOff: false,
+        },
         disk: { report: () => ({ state: 'ok', reason: '' }) },
         watchdogSeconds: 60,
         stopping: over.signal,

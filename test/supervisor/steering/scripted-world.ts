@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test'
 import { openGates } from '../../../src/agents/limits/gates.ts'
 import { openQuota } from '../../../src/agents/quota/quota.ts'
+import { HookDesk } from '../../../src/agents/tmux/hooks/desk.ts'
 import type { Clock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { placesFor } from '../../../src/base/places.ts'
@@ -92,7 +93,17 @@ export async function scriptedWorld(
   })
   const app = buildServer({
     ...{ places, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },
-    ...{ store, terminals, supervisor, quota, gates, streams: new Set(), stop: () => undefined, cutsOff: false },
+    ...{
+      store,
+      terminals,
+      supervisor,
+      quota,
+      gates,
+      hooks: new HookDesk(),
+      streams: new Set(),
+      stop: () => undefined,
+      cutsOff: false,
+    },
     disk: { report: () => ({ state: 'ok', reason: '' }) },
     watchdogSeconds: 60,
     stopping: new AbortController().signal,

@@ -1,0 +1,120 @@
+import { accessSync, constants } from 'node:fs'
+import { AppError, messageOf } from '../../base/errors.ts'
+import { secretId } from '../../base/ids.ts'
+import { sessionMarker } from '../../base/process/marker.ts'
+import { bornAt } from '../../base/process/start-time.ts'
+import { sweepMarked } from '../../base/process/sweep.ts'
+import type { Driver, OpenSession } from '../../domain/session.ts'
+import { transcriptState } from '../claude/conversations/transcript-state.ts'
+import { pinnedVariables, plannerOf } from '../claude/options.ts'
+import { bundledProgram } from '../claude/program.ts'
+import { appendedPrompt } from '../claude/system-prompt.ts'
+import type { DriverOptions } from '../driver-options.ts'
+import type { HookDesk } from './hooks/desk.ts'
+import { settingsFor } from './hooks/settings.ts'
+import { SeatFolder } from './seat.ts'
+import { TmuxSession } from './session.ts'
+import { AgentWindow, isThere } from './window/agent-window.ts'
+import { configLayer } from './window/config-layer.ts'
+import { startCommand } from './window/start-script.ts'
+import { Tmux } from './window/tmux.ts'
+
+/** As with the library: a person may be away for a while. */
+const ASK_DEADLINE_MS = 60 * 60_000
+/** A daemon that is started anew is back within this; then the call is judged as if nothing had happened. */
+const AWAY_MS = 20_000
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Where agents in tmux meet the daemon. */
+export interface TmuxHost {
+  /** The daemon's folder for what runs. */
+  run: string
+  /** The daemon's own socket, for hooks. */
+  socket: string
+  /** Of the daemon: where tmux is found. */
+  env: Record<string, string | undefined>
+  desk: HookDesk
+}
+
+/** Drives the interactive Claude Code in a window of tmux: a person can watch it, type into it, and hand it back. */
+export function tmuxDriver(host: TmuxHost, driver: DriverOptions & { awayMs?: number } = {}): Driver {
+  const { askDeadlineMs = ASK_DEADLINE_MS, awayMs = AWAY_MS, log = () => undefined } = driver
+  const tmux = new Tmux(tmuxSocket(host.socket), host.env)
+  const begin = async (open: OpenSession, folder: SeatFolder) => {
+    const executable = programOf(driver.executable)
+    const { token } = folder.make({ session: open.id, socket: host.socket, awayMs })
+    const vendorId = open.resume && !open.resume.fork ? open.resume.vendorId : crypto.randomUUID()
+    const marker = open.marker ?? secretId(16)
+    const layer = configLayer(folder, open)
+    const pinned = (sources: OpenSession['settingSources']) =>
+      pinnedVariables({ ...open, settingSources: sources }, sessionMarker(marker))
+    const settings = settingsFor({ seat: folder.path, askDeadlineMs, env: pinned(open.settingSources) })
+    const command = startCommand(folder, {
+      ...{ executable, open, vendorId, appendPrompt: appendedPrompt(driver.appendPrompt) },
+      settings: folder.write('settings.json', JSON.stringify(settings)),
+      env: { ...open.env, ...layer.env, ...IN_TERMINAL, ...plannerOf(open.env), ...pinned([]) },
+    })
+    const { pane, pid } = await tmux.open({ name: open.id, cwd: open.cwd, command })
+    const at = { pane, pid, born: bornAt(pid) ?? '', vendorId, config: layer.directory, marker }
+    const window = new AgentWindow(open.id, { tmux, seat: folder, at: { ...FRESH, ...at } })
+    window.note({})
+    log(`session ${open.id}: window ${pane} of ${tmux.socket}`)
+    return { window, adopted: false, token }
+  }
+  return {
+    agent: 'claude',
+    isVendorId: id => UUID.test(id),
+    conversationState: (vendorId, { cwd, env }) => transcriptState({ vendorId, cwd, env }),
+    async open(open) {
+      tmux.check()
+      const folder = new SeatFolder(host.run, open.id)
+      return new TmuxSession(open, {
+        folder,
+        desk: host.desk,
+        askDeadlineMs,
+        window: async () => (await left(open, folder, tmux)) ?? begin(open, folder),
+      })
+    },
+    // A window that nobody asked for yet would be seen by the person.
+    warm: async () => undefined,
+    cool: async () => undefined,
+    close: async () => undefined,
+  }
+}
+
+/** The socket of the installation's tmux server, beside the daemon's own. */
+export function tmuxSocket(socket: string): string {
+  return socket.replace(/\.sock$/, '.tmux')
+}
+
+/** The window that an earlier daemon left, where it is in the conversation that is wanted; another one is ended. */
+async function left(open: OpenSession, folder: SeatFolder, tmux: Tmux) {
+  const [at, seat] = [folder.whereabouts(), folder.seat()]
+  if (!at || !seat || !isThere(at)) return undefined
+  const window = new AgentWindow(open.id, { tmux, seat: folder, at })
+  const isWanted = open.resume?.vendorId === at.vendorId && !open.resume.fork
+  if (isWanted) return { window, adopted: true, token: seat.token }
+  await tmux.close(open.id)
+  await sweepMarked(sessionMarker(at.marker))
+  return undefined
+}
+
+function programOf(executable: string | undefined): string {
+  const program = executable ?? bundledProgram()
+  try {
+    accessSync(program, constants.X_OK)
+  } catch (error) {
+    throw new AppError('agent_missing', { problem: messageOf(error) }, error)
+  }
+  return program
+}
+
+const FRESH = { model: '', offset: 0, takenOver: false, working: false, owed: false, allowed: [] }
+
+/** What an interactive one needs beside what the library's gets. */
+const IN_TERMINAL = {
+  TERM: 'xterm-256color',
+  /** It would ask whether a long conversation is to be shortened first. */
+  CLAUDE_CODE_RESUME_TOKEN_THRESHOLD: '1000000000',
+}

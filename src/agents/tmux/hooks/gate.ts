@@ -1,0 +1,163 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as z from 'zod'
+import { Question, type Request } from '../../../domain/session.ts'
+import type { CheckedAsks } from '../../checked-asks.ts'
+import { Tripwire } from '../../claude/tripwire.ts'
+import type { HookReply } from './desk.ts'
+
+const ToolCall = z.object({
+  tool_name: z.string().min(1),
+  tool_use_id: z.string().min(1),
+  tool_input: z.record(z.string(), z.unknown()),
+  cwd: z.string(),
+  agent_id: z.string().optional(),
+})
+type ToolCall = z.infer<typeof ToolCall>
+/** The vendor does not say which call it asks about, only what it is. */
+const Asked = ToolCall.pick({ tool_name: true, tool_input: true })
+
+export interface GateKeeper {
+  asks: CheckedAsks
+  called(request: Request): void
+  /** The yes is about to be given: what the next daemon must know of it is written down. */
+  allowed(callId: string): void
+  gaveUp(request: Request): void
+  /** A person has the terminal: what needs one is asked there, by the agent's own dialog. */
+  takenOver(): boolean
+}
+
+interface Judged {
+  tool: string
+  input: Record<string, unknown>
+  /** `person`: whoever sits at the terminal answers. */
+  by: 'pcc' | 'person'
+}
+
+/** More open calls than an agent ever has at once; one that was interrupted is never asked about again. */
+const MOST_JUDGED = 200
+
+/**
+ * The one way by which a tool call of an agent in a terminal gets to run. `PreToolUse` sees every call, in every permission mode,
+ * and always decides: it refuses, or says `ask`. `ask` makes Claude Code call `PermissionRequest`, where the judged input is
+ * handed out, and only to a call that still is what was judged: another hook may have replaced it in between.
+ */
+export class TmuxGate {
+  readonly #keeper: GateKeeper
+  readonly #closed = new AbortController()
+  readonly #tripwire = new Tripwire()
+  #judged: Judged[] = []
+
+  constructor(keeper: GateKeeper, { allowed }: { allowed: readonly string[] }) {
+    this.#keeper = keeper
+    for (const callId of allowed) this.#tripwire.allowed(callId)
+  }
+
+  /** Whoever is still asked is told that nobody waits any more. */
+  close(): void {
+    this.#closed.abort()
+  }
+
+  /** What ran without our yes, if this message tells of such a call. What failed did not run, or was refused by a hook without us. */
+  unjudged(message: Record<string, unknown>): string | undefined {
+    for (const callId of failedCalls(message)) this.#tripwire.judging(callId)
+    return this.#tripwire.read(message)
+  }
+
+  /** `PreToolUse` */
+  async before(input: unknown, signal: AbortSignal): Promise<HookReply> {
+    const call = ToolCall.safeParse(input).data
+    if (!call || this.#closed.signal.aborted) return denied('Not allowed: the call could not be judged.')
+    const request = requestOf(call)
+    this.#keeper.called(request)
+    const given = AbortSignal.any([signal, this.#closed.signal])
+    return call.tool_name === 'AskUserQuestion' ? this.#question(request, given) : this.#permission(request, given)
+  }
+
+  /** `PermissionRequest` */
+  asked(input: unknown): HookReply {
+    const call = Asked.safeParse(input).data
+    const at = this.#judged.findIndex(
+      ({ tool, input }) => tool === call?.tool_name && isDeepStrictEqual(input, call.tool_input),
+    )
+    const judged = this.#judged[at]
+    if (!judged) return answered({ behavior: 'deny', message: 'This call was never judged, so it may not run.' })
+    this.#judged.splice(at, 1)
+    if (judged.by === 'person') return undefined // its own dialog
+    return answered({ behavior: 'allow', updatedInput: judged.input })
+  }
+
+  async #permission(request: Request, signal: AbortSignal): Promise<HookReply> {
+    const reply = await this.#keeper.asks.permission(structuredClone(request), signal)
+    const needsPerson = 'park' in reply || (reply.verdict !== 'allow' && reply.by === 'nobody')
+    if (needsPerson && this.#keeper.takenOver()) return this.#toPerson(request, 'This one is yours to decide (pcc).')
+    if ('park' in reply) return this.#park(request, reply.reason)
+    if (reply.verdict !== 'allow') return denied(reply.reason)
+    this.#yes(request, 'pcc')
+    return preToolUse({ permissionDecision: 'ask', permissionDecisionReason: reply.reason })
+  }
+
+  async #question(request: Request, signal: AbortSignal): Promise<HookReply> {
+    const { callId, agentId, input } = request
+    const question = Question.safeParse({ callId, ...(agentId && { agentId }), questions: input['questions'] }).data
+    if (!question) return denied('The question could not be read. Ask it in another form.')
+    if (this.#keeper.takenOver()) return this.#toPerson(request, 'The person at the terminal is asked.')
+    const reply = await this.#keeper.asks.question(structuredClone(question), signal)
+    if (this.#keeper.takenOver()) return this.#toPerson(request, 'The person at the terminal is asked.')
+    if ('park' in reply) return this.#park(request, reply.reason)
+    if ('declined' in reply) return denied(reply.declined)
+    this.#yes(request, undefined)
+    const answers = Object.fromEntries(
+      Object.entries(reply.answers).map(([text, to]) => [text, [to].flat().join(', ')]),
+    )
+    return preToolUse({
+      permissionDecision: 'allow',
+      permissionDecisionReason: 'answered',
+      updatedInput: { ...input, answers },
+    })
+  }
+
+  #toPerson(request: Request, reason: string): HookReply {
+    this.#yes(request, 'person')
+    return preToolUse({ permissionDecision: 'ask', permissionDecisionReason: reason })
+  }
+
+  /** A call in a terminal cannot be put off: it is refused, its turn is ended, and the answer comes with the next prompt. */
+  #park(request: Request, reason: string): HookReply {
+    if (request.agentId !== undefined) {
+      return denied(`Nobody can answer now (${reason}). Go on without, and tell who called you.`)
+    }
+    this.#keeper.gaveUp(request)
+    return denied(`It waits for a person (${reason}). What they say comes with the next message.`)
+  }
+
+  #yes({ callId, tool, input }: Request, by: Judged['by'] | undefined): void {
+    this.#tripwire.judging(callId)
+    this.#tripwire.allowed(callId)
+    this.#keeper.allowed(callId)
+    if (by) this.#judged = [...this.#judged, { tool, input, by }].slice(-MOST_JUDGED)
+  }
+}
+
+function denied(reason: string): HookReply {
+  return preToolUse({ permissionDecision: 'deny', permissionDecisionReason: reason })
+}
+
+function preToolUse(said: Record<string, unknown>): HookReply {
+  return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...said } }
+}
+
+function answered(decision: Record<string, unknown>): HookReply {
+  return { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } }
+}
+
+function requestOf({ tool_name, tool_use_id, tool_input, cwd, agent_id }: ToolCall): Request {
+  const input = structuredClone(tool_input)
+  return { callId: tool_use_id, tool: tool_name, input, cwd, ...(agent_id !== undefined && { agentId: agent_id }) }
+}
+
+function* failedCalls(message: Record<string, unknown>): Generator<string> {
+  const { content } = (message['message'] ?? {}) as { content?: unknown }
+  for (const block of Array.isArray(content) ? content : []) {
+    if (block?.type === 'tool_result' && block.is_error === true) yield String(block.tool_use_id)
+  }
+}

@@ -1,0 +1,137 @@
+import type { Ends } from './reading/result-of.ts'
+
+/** How long a prompt may take to be heard of before Enter is pressed once more. */
+const HEARD_MS = 6_000
+const MOST_ENTERS = 3
+/** The hook that tells the end of a turn comes before the agent calls itself idle; one that is on its way gets this long. */
+const HOOK_MS = 1_500
+/** The agent writes its last words down a moment after its hook has told them. */
+const LAST_WORDS_MS = 800
+
+type Stop = 'pause' | 'park' | 'cap'
+type Look = Ends | 'enter' | 'lost' | undefined
+
+/**
+ * Where a turn stands. A prompt is *asked* until the agent's hook says that it has it, then the turn *runs* until a hook tells its
+ * end, or, where none does (after an interrupt, or a stop between two tools), until the agent has called itself idle for a while.
+ */
+export class Turn {
+  #state: 'none' | 'asked' | 'running' = 'none'
+  #askedAt = 0
+  #enters = 0
+  #idleSince: number | undefined
+  #told: { ends: Ends; at: number } | undefined
+  #stopping: Stop | undefined
+  #interrupting = false
+  #held: Ends | undefined
+  #afterwards: string | undefined
+  #mayHaveEnded = false
+
+  get running(): boolean {
+    return this.#state !== 'none'
+  }
+
+  get stopping(): Stop | undefined {
+    return this.#stopping
+  }
+
+  asked(): void {
+    this.#enters = 0
+    this.#askedAt = performance.now()
+    this.#held = undefined
+    if (this.#state === 'none') this.#begin('asked')
+  }
+
+  /** The agent has a prompt. An end that was told and not yet passed on comes back: it is that of the turn before. */
+  begun(): Ends | undefined {
+    const told = this.#told?.ends
+    this.#held = undefined
+    this.#begin('running')
+    return told
+  }
+
+  /** A hook told the end. */
+  told(ends: Ends): void {
+    if (this.#state === 'asked') return // that of an earlier turn
+    this.#told = { ends, at: performance.now() }
+  }
+
+  /** Once the tools in flight are done, the turn ends. */
+  stopAfterTools(why: Stop): void {
+    this.#stopping ??= why
+  }
+
+  interrupting(): void {
+    this.#interrupting = true
+  }
+
+  /** Taken up by a new daemon: an end may have been told to nobody. */
+  mayHaveEnded(): void {
+    this.#mayHaveEnded = true
+  }
+
+  /** What is said when this turn is over, in place of telling its end. */
+  expectAfterwards(prompt: string): void {
+    this.#afterwards = prompt
+    this.#mayHaveEnded = true
+  }
+
+  takeAfterwards(): string | undefined {
+    const prompt = this.#afterwards
+    this.#afterwards = undefined
+    return prompt
+  }
+
+  /** A person has the terminal: what ended under their hands waits. */
+  hold(ends: Ends): void {
+    this.#held = ends
+  }
+
+  takeHeld(): Ends | 'interrupted' | undefined {
+    const held = this.#held
+    this.#held = undefined
+    return held?.how === 'by-person' ? 'interrupted' : held
+  }
+
+  /** What follows from the agent's own word for what it does. An end is given out once. */
+  look(status: string | undefined, lastText: string): Look {
+    const now = performance.now()
+    if (this.#told && (this.#told.ends.text === lastText || now - this.#told.at > LAST_WORDS_MS)) {
+      return this.#over(this.#told.ends)
+    }
+    if (status !== 'idle' || this.#told) this.#idleSince = undefined
+    else this.#idleSince ??= now
+    const idleMs = this.#idleSince === undefined ? 0 : now - this.#idleSince
+    if (this.#state === 'asked') return this.#unheard(idleMs > 0, now)
+    if (this.#state === 'none' || idleMs < HOOK_MS) return undefined
+    return this.#over(this.#silentEnd(lastText))
+  }
+
+  #unheard(isIdle: boolean, now: number): Look {
+    if (!isIdle || now - this.#askedAt < HEARD_MS) return undefined
+    this.#askedAt = now
+    this.#enters += 1
+    return this.#enters > MOST_ENTERS ? 'lost' : 'enter'
+  }
+
+  #silentEnd(text: string): Ends {
+    if (this.#interrupting) return { how: 'interrupted', text: '' }
+    if (this.#stopping === 'cap') return { how: 'capped', text }
+    if (this.#stopping) return { how: this.#stopping === 'park' ? 'parked' : 'paused', text }
+    return this.#mayHaveEnded ? { how: 'completed', text } : { how: 'by-person', text }
+  }
+
+  #over(ends: Ends): Ends {
+    this.#begin('none')
+    return ends
+  }
+
+  #begin(state: 'none' | 'asked' | 'running'): void {
+    this.#state = state
+    this.#told = undefined
+    this.#stopping = undefined
+    this.#interrupting = false
+    this.#idleSince = undefined
+    if (state === 'none') this.#mayHaveEnded = false
+  }
+}

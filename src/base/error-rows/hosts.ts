@@ -1,0 +1,35 @@
+import type { ErrorRow } from './error-row.ts'
+
+/** Agents in a terminal of their own. */
+export const HOST_ERRORS = {
+  tmux_missing: {
+    says: 'tmux is not installed: an agent in a terminal of its own needs it.',
+    next: 'Install it (Debian and Ubuntu: apt install tmux; Fedora: dnf install tmux; macOS: brew install tmux), or leave out --host tmux.',
+    exit: 1,
+    http: 409,
+  },
+  tmux_failed: {
+    says: 'tmux did not do what it was told: {problem}',
+    next: 'Try it again, or leave out --host tmux.',
+    exit: 1,
+    http: 502,
+  },
+  hook_refused: {
+    says: 'No agent of this daemon is called {session}, or it does not say the word that was given to it.',
+    next: 'Look at what runs: pcc list. The call of the agent was refused.',
+    exit: 1,
+    http: 403,
+  },
+  not_in_terminal: {
+    says: 'Session {id} has no terminal that could be handed over: {problem}.',
+    next: 'Start one that has: pcc start <project> --host tmux. Steer the others with pcc attach, pause and stop.',
+    exit: 1,
+    http: 409,
+  },
+  host_cannot: {
+    says: 'An agent in tmux cannot do that: {problem}.',
+    next: 'Leave out --host tmux, or leave out the other.',
+    exit: 2,
+    http: 400,
+  },
+} as const satisfies Record<string, ErrorRow>
