@@ -173,6 +173,18 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/steer/retry.ts')).addRetryCommand(program),
   },
   {
+    name: 'takeover',
+    group: STEER,
+    summary: 'Take the terminal of a session in tmux',
+    add: async program => (await import('./terminal/hand-over.ts')).addTakeoverCommand(program),
+  },
+  {
+    name: 'handback',
+    group: STEER,
+    summary: 'Give a terminal back that you took',
+    add: async program => (await import('./terminal/hand-over.ts')).addHandbackCommand(program),
+  },
+  {
     name: 'checkpoints',
     group: STEER,
     summary: 'Show where a session stood when it was interrupted',

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { SessionHost } from './agents/host.ts'
+import { SESSION_HOSTS } from './agents/session-hosts.ts'
 import { BRAIN_KINDS } from './brain/brain-kind.ts'
 import { MAX_REQUIRED_TASKS, Requirements } from './brain/requirements.ts'
 import { Suggestion } from './brain/suggestion.ts'
@@ -61,7 +61,7 @@ export const StartSession = z.strictObject({
   /** In a worktree of its own, on the branch of its task: what it does is verified and merged. */
   worktree: z.boolean().optional(),
   /** `--host tmux`: in a terminal that a person can watch and take over. */
-  host: SessionHost.optional(),
+  host: z.enum(SESSION_HOSTS).optional(),
   resume: z.strictObject({ vendor_id: z.string().min(1), fork: z.boolean() }).optional(),
   record: z.string().min(1).optional(),
   /** The caller is about to open `/events?attach=1`: until then, and for 10 s at most, it counts as a person at a terminal. */
@@ -110,6 +110,10 @@ export const SessionView = z.object({
   /** The worktree in which its agent works, and its branch; absent where that is the project itself. */
   place: z.object({ directory: z.string(), branch: z.string(), target: z.string() }).optional(),
   agent: z.string(),
+  /** It has a terminal that a person can enter. */
+  host: z.enum(SESSION_HOSTS).optional(),
+  /** A person has that terminal now. */
+  taken_over: z.literal(true).optional(),
   model: z.string().nullable(),
   status: SessionStatus,
   /** It is `idle` because it waits for a free place (`sessions.max_concurrent`). */

@@ -29,6 +29,11 @@ export interface Session extends AsyncDisposable {
   interrupt(): Promise<void>
   /** Not one more call of the model: whoever had no answer yet is ended on the spot, everybody else stops as by `pause`. */
   withhold?(): Promise<void>
+  /** True while a person has the agent's terminal. */
+  readonly takenOver?: boolean | undefined
+  /** A person types from now on: nothing is typed and no question answered until they hand it back. Calls are judged as before. */
+  takeover?(): Promise<void>
+  handback?(): Promise<void>
 }
 
 export interface Asks {

@@ -6,6 +6,7 @@ import { shellWord } from '../base/shell-word.ts'
 import { type AgentChoice, USUAL_AGENT } from '../domain/agents/choice.ts'
 import { brainKeysIn } from '../domain/config/environment-layer.ts'
 import type { SessionRow } from '../store/tables.ts'
+import { outlives } from './hosted/outlives.ts'
 import type { LiveSessions } from './live-sessions.ts'
 import { checkPlace } from './place/check-place.ts'
 import type { Ground } from './place/ground.ts'
@@ -43,7 +44,7 @@ export function refuseWhenClosed({ closing }: Floor): void {
  */
 export async function refuseWithstood(id: string, { parts }: Floor): Promise<void> {
   const row = await parts.store.sessions.get(id)
-  if (row?.state !== 'ended' || row.marker === null) return
+  if (row?.state !== 'ended' || row.marker === null || (await outlives(row))) return
   const { left } = await sweepMarked(sessionMarker(row.marker), { deadlineMs: WITHSTAND_MS })
   if (left.length > 0) {
     throw new AppError('session_withstood', { id, pids: left.map(({ pid }) => pid).join(' ') })

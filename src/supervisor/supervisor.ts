@@ -18,6 +18,7 @@ import { openFloor, type SupervisorOptions } from './open-floor.ts'
 import type { Ground } from './place/ground.ts'
 import { openProposals, type Proposals } from './proposals/proposals.ts'
 import { record } from './record.ts'
+import { handOver } from './hosted/hand-over.ts'
 import { type Recovered, recover } from './recover/recover.ts'
 import { type Resumption, resumeParked } from './resume/resume-parked.ts'
 import { type Resume, resumeSession } from './resume/resume-session.ts'
@@ -122,6 +123,11 @@ export class Supervisor {
   callTool(run: Run, name: AgentToolName, input: unknown): Promise<ToolReply> {
     const call = { run, parts: this.#floor.parts }
     return name === 'ask_human' ? askOverSocket(input, call) : callTool(name, input, call)
+  }
+
+  /** A person takes the terminal of an agent, or gives it back. */
+  handOver(run: Run, how: 'takeover' | 'handback'): Promise<void> {
+    return handOver({ run, parts: this.#floor.parts }, how)
   }
 
   /** What the worktree of a task would be, or why it would have none. */

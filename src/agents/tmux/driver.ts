@@ -16,6 +16,7 @@ import { SeatFolder } from './seat.ts'
 import { TmuxSession } from './session.ts'
 import { AgentWindow, isThere } from './window/agent-window.ts'
 import { configLayer } from './window/config-layer.ts'
+import { tmuxSocket } from './window/socket.ts'
 import { startCommand } from './window/start-script.ts'
 import { Tmux } from './window/tmux.ts'
 
@@ -81,11 +82,6 @@ export function tmuxDriver(host: TmuxHost, driver: DriverOptions & { awayMs?: nu
     cool: async () => undefined,
     close: async () => undefined,
   }
-}
-
-/** The socket of the installation's tmux server, beside the daemon's own. */
-export function tmuxSocket(socket: string): string {
-  return socket.replace(/\.sock$/, '.tmux')
 }
 
 /** The window that an earlier daemon left, where it is in the conversation that is wanted; another one is ended. */

@@ -65,14 +65,9 @@ export class Turn {
     this.#interrupting = true
   }
 
-  /** Taken up by a new daemon: an end may have been told to nobody. */
-  mayHaveEnded(): void {
-    this.#mayHaveEnded = true
-  }
-
-  /** What is said when this turn is over, in place of telling its end. */
-  expectAfterwards(prompt: string): void {
-    this.#afterwards = prompt
+  /** Taken up by a new daemon: its end may have been told to nobody. `afterwards` is said in place of telling that it is over. */
+  adopted(afterwards: string | undefined): void {
+    this.#afterwards = afterwards
     this.#mayHaveEnded = true
   }
 
@@ -87,10 +82,10 @@ export class Turn {
     this.#held = ends
   }
 
-  takeHeld(): Ends | 'interrupted' | undefined {
+  takeHeld(): Ends | undefined {
     const held = this.#held
     this.#held = undefined
-    return held?.how === 'by-person' ? 'interrupted' : held
+    return held
   }
 
   /** What follows from the agent's own word for what it does. An end is given out once. */

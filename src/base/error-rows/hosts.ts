@@ -26,10 +26,4 @@ export const HOST_ERRORS = {
     exit: 1,
     http: 409,
   },
-  host_cannot: {
-    says: 'An agent in tmux cannot do that: {problem}.',
-    next: 'Leave out --host tmux, or leave out the other.',
-    exit: 2,
-    http: 400,
-  },
 } as const satisfies Record<string, ErrorRow>

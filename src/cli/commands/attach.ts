@@ -23,20 +23,24 @@ export function addAttachCommand(program: Command): void {
     .command('attach')
     .description('Watch a session live and answer what it asks.')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
+    .option('--events', 'with a terminal of its own (--host tmux): show what happens in place of the terminal')
     .option('--json', 'print events as JSON lines')
-    .action(async (ref: string, _options: unknown, command: Command) => {
-      throw new ExitCode(await attach(ref, await contextOf(command)))
+    .action(async (ref: string, { events }: { events?: boolean }, command: Command) => {
+      throw new ExitCode(await attach(ref, await contextOf(command), { events: events === true }))
     })
 }
 
 /** Shows a session live, whatever it is doing, until it is over or the person leaves. Returns the exit code. */
-export async function attach(ref: string, context: Context): Promise<number> {
+export async function attach(ref: string, context: Context, { events: asEvents = true } = {}): Promise<number> {
   const { terminal, json, verbose, quiet } = context
   const out = quiet && !json ? () => {} : context.out
   const client = await openClient(context.places, context)
   const run = await runNamed(ref, client)
   if (run) return (await import('../run/watch-run.ts')).watchRun(run, { client, context })
-  const { id } = await client.request<SessionView>('GET', await sessionPath(ref))
+  const { id, ...found } = await client.request<SessionView>('GET', await sessionPath(ref))
+  if (found.host === 'tmux' && !asEvents && !isOver(found) && isInteractive(context)) {
+    return (await import('../terminal/enter.ts')).enterTerminal({ ...found, id }, context)
+  }
   const path = `/sessions/${id}/events`
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', `${path}?tail=${BEFORE}`)
   // Looked at after its events: what is asked in between is then either open here or still to come.

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { SESSION_HOSTS } from '../../domain/agents/session-hosts.ts'
 import { BRAIN_KINDS } from '../../domain/brain/brain-kind.ts'
 import { budgetOption } from '../budget/option.ts'
 import { contextOf, ExitCode } from '../context.ts'
@@ -33,6 +34,11 @@ export function addStartCommand(program: Command, body: StartBody = start): void
     .option('--brain-model <name>', "the brain's model")
     .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', share)
     .option('--worktree', 'in a git worktree of its own; what it does is verified and merged')
+    .addOption(
+      new Option('--host <where>', 'in a terminal that you can watch and take over (pcc attach)').choices(
+        SESSION_HOSTS,
+      ),
+    )
     .option('--detach', 'start in the background')
     .option('--session-name <name>', 'a name for the session')
     .option('--resume <vendor-id>', 'go on from a conversation of Claude Code (see: pcc agents sessions)')

@@ -33,6 +33,7 @@ export const HOT_FLAGS = {
     '--brain-model': 'value',
     '--confidence': 'value',
     '--worktree': 'switch',
+    '--host': 'value',
     '--detach': 'switch',
     '--session-name': 'value',
     '--resume': 'value',

@@ -49,6 +49,7 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
     ...(session.asks.length > 0 ? [] : goOn(session).map(command => fact('Go on', command))),
     fact('Brain', brainWords(session)),
     fact('Agent', `${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`),
+    ...(session.host && !over ? [fact('Terminal', terminalWords(session))] : []),
     fact('Started', dateTime(session.created_at)),
     fact('Duration', duration((session.ended_at ?? now) - session.created_at)),
     ...(session.vendor_id ? [fact('Resume id', neutral(session.vendor_id))] : []),
@@ -156,4 +157,9 @@ function split({ auto, human }: { auto: number; human: number }): string {
 
 function pad13(text: string): string {
   return text.padEnd(13)
+}
+
+/** What a person can do with the terminal of its agent. */
+function terminalWords({ id, host, taken_over }: SessionView): string {
+  return taken_over ? `${host}, yours until: pcc handback ${id}` : `${host}, enter it with: pcc attach ${id}`
 }

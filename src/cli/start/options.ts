@@ -1,3 +1,4 @@
+import { SESSION_HOSTS, type SessionHost } from '../../domain/agents/session-hosts.ts'
 import { BRAIN_KINDS, type BrainKind } from '../../domain/brain/brain-kind.ts'
 import type { BudgetLimits } from '../../domain/budget/budget.ts'
 import { parseBudget } from '../../domain/budget/parse.ts'
@@ -19,6 +20,7 @@ export interface StartOptions {
   brainModel?: string
   confidence?: number
   worktree?: boolean
+  host?: SessionHost
   detach?: boolean
   sessionName?: string
   resume?: string
@@ -36,8 +38,10 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
   const budget = optional(text('--budget'), budgetIn)
   const brain = optional(text('--brain'), kindIn)
   const confidence = optional(text('--confidence'), shareIn)
+  const host = optional(text('--host'), hostIn)
   if (
     brain === 'wrong' ||
+    host === 'wrong' ||
     confidence === 'wrong' ||
     budget === 'wrong' ||
     priority === 'wrong' ||
@@ -65,6 +69,7 @@ export function startOptionsOf(flags: Record<string, string | true>): StartOptio
     brainModel: text('--brain-model'),
     confidence,
     worktree: flags['--worktree'],
+    host,
     detach: flags['--detach'],
     sessionName: text('--session-name'),
     resume: text('--resume'),
@@ -90,6 +95,10 @@ function budgetIn(text: string): BudgetLimits | undefined {
 
 function kindIn(text: string): BrainKind | undefined {
   return BRAIN_KINDS.find(kind => kind === text)
+}
+
+function hostIn(text: string): SessionHost | undefined {
+  return SESSION_HOSTS.find(host => host === text)
 }
 
 /** A number from 0 to 1; undefined when it is none. */

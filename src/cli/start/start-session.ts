@@ -82,6 +82,7 @@ function requestOf({ project, work, env, options }: Wanted): StartSession {
     ...(options.brainModel !== undefined && { brain_model: options.brainModel }),
     ...(options.confidence !== undefined && { confidence: options.confidence }),
     ...(options.worktree && { worktree: true }),
+    ...(options.host && { host: options.host }),
     ...(options.resume && { resume: { vendor_id: options.resume, fork: options.fork === true } }),
     ...(options.record && { record: resolve(options.record) }),
   }

@@ -14,6 +14,7 @@ export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
     task_id: row.task_id,
     ...(row.options.place && { place: placeOf(row.options.place) }),
     agent: row.agent,
+    ...(row.options.host && { host: row.options.host }),
     model: row.model,
     status,
     queued: status === 'idle' && row.state === 'queued',

@@ -82,7 +82,8 @@ export function view(row: SessionRow, world: World, heldAccounts: ReadonlySet<st
   const owner = atWork && !world.supervisor.run(row.id) ? NOBODY : world.bootId
   const seen = viewOf(row, owner, world.terminals.open(row.id))
   const held = holdOn(row, seen, heldAccounts)
-  return held ? { ...seen, held } : seen
+  const isTakenOver = row.state !== 'ended' && world.supervisor.run(row.id)?.session?.takenOver === true
+  return { ...seen, ...(held && { held }), ...(isTakenOver && { taken_over: true }) }
 }
 
 const NOBODY = ''

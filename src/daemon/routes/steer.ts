@@ -74,6 +74,14 @@ export function steerRoutes(app: FastifyInstance, world: World): void {
     return fresh(row.id, world)
   })
 
+  for (const how of ['takeover', 'handback'] as const) {
+    app.post(`/sessions/:ref/${how}`, async request => {
+      const { row, run } = await liveSession(request.params, world)
+      await world.supervisor.handOver(run, how)
+      return fresh(row.id, world)
+    })
+  }
+
   app.post('/sessions/:ref/prompt', async request => {
     const { text } = checked(Prompt, request.body, 'POST /sessions/:ref/prompt')
     const { row, run } = await liveSession(request.params, world)

@@ -11,6 +11,7 @@ import {
 } from '../../base/process/sweep.ts'
 import type { EventBody } from '../../domain/event.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { outlives } from '../../supervisor/hosted/outlives.ts'
 import { WarmMarkers } from '../../supervisor/warm/warm-markers.ts'
 import { commandMarkers } from '../../workspace/command/markers.ts'
 import { clearBases } from '../../workspace/verify/base/base-checkout.ts'
@@ -31,9 +32,10 @@ export interface Leftovers {
 export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'log' | 'places'>): Promise<Leftovers> {
   const { store, bootId, log } = world
   crashPoint('recover.before-sweep')
-  const rows = (await store.sessions.list()).flatMap(row =>
-    row.marker === null || row.owner === bootId ? [] : [{ ...row, marker: sessionMarker(row.marker) }],
-  )
+  const rows = (await leftBy(await store.sessions.list(), bootId)).map(row => ({
+    ...row,
+    marker: sessionMarker(row.marker),
+  }))
   const keepers = [new WarmMarkers(world.places.run), commandMarkers(world.places.run)]
   const waiting = keepers.flatMap(keeper => keeper.all().map(value => ({ keeper, marker: sessionMarker(value) })))
   // Two looks at the process table for all of them: guardians rarely leave anything, and each look reads every process.
@@ -63,6 +65,15 @@ export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'lo
   })
   crashPoint('recover.after-sweep')
   return { swept, stuck }
+}
+
+/** Sessions that may have left something; an agent that goes on in its own terminal is no leftover. */
+async function leftBy(all: SessionRow[], bootId: string): Promise<(SessionRow & { marker: string })[]> {
+  const marked = all.filter(
+    (row): row is SessionRow & { marker: string } => row.marker !== null && row.owner !== bootId,
+  )
+  const kept = await Promise.all(marked.map(outlives))
+  return marked.filter((_, index) => !kept[index])
 }
 
 /** What was started for a session that has no row yet, or for a project. */

@@ -8,6 +8,7 @@ import type { SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareAgain, refuseWhenClosed, refuseWithstood } from '../floor.ts'
 import { refuseSpent } from '../guards/spending.ts'
 import { refuseUnheld } from '../start/agent/refuse-unheld.ts'
+import { outlives } from '../hosted/outlives.ts'
 import { type Restored, restore } from './restore.ts'
 import { resumeParked, takenUp } from './resume-parked.ts'
 
@@ -48,7 +49,9 @@ export async function resumeSession(row: SessionRow, resume: Resume, floor: Floo
   if (floor.live.get(row.id)) throw new AppError('session_running', { id: row.id })
   const { task_id } = restored
   const given = { ...(task_id && { task_id }), ...(resume.budget && { options: current.options }) }
-  const patch = { ...takenUp(floor, ready.account), parked: null, held_at: null, ...given }
+  // What it started in its terminal carries the marker that it has.
+  const own = (await outlives(current)) && current.marker !== null ? { marker: current.marker } : {}
+  const patch = { ...takenUp(floor, ready.account), parked: null, held_at: null, ...given, ...own }
   crashPoint('resume.before-claim')
   const claim = () => takeUp(current, { patch, resume, notes: restored.notes }, floor)
   const { run, saved } = floor.live.launch({ ...current, ...patch }, ready, {

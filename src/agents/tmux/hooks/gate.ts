@@ -21,6 +21,7 @@ export interface GateKeeper {
   called(request: Request): void
   /** The yes is about to be given: what the next daemon must know of it is written down. */
   allowed(callId: string): void
+  denied(): void
   gaveUp(request: Request): void
   /** A person has the terminal: what needs one is asked there, by the agent's own dialog. */
   takenOver(): boolean
@@ -47,8 +48,12 @@ export class TmuxGate {
   readonly #tripwire = new Tripwire()
   #judged: Judged[] = []
 
-  constructor(keeper: GateKeeper, { allowed }: { allowed: readonly string[] }) {
+  constructor(keeper: GateKeeper) {
     this.#keeper = keeper
+  }
+
+  /** Calls that an earlier daemon has allowed. */
+  know(allowed: readonly string[]): void {
     for (const callId of allowed) this.#tripwire.allowed(callId)
   }
 
@@ -66,7 +71,7 @@ export class TmuxGate {
   /** `PreToolUse` */
   async before(input: unknown, signal: AbortSignal): Promise<HookReply> {
     const call = ToolCall.safeParse(input).data
-    if (!call || this.#closed.signal.aborted) return denied('Not allowed: the call could not be judged.')
+    if (!call || this.#closed.signal.aborted) return this.#no('Not allowed: the call could not be judged.')
     const request = requestOf(call)
     this.#keeper.called(request)
     const given = AbortSignal.any([signal, this.#closed.signal])
@@ -91,7 +96,7 @@ export class TmuxGate {
     const needsPerson = 'park' in reply || (reply.verdict !== 'allow' && reply.by === 'nobody')
     if (needsPerson && this.#keeper.takenOver()) return this.#toPerson(request, 'This one is yours to decide (pcc).')
     if ('park' in reply) return this.#park(request, reply.reason)
-    if (reply.verdict !== 'allow') return denied(reply.reason)
+    if (reply.verdict !== 'allow') return this.#no(reply.reason)
     this.#yes(request, 'pcc')
     return preToolUse({ permissionDecision: 'ask', permissionDecisionReason: reply.reason })
   }
@@ -99,12 +104,12 @@ export class TmuxGate {
   async #question(request: Request, signal: AbortSignal): Promise<HookReply> {
     const { callId, agentId, input } = request
     const question = Question.safeParse({ callId, ...(agentId && { agentId }), questions: input['questions'] }).data
-    if (!question) return denied('The question could not be read. Ask it in another form.')
+    if (!question) return this.#no('The question could not be read. Ask it in another form.')
     if (this.#keeper.takenOver()) return this.#toPerson(request, 'The person at the terminal is asked.')
     const reply = await this.#keeper.asks.question(structuredClone(question), signal)
     if (this.#keeper.takenOver()) return this.#toPerson(request, 'The person at the terminal is asked.')
     if ('park' in reply) return this.#park(request, reply.reason)
-    if ('declined' in reply) return denied(reply.declined)
+    if ('declined' in reply) return this.#no(reply.declined)
     this.#yes(request, undefined)
     const answers = Object.fromEntries(
       Object.entries(reply.answers).map(([text, to]) => [text, [to].flat().join(', ')]),
@@ -124,10 +129,15 @@ export class TmuxGate {
   /** A call in a terminal cannot be put off: it is refused, its turn is ended, and the answer comes with the next prompt. */
   #park(request: Request, reason: string): HookReply {
     if (request.agentId !== undefined) {
-      return denied(`Nobody can answer now (${reason}). Go on without, and tell who called you.`)
+      return this.#no(`Nobody can answer now (${reason}). Go on without, and tell who called you.`)
     }
     this.#keeper.gaveUp(request)
-    return denied(`It waits for a person (${reason}). What they say comes with the next message.`)
+    return this.#no(`It waits for a person (${reason}). What they say comes with the next message.`)
+  }
+
+  #no(reason: string): HookReply {
+    this.#keeper.denied()
+    return preToolUse({ permissionDecision: 'deny', permissionDecisionReason: reason })
   }
 
   #yes({ callId, tool, input }: Request, by: Judged['by'] | undefined): void {
@@ -136,10 +146,6 @@ export class TmuxGate {
     this.#keeper.allowed(callId)
     if (by) this.#judged = [...this.#judged, { tool, input, by }].slice(-MOST_JUDGED)
   }
-}
-
-function denied(reason: string): HookReply {
-  return preToolUse({ permissionDecision: 'deny', permissionDecisionReason: reason })
 }
 
 function preToolUse(said: Record<string, unknown>): HookReply {

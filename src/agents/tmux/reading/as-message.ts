@@ -9,14 +9,6 @@ export function asMessage(line: unknown): Record<string, unknown> | undefined {
   return { ...line, tool_use_result: line['toolUseResult'] }
 }
 
-/** Whether the line says that a person has cut the turn short. */
-export function tellsInterruption(line: unknown): boolean {
-  if (!isObject(line) || line['type'] !== 'user' || !isObject(line['message'])) return false
-  const { content } = line['message'] as { content?: unknown }
-  const texts = Array.isArray(content) ? content.map(part => (isObject(part) ? part['text'] : undefined)) : [content]
-  return texts.some(text => typeof text === 'string' && text.startsWith('[Request interrupted by user'))
-}
-
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,7 +1,7 @@
 /** How a turn in a terminal ended, and who says so. */
 export type Ends =
-  | { how: 'completed'; text: string }
-  | { how: 'failed'; error: string; text: string }
+  /** As its hook told. */
+  | { how: 'completed' | 'failed'; text: string }
   /** It became idle without a word of its own. */
   | { how: 'interrupted' | 'paused' | 'parked' | 'capped'; text: string }
   /** The same, and nobody here wanted it: somebody pressed Escape. */

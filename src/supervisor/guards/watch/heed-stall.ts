@@ -16,7 +16,7 @@ const SOON_MS = 1_000
 export async function heedStall(desk: Ended, { stopped, now }: { stopped: boolean; now: number }): Promise<void> {
   const { run, parts } = desk
   const { activity, settings } = run.guards
-  const waits = run.row.state === 'asking' || run.row.state === 'queued'
+  const waits = run.row.state === 'asking' || run.row.state === 'queued' || run.session?.takenOver === true
   if (waits) activity.seen(now)
   const sees = process.platform === 'linux'
   if (run.over || run.stopping !== undefined) return

@@ -1,0 +1,153 @@
+import type { Failure, OpenSession, Request, SessionEvent } from '../../domain/session.ts'
+import { Conversation } from '../claude/messages/conversation.ts'
+import { EventQueue } from '../event-queue.ts'
+import { openRecorder, type Recorder } from '../recorder.ts'
+import { asMessage } from './reading/as-message.ts'
+import { type Ends, resultOf } from './reading/result-of.ts'
+import { TranscriptReader } from './reading/transcript.ts'
+
+interface Position {
+  transcript?: string | undefined
+  offset: number
+}
+
+/**
+ * The conversation as it is known from Claude Code's own record of it and from its hooks: told as the messages that its library
+ * would have sent, so that turns and their ends mean the same as with the library.
+ */
+export class TerminalRecord {
+  readonly events = new EventQueue()
+  readonly conversation: Conversation
+  readonly #cwd: string
+  readonly #recorder: Recorder
+  #reader = new TranscriptReader({ offset: 0 })
+  #rounds = new Set<string>()
+  #lastText = ''
+  #begunAt = performance.now()
+  #denials = 0
+
+  constructor({ resume, env, record, cwd }: OpenSession) {
+    const vendorId = resume && !resume.fork ? resume.vendorId : undefined
+    this.conversation = new Conversation({ resumed: resume !== undefined, vendorId, tz: env['TZ'] })
+    this.#cwd = cwd
+    this.#recorder = openRecorder(record)
+    this.#recorder.note({ pcc: 'open', agent: 'claude', resumed: resume !== undefined })
+  }
+
+  /** What the agent said last. */
+  get lastText(): string {
+    return this.#lastText
+  }
+
+  /** Rounds with the model in this turn. */
+  get rounds(): number {
+    return this.#rounds.size
+  }
+
+  get position(): Position {
+    return this.#reader.position
+  }
+
+  /** Goes on reading where an earlier daemon stopped. */
+  readFrom({ transcript, offset }: Position): void {
+    this.#reader = new TranscriptReader({ path: transcript, offset })
+  }
+
+  /** Where the record lies is told with every hook. */
+  follow({ transcript_path, source }: Record<string, unknown>): void {
+    if (typeof transcript_path === 'string') this.#reader.follow(transcript_path, { skip: source === 'resume' })
+  }
+
+  /** Tells what was written since; each message is shown to the caller first told, and false from it ends the reading. */
+  read(goOn: (message: Record<string, unknown>) => boolean): boolean {
+    const lines = this.#reader.read()
+    for (const line of lines) {
+      const message = asMessage(line)
+      if (!message) continue
+      this.#remember(message)
+      this.#feed(message)
+      if (!goOn(message)) break
+    }
+    return lines.length > 0
+  }
+
+  started({ vendorId, model, version }: { vendorId: unknown; model: unknown; version: string | undefined }): void {
+    this.#feed({
+      ...{ type: 'system', subtype: 'init', session_id: vendorId, model, cwd: this.#cwd, tools: [] },
+      claude_code_version: version,
+    })
+  }
+
+  compacting(state: 'started' | 'ended'): void {
+    const news = state === 'started' ? { status: 'compacting' } : { compact_result: 'success' }
+    this.#feed({ type: 'system', subtype: 'status', ...news })
+  }
+
+  prompted(text: string): void {
+    this.#recorder.note({ pcc: 'prompt', text })
+    this.conversation.prompted()
+  }
+
+  begun(): void {
+    this.#begunAt = performance.now()
+    this.conversation.prompted()
+  }
+
+  called(request: Request): void {
+    this.#recorder.note({ pcc: 'call', request })
+    this.#tell(this.conversation.called(request))
+  }
+
+  gaveUp(request: Request): void {
+    this.#recorder.note({ pcc: 'gave-up', request })
+    this.conversation.gaveUp(request)
+  }
+
+  denied(): void {
+    this.#denials += 1
+  }
+
+  pausing(): void {
+    this.#recorder.note({ pcc: 'pause' })
+    this.conversation.pausing()
+  }
+
+  interrupting(): void {
+    this.#recorder.note({ pcc: 'interrupt' })
+    this.conversation.interrupting()
+  }
+
+  /** A turn is over. */
+  ended(ends: Ends): void {
+    const duration_ms = Math.round(performance.now() - this.#begunAt)
+    const permission_denials = Array.from({ length: this.#denials }, () => ({}))
+    this.#rounds = new Set()
+    this.#denials = 0
+    this.#feed({ ...resultOf(ends), duration_ms, permission_denials })
+    this.#feed({ type: 'system', subtype: 'session_state_changed', state: 'idle' })
+  }
+
+  /** The last words. */
+  close({ by, failure }: { by: 'owner' | 'agent'; failure: Failure | undefined }): void {
+    this.#recorder.note({ pcc: 'ended', by, ...(by === 'agent' && failure && { failure }) })
+    this.#recorder.close()
+    this.#tell(this.conversation.end({ by, failure }))
+  }
+
+  #remember({ type, message }: Record<string, unknown>): void {
+    if (type !== 'assistant') return
+    const { id, content } = message as { id?: unknown; content?: { type: string; text?: string }[] }
+    if (typeof id === 'string') this.#rounds.add(id)
+    const text = content?.find(block => block.type === 'text')?.text
+    if (text) this.#lastText = text
+  }
+
+  #feed(message: unknown): void {
+    this.#recorder.message(message)
+    this.#tell(this.conversation.read(message))
+  }
+
+  #tell(events: SessionEvent[]): void {
+    for (const event of events) this.events.push(event)
+  }
+}

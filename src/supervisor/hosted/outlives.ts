@@ -1,0 +1,12 @@
+import { isAlive } from '../../base/process/start-time.ts'
+import type { SessionRow } from '../../store/tables.ts'
+
+/**
+ * Whether the agent of a session that an earlier daemon held still runs in its terminal and goes on there: it is left alone, and
+ * taken up again by the window it is in. What a person wanted to stop, or what waits for one, is ended like all others.
+ */
+export async function outlives(row: SessionRow): Promise<boolean> {
+  const { agent_pid: pid, agent_started: startTime, options, intent, parked } = row
+  if (options.host !== 'tmux' || intent !== null || parked !== null || pid === null || startTime === null) return false
+  return isAlive({ pid, startTime })
+}
