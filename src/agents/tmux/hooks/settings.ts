@@ -5,7 +5,7 @@ import type { OpenSession } from '../../../domain/session.ts'
 const BIN = fileURLToPath(new URL('../../../../bin/pcc.js', import.meta.url))
 
 /** Events that decide about a call: whatever goes wrong with their hook, the call does not run. */
-export const GATES = ['PreToolUse', 'PermissionRequest', 'ConfigChange'] as const
+const GATES = ['PreToolUse', 'PermissionRequest', 'ConfigChange'] as const
 /** Events that tell how far it is. */
 const NEWS = ['SessionStart', 'UserPromptSubmit', 'PostToolBatch', 'Stop', 'StopFailure', 'PreCompact', 'PostCompact']
 
