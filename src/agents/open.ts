@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts'
 import type { AgentChoice } from '../domain/agents/choice.ts'
 import type { AgentManifest } from '../domain/agents/manifest.ts'
-import type { SessionHost } from '../domain/agents/host.ts'
+import type { SessionHost } from '../domain/agents/session-hosts.ts'
 import type { Driver } from '../domain/session.ts'
 import type { AcpDriverOptions } from './acp/driver.ts'
 import { isAgentKind, MANIFESTS, manifestOf } from './manifests/manifests.ts'
@@ -56,7 +56,10 @@ async function hostedDriver(
   log: (line: string) => void,
   { tmux }: { tmux?: TmuxHost },
 ): Promise<Driver> {
-  if (agent.kind !== 'claude' || !tmux) throw new AppError('host_cannot', { agent: manifestOf(agent).name })
+  if (agent.kind !== 'claude' || !tmux) {
+    const problem = 'only Claude Code tells by its hooks what it does there'
+    throw new AppError('host_cannot', { agent: manifestOf(agent).name, problem })
+  }
   const { tmuxDriver } = await import('./tmux/driver.ts')
   return tmuxDriver(tmux, { executable: agent.command?.[0] ?? executable, appendPrompt, log })
 }

@@ -26,4 +26,10 @@ export const HOST_ERRORS = {
     exit: 1,
     http: 409,
   },
+  host_cannot: {
+    says: '{agent} cannot work in a terminal of its own: {problem}.',
+    next: 'Leave out --host tmux.',
+    exit: 2,
+    http: 400,
+  },
 } as const satisfies Record<string, ErrorRow>
