@@ -17,7 +17,7 @@ export function planRun(seed: number, others: readonly FaultPlan[]): { run: RunW
   if (seed % RUN_EVERY !== 0) return { run: undefined, faults: [] }
   const tasks = Array.from({ length: random.int(2, 3) }, (_, task) => {
     const token = `run-t${task + 1}`
-    return { token, steps: [{ do: 'write' as const, token: `${token}-c1` }] }
+    return { token, steps: [{ do: 'write' as const, token: `${token}-c1`, insists: true }] }
   })
   const run: RunWork = { name: 'run', account: 'shared', record: false, tasks, parallel: random.int(1, 2) }
   const isTold = others.some(({ kind }) => kind === 'crash-point')

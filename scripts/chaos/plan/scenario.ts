@@ -71,11 +71,18 @@ function escaped(text: string): string {
 }
 
 function turnsOf(token: string, steps: StepPlan[]) {
-  return [...steps.map(turnOf), { text: endOf(token) }]
+  return [...steps.flatMap(turnsOfStep), { text: endOf(token) }]
 }
 
 function endOf(token: string): string {
   return `The work on ${token} is complete. Everything was written as described.`
+}
+
+/** A model that sees its write cut off writes again; one that claimed all the same to have written would look like lost work. */
+function turnsOfStep(step: StepPlan) {
+  const turn = turnOf(step)
+  if (step.do !== 'write' || !step.insists) return [turn]
+  return [turn, { ...turn, when: { tool_failed: true }, repeat: 5 }]
 }
 
 function turnOf(step: StepPlan) {

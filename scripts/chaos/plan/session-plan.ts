@@ -4,7 +4,7 @@ import type { Random } from './random.ts'
 export type StepPlan =
   /** A tool that notes its token outside of the program each time it is executed, and may leave something running. */
   | { do: 'work'; token: string; ms: number; leaves: boolean; trouble?: Trouble | undefined }
-  | { do: 'write'; token: string; trouble?: Trouble | undefined }
+  | { do: 'write'; token: string; trouble?: Trouble | undefined; insists?: boolean | undefined }
   | { do: 'ask'; token: string }
   /** The vendor refuses until a reset that is near. */
   | { do: 'limit'; token: string }
