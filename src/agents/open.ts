@@ -47,7 +47,7 @@ function driverOf({ agent, executable, appendPrompt }: WantedDriver, log: (line:
     return driverFor(manifest, { executable: agent.command?.[0] ?? executable, appendPrompt, log })
   // The words of a custom agent stand in its manifest.
   const command = agent.kind === 'custom' ? undefined : agent.command
-  return driverFor(manifest, { log, ...(command && { command }) })
+  return driverFor(manifest, { log, appendPrompt, ...(command && { command }) })
 }
 
 /** Claude Code alone tells by its hooks what it does in a terminal. */
@@ -81,8 +81,9 @@ async function driverFor(manifest: AgentManifest, options: AcpDriverOptions): Pr
       const { acpDriver } = await import('./acp/driver.ts')
       return acpDriver(manifest, options)
     }
-    // The driver of Codex stands here once it is there: `codexDriver(manifest, options)`.
-    case 'app-server':
-      throw new AppError('agent_without_driver', { agent: manifest.name })
+    case 'app-server': {
+      const { codexDriver } = await import('./codex/driver.ts')
+      return codexDriver(options)
+    }
   }
 }

@@ -1,10 +1,10 @@
 import type { AgentManifest } from '../../domain/agents/manifest.ts'
 
-/** Codex through its app-server, which asks about every command; its ACP adapter does not. */
+/** Codex through its app-server, which asks about every command and every patch; its ACP adapter does not. */
 export const codexManifest: AgentManifest = {
   kind: 'codex',
   name: 'Codex',
-  revision: 1,
+  revision: 2,
   verified: ['0.166.0'],
   speaks: 'app-server',
   start: {
@@ -17,16 +17,35 @@ export const codexManifest: AgentManifest = {
     serves: { files: false, terminals: false },
   },
   hold: 'every-call',
-  heldBy: 'the approval policy "untrusted": every command and every patch is asked',
+  heldBy:
+    'the approval policy "untrusted" in a home without rules, hooks and servers; what runs past approvals is off, and its own sandbox is behind',
   modes: { known: ['read-only', 'workspace-write', 'danger-full-access'] },
-  readOnly: 'the read-only sandbox, and every request is refused',
+  readOnly: 'its read-only sandbox; of commands only those are asked that do nothing but read, all else is refused',
   limits: 'an error of the turn, and account/rateLimits/updated with windows and resets',
   resume: 'resume',
-  forks: false,
+  forks: true,
   tools: { nameIn: 'name', known: {} },
-  departs: {},
+  departs: {
+    'turn.cost': 'untold',
+    subagent: 'none',
+    question: 'single',
+    'stop.pause-subagent': 'none',
+    'park.call': 'gone',
+    'park.question': 'gone',
+    'park.batch': 'gone',
+    'limit.without-reset': 'as-a-time',
+    'failure.retries': 'some',
+    'process.nothing-left': 'ends',
+    warm: 'none',
+  },
   quirks: [
-    'A killed Codex may leave empty .agents, .aws, .codex and .git folders in the project.',
+    'A command may ask to run outside of its sandbox: that is judged as such. In a resumed conversation one that gives no reason for it cannot be told from a plain one.',
+    'It is given no MCP servers of the person: it reads what they offer as resources without asking.',
+    'A login that is kept in the keyring of the system is not found, because it belongs to another home: set cli_auth_credentials_store to "file" and log in again.',
+    'Below the folder for temporary files it does not put up its sandbox.',
+    'AGENTS.md and the skills of the project are read by Codex itself, without a call.',
+    'A refusal for a time (429) that the vendor words with a delay is waited out in silence: the turn is ended in its place.',
+    'Ended in the middle of a command it may leave empty .agents, .aws and .codex folders in the project.',
     'Its ACP adapter sends no request in its default mode, and a refusal there ends the whole turn.',
   ],
 }

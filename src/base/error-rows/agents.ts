@@ -14,12 +14,6 @@ export const AGENT_ERRORS = {
     says: 'The agent "{agent}" ({origin}) cannot be understood: {problem}. Nothing was started.',
     next: 'Name a kind (pcc agents list), or write one command as in a shell, for example: --agent "gemini --model pro"',
   },
-  agent_without_driver: {
-    exit: 1,
-    http: 400,
-    says: '{agent} cannot be driven by this version of pcc.',
-    next: 'See which agents can with: pcc agents list',
-  },
   agent_not_installed: {
     exit: 1,
     http: 400,

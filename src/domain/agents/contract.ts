@@ -29,7 +29,7 @@ export const CONTRACT = {
     'no-id': 'calls of a subagent are asked, but nobody can tell whose they are',
     none: 'it has no subagents here',
   },
-  question: { none: 'it cannot ask a person' },
+  question: { single: 'it asks for one answer, never for several', none: 'it cannot ask a person' },
   'question.declined': {
     unexplained: 'the model learns that nobody answered, and not why',
     none: 'it cannot ask a person',
@@ -70,12 +70,18 @@ export const CONTRACT = {
   },
   'limit.look-alike': {},
   'failure.kinds': {},
-  'failure.retries': { untold: 'its own retries are not told' },
+  'failure.retries': {
+    untold: 'its own retries are not told',
+    some: 'it gives up some failures at once; the retries of others are told',
+  },
   'failure.login': {},
   'failure.crash': {},
   'failure.start': {},
   'process.environment': {},
-  'process.nothing-left': { waits: 'a command that leaves something running is waited for; the close ends it' },
+  'process.nothing-left': {
+    waits: 'a command that leaves something running is waited for; the close ends it',
+    ends: 'what a command leaves running ends with the command',
+  },
   'process.close': {},
   warm: { none: 'no process is started ahead of time' },
 } as const satisfies Record<string, Record<string, string>>

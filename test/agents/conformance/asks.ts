@@ -23,6 +23,28 @@ export function askCases(adapter: Adapter): void {
 
   pointTest(adapter, 'question', 'a question reaches whoever answers, and the answer reaches the model', {
     none: cannotAsk,
+    single: async t => {
+      const world = await World.open(t, adapter, [
+        { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { say: 'Thanks.' }] },
+      ])
+      const asks = asking(
+        () => ALLOW,
+        () => ({ answers: { [which.question]: 'Postgres' }, by: 'test' }),
+      )
+      const talk = await world.talk('ask me', { asks })
+      assert.equal((await talk.turn()).outcome, 'completed')
+      const [asked] = asks.questions
+      assert.deepEqual(
+        asked?.questions[0]?.options.map(option => option.label),
+        which.options,
+      )
+      assert.deepEqual(
+        talk.all('question').map(event => event.callId),
+        [asked?.callId],
+      )
+      assert.match(world.model.told(), /Postgres/)
+      assert.equal(asks.requests.length, 0, 'a question is not a permission')
+    },
     full: async t => {
       const world = await World.open(t, adapter, [
         { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { calls: [{ ask: both }] }, { say: 'Thanks.' }] },

@@ -152,6 +152,7 @@ export function failureCases(adapter: Adapter): void {
           assert.ok(talk.all('retry').every(event => event.failure.kind === kind && event.maxRetries > 0))
         },
         untold: () => assert.deepEqual(talk.all('retry'), []),
+        some: () => assert.ok(talk.all('retry').every(event => event.failure.kind === kind && event.maxRetries > 0)),
       })
       return undefined
     })

@@ -6,7 +6,7 @@ import { bareEnv } from '../../support/world.ts'
 const CODEX_MODEL = 'gpt-5.5'
 
 /** The whole environment of a Codex that talks to the simulator and to nothing else. */
-export function codexEnv(home: string, url: string): Record<string, string> {
+export function codexEnv(home: string, url: string, login: 'key' | 'none' = 'key'): Record<string, string> {
   const config = [
     `model = "${CODEX_MODEL}"`,
     'model_provider = "simulator"',
@@ -22,6 +22,9 @@ export function codexEnv(home: string, url: string): Record<string, string> {
     'stream_max_retries = 1',
   ]
   mkdirSync(join(home, '.codex'), { recursive: true })
+  // In a home below the folder for temporary files Codex does not put up its sandbox, and homes of tests are there.
+  const TMPDIR = join(home, 'tmp')
+  mkdirSync(TMPDIR, { recursive: true })
   writeFileSync(join(home, '.codex/config.toml'), `${config.join('\n')}\n`)
-  return { ...bareEnv(home), SIMULATOR_KEY: 'fake-key-0000' }
+  return { ...bareEnv(home), TMPDIR, ...(login === 'key' && { SIMULATOR_KEY: 'fake-key-0000' }) }
 }

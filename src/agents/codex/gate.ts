@@ -1,0 +1,203 @@
+import type { Answer, Park, Question, Request, Verdict } from '../../domain/session.ts'
+import { AgentToolName, calledAs, OWN_SERVER } from '../../domain/tools/agent-tools.ts'
+import type { CheckedAsks } from '../checked-asks.ts'
+import type { Calls } from './messages/calls.ts'
+import { type Named, namedChanges, namedCommand } from './messages/named-calls.ts'
+import { answered, humanQuestion, noAnswer, questionOf } from './questions.ts'
+import { isReading, whyNot } from './reading.ts'
+import { Refusal } from './wire/refusal.ts'
+import { ChangeAsk, CommandAsk, Elicitation, OwnToolAsk, UserInputAsk } from './wire/schemas.ts'
+
+export type Asked =
+  | { kind: 'permission'; request: Request; reply: Verdict | Park }
+  | { kind: 'question'; request: Question; reply: Answer | Park }
+
+/** Who is asked, and who hears of it. */
+export interface GateKeeper {
+  asks: CheckedAsks
+  cwd: string
+  /** All the tools of the session, where it is not given every one. */
+  tools: string[] | undefined
+  disallowedTools: string[]
+  ownTools: readonly string[]
+  /** Whether this is our conversation: nobody answers for another. */
+  isOurs(threadId: string): boolean
+  /** Aborts when the turn is stopped, and when the session closes. */
+  turn(): AbortSignal
+  /** The turn is stopped as soon as what runs is done: nothing new begins. */
+  isStopping(): boolean
+  called(callId: string, call: Named): void
+  asked(ask: Asked): void
+  questioned(question: Question): void
+  /** A call was refused. Resolves when the model is sure to hear why. */
+  refused(callId: string, call: Named, reason: string): Promise<void>
+  /** A call, or a question, waits for a person: this turn ends. */
+  parked(what: { callId: string; tool: string }): void
+}
+
+type Decision = 'accept' | 'decline' | 'cancel'
+
+/**
+ * The one way by which a call of Codex's gets our yes. It is given for this one call: what is allowed for the session, or by a rule, is not
+ * asked again. Whatever cannot be understood is refused, and so is everything of a conversation that is not ours.
+ */
+export class CodexGate {
+  readonly #keeper: GateKeeper
+  readonly #calls: Calls
+
+  constructor(keeper: GateKeeper, calls: Calls) {
+    this.#keeper = keeper
+    this.#calls = calls
+  }
+
+  /** Answers what Codex asks. */
+  async answer(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+    const stop = AbortSignal.any([signal, this.#keeper.turn()])
+    switch (method) {
+      case 'item/commandExecution/requestApproval':
+        return { decision: await this.#command(params, stop) }
+      case 'item/fileChange/requestApproval':
+        return { decision: await this.#change(params, stop) }
+      case 'mcpServer/elicitation/request':
+        return this.#elicitation(params, stop)
+      case 'item/tool/requestUserInput':
+        return this.#question(params, stop)
+      case 'item/tool/call':
+        return this.#ownTool(params, stop)
+      // More rights for calls to come, which nobody has seen yet: never.
+      case 'item/permissions/requestApproval':
+        return { permissions: {}, scope: 'turn' }
+      // The forms of old versions: they do not tell enough.
+      case 'applyPatchApproval':
+      case 'execCommandApproval':
+        return { decision: 'denied' }
+      default:
+        throw new Refusal(`PerpetualCC does not do ${method}`)
+    }
+  }
+
+  async #command(params: unknown, stop: AbortSignal): Promise<Decision> {
+    const ask = CommandAsk.safeParse(params).data
+    if (!ask || !this.#keeper.isOurs(ask.threadId)) return 'decline'
+    // Who says why wants more than the sandbox gives: a plain command comes without a reason.
+    const isUnfenced = this.#calls.isUnfenced(ask.itemId) || Boolean(ask.reason)
+    const { cwd } = ask
+    const named = namedCommand(ask, { isUnfenced })
+    const readsOnly = isReading(ask) && !isUnfenced
+    return this.#decide({ callId: ask.itemId, calls: [named], stop, readsOnly, ...(cwd && { cwd }) })
+  }
+
+  async #change(params: unknown, stop: AbortSignal): Promise<Decision> {
+    const ask = ChangeAsk.safeParse(params).data
+    if (!ask || !this.#keeper.isOurs(ask.threadId)) return 'decline'
+    // What it changes was told before; a patch of which nobody knows what it does, or that wants a folder for good, is refused.
+    const changes = this.#calls.item(ask.itemId)?.changes ?? []
+    if (changes.length === 0 || ask.grantRoot) return 'decline'
+    return this.#decide({ callId: ask.itemId, calls: namedChanges(changes), stop })
+  }
+
+  async #elicitation(params: unknown, stop: AbortSignal) {
+    const no = { action: 'decline', content: null, _meta: null }
+    const ask = Elicitation.safeParse(params).data
+    if (!ask || !this.#keeper.isOurs(ask.threadId) || ask._meta?.codex_approval_kind !== 'mcp_tool_call') return no
+    const wanted = JSON.stringify(ask._meta.tool_params ?? {})
+    const item = this.#calls.ofServer(
+      ask.serverName,
+      one => ask.message.includes(`"${one.tool}"`) && JSON.stringify(one.arguments ?? {}) === wanted,
+    )
+    if (!item) return no
+    const input = structuredClone(ask._meta.tool_params ?? {}) as Record<string, unknown>
+    const named = { tool: `mcp__${ask.serverName}__${item.tool}`, input }
+    const decision = await this.#decide({ callId: item.id, calls: [named], stop })
+    return decision === 'accept' ? { action: 'accept', content: {}, _meta: null } : no
+  }
+
+  async #question(params: unknown, stop: AbortSignal) {
+    const ask = UserInputAsk.safeParse(params).data
+    if (!ask || !this.#keeper.isOurs(ask.threadId) || stop.aborted) return { answers: {} }
+    const reply = await this.#ask(questionOf(ask), stop)
+    return answered(ask, reply)
+  }
+
+  async #ownTool(params: unknown, stop: AbortSignal) {
+    const ask = OwnToolAsk.safeParse(params).data
+    const name = AgentToolName.safeParse(ask?.tool).data
+    const isGiven = name !== undefined && this.#keeper.ownTools.includes(name) && ask?.namespace === OWN_SERVER
+    if (!ask || !isGiven || !this.#keeper.isOurs(ask.threadId)) return said(false, 'There is no such tool here.')
+    const named = { tool: calledAs(name), input: ask.arguments }
+    if (name === 'ask_human') {
+      const question = humanQuestion(ask.callId, ask.arguments)
+      if (!question) return said(false, 'The question could not be read. Ask it in another form.')
+      this.#keeper.called(ask.callId, named)
+      this.#calls.allow(ask.callId)
+      const reply = await this.#ask(question, stop)
+      return 'answers' in reply
+        ? said(true, [Object.values(reply.answers)].flat(2).join(', '))
+        : said(false, noAnswer(reply))
+    }
+    const decision = await this.#decide({ callId: ask.callId, calls: [named], stop, own: true })
+    if (decision !== 'accept') return said(false, 'It was refused.')
+    const { ok, text } = await this.#keeper.asks.tool(name, structuredClone(ask.arguments), stop)
+    return said(ok, text)
+  }
+
+  async #ask(question: Question, stop: AbortSignal): Promise<Answer | Park> {
+    this.#keeper.questioned(question)
+    const reply = await this.#keeper.asks.question(structuredClone(question), stop)
+    this.#keeper.asked({ kind: 'question', request: question, reply })
+    if ('park' in reply && !stop.aborted) this.#keeper.parked({ callId: question.callId, tool: 'AskUserQuestion' })
+    return reply
+  }
+
+  /** One call of Codex's may be several of ours; all must be allowed. */
+  async #decide({
+    callId,
+    calls,
+    stop,
+    readsOnly = false,
+    cwd = this.#keeper.cwd,
+    own = false,
+  }: {
+    callId: string
+    calls: Named[]
+    stop: AbortSignal
+    readsOnly?: boolean
+    cwd?: string
+    own?: boolean
+  }): Promise<Decision> {
+    const [first] = calls
+    if (stop.aborted || !first) return 'cancel'
+    // Answered before, it would take the calls beside it along.
+    if (this.#keeper.isStopping()) return aborted(stop)
+    this.#keeper.called(callId, first)
+    for (const call of calls) {
+      const withheld = own ? undefined : whyNot(call.tool, { ...this.#keeper, readsOnly })
+      const request: Request = { callId, ...structuredClone(call), cwd, ...(own && { own: true as const }) }
+      const reply = withheld === undefined ? await this.#judge(request, stop) : { reason: withheld }
+      if (reply === 'parked') return aborted(stop)
+      if (stop.aborted) return 'cancel'
+      if (reply === 'allow') continue
+      await this.#keeper.refused(callId, call, reply.reason)
+      return 'decline'
+    }
+    this.#calls.allow(callId)
+    return 'accept'
+  }
+
+  async #judge(request: Request, stop: AbortSignal): Promise<'allow' | 'parked' | { reason: string }> {
+    const reply = await this.#keeper.asks.permission(structuredClone(request), stop)
+    this.#keeper.asked({ kind: 'permission', request, reply })
+    if (!('park' in reply)) return reply.verdict === 'allow' ? 'allow' : { reason: reply.reason }
+    if (!stop.aborted) this.#keeper.parked({ callId: request.callId, tool: request.tool })
+    return 'parked'
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<'cancel'> {
+  if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+  return 'cancel'
+}
+
+function said(success: boolean, text: string) {
+  return { contentItems: [{ type: 'inputText', text }], success }
+}

@@ -1,0 +1,78 @@
+import * as z from 'zod'
+import { messageOf } from '../../../base/errors.ts'
+import type { Failure, FailureKind } from '../../../domain/session.ts'
+import { RpcError, type TurnError } from '../wire/schemas.ts'
+
+const BY_WORD: Record<string, FailureKind> = {
+  contextWindowExceeded: 'prompt_too_long',
+  usageLimitExceeded: 'limit',
+  rateLimitExceeded: 'limit',
+  serverOverloaded: 'overloaded',
+  flexUnavailable: 'overloaded',
+  policyCapacityUnavailable: 'overloaded',
+  modelNotFound: 'model_not_found',
+  internalServerError: 'server',
+  unauthorized: 'auth',
+  cyberPolicy: 'refusal',
+  misalignmentPolicyViolation: 'refusal',
+}
+
+const BY_STATUS: Record<number, FailureKind> = {
+  401: 'auth',
+  402: 'billing',
+  403: 'auth',
+  404: 'model_not_found',
+  413: 'prompt_too_long',
+  429: 'limit',
+  503: 'overloaded',
+}
+
+/** What Codex writes itself. Only errors of the program are looked at: never what the model says. */
+const BY_TEXT: [RegExp, FailureKind][] = [
+  [/quota exceeded|billing|insufficient_quota|credits? (balance|depleted)/i, 'billing'],
+  [/context_length_exceeded|context window/i, 'prompt_too_long'],
+  [/not logged in|missing environment variable|api key|login|sign in|token (was )?(revoked|expired)/i, 'auth'],
+  [/experiencing high demand|internal server error/i, 'server'],
+  [/stream disconnected|error sending request|connection|network|timed? ?out/i, 'network'],
+]
+
+const Status = z.record(z.string(), z.looseObject({ httpStatusCode: z.number().nullish() }))
+
+/** Why a turn failed, or is tried again. */
+export function turnFailure({ message, codexErrorInfo: info, additionalDetails }: TurnError): Failure {
+  // While it is tried again the message only counts the tries.
+  const text = additionalDetails && /^Reconnecting/.test(message) ? additionalDetails : message
+  const status = statusOf(info)
+  const kind = kindOf(info, status, text)
+  return { kind, message: kind === 'auth' ? loginProblem(text) : text, ...(status !== undefined && { status }) }
+}
+
+/** An error that Codex answered a request with. */
+export function rpcFailure(error: unknown): Failure {
+  const parsed = RpcError.safeParse(error).data
+  if (!parsed) return { kind: 'other', message: messageOf(error) }
+  return { kind: byText(parsed.message) ?? 'other', message: parsed.message }
+}
+
+function kindOf(info: unknown, status: number | undefined, text: string): FailureKind {
+  const told = byText(text)
+  // An account without credit is told like one that reached its limit; only the words tell them apart.
+  if (told === 'billing' || told === 'prompt_too_long') return told
+  const word = typeof info === 'string' ? BY_WORD[info] : undefined
+  if (word) return word
+  if (status !== undefined) return BY_STATUS[status] ?? (status >= 500 ? 'server' : (told ?? 'other'))
+  return told ?? (typeof info === 'object' && info !== null ? 'network' : 'other')
+}
+
+function byText(text: string): FailureKind | undefined {
+  return BY_TEXT.find(([form]) => form.test(text))?.[1]
+}
+
+function statusOf(info: unknown): number | undefined {
+  const [first] = Object.values(Status.safeParse(info).data ?? {})
+  return first?.httpStatusCode ?? undefined
+}
+
+function loginProblem(told: string): string {
+  return `Codex is not logged in, or its login was refused (${told}).`
+}

@@ -1,0 +1,4 @@
+import { codex } from '../adapters/codex.ts'
+import { conformance } from '../conformance.ts'
+
+conformance('Codex', codex)
