@@ -6,7 +6,8 @@ import type { Place } from '../../domain/workspace/place.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 
 interface AskedFor {
-  asked: SandboxAsked
+  /** Nothing where the agent is held without one: what depends on the folder would keep a process that waits from being taken. */
+  asked: SandboxAsked | undefined
   /** Whether the agent will really run in one. */
   stands: boolean
 }
@@ -24,6 +25,7 @@ interface Where {
  */
 export async function sandboxAsked({ agents }: Config, { manifest, project, place, hidden }: Where): Promise<AskedFor> {
   const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
+  if (manifest.hold === 'every-call') return { asked: undefined, stands: false }
   const stands = sandboxNeeded(manifest, mode) !== undefined
   const git = mode === 'off' ? undefined : await gitOf(project, place)
   // A worktree's dependencies may be links into the project.

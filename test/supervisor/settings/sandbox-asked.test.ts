@@ -33,7 +33,8 @@ test('a sandbox that is required is there, or nothing is started', async t => {
   const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, hidden: [] }
   if ('program' in findBubblewrap()) assert.equal((await sandboxAsked(config, where)).stands, true)
   else await assert.rejects(sandboxAsked(config, where), { code: 'sandbox_missing' })
-  assert.equal((await sandboxAsked(config, { ...where, manifest: claudeManifest })).stands, false)
+  const held = await sandboxAsked(config, { ...where, manifest: claudeManifest })
+  assert.deepEqual(held, { asked: undefined, stands: false })
 })
 
 test('of a worktree the repository is found from the project, whatever the worktree says', async t => {
@@ -45,11 +46,11 @@ test('of a worktree the repository is found from the project, whatever the workt
   const place = { directory: top, top, task: 't-1', attempt: 1, branch: 'pcc/t', target: 'main', base: 'x' }
   const { asked } = await sandboxAsked(config, { manifest: geminiManifest, project, place, hidden: [] })
   const common = join(project, '.git')
-  assert.deepEqual(asked.git, { top, own: join(common, 'worktrees/tree'), common })
-  assert.deepEqual(asked.read, [project])
+  assert.deepEqual(asked?.git, { top, own: join(common, 'worktrees/tree'), common })
+  assert.deepEqual(asked?.read, [project])
   execFileSync('sh', ['-c', `printf 'gitdir: ${tempDir(t)}\n' > .git`], { cwd: top })
   assert.deepEqual(
-    (await sandboxAsked(config, { manifest: geminiManifest, project, place, hidden: [] })).asked.git?.common,
+    (await sandboxAsked(config, { manifest: geminiManifest, project, place, hidden: [] })).asked?.git?.common,
     common,
   )
 })
