@@ -5,6 +5,7 @@ import { isProvenBy } from '../../domain/workspace/proven.ts'
 import { commandEnvironment } from '../command/environment.ts'
 import { commandMarkers } from '../command/markers.ts'
 import type { Runner } from '../command/run-command.ts'
+import type { WorkFrom } from './base/base-checkout.ts'
 import { baseTests } from './base/base-tests.ts'
 import type { GateCommand } from './gate-settings.ts'
 import { acceptanceGate } from './gates/acceptance-gate.ts'
@@ -82,16 +83,23 @@ function runOf(gate: GateCommand, { request, parts }: Looking) {
 
 /** Puts the comparison with the base beside the tests, where there are any. */
 async function withBase(checks: readonly Seen[], looking: Looking, runner: Runner): Promise<Seen[]> {
-  const { place, gates } = looking.request
+  const { gates } = looking.request
+  const work = workFrom(looking)
   const tests = checks.find(({ gate, kind }) => kind === 'command' && gate === 'test')
   const run = runOf('test', looking)
   if (!tests || !run || !['passed', 'failed', 'flaky'].includes(tests.status)) return [...checks]
   // Green as a whole, with nothing to compare one by one: the base would tell nothing.
   const isAll = tests.tests === null && tests.status === 'passed'
   const wanted = { run, base: isAll ? 'known' : PROFILES[gates.profile].base } as const
-  const base = place && (await baseTests({ place, ...wanted }, { ...looking.parts, runner }))
+  const base = work && (await baseTests({ work, ...wanted }, { ...looking.parts, runner }))
   const both = regressionGate(tests, base, gates.knownFailures)
   return [...checks.map(check => (check === tests ? both.tests : check)), both.regression]
+}
+
+/** From where the work began; nobody knows where there is no git, and nothing was noted. */
+function workFrom({ request: { place, began, directory }, subject: { folder } }: Looking): WorkFrom | undefined {
+  if (place) return place
+  return folder && began !== undefined ? { top: folder.top, directory, base: began } : undefined
 }
 
 /** The acceptance criteria, with what a second agent says of them where one is to be asked. */

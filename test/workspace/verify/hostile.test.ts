@@ -114,3 +114,23 @@ test('a source file that the work had git ignore stands in its way; what was ign
     [['diff.ignored', 'src/late.js']],
   )
 })
+
+test('in a project without a worktree, tests that passed when the work began must pass', async t => {
+  const one = `${CHECK}import { two } from '../two.mjs'\ntest('is two', () => { assert.equal(two, 2) })\n`
+  const work = await aPlace(t, { 'test/a.test.mjs': one, 'two.mjs': 'export const two = 2\n' })
+  work.write('new.txt', 'not committed when it began\n')
+  const folder = await findGitFolder(work.place.top)
+  assert.ok(folder)
+  const began = await nameWorkTree(folder)
+  work.write('two.mjs', 'export const two = 3\n')
+  const commands = { test: `${process.execPath} --test --test-reporter=tap` }
+  const before = work.git('worktree', 'list')
+  const result = await verify(work.request({ place: undefined, began }, { commands }), work.parts())
+  const regression = result.checks.find(({ kind }) => kind === 'regression')
+  assert.deepEqual(
+    [regression?.status, regression?.findings.map(({ code }) => code)],
+    ['failed', ['regression.broken']],
+    JSON.stringify(result.checks),
+  )
+  assert.equal(work.git('worktree', 'list'), before, 'what was taken out for it is gone')
+})

@@ -1,7 +1,7 @@
 import { lstat, mkdir, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { shortId } from '../../../base/ids.ts'
-import type { Place } from '../../../domain/workspace/place.ts'
+import { committer } from '../../git/committer.ts'
 import { git } from '../../git/git.ts'
 
 /** What installers fill and git ignores: the base is run with what the work is run with. */
@@ -19,22 +19,41 @@ export async function clearBases(runDir: string): Promise<void> {
 
 const BASES = 'bases'
 
-/** Takes the commit from which a place began out into a worktree of its own, for as long as it is looked at. */
-export async function openBase(place: Place, runDir: string, signal: AbortSignal): Promise<BaseCheckout | undefined> {
+/** A checkout, and from where the work in it began. */
+export interface WorkFrom {
+  top: string
+  directory: string
+  /** A commit, or in a project that is worked in itself the tree that it held. */
+  base: string
+}
+
+/** Takes out what work began with into a worktree of its own, for as long as it is looked at. */
+export async function openBase(work: WorkFrom, runDir: string, signal: AbortSignal): Promise<BaseCheckout | undefined> {
+  const commit = await commitOf(work)
+  if (commit === undefined) return undefined
   const top = join(runDir, BASES, shortId('base'))
   await mkdir(dirname(top), { recursive: true, mode: 0o700 })
   const close = async () => {
-    await git(place.top, ['worktree', 'remove', '--force', '--force', top])
+    await git(work.top, ['worktree', 'remove', '--force', '--force', top])
     await rm(top, { recursive: true, force: true })
-    await git(place.top, ['worktree', 'prune'])
+    await git(work.top, ['worktree', 'prune'])
   }
-  const added = await git(place.top, ['worktree', 'add', '--quiet', '--detach', top, place.base], { signal })
+  const added = await git(work.top, ['worktree', 'add', '--quiet', '--detach', top, commit], { signal })
   if (!added.ok) {
     await close()
     return undefined
   }
-  await linkDependencies(place.top, top)
-  return { directory: join(top, relative(place.top, place.directory)), [Symbol.asyncDispose]: close }
+  await linkDependencies(work.top, top)
+  return { directory: join(top, relative(work.top, work.directory)), [Symbol.asyncDispose]: close }
+}
+
+/** A tree gets a commit that nothing points at: git takes only those out, and forgets it in time. */
+async function commitOf({ top, base }: WorkFrom): Promise<string | undefined> {
+  const known = await git(top, ['rev-parse', '--verify', '--quiet', `${base}^{commit}`])
+  if (known.ok) return known.stdout.trim()
+  const env = await committer(top)
+  const made = await git(top, ['commit-tree', base, '-m', 'what a project held when work began in it'], { env })
+  return made.ok ? made.stdout.trim() : undefined
 }
 
 async function linkDependencies(from: string, to: string): Promise<void> {

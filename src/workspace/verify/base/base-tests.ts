@@ -1,13 +1,12 @@
 import { relative } from 'node:path'
 import type { TestResult } from '../../../domain/workspace/evidence.ts'
-import type { Place } from '../../../domain/workspace/place.ts'
 import type { Runner } from '../../command/run-command.ts'
 import { git } from '../../git/git.ts'
 import { resultKey } from '../cache/result-key.ts'
 import { type GateRun, runGateCommand } from '../gates/command-run.ts'
 import type { Profile } from '../profiles.ts'
 import type { VerifyParts } from '../request.ts'
-import { openBase } from './base-checkout.ts'
+import { openBase, type WorkFrom } from './base-checkout.ts'
 
 /** What the tests came to where the work began. */
 export interface BaseTests {
@@ -20,7 +19,7 @@ export interface BaseTests {
 }
 
 export interface BaseRequest {
-  place: Place
+  work: WorkFrom
   run: GateRun
   base: Profile['base']
 }
@@ -32,11 +31,11 @@ type Parts = Pick<VerifyParts, 'store' | 'clock' | 'places'> & { runner: Runner 
  * pass by itself; a tree that was verified before it became the base is known. Otherwise they are run, in a checkout of their
  * own; undefined where nobody wants that, or it cannot be done.
  */
-export async function baseTests({ place, run, base }: BaseRequest, parts: Parts): Promise<BaseTests | undefined> {
-  const named = await git(place.top, ['rev-parse', '--verify', '--quiet', `${place.base}^{tree}`])
+export async function baseTests({ work, run, base }: BaseRequest, parts: Parts): Promise<BaseTests | undefined> {
+  const named = await git(work.top, ['rev-parse', '--verify', '--quiet', `${work.base}^{tree}`])
   if (!named.ok) return undefined
   const tree = named.stdout.trim()
-  const inside = relative(place.top, place.directory)
+  const inside = relative(work.top, work.directory)
   const of = { tree, command: run.command, inside, directory: run.directory, env: run.env }
   const keys = { gate: resultKey({ ...of, purpose: 'gate' }), base: resultKey({ ...of, purpose: 'base' }) }
   if (base !== 'anew') {
@@ -44,7 +43,7 @@ export async function baseTests({ place, run, base }: BaseRequest, parts: Parts)
     if (known) return { exit: known.exit, tests: known.tests, cached: true, durationMs: 0 }
     if (base === 'known') return undefined
   }
-  await using checkout = await openBase(place, parts.places.run, run.signal)
+  await using checkout = await openBase(work, parts.places.run, run.signal)
   if (!checkout) return undefined
   const ran = await runGateCommand({ ...run, directory: checkout.directory }, parts.runner)
   if (ran.end !== 'exited' || ran.exit === null) return undefined

@@ -18,7 +18,7 @@ export function regressionGate(
     const note = failsToo ? ' It fails where the work began too.' : ''
     return skipped(`Whole command only: the runner does not tell of single tests.${note}`)
   }
-  if (base === undefined) return skipped('Nobody knows how the tests stood where the work began.')
+  if (base === undefined) return skipped('Not compared: nobody knows how the tests stood where the work began.')
   const { findings, before, isExcused } = compareTests(base.tests, tests.tests)
   const regression = seen({
     ...NAMED,
