@@ -59,8 +59,14 @@ export const WORKSPACE_ERRORS = {
   merge_unknown: {
     exit: 2,
     http: 404,
-    says: 'No single merge fits "{ref}": it fits the merges of {found} tasks.',
+    says: 'There is no merge "{ref}": neither a merge has that number nor a task with a merge that id.',
     next: 'See those there are with: pcc merge list --all',
+  },
+  merge_ambiguous: {
+    exit: 2,
+    http: 409,
+    says: '"{ref}" fits the merges of {found} tasks: {tasks}.',
+    next: 'Type more of the id, or the number from: pcc merge list --all',
   },
   merge_not_so: {
     exit: 2,

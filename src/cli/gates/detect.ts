@@ -46,8 +46,19 @@ export async function detectGates({ path, write, context }: DetectGates): Promis
   const where = path === '.' ? '' : ` ${shellWord(path)}`
   if (news.length > 0)
     return context.out(`Written to ${neutral(file)}. Look at them, then agree to them with: pcc trust${where}`)
+  if (write) return context.out(`Nothing to write: ${nothingWords(rows)}. ${neutral(file)} was left as it is.`)
   if (rows.some(({ outcome }) => outcome === 'proposed'))
     context.out(`Write them with: pcc gates detect${where} --write`)
+}
+
+function nothingWords(rows: readonly { outcome: Outcome }[]): string {
+  const leftOut = rows.filter(({ outcome }) => outcome === 'left out').length
+  if (leftOut === 0) return 'all of them are set already'
+  const which =
+    leftOut === rows.length
+      ? 'all of them are'
+      : `the rest is set already, and ${leftOut} ${leftOut === 1 ? 'is' : 'are'}`
+  return `${which} left out for the reason beside them`
 }
 
 function outcomeOf({ caution }: GateProposal, before: unknown, write: boolean): Outcome {

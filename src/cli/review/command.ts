@@ -10,6 +10,7 @@ import { pageOut } from '../diff/page-out.ts'
 import { isInteractive } from '../live/interactive.ts'
 import { askVerdict, type Said } from './ask-verdict.ts'
 import { evidenceLines } from './evidence-lines.ts'
+import { listReviews } from './waiting.ts'
 
 interface ReviewOptions {
   approve?: true
@@ -23,15 +24,17 @@ export function addReviewCommand(program: Command): void {
   program
     .command('review')
     .description('Look at a task’s work and what its checks saw, and let it through or return it with comments.')
-    .argument('<task>', 'id, or a unique beginning of it')
+    .argument('[task]', 'id, or a unique beginning of it; without one, what waits is listed')
     .option('--approve', 'it may be merged')
     .option('--return', 'back to its agent, with -m')
     .option('-m, --message <text>', 'what you say to it; the agent is told it with --return')
     .option('--stat', 'show only which files, and how many lines')
     .option('--json', 'print JSON')
-    .action(async (ref: string, options: ReviewOptions, command: Command) => {
+    .action(async (ref: string | undefined, options: ReviewOptions, command: Command) => {
       const given = saidIn(options)
+      if (given && ref === undefined) throw usage('say which task: pcc review <task> …')
       const context = await contextOf(command)
+      if (ref === undefined) return listReviews(await openClient(context.places, context), context)
       refuseInSession(context.env, `review ${ref}`)
       const client = await openClient(context.places, context)
       const work = await client.request<TaskWork>('GET', `${taskPath(ref)}/work`)

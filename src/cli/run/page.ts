@@ -22,6 +22,7 @@ export function runPage(run: RunDetail, { terminal, now, cwd, home }: Here): str
   const { text, tone } = stateOf(run)
   const quota = quotaText(run)
   const left = leftText(run)
+  const held = run.attempts.filter(({ outcome, now }) => outcome === null && now?.held_up !== undefined)
   const waiting = run.attempts.filter(({ now }) => now?.decision != null)
   return [
     paint('bold', `Run ${run.id}: ${targetText(run)}`),
@@ -34,7 +35,13 @@ export function runPage(run: RunDetail, { terminal, now, cwd, home }: Here): str
     `Begun: ${dateTime(run.created_at)}, ${duration((run.ended_at ?? now) - run.created_at)} in all`,
     ...(left === undefined ? [] : [`Left: ${left}`]),
     ...run.kept_apart.map(each => `Waits: ${apartText(each)}`),
-    ...waiting.map(({ task_id, now }) => paint('yellow', `Needs you: ${task_id}, pcc respond ${now?.decision}`)),
+    ...held.map(({ task_id, now }) => paint('yellow', `Held up: ${task_id}, ${firstLine(now?.held_up ?? '')}`)),
+    ...waiting.map(({ task_id, now }) =>
+      paint(
+        'yellow',
+        `Needs you: ${task_id}, ${now?.landing === 'merging' ? `pcc review ${task_id}` : `pcc respond ${now?.decision}`}`,
+      ),
+    ),
     '',
     paint('bold', run.attempts.length > SHOWN ? `The last ${counted(SHOWN, 'attempt')}:` : 'Attempts:'),
     ...(run.attempts.length === 0 ? ['none yet'] : run.attempts.slice(-SHOWN).map(one => attemptLine(one, terminal))),

@@ -37,6 +37,7 @@ export function summaryLines(run: RunDetail, { paint }: Terminal, now: number): 
     ),
     `  ${[countsText(run), mergedText(run), tried].filter(Boolean).join('; ')}, ${costText(run.cost_usd)}`,
     ...(run.unmerged > 0 ? ['  See what is not merged with: pcc merge list and pcc worktree list'] : []),
+    ...(run.unverified > 0 && run.outcome === 'complete' ? [`  ${unverifiedStep(run)}`] : []),
     ...nextSteps(run).map(line => `  ${line}`),
   ]
 }
@@ -70,7 +71,19 @@ function attemptNews(before: AttemptView | undefined, now: AttemptView, { paint 
 /** What became of an attempt, in one line; of an open one, that it was begun. */
 export function attemptLine(attempt: AttemptView, { paint }: Terminal): string {
   const name = `${attempt.task_id} ${firstLine(attempt.title)}`
-  return attempt.outcome === null ? `▶ ${name}${detailsOf(attempt)}` : endLine(name, attempt, paint)
+  if (attempt.outcome !== null) return endLine(name, attempt, paint)
+  const { now } = attempt
+  if (!now) return `▶ ${name}${detailsOf(attempt)}`
+  if (now.decision !== null) return paint('yellow', `● ${name} ${waitsText(attempt.task_id, now)}`)
+  if (now.held_up !== undefined) return paint('yellow', `⏳ ${name}: its merge waits: ${firstLine(now.held_up)}`)
+  return now.landing ? `◆ ${name} ${LANDING[now.landing]}` : `▶ ${name}${detailsOf(attempt)}`
+}
+
+/** What nobody could check is not proven by being done: which checks there are is the person's to say. */
+function unverifiedStep({ attempts, project }: RunDetail): string {
+  const one = attempts.findLast(({ verification }) => verification === 'unverified')?.task_id
+  const look = one === undefined ? '' : `, and look at it yourself: pcc diff ${one}`
+  return `Unverified: see what is checked here with: pcc gates${project === process.cwd() ? '' : ` ${shellWord(project)}`}${look}`
 }
 
 function detailsOf({ number, agent, model, session_id, place }: AttemptView): string {

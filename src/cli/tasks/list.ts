@@ -4,12 +4,17 @@ import { cut, firstLine, pad, widthOf } from '../render/text.ts'
 import { STATE_LOOKS, stateText } from './words.ts'
 
 /** `pcc task list`: one line each, in the order of submission, with the counts below. */
-export function taskLines(tasks: readonly TaskView[], terminal: Terminal): string[] {
+export function taskLines(
+  tasks: readonly TaskView[],
+  terminal: Terminal,
+  heldUp: ReadonlyMap<string, string> = new Map(),
+): string[] {
   const states = tasks.map(stateText)
   const widest = states.reduce((most, text) => Math.max(most, widthOf(text)), 0)
   const lines = tasks.map((task, index) => {
     const state = terminal.paint(STATE_LOOKS[task.state].tone, pad(states[index] ?? '', widest))
-    const text = [firstLine(task.title), ...detailsOf(task)].join('  ')
+    const details = detailsOf({ ...task, reason: heldUp.get(task.id) ?? task.reason })
+    const text = [firstLine(task.title), ...details].join('  ')
     return `${task.id}  ${state}  ${cut(text, terminal.width - widest - 12)}`
   })
   return [...lines, '', countLine(tasks)]

@@ -1,4 +1,5 @@
 import type { TaskView } from '../../domain/task.ts'
+import type { MergeView } from '../../domain/workspace/merge.ts'
 import type { Terminal } from '../render/paint.ts'
 
 export interface ListOptions {
@@ -29,7 +30,15 @@ export async function showTasks(options: ListOptions, { body, pass, terminal, ou
   const [text, { taskLines }] = await Promise.all([asked, import('./list.ts')])
   const { tasks } = JSON.parse(text.toString()) as { tasks: TaskView[] }
   if (tasks.length === 0) return out(noneOf(options))
-  for (const line of taskLines(tasks, terminal)) out(line)
+  for (const line of taskLines(tasks, terminal, await heldUp(tasks, body))) out(line)
+}
+
+/** Why the merges of some of them wait; asked for only where one of them is on its way. */
+async function heldUp(tasks: readonly TaskView[], body: Shown['body']): Promise<Map<string, string>> {
+  if (!tasks.some(({ state }) => state === 'merging')) return new Map()
+  const { merges } = JSON.parse((await body('/merges')).toString()) as { merges: MergeView[] }
+  const waiting = merges.filter(({ state, reason }) => state === 'waiting' && reason !== null)
+  return new Map(waiting.map(({ task_id, reason }) => [task_id, `its merge waits: ${reason}`]))
 }
 
 function pathOf({ project, all, feature, state, ready, label, text }: ListOptions): string {

@@ -50,9 +50,15 @@ export async function landingOf(session: string, store: Store, tx?: Tx): Promise
   return task && isLanding(task) ? task : undefined
 }
 
-/** A person who resolves it needs to know where. */
+/** A person who puts it right needs to know where, and what then. */
 export function worktreeWords({ place, task }: Work): string {
   return place
     ? `Its work lies in ${place.directory} on ${place.branch}: put it right there and commit, then say yes (or: pcc resume ${task.session_id})`
     : ''
+}
+
+/** The same where a rebase or merge stands still there: nobody but us goes on with it. */
+export function resolveWords({ place, task }: Work): string {
+  const where = place ? ` (${place.directory})` : ''
+  return `Its worktree stands ready: pcc worktree open ${task.id}${where}. Resolve it there, git add each file, then: pcc merge retry ${task.id}`
 }

@@ -50,5 +50,5 @@ test('a person sees merges and why each stands, calls one off, and is told what 
   const refused = await run('abort', 't-cccccc')
   assert.deepEqual([refused.code, /The merge 3 of task t-cccccc is merged/.test(refused.stderr)], [2, true])
   assert.match((await run('retry', '1')).stderr, /The merge 1 of task t-aaaaaa is conflicted/)
-  assert.match((await run('retry', 't-nobody')).stderr, /No single merge fits "t-nobody"/)
+  assert.match((await run('retry', 't-nobody')).stderr, /There is no merge "t-nobody"/)
 })

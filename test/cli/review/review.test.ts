@@ -110,6 +110,9 @@ test('a person sees the diff and the evidence of work that waits for them, and l
   assert.ok(!shown.stdout.includes('\u001b'), 'nothing in it reaches a terminal as a command')
   assert.match(shown.stdout, /✓ test: npm test, 2.0s[\s\S]*new\.txt/)
   assert.match(shown.stderr, new RegExp(`pcc review ${id} --approve`))
+  const all = await pcc.run(['review'])
+  assert.match(all.stdout, new RegExp(`^${id} add new.txt .*\n\nLook at one with: pcc review ${id}\n$`))
+  assert.equal((await pcc.run(['review', '--approve'])).code, 2, 'of which task')
   const pending = (await pcc.run(['pending'])).stdout
   assert.ok(pending.includes(`May it be merged? ${id} add new.txt`) && pending.includes(`pcc review ${id}`), pending)
   assert.match((await pcc.run(['merge'])).stdout, new RegExp(`waits for your review: pcc review ${id}`))
@@ -123,6 +126,7 @@ test('a person sees the diff and the evidence of work that waits for them, and l
     if (state !== 'done') await sleep(100)
   }
   assert.equal(git('show', 'main:new.txt'), NASTY.trim())
+  assert.match((await pcc.run(['review'])).stdout, /^Nothing waits for your review/)
   const merged = JSON.parse((await pcc.run(['diff', id, '--json'])).stdout)
   assert.match(merged.diff, /\+good/)
   const late = await pcc.run(['review', id, '--approve'])

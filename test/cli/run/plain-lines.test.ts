@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runLines } from '../../../src/cli/run/list.ts'
+import { runPage } from '../../../src/cli/run/page.ts'
 import { newsOf, summaryLines } from '../../../src/cli/run/plain-lines.ts'
 import { planLines } from '../../../src/cli/run/plan-lines.ts'
+import { taskLines } from '../../../src/cli/tasks/list.ts'
+import type { TaskView } from '../../../src/domain/task.ts'
 import { NOW, overAttempt, plainTerminal, someAttempt, someRun } from './some-run.ts'
 
 const TERMINAL = plainTerminal()
@@ -72,7 +75,13 @@ test('the end says how it went, what it took and what comes next', () => {
   assert.deepEqual(summaryLines(run, TERMINAL, NOW), [
     '✓ Run r-aaaaaa of the whole project: complete, every task is done',
     '  1 done, 2 done (unverified); 3 attempts, 1m 40s, $0.50',
+    '  Unverified: see what is checked here with: pcc gates /nowhere/shop',
   ])
+  const attempts = [someAttempt({ outcome: 'done', verification: 'unverified' })]
+  assert.match(
+    summaryLines({ ...run, attempts }, TERMINAL, NOW).at(-1) ?? '',
+    /look at it yourself: pcc diff t-000001$/,
+  )
   const target = { kind: 'feature', name: 'garden' } as const
   const capped = someRun({ ...ended, target, outcome: 'limit_reached', reason: '3 attempts were made' })
   assert.deepEqual(summaryLines(capped, TERMINAL, NOW).slice(-1), [
@@ -111,4 +120,22 @@ test('a dry run is a numbered list with models and reasons, and what would not r
     'Would not run:',
     '  t-000002  plant: comes after t-000009, which is failed',
   ])
+})
+
+test('the page of a run and the list of tasks say what is held up and what waits for a review', () => {
+  const now = { status: 'completed', last_line: null, resumes_at: null, decision: null, landing: 'merging' } as const
+  const held = someAttempt({ now: { ...now, held_up: '/nowhere/shop has changes that are not committed' } })
+  const review = someAttempt({ task_id: 't-000002', iteration: 2, now: { ...now, decision: 7 } })
+  const here = { terminal: TERMINAL, now: NOW, cwd: '/', home: undefined }
+  const page = runPage(someRun({ attempts: [held, review] }), here)
+  assert.ok(page.includes('Held up: t-000001, /nowhere/shop has changes that are not committed'), page.join('\n'))
+  assert.ok(page.includes('Needs you: t-000002, pcc review t-000002'))
+  assert.ok(
+    page.includes('⏳ t-000001 dig the ground: its merge waits: /nowhere/shop has changes that are not committed'),
+  )
+  assert.ok(page.includes('● t-000002 dig the ground waits for your review: pcc review t-000002'))
+  const task = { ...{ id: 't-000001', title: 'dig', state: 'merging', verification: null, reason: null, priority: 0 } }
+  const view = { ...task, labels: [], feature: null, after: [], children: 0, children_done: 0 } as unknown as TaskView
+  const [line] = taskLines([view], TERMINAL, new Map([['t-000001', 'its merge waits: changes']]))
+  assert.equal(line, 't-000001  ● merging  dig  · its merge waits: changes')
 })

@@ -47,7 +47,8 @@ export function mergeRoutes(app: FastifyInstance, world: World): void {
 }
 
 const STANDS: ReadonlySet<MergeState> = new Set(['queued', 'waiting'])
-const GIVEN_UP: ReadonlySet<MergeState> = new Set(['failed', 'aborted'])
+/** A conflict that was given to a person is theirs to resolve; one that is with its conversation has a task that works. */
+const GIVEN_UP: ReadonlySet<MergeState> = new Set(['failed', 'aborted', 'conflicted'])
 /** One that is landing may be in its target at this moment; a conflict is with the task's conversation. */
 const CALLED_OFF: ReadonlySet<MergeState> = new Set(['queued', 'waiting', 'review', 'rebasing', 'verifying'])
 
@@ -63,7 +64,9 @@ async function mergeOf(ref: string, { store }: World): Promise<Merge> {
   const found = (await store.merges.list()).filter(({ task_id }) => task_id.startsWith(wanted))
   const tasks = new Set(found.map(({ task_id }) => task_id))
   const newest = found.at(-1)
-  if (!newest || tasks.size > 1) throw new AppError('merge_unknown', { ref, found: tasks.size })
+  if (!newest) throw new AppError('merge_unknown', { ref })
+  const some = [...tasks].slice(0, 3).join(', ')
+  if (tasks.size > 1) throw new AppError('merge_ambiguous', { ref, found: tasks.size, tasks: some })
   return newest
 }
 

@@ -6,11 +6,12 @@ import type { Tx } from '../../../store/store.ts'
 import type { MergeParts } from '../../../workspace/merge/parts.ts'
 import { advanceMerges, enqueue } from '../../../workspace/merge/queue.ts'
 import { recoverMerges } from '../../../workspace/merge/recover.ts'
+import { standingIn } from '../../../workspace/merge/work/standing.ts'
 import type { Floor } from '../../floor.ts'
 import type { LandingSettings, MergeDesk } from '../parts.ts'
 import { askPerson, finish, refuse, sendBack } from '../steps/moves.ts'
 import { conflictReport, failureLine, failureReport } from '../steps/report-text.ts'
-import { isVerified, type Work, workOf, worktreeWords } from '../work.ts'
+import { isVerified, resolveWords, type Work, workOf, worktreeWords } from '../work.ts'
 
 export interface MergeDeskParts {
   floor: Floor
@@ -87,7 +88,10 @@ export function openMergeDesk(parts: MergeDeskParts): MergeDesk {
       },
       gaveUp: async (merge, why, tx) => {
         const work = await merging(merge, tx)
-        if (work) await askPerson(work, `It could not be merged: ${why}. ${worktreeWords(work)}`, floor, tx)
+        if (!work) return
+        const isStanding = work.place && (await standingIn(work.place.top))
+        const next = isStanding ? resolveWords(work) : worktreeWords(work)
+        await askPerson(work, `It could not be merged: ${why}. ${next}`, floor, tx)
       },
       isStale: async (merge, tx) => (await merging(merge, tx)) === undefined,
     }

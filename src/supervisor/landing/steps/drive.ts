@@ -3,7 +3,7 @@ import { AppError, messageOf, unreachable } from '../../../base/errors.ts'
 import type { VerificationResult } from '../../../domain/workspace/evidence.ts'
 import type { Tx } from '../../../store/store.ts'
 import type { Finished, LandingParts, LandingSettings } from '../parts.ts'
-import { type Work, workOf, worktreeWords } from '../work.ts'
+import { resolveWords, type Work, workOf, worktreeWords } from '../work.ts'
 import { factsOf, type KnownFacts } from './facts.ts'
 import { followUp, queued } from './follow-up.ts'
 import { askPerson, finish, refuse, sendBack } from './moves.ts'
@@ -102,7 +102,7 @@ async function notFinished(
   if (rebase.kind === 'broken') return askPerson(work, `${rebase.why}. ${worktreeWords(work)}`, floor, tx)
   const { conflict, missing } = rebase
   const reason = `it conflicts with ${target}${missing.length > 0 ? `: ${missing[0]}` : ''}`
-  if (work.note.conflicts >= settings.rounds) return askPerson(work, `${reason}. ${worktreeWords(work)}`, floor, tx)
+  if (work.note.conflicts >= settings.rounds) return askPerson(work, `${reason}. ${resolveWords(work)}`, floor, tx)
   const told = conflictReport({ conflict, missing, target })
   return sendBack(work, { cause: 'conflict', reason, told }, floor, tx)
 }

@@ -37,11 +37,23 @@ export function failureReport(
 
 /** A line for each check that failed, for a person and for the task's row. */
 export function failureLine({ checks, findings }: Pick<VerificationResult, 'checks' | 'findings'>): string {
-  const failed = checks.filter(({ status }) => status === 'failed').map(nameOf)
-  if (failed.length > 0) return `${failed.join(', ')} failed`
+  const failed = checks.filter(({ status }) => status === 'failed')
+  if (failed.length > 0) return `${failed.map(nameOf).join(', ')} failed${whichFinding(failed)}`
   const blocking = findings.filter(({ weight }) => weight === 'block').map(({ text }) => text)
   return blocking[0] ?? 'a check failed'
 }
+
+/** What a look at the work found is the whole story of it; a command says more than a line. */
+function whichFinding(failed: readonly NewEvidence[]): string {
+  const looked = failed.filter(({ command }) => command === null)
+  const [first, ...others] = looked.flatMap(({ findings }) => findings.filter(({ weight }) => weight === 'block'))
+  if (!first) return ''
+  const where = first.file === undefined ? '' : ` in ${first.file}`
+  const text = first.text.split('\n')[0]?.slice(0, MOST_WORDS) ?? ''
+  return ` (${first.code}${where}: ${text}${others.length > 0 ? `; ${others.length} more` : ''})`
+}
+
+const MOST_WORDS = 160
 
 interface Conflicting {
   conflict: Conflict | undefined
