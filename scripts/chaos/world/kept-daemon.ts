@@ -61,7 +61,7 @@ export class KeptDaemon {
     // Not at the exit: a daemon whose parent was killed while it starts still says that it is ready.
     this.#top.once('close', () => {
       this.#silent = true
-      this.#ring.resolve()
+      this.#wakeWaiting()
     })
     if (this.#top.stdout) createInterface({ input: this.#top.stdout }).on('line', line => this.#hear(line))
   }
@@ -88,7 +88,7 @@ export class KeptDaemon {
 
   /** Its next word; nothing where it, and whoever keeps it, are gone before. */
   async firstLine(signal: AbortSignal): Promise<FirstLine | undefined> {
-    const stop = () => this.#ring.resolve()
+    const stop = () => this.#wakeWaiting()
     signal.addEventListener('abort', stop, { once: true })
     while (this.#heard.length === 0 && !this.#silent && !signal.aborted) await this.#ring.promise
     signal.removeEventListener('abort', stop)
@@ -124,6 +124,11 @@ export class KeptDaemon {
     const said = JSON.parse(line) as FirstLine
     if ('ready' in said && this.#boot?.pid !== said.pid) this.#began(said.pid)
     this.#heard.push(said)
+    this.#wakeWaiting()
+  }
+
+  /** Whoever waits looks again. A ring that was heard must not ring for the next one: that would go round without end. */
+  #wakeWaiting(): void {
     this.#ring.resolve()
     this.#ring = Promise.withResolvers()
   }
