@@ -46,10 +46,16 @@ async function wantedPatterns(session: SettingsFor): Promise<readonly string[]> 
     import('../domain/agents/vendors.ts'),
   ])
   const { config, origin } = await loadSettings(session)
-  const [text, by] =
-    session.agent === undefined ? [config.agent.command, origin('agent.command')] : [session.agent, '--agent']
-  const { kind } = chooseAgent({ text, origin: by, custom: config.agents.custom, directory: session.project })
-  return patternsFor(kind, config.agents.env)
+  const kindOf = (text: string, by: string) =>
+    chooseAgent({ text, origin: by, custom: config.agents.custom, directory: session.project }).kind
+  const second = config.gates.second_opinion
+  const kinds = [
+    session.agent === undefined
+      ? kindOf(config.agent.command, origin('agent.command'))
+      : kindOf(session.agent, '--agent'),
+    ...(second === 'off' ? [] : [kindOf(second, origin('gates.second_opinion'))]),
+  ]
+  return kinds.flatMap(kind => patternsFor(kind, config.agents.env))
 }
 
 async function configured(session: SettingsFor): Promise<readonly string[]> {

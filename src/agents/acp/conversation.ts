@@ -46,6 +46,8 @@ export class Conversation {
   #idle = Promise.withResolvers<void>()
   #stopTimer: NodeJS.Timeout | undefined
   #turnOver: () => void = () => undefined
+  #heard = false
+  #heardInTurn = false
 
   constructor(open: OpenSession, manifest: AgentManifest, line: Line) {
     this.#open = open
@@ -60,6 +62,11 @@ export class Conversation {
     return this.#turn !== undefined
   }
 
+  /** Whether the model has said or wanted anything since the session was opened. */
+  get heard(): boolean {
+    return this.#heard
+  }
+
   get calls(): CallBook {
     return this.#translator.calls
   }
@@ -71,6 +78,13 @@ export class Conversation {
   /** A prompt was given: whatever happens, the end of a turn is told. */
   owed(): void {
     this.#turnOwed = true
+  }
+
+  /** It came to nothing: there is no turn whose end could be told. */
+  dropped(): void {
+    this.#turn = undefined
+    this.#turnOwed = false
+    this.#waiting.length = 0
   }
 
   /** Resolves when no turn runs. */
@@ -122,6 +136,7 @@ export class Conversation {
 
   #follow(update: Record<string, unknown> & { sessionUpdate: string }): void {
     const events = this.#translator.read(update)
+    if (events.length > 0 || update.sessionUpdate === 'agent_message_chunk') this.#listened()
     this.#line.tell(events)
     for (const event of events) {
       if (event.kind === 'limit') this.#limit = event
@@ -156,7 +171,10 @@ export class Conversation {
       cwd: this.#open.cwd,
       turn: () => this.#turn?.stop.signal ?? AbortSignal.abort(),
       withheld: tool => this.#withheld(tool),
-      called: (call, by) => this.#line.tell([...this.#translator.flush(), ...this.calls.request(call, by)]),
+      called: (call, by) => {
+        this.#listened()
+        this.#line.tell([...this.#translator.flush(), ...this.calls.request(call, by)])
+      },
       asked: ask => note({ pcc: 'ask', ...ask }),
       questioned: ({ callId, questions }) =>
         this.#line.tell([...this.#translator.flush(), { kind: 'question', callId, questions }]),
@@ -175,6 +193,7 @@ export class Conversation {
     this.#turnOwed = true
     this.#idle = Promise.withResolvers<void>()
     this.#limit = undefined
+    this.#heardInTurn = false
     this.#translator.begin()
     void this.#prompt(this.#turn, this.#reminded(text))
   }
@@ -195,12 +214,22 @@ export class Conversation {
         const stopped = Stopped.parse(answer)
         this.#line.tell([...this.#translator.flush(), ...this.#translator.spending.turn(stopped)])
         next = rest > 0 ? this.#followUp(turn) : undefined
-        if (next === undefined) this.#over(turn, { stopped })
+        if (next === undefined) this.#over(turn, this.#isWithheld(stopped) ? { failure: WITHHELD } : { stopped })
       }
     } catch (error) {
       // Only what the agent answers is the turn's own: one that is gone ends the session, and with it the turn.
       if (RpcError.safeParse(error).success || error instanceof ZodError) this.#failed(turn, error)
     }
+  }
+
+  #listened(): void {
+    this.#heard = true
+    this.#heardInTurn = true
+  }
+
+  /** Nothing was said and nothing was wanted, and yet it is complete. */
+  #isWithheld({ stopReason }: Stopped): boolean {
+    return this.#manifest.silentRefusals === true && stopReason === 'end_turn' && !this.#heardInTurn
   }
 
   /** An agent that gives up with a refused call is told why, and goes on in the same turn. */
@@ -311,6 +340,11 @@ export class Conversation {
     this.#turn.capped = true
     this.#cancel()
   }
+}
+
+const WITHHELD: Failure = {
+  kind: 'refusal',
+  message: 'The vendor withheld the answer: the agent ended its turn without a word.',
 }
 
 /** The mode that an agent has changed to by itself, where it is not one of those that it was given. */

@@ -121,6 +121,13 @@ export class AcpSession implements Session {
     this.#conversation.interrupt()
   }
 
+  /** The protocol has no word for it: a request that the agent sends right behind a tool may be out before it hears of the stop. */
+  async withhold(): Promise<void> {
+    if (this.#conversation.heard && this.#conversation.running) return this.pause()
+    this.#closing ??= this.#conversation.heard ? this.#close() : this.#kill()
+    await this.#closing
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close()
     await this.#closing
@@ -131,6 +138,7 @@ export class AcpSession implements Session {
       this.#recorder = openRecorder(this.#open.record)
       this.#recorder.note({ pcc: 'open', agent: this.#seat.manifest.kind, resumed: this.#open.resume !== undefined })
       accessSync(this.#open.cwd)
+      if (!this.#mayBegin()) return await this.#finish()
       if (this.#open.prompt !== undefined) this.#conversation.owed()
       await this.#converse()
     } catch (error) {
@@ -156,7 +164,7 @@ export class AcpSession implements Session {
         signal: AbortSignal.any([late, this.#gone.signal]),
       })
       this.#conversation.opened(opened)
-      if (this.#open.prompt !== undefined && !this.#closing) await this.prompt(this.#open.prompt)
+      await this.#beginWith(this.#open.prompt)
     } catch (error) {
       return this.#fail(await this.#startFailure(error, late.aborted))
     }
@@ -237,6 +245,26 @@ export class AcpSession implements Session {
       await Promise.race([this.#conversation.idle(), sleep(GRACE_MS / 2)])
     }
     this.#gone.abort()
+    this.#connection?.close()
+    await this.#over
+  }
+
+  /** Looked at last: an agent takes seconds to introduce itself, and whoever was stopped meanwhile says nothing any more. */
+  async #beginWith(prompt: string | undefined): Promise<void> {
+    if (prompt === undefined) return
+    if (this.#mayBegin()) await this.prompt(prompt)
+    else this.#conversation.dropped()
+  }
+
+  #mayBegin(): boolean {
+    return !this.#closing && (this.#open.mayBegin?.() ?? true)
+  }
+
+  /** An agent whose model has not answered yet would hear of a stop only after it has called it. */
+  async #kill(): Promise<void> {
+    this.#conversation.dropped()
+    this.#gone.abort()
+    this.#seat.process.kill()
     this.#connection?.close()
     await this.#over
   }

@@ -46,6 +46,7 @@ export const geminiManifest: AgentManifest = {
       save_memory: { tool: 'Write', input: { file_path: ['location'] } },
     },
   },
+  silentRefusals: true,
   forgetsBrokenTurns: true,
   sandbox: {
     state: ['.gemini'],
@@ -84,6 +85,7 @@ export const geminiManifest: AgentManifest = {
   },
   quirks: [
     'Its answer to session/load is an error, and the try damages the conversation: it is never made.',
+    'An answer that the vendor withholds is told as a turn that is complete, without a word: it counts as refused.',
     'A refused call is told to the model as cancelled by the user.',
     'A turn that was stopped between a tool and the next answer, or that failed, is dropped from its conversation.',
     'Without general.maxAttempts = 1 in its settings a refusal of the vendor is retried in silence.',

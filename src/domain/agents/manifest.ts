@@ -37,6 +37,8 @@ export interface AgentManifest {
   tools: ToolNaming
   /** Agents that end the whole turn with a refused call are told why with a prompt of their own, and go on. */
   refusalEndsTurn?: true
+  /** Agents that tell an answer which the vendor withheld as a turn that is complete, without a word. */
+  silentRefusals?: true
   /** Agents that drop a turn which was stopped or failed from their conversation are told again what it was about. */
   forgetsBrokenTurns?: true
   /** What it needs where a sandbox stands around it. */

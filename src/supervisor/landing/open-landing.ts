@@ -62,9 +62,11 @@ export function openLanding(floor: Floor, { ask, agentEnv, wake, nudge, ended }:
     return { rounds: gates.rounds, merge: { mode, strategy, review: review === 'required' } }
   }
 
-  /** What its agent, or its run, was started with. */
+  /** What its agent and its run were started with: a run has what other agents need, too. */
   function envOf({ session, task }: Work): Record<string, string> {
-    return floor.kept.of(session.id) ?? (task.run_id === null ? undefined : floor.kept.of(task.run_id)) ?? agentEnv
+    const ofRun = task.run_id === null ? undefined : floor.kept.of(task.run_id)
+    const own = floor.kept.of(session.id)
+    return ofRun || own ? { ...ofRun, ...own } : agentEnv
   }
 
   /** On what the queue has made of it; a verification of its own, by number. */

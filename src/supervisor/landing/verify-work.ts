@@ -1,4 +1,5 @@
 import type { Guard } from '../../base/process/guardian.ts'
+import type { AgentChoice } from '../../domain/agents/choice.ts'
 import type { Config } from '../../domain/config/config.ts'
 import type { VerificationResult } from '../../domain/workspace/evidence.ts'
 import type { Place } from '../../domain/workspace/place.ts'
@@ -13,6 +14,7 @@ import { agentOf, type Floor } from '../floor.ts'
 import { namesFor } from '../models/model-names.ts'
 import type { Proposals } from '../proposals/proposals.ts'
 import { judgeWith } from '../verifier/judge.ts'
+import { secondAgent } from '../verifier/second-agent.ts'
 import { loadedFor } from './settings.ts'
 import type { Work } from './work.ts'
 
@@ -43,16 +45,18 @@ export async function verifyWork(
   const chosen = agentOf(session)
   const env = envOf(work)
   let isShut = false
-  const judge = judgeWith(
-    { ask, stateOf },
-    {
-      request: { ...settingsOf(work), chosen, project: session.project, place, env, task_id: task.id },
-      names: namesFor(chosen, loaded),
-      shut: () => {
-        isShut = true
+  const judgeOf = (agent: AgentChoice) =>
+    judgeWith(
+      { ask, stateOf },
+      {
+        request: { ...settingsOf(work), chosen: agent, project: session.project, place, env, task_id: task.id },
+        names: namesFor(agent, loaded),
+        shut: () => {
+          isShut = true
+        },
       },
-    },
-  )
+    )
+  const second = secondAgent(chosen, loaded, session.project)
   const directory = place?.directory ?? session.project
   const gates = gatesIn(config)
   const result = await verify(
@@ -69,7 +73,8 @@ export async function verifyWork(
       guard,
       judgeDiff,
       isolation: config.agents.isolation,
-      judge: isWorthAsking(task, gates) ? judge : undefined,
+      judge: isWorthAsking(task, gates) ? judgeOf(chosen) : undefined,
+      secondOpinion: second && judgeOf(second),
     },
   )
   return isShut && result.status === 'broken' ? { later: clock.now() + SHUT_MS } : result

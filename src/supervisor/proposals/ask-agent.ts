@@ -10,6 +10,7 @@ import type { Session, SessionEvent } from '../../domain/session.ts'
 import type { Place } from '../../domain/workspace/place.ts'
 import type { Question } from '../../policy/classify/classify.ts'
 import type { Spender } from '../../tasks/budgets/ledger.ts'
+import { refuseUnheld } from '../start/agent/refuse-unheld.ts'
 import type { Preparation, PrepareRequest } from '../start/prepare.ts'
 import type { WarmMarkers } from '../warm/warm-markers.ts'
 import { accountLimited, agentTrouble } from './agent-trouble.ts'
@@ -65,6 +66,8 @@ export async function askAgent<T>(
   { parts, signal }: { parts: AgentParts; signal: AbortSignal },
 ): Promise<AgentReply<T>> {
   const ready = await parts.prepare({ ...request, task: question.prompt })
+  // What is asked to read and could do anything unasked is no reader.
+  if (ready.manifest.hold === 'observed') refuseUnheld(ready)
   const admission = await parts.admits(ready.account)
   if (!admission.open) throw accountLimited(admission.why === 'limit' ? admission.until : undefined)
   const id = shortId('q')

@@ -1,4 +1,5 @@
 import { AppError } from '../../base/errors.ts'
+import type { AgentManifest } from '../../domain/agents/manifest.ts'
 import type { Driver } from '../../domain/session.ts'
 import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -8,6 +9,8 @@ export interface Restore {
   row: SessionRow
   driver: Driver
   env: Record<string, string>
+  /** What is known of its agent. */
+  manifest: Pick<AgentManifest, 'name' | 'resume'>
   /** The checkpoint to go on from; without it the newest that can be used. */
   from?: string | undefined
 }
@@ -26,7 +29,7 @@ export interface Restored {
  * How a session goes on: in the vendor's own conversation where that is intact, with the essentials of where it stood;
  * in a new one with all that was kept where it is not.
  */
-export async function restore({ row, driver, env, from }: Restore, parts: Parts): Promise<Restored> {
+export async function restore({ row, driver, env, manifest, from }: Restore, parts: Parts): Promise<Restored> {
   const [{ read }, { changedSince }, { restorationPrompt }] = await Promise.all([
     import('../../agents/checkpoints/read.ts'),
     import('../../agents/checkpoints/changed-since.ts'),
@@ -39,11 +42,11 @@ export async function restore({ row, driver, env, from }: Restore, parts: Parts)
   }
   const [task] = await parts.tasks.queue(row.id)
   // Who names a checkpoint wants to go on from there, and the conversation holds what came after it too.
-  const isIntact = from === undefined && (await hasConversation({ row, driver, env }))
+  const isIntact = from === undefined && (await hasConversation({ row, driver, env, manifest }))
   const resume = isIntact && row.vendor_id !== null ? { vendorId: row.vendor_id, fork: false } : notBegun(row)
   const notes = [
     ...bad.map(({ id, problem }) => `The checkpoint ${id} was passed over: ${problem}.`),
-    ...(row.vendor_id !== null && !isIntact && from === undefined ? [LOST] : []),
+    ...(row.vendor_id !== null && !isIntact && from === undefined ? [lostText(manifest)] : []),
   ]
   // A task that has not begun needs no restoring in a conversation that remembers everything else.
   const isFresh = task !== undefined && task.state === 'ready'
@@ -56,7 +59,14 @@ export async function restore({ row, driver, env, from }: Restore, parts: Parts)
   return { prompt, ...how }
 }
 
-const LOST = "The agent's own record of the conversation is gone or damaged; a new one goes on from the checkpoint."
+function lostText({ name, resume }: Restore['manifest']): string {
+  const why =
+    resume === 'none'
+      ? `${name} cannot go on with a conversation`
+      : "The agent's own record of the conversation is gone or damaged"
+  return `${why}; a new one goes on from the checkpoint.`
+}
+
 const GO_ON = 'The work was interrupted. Go on with the task where you stopped.'
 
 /** One that never came to open its agent, and was to go on from another conversation, still is. */

@@ -33,7 +33,7 @@ export async function resumeParked(
   if (!parked || vendorId === null) throw new AppError('ask_unknown', { id: row.id, ask: parked?.ask_id ?? '' })
   const { store, clock } = floor.parts
   const ready = await prepareAgain(row, env, floor)
-  const lost = await whereLost({ row, driver: ready.driver, env: ready.open.env }, floor)
+  const lost = await whereLost({ row, driver: ready.driver, env: ready.open.env, manifest: ready.manifest }, floor)
   await free(row.id, parked, floor)
   await refuseWithstood(row.id, floor)
   refuseWhenClosed(floor)

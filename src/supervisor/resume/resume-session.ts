@@ -41,7 +41,7 @@ export async function resumeSession(row: SessionRow, resume: Resume, floor: Floo
   await takeUpFailed(current, floor)
   await checkLeft(current, floor)
   const restored = await restore(
-    { row: current, driver: ready.driver, env: ready.open.env, from: resume.from },
+    { row: current, driver: ready.driver, env: ready.open.env, manifest: ready.manifest, from: resume.from },
     floor.parts,
   )
   refuseWhenClosed(floor)

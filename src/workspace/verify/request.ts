@@ -47,6 +47,6 @@ export interface VerifyParts {
   /** Kept for the same reason. */
   judgeDiff?: JudgeDiff | undefined
   judge?: Judge | undefined
-  /** An agent of another vendor; there is none yet. */
+  /** Another agent, where the settings name one. */
   secondOpinion?: Judge | undefined
 }

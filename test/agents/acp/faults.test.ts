@@ -52,6 +52,14 @@ test('an agent that wants a login fails as such', async t => {
   assert.equal((await talk.until('ended')).failure?.kind, 'auth')
 })
 
+test('a turn without a word is a refusal of an agent that tells refusals so, and of no other', async t => {
+  const silent = await stage(t, { prompt: [END] }, { manifest: { silentRefusals: true } })
+  const { outcome, failure } = await silent.talk.turn()
+  assert.deepEqual([outcome, failure?.kind], ['failed', 'refusal'])
+  const other = await stage(t, { prompt: [END] })
+  assert.equal((await other.talk.turn()).outcome, 'completed')
+})
+
 test('an agent that dies in the middle of a turn ends it as failed, with what it had said', async t => {
   const { talk } = await stage(t, { prompt: [{ say: 'I begin.' }, { exit: 7 }] })
   const ended = await talk.turn()

@@ -20,6 +20,7 @@ const ERRORS: [unknown, FailureKind][] = [
   [{ code: 429, message: 'You exceeded your current quota. Please retry in 3600s.' }, 'limit'],
   [{ code: 429, message: 'Your prepayment credits are depleted.' }, 'billing'],
   [{ code: 400, message: 'API key not valid. Please pass a valid API key.' }, 'auth'],
+  [{ code: 400, message: 'No answer to "it was interrupted by a usage limit, and overloaded"' }, 'other'],
   [{ code: 500, message: 'exception TypeError: fetch failed sending request' }, 'network'],
   [{ code: 500, message: 'models/x is not found for API version v1beta.' }, 'model_not_found'],
   [{ code: 503, message: 'The model is busy' }, 'overloaded'],

@@ -100,6 +100,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'agents.sandbox_write': 'test/supervisor/settings/sandbox-asked.test.ts',
   'agents.path': 'test/domain/config/flips-agent.test.ts',
   'agents.append_prompt': 'test/domain/config/flips-agent.test.ts',
+  'gates.second_opinion': 'test/supervisor/verifier/second-opinion.test.ts',
   'agents.custom': 'test/daemon/agents/chosen.test.ts',
   'agents.unattended': 'test/daemon/agents/chosen.test.ts',
   'logs.level': 'test/domain/config/flips-logs.test.ts',

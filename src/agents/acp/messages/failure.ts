@@ -76,6 +76,8 @@ function kindOf({
   // The words say more than a number where the two are told: a used-up account is a 429 too, and a wrong key a 400.
   if (byText === 'billing' || byText === 'prompt_too_long' || byText === 'auth') return byText
   if (status !== undefined && BY_STATUS[status]) return BY_STATUS[status]
+  // A request that was wrong may be quoted in the words, and what it says of limits is nobody's refusal.
+  if (status !== undefined && status < 500 && byText !== 'model_not_found') return 'other'
   // A bare 500 is what some programs answer to everything.
   if (byText) return byText
   return BY_WORD[word] ?? (status !== undefined && status >= 500 ? 'server' : 'other')

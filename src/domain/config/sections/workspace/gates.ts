@@ -1,5 +1,5 @@
 import { GATE_PROFILES, type GateProfile } from '../../../workspace/gate-profile.ts'
-import { count, oneOf, type Setting, text, texts } from '../../setting.ts'
+import { count, oneOf, type Setting, text, texts, word } from '../../setting.ts'
 import { lower } from '../tighten.ts'
 
 /** The one that stands further behind in the list checks more. */
@@ -65,13 +65,11 @@ export const GATE_SETTINGS = {
     tighten: further(VERIFIER),
     inForce: true,
   }),
-  'gates.second_opinion': {
-    accepts: value => value === 'off',
-    kind: 'text',
-    expects: '"off": pcc knows no other vendor’s agent yet that it could ask',
+  'gates.second_opinion': word({
     standard: 'off',
-    about: 'An agent of another vendor that looks at the work too',
+    about:
+      'Another agent that reads the work too and must not find it wanting: off, or an agent as for `agent.command`',
     project: 'trusted',
-    inForce: false,
-  },
+    inForce: true,
+  }),
 } as const satisfies Record<string, Setting>

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { dirname } from 'node:path'
+import { test } from 'node:test'
+import type { RunDetail } from '../../../src/domain/runs/run-view.ts'
+import { openSimulator } from '../../../src/simulator/open.ts'
+import { pccFor } from '../../cli/pcc.ts'
+import { plan } from '../../e2e/run/plan.ts'
+import { gitProject } from '../../support/world.ts'
+import { program } from '../programs/programs.ts'
+
+const FIVE = [1, 2, 3, 4, 5]
+
+/** One task, five after it, five more after those, one after all. */
+const DIAMOND: [string, ...string[]][] = [
+  ['survey the plot'],
+  ...FIVE.map((at): [string, string] => [`raise wall ${at}`, 'survey the plot']),
+  ...FIVE.map((at): [string, string] => [`fit window ${at}`, `raise wall ${at}`]),
+  ['open the house', ...FIVE.map(at => `fit window ${at}`)],
+]
+
+const LIMIT = { fault: { kind: 'limit', window: 'five_hour', resets: '+5s', times: 1 } }
+
+/** Each makes a file of its own; one meets a limit of its vendor, one fails twice. Briefs name other tasks too. */
+const SCENARIO = JSON.stringify({
+  tools: {
+    Write: {
+      gemini: 'write_file',
+      responses: {
+        name: 'apply_patch',
+        input: { input: '*** Begin Patch\n*** Add File: {{input.file_path}}\n+{{input.content}}\n*** End Patch\n' },
+      },
+    },
+  },
+  conversations: [
+    { match: of('fit window 3', '[\\s\\S]*It failed 2 times'), turns: makes('fit window 3') },
+    { match: of('fit window 3'), turns: [{ fault: 'refusal' }], otherwise: { fault: 'refusal' } },
+    ...DIAMOND.map(([title]) => ({
+      match: of(title),
+      turns: makes(title, title === 'raise wall 4' ? LIMIT : {}),
+    })),
+  ],
+})
+
+/** The prompt of a task: its brief, its own words where it goes on without having begun, or what was kept of it. */
+function of(title: string, more = ''): { regex: string } {
+  return {
+    regex: `^(${title}$|${title}\\n|CONTEXT RESTORATION:[\\s\\S]*${title}\\s|[\\s\\S]*Your task: \\S+\\s+${title}\\s)${more}`,
+  }
+}
+
+function makes(title: string, first: object = {}): object[] {
+  const file = `${title.replaceAll(' ', '-')}.txt`
+  return [{ ...first, tools: [{ Write: { file_path: file, content: 'made' } }] }, { text: 'Made.' }]
+}
+
+export interface Worker {
+  /** As `--agent` says it. */
+  agent: string
+  model?: string
+  /** Its program in `test/agents/node_modules/.bin`. */
+  program: string
+  /** The whole environment of the agent that talks to the simulator and to nothing else. */
+  env(home: string, url: string): Record<string, string>
+}
+
+/** The twelve tasks of a run through a real daemon, each in a worktree, verified and merged, with this agent in place of Claude. */
+export function twelveTasks(name: string, worker: Worker): void {
+  test(`twelve tasks are done, verified and merged by ${name}, with a limit and two failures on the way`, async t => {
+    await using simulator = await openSimulator({ text: SCENARIO })
+    const pcc = pccFor(t)
+    const env = worker.env(pcc.home, simulator.url)
+    const PATH = `${dirname(program(worker.program))}:${env['PATH'] ?? ''}`
+    Object.assign(pcc.env, {
+      ...env,
+      ...pcc.env,
+      PATH,
+      PCC_GATES_TEST: 'ls *.txt',
+      PCC_AGENTS_UNATTENDED: worker.agent,
+    })
+    const project = gitProject(t)
+    await plan(pcc, project, DIAMOND)
+    const model = worker.model === undefined ? [] : ['--model', worker.model]
+    const ran = await pcc.run(['run', project, '--agent', worker.agent, ...model, '--parallel', '2', '--json'])
+    const { id } = JSON.parse((await pcc.run(['runs', '--json'])).stdout).runs[0]
+    const detail: RunDetail = JSON.parse((await pcc.run(['status', id, '--json'])).stdout)
+    assert.deepEqual([detail.outcome, detail.tasks], ['complete', { done: 12 }], ran.stdout + ran.stderr)
+    assert.equal(ran.code, 0)
+    assert.deepEqual(
+      detail.attempts.map(({ agent }) => agent),
+      detail.attempts.map(() => worker.agent),
+    )
+    assert.deepEqual([detail.unverified, detail.merged], [0, 12])
+    const failed = detail.attempts.filter(({ outcome }) => outcome !== 'done').map(({ title }) => title)
+    assert.deepEqual(failed, ['fit window 3', 'fit window 3'])
+    const files = execFileSync('git', ['ls-files', '*.txt'], { cwd: project, encoding: 'utf8' }).split('\n')
+    assert.equal(files.filter(Boolean).length, 12)
+    assert.deepEqual(
+      simulator.requests.filter(({ unexpected }) => unexpected?.length),
+      [],
+    )
+  })
+}
