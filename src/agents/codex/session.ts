@@ -224,6 +224,7 @@ export class CodexSession implements Session {
   }
 
   async #kill(): Promise<void> {
+    if (!this.#conversation.running) this.#conversation.owed(false)
     this.#seat.process.kill()
     this.#gone.abort()
     this.#connection?.close()

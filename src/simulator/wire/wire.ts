@@ -21,6 +21,8 @@ export interface Asked {
   body: LoggedBody
   /** Tools that take one text in place of named values. */
   freeform: string[]
+  /** Tools that are called by two names, the first that of their server; found under `mcp__server__tool`. */
+  namespaced?: Record<string, { namespace: string; name: string }> | undefined
 }
 
 export interface LoggedBody {

@@ -6,6 +6,7 @@ import { faulty, WORK } from './scenario.ts'
 interface Item {
   type: string
   name?: string
+  namespace?: string
   call_id?: string
   arguments?: string
   input?: string
@@ -177,5 +178,19 @@ test('an error in the middle of a stream is a failed response', async () => {
   assert.deepEqual(
     events.map(event => event.type),
     ['response.created', 'response.output_item.added', 'response.failed'],
+  )
+})
+
+test('a tool of a server is called by both of its names, as far as the agent knows such a tool', async () => {
+  const turns = [{ tools: [{ mcp__pcc__log: { text: 'x' } }, { mcp__other__log: {} }] }]
+  await using simulator = await openSimulator({ text: JSON.stringify({ conversations: [{ match: 'go', turns }] }) })
+  const tools = [{ type: 'namespace', name: 'pcc', tools: [{ type: 'function', name: 'log' }] }]
+  const called = items(await streamed(await post(simulator, [user('go')], { tools })))
+  assert.deepEqual(
+    called.map(({ name, namespace }) => [namespace, name]),
+    [
+      ['pcc', 'log'],
+      [undefined, 'mcp__other__log'],
+    ],
   )
 })

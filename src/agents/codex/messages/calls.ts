@@ -132,6 +132,8 @@ function isCall({ type }: Item): boolean {
 function hasRun({ type, status, exitCode, server, result }: Item): boolean {
   if (type === 'commandExecution')
     return status !== 'declined' && (status === 'completed' || typeof exitCode === 'number')
+  // Done by us, when it was allowed.
+  if (type === 'dynamicToolCall') return false
   // Codex's own list of the resources of its servers; none is given any.
   if (type === 'mcpToolCall' && server === 'codex') return false
   if (type === 'mcpToolCall') return status === 'completed' || Boolean(result)

@@ -70,7 +70,7 @@ function itemsOf({ turn, asked }: Answering, id: string): Item[] {
       // A tool that takes free text gets the one text that its input holds.
       if (asked.freeform.includes(name))
         return { type: 'custom_tool_call', ...call, input: String(Object.values(input)[0] ?? '') }
-      return { type: 'function_call', ...call, arguments: JSON.stringify(input) }
+      return { type: 'function_call', ...call, ...asked.namespaced?.[name], arguments: JSON.stringify(input) }
     }),
   ]
 }

@@ -12,6 +12,13 @@ const Item = z.looseObject({
 })
 type Item = z.infer<typeof Item>
 
+const Named = z.looseObject({ name: z.string() })
+const Tool = z.looseObject({
+  type: z.string(),
+  name: z.string().optional(),
+  tools: z.array(Named).optional().catch(undefined),
+})
+
 /** What of a request matters here; everything else the agent sends is let through unread. */
 const ResponsesRequest = z.looseObject({
   model: z.string(),
@@ -21,7 +28,7 @@ const ResponsesRequest = z.looseObject({
     z.string().transform((content): Item[] => [{ type: 'message', role: 'user', content }]),
     z.array(Item).min(1),
   ]),
-  tools: z.array(z.looseObject({ type: z.string(), name: z.string().optional() })).nullish(),
+  tools: z.array(Tool).nullish(),
   prompt_cache_key: z.string().nullish(),
 })
 
@@ -47,7 +54,13 @@ export function readResponses(body: unknown): Asked | { problem: string } {
       tools: names,
     },
     freeform: named.filter(tool => tool.type === 'custom').map(tool => tool.name),
+    namespaced: Object.fromEntries(named.filter(tool => tool.type === 'namespace').flatMap(insideOf)),
   }
+}
+
+function insideOf({ name: namespace, tools = [] }: { name: string; tools?: { name: string }[] | undefined }) {
+  const server = namespace.replace(/^mcp__/, '').replace(/__$/, '')
+  return tools.map(({ name }) => [`mcp__${server}__${name}`, { namespace, name }] as const)
 }
 
 function entriesOf(input: Item[]): Entry[] {
