@@ -114,6 +114,10 @@ export const SessionView = z.object({
   host: z.enum(SESSION_HOSTS).optional(),
   /** A person has that terminal now. */
   taken_over: z.literal(true).optional(),
+  /** Agents that worked on it before and do not now, and until when their vendor keeps them from it. */
+  handed: z
+    .array(z.object({ agent: z.string(), left_at: z.number(), until: z.number().nullable(), why: z.string() }))
+    .optional(),
   model: z.string().nullable(),
   status: SessionStatus,
   /** It is `idle` because it waits for a free place (`sessions.max_concurrent`). */

@@ -66,6 +66,13 @@ export const EVENT_BODIES = {
     version: z.string().optional(),
     resumed: z.boolean(),
   }),
+  /** Another agent goes on with the task of the session; `until`: when the vendor of the one before lets it work again. */
+  'agent.changed': z.object({
+    from: z.string(),
+    to: z.string(),
+    why: z.enum(['limit', 'outage', 'cost', 'broken', 'return']),
+    until: z.number().optional(),
+  }),
   'agent.said': z.object({ text: z.string(), agent_id: z.string().optional() }),
   'agent.thought': z.object({ text: z.string(), agent_id: z.string().optional() }),
   'agent.retried': z.object({ attempt: z.number(), max_retries: z.number(), delay_ms: z.number(), failure: Failure }),

@@ -2,6 +2,7 @@ import type { Generated, Selectable } from 'kysely'
 import type { Gate } from '../domain/account/limit.ts'
 import type { QuotaWindow } from '../domain/account/quota.ts'
 import type { AgentChoice } from '../domain/agents/choice.ts'
+import type { HandOver } from '../domain/agents/hand-over.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { Amounts, BudgetScope } from '../domain/budget/budget.ts'
 import type { Escalation } from '../domain/escalation.ts'
@@ -127,6 +128,8 @@ export type SessionOptions = Omit<StartSession, 'env' | 'tasks'> & {
   mind?: { brain: string; threshold: number } | undefined
   /** Its agent, as it was chosen when it was started. */
   chosen?: AgentChoice | undefined
+  /** Who worked on it before its agent, where it has changed hands. */
+  handed?: HandOver | undefined
   /** The run that started it, and which of its attempts it is. */
   run?: RunPlace | undefined
   /** The feature that it works on, where it is to find out what is to be done. */

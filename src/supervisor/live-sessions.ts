@@ -32,6 +32,10 @@ export interface LiveParts {
   log: Log
   /** Aborted when the daemon leaves. */
   closing: AbortSignal
+  /** What becomes of an ending where another agent can go on. */
+  handOver(ending: Ending, run: Run, ready: Preparation): Promise<Ending>
+  /** A session begins. */
+  launched(): void
   /** A session was settled: one that waits has a time in its row now. */
   settled(row: SessionRow): void
 }
@@ -98,7 +102,7 @@ export class LiveSessions {
   }
 
   async #runToEnd(run: Run, ready: Preparation): Promise<void> {
-    const { parts, admission, kept, log, closing, settled } = this.#of
+    const { parts, admission, kept, log, closing, settled, launched, handOver } = this.#of
     const forget = log.hide(ready.secrets)
     run.log.info({ agent: ready.driver.agent, project: run.row.project }, 'session started')
     try {
@@ -106,9 +110,11 @@ export class LiveSessions {
       const shut = await shutOut(run, parts)
       using place = shut ? undefined : await admit(run, { admission, max: ready.maxConcurrent, ready, parts })
       const waits = shut && !isCalledOff(run) ? shut : leftTheLine(run)
-      const ending = cutOff(place ? await runTask(run, parts) : waits, run, parts.clock.now())
-      const { checkpoint: reason, parked, task } = ending
+      launched()
+      const met = cutOff(place ? await runTask(run, parts) : waits, run, parts.clock.now())
+      const { checkpoint: reason, parked, task } = met
       if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, parts, { reason, parked, task })
+      const ending = await handOver(met, run, ready)
       await settlePatiently(run, parts, { ending, signal: closing })
       // As it was written down: an answer that is still on its way keeps a session that failed from being over.
       if (isOver(run.row.ended_as) && !mayComeBack(run)) kept.forget(run.id)
@@ -131,9 +137,10 @@ function mayComeBack({ row }: Run): boolean {
   return row.ended_as === 'completed' && lands(row)
 }
 
-function keep(run: Run, kept: KeptEnvironments, { brainKeys, keepEnvironment: onDisk }: Preparation): void {
+function keep(run: Run, kept: KeptEnvironments, ready: Preparation): void {
+  const { brainKeys, othersEnv, keepEnvironment: onDisk } = ready
   try {
-    kept.keep(run.id, { ...run.open.env, ...brainKeys }, { onDisk })
+    kept.keep(run.id, { ...othersEnv, ...run.open.env, ...brainKeys }, { onDisk })
   } catch (error) {
     run.log.warn({ error }, 'its environment could not be kept; it will not go on by itself after a restart')
   }

@@ -3,6 +3,7 @@ import { notesLock } from '../knowledge/notes/read-notes.ts'
 import type { SessionRow } from '../store/tables.ts'
 import { openTasks } from '../tasks/open.ts'
 import { Admission } from './admission.ts'
+import { handedOn } from './failover/handed-on.ts'
 import { type Floor, prepareFor } from './floor.ts'
 import { GuardWatch } from './guards/watch/watch.ts'
 import { LiveSessions } from './live-sessions.ts'
@@ -44,7 +45,7 @@ export interface OpenFloor {
 /** Builds what sessions are started and resumed with. `settled` hears of every session whose end is written down. */
 export function openFloor(
   options: SupervisorOptions,
-  { closing, settled }: { closing: AbortSignal; settled(row: SessionRow): void },
+  { closing, settled, launched }: { closing: AbortSignal; settled(row: SessionRow): void; launched(): void },
 ): OpenFloor {
   const { store, clock, log, places, terminals, policy, quota, gates, bootId } = options
   const admission = new Admission()
@@ -58,7 +59,10 @@ export function openFloor(
   const own = { checkpoints: checkpointsIn(places.data), notesLock: notesLock(places), starts: new Starts() }
   const parts: Parts = { ...shared, ...own }
   const kept = new KeptEnvironments(places.run)
-  const live = new LiveSessions({ parts, admission, kept, log, closing, settled })
+  const live = new LiveSessions({
+    ...{ parts, admission, kept, log, closing, settled, launched },
+    handOver: (ending, run, ready) => handedOn(ending, run, ready, floor),
+  })
   const warm = new WarmNext({
     markers: new WarmMarkers(places.run),
     log,

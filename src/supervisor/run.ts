@@ -24,6 +24,7 @@ import type { Tasks } from '../tasks/open.ts'
 import type { Move } from '../tasks/transition.ts'
 import type { GivenAnswer } from './asks/given-answer.ts'
 import type { SessionPolicy } from './asks/session-policy.ts'
+import type { FailoverSettings } from './failover/settings.ts'
 import type { RunGuards } from './guards/run-guards.ts'
 import type { Starts } from './waits/starts.ts'
 
@@ -60,6 +61,8 @@ export interface Run {
   readonly secrets: readonly string[]
   /** Who forms opinions for it, and how far they are followed. */
   mind: Mind
+  /** Which agents take over from one another, and when. */
+  failover?: FailoverSettings | undefined
   /** What the person wrote down about the project. */
   requirements: Requirements | undefined
   /** How often a question at the end of a turn was answered, for the task at work. */
@@ -227,4 +230,6 @@ export interface Ending {
   checkpoint?: CheckpointReason | undefined
   /** Failures in a row so far; without it, none. */
   retries?: number
+  /** What else of the row changes with it: another agent goes on. */
+  patch?: Partial<SessionRow> | undefined
 }

@@ -6,6 +6,7 @@ import type { Task } from '../domain/task.ts'
 import type { AgentToolName, ToolReply } from '../domain/tools/agent-tools.ts'
 import type { SessionRow } from '../store/tables.ts'
 import type { Admission } from './admission.ts'
+import { Returns } from './failover/returns.ts'
 import type { Features } from './features/features.ts'
 import { openFeatures } from './features/open-features.ts'
 import type { Floor } from './floor.ts'
@@ -58,11 +59,14 @@ export class Supervisor {
   /** Ideas on their way to tasks, each phase a session of this supervisor. */
   readonly features: Features
   readonly #watch: GuardWatch
+  readonly #returns: Returns
 
   constructor(options: SupervisorOptions) {
     this.#options = options
     const { store, clock, log, gates } = options
+    this.#returns = new Returns({ floor: () => this.#floor, clock, log })
     const opened = openFloor(options, {
+      launched: () => this.#returns.poke(),
       closing: this.#closing.signal,
       settled: row => {
         if (row.resumes_at !== null) this.#waker.poke()
@@ -217,6 +221,7 @@ export class Supervisor {
   async gatesChanged(): Promise<void> {
     await this.#accounts.lookAtAll()
     this.#admission.look()
+    this.#returns.poke()
     this.#waker.poke()
     await this.landing.lookAgain()
   }
@@ -252,6 +257,7 @@ export class Supervisor {
     await this.features.close()
     await this.landing.close()
     await this.#waker.close()
+    await this.#returns.close()
     const { live, warm } = this.#floor
     const cooled = warm.close()
     if (!goOn) await this.#pauseRuns()

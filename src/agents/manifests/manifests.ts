@@ -23,6 +23,11 @@ export function manifestOf({ kind, name, command }: AgentChoice): AgentManifest 
   return customManifest(name, [program, ...args])
 }
 
+/** What people call an agent, by the name that a row holds. */
+export function agentName(name: string): string {
+  return isAgentKind(name) ? MANIFESTS[name].name : name
+}
+
 /** Whether there is a manifest of this name. */
 export function isAgentKind(name: string): name is AgentKind {
   return (AGENT_KINDS as readonly string[]).includes(name)

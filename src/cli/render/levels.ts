@@ -25,6 +25,7 @@ function levelOf(event: StoredEvent, refused: Set<string>): Level {
     case 'permission.parked':
     case 'session.noted':
     case 'agent.retried':
+    case 'agent.changed':
     case 'limit.warned':
     case 'limit.hit':
     case 'budget.warned':

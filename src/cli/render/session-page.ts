@@ -50,6 +50,12 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
     fact('Brain', brainWords(session)),
     fact('Agent', `${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`),
     ...(session.host && !over ? [fact('Terminal', terminalWords(session))] : []),
+    ...(session.handed ?? []).map(({ agent, left_at, until, why }) =>
+      fact(
+        'Before',
+        `${neutral(agent)}, until ${dateTime(left_at)} (${why}${until === null ? '' : `, back ${wakeTime(until, now)}`})`,
+      ),
+    ),
     fact('Started', dateTime(session.created_at)),
     fact('Duration', duration((session.ended_at ?? now) - session.created_at)),
     ...(session.vendor_id ? [fact('Resume id', neutral(session.vendor_id))] : []),

@@ -1,3 +1,4 @@
+import type { HandOver } from '../../domain/agents/hand-over.ts'
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
 import { statusOf } from '../../domain/session-status.ts'
 import type { Place } from '../../domain/workspace/place.ts'
@@ -15,6 +16,7 @@ export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
     ...(row.options.place && { place: placeOf(row.options.place) }),
     agent: row.agent,
     ...(row.options.host && { host: row.options.host }),
+    ...(row.options.handed && { handed: restingIn(row.options.handed) }),
     model: row.model,
     status,
     queued: status === 'idle' && row.state === 'queued',
@@ -39,6 +41,10 @@ export function viewOf(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
     questions: { auto: row.questions_auto, human: row.questions_human },
     asks: [...parkedAsk(row), ...openAsks],
   }
+}
+
+function restingIn({ resting }: HandOver): SessionView['handed'] {
+  return resting.map(({ choice, left_at, until, why }) => ({ agent: choice.name, left_at, until, why }))
 }
 
 function placeOf({ directory, branch, target }: Place): SessionView['place'] {

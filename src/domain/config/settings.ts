@@ -2,6 +2,7 @@ import { AGENTS_SETTINGS } from './sections/agents.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS, GUARD_SETTINGS } from './sections/budgets.ts'
 import { EXECUTION_SETTINGS } from './sections/execution.ts'
+import { FAILOVER_SETTINGS } from './sections/failover.ts'
 import { HUMAN_SETTINGS } from './sections/human.ts'
 import { NOTIFICATION_SETTINGS } from './sections/notifications.ts'
 import { PERMISSIONS_SETTINGS } from './sections/permissions.ts'
@@ -64,6 +65,7 @@ export const SETTINGS = {
     inForce: false,
   }),
   ...AGENTS_SETTINGS,
+  ...FAILOVER_SETTINGS,
   'logs.level': oneOf(['debug', 'info', 'warn', 'error'], {
     standard: 'info',
     about: "Least level in the daemon's log",

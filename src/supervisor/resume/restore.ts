@@ -1,5 +1,6 @@
 import { AppError } from '../../base/errors.ts'
 import type { AgentManifest } from '../../domain/agents/manifest.ts'
+import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Driver } from '../../domain/session.ts'
 import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -52,9 +53,12 @@ export async function restore({ row, driver, env, manifest, from }: Restore, par
   const isFresh = task !== undefined && task.state === 'ready'
   const how = { resume, notes, task_id: task?.id }
   if (isFresh && (resume || !good)) return { prompt: task.description, ...how }
-  if (!good) return { prompt: resume ? GO_ON : (task?.description ?? row.task), ...how }
-  const changed = await changedSince(good.checkpoint)
-  const told = restorationPrompt(good.checkpoint, { changed, mode: resume ? 'essentials' : 'full' })
+  const handed = await handedIn(row, parts)
+  if (!good) return { prompt: `${handed}${resume ? GO_ON : (task?.description ?? row.task)}`, ...how }
+  const seen = (row.options.handed && (await leftWith(row, parts))) ?? good.checkpoint
+  const changed = await changedSince(seen)
+  const mode = resume ? 'essentials' : 'full'
+  const told = `${handed}${restorationPrompt(good.checkpoint, { changed, mode, handed: handed !== '' })}`
   const prompt = isFresh ? `${told}\n\nThe next task:\n${task.description}` : told
   return { prompt, ...how }
 }
@@ -65,6 +69,22 @@ function lostText({ name, resume }: Restore['manifest']): string {
       ? `${name} cannot go on with a conversation`
       : "The agent's own record of the conversation is gone or damaged"
   return `${why}; a new one goes on from the checkpoint.`
+}
+
+/** Whose work it goes on with, where that was another agent's. */
+async function handedIn(row: SessionRow, { store }: Parts): Promise<string> {
+  if (!row.options.handed) return ''
+  const { handOverText } = await import('../failover/hand-over-text.ts')
+  return `${await handOverText(row, row.options.handed, store)}\n\n`
+}
+
+/** Where the work stood when an agent that is back again had left: what changed since then it has not seen. */
+async function leftWith({ id, options }: SessionRow, { checkpoints }: Parts): Promise<Checkpoint | undefined> {
+  const left = options.handed?.away_since
+  if (left === undefined) return undefined
+  const { list } = await import('../../agents/checkpoints/read.ts')
+  const known = (await list(checkpoints, id)).flatMap(one => ('checkpoint' in one ? [one.checkpoint] : []))
+  return known.find(({ timestamp }) => timestamp <= left)
 }
 
 const GO_ON = 'The work was interrupted. Go on with the task where you stopped.'

@@ -25,6 +25,8 @@ export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
   keepEnvironment: boolean
   /** Whether what an agent calls done is to be checked. */
   verify: boolean
+  /** Agents by the label of a task. */
+  labels: readonly string[]
   /** Whether the next agent is started while the current one works. */
   warm: boolean
 }
@@ -57,6 +59,7 @@ export async function runSettings(
     limit: options.limit ?? (execution.limit || undefined),
     keepEnvironment: sessions.keep_environment,
     warm: execution.warm,
+    labels: options.agent === undefined ? loaded.config.failover.labels : [],
     parallel: options.parallel ?? execution.parallel,
     verify: options.verify ?? execution.verify,
   }

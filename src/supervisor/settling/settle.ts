@@ -26,6 +26,7 @@ export async function settle(run: Run, parts: Parts, ending: Ending): Promise<vo
       resumes_at: final.resumesAt ?? null,
       parked: final.parked ?? null,
       retries: final.retries ?? 0,
+      ...final.patch,
       ...(gone && NO_PROCESS),
     },
     task: final.task,

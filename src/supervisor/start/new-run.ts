@@ -50,6 +50,7 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
     },
     secrets: ready.secrets,
     mind: ready.mind,
+    failover: ready.failover,
     requirements: row.options.requirements,
     proseAnswers: 0,
     attempt: undefined,

@@ -27,6 +27,7 @@ import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import type { SessionPolicy } from '../asks/session-policy.ts'
 import { brainEnvironment } from '../brain/brain-environment.ts'
 import { mindFor, withFlags } from '../brain/mind.ts'
+import { type FailoverSettings, failoverEnvironment, failoverSettings } from '../failover/settings.ts'
 import { toolsFor } from '../features/tools-for.ts'
 import type { Mind, Policy, Run } from '../run.ts'
 import { budgetsIn, budgetsOf, hasMoneyBound } from '../settings/budgets-of.ts'
@@ -71,6 +72,10 @@ export interface Preparation {
   budgets: Budgets
   budgetsNow(): Promise<Budgets>
   guards: GuardSettings
+  /** Which agents take over from one another, and when. */
+  failover: FailoverSettings
+  /** Variables of those agents: kept with its environment, and never the agent's. */
+  othersEnv: Record<string, string>
   /** How many sessions may wait for their turn. */
   maxWaiting: number
   checkpointEveryMs: number
@@ -120,6 +125,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
   }
   const brainEnv = brainEnvironment({ daemon: parts.env, session: request.env, patterns: config.agents.env })
   const budgets = budgetsIn(config, request)
+  const failover = failoverSettings(loaded, project)
   await checkProgram(loaded, { agent, manifest, env })
   const sandbox = await sandboxAsked(config, { manifest, project, place, hidden: [parts.places.home] })
   const driver = await parts.driverFor({
@@ -182,6 +188,8 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
     budgets,
     budgetsNow: () => budgetsOf({ project, options: request }, parts),
     guards: guardSettings(config),
+    failover,
+    othersEnv: failoverEnvironment(request.env, failover, config.agents.env),
     maxWaiting: config.sessions.max_waiting,
     checkpointEveryMs: config.sessions.checkpoint_minutes * 60_000,
     retryMs: RETRY_FACTORS.map(factor => config.sessions.retry_seconds * 1000 * factor),

@@ -19,7 +19,10 @@ export async function wake(row: SessionRow, { env, mayStart, resume }: Waking, f
   // It stays due, and is looked at again in seconds: nothing is written to a disk that is full.
   if (isTaken() || mayStart?.() !== undefined) return
   try {
-    if (await putOff(row, env, floor)) return
+    // Imported on use: most sessions have one agent.
+    const { reconsider } = await import('../failover/failover.ts')
+    const now = await reconsider(row, env, floor)
+    if (await putOff(now, env, floor)) return
     if (isTaken()) return // a person was quicker; nobody else who waits waits for that
     await resume(whyNow(row))
   } catch (error) {

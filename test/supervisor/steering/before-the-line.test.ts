@@ -40,6 +40,8 @@ for (const [what, ends] of [
         agent: USUAL_AGENT,
         manifest: claudeManifest,
         heldEnough: true,
+        failover: { order: [], on: [], thresholdMs: 0, costUsd: undefined },
+        othersEnv: {},
         secrets: [],
         budgetsNow: async () => budgets,
         brainKeys: {},
@@ -56,7 +58,10 @@ for (const [what, ends] of [
       await admission.enter({ id: 'other', max: 1, waits: () => {}, next: () => {} })
       const kept = new KeptEnvironments(tempDir(t))
       const closing = new AbortController().signal
-      const live = new LiveSessions({ parts, admission, kept, log: silentLog, closing, settled: () => {} })
+      const live = new LiveSessions({
+        ...{ parts, admission, kept, log: silentLog, closing, settled: () => {}, launched: () => {} },
+        handOver: async ending => ending,
+      })
       const row = await store.sessions.insert({ ...first, state: 'starting', account: 'a' })
       const now = Date.now()
       if (isHeld) {

@@ -8,7 +8,7 @@ import { askedPermission, askedQuestions, parkedPermission, parkedQuestions } fr
 import { calledLines } from './called-lines.ts'
 import { budgetText, guardText } from './guard-lines.ts'
 import { isLandingEvent, landingLines } from './landing-lines.ts'
-import { goesOnText, hitText, warnedText } from './limit-lines.ts'
+import { changedText, goesOnText, hitText, warnedText } from './limit-lines.ts'
 import { isTaskEvent, type TasksSeen, taskLines } from './task-lines.ts'
 import { toolLine, toolResult } from './tool-lines.ts'
 
@@ -123,6 +123,8 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
       return prose('⚠ Guard:', guardText(event.body), 'yellow', terminal)
     case 'session.ended':
       return endLines(event, options, before.told)
+    case 'agent.changed':
+      return prose('⇄ Agent:', changedText(event.body, event.time), 'yellow', terminal)
     case 'session.resumed':
       return prose('▶ Session goes on:', event.body.reason, 'green', terminal)
     case 'tool.requested':

@@ -16,6 +16,20 @@ export function hitText(body: EventBody<'limit.hit'>, now: number): string {
   return `${body.message} (resets ${wakeTime(body.resets_at, now)})`
 }
 
+/** Who goes on with a session in place of whom. */
+export function changedText({ from, to, why, until }: EventBody<'agent.changed'>, now: number): string {
+  const back = until === undefined ? '' : ` until ${wakeTime(until, now)}`
+  return `${to} goes on in place of ${from} (${CHANGED[why]}${back})`
+}
+
+const CHANGED: Record<EventBody<'agent.changed'>['why'], string> = {
+  limit: 'limit',
+  outage: 'its vendor does not answer',
+  cost: 'it has spent what one agent may',
+  broken: 'it could not begin',
+  return: 'it comes first',
+}
+
 /** What follows the words of an ending after which the session goes on by itself. */
 export function goesOnText({ resumes_at }: EventBody<'session.ended'>, now: number): string {
   return resumes_at === undefined ? '' : `Goes on by itself at ${wakeTime(resumes_at, now)}.`

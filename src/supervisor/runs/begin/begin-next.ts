@@ -6,6 +6,7 @@ import type { Task } from '../../../domain/task.ts'
 import type { Place } from '../../../domain/workspace/place.ts'
 import type { AttemptRow, RunRow } from '../../../store/runs/rows.ts'
 import type { SessionRow } from '../../../store/tables.ts'
+import { agentByLabel } from '../../failover/agent-by-label.ts'
 import { chooseModel } from '../../models/choose-model.ts'
 import type { ModelNames } from '../../models/model-names.ts'
 import type { Ground } from '../../place/ground.ts'
@@ -35,6 +36,8 @@ export interface BeginOptions {
   retryMs: readonly number[]
   /** What is left of the run's budget. */
   budget: BudgetLimits | undefined
+  /** Agents by the label of a task. */
+  labels: readonly string[]
   /** Tasks of the target, for the agent to know how far it is. */
   total: number
 }
@@ -60,13 +63,17 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
   if (early) return early
   const { strategy, names } = options
   const history = (ofRun.length > 0 ? ofRun : ofTask).map(each => ({ ...each, troubled: each.rounds > 1 }))
-  const chosen = chooseModel(strategy, history, { names, task: task.id, hint: task.model, model: options.model })
+  const agent = agentByLabel(task, options.labels)
+  const known = { names, task: task.id, hint: task.model, model: options.model }
+  // The names of models are those of the run's own agent.
+  const chosen = agent === undefined ? chooseModel(strategy, history, known) : { model: undefined }
   // Made for the number that the claim will have: git must not be waited for in a transaction.
   const found = await ground.make({ project: run.project, task: task.id, attempt: task.attempt + 1 }, run.options)
   const place = 'why' in found ? undefined : found
   const request = requestFor(run, task, {
     prompt: await parts.brief(task, { attempts: ofTask, run: run.id, place }),
     model: chosen.model,
+    agent,
     env: options.env,
     budget: options.budget,
   })

@@ -1,5 +1,6 @@
 import type { AttemptRow, RunRow } from '../../../store/runs/rows.ts'
 import type { Store } from '../../../store/store.ts'
+import { agentByLabel } from '../../failover/agent-by-label.ts'
 import { landingOf } from '../../landing/work.ts'
 import { chooseModel } from '../../models/choose-model.ts'
 import type { WarmNext } from '../../warm/warm-next.ts'
@@ -32,7 +33,7 @@ export async function warmNext(
   if (warmth.has(run.id, iteration)) return
   const task = await likelyNext(run, current.task_id, store)
   const follows = nextStep({ ...facts, working: 0, waiting: 0, counts: { ...facts.counts, ready: 1 } })
-  if (!task || follows.do !== 'begin') return
+  if (!task || follows.do !== 'begin' || agentByLabel(task, options.labels) !== undefined) return
   const { strategy, names, env, budget } = options
   const history = attempts.map(each => (each === current ? { ...each, outcome: 'done' as const } : each))
   const { model } = chooseModel(strategy, history, { names, task: task.id, hint: task.model, model: options.model })
