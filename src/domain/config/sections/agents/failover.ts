@@ -1,4 +1,4 @@
-import { count, optionalAmount, type Setting, someOf, texts } from '../setting.ts'
+import { count, optionalAmount, type Setting, someOf, texts } from '../../setting.ts'
 
 /** Which agents take a task over from one another, and when. Without an order nobody does. */
 export const FAILOVER_SETTINGS = {
