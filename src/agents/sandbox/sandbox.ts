@@ -12,10 +12,8 @@ import { type Inside, surroundings } from './surroundings.ts'
 
 /** A sandbox for one agent: what it is started with in place of its own command. */
 export interface Sandbox extends AsyncDisposable {
-  wrap(starting: Wrapped, own: { pidNamespace: boolean }): Pick<Wrapped, 'command' | 'args' | 'env'>
+  wrap(starting: Inside, own: { pidNamespace: boolean }): Pick<Inside, 'command' | 'args' | 'env'>
 }
-
-type Wrapped = Inside & { args: string[] }
 
 interface Opening {
   bubblewrap: Extract<Bubblewrap, { program: string }>
@@ -68,7 +66,7 @@ async function openWay(listed: string[], log: (line: string) => void) {
   return { folder, socket, close }
 }
 
-function bridged(socket: string, ports: number[], { command, args }: Wrapped): string[] {
+function bridged(socket: string, ports: number[], { command, args }: Inside): string[] {
   const told = JSON.stringify({ socket, proxyPort: PROXY_PORT, ports, command, args })
   return [process.execPath, '-e', BRIDGE_SCRIPT, told]
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
@@ -23,6 +23,7 @@ export interface Inside {
   env: Record<string, string | undefined>
   /** The agent's program. */
   command: string
+  args: string[]
   /** Paths that were made for this session. */
   shows: string[]
 }
@@ -64,12 +65,17 @@ function gitParts({ top, own, common }: NonNullable<SandboxAsked['git']>): { wri
 }
 
 /** What is hidden and yet on the PATH, the agent's program and ours included. */
-function programs({ command, env, cwd }: Inside, hidden: string[]): string[] {
+function programs({ command, args, env, cwd }: Inside, hidden: string[]): string[] {
   const program = findProgram(command, env, cwd)
-  const files = [process.execPath, ...(program === undefined ? [] : [program, realpathSync(program)])]
-  const folders = [...(env['PATH'] ?? '').split(':').filter(Boolean), ...files.map(file => dirname(file))]
-  const covered = [...hidden, '/tmp', '/var/tmp', '/run']
-  return folders.map(folder => wholeOf(folder, hidden)).filter(path => covered.some(cover => isWithin(path, cover)))
+  // A program may be a script that another one runs.
+  const scripts = args.filter(arg => arg.startsWith('/') && existsSync(arg) && statSync(arg).isFile())
+  const files = [process.execPath, ...scripts, ...(program === undefined ? [] : [program, realpathSync(program)])]
+  const covers = [...hidden, '/tmp', '/var/tmp', '/run']
+  const exposes = (folder: string) => covers.some(cover => isWithin(cover, folder))
+  const folders = (env['PATH'] ?? '').split(':').filter(folder => folder.startsWith('/') && !exposes(folder))
+  const beside = files.map(file => (exposes(dirname(file)) ? file : wholeOf(dirname(file), hidden)))
+  const needed = [...folders.map(folder => wholeOf(folder, hidden)), ...beside]
+  return needed.filter(path => covers.some(cover => isWithin(path, cover)))
 }
 
 /** Programs come with the files beside them: all of a `node_modules`, or what `bin` is a part of, never a home itself. */

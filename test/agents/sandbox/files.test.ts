@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
@@ -41,6 +43,18 @@ sandboxed('of the home directory nothing is seen but programs, and what was name
   const { sh } = await inSandbox(t, { project: gitProject(t), home, asked: { read: ['~/named.txt'] } })
   const { out } = await sh('cd "$HOME" && find . -type f | sort')
   assert.equal(out, './.local/bin/tool\n./named.txt')
+})
+
+sandboxed('a program that lies in the home itself is shown, and not what lies beside it', async t => {
+  const home = tempDir(t)
+  writeFileSync(join(home, 'secret.txt'), 'secret')
+  writeFileSync(join(home, 'agent'), '#!/bin/sh\nls -A "$HOME"; ls "$HOME/sub"\n', { mode: 0o755 })
+  mkdirSync(join(home, 'sub'))
+  writeFileSync(join(home, 'sub/script.sh'), '')
+  const { start } = await inSandbox(t, { project: gitProject(t), home, env: { PATH: `${home}:/usr/bin:/bin` } })
+  const child = start(join(home, 'agent'), join(home, 'sub/script.sh'))
+  const [out] = await Promise.all([text(child.stdout), once(child, 'close')])
+  assert.equal(out, '.agent\nagent\nsub\nscript.sh\n')
 })
 
 sandboxed('it has a /tmp and processes of its own, no rights over the system and no way to more', async t => {

@@ -22,7 +22,8 @@ async function worldWithMine(t: TestContext, script: AgentScript = { prompt: SAY
     wanted.push(each)
     return each.agent.kind === 'custom' ? drivers.get(each) : agent.driver
   })
-  const settings: Record<string, string> = { PCC_AGENTS_ENV: 'ACP_*' }
+  // Its script is part of this project, which a sandbox hides; and one that stands would hold it.
+  const settings: Record<string, string> = { PCC_AGENTS_ENV: 'ACP_*', PCC_AGENTS_SANDBOX: 'off' }
   const config = join(tempDir(t), 'config.toml')
   writeFileSync(config, `[agents.custom.mine]\ncommand = ${JSON.stringify(COMMAND)}\n`)
   const heard = join(tempDir(t), 'heard')
