@@ -112,9 +112,11 @@ function endLine(name: string, attempt: AttemptView, paint: Terminal['paint']): 
 }
 
 function nextSteps(run: RunDetail): string[] {
-  const { outcome, project } = run
+  const { outcome, project, attempts } = run
   switch (outcome) {
     case 'failure':
+      if (attempts.length === 0)
+        return ['See which agents are ready with: pcc agents doctor', `Go on with: ${againCommand(run)}`]
       return ['See what failed with: pcc task list --state failed', 'Let one be done anew with: pcc task reset <task>']
     case 'blocked':
       return ['See what stands in the way with: pcc task list --state blocked']

@@ -139,3 +139,9 @@ test('the page of a run and the list of tasks say what is held up and what waits
   const [line] = taskLines([view], TERMINAL, new Map([['t-000001', 'its merge waits: changes']]))
   assert.equal(line, 't-000001  ● merging  dig  · its merge waits: changes')
 })
+
+test('a run that failed before anything was begun says where to look, and how to go on', () => {
+  const lines = summaryLines(someRun({ state: 'ended', outcome: 'failure', attempts: [] }), TERMINAL, NOW)
+  assert.ok(lines.includes('  See which agents are ready with: pcc agents doctor'), lines.join('\n'))
+  assert.ok(!lines.some(line => line.includes('--state failed')))
+})
