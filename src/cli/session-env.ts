@@ -54,6 +54,8 @@ async function wantedPatterns(session: SettingsFor): Promise<readonly string[]> 
       ? kindOf(config.agent.command, origin('agent.command'))
       : kindOf(session.agent, '--agent'),
     ...(second === 'off' ? [] : [kindOf(second, origin('gates.second_opinion'))]),
+    ...config.failover.agents.map(text => kindOf(text, origin('failover.agents'))),
+    ...config.failover.labels.map(pair => kindOf(pair.slice(pair.indexOf('=') + 1), origin('failover.labels'))),
   ]
   return kinds.flatMap(kind => patternsFor(kind, config.agents.env))
 }

@@ -72,6 +72,8 @@ export const EVENT_BODIES = {
     to: z.string(),
     why: z.enum(['limit', 'outage', 'cost', 'broken', 'return']),
     until: z.number().optional(),
+    /** What the one before said of why it could not begin. */
+    problem: z.string().optional(),
   }),
   'agent.said': z.object({ text: z.string(), agent_id: z.string().optional() }),
   'agent.thought': z.object({ text: z.string(), agent_id: z.string().optional() }),

@@ -9,6 +9,8 @@ export interface AgentFacts {
   refused?: string | undefined
   /** When it last stopped working on this task; nothing where it never did. */
   leftAt?: number | undefined
+  /** It has a conversation about the task, to which it can go back. */
+  talks?: boolean | undefined
 }
 
 /** How the agent at work stands. */
@@ -52,7 +54,7 @@ export function chooseNext(facts: FailoverFacts): Choice {
   const place = order.findIndex(({ name }) => name === current)
   if (place < 0 || order.length < 2) return { stay: 'its agent is not one of several in failover.agents' }
   const others = order.filter(({ name }) => name !== current)
-  const back = order.slice(0, place).find(agent => agent.leftAt !== undefined && readyAt(agent, facts) <= now)
+  const back = order.slice(0, place).find(agent => agent.talks && readyAt(agent, facts) <= now)
   if (back && standing.why !== 'broken' && standing.why !== 'cost' && hasStayed(facts))
     return { go: back.name, cause: 'return', at: now }
   if (!leaves(facts)) return { stay: `${current} goes on` }

@@ -29,8 +29,10 @@ async function lookAt(choice: AgentChoice, { row, env, floor }: Omit<Look, 'orde
   const { name } = choice
   const { options, agent, account } = row
   const handed = options.handed
-  const leftAt = handed?.resting.find(each => each.choice.name === name)?.left_at
-  const known = { name, choice, leftAt, account: name === agent ? (account ?? undefined) : undefined }
+  const rests = handed?.resting.find(each => each.choice.name === name)
+  const leftAt = rests?.left_at
+  const talks = typeof rests?.vendor_id === 'string'
+  const known = { name, choice, leftAt, talks, account: name === agent ? (account ?? undefined) : undefined }
   if (handed?.broken.includes(name)) return { ...known, opensAt: undefined, refused: 'it could not begin here' }
   if (name === agent) return { ...known, opensAt: opening(await floor.parts.accounts.admits({ row })) }
   try {

@@ -30,7 +30,7 @@ export async function endingWithFailover(ending: Ending, run: Run, ready: Prepar
   const now = floor.parts.clock.now()
   if (!('go' in choice)) return sooner(ending, choice.lookAt, now)
   const at = nextAllowed(choice.at, run.consent)
-  const change = at === null ? undefined : changeOf(row, { choice, agents, until: opensAt(agents, row.agent), now })
+  const change = at === null ? undefined : changeOf(row, { choice, agents, now, problem: problemIn(ending) })
   if (at === null || !change) return ending
   const { reason, event, patch } = change
   const task = ending.task?.to === 'done' ? ending.task : { to: 'waiting' as const, reason, wakesAt: at }
@@ -50,7 +50,7 @@ export async function reconsider(row: SessionRow, env: Record<string, string>, f
   const now = clock.now()
   const { choice, agents } = await look({ row, env, standing, failover }, floor)
   if (!('go' in choice) || nextAllowed(now, consent) !== now) return row
-  const change = changeOf(row, { choice, agents, until: opensAt(agents, row.agent), now })
+  const change = changeOf(row, { choice, agents, now })
   if (!change) return row
   return store.transaction(async tx => {
     if (!(await stillThere(row, store, tx))) return row
@@ -80,20 +80,23 @@ async function look({ row, env, standing, failover }: Considered, floor: Floor) 
 interface Changing {
   choice: Extract<Choice, { go: string }>
   agents: Looked[]
-  until: number | undefined
   now: number
+  /** Why the one before could not begin. */
+  problem?: string | undefined
 }
 
-function changeOf(row: SessionRow, { choice, agents, until, now }: Changing) {
+function changeOf(row: SessionRow, { choice, agents, now, problem }: Changing) {
   const next = agents.find(({ name }) => name === choice.go)
   if (next?.account === undefined) return undefined
   const { cause } = choice
+  const until = opensAt(agents, row.agent)
   const shutUntil = until !== undefined && until > now ? until : null
   const patch = handedOver(row, { to: next.choice, account: next.account, cause, now, until: shutUntil })
   const from = manifestOf(agentOf(row)).name
   const to = manifestOf(next.choice).name
-  const reason = `${to} goes on in place of ${from}: ${WHY[cause]}`
-  const body = { from: row.agent, to: next.name, why: cause, ...(shutUntil !== null && { until: shutUntil }) }
+  const reason = `${to} goes on in place of ${from}: ${problem ?? WHY[cause]}`
+  const when = shutUntil === null ? {} : { until: shutUntil }
+  const body = { from: row.agent, to: next.name, why: cause, ...when, ...(problem !== undefined && { problem }) }
   const event: NewEvent = { actor: 'daemon', subject: row.id, kind: 'agent.changed', body }
   return { patch, reason, event }
 }
@@ -104,6 +107,10 @@ const WHY: Record<HandOverCause, string> = {
   cost: 'it has spent what one agent may spend',
   broken: 'it could not begin',
   return: 'it comes first, and its vendor lets it work again',
+}
+
+function problemIn({ as, reason }: Ending): string | undefined {
+  return as === 'error' ? (reason.split('\n')[0] ?? '').slice(0, 300) : undefined
 }
 
 function opensAt(agents: Looked[], name: string): number | undefined {

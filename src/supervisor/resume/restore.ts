@@ -73,7 +73,8 @@ function lostText({ name, resume }: Restore['manifest']): string {
 
 /** Whose work it goes on with, where that was another agent's. */
 async function handedIn(row: SessionRow, { store }: Parts): Promise<string> {
-  if (!row.options.handed) return ''
+  // One that never came to say a word has left nothing behind.
+  if (!row.options.handed?.resting.some(({ vendor_id }) => vendor_id !== null)) return ''
   const { handOverText } = await import('../failover/hand-over-text.ts')
   return `${await handOverText(row, row.options.handed, store)}\n\n`
 }

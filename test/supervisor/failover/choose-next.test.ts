@@ -113,6 +113,7 @@ function change(model: Model, standing: Standing, label: string): void {
   const handed = row.options.handed
   const order = NAMES.map(name => ({
     ...{ name, opensAt: opensAt[name], leftAt: handed?.resting.find(({ choice }) => choice.name === name)?.left_at },
+    talks: typeof handed?.resting.find(({ choice }) => choice.name === name)?.vendor_id === 'string',
     ...((barred.has(name) || handed?.broken.includes(name)) && { refused: 'no' }),
   }))
   const current = row.agent

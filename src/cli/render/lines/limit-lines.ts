@@ -17,9 +17,9 @@ export function hitText(body: EventBody<'limit.hit'>, now: number): string {
 }
 
 /** Who goes on with a session in place of whom. */
-export function changedText({ from, to, why, until }: EventBody<'agent.changed'>, now: number): string {
+export function changedText({ from, to, why, until, problem }: EventBody<'agent.changed'>, now: number): string {
   const back = until === undefined ? '' : ` until ${wakeTime(until, now)}`
-  return `${to} goes on in place of ${from} (${CHANGED[why]}${back})`
+  return `${to} goes on in place of ${from} (${CHANGED[why]}${back}${problem === undefined ? '' : `: ${problem}`})`
 }
 
 const CHANGED: Record<EventBody<'agent.changed'>['why'], string> = {
