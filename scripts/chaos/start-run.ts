@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allOf, openRead } from './history.ts'
-import type { RunWork } from './plan/run-plan.ts'
+import { type RunWork, settingsOf } from './plan/run-plan.ts'
 import { taskText } from './plan/scenario.ts'
 import type { DaemonKeeper } from './world/daemon-keeper.ts'
 import type { RoundWorld } from './world/open-world.ts'
@@ -28,7 +28,8 @@ export async function startRun(
       if (token !== undefined) await asked('/tasks', { project, title: taskText(token) })
       else {
         const env = world.agentEnvOf(run)
-        await asked('/runs', { project, target: { kind: 'project' }, parallel: run.parallel, max_retries: 5, env })
+        const asks = { target: { kind: 'project' }, parallel: run.parallel, max_retries: 5 }
+        await asked('/runs', { project, ...asks, env, settings: settingsOf(run) })
       }
     } catch {
       await sleep(LOOK_MS) // the daemon died under the call

@@ -43,17 +43,17 @@ export function scenarioOf({ sessions, run }: RoundPlan): string {
  */
 function conversationsOf({ tasks }: SessionPlan) {
   const later = tasks.map(({ token, steps }) => ({ match: { regex: plainly(token) }, turns: turnsOf(token, steps) }))
-  const begun = (token: string, regex: string, steps: StepPlan[]) => ({
+  const begun = ({ token, steps, mends }: SessionPlan['tasks'][number], regex: string) => ({
     name: token,
     match: { regex },
-    turns: turnsOf(token, steps),
+    turns: [...turnsOf(token, steps), ...(mends ? turnsOf(token, mends) : [])],
     later,
     otherwise: { text: endOf(token) },
   })
   return [
-    ...tasks.map(({ token, steps }) => begun(token, plainly(token), steps)),
-    ...tasks.map(({ token, steps }) => begun(token, restored('Current task:', token), steps)),
-    ...tasks.map(({ token, steps }) => begun(token, restored("Original task, in the person's words:", token), steps)),
+    ...tasks.map(task => begun(task, plainly(task.token))),
+    ...tasks.map(task => begun(task, restored('Current task:', task.token))),
+    ...tasks.map(task => begun(task, restored("Original task, in the person's words:", task.token))),
   ]
 }
 

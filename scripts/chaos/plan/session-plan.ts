@@ -21,7 +21,12 @@ export interface SessionPlan {
   account: 'shared' | 'limited'
   /** Everything that its agent says is written to a file. */
   record: boolean
-  tasks: { token: string; steps: StepPlan[] }[]
+  tasks: {
+    token: string
+    steps: StepPlan[]
+    /** What it does when its work comes back: in a run whose gate wants that. */
+    mends?: StepPlan[] | undefined
+  }[]
 }
 
 export interface Mood {
