@@ -111,7 +111,7 @@ export function isToolConfig(path: string): boolean {
     /^\.(eslintrc|eslintignore|stylelintrc|prettierrc|mocharc|nycrc|c8rc|coveragerc|flake8|pylintrc|golangci|rubocop|swcrc|babelrc|taprc|codecov)(\.[\w-]+)*$/.test(
       name,
     ) ||
-    /^(pytest\.ini|tox\.ini|setup\.cfg|noxfile\.py|pyproject\.toml|mypy\.ini|\.mypy\.ini|ruff\.toml|\.ruff\.toml|pyrightconfig\.json|Cargo\.toml|clippy\.toml|\.clippy\.toml|nextest\.toml|rustfmt\.toml|go\.mod|codecov\.ya?ml|\.codecov\.ya?ml|sonar-project\.properties)$/.test(
+    /^(pytest\.ini|tox\.ini|setup\.cfg|noxfile\.py|pyproject\.toml|mypy\.ini|\.mypy\.ini|ruff\.toml|\.ruff\.toml|pyrightconfig\.json|Cargo\.toml|clippy\.toml|\.clippy\.toml|nextest\.toml|rustfmt\.toml|go\.mod|codecov\.ya?ml|\.codecov\.ya?ml|sonar-project\.properties|pom\.xml|phpunit(\.dist)?\.xml(\.dist)?|\.rspec)$/.test(
       name,
     ) ||
     /(^|\/)\.(cargo|config)\/[^/]+\.toml$/.test(path) ||

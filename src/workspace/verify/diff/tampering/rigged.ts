@@ -63,7 +63,7 @@ export const riggedRule: DiffRule = change =>
     if (file.kind !== 'text' || languageOf(file.path) === undefined) return []
     const text = file.after ?? ''
     if (isTestFile(file.path, text) || isTestSupport(file.path) || /(conftest|setup|teardown|global)/i.test(file.path))
-      return [...shapeFindings(file), ...wholeFindings(file)]
+      return [...shapeFindings(file), ...wholeFindings(file), ...everywhere(file)]
     return isToolConfig(file.path) ? [] : productFindings(file)
   })
 
@@ -81,6 +81,21 @@ function shapeFindings(file: ChangedFile): DiffFinding[] {
     return [block(found[1], `${file.path} ${found[2]}: ${text.trim().slice(0, 80)}`, { file: file.path, line })]
   })
 }
+
+/** What every test gets without asking, by a fixture: a function of the program that gives a fixed value. Not a clock or a machine. */
+function everywhere({ path, added, after = '' }: ChangedFile): DiffFinding[] {
+  if (!/(^|\/)conftest\.py$/.test(path) || !/autouse\s*=\s*True/.test(after)) return []
+  const shape =
+    /(?:monkeypatch\.setattr|mocker\.patch(?:\.object)?)\(\s*["']?([\w.]+).*(?:lambda[^:]*:|return_value\s*=)\s*["'\d[{(]/
+  return added.flatMap(({ line, text }) => {
+    const module = shape.exec(text)?.[1]
+    if (module === undefined || MACHINE.test(module)) return []
+    return [block('test.rigged', `${path} gives every test a fixed answer of ${module}.`, { file: path, line })]
+  })
+}
+
+const MACHINE =
+  /^(time|datetime|os|sys|random|uuid|socket|platform|getpass|locale|secrets|requests|httpx|urllib\w*|aiohttp|smtplib|subprocess|shutil|pathlib|logging|boto3|settings|config)\b|\.(settings|config|clock)\b/
 
 /** Shapes that need more than one line. */
 function wholeFindings({ path, before = '', after = '' }: ChangedFile): DiffFinding[] {

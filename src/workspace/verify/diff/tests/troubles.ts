@@ -1,6 +1,7 @@
 import type { Found } from './assertions/found.ts'
 import { closingOf } from './brackets.ts'
 import type { Masked } from './mask.ts'
+import { skipKind } from './skip-kind.ts'
 
 /** Marks the assertions of a function with braces that may not count: caught, never reached, or under a condition. */
 export function markTroubles(masked: Masked, [from, to]: [number, number], found: Found[], ifs = 0): void {
@@ -8,11 +9,12 @@ export function markTroubles(masked: Masked, [from, to]: [number, number], found
   const dead = deadFrom(code, from, to)
   const swallowed = [...swallowedSpans(masked, from, to)]
   const conditions = [...conditionSpans(masked, from, to)]
+  const leaves = leavesAt(masked, from, to)
   for (const one of found) {
     const around = conditions.filter(span => span.from <= one.from && one.from < span.to)
     if (swallowed.some(span => span.from <= one.from && one.from < span.to)) one.trouble = 'swallowed'
     else if ((dead !== undefined && one.from >= dead) || around.some(span => span.isNever)) one.trouble = 'unreached'
-    else if (around.length > ifs) one.trouble = 'guarded'
+    else if (around.length > ifs || (leaves !== undefined && one.from >= leaves)) one.trouble = 'guarded'
   }
 }
 
@@ -37,6 +39,32 @@ function deadFrom(code: string, from: number, to: number): number | undefined {
     return statementEnd(code, at, to)
   }
   return undefined
+}
+
+/** Where the function has left under a condition, without a word: what comes after it is looked at only at times. */
+function leavesAt({ code, bare }: Masked, from: number, to: number): number | undefined {
+  const open = code.indexOf('{', from)
+  if (open < 0 || open >= to) return undefined
+  const shape = /\bif\b\s{0,20}([^\n{};]{0,300}?)\s{0,20}(?:\{\s*return\s*;?\s*\}|\breturn[^\S\n]*(?:;|\n))/g
+  let left = MOST_CONDITIONS
+  for (const match of code.slice(open, to).matchAll(shape)) {
+    if (left-- === 0) return undefined
+    const at = open + match.index
+    const condition = bare.slice(at + 2, at + 2 + (match[1] ?? '').length + 1)
+    // On another machine it goes on; and a branch of a branch is not the function's own.
+    if (depthAt(code, open, at) !== 1 || skipKind(condition) === 'elsewhere') continue
+    return at + match[0].length
+  }
+  return undefined
+}
+
+function depthAt(code: string, open: number, at: number): number {
+  let depth = 0
+  for (const sign of code.slice(open, at)) {
+    if (/[({[]/.test(sign)) depth += 1
+    else if (/[)}\]]/.test(sign)) depth -= 1
+  }
+  return depth
 }
 
 function statementEnd(code: string, from: number, to: number): number {

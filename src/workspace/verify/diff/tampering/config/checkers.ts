@@ -22,7 +22,7 @@ const HARMLESS =
 const STRICT =
   /^(strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|exactOptional\w+|noFallthrough\w+|noEmitOnError|noProperty\w+|useUnknownInCatchVariables|alwaysStrict|allowUnusedLabels|disallow_\w+|warn_\w+|check_untyped_defs|no_implicit_\w+|strict_\w+|error_on_\w+|xfail_strict|forbidOnly|errorOnDeprecated|checkJs|doctest|test|autotests|tests|deny_warnings|fail-fast|injectGlobals|enabled|recommended|show_error_codes|isolatedModules|fail_on_flaky\w*)$/
 const BLIND =
-  /^(skipLibCheck|noCheck|ignore_errors|ignore_missing_imports|ignoreBuildErrors|ignoreDuringBuilds|passWithNoTests|allowUnreachableCode|allowUnusedLabels|allowJs|suppress\w+|allow_untyped_\w+|allow_redefinition|dangerouslyIgnoreUnhandledErrors|skipFailed|bail|forceExit|silent|continue-on-error|allowOnly|skip_covered|exit-zero|exit_zero|ignoreErrors|new|noUnusedDisable)$/
+  /^(skipLibCheck|noCheck|ignore_errors|ignore_missing_imports|ignoreBuildErrors|ignoreDuringBuilds|passWithNoTests|allowUnreachableCode|allowUnusedLabels|allowJs|suppress\w+|allow_untyped_\w+|allow_redefinition|dangerouslyIgnoreUnhandledErrors|skipFailed|bail|forceExit|silent|continue-on-error|allowOnly|skip_covered|exit-zero|exit_zero|ignoreErrors|new|noUnusedDisable|ignoreFailures|testFailureIgnore|skipTests|skipITs|maven\.test\.skip|maven\.test\.failure\.ignore)$/
 
 /** Settings of runners and checkers that were made less strict. */
 export const checkerRule: DiffRule = change =>
@@ -138,6 +138,9 @@ function switchesIn(text: string): Map<string, boolean> {
     const held = found.get(key)
     found.set(key, held === undefined ? isOn : BLIND.test(key) ? held || isOn : held && isOn)
   }
+  // Of XML only what makes blind is known: other things are switched on and off there as well.
+  for (const [, key = '', value] of plain.matchAll(/<([\w.]+)>\s*(true|false)\s*</g))
+    if (BLIND.test(key)) found.set(key, (found.get(key) ?? false) || value === 'true')
   return found
 }
 

@@ -1,4 +1,5 @@
-import type { Change } from '../../change/change.ts'
+import type { Change, ChangedFile } from '../../change/change.ts'
+import { nameOf } from '../../change/file-kind.ts'
 import { productChanges } from '../../change/product-change.ts'
 import { removedNames } from '../../change/removed-code.ts'
 import { type Paired, pairTests } from '../../tests/pair-tests.ts'
@@ -20,7 +21,7 @@ export interface TestChange extends Paired {
 }
 
 export function testChangeOf(change: Change): TestChange {
-  const before = readTests(change.files, 'before')
+  const before = readTests(followed(change.files), 'before')
   const after = readTests(change.files, 'after', new Set(before.helpers.map(helper => helper.name)))
   const paired = pairTests(before, after)
   return {
@@ -32,6 +33,29 @@ export function testChangeOf(change: Change): TestChange {
     pool: poolOf(before, after),
     standing: standingOf(before, after),
   }
+}
+
+/** Tests as they were, with the names that files of the same text have now: whoever moves a fixture says so in its test. */
+function followed(files: readonly ChangedFile[]): ChangedFile[] {
+  const moved = files.flatMap(gone => {
+    if (gone.status !== 'deleted' || gone.before === undefined || gone.before.trim() === '') return []
+    const now = files.find(file => file.status === 'added' && file.after === gone.before)
+    return now ? [[gone.path, now.path] as const] : []
+  })
+  if (moved.length === 0) return [...files]
+  return files.map(file => {
+    if (file.before === undefined) return file
+    let { before } = file
+    for (const [was, is] of moved) {
+      before = before.replaceAll(was, is)
+      before = before.replaceAll(new RegExp(`(?<=['"\`/])${escaped(nameOf(was))}(?=['"\`])`, 'g'), nameOf(is))
+    }
+    return { ...file, before }
+  })
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
 function standingOf(before: Tests, after: Tests): Map<string, number> {

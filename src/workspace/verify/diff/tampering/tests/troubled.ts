@@ -1,4 +1,5 @@
 import { block, type DiffFinding } from '../../rules/rule.ts'
+import { literalsIn } from '../../tests/assertions/literals.ts'
 import type { Assertion, TestCase } from '../../tests/test-case.ts'
 import type { TestChange } from './test-change.ts'
 import { shortened } from './weakened.ts'
@@ -14,6 +15,7 @@ const TEXTS = {
 export function troubledFindings({ pairs, fresh }: TestChange): DiffFinding[] {
   return [
     ...pairs.flatMap(({ before, after }) => (before.skip === 'always' ? [] : newTroubles(before, after))),
+    ...pairs.flatMap(({ before, after }) => fallback(before, after)),
     ...fresh.flatMap(test => (test.isHelper ? [] : vainTest(test))),
   ]
 }
@@ -29,6 +31,21 @@ function newTroubles(before: TestCase, after: TestCase): DiffFinding[] {
   }
   return []
 }
+
+/** `await ask().catch(() => ({ status: 200 }))`, where 200 is what is asserted: what fails gives what is expected. */
+function fallback(before: TestCase, after: TestCase): DiffFinding[] {
+  const known = new Set([...before.body.matchAll(FALLBACK)].map(([whole]) => whole))
+  for (const [whole, value = ''] of after.body.matchAll(FALLBACK)) {
+    if (known.has(whole)) continue
+    const given = literalsIn(value).filter(each => !/^(true|false|null|undefined|none|[01]|"")$/.test(each))
+    const one = after.assertions.find(({ literals }) => given.some(each => literals.includes(each)))
+    if (one) return [finding(one, 'swallowed', after)]
+  }
+  return []
+}
+
+const FALLBACK =
+  /(?:\.catch\(\s*(?:async\s*)?\(?\w*\)?\s*=>|\?\?|\|\|)\s*(\(?\s*[{[][^;]{1,120}?[}\]]|"[^"]*"|'[^']*'|`[^`]*`|[\w.]+)/g
 
 function wasFree({ text }: Assertion, before: TestCase): boolean {
   return before.assertions.some(one => one.text === text && one.trouble === undefined)

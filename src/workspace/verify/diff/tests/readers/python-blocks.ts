@@ -1,6 +1,7 @@
 import type { Found } from '../assertions/found.ts'
 import { closingOf } from '../brackets.ts'
 import type { Masked } from '../mask.ts'
+import { skipKind } from '../skip-kind.ts'
 
 /** What is indented below the `def` whose bracket opens at `open`. */
 export function blockAfter(code: string, open: number, indent: number): [number, number] {
@@ -31,13 +32,22 @@ export function markPythonTroubles(masked: Masked, [from, to]: [number, number],
   const conditions = lines
     .filter(line => /^\s*(if|elif)\b/.test(line.code))
     .map(line => ({ ...spanOf(line, lines), line }))
+  const leaves = conditions.find(({ line }) => line.indent === first.indent && leavesUnder(line, lines))?.line
   for (const one of found) {
     const around = conditions.filter(span => span.from < one.from && one.from < span.to)
     if (caught.some(span => span.from < one.from && one.from < span.to)) one.trouble = 'swallowed'
     else if ((dead && one.from > dead.at + 6) || around.some(({ line }) => /^\s*if\s+(False|0)\s*:/.test(line.code)))
       one.trouble = 'unreached'
-    else if (around.length > 0) one.trouble = 'guarded'
+    else if (around.length > 0 || (leaves && one.from > leaves.at)) one.trouble = 'guarded'
   }
+}
+
+/** A condition under which the test ends without a word, and not because of the machine. */
+function leavesUnder(line: Line, lines: Line[]): boolean {
+  const { from, to } = spanOf(line, lines)
+  const below = lines.filter(({ at, code }) => at > from && at < to && code.trim() !== '')
+  const isBare = below.length === 1 && /^\s*return\s*$/.test(below[0]?.code ?? '')
+  return isBare && skipKind(line.code.replace(/^\s*if\b|:\s*$/g, '')) !== 'elsewhere'
 }
 
 /** `try:` whose handler takes what an assertion throws and lets it go; `with suppress(…)`. */
