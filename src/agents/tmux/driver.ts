@@ -42,8 +42,11 @@ export interface TmuxHost {
 export function tmuxDriver(host: TmuxHost, driver: DriverOptions & { awayMs?: number } = {}): Driver {
   const { askDeadlineMs = ASK_DEADLINE_MS, awayMs = AWAY_MS, log = () => undefined } = driver
   const tmux = new Tmux(tmuxSocket(host.socket), host.env)
+  tmux.check()
   const begin = async (open: OpenSession, folder: SeatFolder) => {
     const executable = programOf(driver.executable)
+    accessSync(open.cwd) // tmux would begin somewhere else
+    await checkConversation(open)
     const { token } = folder.make({ session: open.id, socket: host.socket, awayMs })
     const vendorId = open.resume && !open.resume.fork ? open.resume.vendorId : crypto.randomUUID()
     const marker = open.marker ?? secretId(16)
@@ -68,7 +71,6 @@ export function tmuxDriver(host: TmuxHost, driver: DriverOptions & { awayMs?: nu
     isVendorId: id => UUID.test(id),
     conversationState: (vendorId, { cwd, env }) => transcriptState({ vendorId, cwd, env }),
     async open(open) {
-      tmux.check()
       const folder = new SeatFolder(host.run, open.id)
       return new TmuxSession(open, {
         folder,
@@ -94,6 +96,13 @@ async function left(open: OpenSession, folder: SeatFolder, tmux: Tmux) {
   await tmux.close(open.id)
   await sweepMarked(sessionMarker(at.marker))
   return undefined
+}
+
+/** Asked to go on with what it does not know, the interactive one shows a list and waits. */
+async function checkConversation({ resume, cwd, env }: OpenSession): Promise<void> {
+  if (!resume) return
+  const state = UUID.test(resume.vendorId) ? await transcriptState({ vendorId: resume.vendorId, cwd, env }) : 'missing'
+  if (state !== 'intact') throw new AppError('resume_missing', { vendor_id: resume.vendorId, state })
 }
 
 function programOf(executable: string | undefined): string {

@@ -1,9 +1,11 @@
 import type { Failure, OpenSession, Request, SessionEvent } from '../../domain/session.ts'
 import { Conversation } from '../claude/messages/conversation.ts'
+import { SYNTHETIC } from '../claude/messages/wire.ts'
 import { EventQueue } from '../event-queue.ts'
 import { openRecorder, type Recorder } from '../recorder.ts'
-import { asMessage } from './reading/as-message.ts'
+import { type ApiError, apiErrorIn, asMessage } from './reading/as-message.ts'
 import { type Ends, resultOf } from './reading/result-of.ts'
+import { readStatus } from './reading/status-line.ts'
 import { TranscriptReader } from './reading/transcript.ts'
 
 interface Position {
@@ -18,20 +20,30 @@ interface Position {
 export class TerminalRecord {
   readonly events = new EventQueue()
   readonly conversation: Conversation
-  readonly #cwd: string
-  readonly #recorder: Recorder
+  readonly #open: OpenSession
+  #recorder: Recorder | undefined
   #reader = new TranscriptReader({ offset: 0 })
   #rounds = new Set<string>()
   #lastText = ''
   #begunAt = performance.now()
   #denials = 0
+  #error: ApiError | undefined
+  #contextWindow: number | undefined
+  #windows = ''
+  #past: number | undefined
+  #cost = 0
 
-  constructor({ resume, env, record, cwd }: OpenSession) {
+  constructor(open: OpenSession) {
+    const { resume, env } = open
     const vendorId = resume && !resume.fork ? resume.vendorId : undefined
     this.conversation = new Conversation({ resumed: resume !== undefined, vendorId, tz: env['TZ'] })
-    this.#cwd = cwd
-    this.#recorder = openRecorder(record)
-    this.#recorder.note({ pcc: 'open', agent: 'claude', resumed: resume !== undefined })
+    this.#open = open
+  }
+
+  /** Throws where a recording is wanted that cannot be written. */
+  begin(): void {
+    this.#recorder = openRecorder(this.#open.record)
+    this.#recorder.note({ pcc: 'open', agent: 'claude', resumed: this.#open.resume !== undefined })
   }
 
   /** What the agent said last. */
@@ -73,7 +85,7 @@ export class TerminalRecord {
 
   started({ vendorId, model, version }: { vendorId: unknown; model: unknown; version: string | undefined }): void {
     this.#feed({
-      ...{ type: 'system', subtype: 'init', session_id: vendorId, model, cwd: this.#cwd, tools: [] },
+      ...{ type: 'system', subtype: 'init', session_id: vendorId, model, cwd: this.#open.cwd, tools: [] },
       claude_code_version: version,
     })
   }
@@ -83,8 +95,19 @@ export class TerminalRecord {
     this.#feed({ type: 'system', subtype: 'status', ...news })
   }
 
+  /** The agent's status line tells what the conversation has cost, how much its model can take, and how full the account is. */
+  status(given: unknown): void {
+    const { costUsd, contextWindow, windows } = readStatus(given)
+    this.#contextWindow = contextWindow ?? this.#contextWindow
+    if (costUsd !== undefined) this.#costs(costUsd)
+    // What was refused is told by the refusal itself, and better.
+    if (this.#error || windows === undefined || JSON.stringify(windows) === this.#windows) return
+    this.#windows = JSON.stringify(windows)
+    this.events.push({ kind: 'limit', status: 'allowed', windows })
+  }
+
   prompted(text: string): void {
-    this.#recorder.note({ pcc: 'prompt', text })
+    this.#recorder?.note({ pcc: 'prompt', text })
     this.conversation.prompted()
   }
 
@@ -94,12 +117,12 @@ export class TerminalRecord {
   }
 
   called(request: Request): void {
-    this.#recorder.note({ pcc: 'call', request })
+    this.#recorder?.note({ pcc: 'call', request })
     this.#tell(this.conversation.called(request))
   }
 
   gaveUp(request: Request): void {
-    this.#recorder.note({ pcc: 'gave-up', request })
+    this.#recorder?.note({ pcc: 'gave-up', request })
     this.conversation.gaveUp(request)
   }
 
@@ -108,13 +131,21 @@ export class TerminalRecord {
   }
 
   pausing(): void {
-    this.#recorder.note({ pcc: 'pause' })
+    this.#recorder?.note({ pcc: 'pause' })
     this.conversation.pausing()
   }
 
   interrupting(): void {
-    this.#recorder.note({ pcc: 'interrupt' })
+    this.#recorder?.note({ pcc: 'interrupt' })
     this.conversation.interrupting()
+  }
+
+  /** There is no login: what an agent says of itself that could begin without one. */
+  withoutLogin(text: string): void {
+    const message = { model: SYNTHETIC, content: [{ type: 'text', text }] }
+    this.started({ vendorId: this.#open.resume?.vendorId ?? '', model: '', version: undefined })
+    this.#feed({ type: 'assistant', message, error: 'authentication_failed' })
+    this.ended({ how: 'failed', text: '' })
   }
 
   /** A turn is over. */
@@ -123,19 +154,35 @@ export class TerminalRecord {
     const permission_denials = Array.from({ length: this.#denials }, () => ({}))
     this.#rounds = new Set()
     this.#denials = 0
-    this.#feed({ ...resultOf(ends), duration_ms, permission_denials })
+    this.#feed({ ...resultOf(ends, this.#error), duration_ms, permission_denials })
+    this.#error = undefined
     this.#feed({ type: 'system', subtype: 'session_state_changed', state: 'idle' })
   }
 
   /** The last words. */
   close({ by, failure }: { by: 'owner' | 'agent'; failure: Failure | undefined }): void {
-    this.#recorder.note({ pcc: 'ended', by, ...(by === 'agent' && failure && { failure }) })
-    this.#recorder.close()
+    this.#recorder?.note({ pcc: 'ended', by, ...(by === 'agent' && failure && { failure }) })
+    this.#recorder?.close()
     this.#tell(this.conversation.end({ by, failure }))
   }
 
-  #remember({ type, message }: Record<string, unknown>): void {
+  /** The first word of a conversation that goes on is what it had cost before. */
+  #costs(total_cost_usd: number): void {
+    if (this.#past === undefined && this.#open.resume) {
+      this.conversation.spentBefore({ total_cost_usd, model_usage: {} })
+    }
+    this.#past ??= total_cost_usd
+    if (total_cost_usd === this.#cost) return
+    this.#cost = total_cost_usd
+    this.#tell(this.conversation.costs({ total_cost_usd, model_usage: {} }))
+  }
+
+  #remember(line: Record<string, unknown>): void {
+    const { type, message } = line
     if (type !== 'assistant') return
+    this.#error = apiErrorIn(line)
+    const limit = (line['apiErrorParams'] as { rate_limit_info?: unknown } | undefined)?.rate_limit_info
+    if (this.#error && limit !== undefined) this.#feed({ type: 'rate_limit_event', rate_limit_info: limit })
     const { id, content } = message as { id?: unknown; content?: { type: string; text?: string }[] }
     if (typeof id === 'string') this.#rounds.add(id)
     const text = content?.find(block => block.type === 'text')?.text
@@ -143,11 +190,16 @@ export class TerminalRecord {
   }
 
   #feed(message: unknown): void {
-    this.#recorder.message(message)
+    this.#recorder?.message(message)
     this.#tell(this.conversation.read(message))
   }
 
   #tell(events: SessionEvent[]): void {
-    for (const event of events) this.events.push(event)
+    for (const event of events) this.events.push(this.#withWindow(event))
+  }
+
+  #withWindow(event: SessionEvent): SessionEvent {
+    if (event.kind !== 'usage' || this.#contextWindow === undefined) return event
+    return { ...event, contextWindow: this.#contextWindow }
   }
 }

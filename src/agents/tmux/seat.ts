@@ -79,6 +79,15 @@ export class SeatFolder {
     }
   }
 
+  /** What the agent complained about, for a message. */
+  lastWords(): string {
+    try {
+      return readFileSync(join(this.path, 'stderr'), 'utf8').trim().slice(-500)
+    } catch {
+      return '' // nothing
+    }
+  }
+
   /** Written aside and renamed: a reader sees the old text or the new one. */
   write(name: string, text: string): string {
     const file = join(this.path, name)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AppError, messageOf } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import type { Failure, OpenSession, Session } from '../../domain/session.ts'
 import { checkedAsks } from '../checked-asks.ts'
 import type { HookCall, HookDesk, HookReply } from './hooks/desk.ts'
@@ -9,7 +9,7 @@ import { TerminalRecord } from './record.ts'
 import type { SeatFolder } from './seat.ts'
 import { Turn } from './turn.ts'
 import type { AgentWindow } from './window/agent-window.ts'
-import { awayFor, GO_ON, HANDED_BACK, leftItsWindow, notReady, STOPPED, unjudged } from './words.ts'
+import { awayFor, failureOf, GO_ON, HANDED_BACK, leftItsWindow, notReady, STOPPED, unjudged } from './words.ts'
 
 /** How often the agent's own files are looked at; its hooks tell most of it sooner. */
 const LOOK_MS = 400
@@ -82,7 +82,8 @@ export class TmuxSession implements Session {
   }
 
   async pause(): Promise<void> {
-    if (!this.#turn.running || this.#closing) return
+    // Before its first prompt nothing runs yet, and the turn of that one is meant.
+    if ((!this.#turn.running && this.#ready) || this.#closing) return
     this.#record.pausing()
     this.#turn.stopAfterTools('pause')
   }
@@ -116,10 +117,11 @@ export class TmuxSession implements Session {
 
   async #run(): Promise<void> {
     try {
+      this.#record.begin()
       if (this.#mayBegin()) await this.#follow(await this.#begin())
     } catch (error) {
-      const isMissing = error instanceof AppError && error.code === 'agent_missing'
-      this.#failure ??= { kind: isMissing ? 'agent_missing' : 'other', message: messageOf(error) }
+      if (error instanceof AppError && error.code === 'agent_not_logged_in') this.#record.withoutLogin(error.message)
+      this.#failure ??= failureOf(error)
     }
     const by = this.#closing ? 'owner' : 'agent'
     this.#gate.close()
@@ -159,8 +161,7 @@ export class TmuxSession implements Session {
     while (!this.#closed.signal.aborted && !this.#failure) {
       const isAlive = window.alive
       this.#read(window)
-      if (!isAlive)
-        this.#failure ??= leftItsWindow({ started: this.#started, resumed: this.#open.resume !== undefined })
+      if (!isAlive) this.#failure ??= leftItsWindow(this.#seat.folder.lastWords())
       if (this.#failure) return
       await this.#look(window, performance.now() - from)
       await sleep(LOOK_MS, undefined, { signal: this.#closed.signal }).catch(() => undefined)
@@ -197,6 +198,10 @@ export class TmuxSession implements Session {
         return this.#gate.asked(given)
       case 'ConfigChange':
         return { decision: 'block', reason: 'What was looked at before the start stays in force.' }
+      case 'StatusLine':
+        this.#record.status(given)
+        this.#turn.statusTold()
+        return { text: this.takenOver ? 'yours until pcc handback' : 'every call is judged' }
       case 'PostToolBatch':
         return this.#afterTools(window)
       default:

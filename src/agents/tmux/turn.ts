@@ -5,8 +5,8 @@ const HEARD_MS = 6_000
 const MOST_ENTERS = 3
 /** The hook that tells the end of a turn comes before the agent calls itself idle; one that is on its way gets this long. */
 const HOOK_MS = 1_500
-/** The agent writes its last words down a moment after its hook has told them. */
-const LAST_WORDS_MS = 800
+/** The agent writes its last words down, and tells what they cost, a moment after its hook has told that it is done. */
+const LAST_WORDS_MS = 3_000
 
 type Stop = 'pause' | 'park' | 'cap'
 type Look = Ends | 'enter' | 'lost' | undefined
@@ -26,6 +26,7 @@ export class Turn {
   #held: Ends | undefined
   #afterwards: string | undefined
   #mayHaveEnded = false
+  #counted = false
 
   get running(): boolean {
     return this.#state !== 'none'
@@ -39,21 +40,29 @@ export class Turn {
     this.#enters = 0
     this.#askedAt = performance.now()
     this.#held = undefined
-    if (this.#state === 'none') this.#begin('asked')
+    if (this.#state === 'none') this.#state = 'asked'
   }
 
   /** The agent has a prompt. An end that was told and not yet passed on comes back: it is that of the turn before. */
   begun(): Ends | undefined {
     const told = this.#told?.ends
+    if (told) this.#over(told)
     this.#held = undefined
-    this.#begin('running')
+    this.#idleSince = undefined
+    this.#state = 'running'
     return told
   }
 
   /** A hook told the end. */
   told(ends: Ends): void {
     if (this.#state === 'asked') return // that of an earlier turn
-    this.#told = { ends, at: performance.now() }
+    const isPaused = ends.how === 'completed' && this.#stopping === 'pause'
+    this.#told = { ends: isPaused ? { ...ends, how: 'paused' } : ends, at: performance.now() }
+  }
+
+  /** The status line was told: what the turn has cost is known, where its end was told before. */
+  statusTold(): void {
+    this.#counted = this.#told !== undefined
   }
 
   /** Once the tools in flight are done, the turn ends. */
@@ -91,10 +100,11 @@ export class Turn {
   /** What follows from the agent's own word for what it does. An end is given out once. */
   look(status: string | undefined, lastText: string): Look {
     const now = performance.now()
-    if (this.#told && (this.#told.ends.text === lastText || now - this.#told.at > LAST_WORDS_MS)) {
-      return this.#over(this.#told.ends)
+    if (this.#told) {
+      const isWhole = this.#counted && this.#told.ends.text === lastText
+      return isWhole || now - this.#told.at > LAST_WORDS_MS ? this.#over(this.#told.ends) : undefined
     }
-    if (status !== 'idle' || this.#told) this.#idleSince = undefined
+    if (status !== 'idle') this.#idleSince = undefined
     else this.#idleSince ??= now
     const idleMs = this.#idleSince === undefined ? 0 : now - this.#idleSince
     if (this.#state === 'asked') return this.#unheard(idleMs > 0, now)
@@ -117,16 +127,13 @@ export class Turn {
   }
 
   #over(ends: Ends): Ends {
-    this.#begin('none')
-    return ends
-  }
-
-  #begin(state: 'none' | 'asked' | 'running'): void {
-    this.#state = state
+    this.#state = 'none'
     this.#told = undefined
     this.#stopping = undefined
     this.#interrupting = false
     this.#idleSince = undefined
-    if (state === 'none') this.#mayHaveEnded = false
+    this.#mayHaveEnded = false
+    this.#counted = false
+    return ends
   }
 }

@@ -1,4 +1,4 @@
-import { AppError } from '../../base/errors.ts'
+import { AppError, type ErrorCode, messageOf } from '../../base/errors.ts'
 import type { Failure } from '../../domain/session.ts'
 
 /** Why a turn stops between two rounds, for the person who looks at the terminal. */
@@ -18,11 +18,21 @@ export function awayFor(refused: number): string {
 }
 
 /** The agent's process is gone, and nobody here ended it. */
-export function leftItsWindow({ started, resumed }: { started: boolean; resumed: boolean }): Failure {
-  if (!started && resumed) {
-    return { kind: 'resume_unknown', message: 'Claude Code did not go on with this conversation, and left.' }
-  }
-  return { kind: 'agent_crashed', message: 'Claude Code left its window: it ended, or a person ended it.' }
+export function leftItsWindow(lastWords: string): Failure {
+  const why = lastWords === '' ? 'it ended, or a person ended it' : lastWords
+  return { kind: 'agent_crashed', message: `Claude Code left its window (${why}).` }
+}
+
+/** What was thrown before there was an agent, or under it. */
+export function failureOf(error: unknown): Failure {
+  const kind = error instanceof AppError ? KINDS[error.code as ErrorCode] : undefined
+  return { kind: kind ?? 'other', message: messageOf(error) }
+}
+
+const KINDS: Partial<Record<ErrorCode, Failure['kind']>> = {
+  agent_missing: 'agent_missing',
+  agent_not_logged_in: 'auth',
+  resume_missing: 'resume_unknown',
 }
 
 /** A call ran that nobody was asked about. */

@@ -14,6 +14,12 @@ export const HOST_ERRORS = {
     exit: 1,
     http: 502,
   },
+  resume_missing: {
+    says: 'Claude Code does not know the conversation {vendor_id}: its record is {state}.',
+    next: 'See the conversations that there are: pcc agents sessions. Or start anew, without --resume.',
+    exit: 1,
+    http: 409,
+  },
   hook_refused: {
     says: 'No agent of this daemon is called {session}, or it does not say the word that was given to it.',
     next: 'Look at what runs: pcc list. The call of the agent was refused.',

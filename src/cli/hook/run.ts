@@ -38,6 +38,9 @@ interface Seat {
   away_ms: number
 }
 
+/** No hook, but told in the same way: the line under the input of the agent's terminal. */
+const STATUS = 'StatusLine'
+
 interface HookWords {
   event: string
   seat: string
@@ -60,8 +63,11 @@ export async function runHook(argv: readonly string[]): Promise<number> {
   try {
     const seat = readSeat(words.seat)
     const body = readBody()
-    print(await ask(seat, { event: words.event, body, waitsMs: refuse ? seat.away_ms : 0 }))
+    const reply = await ask(seat, { event: words.event, body, waitsMs: refuse ? seat.away_ms : 0 })
+    if (words.event === STATUS) process.stdout.write(statusLine(seat, reply))
+    else print(reply)
   } catch (error) {
+    if (words.event === STATUS) process.stdout.write('pcc: the daemon is away, calls are refused\n')
     if (!refuse) return 0
     note(words.seat, words.event)
     print(refuse(`Not allowed: ${error instanceof Error ? error.message : String(error)}`))
@@ -121,7 +127,11 @@ function once(seat: Seat, { event, body, patienceMs }: Omit<Asking, 'waitsMs'> &
     if (!reply && !closed) return
     connection.destroy()
     if (!reply) return resolve('away') // it went while it was asked
-    resolve(readReply(reply.status, reply.bytes.toString()))
+    try {
+      resolve(readReply(reply.status, reply.bytes.toString()))
+    } catch (error) {
+      reject(error)
+    }
   }
   connection.setTimeout(patienceMs, () => {
     connection.destroy()
@@ -148,6 +158,10 @@ function readReply(status: number, text: string): unknown {
   return (JSON.parse(text) as { reply?: unknown }).reply
 }
 
+function statusLine({ session }: Seat, reply: unknown): string {
+  return `pcc ${session}: ${(reply as { text?: string } | null)?.text ?? ''}\n`
+}
+
 function print(reply: unknown): void {
   if (reply !== undefined && reply !== null) process.stdout.write(`${JSON.stringify(reply)}\n`)
 }
@@ -155,7 +169,7 @@ function print(reply: unknown): void {
 /** The next daemon tells the agent that it may try again. */
 function note(seat: string, event: string): void {
   try {
-    if (event === 'PreToolUse') appendFileSync(join(seat, 'refused'), `${event}\n`, { mode: 0o600 })
+    if (event !== 'ConfigChange') appendFileSync(join(seat, 'refused'), `${event}\n`, { mode: 0o600 })
   } catch {
     // the session's folder is gone, and with it whoever would read this
   }

@@ -12,7 +12,7 @@ const Named = z.object({ event: z.string().regex(/^[A-Z][A-Za-z]{2,40}$/) })
 const MOST_BYTES = 4_500_000
 
 /** Events of agents in terminals, each by the token of its own session: it opens nothing else, and no other token opens this. */
-export function hookRoutes(app: FastifyInstance, world: World): void {
+export function hookRoutes(app: FastifyInstance, world: Pick<World, 'hooks'>): void {
   app.post('/hooks/claude/:event', { bodyLimit: MOST_BYTES }, async (request, reply) => {
     const { event } = checked(Named, request.params, 'POST /hooks/claude/:event')
     const seat = seatOf(request, world)
@@ -23,7 +23,7 @@ export function hookRoutes(app: FastifyInstance, world: World): void {
   })
 }
 
-function seatOf(request: FastifyRequest, { hooks }: World): HookSeat {
+function seatOf(request: FastifyRequest, { hooks }: Pick<World, 'hooks'>): HookSeat {
   const session = String(request.headers['x-pcc-session'] ?? '')
   const seat = hooks.seatOf(session, bearerOf(request) ?? '')
   if (!seat) throw new AppError('hook_refused', { session: JSON.stringify(session.slice(0, 40)) })

@@ -1,5 +1,6 @@
 import type { Departures } from './contract.ts'
 import type { SandboxNeeds } from './sandbox.ts'
+import type { SessionHost } from './session-hosts.ts'
 
 export const AGENT_KINDS = ['claude', 'claude-acp', 'gemini', 'codex', 'opencode'] as const
 export type AgentKind = (typeof AGENT_KINDS)[number]
@@ -17,6 +18,8 @@ export interface AgentManifest {
   kind: AnyAgentKind
   /** For a person. */
   name: string
+  /** Where its process lives, if it is not our own child. */
+  host?: SessionHost
   /** Counts changes of this manifest: what was measured with one revision need not hold with another. */
   revision: number
   /** The versions of the program with which every line of it was seen. */

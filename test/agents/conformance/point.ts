@@ -22,7 +22,7 @@ export async function look<Point extends ContractPoint>(
   const check = way === undefined ? full : (ways as unknown as Record<string, (t: TestContext) => void>)[way as string]
   assert.ok(check, `${manifest.kind} departs from ${point} by "${String(way)}", which nothing looks at`)
   await check(t)
-  note({ agent: manifest.kind, point, held: way === undefined ? 'asserted' : 'degraded' })
+  note({ agent: nameOf(manifest), point, held: way === undefined ? 'asserted' : 'degraded' })
 }
 
 /** A test that is all about one point. */
@@ -48,8 +48,13 @@ export function partTest(
 ): void {
   test(title, async t => {
     const held = (await run(t)) ?? 'asserted'
-    note({ agent: adapter.manifest.kind, point: `${point} (${title})`, held })
+    note({ agent: nameOf(adapter.manifest), point: `${point} (${title})`, held })
   })
+}
+
+/** One that lives elsewhere is counted by itself. */
+function nameOf({ kind, host }: Adapter['manifest']): string {
+  return host === undefined ? kind : `${kind}-${host}`
 }
 
 function note(line: TallyLine): void {

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { shellWord } from '../../../base/shell-word.ts'
 import type { OpenSession } from '../../../domain/session.ts'
 
 /** Works from src and from dist alike. */
@@ -27,6 +28,7 @@ interface HookSettings {
  * bring one that changes calls, its settings are not loaded at all (`sourcesFor`).
  */
 export function settingsFor({ seat, askDeadlineMs, env }: HookSettings): Record<string, unknown> {
+  const words = [process.execPath, BIN, 'hook', 'claude', 'StatusLine', '--seat', seat]
   const hook = (event: string, more: Record<string, unknown>) => [
     {
       hooks: [
@@ -43,6 +45,8 @@ export function settingsFor({ seat, askDeadlineMs, env }: HookSettings): Record<
     disableAllHooks: false,
     disableSkillShellExecution: true,
     env,
+    // It tells the cost, which nothing else does before the end; and whoever looks sees who judges.
+    statusLine: { type: 'command', command: words.map(shellWord).join(' ') },
     hooks: Object.fromEntries([...gates, ...news]),
   }
 }

@@ -1,17 +1,22 @@
-/** How a turn in a terminal ended, and who says so. */
-export type Ends =
-  /** As its hook told. */
-  | { how: 'completed' | 'failed'; text: string }
-  /** It became idle without a word of its own. */
-  | { how: 'interrupted' | 'paused' | 'parked' | 'capped'; text: string }
-  /** The same, and nobody here wanted it: somebody pressed Escape. */
-  | { how: 'by-person'; text: string }
+import type { ApiError } from './as-message.ts'
 
-/** The message with which the vendor's library would have told it. */
-export function resultOf(ends: Ends): Record<string, unknown> {
+/** How a turn in a terminal ended, and who says so. */
+export interface Ends {
+  /**
+   * `completed` and `failed` are told by a hook. The others are no hook's word: it became idle, because it was told to, or, `by-person`,
+   * although nobody here wanted it: somebody pressed Escape.
+   */
+  how: 'completed' | 'failed' | 'interrupted' | 'paused' | 'parked' | 'capped' | 'by-person'
+  text: string
+}
+
+/** The message with which the vendor's library would have told it. `error` is what the agent wrote down of it. */
+export function resultOf({ how, text }: Ends, error: ApiError | undefined): Record<string, unknown> {
+  const isFailed = how === 'failed'
   return {
-    ...{ type: 'result', subtype: 'success', is_error: ends.how === 'failed', result: ends.text },
-    terminal_reason: REASONS[ends.how],
+    ...{ type: 'result', subtype: 'success', is_error: isFailed, result: isFailed ? (error?.text ?? '') : text },
+    terminal_reason: isFailed && error?.isTooLong ? 'prompt_too_long' : REASONS[how],
+    ...(isFailed && { api_error_status: error?.status, api_error: error?.code }),
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { AppError } from '../../../base/errors.ts'
 import type { SeatFolder } from '../seat.ts'
 
 type Env = Record<string, string>
@@ -12,6 +13,15 @@ export interface ConfigLayer {
   env: Env
 }
 
+/** Any of them says who pays, without a stored login. */
+const CREDENTIALS = [
+  'ANTHROPIC_API_KEY',
+  'ANTHROPIC_AUTH_TOKEN',
+  'CLAUDE_CODE_OAUTH_TOKEN',
+  'CLAUDE_CODE_USE_BEDROCK',
+  'CLAUDE_CODE_USE_VERTEX',
+  'CLAUDE_CODE_USE_FOUNDRY',
+]
 /** These are of one process or would tell another's; the state file itself is one of them. */
 const NOT_SHARED = new Set([
   '.claude.json',
@@ -38,7 +48,11 @@ const MADE = ['projects']
  */
 export function configLayer(seat: SeatFolder, { env, cwd }: { env: Env; cwd: string }): ConfigLayer {
   const own = env['CLAUDE_CONFIG_DIR'] ?? join(env['HOME'] ?? homedir(), '.claude')
-  if (!hasCredential(env)) return { directory: own, env: { CLAUDE_CODE_SANDBOXED: '1' } }
+  if (!hasCredential(env)) {
+    // It would ask a person to log in, and wait.
+    if (readOwn(own, env)['hasCompletedOnboarding'] !== true) throw new AppError('agent_not_logged_in', {})
+    return { directory: own, env: { CLAUDE_CODE_SANDBOXED: '1' } }
+  }
   const directory = join(seat.path, 'config')
   mkdirSync(directory, { mode: 0o700 })
   for (const name of MADE) mkdirSync(join(own, name), { recursive: true, mode: 0o700 })
@@ -50,7 +64,7 @@ export function configLayer(seat: SeatFolder, { env, cwd }: { env: Env; cwd: str
 }
 
 function hasCredential(env: Env): boolean {
-  return ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'].some(name => Boolean(env[name]))
+  return CREDENTIALS.some(name => Boolean(env[name]))
 }
 
 /** What the person has told Claude Code; nothing where it never ran, or where the file cannot be read. */

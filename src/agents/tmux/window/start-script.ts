@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { OpenSession } from '../../../domain/session.ts'
 import { sourcesFor } from '../hooks/settings.ts'
 import type { SeatFolder } from '../seat.ts'
@@ -18,7 +19,10 @@ export interface Launch {
 export function startCommand(seat: SeatFolder, launch: Launch): string[] {
   const exported = Object.entries(launch.env).map(([name, value]) => `export ${name}=${quoted(value)}`)
   const command = [launch.executable, ...argumentsOf(launch)].map(quoted).join(' ')
-  const script = seat.write('start.sh', ['rm -f "$0"', ...exported, `exec ${command}`, ''].join('\n'))
+  const script = seat.write(
+    'start.sh',
+    ['rm -f "$0"', ...exported, `exec ${command} 2>${quoted(join(seat.path, 'stderr'))}`, ''].join('\n'),
+  )
   // An environment of its own: what tmux puts into that of its windows would let the agent type into its own terminal.
   return ['/usr/bin/env', '-i', '/bin/sh', script]
 }

@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fastify from 'fastify'
+import { claudeTmuxManifest } from '../../../src/agents/manifests/claude-tmux.ts'
+import { tmuxDriver } from '../../../src/agents/tmux/driver.ts'
+import { HookDesk } from '../../../src/agents/tmux/hooks/desk.ts'
+import { tmuxSocket } from '../../../src/agents/tmux/window/socket.ts'
+import { hookRoutes } from '../../../src/daemon/hooks/hook-routes.ts'
+import { bareEnv } from '../../support/world.ts'
+import { claude } from '../claude-adapter.ts'
+import type { Adapter } from '../conformance/adapter.ts'
+
+/** The real interactive Claude Code in a tmux server of its own; its hooks come to the daemon's own route. */
+export const claudeTmux: Adapter = {
+  ...claude,
+  manifest: claudeTmuxManifest,
+  async openDriver(options = {}) {
+    const run = mkdtempSync(join(tmpdir(), 'pcc-tmux-'))
+    const socket = join(run, 'pcc.sock')
+    const desk = new HookDesk()
+    const app = fastify({ forceCloseConnections: true })
+    hookRoutes(app, { hooks: desk })
+    await app.listen({ path: socket })
+    const driver = tmuxDriver({ run, socket, env: bareEnv(run), desk }, options)
+    return {
+      ...driver,
+      async close() {
+        await driver.close()
+        endServer(tmuxSocket(socket))
+        await app.close()
+        rmSync(run, { recursive: true, force: true })
+      },
+    }
+  },
+}
+
+function endServer(socket: string): void {
+  try {
+    execFileSync('tmux', ['-S', socket, 'kill-server'], { stdio: 'pipe' })
+  } catch {
+    // it went with its last window
+  }
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkedAsks } from '../../../src/agents/checked-asks.ts'
+import { TmuxGate } from '../../../src/agents/tmux/hooks/gate.ts'
+import type { Asks } from '../../../src/domain/session.ts'
+
+const NEVER = new AbortController().signal
+const ALLOW = { verdict: 'allow', risk: 'LOW', reason: 'fine', confidence: 1, by: 'policy' } as const
+const NOBODY = { ...ALLOW, verdict: 'deny', reason: 'nobody is there', by: 'nobody' } as const
+
+/** A call as the hook tells it. */
+function call(command: string, more: Record<string, unknown> = {}) {
+  return { tool_name: 'Bash', tool_use_id: 'c1', tool_input: { command }, cwd: '/p', ...more }
+}
+
+function gateWith(asks: Partial<Asks>, { takenOver = false } = {}) {
+  const said: string[] = []
+  const gate = new TmuxGate({
+    asks: checkedAsks(
+      { permission: async () => ALLOW, question: async () => ({ declined: 'nobody', by: 'test' }), ...asks },
+      1000,
+    ),
+    called: ({ callId }) => said.push(`called ${callId}`),
+    allowed: callId => said.push(`allowed ${callId}`),
+    denied: () => said.push('denied'),
+    gaveUp: ({ callId }) => said.push(`gave up ${callId}`),
+    takenOver: () => takenOver,
+  })
+  return { gate, said }
+}
+
+test('an allowed call is handed its judged input, once, and only while it is what was judged', async () => {
+  const { gate, said } = gateWith({})
+  const asked = await gate.before(call('ls'), NEVER)
+  assert.equal(decision(asked), 'ask')
+  assert.deepEqual(said, ['called c1', 'allowed c1'])
+  const other = gate.asked({ tool_name: 'Bash', tool_input: { command: 'rm -rf /' } })
+  assert.equal(behavior(other), 'deny', 'another hook has replaced it')
+  const same = { tool_name: 'Bash', tool_input: { command: 'ls' } }
+  assert.deepEqual(answerOf(gate.asked(same)), { behavior: 'allow', updatedInput: { command: 'ls' } })
+  assert.equal(behavior(gate.asked(same)), 'deny', 'a second one was never judged')
+})
+
+test('what cannot be read, and whatever comes after the end, is refused', async () => {
+  const { gate } = gateWith({})
+  assert.equal(decision(await gate.before({ tool_name: 'Bash' }, NEVER)), 'deny')
+  assert.equal(decision(await gate.before('junk', NEVER)), 'deny')
+  assert.equal(behavior(gate.asked(undefined)), 'deny')
+  gate.close()
+  assert.equal(decision(await gate.before(call('ls'), NEVER)), 'deny')
+})
+
+test('a call that waits for a person is refused and ends its turn; one of a subagent is only refused', async () => {
+  const { gate, said } = gateWith({ permission: async () => ({ park: true, reason: 'ask Ann' }) })
+  assert.equal(decision(await gate.before(call('deploy'), NEVER)), 'deny')
+  assert.deepEqual(said, ['called c1', 'gave up c1', 'denied'])
+  const { gate: other, said: heard } = gateWith({ permission: async () => ({ park: true, reason: 'ask Ann' }) })
+  assert.equal(decision(await other.before(call('deploy', { agent_id: 'a1' }), NEVER)), 'deny')
+  assert.deepEqual(heard, ['called c1', 'denied'])
+})
+
+test('with a person at the terminal, what needs one is asked there; what a rule refuses stays refused', async () => {
+  const { gate } = gateWith({ permission: async () => NOBODY }, { takenOver: true })
+  assert.equal(decision(await gate.before(call('deploy'), NEVER)), 'ask')
+  assert.equal(gate.asked({ tool_name: 'Bash', tool_input: { command: 'deploy' } }), undefined, 'its own dialog')
+  const { gate: strict } = gateWith(
+    { permission: async () => ({ ...NOBODY, by: 'policy', reason: 'never' }) },
+    { takenOver: true },
+  )
+  assert.equal(decision(await strict.before(call('rm -rf /'), NEVER)), 'deny')
+  const { gate: alone } = gateWith({ permission: async () => NOBODY })
+  assert.equal(decision(await alone.before(call('deploy'), NEVER)), 'deny')
+})
+
+test('a question goes to whoever answers, or, with a person at the terminal, to them alone', async () => {
+  const asked: string[] = []
+  const question: Asks['question'] = async ({ questions }) => {
+    asked.push(questions[0]?.question ?? '')
+    return { answers: { 'Which?': ['a', 'b'] }, by: 'human' }
+  }
+  const input = { questions: [{ question: 'Which?', options: [{ label: 'a' }, { label: 'b' }] }] }
+  const given = call('', { tool_name: 'AskUserQuestion', tool_input: input })
+  const { gate } = gateWith({ question })
+  const reply = await gate.before(given, NEVER)
+  assert.equal(decision(reply), 'allow')
+  assert.deepEqual(outputOf(reply)['updatedInput'], { ...input, answers: { 'Which?': 'a, b' } })
+  const { gate: taken } = gateWith({ question }, { takenOver: true })
+  assert.equal(decision(await taken.before(given, NEVER)), 'ask')
+  assert.deepEqual(asked, ['Which?'], 'nobody else was asked')
+})
+
+test('a call that ran without a yes is named; one that failed, or that an earlier daemon allowed, is not', async () => {
+  const { gate } = gateWith({})
+  gate.know(['c9'])
+  const result = (id: string, more = {}) => ({
+    type: 'user',
+    message: { content: [{ type: 'tool_result', tool_use_id: id, content: 'x', ...more }] },
+  })
+  assert.equal(gate.unjudged(result('c9')), undefined)
+  assert.equal(gate.unjudged(result('c2', { is_error: true })), undefined)
+  assert.equal(gate.unjudged(result('c3')), 'c3')
+})
+
+function outputOf(reply: Record<string, unknown> | undefined): Record<string, unknown> {
+  return (reply?.['hookSpecificOutput'] ?? {}) as Record<string, unknown>
+}
+
+function decision(reply: Record<string, unknown> | undefined): unknown {
+  return outputOf(reply)['permissionDecision']
+}
+
+function answerOf(reply: Record<string, unknown> | undefined): Record<string, unknown> {
+  return (outputOf(reply)['decision'] ?? {}) as Record<string, unknown>
+}
+
+function behavior(reply: Record<string, unknown> | undefined): unknown {
+  return answerOf(reply)['behavior']
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { StoredEvent } from '../../../src/domain/event.ts'
+import { handOver } from '../../../src/supervisor/hosted/hand-over.ts'
+import type { Desk } from '../../../src/supervisor/run.ts'
+import { tempDir } from '../../support/world.ts'
+import { bodiesOf, isEnd } from '../agent-sessions.ts'
+import { startDaemon } from '../daemon-process.ts'
+import { terminalWorld } from './terminal-world.ts'
+
+const SCENARIO = `
+conversations:
+  - match: work slowly
+    turns:
+      - tools: [{ Bash: { command: sleep 2, description: Wait } }]
+      - tools:
+          - AskUserQuestion:
+              questions: [{ question: Which database?, header: DB, multiSelect: false, options: [{ label: SQLite, description: "" }, { label: Postgres, description: "" }] }]
+      - tools: [{ Bash: { command: tee forbidden, description: Try } }]
+      - text: "Asked at the terminal."
+      - text: "The person said: {{prompt}}"
+`
+
+test('a person who takes the terminal is asked there and types there; calls are judged as before; handed back, it ends as it stands', async t => {
+  const world = await terminalWorld(t, SCENARIO)
+  const { daemon } = world
+  const { id } = await world.start('Please work slowly')
+  const stream = await daemon.stream(`/events?session=${id}`)
+  await stream.until(({ kind }) => kind === 'permission.decided')
+  const taken = await daemon.call('POST', `/sessions/${id}/takeover`)
+  assert.deepEqual([taken.status, taken.body.taken_over], [200, true])
+  // Its own dialog waits for the person, who presses Enter: the first answer.
+  await pressUntil(
+    () => world.tmux('send-keys', '-t', id, 'Enter'),
+    () => world.log(id),
+    hasAnswer,
+  )
+  await stream.until(({ kind, body }) => kind === 'permission.decided' && 'verdict' in body && body.verdict === 'deny')
+  assert.equal(existsSync(join(world.project, 'forbidden')), false, 'the gate stays')
+  await stream.until(event => event.kind === 'agent.said' && event.body.text === 'Asked at the terminal.')
+  world.tmux('send-keys', '-t', id, '-l', 'Say it again')
+  world.tmux('send-keys', '-t', id, 'Enter')
+  await stream.until(event => event.kind === 'agent.said' && /The person said: Say it again/.test(event.body.text))
+  assert.deepEqual(bodiesOf(await world.log(id), 'turn.ended'), [], 'what ends under the hands of a person is theirs')
+  const back = await daemon.call('POST', `/sessions/${id}/handback`)
+  assert.equal(back.body.taken_over, undefined)
+  await stream.until(isEnd)
+  stream.close()
+  const events = await world.log(id)
+  assert.deepEqual(
+    bodiesOf(events, 'turn.ended').map(({ outcome, text }) => [outcome, text]),
+    [['completed', 'The person said: Say it again']],
+  )
+  assert.equal(bodiesOf(events, 'session.ended')[0]?.status, 'completed')
+  assert.match(
+    bodiesOf(events, 'session.noted')
+      .map(({ text }) => text)
+      .join('\n'),
+    /A person has taken the terminal.*\n.*given the terminal back/,
+  )
+})
+
+test('where tmux is missing, a session in it is refused with how to get it, before anything is made for it', async t => {
+  const daemon = await startDaemon(t, { env: { PATH: tempDir(t) } })
+  const project = tempDir(t)
+  const { status, body } = await daemon.call('POST', '/sessions', {
+    body: { project, task: 'x', host: 'tmux', env: {} },
+  })
+  assert.deepEqual([status, body.error.code], [409, 'tmux_missing'])
+  assert.match(body.error.next, /apt install tmux/)
+  assert.deepEqual((await daemon.call('GET', '/sessions')).body.sessions, [])
+})
+
+function hasAnswer(events: StoredEvent[]): boolean {
+  return bodiesOf(events, 'tool.finished').some(({ output }) => /SQLite/.test(output ?? ''))
+}
+
+/** A dialog that is being drawn takes no key yet. */
+async function pressUntil(
+  press: () => void,
+  log: () => Promise<StoredEvent[]>,
+  holds: (events: StoredEvent[]) => boolean,
+) {
+  while (!holds(await log())) {
+    press()
+    await new Promise(resolve => setTimeout(resolve, 1000))
+  }
+}
+
+test('a session whose agent has no terminal cannot be taken over', async () => {
+  const desk = { run: { id: 's-000001', session: { interrupt: async () => undefined } } } as unknown as Desk
+  await assert.rejects(handOver(desk, 'takeover'), { code: 'not_in_terminal', message: /s-000001 has no terminal/ })
+})
