@@ -214,7 +214,8 @@ export class TmuxSession implements Session {
     if (event === 'SessionStart') this.#start(window, given)
     if (event === 'UserPromptSubmit') {
       const before = this.#turn.begun()
-      if (before) this.#ended(before, window)
+      // Under the hands of a person only the end of their last turn counts.
+      if (before && !this.takenOver) this.#end(before, window)
       window.note({ working: true, owed: false })
       this.#record.begun()
     }

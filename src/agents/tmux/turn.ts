@@ -16,6 +16,7 @@ type Look = Ends | 'enter' | 'lost' | undefined
  * end, or, where none does (after an interrupt, or a stop between two tools), until the agent has called itself idle for a while.
  */
 export class Turn {
+  readonly #now: () => number
   #state: 'none' | 'asked' | 'running' = 'none'
   #askedAt = 0
   #enters = 0
@@ -28,6 +29,10 @@ export class Turn {
   #mayHaveEnded = false
   #counted = false
 
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
   get running(): boolean {
     return this.#state !== 'none'
   }
@@ -38,7 +43,7 @@ export class Turn {
 
   asked(): void {
     this.#enters = 0
-    this.#askedAt = performance.now()
+    this.#askedAt = this.#now()
     this.#held = undefined
     if (this.#state === 'none') this.#state = 'asked'
   }
@@ -57,7 +62,7 @@ export class Turn {
   told(ends: Ends): void {
     if (this.#state === 'asked') return // that of an earlier turn
     const isPaused = ends.how === 'completed' && this.#stopping === 'pause'
-    this.#told = { ends: isPaused ? { ...ends, how: 'paused' } : ends, at: performance.now() }
+    this.#told = { ends: isPaused ? { ...ends, how: 'paused' } : ends, at: this.#now() }
   }
 
   /** The status line was told: what the turn has cost is known, where its end was told before. */
@@ -99,7 +104,7 @@ export class Turn {
 
   /** What follows from the agent's own word for what it does. An end is given out once. */
   look(status: string | undefined, lastText: string): Look {
-    const now = performance.now()
+    const now = this.#now()
     if (this.#told) {
       const isWhole = this.#counted && this.#told.ends.text === lastText
       return isWhole || now - this.#told.at > LAST_WORDS_MS ? this.#over(this.#told.ends) : undefined

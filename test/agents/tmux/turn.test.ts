@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Turn } from '../../../src/agents/tmux/turn.ts'
+
+/** A turn with a clock that the test moves. */
+function turnAt() {
+  const clock = { now: 0 }
+  return { turn: new Turn(() => clock.now), later: (ms: number) => (clock.now += ms) }
+}
+
+test('a turn ends when its hook told so and its last words and their cost are there', () => {
+  const { turn, later } = turnAt()
+  turn.asked()
+  turn.begun()
+  assert.equal(turn.look('busy', ''), undefined)
+  turn.told({ how: 'completed', text: 'Done.' })
+  assert.equal(turn.look('idle', 'Before.'), undefined)
+  turn.statusTold()
+  assert.equal(turn.look('idle', 'Before.'), undefined, 'its last words are not written down yet')
+  assert.deepEqual(turn.look('idle', 'Done.'), { how: 'completed', text: 'Done.' })
+  assert.equal(turn.look('idle', 'Done.'), undefined, 'told once')
+  turn.asked()
+  turn.begun()
+  turn.told({ how: 'failed', text: '' })
+  later(60_000)
+  assert.deepEqual(turn.look('idle', 'Done.'), { how: 'failed', text: '' }, 'it is not waited for without end')
+})
+
+test('a turn that became idle without a word ended as it was told to, or by the hand of a person', () => {
+  const ended = (prepare: (turn: Turn) => void) => {
+    const { turn, later } = turnAt()
+    turn.asked()
+    turn.begun()
+    prepare(turn)
+    assert.equal(turn.look('idle', 'Last.'), undefined, 'the hook may be on its way')
+    later(60_000)
+    const end = turn.look('idle', 'Last.')
+    return typeof end === 'object' ? end.how : end
+  }
+  assert.equal(
+    ended(turn => turn.interrupting()),
+    'interrupted',
+  )
+  assert.equal(
+    ended(turn => turn.stopAfterTools('pause')),
+    'paused',
+  )
+  assert.equal(
+    ended(turn => turn.stopAfterTools('park')),
+    'parked',
+  )
+  assert.equal(
+    ended(turn => turn.stopAfterTools('cap')),
+    'capped',
+  )
+  assert.equal(
+    ended(() => undefined),
+    'by-person',
+  )
+  assert.equal(
+    ended(turn => turn.adopted(undefined)),
+    'completed',
+    'its end was told while nobody listened',
+  )
+})
+
+test('a prompt that is not heard of gets Enter once more, three times, and is lost then', () => {
+  const { turn, later } = turnAt()
+  turn.asked()
+  assert.equal(turn.look('idle', ''), undefined)
+  later(1)
+  for (const step of ['enter', 'enter', 'enter', 'lost']) {
+    later(60_000)
+    assert.equal(turn.look('idle', ''), step)
+  }
+  const busy = turnAt()
+  busy.turn.asked()
+  busy.later(60_000)
+  assert.equal(busy.turn.look('busy', ''), undefined, 'it has something')
+})
+
+test('an end that comes before the prompt is heard of is that of an earlier turn; a prompt in time leaves none behind', () => {
+  const { turn } = turnAt()
+  turn.asked()
+  turn.told({ how: 'completed', text: 'Old.' })
+  assert.equal(turn.look('busy', 'Old.'), undefined)
+  turn.begun()
+  turn.told({ how: 'completed', text: 'First.' })
+  assert.deepEqual(turn.begun(), { how: 'completed', text: 'First.' })
+  assert.equal(turn.running, true)
+  turn.stopAfterTools('pause')
+  turn.told({ how: 'completed', text: 'Second.' })
+  turn.statusTold()
+  assert.deepEqual(turn.look('idle', 'Second.'), { how: 'paused', text: 'Second.' }, 'it stopped where it could')
+})
