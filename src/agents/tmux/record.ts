@@ -3,10 +3,11 @@ import { Conversation } from '../claude/messages/conversation.ts'
 import { SYNTHETIC } from '../claude/messages/wire.ts'
 import { EventQueue } from '../event-queue.ts'
 import { openRecorder, type Recorder } from '../recorder.ts'
-import { type ApiError, apiErrorIn, asMessage } from './reading/as-message.ts'
+import { type ApiError, apiErrorIn, asMessage, tellsInterruption } from './reading/as-message.ts'
 import { type Ends, resultOf } from './reading/result-of.ts'
 import { readStatus } from './reading/status-line.ts'
 import { TranscriptReader } from './reading/transcript.ts'
+import type { Written } from './turn.ts'
 
 interface Position {
   transcript?: string | undefined
@@ -27,6 +28,7 @@ export class TerminalRecord {
   #lastText = ''
   #begunAt = performance.now()
   #denials = 0
+  #isCutShort = false
   #error: ApiError | undefined
   #contextWindow: number | undefined
   #windows = ''
@@ -46,9 +48,8 @@ export class TerminalRecord {
     this.#recorder.note({ pcc: 'open', agent: 'claude', resumed: this.#open.resume !== undefined })
   }
 
-  /** What the agent said last. */
-  get lastText(): string {
-    return this.#lastText
+  get written(): Written {
+    return { lastText: this.#lastText, isCutShort: this.#isCutShort }
   }
 
   /** Rounds with the model in this turn. */
@@ -112,6 +113,7 @@ export class TerminalRecord {
   }
 
   begun(): void {
+    this.#isCutShort = false
     this.#begunAt = performance.now()
     this.conversation.prompted()
   }
@@ -179,6 +181,7 @@ export class TerminalRecord {
 
   #remember(line: Record<string, unknown>): void {
     const { type, message } = line
+    if (tellsInterruption(line)) this.#isCutShort = true
     if (type !== 'assistant') return
     this.#error = apiErrorIn(line)
     const limit = (line['apiErrorParams'] as { rate_limit_info?: unknown } | undefined)?.rate_limit_info

@@ -15,6 +15,8 @@ import { awayFor, failureOf, GO_ON, HANDED_BACK, leftItsWindow, notReady, STOPPE
 const LOOK_MS = 400
 /** Ready within 2.5 s on an idle machine. */
 const READY_MS = 90_000
+/** Its first hook comes within 2 s on an idle machine. */
+const START_MS = 15_000
 /** An interrupt takes some 100 ms. */
 const ESCAPE_MS = 3_000
 /** Allowed calls whose results are still to come. */
@@ -171,11 +173,14 @@ export class TmuxSession implements Session {
   async #look(window: AgentWindow, sinceMs: number): Promise<void> {
     const state = window.state()
     if (!this.#ready) {
+      // The hook of its start can be lost as well.
+      if (!this.#started && state && sinceMs > START_MS) this.#start(window, { session_id: state.sessionId })
       if (this.#started && state?.status === 'idle') return this.#becomeReady(window)
       if (sinceMs > READY_MS) throw notReady(READY_MS, state?.waitingFor)
       return
     }
-    const step = this.#turn.look(state?.status, this.#record.lastText)
+    const step = this.#turn.look(state?.status, this.#record.written)
+    if (step === 'begun') return this.#begun(window)
     if (step === 'enter' && !this.takenOver) await window.enter()
     else if (step === 'lost') throw new AppError('tmux_failed', { problem: 'the prompt did not reach Claude Code' })
     else if (typeof step === 'object') this.#ended(step, window)
@@ -212,17 +217,20 @@ export class TmuxSession implements Session {
 
   #heard(event: string, given: Record<string, unknown>, window: AgentWindow): void {
     if (event === 'SessionStart') this.#start(window, given)
-    if (event === 'UserPromptSubmit') {
-      const before = this.#turn.begun()
-      // Under the hands of a person only the end of their last turn counts.
-      if (before && !this.takenOver) this.#end(before, window)
-      window.note({ working: true, owed: false })
-      this.#record.begun()
-    }
+    if (event === 'UserPromptSubmit') this.#begun(window)
     if (event === 'PreCompact') this.#record.compacting('started')
     if (event === 'PostCompact') this.#record.compacting('ended')
     if (event === 'Stop') this.#turn.told({ how: 'completed', text: String(given['last_assistant_message'] ?? '') })
     if (event === 'StopFailure') this.#turn.told({ how: 'failed', text: '' })
+  }
+
+  /** The agent has a prompt. */
+  #begun(window: AgentWindow): void {
+    const before = this.#turn.begun()
+    // Under the hands of a person only the end of their last turn counts.
+    if (before && !this.takenOver) this.#end(before, window)
+    window.note({ working: true, owed: false })
+    this.#record.begun()
   }
 
   #start(window: AgentWindow, { session_id, model }: Record<string, unknown>): void {

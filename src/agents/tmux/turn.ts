@@ -9,7 +9,14 @@ const HOOK_MS = 1_500
 const LAST_WORDS_MS = 3_000
 
 type Stop = 'pause' | 'park' | 'cap'
-type Look = Ends | 'enter' | 'lost' | undefined
+type Look = Ends | 'begun' | 'enter' | 'lost' | undefined
+
+/** What the agent has written down. */
+export interface Written {
+  lastText: string
+  /** That this turn was cut short from the keyboard. */
+  isCutShort: boolean
+}
 
 /**
  * Where a turn stands. A prompt is *asked* until the agent's hook says that it has it, then the turn *runs* until a hook tells its
@@ -103,18 +110,20 @@ export class Turn {
   }
 
   /** What follows from the agent's own word for what it does. An end is given out once. */
-  look(status: string | undefined, lastText: string): Look {
+  look(status: string | undefined, { lastText, isCutShort }: Written): Look {
     const now = this.#now()
     if (this.#told) {
       const isWhole = this.#counted && this.#told.ends.text === lastText
       return isWhole || now - this.#told.at > LAST_WORDS_MS ? this.#over(this.#told.ends) : undefined
     }
+    // The hook that tells of a prompt can be lost; that it works cannot.
+    if (this.#state === 'asked' && status === 'busy') return 'begun'
     if (status !== 'idle') this.#idleSince = undefined
     else this.#idleSince ??= now
     const idleMs = this.#idleSince === undefined ? 0 : now - this.#idleSince
     if (this.#state === 'asked') return this.#unheard(idleMs > 0, now)
     if (this.#state === 'none' || idleMs < HOOK_MS) return undefined
-    return this.#over(this.#silentEnd(lastText))
+    return this.#over(this.#silentEnd(lastText, isCutShort))
   }
 
   #unheard(isIdle: boolean, now: number): Look {
@@ -124,11 +133,12 @@ export class Turn {
     return this.#enters > MOST_ENTERS ? 'lost' : 'enter'
   }
 
-  #silentEnd(text: string): Ends {
+  #silentEnd(text: string, isCutShort: boolean): Ends {
     if (this.#interrupting) return { how: 'interrupted', text: '' }
     if (this.#stopping === 'cap') return { how: 'capped', text }
     if (this.#stopping) return { how: this.#stopping === 'park' ? 'parked' : 'paused', text }
-    return this.#mayHaveEnded ? { how: 'completed', text } : { how: 'by-person', text }
+    // A hook can be lost, and the end of a turn must not count as the hand of a person.
+    return isCutShort && !this.#mayHaveEnded ? { how: 'by-person', text } : { how: 'completed', text }
   }
 
   #over(ends: Ends): Ends {

@@ -5,6 +5,12 @@ const { appendFileSync, readFileSync } = process.getBuiltinModule('node:fs')
 const { connect } = process.getBuiltinModule('node:net')
 const { join } = process.getBuiltinModule('node:path')
 
+const USAGE = `Usage: pcc hook claude <event> --seat <folder>
+
+Called by agents that pcc has started in a terminal (pcc start --host tmux), never by hand: hands an event to the
+daemon and prints its answer. Where the daemon is away, calls are refused.
+`
+
 /** What a call may say of itself; more than this is not judged. */
 const MOST_BYTES = 4_000_000
 /** A daemon that has taken the connection decides in its own time; this is for one that hangs. */
@@ -54,10 +60,10 @@ interface HookWords {
 export async function runHook(argv: readonly string[]): Promise<number> {
   const words = readWords(argv)
   if (!words) {
-    process.stderr.write(
-      'pcc hook is for agents that pcc itself has started: pcc hook claude <event> --seat <folder>\n',
-    )
-    return 2 // of a hook, this refuses the call
+    const isAsked = argv.includes('--help')
+    const out = isAsked ? process.stdout : process.stderr
+    out.write(USAGE)
+    return isAsked ? 0 : 2 // of a hook, 2 refuses the call
   }
   const refuse = REFUSALS[words.event]
   try {

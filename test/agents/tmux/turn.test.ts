@@ -2,6 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Turn } from '../../../src/agents/tmux/turn.ts'
 
+function said(lastText: string) {
+  return { lastText, isCutShort: false }
+}
+
 /** A turn with a clock that the test moves. */
 function turnAt() {
   const clock = { now: 0 }
@@ -12,29 +16,29 @@ test('a turn ends when its hook told so and its last words and their cost are th
   const { turn, later } = turnAt()
   turn.asked()
   turn.begun()
-  assert.equal(turn.look('busy', ''), undefined)
+  assert.equal(turn.look('busy', said('')), undefined)
   turn.told({ how: 'completed', text: 'Done.' })
-  assert.equal(turn.look('idle', 'Before.'), undefined)
+  assert.equal(turn.look('idle', said('Before.')), undefined)
   turn.statusTold()
-  assert.equal(turn.look('idle', 'Before.'), undefined, 'its last words are not written down yet')
-  assert.deepEqual(turn.look('idle', 'Done.'), { how: 'completed', text: 'Done.' })
-  assert.equal(turn.look('idle', 'Done.'), undefined, 'told once')
+  assert.equal(turn.look('idle', said('Before.')), undefined, 'its last words are not written down yet')
+  assert.deepEqual(turn.look('idle', said('Done.')), { how: 'completed', text: 'Done.' })
+  assert.equal(turn.look('idle', said('Done.')), undefined, 'told once')
   turn.asked()
   turn.begun()
   turn.told({ how: 'failed', text: '' })
   later(60_000)
-  assert.deepEqual(turn.look('idle', 'Done.'), { how: 'failed', text: '' }, 'it is not waited for without end')
+  assert.deepEqual(turn.look('idle', said('Done.')), { how: 'failed', text: '' }, 'it is not waited for without end')
 })
 
 test('a turn that became idle without a word ended as it was told to, or by the hand of a person', () => {
-  const ended = (prepare: (turn: Turn) => void) => {
+  const ended = (prepare: (turn: Turn) => void, isCutShort = false) => {
     const { turn, later } = turnAt()
     turn.asked()
     turn.begun()
     prepare(turn)
-    assert.equal(turn.look('idle', 'Last.'), undefined, 'the hook may be on its way')
+    assert.equal(turn.look('idle', said('Last.')), undefined, 'the hook may be on its way')
     later(60_000)
-    const end = turn.look('idle', 'Last.')
+    const end = turn.look('idle', { lastText: 'Last.', isCutShort })
     return typeof end === 'object' ? end.how : end
   }
   assert.equal(
@@ -54,8 +58,13 @@ test('a turn that became idle without a word ended as it was told to, or by the 
     'capped',
   )
   assert.equal(
-    ended(() => undefined),
+    ended(() => undefined, true),
     'by-person',
+  )
+  assert.equal(
+    ended(() => undefined),
+    'completed',
+    'a hook that was lost is not the hand of a person',
   )
   assert.equal(
     ended(turn => turn.adopted(undefined)),
@@ -67,23 +76,23 @@ test('a turn that became idle without a word ended as it was told to, or by the 
 test('a prompt that is not heard of gets Enter once more, three times, and is lost then', () => {
   const { turn, later } = turnAt()
   turn.asked()
-  assert.equal(turn.look('idle', ''), undefined)
+  assert.equal(turn.look('idle', said('')), undefined)
   later(1)
   for (const step of ['enter', 'enter', 'enter', 'lost']) {
     later(60_000)
-    assert.equal(turn.look('idle', ''), step)
+    assert.equal(turn.look('idle', said('')), step)
   }
   const busy = turnAt()
   busy.turn.asked()
   busy.later(60_000)
-  assert.equal(busy.turn.look('busy', ''), undefined, 'it has something')
+  assert.equal(busy.turn.look('busy', said('')), 'begun', 'it has it, whatever became of the hook')
 })
 
 test('an end that comes before the prompt is heard of is that of an earlier turn; a prompt in time leaves none behind', () => {
   const { turn } = turnAt()
   turn.asked()
   turn.told({ how: 'completed', text: 'Old.' })
-  assert.equal(turn.look('busy', 'Old.'), undefined)
+  assert.equal(turn.look('busy', said('Old.')), 'begun')
   turn.begun()
   turn.told({ how: 'completed', text: 'First.' })
   assert.deepEqual(turn.begun(), { how: 'completed', text: 'First.' })
@@ -91,5 +100,5 @@ test('an end that comes before the prompt is heard of is that of an earlier turn
   turn.stopAfterTools('pause')
   turn.told({ how: 'completed', text: 'Second.' })
   turn.statusTold()
-  assert.deepEqual(turn.look('idle', 'Second.'), { how: 'paused', text: 'Second.' }, 'it stopped where it could')
+  assert.deepEqual(turn.look('idle', said('Second.')), { how: 'paused', text: 'Second.' }, 'it stopped where it could')
 })

@@ -33,6 +33,14 @@ export interface ApiError {
   isTooLong: boolean
 }
 
+/** Whether the line says that the turn was cut short from the keyboard. */
+export function tellsInterruption(line: Record<string, unknown>): boolean {
+  if (line['type'] !== 'user' || !isObject(line['message'])) return false
+  const { content } = line['message'] as { content?: unknown }
+  const texts = Array.isArray(content) ? content.map(part => (isObject(part) ? part['text'] : undefined)) : [content]
+  return texts.some(text => typeof text === 'string' && text.startsWith('[Request interrupted by user'))
+}
+
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
