@@ -29,6 +29,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
     ...(await (await import('./limits/verdict-cost.ts')).benchVerdictCost()),
     ...(await (await import('./limits/call-cost.ts')).benchCallCost()),
   ],
+  agents: async () => (await import('./agents/overhead.ts')).benchAgents(),
   policy: async () => (await import('./policy/policy.ts')).benchPolicy(),
   workspace: async () => (await import('./workspace/worktrees.ts')).benchWorktrees(),
   verify: async () => (await import('./workspace/verify.ts')).benchVerify(),

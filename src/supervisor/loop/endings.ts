@@ -1,6 +1,7 @@
 import { ERRORS, unreachable } from '../../base/errors.ts'
 import { shellWord } from '../../base/shell-word.ts'
 import type { Limit } from '../../domain/account/limit.ts'
+import { speaksClaude, vendorOf } from '../../domain/agents/vendors.ts'
 import type { NewEvent } from '../../domain/event.ts'
 import type { Failure } from '../../domain/session.ts'
 import { workDirectory } from '../../domain/workspace/work-directory.ts'
@@ -144,9 +145,9 @@ export function taskAfter(
 function adviceFor(failure: Failure, run: Run): string {
   switch (failure.kind) {
     case 'auth':
-      return ERRORS.agent_not_logged_in.next
+      return loginAdvice(run.driver.agent)
     case 'agent_missing':
-      return ERRORS.agent_missing.next
+      return speaksClaude(run.driver.agent) ? ERRORS.agent_missing.next : 'See how to get it with: pcc agents doctor'
     case 'billing':
       return `Look at the account's balance and plan, then: pcc retry ${run.id}`
     case 'model_not_found':
@@ -168,4 +169,11 @@ function adviceFor(failure: Failure, run: Run): string {
     default:
       return unreachable(failure.kind)
   }
+}
+
+/** Agents of other vendors have logins of their own. */
+function loginAdvice(agent: string): string {
+  if (speaksClaude(agent)) return ERRORS.agent_not_logged_in.next
+  const names = vendorOf(agent).credentials.map(([name]) => name)
+  return `Log in with the agent itself${names.length === 0 ? '' : `, or set ${names.join(' or ')}`}.`
 }

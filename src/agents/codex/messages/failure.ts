@@ -33,6 +33,8 @@ const BY_TEXT: [RegExp, FailureKind][] = [
   [/context_length_exceeded|context window/i, 'prompt_too_long'],
   [/not logged in|missing environment variable|api key|login|sign in|token (was )?(revoked|expired)/i, 'auth'],
   [/experiencing high demand|internal server error/i, 'server'],
+  // The vendor withheld the answer; Codex tells it as a stream that broke off, and trying again changes nothing.
+  [/content_filter/i, 'refusal'],
   [/stream disconnected|error sending request|connection|network|timed? ?out/i, 'network'],
 ]
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
-import type { RunDetail } from '../../../src/domain/runs/run-view.ts'
-import { openSimulator } from '../../../src/simulator/open.ts'
-import { pccFor } from '../../cli/pcc.ts'
-import { plan } from '../../e2e/run/plan.ts'
-import { gitProject } from '../../support/world.ts'
-import { program } from '../programs/programs.ts'
+import type { RunDetail } from '../../../../src/domain/runs/run-view.ts'
+import { openSimulator } from '../../../../src/simulator/open.ts'
+import { pccFor } from '../../../cli/pcc.ts'
+import { plan } from '../../../e2e/run/plan.ts'
+import { gitProject } from '../../../support/world.ts'
+import { program } from '../../programs/programs.ts'
 
 const FIVE = [1, 2, 3, 4, 5]
 
@@ -60,6 +60,8 @@ export interface Worker {
   model?: string
   /** Its program in `test/agents/node_modules/.bin`. */
   program: string
+  /** A variable of its own that `agents.env` must name. */
+  travels?: string
   /** The whole environment of the agent that talks to the simulator and to nothing else. */
   env(home: string, url: string): Record<string, string>
 }
@@ -77,6 +79,7 @@ export function twelveTasks(name: string, worker: Worker): void {
       PATH,
       PCC_GATES_TEST: 'ls *.txt',
       PCC_AGENTS_UNATTENDED: worker.agent,
+      ...(worker.travels !== undefined && { PCC_AGENTS_ENV: worker.travels }),
     })
     const project = gitProject(t)
     await plan(pcc, project, DIAMOND)

@@ -1,4 +1,0 @@
-import { codexEnv } from '../programs/codex.ts'
-import { twelveTasks } from './twelve-tasks.ts'
-
-twelveTasks('Codex', { agent: 'codex', program: 'codex', env: codexEnv })
