@@ -6,7 +6,7 @@ import { type Dependencies, writeNote } from '../notes/place-note.ts'
 import { folderState } from './folder-state.ts'
 
 /** Folders that installers fill. What builds fill (`target`) is changed by every build, and is not among them. */
-export const INSTALLED_FOLDERS = ['node_modules', 'vendor', '.venv', 'venv']
+const INSTALLED_FOLDERS = ['node_modules', 'vendor', '.venv', 'venv']
 
 export interface ReadyFolders {
   /** Those that were copied from the project, from the top. */
