@@ -40,7 +40,8 @@ const OURS: Record<AgentKind, readonly string[]> = {
 const LOOSENING: Partial<Record<AgentKind, RegExp>> = {
   gemini:
     /^(-y|--yolo|--approval-mode|--allowed-tools|--policy|--admin-policy|-p|--prompt|-i|--prompt-interactive)(=|$)/,
-  codex: /^(-a|--ask-for-approval|-s|--sandbox|--full-auto|--yolo|--dangerously-.*)(=|$)/,
+  codex:
+    /^(-[acps].*|(--ask-for-approval|--sandbox|--full-auto|--yolo|--dangerously-.*|--config|--enable|--profile|--add-dir|--search|--listen)(=.*)?)$/,
   opencode: /^(--dangerously-.*|--yolo)(=|$)/,
 }
 

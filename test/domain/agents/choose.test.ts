@@ -42,6 +42,8 @@ for (const [text, code, words] of [
   ['gemini --yolo', 'agent_malformed', /--yolo would take away what holds gemini/],
   ['gemini --approval-mode=yolo', 'agent_malformed', /would take away/],
   ['codex --full-auto', 'agent_malformed', /would take away/],
+  ['codex --enable goals', 'agent_malformed', /--enable would take away/],
+  ['codex -cfeatures.hooks=true', 'agent_malformed', /would take away/],
   ['claude --dangerously-skip-permissions', 'agent_malformed', /takes no words of its own/],
   ['FOO=1 gemini', 'agent_malformed', /FOO is set before the program/],
   ['lost', 'agent_malformed', /agents\.custom\.lost, named by --agent.*bin\/mine is not a whole one/],

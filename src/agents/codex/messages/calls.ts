@@ -67,6 +67,7 @@ export class Calls {
     const known = this.#known(callId)
     if (known.over) return []
     known.over = true
+    known.item = undefined
     return [{ kind: 'tool_result', callId, ok, output: cap(output) }]
   }
 
@@ -108,11 +109,10 @@ export class Calls {
     for (const known of this.#calls.values()) if (known.told && !known.over) known.left = true
   }
 
-  /** What was left running in a turn may end in a later one, so only what is over is forgotten. */
+  /** What was left running in a turn may end in a later one. */
   turnOver(): void {
     this.roundOver()
     this.#unfenced.clear()
-    for (const [id, { over }] of this.#calls) if (over && this.#calls.size > MAX_CALLS) this.#calls.delete(id)
   }
 
   #known(callId: string): Known {
@@ -120,7 +120,12 @@ export class Calls {
     if (found) return found
     const made: Known = { item: undefined, told: false, over: false, allowed: false, left: false }
     this.#calls.set(callId, made)
+    if (this.#calls.size > MAX_CALLS) this.#forgetOldest()
     return made
+  }
+
+  #forgetOldest(): void {
+    for (const [id, { over }] of this.#calls) if (over) return void this.#calls.delete(id)
   }
 }
 
