@@ -3,13 +3,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { secretId } from '../../../src/base/ids.ts'
-import type { Asks, OpenSession } from '../../../src/domain/session.ts'
-import { openSimulator } from '../../../src/simulator/open.ts'
-import { codex } from '../adapters/codex.ts'
-import type { Adapter } from '../conformance/adapter.ts'
-import type { Model } from '../conformance/script.ts'
-import { ALLOW, allowing, asking, DENY, until, World } from '../conformance/world.ts'
+import { secretId } from '../../../../src/base/ids.ts'
+import type { Asks, OpenSession } from '../../../../src/domain/session.ts'
+import { openSimulator } from '../../../../src/simulator/open.ts'
+import { codex } from '../../adapters/codex.ts'
+import type { Adapter } from '../../conformance/adapter.ts'
+import type { Model } from '../../conformance/script.ts'
+import { ALLOW, allowing, asking, DENY, until, World } from '../../conformance/world.ts'
 
 // Ways past the gate, tried on the real Codex: by the person's own settings, by the project, by the model.
 
