@@ -16,13 +16,15 @@ export interface Forks extends Disposable {
 
 /** Longer than the pauses between the tasks of a run; it holds 45 MB. */
 const KEEP_MS = 60_000
+/** It ends what takes too long by itself; one that has not even done that is not waited for. */
+const MARGIN_MS = 10_000
 
 /**
  * Starts short programs from a small process of its own. A process that starts another is copied for a moment, and holds still
  * meanwhile: with 150 MB that takes 5 ms, with the 45 MB of this one 1 ms, and a task that is verified and merged asks git forty
  * times. The process is there from the first program on, goes when nobody has asked for a while, and when we die.
  */
-export function openForks({ keepMs = KEEP_MS } = {}): Forks {
+export function openForks({ keepMs = KEEP_MS, marginMs = MARGIN_MS } = {}): Forks {
   const waiting = new Map<number, (end: ShortEnd) => void>()
   let child: ChildProcess | undefined
   let idle: NodeJS.Timeout | undefined
@@ -77,7 +79,9 @@ export function openForks({ keepMs = KEEP_MS } = {}): Forks {
       const { promise, resolve } = Promise.withResolvers<ShortEnd>()
       const calledOff = () => tell(to, { id, calledOff: true })
       signal?.addEventListener('abort', calledOff, { once: true })
+      const hung = setTimeout(() => to.kill('SIGKILL'), run.timeoutMs + marginMs)
       waiting.set(id, end => {
+        clearTimeout(hung)
         signal?.removeEventListener('abort', calledOff)
         resolve(end)
       })

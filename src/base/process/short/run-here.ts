@@ -21,6 +21,9 @@ export interface ShortEnd {
   why?: string | undefined
 }
 
+/** After its end the streams are let go of at the latest. */
+const LEAVE_MS = 1000
+
 export type RunShort = (run: ShortRun, signal?: AbortSignal) => Promise<ShortEnd>
 
 /** Runs it as a child of this process, in a process group of its own. Never throws; every end is a value. */
@@ -29,9 +32,15 @@ export const runHere: RunShort = (run, signal) => {
   const { promise, resolve } = Promise.withResolvers<ShortEnd>()
   const child = spawn(run.command, run.args, { cwd: run.cwd, env: run.env, detached: true, stdio: 'pipe' })
   let why: string | undefined
+  let leave: NodeJS.Timeout | undefined
   const end = (reason: string) => {
     why ??= reason
     killGroup(child.pid)
+    // Whoever left the group may hold its streams for ever.
+    leave ??= setTimeout(() => {
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy()
+      settle(cutOff(reason))
+    }, LEAVE_MS)
   }
   const late = setTimeout(end, run.timeoutMs, `it took longer than ${Math.round(run.timeoutMs / 1000)} s`)
   const calledOff = () => end('it was called off')
@@ -52,6 +61,7 @@ export const runHere: RunShort = (run, signal) => {
   child.stdin.end(run.input ?? '')
   const settle = (result: ShortEnd) => {
     clearTimeout(late)
+    clearTimeout(leave)
     signal?.removeEventListener('abort', calledOff)
     resolve(result)
   }

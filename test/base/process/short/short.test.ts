@@ -43,6 +43,8 @@ for (const [way, open] of Object.entries(WAYS)) {
     const run = open(t)
     const late = await run(shell('sleep 60 & sleep 60', { timeoutMs: 50 }))
     assert.deepEqual([late.code, late.why], [null, 'it took longer than 0 s'])
+    const held = await run(shell('setsid sleep 5 & sleep 5', { timeoutMs: 50 }))
+    assert.equal(held.why, 'it took longer than 0 s', 'one that has left the group holds the streams')
     const loud = await run(shell('while :; do echo 0123456789; done', { maxBytes: 1000 }))
     assert.deepEqual([loud.code, loud.why, loud.stdout], [null, 'it said more than 1000 bytes', ''])
     const control = new AbortController()
@@ -73,6 +75,16 @@ test('what ran when the small process died has no end of its own, and the next o
   assert.deepEqual(await cut, { code: null, stdout: '', stderr: '', why: 'the process that had started it is gone' })
   assert.equal((await forks.run(shell('echo again'))).stdout, 'again\n')
   assert.notEqual(forks.pid, first)
+})
+
+test('a small process that hangs is ended, and nobody waits for it', async () => {
+  using forks = openForks({ marginMs: 100 })
+  await forks.run(shell('true'))
+  const { pid } = forks
+  assert.ok(pid)
+  process.kill(pid, 'SIGSTOP')
+  assert.equal((await forks.run(shell('true', { timeoutMs: 50 }))).why, 'the process that had started it is gone')
+  assert.equal((await forks.run(shell('echo again'))).stdout, 'again\n')
 })
 
 test('the small process goes when nobody has asked for a while, and when it is put away', async () => {
