@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { tmuxSocket } from '../../../src/agents/tmux/window/socket.ts'
+import { placesFor } from '../../../src/base/places.ts'
 import type { SessionView, StartSession } from '../../../src/domain/api.ts'
 import { type AgentSessions, agentSessions } from '../agent-sessions.ts'
-import type { StartOptions } from '../daemon-process.ts'
 
 export interface TerminalWorld extends AgentSessions {
   start(task: string, more?: Partial<StartSession>): Promise<SessionView>
@@ -11,14 +14,10 @@ export interface TerminalWorld extends AgentSessions {
   tmux(...args: string[]): string
 }
 
-/** A daemon with agents in tmux; its server is ended with the test, whatever became of the daemon. */
-export async function terminalWorld(
-  t: TestContext,
-  scenario: string,
-  options: StartOptions = {},
-): Promise<TerminalWorld> {
-  const world = await agentSessions(t, scenario, options)
-  const socket = tmuxSocket(world.daemon.places.socket)
+/** A daemon with agents in tmux. Its server is ended first of all, while its socket is there, whatever became of the daemon. */
+export async function terminalWorld(t: TestContext, scenario: string): Promise<TerminalWorld> {
+  const home = mkdtempSync(join(tmpdir(), 'pcc-test-'))
+  const socket = tmuxSocket(placesFor({ env: { PCC_HOME: `${home}/pcc` } }).socket)
   const tmux = (...args: string[]) => execFileSync('tmux', ['-S', socket, ...args], { encoding: 'utf8', stdio: 'pipe' })
   t.after(() => {
     try {
@@ -27,5 +26,7 @@ export async function terminalWorld(
       // it goes by itself with its last window
     }
   })
+  const world = await agentSessions(t, scenario, { home })
+  t.after(() => rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
   return { ...world, start: (task, more = {}) => world.start(task, { host: 'tmux', ...more }), tmux }
 }

@@ -79,7 +79,7 @@ export class Tmux {
     const child = execFile(
       'tmux',
       ['-u', '-S', this.socket, '-f', '/dev/null', ...args],
-      { env: this.#bare(), timeout: ANSWER_MS, killSignal: 'SIGKILL' },
+      { cwd: '/', env: this.#bare(), timeout: ANSWER_MS, killSignal: 'SIGKILL' },
       (error, stdout, stderr) => (error ? reject(failed(stderr.trim() || messageOf(error))) : resolve(stdout)),
     )
     child.stdin?.on('error', () => undefined) // that it is gone is told by its end
