@@ -25,6 +25,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   tasks: async () => (await import('./tasks/tasks.ts')).benchTasks(),
   runs: async () => (await import('./runs/ten-tasks.ts')).benchRuns(),
   limits: async () => (await import('./limits/limits.ts')).benchLimits(),
+  failover: async () => (await import('./limits/failover.ts')).benchFailover(),
   calls: async () => [
     ...(await (await import('./limits/verdict-cost.ts')).benchVerdictCost()),
     ...(await (await import('./limits/call-cost.ts')).benchCallCost()),
