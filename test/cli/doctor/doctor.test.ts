@@ -57,6 +57,7 @@ test('with everything in order all is well, with and without a daemon, and the e
   assert.match(of(before, 'agent', 'ok'), /9\.9 \(Claude Code\)/)
   assert.match(of(before, 'login', 'ok'), /logged in \(api_key\)/)
   assert.match(of(before, 'isolation', 'ok'), /namespace|marker/)
+  assert.match(of(before, 'sandbox', 'ok'), /bubblewrap|no sandbox/)
   await pcc.run(['daemon', 'start'])
   const during = await pcc.run(['doctor'])
   assert.equal(during.code, 0, during.stdout)
