@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
-import { gemini } from '../adapters/gemini.ts'
-import { World } from '../conformance/world.ts'
-import { bubblewrap } from '../sandbox/a-sandbox.ts'
-import { refusedHere } from '../sandbox/refused-here.ts'
+import { findGitFolder } from '../../../../src/workspace/git/git-folder.ts'
+import { gemini } from '../../adapters/gemini.ts'
+import { World } from '../../conformance/world.ts'
+import { bubblewrap } from '../../sandbox/a-sandbox.ts'
+import { refusedHere } from '../../sandbox/refused-here.ts'
 
 test('the real Gemini CLI works in a sandbox: it writes the project, reads no secret of the home, and reaches its vendor only', async t => {
   if (!('program' in bubblewrap)) return refusedHere(t)
