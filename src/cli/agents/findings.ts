@@ -19,7 +19,7 @@ export function agentFindings(found: FoundAgent, env: Env): Finding[] {
     ...versionFindings(found),
     ...loginFindings(found, env),
     found.unattended
-      ? ok(area, `${HELD[manifest.hold]}: it may work alone`)
+      ? ok(area, `${HELD[manifest.hold]}${found.sandboxed ? ', in a sandbox' : ''}: it may work alone`)
       : warning(
           area,
           `${HELD[manifest.hold]}: it does not work alone (${manifest.heldBy})`,

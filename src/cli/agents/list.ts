@@ -24,7 +24,7 @@ export function agentTable(agents: FoundAgent[], terminal: Terminal): string[] {
     { text: versionWords(found) },
     { text: SPOKEN[found.manifest.speaks] },
     {
-      text: `${HELD[found.manifest.hold]}${found.unattended ? '' : ', not alone'}`,
+      text: `${HELD[found.manifest.hold]}${found.sandboxed ? ', in a sandbox' : ''}${found.unattended ? '' : ', not alone'}`,
       ...(found.unattended ? {} : { tone: 'yellow' as const }),
     },
   ])
@@ -46,7 +46,8 @@ function versionWords({ version, manifest: { verified } }: FoundAgent): string {
 }
 
 /** As `--json` prints it. */
-export function agentJson({ agent, manifest, program, version, problem, isUsual, unattended }: FoundAgent) {
+export function agentJson(found: FoundAgent) {
+  const { agent, manifest, program, version, problem, isUsual, unattended, sandboxed } = found
   return {
     name: agent.name,
     kind: agent.kind,
@@ -59,6 +60,7 @@ export function agentJson({ agent, manifest, program, version, problem, isUsual,
     hold: manifest.hold,
     held_by: manifest.heldBy,
     unattended,
+    sandboxed,
     resumes: manifest.resume !== 'none',
     read_only: manifest.readOnly,
     limits: manifest.limits,

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { isHeldEnough } from '../../agents/held-enough.ts'
 import { MANIFESTS, manifestOf } from '../../agents/manifests/manifests.ts'
+import { sandboxNeeded } from '../../agents/sandbox/needed.ts'
 import { messageOf } from '../../base/errors.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import type { AgentChoice } from '../../domain/agents/choice.ts'
@@ -26,6 +27,8 @@ export interface FoundAgent {
   isUsual: boolean
   /** Whether it may work with nobody watching. */
   unattended: boolean
+  /** Whether a sandbox stands around it. */
+  sandboxed: boolean
 }
 
 export interface Surveyed {
@@ -53,15 +56,25 @@ export async function surveyAgents({ loaded, env, directory, starts }: Surveyed)
   return Promise.all(
     all.map(async agent => {
       const manifest = manifestOf(agent)
+      const sandboxed = isSandboxed(manifest, config.agents.sandbox)
       const program = await programOf(agent, { loaded, env })
       const own = agentEnvironment(env, patternsFor(agent.kind, config.agents.env))
       return {
         ...{ agent, manifest, isUsual: agent === usual },
-        unattended: isHeldEnough({ agent, manifest, allowed, sandboxed: false }),
+        ...{ sandboxed, unattended: isHeldEnough({ agent, manifest, allowed, sandboxed }) },
         ...(program !== undefined && { program, ...(await versionOf(program, { agent, env: own, starts })) }),
       }
     }),
   )
+}
+
+/** One that is required and not there is told when a session starts. */
+function isSandboxed(manifest: AgentManifest, mode: Parameters<typeof sandboxNeeded>[1]): boolean {
+  try {
+    return sandboxNeeded(manifest, mode) !== undefined
+  } catch {
+    return false
+  }
 }
 
 async function programOf(

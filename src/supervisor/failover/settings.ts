@@ -21,10 +21,10 @@ export function failoverSettings({ config, origin }: LoadedConfig, directory: st
   return { order, on, thresholdMs: after_minutes * 60_000, costUsd: cost_usd }
 }
 
-/** Variables of the agents that may take over: kept with the session's, and given to each only when it is its turn. */
+/** Variables of other agents that may come to it, to take over or to judge: kept with the session's, and given to each only when it is its turn. */
 export function failoverEnvironment(
   env: Record<string, string>,
-  { order }: FailoverSettings,
+  order: readonly AgentChoice[],
   patterns: readonly string[],
 ): Record<string, string> {
   return Object.assign({}, ...order.map(({ kind }) => agentEnvironment(env, patternsFor(kind, patterns))))

@@ -34,6 +34,7 @@ import { budgetsIn, budgetsOf, hasMoneyBound } from '../settings/budgets-of.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
 import { type GuardSettings, guardSettings } from '../settings/guard-settings.ts'
 import { sandboxAsked } from '../settings/sandbox-asked.ts'
+import { secondAgent } from '../verifier/second-agent.ts'
 import { accountOf } from './agent/account.ts'
 import { agentIn } from './agent/agent-in.ts'
 import { checkProgram } from './agent/check-program.ts'
@@ -126,6 +127,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
   const brainEnv = brainEnvironment({ daemon: parts.env, session: request.env, patterns: config.agents.env })
   const budgets = budgetsIn(config, request)
   const failover = failoverSettings(loaded, project)
+  const second = secondAgent(agent, loaded, project)
   await checkProgram(loaded, { agent, manifest, env })
   const sandbox = await sandboxAsked(config, { manifest, project, place, hidden: [parts.places.home] })
   const driver = await parts.driverFor({
@@ -189,7 +191,11 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
     budgetsNow: () => budgetsOf({ project, options: request }, parts),
     guards: guardSettings(config),
     failover,
-    othersEnv: failoverEnvironment(request.env, failover, config.agents.env),
+    othersEnv: failoverEnvironment(
+      request.env,
+      second ? [...failover.order, second] : failover.order,
+      config.agents.env,
+    ),
     maxWaiting: config.sessions.max_waiting,
     checkpointEveryMs: config.sessions.checkpoint_minutes * 60_000,
     retryMs: RETRY_FACTORS.map(factor => config.sessions.retry_seconds * 1000 * factor),

@@ -52,7 +52,8 @@ test('pcc agents list says of each agent where it is, in which version, and what
   assert.match(stdout, /mine .*observed only/)
 })
 
-const SETTINGS = 'agents.unattended = ["mine"]\n[agents.custom.mine]\ncommand = "my-agent --acp"\n'
+const SETTINGS =
+  'agents.sandbox = "off"\nagents.unattended = ["mine"]\n[agents.custom.mine]\ncommand = "my-agent --acp"\n'
 
 test('pcc agents doctor says what is wrong and how to get the rest, and fails where the chosen one cannot be used', async t => {
   const pcc = pccWith(t, { gemini: 'echo broken >&2; exit 3' })
