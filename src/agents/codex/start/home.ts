@@ -31,7 +31,8 @@ const TAKEN = [
 ]
 /** Folders that stay the person's own, so that a conversation of ours can be gone on with by hand. */
 const SHARED_FOLDERS = ['sessions', 'archived_sessions', 'thread-writer-locks']
-const SHARED_FILES = ['auth.json']
+/** Codex writes a renewed login through the link, and only one at a time may do that. */
+const SHARED_FILES = ['auth.json', 'auth.lock']
 /** What the person wants every Codex to know. */
 const INSTRUCTIONS = ['AGENTS.md', 'AGENTS.override.md', 'skills']
 
