@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agentWorld } from './agent-world.ts'
-import { onTerminal } from './pty.ts'
+import { agentWorld } from '../agent-world.ts'
+import { onTerminal } from '../pty.ts'
 
 const SCENARIO = `
 conversations:
