@@ -45,7 +45,9 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
         log: line => log(`session ${open.id}: ${line}`),
       })
       const program = command ?? (executable === undefined ? undefined : [executable])
-      return new AcpSession(open, { manifest, process, guard, program, askDeadlineMs, startMs, stopMs, log })
+      // What we do is done outside: an agent in a sandbox reads, writes and runs by itself.
+      const serves = sandbox ? { files: false, terminals: false } : manifest.start.serves
+      return new AcpSession(open, { manifest, process, guard, serves, program, askDeadlineMs, startMs, stopMs, log })
     },
     // A process that waits would have to be told everything again: nothing is started ahead of time.
     warm: async () => undefined,

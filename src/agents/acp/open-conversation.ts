@@ -13,6 +13,7 @@ export interface OpenedConversation {
 
 interface Opening {
   manifest: AgentManifest
+  serves: AgentManifest['start']['serves']
   open: OpenSession
   signal: AbortSignal
 }
@@ -20,7 +21,7 @@ interface Opening {
 /** Says hello, opens a conversation new or old, and sees to it that the agent is in the mode in which it asks. */
 export async function openConversation(connection: AcpConnection, opening: Opening): Promise<OpenedConversation> {
   const { manifest, open, signal } = opening
-  const { files, terminals } = manifest.start.serves
+  const { files, terminals } = opening.serves
   const hello = await connection.initialize(
     { fs: { readTextFile: files, writeTextFile: files }, terminal: terminals, elicitation: { form: {} } },
     signal,

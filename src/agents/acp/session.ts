@@ -11,6 +11,7 @@ import { EventQueue } from '../event-queue.ts'
 import { openRecorder, type Recorder } from '../recorder.ts'
 import { Files } from './client/files.ts'
 import { AcpGate } from './client/gate.ts'
+import { refused } from './client/refusals.ts'
 import { Terminals } from './client/terminals.ts'
 import { Conversation } from './conversation.ts'
 import { rpcFailure } from './messages/failure.ts'
@@ -28,6 +29,8 @@ export interface AcpSeat {
   manifest: AgentManifest
   process: AgentProcess
   guard: Guard
+  /** What we do for the agent, outside of any sandbox. */
+  serves: AgentManifest['start']['serves']
   program: string[] | undefined
   askDeadlineMs: number
   startMs: number
@@ -148,7 +151,7 @@ export class AcpSession implements Session {
   }
 
   async #converse(): Promise<void> {
-    const { manifest, process, program, startMs } = this.#seat
+    const { manifest, process, program, serves, startMs } = this.#seat
     if (this.#open.resume && manifest.resume === 'none')
       return void this.#fail({ kind: 'resume_unknown', message: `${manifest.name} cannot go on with a conversation.` })
     this.#command = await commandFor(manifest, this.#open, program)
@@ -160,6 +163,7 @@ export class AcpSession implements Session {
     try {
       const opened = await openConversation(connection, {
         manifest,
+        serves,
         open: this.#open,
         signal: AbortSignal.any([late, this.#gone.signal]),
       })
@@ -176,13 +180,15 @@ export class AcpSession implements Session {
     const app = client({ name: 'perpetualcc' })
       .onRequest('session/request_permission', raw, ({ params, signal }) => this.#gate.permission(params, signal))
       .onRequest('elicitation/create', raw, ({ params, signal }) => this.#gate.question(params, signal))
-      .onRequest('fs/read_text_file', raw, ({ params, signal }) => this.#files.read(params, signal))
-      .onRequest('fs/write_text_file', raw, ({ params, signal }) => this.#files.write(params, signal))
-      .onRequest('terminal/create', raw, ({ params, signal }) => this.#terminals.create(params, signal))
-      .onRequest('terminal/output', raw, ({ params }) => this.#terminals.output(params))
-      .onRequest('terminal/wait_for_exit', raw, ({ params, signal }) => this.#terminals.waitForExit(params, signal))
-      .onRequest('terminal/kill', raw, ({ params }) => this.#terminals.kill(params))
-      .onRequest('terminal/release', raw, ({ params }) => this.#terminals.release(params))
+      .onRequest('fs/read_text_file', raw, ({ params, signal }) => this.#served('files').read(params, signal))
+      .onRequest('fs/write_text_file', raw, ({ params, signal }) => this.#served('files').write(params, signal))
+      .onRequest('terminal/create', raw, ({ params, signal }) => this.#served('terminals').create(params, signal))
+      .onRequest('terminal/output', raw, ({ params }) => this.#served('terminals').output(params))
+      .onRequest('terminal/wait_for_exit', raw, ({ params, signal }) =>
+        this.#served('terminals').waitForExit(params, signal),
+      )
+      .onRequest('terminal/kill', raw, ({ params }) => this.#served('terminals').kill(params))
+      .onRequest('terminal/release', raw, ({ params }) => this.#served('terminals').release(params))
     return new AcpConnection(app, child, {
       seen: message => this.#recorder?.message(message),
       updated: params => this.#updated(params),
@@ -191,6 +197,12 @@ export class AcpSession implements Session {
       },
       room: () => this.events.room(EVENTS_WAITING, this.#gone.signal),
     })
+  }
+
+  /** An agent may ask for what it was told that there is not; what we do for it is done outside of its sandbox. */
+  #served<What extends 'files' | 'terminals'>(what: What): { files: Files; terminals: Terminals }[What] {
+    if (!this.#seat.serves[what]) throw refused(`Not allowed: there are no ${what} of the client here, use your own.`)
+    return { files: this.#files, terminals: this.#terminals }[what]
   }
 
   #updated(params: unknown): void {

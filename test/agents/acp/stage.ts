@@ -14,7 +14,7 @@ import type { AgentScript } from './scripted-agent.ts'
 const AGENT = fileURLToPath(new URL('scripted-agent.ts', import.meta.url))
 
 /** One that is held to little, so that a test says for itself what it is about. */
-const PLAIN: AgentManifest = {
+export const PLAIN: AgentManifest = {
   ...claudeAcpManifest,
   start: {
     command: process.execPath,
@@ -35,6 +35,8 @@ export interface StageOptions {
   manifest?: Partial<AgentManifest>
   driver?: AcpDriverOptions
   open?: Partial<OpenSession>
+  /** Where the agent writes what it heard, if it cannot write everywhere. */
+  notes?: string
 }
 
 /** What the agent was sent, read from its own notes. */
@@ -49,7 +51,7 @@ export interface Heard {
 /** A session with the scripted agent, and what the agent heard. */
 export async function stage(t: TestContext, script: AgentScript, options: StageOptions = {}) {
   const cwd = tempDir(t, 'pcc-project-')
-  const notes = join(tempDir(t), 'heard.jsonl')
+  const notes = options.notes ?? join(tempDir(t), 'heard.jsonl')
   const manifest = { ...PLAIN, ...options.manifest }
   const driver = acpDriver(manifest, options.driver)
   const marker = secretId(12)
