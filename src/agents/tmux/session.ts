@@ -4,6 +4,7 @@ import type { Failure, OpenSession, Session } from '../../domain/session.ts'
 import { checkedAsks } from '../checked-asks.ts'
 import type { HookCall, HookDesk, HookReply } from './hooks/desk.ts'
 import { TmuxGate } from './hooks/gate.ts'
+import { Mouth } from './mouth.ts'
 import type { Ends } from './reading/result-of.ts'
 import { TerminalRecord } from './record.ts'
 import type { SeatFolder } from './seat.ts'
@@ -41,6 +42,7 @@ export class TmuxSession implements Session {
   readonly #record: TerminalRecord
   readonly #turn = new Turn()
   readonly #gate: TmuxGate
+  readonly #mouth = new Mouth(() => this.takenOver || this.#gate.asksPerson)
   readonly #over: Promise<void>
   readonly #closed = new AbortController()
   #window: AgentWindow | undefined
@@ -106,9 +108,14 @@ export class TmuxSession implements Session {
   async handback(): Promise<void> {
     const window = this.#window
     if (!window || !this.takenOver) return
+    // Nobody would answer it any more.
+    if (this.#gate.asksPerson || window.state()?.status === 'waiting')
+      throw new AppError('terminal_asks', { id: this.id })
     window.note({ takenOver: false })
     const held = this.#turn.takeHeld()
-    if (held?.how === 'by-person') await this.#say(HANDED_BACK, window)
+    // What waited is said now, and the end of that is what counts.
+    if (this.#mouth.isFull) await this.#speak(window)
+    else if (held?.how === 'by-person') await this.#say(HANDED_BACK, window)
     else if (held) this.#end(held, window)
   }
 
@@ -153,7 +160,7 @@ export class TmuxSession implements Session {
       this.#turn.begun()
       this.#turn.adopted(refused > 0 ? awayFor(refused) : undefined)
       this.#record.begun()
-    } else if (!at.takenOver) {
+    } else {
       await this.#say(this.#open.prompt ?? GO_ON, window)
     }
   }
@@ -179,9 +186,11 @@ export class TmuxSession implements Session {
       if (sinceMs > READY_MS) throw notReady(READY_MS, state?.waitingFor)
       return
     }
-    const step = this.#turn.look(state?.status, this.#record.written)
+    await this.#speak(window)
+    const isHeld = !this.#mouth.mayType(window)
+    const step = this.#turn.look(state?.status, { ...this.#record.written, isHeld })
     if (step === 'begun') return this.#begun(window)
-    if (step === 'enter' && !this.takenOver) await window.enter()
+    if (step === 'enter') await this.#mouth.enter(window)
     else if (step === 'lost') throw new AppError('tmux_failed', { problem: 'the prompt did not reach Claude Code' })
     else if (typeof step === 'object') this.#ended(step, window)
   }
@@ -262,6 +271,7 @@ export class TmuxSession implements Session {
 
   /** A turn is over: told to the supervisor, or, while a person has the terminal, kept until they hand it back. */
   #ended(ends: Ends, window: AgentWindow): void {
+    this.#gate.settled()
     if (ends.how === 'by-person') window.note({ takenOver: true })
     if (this.takenOver) this.#turn.hold(ends)
     else this.#end(ends, window)
@@ -282,8 +292,12 @@ export class TmuxSession implements Session {
   async #say(text: string, window: AgentWindow): Promise<void> {
     window.note({ owed: true })
     this.#record.prompted(text)
-    this.#turn.asked()
-    await window.type(text)
+    this.#mouth.add(text)
+    await this.#speak(window)
+  }
+
+  async #speak(window: AgentWindow): Promise<void> {
+    await this.#mouth.speak(window, () => this.#turn.asked())
   }
 
   async #cutIn(): Promise<void> {

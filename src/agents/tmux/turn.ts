@@ -18,6 +18,9 @@ export interface Written {
   isCutShort: boolean
 }
 
+/** `isHeld`: a person has the keyboard, so that a prompt which is not heard is no wonder. */
+type Seen = Written & { isHeld?: boolean }
+
 /**
  * Where a turn stands. A prompt is *asked* until the agent's hook says that it has it, then the turn *runs* until a hook tells its
  * end, or, where none does (after an interrupt, or a stop between two tools), until the agent has called itself idle for a while.
@@ -110,7 +113,7 @@ export class Turn {
   }
 
   /** What follows from the agent's own word for what it does. An end is given out once. */
-  look(status: string | undefined, { lastText, isCutShort }: Written): Look {
+  look(status: string | undefined, { lastText, isCutShort, isHeld = false }: Seen): Look {
     const now = this.#now()
     if (this.#told) {
       const isWhole = this.#counted && this.#told.ends.text === lastText
@@ -121,7 +124,7 @@ export class Turn {
     if (status !== 'idle') this.#idleSince = undefined
     else this.#idleSince ??= now
     const idleMs = this.#idleSince === undefined ? 0 : now - this.#idleSince
-    if (this.#state === 'asked') return this.#unheard(idleMs > 0, now)
+    if (this.#state === 'asked') return this.#unheard(idleMs > 0 && !isHeld, now)
     if (this.#state === 'none' || idleMs < HOOK_MS) return undefined
     return this.#over(this.#silentEnd(lastText, isCutShort))
   }

@@ -32,6 +32,18 @@ export const HOST_ERRORS = {
     exit: 1,
     http: 409,
   },
+  terminal_taken: {
+    says: 'A person has the terminal of session {id}: pcc types nothing there, and nothing was said.',
+    next: 'Say it there: pcc attach {id}. Or give it back first: pcc handback {id}',
+    exit: 1,
+    http: 409,
+  },
+  terminal_asks: {
+    says: 'The terminal of session {id} shows a question of its agent, which nobody would answer any more.',
+    next: 'Answer it there (pcc attach {id}; Escape says no), then hand back. Or end it: pcc stop {id}',
+    exit: 1,
+    http: 409,
+  },
   host_cannot: {
     says: '{agent} cannot work in a terminal of its own: {problem}.',
     next: 'Leave out --host tmux.',

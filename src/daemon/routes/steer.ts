@@ -85,6 +85,7 @@ export function steerRoutes(app: FastifyInstance, world: World): void {
   app.post('/sessions/:ref/prompt', async request => {
     const { text } = checked(Prompt, request.body, 'POST /sessions/:ref/prompt')
     const { row, run } = await liveSession(request.params, world)
+    if (run.session?.takenOver) throw new AppError('terminal_taken', { id: row.id })
     await run.session?.prompt(text)
     return view(row, world)
   })

@@ -11,8 +11,10 @@ export async function handOver({ run, parts }: Desk, how: 'takeover' | 'handback
   const isTaken = session.takenOver === true
   if (isTaken === (how === 'takeover')) return
   const body = { text: SAID[how](run.id) }
+  // The one is told before it is so, and the other once it is: it may be refused.
+  if (how === 'handback') await session.handback()
   await record(run, parts, { events: [{ actor: 'human', subject: run.id, kind: 'session.noted', body }], patch: {} })
-  await (how === 'takeover' ? session.takeover() : session.handback())
+  if (how === 'takeover') await session.takeover()
 }
 
 const SAID = {

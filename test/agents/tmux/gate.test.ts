@@ -13,7 +13,7 @@ function call(command: string, more: Record<string, unknown> = {}) {
   return { tool_name: 'Bash', tool_use_id: 'c1', tool_input: { command }, cwd: '/p', ...more }
 }
 
-function gateWith(asks: Partial<Asks>, { takenOver = false } = {}) {
+function gateWith(asks: Partial<Asks>, seat = { takenOver: false }) {
   const said: string[] = []
   const gate = new TmuxGate({
     asks: checkedAsks(
@@ -24,7 +24,7 @@ function gateWith(asks: Partial<Asks>, { takenOver = false } = {}) {
     allowed: callId => said.push(`allowed ${callId}`),
     denied: () => said.push('denied'),
     gaveUp: ({ callId }) => said.push(`gave up ${callId}`),
-    takenOver: () => takenOver,
+    takenOver: () => seat.takenOver,
   })
   return { gate, said }
 }
@@ -70,6 +70,22 @@ test('with a person at the terminal, what needs one is asked there; what a rule 
   assert.equal(decision(await strict.before(call('rm -rf /'), NEVER)), 'deny')
   const { gate: alone } = gateWith({ permission: async () => NOBODY })
   assert.equal(decision(await alone.before(call('deploy'), NEVER)), 'deny')
+})
+
+test('a dialog is known from the moment it is asked for until its call has a result, and is not opened once handed back', async () => {
+  const seat = { takenOver: true }
+  const { gate } = gateWith({ permission: async () => NOBODY }, seat)
+  const asked = { tool_name: 'Bash', tool_input: { command: 'deploy' } }
+  await gate.before(call('deploy'), NEVER)
+  assert.equal(gate.asksPerson, false)
+  gate.asked(asked)
+  assert.equal(gate.asksPerson, true, 'whatever is typed now would answer it')
+  gate.unjudged({ type: 'user', message: { content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'x' }] } })
+  assert.equal(gate.asksPerson, false)
+  await gate.before(call('deploy'), NEVER)
+  seat.takenOver = false
+  assert.equal(behavior(gate.asked(asked)), 'deny')
+  assert.equal(gate.asksPerson, false)
 })
 
 test('a question goes to whoever answers, or, with a person at the terminal, to them alone', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { StoredEvent } from '../../../src/domain/event.ts'
@@ -31,7 +31,15 @@ test('a person who takes the terminal is asked there and types there; calls are 
   await stream.until(({ kind }) => kind === 'permission.decided')
   const taken = await daemon.call('POST', `/sessions/${id}/takeover`)
   assert.deepEqual([taken.status, taken.body.taken_over], [200, true])
-  // Its own dialog waits for the person, who presses Enter: the first answer.
+  // Its own dialog waits for the person: nothing that is asked of pcc presses a key in it.
+  await waitsForPerson(join(daemon.places.run, 'tmux', id))
+  const said = await daemon.call('POST', `/sessions/${id}/prompt`, { body: { text: 'Go on' } })
+  assert.deepEqual([said.status, said.body.error.code], [409, 'terminal_taken'])
+  const early = await daemon.call('POST', `/sessions/${id}/handback`)
+  assert.deepEqual([early.status, early.body.error.code], [409, 'terminal_asks'])
+  assert.equal((await daemon.call('GET', `/sessions/${id}`)).body.taken_over, true)
+  assert.equal(hasAnswer(await world.log(id)), false)
+  // The person presses Enter: the first answer.
   await pressUntil(
     () => world.tmux('send-keys', '-t', id, 'Enter'),
     () => world.log(id),
@@ -72,6 +80,13 @@ test('where tmux is missing, a session in it is refused with how to get it, befo
   assert.match(body.error.next, /apt install tmux/)
   assert.deepEqual((await daemon.call('GET', '/sessions')).body.sessions, [])
 })
+
+/** The agent says so itself, in a file that another process writes. */
+async function waitsForPerson(seat: string): Promise<void> {
+  const { config, pid } = JSON.parse(readFileSync(join(seat, 'window.json'), 'utf8'))
+  while (!/"status":\s*"waiting"/.test(readFileSync(join(config, 'sessions', `${pid}.json`), 'utf8')))
+    await new Promise(resolve => setTimeout(resolve, 50))
+}
 
 function hasAnswer(events: StoredEvent[]): boolean {
   return bodiesOf(events, 'tool.finished').some(({ output }) => /SQLite/.test(output ?? ''))

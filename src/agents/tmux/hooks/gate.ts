@@ -28,11 +28,14 @@ export interface GateKeeper {
 }
 
 interface Judged {
+  callId: string
   tool: string
   input: Record<string, unknown>
   /** `person`: whoever sits at the terminal answers. */
   by: 'pcc' | 'person'
 }
+
+const HANDED_BACK = 'It needs a person, who has just handed back. Make the call again if it is still needed.'
 
 /** More open calls than an agent ever has at once; one that was interrupted is never asked about again. */
 const MOST_JUDGED = 200
@@ -47,6 +50,8 @@ export class TmuxGate {
   readonly #closed = new AbortController()
   readonly #tripwire = new Tripwire()
   #judged: Judged[] = []
+  /** Calls that the agent's own dialog is open for. */
+  readonly #withPerson = new Set<string>()
 
   constructor(keeper: GateKeeper) {
     this.#keeper = keeper
@@ -62,8 +67,19 @@ export class TmuxGate {
     this.#closed.abort()
   }
 
+  /** The agent's own dialog asks a person, or is about to: whatever is typed now answers it. */
+  get asksPerson(): boolean {
+    return this.#withPerson.size > 0
+  }
+
+  /** The turn is over, and with it every dialog. */
+  settled(): void {
+    this.#withPerson.clear()
+  }
+
   /** What ran without our yes, if this message tells of such a call. What failed did not run, or was refused by a hook without us. */
   unjudged(message: Record<string, unknown>): string | undefined {
+    for (const { tool_use_id } of resultsIn(message)) this.#withPerson.delete(String(tool_use_id))
     for (const callId of failedCalls(message)) this.#tripwire.judging(callId)
     return this.#tripwire.read(message)
   }
@@ -87,8 +103,15 @@ export class TmuxGate {
     const judged = this.#judged[at]
     if (!judged) return answered({ behavior: 'deny', message: 'This call was never judged, so it may not run.' })
     this.#judged.splice(at, 1)
-    if (judged.by === 'person') return undefined // its own dialog
+    if (judged.by === 'person') return this.#dialog(judged)
     return answered({ behavior: 'allow', updatedInput: judged.input })
+  }
+
+  /** Handed back in between, nobody sits there: the dialog would wait without end, and for whatever is typed next. */
+  #dialog({ callId }: Judged): HookReply {
+    if (!this.#keeper.takenOver()) return answered({ behavior: 'deny', message: HANDED_BACK })
+    this.#withPerson.add(callId)
+    return undefined
   }
 
   async #permission(request: Request, signal: AbortSignal): Promise<HookReply> {
@@ -144,7 +167,7 @@ export class TmuxGate {
     this.#tripwire.judging(callId)
     this.#tripwire.allowed(callId)
     this.#keeper.allowed(callId)
-    if (by) this.#judged = [...this.#judged, { tool, input, by }].slice(-MOST_JUDGED)
+    if (by) this.#judged = [...this.#judged, { callId, tool, input, by }].slice(-MOST_JUDGED)
   }
 }
 
@@ -162,8 +185,10 @@ function requestOf({ tool_name, tool_use_id, tool_input, cwd, agent_id }: ToolCa
 }
 
 function* failedCalls(message: Record<string, unknown>): Generator<string> {
+  for (const { tool_use_id, is_error } of resultsIn(message)) if (is_error === true) yield String(tool_use_id)
+}
+
+function resultsIn(message: Record<string, unknown>): Record<string, unknown>[] {
   const { content } = (message['message'] ?? {}) as { content?: unknown }
-  for (const block of Array.isArray(content) ? content : []) {
-    if (block?.type === 'tool_result' && block.is_error === true) yield String(block.tool_use_id)
-  }
+  return Array.isArray(content) ? content.filter(block => block?.type === 'tool_result') : []
 }

@@ -6,8 +6,6 @@ import { type AgentState, readState } from '../reading/state-file.ts'
 import type { SeatFolder, Whereabouts } from '../seat.ts'
 import type { Tmux } from './tmux.ts'
 
-/** It takes the paste before the Enter; on a crowded machine that needs a moment. */
-const SETTLE_MS = 250
 /** An agent whose terminal is closed says goodbye and goes. */
 const GOODBYE_MS = 2_000
 const LOOK_MS = 50
@@ -53,10 +51,8 @@ export class AgentWindow {
     return readState(this.#at.config, this.#at.pid)
   }
 
-  async type(prompt: string): Promise<void> {
-    await this.#tmux.paste(this.#at.pane, prompt)
-    await sleep(SETTLE_MS)
-    await this.enter()
+  paste(prompt: string): Promise<void> {
+    return this.#tmux.paste(this.#at.pane, prompt)
   }
 
   enter(): Promise<void> {

@@ -33,7 +33,8 @@ async function tell(session: string, text: string, world: World): Promise<boolea
   const run = world.supervisor.run(session)
   if (!run || run.over || run.row.state === 'queued' || run.row.state === 'ended') return false
   await run.opened.promise
-  if (run.over || !run.session) return false
+  // A person who has the terminal says it there themselves; the description has it for later.
+  if (run.over || !run.session || run.session.takenOver) return false
   try {
     await run.session.prompt(`Guidance from the person you work for, on the task at hand:\n\n${text}`)
     return true
