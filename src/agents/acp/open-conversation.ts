@@ -82,7 +82,7 @@ function metaFor(meta: unknown, open: OpenSession): unknown {
   const values: Record<string, unknown> = {
     '{tools}': open.tools,
     '{disallowedTools}': open.disallowedTools,
-    '{settingSources}': open.settingSources,
+    '{settingSources}': sourcesOf(open),
     '{maxTurns}': open.maxTurns,
     '{model}': open.model,
   }
@@ -91,6 +91,11 @@ function metaFor(meta: unknown, open: OpenSession): unknown {
     typeof value === 'string' && value in values ? values[value] : metaFor(value, open),
   ])
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
+/** There is no way here to leave out only the servers, or only the hooks, of a project: then all of it is left out. */
+function sourcesOf({ settingSources, strictMcp, hooksOff }: OpenSession): OpenSession['settingSources'] {
+  return strictMcp || hooksOff ? settingSources.filter(source => source === 'user') : settingSources
 }
 
 function modelOf({ models, configOptions }: Opened): string | undefined {

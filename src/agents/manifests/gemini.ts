@@ -7,13 +7,14 @@ const GATE = ['[[rule]]', 'toolName = "*"', 'decision = "ask_user"', 'priority =
 export const geminiManifest: AgentManifest = {
   kind: 'gemini',
   name: 'Gemini CLI',
-  revision: 1,
+  revision: 2,
   verified: ['0.61.0'],
   speaks: 'acp',
   start: {
     command: 'gemini',
     args: ['--acp', '--admin-policy', '{files}/gate.toml'],
-    env: { GEMINI_CLI_NO_RELAUNCH: 'true' },
+    // Servers, hooks and extensions of the project would run at the start, before anything is asked.
+    env: { GEMINI_CLI_NO_RELAUNCH: 'true', GEMINI_CLI_TRUST_WORKSPACE: 'false' },
     files: { 'gate.toml': GATE },
     model: { args: ['--model', '{model}'] },
     install: 'npm install -g @google/gemini-cli',
@@ -84,6 +85,7 @@ export const geminiManifest: AgentManifest = {
     warm: 'none',
   },
   quirks: [
+    'Every project is an untrusted one for it: .gemini, GEMINI.md and variables of a .env are not loaded, and no MCP server is started.',
     'Its answer to session/load is an error, and the try damages the conversation: it is never made.',
     'An answer that the vendor withholds is told as a turn that is complete, without a word: it counts as refused.',
     'A refused call is told to the model as cancelled by the user.',

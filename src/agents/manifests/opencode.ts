@@ -5,26 +5,39 @@ import type { AgentManifest } from '../../domain/agents/manifest.ts'
  * wait for ever.
  */
 const PERMISSION = { '*': 'ask', task: 'deny', question: 'deny' }
-const CONFIG = JSON.stringify({ permission: PERMISSION, autoupdate: false, share: 'disabled' })
+/** Language servers and formatters are programs out of the project's own dependencies, and nobody is asked before they run. */
+const CONFIG = JSON.stringify({
+  permission: PERMISSION,
+  lsp: false,
+  formatter: false,
+  autoupdate: false,
+  share: 'disabled',
+})
 
 /** opencode in its ACP mode. */
 export const opencodeManifest: AgentManifest = {
   kind: 'opencode',
   name: 'opencode',
-  revision: 1,
+  revision: 2,
   verified: ['1.18.33'],
   speaks: 'acp',
   start: {
     command: 'opencode',
     args: ['acp'],
-    env: { OPENCODE_CONFIG_CONTENT: CONFIG, OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1' },
+    env: {
+      OPENCODE_CONFIG_CONTENT: CONFIG,
+      // Plugins, tools and servers of the project would run at the start, before anything is asked.
+      OPENCODE_DISABLE_PROJECT_CONFIG: '1',
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+    },
     files: {},
     model: {},
     install: 'npm install -g opencode-ai',
     serves: { files: false, terminals: false },
   },
   hold: 'every-call',
-  heldBy: 'its own permission settings, which ask about everything',
+  heldBy: 'its own permission settings, which ask about everything; what the project brings for it is not loaded',
   modes: { known: ['build', 'plan'] },
   readOnly: 'every call of another tool is refused',
   limits:
@@ -61,6 +74,7 @@ export const opencodeManifest: AgentManifest = {
     warm: 'none',
   },
   quirks: [
+    "The project's opencode.json, .opencode and AGENTS.md are not loaded, trusted or not; language servers and formatters are off.",
     'A refused call ends the whole turn, and calls beside it: it is told why with a prompt of its own and goes on.',
     'It tries an overloaded, failing or refusing vendor again without end and without a word.',
   ],

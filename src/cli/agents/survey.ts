@@ -10,8 +10,7 @@ import { findProgram } from '../../base/process/find-program.ts'
 import type { AgentChoice } from '../../domain/agents/choice.ts'
 import { chooseAgent } from '../../domain/agents/choose.ts'
 import { AGENT_KINDS, type AgentManifest } from '../../domain/agents/manifest.ts'
-import { patternsFor } from '../../domain/agents/vendors.ts'
-import { agentEnvironment } from '../../domain/config/agent-env.ts'
+import { environmentFor } from '../../domain/agents/vendors.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
 
 /** One agent as it is found on this machine. */
@@ -58,7 +57,7 @@ export async function surveyAgents({ loaded, env, directory, starts }: Surveyed)
       const manifest = manifestOf(agent)
       const sandboxed = isSandboxed(manifest, config.agents.sandbox)
       const program = await programOf(agent, { loaded, env })
-      const own = agentEnvironment(env, patternsFor(agent.kind, config.agents.env))
+      const own = environmentFor(agent.kind, env, config.agents.env)
       return {
         ...{ agent, manifest, isUsual: agent === usual },
         ...{ sandboxed, unattended: isHeldEnough({ agent, manifest, allowed, sandboxed }) },

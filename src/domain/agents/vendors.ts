@@ -1,4 +1,4 @@
-import { COMMON_AGENT_ENV, STANDARD_AGENT_ENV } from '../config/agent-env.ts'
+import { agentEnvironment, COMMON_AGENT_ENV, STANDARD_AGENT_ENV } from '../config/agent-env.ts'
 import type { AnyAgentKind } from './manifest.ts'
 
 /** Whose model an agent calls, as its environment tells it: what travels to it, and by what its account is known. */
@@ -121,6 +121,26 @@ export function vendorOf(kind: string): Vendor {
 export function speaksClaude(kind: string): boolean {
   return vendorOf(kind) === ANTHROPIC
 }
+
+/**
+ * What of an environment an agent gets. Claude's variables are taken out by their names, however the list spells them: one list stands
+ * for all agents, and a key that is named there for Claude is nobody else's. opencode names some of them as its own.
+ */
+export function environmentFor(
+  kind: string,
+  env: Record<string, string | undefined>,
+  configured: readonly string[],
+): Record<string, string> {
+  const all = agentEnvironment(env, patternsFor(kind, configured))
+  const vendor = vendorOf(kind)
+  if (vendor === ANTHROPIC) return all
+  const own = agentEnvironment(env, [...COMMON_AGENT_ENV, ...vendor.env])
+  const claudes = agentEnvironment(env, CLAUDE_ONLY)
+  return Object.fromEntries(Object.entries(all).filter(([name]) => name in own || !(name in claudes)))
+}
+
+/** A cloud's own variables are not among them: who names those plainly may mean any agent. */
+const CLAUDE_ONLY = [...ANTHROPIC.env.filter(pattern => !pattern.includes(' if ')), 'CLAUDE_*']
 
 /**
  * Which variables travel to an agent, of those that `agents.env` names. An agent of another vendor is not given Claude's: what a

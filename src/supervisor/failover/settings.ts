@@ -1,7 +1,6 @@
 import type { AgentChoice } from '../../domain/agents/choice.ts'
 import { chooseAgent } from '../../domain/agents/choose.ts'
-import { patternsFor } from '../../domain/agents/vendors.ts'
-import { agentEnvironment } from '../../domain/config/agent-env.ts'
+import { environmentFor } from '../../domain/agents/vendors.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
 
 /** Which agents take over from one another, and when, by the settings. */
@@ -27,5 +26,5 @@ export function failoverEnvironment(
   order: readonly AgentChoice[],
   patterns: readonly string[],
 ): Record<string, string> {
-  return Object.assign({}, ...order.map(({ kind }) => agentEnvironment(env, patternsFor(kind, patterns))))
+  return Object.assign({}, ...order.map(({ kind }) => environmentFor(kind, env, patterns)))
 }

@@ -7,11 +7,10 @@ import { AppError } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
 import type { AgentChoice } from '../../domain/agents/choice.ts'
 import type { AgentManifest } from '../../domain/agents/manifest.ts'
-import { patternsFor } from '../../domain/agents/vendors.ts'
+import { environmentFor } from '../../domain/agents/vendors.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { Brain } from '../../domain/brain/brain.ts'
 import type { Budgets } from '../../domain/budget/budget.ts'
-import { agentEnvironment } from '../../domain/config/agent-env.ts'
 import type { Config } from '../../domain/config/config.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/environment-layer.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
@@ -121,7 +120,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
   const agent = request.chosen ?? agentIn(request, loaded)
   const manifest = manifestOf(agent)
   const env = {
-    ...agentEnvironment(request.env, patternsFor(agent.kind, config.agents.env)),
+    ...environmentFor(agent.kind, request.env, config.agents.env),
     ...placeIn(request.run),
   }
   const brainEnv = brainEnvironment({ daemon: parts.env, session: request.env, patterns: config.agents.env })
