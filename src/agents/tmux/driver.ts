@@ -59,7 +59,7 @@ export function tmuxDriver(host: TmuxHost, driver: DriverOptions & { awayMs?: nu
       settings: folder.write('settings.json', JSON.stringify(settings)),
       env: { ...open.env, ...layer.env, ...IN_TERMINAL, ...plannerOf(open.env), ...pinned([]) },
     })
-    const { pane, pid } = await tmux.open({ name: open.id, cwd: open.cwd, command })
+    const { pane, pid } = await tmux.open({ name: open.id, command })
     const at = { pane, pid, born: bornAt(pid) ?? '', vendorId, config: layer.directory, marker }
     const window = new AgentWindow(open.id, { tmux, seat: folder, at: { ...FRESH, ...at } })
     window.note({})

@@ -17,11 +17,21 @@ export interface Launch {
  * by everybody on the machine where they stood in a command line.
  */
 export function startCommand(seat: SeatFolder, launch: Launch): string[] {
-  const exported = Object.entries(launch.env).map(([name, value]) => `export ${name}=${quoted(value)}`)
+  // What no shell can name (an exported function, say) is left out: it would end the script.
+  const named = Object.entries(launch.env).filter(([name]) => /^[A-Za-z_]\w*$/.test(name))
+  const exported = named.map(([name, value]) => `export ${name}=${quoted(value)}`)
   const command = [launch.executable, ...argumentsOf(launch)].map(quoted).join(' ')
   const script = seat.write(
     'start.sh',
-    ['rm -f "$0"', ...exported, `exec ${command} 2>${quoted(join(seat.path, 'stderr'))}`, ''].join('\n'),
+    [
+      'rm -f "$0"',
+      `exec 2>${quoted(join(seat.path, 'stderr'))}`,
+      // Elsewhere it must not begin.
+      `cd -- ${quoted(launch.open.cwd)} || exit 1`,
+      ...exported,
+      `exec ${command}`,
+      '',
+    ].join('\n'),
   )
   // An environment of its own: what tmux puts into that of its windows would let the agent type into its own terminal.
   return ['/usr/bin/env', '-i', '/bin/sh', script]

@@ -6,6 +6,9 @@ import { pasteText } from './paste-text.ts'
 /** One word to a tmux server takes milliseconds; a server that does not answer for so long hangs. */
 const ANSWER_MS = 10_000
 
+/** Ids of ours are. */
+const PLAIN = /^[A-Za-z0-9][\w-]*$/
+
 export interface Window {
   /** tmux's own id of the pane. */
   pane: string
@@ -16,8 +19,7 @@ export interface Window {
 export interface NewWindow {
   /** Name of the tmux session: one window each, so that a person can attach to it alone. */
   name: string
-  cwd: string
-  /** Runs in the window, without a shell in between. */
+  /** Runs in the window, without a shell in between. It begins in `/` and goes where it works by itself. */
   command: readonly string[]
 }
 
@@ -39,10 +41,15 @@ export class Tmux {
     if (findProgram('tmux', this.#env) === undefined) throw new AppError('tmux_missing', {})
   }
 
-  async open({ name, cwd, command }: NewWindow): Promise<Window> {
+  /**
+   * tmux takes a directory and a name for formats of its own, in which `#(…)` is a command: so it gets no directory, and a name
+   * that cannot hold one.
+   */
+  async open({ name, command }: NewWindow): Promise<Window> {
     this.check()
+    if (!PLAIN.test(name)) throw failed(`${JSON.stringify(name.slice(0, 60))} is no name for a window`)
     const told = await this.#run([
-      ...['new-session', '-d', '-s', name, '-x', '200', '-y', '50', '-c', cwd],
+      ...['new-session', '-d', '-s', name, '-x', '200', '-y', '50', '-c', '/'],
       ...['-P', '-F', '#{pane_id} #{pane_pid}', '--', ...command],
       ...[';', 'set-option', '-g', 'update-environment', ''],
       ...[';', 'set-option', '-g', 'status-left', ' pcc #S '],
