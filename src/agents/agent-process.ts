@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { AppError } from '../base/errors.ts'
 import { findProgram } from '../base/process/find-program.ts'
 import type { Guard, GuardedChild } from '../base/process/guardian.ts'
 import type { Isolation } from '../base/process/isolation.ts'
@@ -115,7 +116,7 @@ export class AgentProcess {
     await this.#sandbox?.[Symbol.asyncDispose]()
   }
 
-  /** A program that is not there is started bare, so that its owner gets the usual error. */
+  /** Throws where the program is not there: nothing of an agent that has a sandbox is ever started bare. */
   #wrapped({
     command,
     args,
@@ -123,7 +124,9 @@ export class AgentProcess {
     cwd = process.cwd(),
     shows = [],
   }: Starting): Pick<Starting, 'command' | 'args' | 'env'> {
-    if (!this.#sandbox || findProgram(command, env, cwd) === undefined) return { command, args, env }
+    if (!this.#sandbox) return { command, args, env }
+    if (findProgram(command, env, cwd) === undefined)
+      throw new AppError('agent_missing', { problem: `there is no program ${command}` })
     const pidNamespace = this.#guard.level(this.#isolation) !== 'namespace'
     return this.#sandbox.wrap({ command, args, env, cwd, shows }, { pidNamespace })
   }

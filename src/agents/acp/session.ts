@@ -145,7 +145,8 @@ export class AcpSession implements Session {
       if (this.#open.prompt !== undefined) this.#conversation.owed()
       await this.#converse()
     } catch (error) {
-      this.#failure ??= { kind: 'other', message: messageOf(error) }
+      const isMissing = error instanceof AppError && error.code === 'agent_missing'
+      this.#failure ??= { kind: isMissing ? 'agent_missing' : 'other', message: messageOf(error) }
     }
     await this.#finish()
   }

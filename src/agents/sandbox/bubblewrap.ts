@@ -1,8 +1,9 @@
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { findProgram } from '../../base/process/find-program.ts'
+import type { SandboxProgram } from '../../domain/agents/sandbox.ts'
 
 /** What a sandbox is made with on this machine, or why there can be none. */
-export type Bubblewrap = { program: string; version: string } | { problem: string; install: string }
+export type Bubblewrap = SandboxProgram | { problem: string; install: string }
 
 const INSTALL = 'Install bubblewrap 0.8 or newer (Debian, Ubuntu: apt-get install bubblewrap).'
 
@@ -16,16 +17,19 @@ export const NAMESPACES = [
 ]
 
 /** Finds out by really doing it: kernels, containers and security modules forbid it in too many ways to predict. */
-export function findBubblewrap(env: Record<string, string | undefined> = process.env): Bubblewrap {
+export async function findBubblewrap(env: Record<string, string | undefined> = process.env): Promise<Bubblewrap> {
   if (process.platform !== 'linux')
     return { problem: `there is no sandbox for ${process.platform}`, install: 'Run on Linux, or in a container.' }
   const program = findProgram('bwrap', env)
   if (program === undefined) return { problem: 'bubblewrap is not installed', install: INSTALL }
-  const version = /\d[\d.]*/.exec(run(program, ['--version']).stdout)?.[0] ?? 'unknown'
+  const version = /\d[\d.]*/.exec((await run(program, ['--version'])).stdout)?.[0] ?? 'unknown'
   const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp']
-  const tried = run(program, [...NAMESPACES, '--unshare-pid', '--unshare-net', ...mounts, '--', '/bin/sh', '-c', ':'])
-  if (tried.status === 0) return { program, version }
-  const said = tried.stderr.trim().split('\n')[0] || `exit code ${tried.status}`
+  const tried = await run(program, [
+    ...[...NAMESPACES, '--unshare-pid', '--unshare-net', ...mounts],
+    ...['--', '/bin/sh', '-c', ':'],
+  ])
+  if (tried.problem === undefined) return { program, version }
+  const said = tried.stderr.trim().split('\n')[0] || tried.problem
   const isOld = said.includes('Unknown option')
   return {
     problem: `bubblewrap ${version} cannot make a sandbox here (${said.slice(0, 200)})`,
@@ -35,6 +39,10 @@ export function findBubblewrap(env: Record<string, string | undefined> = process
   }
 }
 
-function run(program: string, args: string[]) {
-  return spawnSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 10_000 })
+function run(program: string, args: string[]): Promise<{ stdout: string; stderr: string; problem?: string }> {
+  return new Promise(resolve => {
+    execFile(program, args, { encoding: 'utf8', timeout: 10_000 }, (error, stdout, stderr) =>
+      resolve({ stdout, stderr, ...(error && { problem: error.code ? `exit code ${error.code}` : error.message }) }),
+    )
+  })
 }

@@ -9,8 +9,8 @@ export async function sandboxFor(
   { sandbox: asked, env }: Pick<OpenSession, 'sandbox' | 'env'>,
   log: (line: string) => void,
 ): Promise<Sandbox | undefined> {
-  const bubblewrap = asked && sandboxNeeded(manifest, asked.mode)
-  if (!bubblewrap) return undefined
+  const bubblewrap = asked?.made ?? (asked && (await sandboxNeeded(manifest, asked.mode)))
+  if (!asked || !bubblewrap) return undefined
   const needs = manifest.sandbox ?? { state: [], hosts: [], addresses: [] }
   return openSandbox({ bubblewrap, asked, needs, env, log })
 }

@@ -2,8 +2,8 @@ import { existsSync, realpathSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SandboxAsked, SandboxNeeds } from '../../domain/agents/sandbox.ts'
-import { type Bubblewrap, NAMESPACES } from './bubblewrap.ts'
+import type { SandboxAsked, SandboxNeeds, SandboxProgram } from '../../domain/agents/sandbox.ts'
+import { NAMESPACES } from './bubblewrap.ts'
 import { mountArgs } from './mounts.ts'
 import { hostsFor, ownPorts } from './network/allowed.ts'
 import { BRIDGE_SCRIPT, PROXY_PORT } from './network/bridge-script.ts'
@@ -16,7 +16,7 @@ export interface Sandbox extends AsyncDisposable {
 }
 
 interface Opening {
-  bubblewrap: Extract<Bubblewrap, { program: string }>
+  bubblewrap: SandboxProgram
   asked: SandboxAsked
   needs: SandboxNeeds
   env: Record<string, string | undefined>

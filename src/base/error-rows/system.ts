@@ -203,7 +203,7 @@ export const SYSTEM_ERRORS = {
   sandbox_missing: {
     exit: 2,
     http: 409,
-    says: '{agent} has to run in a sandbox (agents.sandbox = "required"), and there is none: {problem}.',
+    says: '{agent} has to run in a sandbox, and there is none: {problem}.',
     next: '{install} Or choose an agent that is held to every call: pcc agents list',
   },
   sandbox_project: {

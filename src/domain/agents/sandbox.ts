@@ -2,9 +2,17 @@
 export const SANDBOX_MODES = ['off', 'auto', 'required'] as const
 export type SandboxMode = (typeof SANDBOX_MODES)[number]
 
+/** The program that makes sandboxes on this machine. */
+export interface SandboxProgram {
+  program: string
+  version: string
+}
+
 /** What the settings say of the sandbox of one session. */
 export interface SandboxAsked {
   mode: SandboxMode
+  /** What it is made with, where that was found out: the session was let in because of it, and there is no start without it. */
+  made?: SandboxProgram | undefined
   /** Hosts that may be reached beside the vendor's own; `*` leaves the network as it is. */
   network: string[]
   /** Paths that are shown, though they lie in the home directory. */

@@ -26,11 +26,12 @@ interface Where {
 export async function sandboxAsked({ agents }: Config, { manifest, project, place, hidden }: Where): Promise<AskedFor> {
   const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
   if (manifest.hold === 'every-call') return { asked: undefined, stands: false }
-  const stands = sandboxNeeded(manifest, mode) !== undefined
+  const made = await sandboxNeeded(manifest, mode)
   const git = mode === 'off' ? undefined : await gitOf(project, place)
   // A worktree's dependencies may be links into the project.
   const asked = { mode, network, read: place ? [...read, project] : read, write, hidden, git }
-  return { asked, stands }
+  // Looked at once: who is let in because a sandbox stands is not started without it, whatever a second look would say.
+  return made ? { asked: { ...asked, mode: 'required', made }, stands: true } : { asked, stands: false }
 }
 
 async function gitOf(project: string, place: Place | undefined): Promise<SandboxAsked['git']> {

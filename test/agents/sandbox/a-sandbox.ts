@@ -12,7 +12,7 @@ import type { SandboxAsked, SandboxNeeds } from '../../../src/domain/agents/sand
 import { bareEnv, tempDir } from '../../support/world.ts'
 
 /** Whether this machine can make a sandbox, and why not. */
-export const bubblewrap = findBubblewrap()
+export const bubblewrap = await findBubblewrap()
 
 interface Around {
   project: string

@@ -6,5 +6,5 @@ import { sandboxNeeded } from '../../../src/agents/sandbox/needed.ts'
 /** What can be seen of the sandbox on a machine that has none: the refusal. */
 export async function refusedHere(t: TestContext): Promise<void> {
   t.diagnostic('no sandbox can be made on this machine: only the refusal was looked at')
-  assert.throws(() => sandboxNeeded(geminiManifest, 'required'), { code: 'sandbox_missing' })
+  await assert.rejects(sandboxNeeded(geminiManifest, 'required'), { code: 'sandbox_missing' })
 }

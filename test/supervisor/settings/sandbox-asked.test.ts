@@ -19,11 +19,22 @@ agents.sandbox_write = ["~/.cache/thing"]
 test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_write reach the sandbox', async t => {
   const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, hidden: ['/home/me/.perpetualcc'] }
   const { asked: standard } = await sandboxAsked((await loadConfig(configWorld(t))).config, where)
-  assert.deepEqual(standard, { mode: 'auto', network: [], read: [], write: [], hidden: where.hidden, git: undefined })
+  const made = await findBubblewrap()
+  assert.deepEqual(standard, {
+    ...('program' in made ? { mode: 'required', made } : { mode: 'auto' }),
+    ...{ network: [], read: [], write: [], hidden: where.hidden, git: undefined },
+  })
   const { asked: set, stands } = await sandboxAsked((await loadConfig(configWorld(t, { user: SET }))).config, where)
   assert.deepEqual(
     { ...set, git: undefined },
-    { ...standard, mode: 'off', network: ['example.com'], read: ['~/.shown'], write: ['~/.cache/thing'] },
+    {
+      mode: 'off',
+      hidden: where.hidden,
+      git: undefined,
+      network: ['example.com'],
+      read: ['~/.shown'],
+      write: ['~/.cache/thing'],
+    },
   )
   assert.equal(stands, false)
 })
@@ -31,7 +42,7 @@ test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_wri
 test('a sandbox that is required is there, or nothing is started', async t => {
   const { config } = await loadConfig(configWorld(t, { user: 'agents.sandbox = "required"\n' }))
   const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, hidden: [] }
-  if ('program' in findBubblewrap()) assert.equal((await sandboxAsked(config, where)).stands, true)
+  if ('program' in (await findBubblewrap())) assert.equal((await sandboxAsked(config, where)).stands, true)
   else await assert.rejects(sandboxAsked(config, where), { code: 'sandbox_missing' })
   const held = await sandboxAsked(config, { ...where, manifest: claudeManifest })
   assert.deepEqual(held, { asked: undefined, stands: false })

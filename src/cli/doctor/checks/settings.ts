@@ -11,7 +11,7 @@ export const checkSettings: Check = async patient => [
   ...(await config(patient)),
   ...notifications(patient),
   isolation(patient),
-  sandbox(patient),
+  await sandbox(patient),
 ]
 
 async function config({ places, env }: Patient): Promise<Finding[]> {
@@ -52,10 +52,10 @@ function isolation({ config }: Patient): Finding {
 }
 
 /** What stands around an agent that is not held to every call. */
-function sandbox({ config, env }: Patient): Finding {
+async function sandbox({ config, env }: Patient): Promise<Finding> {
   const mode = config?.agents.sandbox ?? 'auto'
   if (mode === 'off') return ok('sandbox', 'switched off: agents that are not held to every call run without one')
-  const found = findBubblewrap(env)
+  const found = await findBubblewrap(env)
   if ('program' in found)
     return ok('sandbox', `bubblewrap ${found.version}: agents that are not held to every call run in it`)
   if (mode === 'required') return problem('sandbox', `required, and ${found.problem}`, found.install)
