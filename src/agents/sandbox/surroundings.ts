@@ -33,18 +33,21 @@ export function surroundings(inside: Inside, asked: SandboxAsked, needs: Sandbox
   const home = inside.env['HOME'] ?? homedir()
   const hidden = there([home, homedir(), ...asked.hidden].filter(path => path !== '/'))
   const project = there([inside.cwd, ...(asked.git && isWithin(inside.cwd, asked.git.top) ? [asked.git.top] : [])])
-  const exposed = hidden.find(secret => project.some(path => isWithin(secret, path)))
-  if (exposed !== undefined) throw new AppError('sandbox_project', { project: inside.cwd, hidden: exposed })
+  refuseExposed(inside, hidden, project)
   const expanded = (paths: string[]) => paths.map(path => resolve(home, path.replace(/^~\//, '')))
   const state = expanded(needs.state)
   for (const path of state) mkdirSync(path, { recursive: true, mode: 0o700 })
   const git = asked.git ? gitParts(asked.git) : { writable: [], kept: [] }
-  return {
-    hidden,
-    shown: there([...expanded([...TOOLS, ...asked.read]), ...programs(inside, hidden), ...inside.shows]),
-    writable: there([...project, ...git.writable, ...state, ...expanded(asked.write)]),
-    kept: there(git.kept),
-  }
+  const shown = there([...expanded([...TOOLS, ...asked.read]), ...programs(inside, hidden), ...inside.shows])
+  const writable = there([...project, ...git.writable, ...state, ...expanded(asked.write)])
+  // A home may be shown by who says so, and what is ours may not.
+  refuseExposed(inside, there(asked.hidden), [...shown, ...writable])
+  return { hidden, shown, writable, kept: there(git.kept) }
+}
+
+function refuseExposed({ cwd }: Inside, hidden: string[], seen: string[]): void {
+  const exposed = hidden.find(secret => seen.some(path => isWithin(secret, path)))
+  if (exposed !== undefined) throw new AppError('sandbox_project', { project: cwd, hidden: exposed })
 }
 
 /** A worktree's agent commits into the repository that all checkouts share; what makes git run something is not its to change. */

@@ -209,8 +209,8 @@ export const SYSTEM_ERRORS = {
   sandbox_project: {
     exit: 2,
     http: 409,
-    says: '{project} cannot be opened in a sandbox: {hidden}, which is hidden there, lies in it.',
-    next: 'Work in a folder below it.',
+    says: '{project} cannot be opened in a sandbox: {hidden}, which is hidden there, lies in what would be shown.',
+    next: 'Work in a folder below it, or take the folder that holds it from agents.sandbox_read and agents.sandbox_write.',
   },
   agent_missing: {
     exit: 1,

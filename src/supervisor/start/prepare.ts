@@ -128,7 +128,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
   const failover = failoverSettings(loaded, project)
   const second = secondAgent(agent, loaded, project)
   await checkProgram(loaded, { agent, manifest, env })
-  const sandbox = await sandboxAsked(config, { manifest, project, place, hidden: [parts.places.home] })
+  const sandbox = await sandboxAsked(config, { manifest, project, place, places: parts.places })
   const driver = await parts.driverFor({
     agent,
     executable: config.agents.path,

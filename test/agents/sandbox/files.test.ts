@@ -89,3 +89,18 @@ sandboxed('a project that holds the home directory is refused', async t => {
   const { sh } = await inSandbox(t, { project, home })
   await assert.rejects(sh('true'), { code: 'sandbox_project' })
 })
+
+sandboxed('what is ours is not seen, and what would show it is refused', async t => {
+  const [project, data] = [gitProject(t), tempDir(t)]
+  const run = join(data, 'run')
+  mkdirSync(run)
+  writeFileSync(join(run, 'token'), 'secret')
+  const inside = await inSandbox(t, { project, asked: { read: [join(data, 'worktrees')], hidden: [data, run] } })
+  assert.equal((await inside.sh(`cat ${run}/token 2>/dev/null; ls ${run}`)).out, '')
+  for (const asked of [{ read: [data] }, { write: [run] }]) {
+    const { sh } = await inSandbox(t, { project, asked: { ...asked, hidden: [data, run] } })
+    await assert.rejects(sh('true'), { code: 'sandbox_project' })
+  }
+  const { sh } = await inSandbox(t, { project, asked: { hidden: [join(project, '.git')] } })
+  await assert.rejects(sh('true'), { code: 'sandbox_project' })
+})
