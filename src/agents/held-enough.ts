@@ -1,4 +1,5 @@
 import type { AgentChoice } from '../domain/agents/choice.ts'
+import { type CustomAgents, isKnownByName } from '../domain/agents/choose.ts'
 import type { AgentManifest } from '../domain/agents/manifest.ts'
 
 export interface HeldBy {
@@ -6,11 +7,14 @@ export interface HeldBy {
   manifest: Pick<AgentManifest, 'hold'>
   /** `agents.unattended`: agents that the person lets work alone, by name. */
   allowed: readonly string[]
+  /** `agents.custom`: without a kind of ours, only a name from here counts. */
+  custom: CustomAgents
   /** Whether an OS sandbox stands around it. */
   sandboxed: boolean
 }
 
 /** Whether an agent may work with nobody watching: it asks about every call, or something else stands between it and the machine. */
-export function isHeldEnough({ agent, manifest, allowed, sandboxed }: HeldBy): boolean {
-  return manifest.hold === 'every-call' || sandboxed || allowed.includes(agent.name)
+export function isHeldEnough({ agent, manifest, allowed, custom, sandboxed }: HeldBy): boolean {
+  if (manifest.hold === 'every-call' || sandboxed) return true
+  return allowed.includes(agent.name) && isKnownByName(agent, custom)
 }

@@ -24,6 +24,6 @@ export const AGENT_ERRORS = {
     exit: 1,
     http: 409,
     says: '{agent} does not ask about every call, so it does not work alone: {why}. Nothing was started.',
-    next: 'Stay with it (pcc start without --detach), or allow it by name in your own settings: pcc config set agents.unattended {name}',
+    next: 'Stay with it (pcc start without --detach), or allow it by name in your own settings: pcc config set agents.unattended {name} (a command line gets its name in [agents.custom.<name>])',
   },
 } as const satisfies Record<string, ErrorRow>

@@ -60,7 +60,7 @@ export async function surveyAgents({ loaded, env, directory, starts }: Surveyed)
       const own = environmentFor(agent.kind, env, config.agents.env)
       return {
         ...{ agent, manifest, isUsual: agent === usual },
-        ...{ sandboxed, unattended: isHeldEnough({ agent, manifest, allowed, sandboxed }) },
+        ...{ sandboxed, unattended: isHeldEnough({ agent, manifest, allowed, custom, sandboxed }) },
         ...(program !== undefined && { program, ...(await versionOf(program, { agent, env: own, starts })) }),
       }
     }),

@@ -36,13 +36,16 @@ const OURS: Record<AgentKind, readonly string[]> = {
   opencode: ['acp'],
 }
 
-/** Words that would take away what holds the agent. Whoever wants them has an agent that is only observed: a custom one. */
-const LOOSENING: Partial<Record<AgentKind, RegExp>> = {
-  gemini:
-    /^(-y|--yolo|--approval-mode|--allowed-tools|--policy|--admin-policy|-p|--prompt|-i|--prompt-interactive)(=|$)/,
-  codex:
-    /^(-[acps].*|(--ask-for-approval|--sandbox|--full-auto|--yolo|--dangerously-.*|--config|--enable|--profile|--add-dir|--search|--listen)(=.*)?)$/,
-  opencode: /^(--dangerously-.*|--yolo)(=|$)/,
+/**
+ * The words that a kind may be given, with a value or without. A list of what is forbidden would never be whole: programs spell one flag in
+ * many ways. Whoever wants another word has an agent that is only observed: a custom one.
+ */
+const GIVEN: Record<AgentKind, Readonly<Record<string, 'value' | 'alone'>>> = {
+  claude: {},
+  'claude-acp': {},
+  gemini: { '-m': 'value', '--model': 'value' },
+  codex: { '-m': 'value', '--model': 'value' },
+  opencode: { '--print-logs': 'alone', '--log-level': 'value' },
 }
 
 /** Which agent a text means. Nothing is expanded and no shell is asked; what cannot be understood is refused with its place. */
@@ -61,17 +64,56 @@ export function chooseAgent({ text, origin, custom, directory }: Wish): AgentCho
   return { kind: 'custom', name: basename(words[0]), command: words }
 }
 
+/**
+ * Whether an agent has its name from a list of ours or of the person's own, so that the name says what is run. Any other has the name of
+ * its program: `node` would be every script.
+ */
+export function isKnownByName({ kind, name, command }: AgentChoice, custom: CustomAgents): boolean {
+  if (kind !== 'custom') return true
+  const own = Object.hasOwn(custom, name) ? custom[name] : undefined
+  if (!own) return false
+  const split = splitWords(own.command)
+  return 'words' in split && JSON.stringify(split.words) === JSON.stringify(command)
+}
+
 type Said = Pick<Wish, 'text' | 'origin' | 'directory'>
 
-/** The command of a kind: what is given anyway is left out, what would loosen it is refused. */
+/** The command of a kind: what is given anyway is left out, what could loosen it is refused. */
 function knownAgent(kind: AgentKind, [program, ...rest]: [string, ...string[]], said: Said): AgentChoice {
+  if (program.includes('/'))
+    throw refused(said, `${program} is a path, and only the ${kind} of your PATH is known; ${OTHER_PROGRAM[kind]}`)
   const words = rest.filter(word => !OURS[kind].includes(word))
-  const loose = words.find(word => LOOSENING[kind]?.test(word))
-  if (loose !== undefined) throw refused(said, `${loose} would take away what holds ${kind}`)
   if (kind === 'claude' && words[0] !== undefined)
     throw refused(said, `claude is driven through its library and takes no words of its own, as ${words[0]}`)
-  const isUsual = program === PROGRAMS[kind] && words.length === 0
-  return { kind, name: kind, ...(!isUsual && { command: [program, ...words] }) }
+  refuseOthers(kind, words, said)
+  return { kind, name: kind, ...(words.length > 0 && { command: [program, ...words] }) }
+}
+
+const CUSTOM = 'another program stands in [agents.custom.<name>], and is only observed'
+const OTHER_PROGRAM: Record<AgentKind, string> = {
+  claude: 'another claude is named by agents.path',
+  'claude-acp': CUSTOM,
+  gemini: CUSTOM,
+  codex: CUSTOM,
+  opencode: CUSTOM,
+}
+
+function refuseOthers(kind: AgentKind, words: readonly string[], said: Said): void {
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? ''
+    const [flag = '', inline] = word.startsWith('--') ? splitFlag(word) : [word]
+    const takes = Object.hasOwn(GIVEN[kind], flag) ? GIVEN[kind][flag] : undefined
+    const value = takes === 'value' ? (inline ?? words[++at]) : undefined
+    const isGiven = takes === 'value' ? value !== undefined && !value.startsWith('-') : takes && inline === undefined
+    if (isGiven) continue
+    const given = Object.keys(GIVEN[kind]).join(', ') || 'none'
+    throw refused(said, `${word} could take away what holds ${kind}; of words it is given ${given}`)
+  }
+}
+
+function splitFlag(word: string): [string, string?] {
+  const at = word.indexOf('=')
+  return at < 0 ? [word] : [word.slice(0, at), word.slice(at + 1)]
 }
 
 function isKind(name: string): name is AgentKind {
@@ -85,9 +127,22 @@ function wordsOf(said: Said): [string, ...string[]] {
   if (program === '') throw refused(said, 'it names no program')
   if (/^[A-Za-z_]\w*=/.test(program))
     throw refused(said, `${program.split('=')[0]} is set before the program, and variables travel by agents.env`)
-  if (!program.includes('/') || isAbsolute(program)) return [program, ...rest]
-  if (said.directory === undefined) throw refused(said, `the path ${program} is not a whole one`)
-  return [resolve(said.directory, program), ...rest]
+  return [whole(program, program.includes('/'), said), ...rest.map(word => whole(word, isFile(word), said))]
+}
+
+/** A relative path would lead into whichever worktree the agent works in, where an agent may have written it. */
+function whole(word: string, isPath: boolean, said: Said): string {
+  if (/^-[^=]*=\.{0,2}[^/]*\//.test(word) && !/=\/|:\/\//.test(word))
+    throw refused(said, `the path in ${word} is not a whole one`)
+  if (!isPath || isAbsolute(word)) return word
+  if (said.directory === undefined) throw refused(said, `the path ${word} is not a whole one`)
+  return resolve(said.directory, word)
+}
+
+/** A word that an interpreter takes for a file: by its slash or by its ending. Packages (`@scope/name`) and addresses are none. */
+function isFile(word: string): boolean {
+  if (/^[-@]|:\/\//.test(word)) return false
+  return word.includes('/') || /\.([cm]?[jt]sx?|py|rb|pl|php|lua|sh|bash|jar|wasm)$/i.test(word)
 }
 
 function refused({ text: agent, origin }: Said, problem: string): AppError {

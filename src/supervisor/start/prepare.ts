@@ -167,7 +167,10 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
       unattendedHigh: config.permissions.unattended_high,
     },
     mind: mindOf(request, mindFor(request, config, await parts.brainsFor(withFlags(config, request), brainEnv))),
-    heldEnough: isHeldEnough({ agent, manifest, allowed: config.agents.unattended, sandboxed: sandbox.stands }),
+    heldEnough: isHeldEnough({
+      ...{ agent, manifest, sandboxed: sandbox.stands },
+      ...{ allowed: config.agents.unattended, custom: config.agents.custom },
+    }),
     guard: call => skillVerdict(call, { places, project, place, settingSources: sources }),
     again: () => prepare({ ...request, chosen: agent }, parts),
     account: accountOf(agent, env),

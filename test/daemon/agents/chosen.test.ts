@@ -55,7 +55,9 @@ test('a custom agent of the person’s own settings does the work of a session, 
 test('PCC_AGENT and agent.command choose where no flag does, and a flag stands above them', async t => {
   const world = await worldWithMine(t)
   const settings = { ...world.settings, PCC_AGENT: COMMAND, PCC_AGENTS_UNATTENDED: 'mine,node' }
-  const byVariable = await world.start('one', { ...world.request, settings })
+  const alone = await world.call('POST', '/sessions', { ...world.request, settings, project: tempDir(t), task: 'x' })
+  assert.equal(alone.body.error.code, 'agent_not_held', 'the name of a program lets nobody work alone')
+  const byVariable = await world.start('one', { ...world.request, settings, attach: true })
   const byFlag = await world.start('two', { ...world.request, settings, agent: 'mine' })
   await Promise.all([world.ended(byVariable, 1), world.ended(byFlag, 1)])
   assert.deepEqual([(await world.view(byVariable)).agent, (await world.view(byFlag)).agent], ['node', 'mine'])
