@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
+import { SeatFolder } from '../../agents/tmux/seat.ts'
 import { AppError } from '../../base/errors.ts'
 import { ResumeSession } from '../../domain/api.ts'
 import { statusOf } from '../../domain/session-status.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { endLeft } from '../../supervisor/hosted/end-left.ts'
 import type { Run } from '../../supervisor/run.ts'
 import { pauseWaiting, stopWaiting } from '../../supervisor/settling/stop-waiting.ts'
 import { checked } from '../http/errors.ts'
@@ -22,12 +24,16 @@ export function steerRoutes(app: FastifyInstance, world: World): void {
       await world.supervisor.stop(row.id, 'stopped by a person')
       return fresh(row.id, world)
     }
-    if (row.state === 'ended' && FINAL_STATUSES.has(statusOf(row, world.bootId).status)) throw overError(row, world)
+    if (row.state === 'ended' && FINAL_STATUSES.has(statusOf(row, world.bootId).status)) {
+      if (!world.supervisor.run(row.id)) await endLeft(row, 'stop', world.store)
+      throw overError(row, world)
+    }
     const isLive = row.state !== 'ended' && world.supervisor.run(row.id)
     if (isLive || !(await stopWaiting(row, world.store, Date.now())))
       await world.supervisor.stop(row.id, 'stopped by a person')
     await settledMeanwhile(row.id, stopWaiting, world)
     world.supervisor.forget(row.id)
+    forgetSeat(row, world)
     return fresh(row.id, world)
   })
 
@@ -103,6 +109,12 @@ async function pauseEnded(row: SessionRow, world: World): Promise<void> {
   if (FINAL_STATUSES.has(status)) throw overError(row, world)
   if (status === 'waiting_input') throw new AppError('session_waits_for_answer', { id: row.id, number: numberOf(row) })
   await pauseWaiting(row, world.store, Date.now())
+  forgetSeat(row, world)
+}
+
+/** What an agent in a terminal was started with; the one who closes its window has removed it, and a sweep has not. */
+function forgetSeat({ id, options }: SessionRow, { places, supervisor }: World): void {
+  if (options.host === 'tmux' && !supervisor.run(id)) new SeatFolder(places.run, id).remove()
 }
 
 /** Whoever is about to watch counts as there from the first moment: what is asked then is put to them. */

@@ -1,3 +1,4 @@
+import { SeatFolder } from '../../agents/tmux/seat.ts'
 import { crashPoint } from '../../base/crash-point.ts'
 import { type Marker, sessionMarker } from '../../base/process/marker.ts'
 import { carriedAmong } from '../../base/process/process-table.ts'
@@ -63,6 +64,7 @@ export async function sweepLeftovers(world: Pick<World, 'store' | 'bootId' | 'lo
   await store.transaction(async tx => {
     for (const { id } of gone) await store.sessions.update(id, NO_PROCESS, tx)
   })
+  for (const { id, options } of gone) if (options.host === 'tmux') new SeatFolder(world.places.run, id).remove()
   crashPoint('recover.after-sweep')
   return { swept, stuck }
 }

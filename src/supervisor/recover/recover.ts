@@ -3,6 +3,7 @@ import { openEscalations } from '../../human/escalations.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Floor } from '../floor.ts'
+import { stillInTerminal } from '../hosted/outlives.ts'
 import { errorRow } from '../loop/error-row.ts'
 
 /** A session that is taken up so often and never comes to hear the model may be what ends the daemon. */
@@ -53,7 +54,7 @@ interface Taking {
 async function takeAway(row: SessionRow, { problem, at }: Taking, { parts }: Floor): Promise<boolean> {
   const { store } = parts
   const [last] = await store.events({ subject: row.id, tail: 1 })
-  const end = endOf(row, problem)
+  const end = endOf(row, problem && `${problem}${await stillInTerminal(row)}`)
   const resumes_at = end.goesOn ? at : null
   await store.transaction(async tx => {
     const body = { status: end.status, reason: end.reason, ...(resumes_at !== null && { resumes_at }) }

@@ -72,6 +72,7 @@ async function isBack(
 ): Promise<boolean> {
   const row = await store.sessions.get(id)
   if (row?.state !== 'ended') return row !== undefined
-  const waits = !isOver(row.ended_as) && (end === stopWaiting || row.resumes_at !== null)
+  const isLeft = row.options.host === 'tmux' && row.ended_as === 'paused'
+  const waits = !isOver(row.ended_as) && (end === stopWaiting || row.resumes_at !== null || isLeft)
   return waits && !(await end(row, store, now()))
 }

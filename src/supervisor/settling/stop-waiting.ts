@@ -1,10 +1,11 @@
 import { openEscalations } from '../../human/escalations.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { endLeft } from '../hosted/end-left.ts'
 
 /**
- * Stops a session that has no process: paused, limited, parked, or left behind by a crash. What it waits for needs no
- * answer any more. False when it was taken up again since the row was read.
+ * Stops a session that nobody holds: paused, limited, parked, or left behind by a crash. An agent that outlived its daemon in a
+ * terminal is ended before anything else, so that nobody begins beside it. What it waits for needs no answer any more. False when it was taken up again since the row was read.
  */
 export async function stopWaiting(row: SessionRow, store: Store, now: number): Promise<boolean> {
   return end(row, { store, now, as: 'stopped', reason: 'stopped by a person' })
@@ -12,7 +13,10 @@ export async function stopWaiting(row: SessionRow, store: Store, now: number): P
 
 /** The same for one that is not to go on by itself any more. One that is paused already stays as it is. */
 export async function pauseWaiting(row: SessionRow, store: Store, now: number): Promise<boolean> {
-  if (row.ended_as === 'paused' && row.resumes_at === null) return true
+  if (row.ended_as === 'paused' && row.resumes_at === null) {
+    await endLeft(row, 'pause', store)
+    return true
+  }
   return end(row, { store, now, as: 'paused', reason: `paused by a person; go on with: pcc resume ${row.id}` })
 }
 
@@ -23,7 +27,8 @@ interface End {
   reason: string
 }
 
-function end(row: SessionRow, { store, now, as, reason }: End): Promise<boolean> {
+async function end(row: SessionRow, { store, now, as, reason }: End): Promise<boolean> {
+  await endLeft(row, as === 'stopped' ? 'stop' : 'pause', store)
   return store.transaction(async tx => {
     const current = await store.sessions.get(row.id, tx)
     if (current?.state !== row.state || current.owner !== row.owner || current.ended_at !== row.ended_at) return false

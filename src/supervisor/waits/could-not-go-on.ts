@@ -1,6 +1,7 @@
 import { messageOf } from '../../base/errors.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { stillInTerminal } from '../hosted/outlives.ts'
 import { errorRow } from '../loop/error-row.ts'
 import type { Parts } from '../run.ts'
 import { stillThere } from './still-there.ts'
@@ -12,7 +13,7 @@ import { stillThere } from './still-there.ts'
 export async function couldNotGoOn(row: SessionRow, error: unknown, parts: Parts): Promise<void> {
   const { store } = parts
   const message = `could not go on by itself: ${messageOf(error)}`
-  const reason = `${message}\nGo on with: pcc resume ${row.id}`
+  const reason = `${message}\nGo on with: pcc resume ${row.id}${await stillInTerminal(row)}`
   await store.transaction(async tx => {
     if (!(await stillThere(row, store, tx))) return
     await store.sessions.update(row.id, { resumes_at: null, ended_as: 'paused', status_reason: reason }, tx)

@@ -1,6 +1,7 @@
 import { nextAllowed } from '../../agents/limits/consent.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { type Floor, prepareAgain } from '../floor.ts'
+import { stillInTerminal } from '../hosted/outlives.ts'
 import { stagger } from './stagger.ts'
 import { stillThere } from './still-there.ts'
 
@@ -21,7 +22,7 @@ export async function putOff(row: SessionRow, env: Record<string, string>, floor
   // A try after a failure is nothing that anybody has to agree to.
   const resumes_at = row.retries === 0 ? await agreed(row, env, { floor, at }) : at
   if (resumes_at === now) return false
-  const next = `go on with: pcc resume ${row.id}`
+  const next = `go on with: pcc resume ${row.id}${await stillInTerminal(row)}`
   const told = resumes_at === null && { status_reason: `${row.status_reason}; ${next}` }
   // A clock that was set back leaves its end in the future: it is told by the clock of now, or it would always be due.
   const ended = row.ended_at !== null && row.ended_at > now && { ended_at: now }
