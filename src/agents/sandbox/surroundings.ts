@@ -67,27 +67,33 @@ function gitParts({ top, own, common }: NonNullable<SandboxAsked['git']>): { wri
   }
 }
 
-/** What is hidden and yet on the PATH, the agent's program and ours included. */
+/** What is hidden and yet on the PATH, and the agent's program and ours: these themselves, and never what they lie in. */
 function programs({ command, args, env, cwd }: Inside, hidden: string[]): string[] {
   const program = findProgram(command, env, cwd)
   // A program may be a script that another one runs.
   const scripts = args.filter(arg => arg.startsWith('/') && existsSync(arg) && statSync(arg).isFile())
-  const files = [process.execPath, ...scripts, ...(program === undefined ? [] : [program, realpathSync(program)])]
+  const files = [process.execPath, ...scripts, ...(program === undefined ? [] : [program])]
   const covers = [...hidden, '/tmp', '/var/tmp', '/run']
   const exposes = (folder: string) => covers.some(cover => isWithin(cover, folder))
-  const folders = (env['PATH'] ?? '').split(':').filter(folder => folder.startsWith('/') && !exposes(folder))
-  const beside = files.map(file => (exposes(dirname(file)) ? file : wholeOf(dirname(file), hidden)))
-  const needed = [...folders.map(folder => wholeOf(folder, hidden)), ...beside]
-  return needed.filter(path => covers.some(cover => isWithin(path, cover)))
+  const folders = (env['PATH'] ?? '').split(':').filter(folder => folder.startsWith('/'))
+  const needed = [...folders, ...files, ...files.map(file => realpathSync(file))].flatMap(path => [
+    path,
+    ...packagesAround(path),
+    ...librariesOf(path).filter(folder => !exposes(dirname(folder))),
+  ])
+  return needed.filter(path => !exposes(path) && covers.some(cover => isWithin(path, cover)))
 }
 
-/** Programs come with the files beside them: all of a `node_modules`, or what `bin` is a part of, never a home itself. */
-function wholeOf(folder: string, hidden: string[]): string {
-  const modules = folder.indexOf('/node_modules')
-  if (modules >= 0) return folder.slice(0, modules + '/node_modules'.length)
-  const parent = dirname(folder)
-  const isApart = hidden.every(secret => !isWithin(secret, parent)) && parent.split('/').length > 2
-  return basename(folder) === 'bin' && isApart && basename(parent) !== '.local' ? parent : folder
+/** A package finds others in the `node_modules` that it lies in, and nothing else is kept there. */
+function packagesAround(path: string): string[] {
+  const at = path.indexOf('/node_modules/')
+  return at < 0 ? [] : [path.slice(0, at + '/node_modules'.length)]
+}
+
+/** What programs of a `bin` are made of lies beside it, under these names; logins and settings do too, under others. */
+function librariesOf(path: string): string[] {
+  const bin = [path, dirname(path)].find(folder => basename(folder) === 'bin')
+  return bin === undefined ? [] : ['lib', 'libexec'].map(name => join(dirname(bin), name))
 }
 
 function there(paths: string[]): string[] {

@@ -57,6 +57,19 @@ sandboxed('a program that lies in the home itself is shown, and not what lies be
   assert.equal(out, '.agent\nagent\nsub\nscript.sh\n')
 })
 
+sandboxed('a folder on the PATH is seen, and neither what lies beside it nor what lies beside a script', async t => {
+  const home = tempDir(t)
+  for (const file of ['.tool/bin/tool', '.tool/credentials.toml', '.tool/lib/part', 'own/agent.sh', 'own/secret']) {
+    mkdirSync(join(home, file, '..'), { recursive: true })
+    writeFileSync(join(home, file), '#!/bin/sh\ncd "$HOME" && find . -type f | sort\n', { mode: 0o755 })
+  }
+  const env = { PATH: `${home}/.tool/bin:/usr/bin:/bin` }
+  const { start } = await inSandbox(t, { project: gitProject(t), home, env })
+  const child = start('/bin/sh', join(home, 'own/agent.sh'))
+  const [out] = await Promise.all([text(child.stdout), once(child, 'close')])
+  assert.equal(out, './.tool/bin/tool\n./.tool/lib/part\n./own/agent.sh\n')
+})
+
 sandboxed('it has a /tmp and processes of its own, no rights over the system and no way to more', async t => {
   const mine = tempDir(t)
   const { sh } = await inSandbox(t, { project: gitProject(t) })
