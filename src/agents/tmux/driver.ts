@@ -18,7 +18,7 @@ import { AgentWindow, isThere } from './window/agent-window.ts'
 import { configLayer } from './window/config-layer.ts'
 import { tmuxSocket } from './window/socket.ts'
 import { startCommand } from './window/start-script.ts'
-import { Tmux } from './window/tmux.ts'
+import { type NewWindow, Tmux, type Window } from './window/tmux.ts'
 
 /** As with the library: a person may be away for a while. */
 const ASK_DEADLINE_MS = 60 * 60_000
@@ -59,7 +59,7 @@ export function tmuxDriver(host: TmuxHost, driver: DriverOptions & { awayMs?: nu
       settings: folder.write('settings.json', JSON.stringify(settings)),
       env: { ...open.env, ...layer.env, ...IN_TERMINAL, ...plannerOf(open.env), ...pinned([]) },
     })
-    const { pane, pid } = await tmux.open({ name: open.id, command })
+    const { pane, pid } = await openAlone(tmux, { name: open.id, command }, { marker, folder })
     const at = { pane, pid, born: bornAt(pid) ?? '', vendorId, config: layer.directory, marker }
     const window = new AgentWindow(open.id, { tmux, seat: folder, at: { ...FRESH, ...at } })
     window.note({})
@@ -96,6 +96,28 @@ async function left(open: OpenSession, folder: SeatFolder, tmux: Tmux) {
   await tmux.close(open.id)
   await sweepMarked(sessionMarker(at.marker))
   return undefined
+}
+
+interface Alone {
+  marker: string
+  folder: SeatFolder
+}
+
+/**
+ * A window of its own name, and no other beside it. A server that does not answer may have made it all the same, or may make it
+ * yet: without its script nothing begins in it, and what has begun is ended.
+ */
+async function openAlone(tmux: Tmux, window: NewWindow, { marker, folder }: Alone): Promise<Window> {
+  await tmux.close(window.name)
+  try {
+    return await tmux.open(window)
+  } catch (error) {
+    folder.remove()
+    await tmux.close(window.name)
+    const { left } = await sweepMarked(sessionMarker(marker))
+    if (left.length === 0) throw error
+    throw new AppError('session_withstood', { id: window.name, pids: left.map(({ pid }) => pid).join(' ') }, error)
+  }
 }
 
 /** Asked to go on with what it does not know, the interactive one shows a list and waits. */

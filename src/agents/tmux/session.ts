@@ -50,6 +50,7 @@ export class TmuxSession implements Session {
   #ready = false
   #closing: Promise<void> | undefined
   #failure: Failure | undefined
+  #withstood = false
 
   constructor(open: OpenSession, seat: TmuxSeat) {
     this.id = open.id
@@ -73,7 +74,7 @@ export class TmuxSession implements Session {
   }
 
   get withstood(): boolean {
-    return this.#window?.withstood ?? false
+    return this.#window?.withstood ?? this.#withstood
   }
 
   get takenOver(): boolean {
@@ -130,6 +131,7 @@ export class TmuxSession implements Session {
       if (this.#mayBegin()) await this.#follow(await this.#begin())
     } catch (error) {
       if (error instanceof AppError && error.code === 'agent_not_logged_in') this.#record.withoutLogin(error.message)
+      this.#withstood = error instanceof AppError && error.code === 'session_withstood'
       this.#failure ??= failureOf(error)
     }
     const by = this.#closing ? 'owner' : 'agent'
