@@ -29,7 +29,7 @@ const TaskMoved = z.object({
 import { Suggestion } from './brain/suggestion.ts'
 
 /** What keeps a session from running away. */
-export const Guard = z.enum(['budget', 'repetition', 'progress', 'stall', 'memory', 'disk'])
+export const Guard = z.enum(['budget', 'repetition', 'progress', 'stall', 'memory', 'disk', 'unwatched'])
 export type Guard = z.infer<typeof Guard>
 
 const BudgetUsed = z.object({

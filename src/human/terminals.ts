@@ -47,6 +47,7 @@ interface Desk {
 export class Terminals {
   readonly #desks = new Map<string, Desk>()
   readonly #patienceMs: number
+  readonly #leftListeners: ((session: string) => void)[] = []
 
   constructor({ patienceMs = PATIENCE_MS }: { patienceMs?: number } = {}) {
     this.#patienceMs = patienceMs
@@ -69,6 +70,11 @@ export class Terminals {
     this.#desk(session).expected.add(leave)
     setTimeout(leave, ARRIVAL_MS).unref()
     return leave
+  }
+
+  /** Hears of every session from which the last person goes. */
+  onLeft(listener: (session: string) => void): void {
+    this.#leftListeners.push(listener)
   }
 
   isAttached(session: string): boolean {
@@ -169,7 +175,10 @@ export class Terminals {
   #leave(session: string, person: symbol): void {
     const desk = this.#desks.get(session)
     if (!desk?.people.delete(person)) return
-    if (desk.people.size === 0) for (const { settle } of [...desk.waiting.values()]) settle({ unanswered: 'nobody' })
+    if (desk.people.size === 0) {
+      for (const { settle } of [...desk.waiting.values()]) settle({ unanswered: 'nobody' })
+      for (const tell of this.#leftListeners) tell(session)
+    }
     this.#tidy(session)
   }
 

@@ -5,6 +5,7 @@ import { openTasks } from '../tasks/open.ts'
 import { Admission } from './admission.ts'
 import { handedOn } from './failover/handed-on.ts'
 import { type Floor, prepareFor } from './floor.ts'
+import { stopUnwatched } from './guards/unwatched.ts'
 import { GuardWatch } from './guards/watch/watch.ts'
 import { LiveSessions } from './live-sessions.ts'
 import { checkpointsIn } from './loop/checkpoints.ts'
@@ -71,6 +72,7 @@ export function openFloor(
     isCrowded: () => admission.waiting > 0,
     availableMemory: options.availableMemory ?? (() => process.availableMemory()),
   })
+  terminals.onLeft(id => stopUnwatched(live.get(id)?.run))
   const conversations = new HeldConversations()
   const ground = openGround({ ...options, store, clock, log })
   const floor: Floor = { parts, prepareParts: options, bootId, log, live, kept, warm, ground, closing, conversations }

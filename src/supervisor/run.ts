@@ -36,6 +36,8 @@ export interface Run {
   driver: Driver
   open: Omit<OpenSession, 'asks'>
   policy: SessionPolicy
+  /** Whether its agent may work with nobody watching. */
+  heldEnough: boolean
   /** Refuses what trust has to cover, before the policy is asked. */
   guard(request: Request): Promise<Verdict | undefined>
   /** Set when it waited in line: brings all of the above up to date, just before the agent is opened. */

@@ -21,6 +21,7 @@ export function aRun(row: Partial<SessionRow> = {}, more: Partial<Run> = {}): Ru
     row: { ...ROW, ...row },
     driver,
     open: { id: 's-000001', cwd: '/p', env: {}, settingSources: [], isolation: 'auto' },
+    heldEnough: true,
     policy: {
       project: '/p',
       home: '/h',

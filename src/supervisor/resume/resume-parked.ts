@@ -7,6 +7,7 @@ import { lateAnswer } from '../../human/late-answer.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { givenAnswer } from '../asks/given-answer.ts'
 import { type Floor, prepareAgain, refuseWhenClosed, refuseWithstood } from '../floor.ts'
+import { refuseUnheld } from '../start/agent/refuse-unheld.ts'
 import type { Start } from '../start/new-run.ts'
 import { claimParked } from './claim-parked.ts'
 import { toldInWords } from './in-words.ts'
@@ -33,6 +34,7 @@ export async function resumeParked(
   if (!parked || vendorId === null) throw new AppError('ask_unknown', { id: row.id, ask: parked?.ask_id ?? '' })
   const { store, clock } = floor.parts
   const ready = await prepareAgain(row, env, floor)
+  if (!floor.parts.terminals.isAttached(row.id)) refuseUnheld(ready)
   const lost = await whereLost({ row, driver: ready.driver, env: ready.open.env, manifest: ready.manifest }, floor)
   await free(row.id, parked, floor)
   await refuseWithstood(row.id, floor)

@@ -36,7 +36,7 @@ export async function resumeSession(row: SessionRow, resume: Resume, floor: Floo
   }
   if (current.parked && current.ended_as === 'waiting_input') throw waitsForAnswer(current)
   const ready = await prepareAgain(current, resume.env, floor)
-  if (resume.actor === 'daemon') refuseUnheld(ready)
+  if (!floor.parts.terminals.isAttached(row.id)) refuseUnheld(ready)
   if (resume.actor === 'human') await refuseSpent(current, ready.budgets, floor.parts)
   await takeUpFailed(current, floor)
   await checkLeft(current, floor)

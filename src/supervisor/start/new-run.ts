@@ -32,6 +32,7 @@ export function newRun(row: SessionRow, ready: Preparation, start: Start & { log
       marker: row.marker ?? undefined,
     },
     policy: ready.policy,
+    heldEnough: ready.heldEnough,
     guard: guards.before(ready.guard),
     renew: undefined,
     log: start.log,

@@ -17,6 +17,7 @@ export async function renew(run: Run, before: Preparation, parts: Parts): Promis
   run.driver = now.driver
   run.open = { ...run.open, ...now.open }
   run.policy = now.policy
+  run.heldEnough = now.heldEnough
   run.guard = run.guards.before(now.guard)
   const news = now.notes.filter(text => !before.notes.includes(text))
   const noted = (text: string) => ({ actor: 'daemon', subject: run.id, kind: 'session.noted' as const, body: { text } })

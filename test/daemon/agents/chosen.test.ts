@@ -77,6 +77,23 @@ test('an agent that is only observed does not work alone unless agents.unattende
   assert.equal((await start({ settings: { ...settings, PCC_AGENTS_UNATTENDED: 'other' } })).status, 409)
 })
 
+test('an agent that may not work alone stops when the last person leaves, and goes on only with one', async t => {
+  const waits = [{ say: 'I wait.' }, { awaitCancel: true as const }, { answer: { stopReason: 'cancelled' } }]
+  const world = await worldWithMine(t, { prompt: waits })
+  const id = await world.start('wait', { ...world.request, agent: 'mine', attach: true })
+  const leave = world.terminals.attach(id)
+  await world.when(id, ({ status }) => status === 'processing')
+  leave()
+  await world.ended(id, 1)
+  const { status, reason } = await world.view(id)
+  assert.equal(status, 'paused')
+  assert.match(reason ?? '', /nobody watches any more/)
+  const { env } = world.request
+  const alone = await world.call('POST', `/sessions/${id}/resume`, { env })
+  assert.deepEqual([alone.status, alone.body.error.code], [409, 'agent_not_held'])
+  assert.equal((await world.call('POST', `/sessions/${id}/resume`, { env, attach: true })).status, 200)
+})
+
 test('a project’s file names no agent until it is trusted, and a custom agent never', async t => {
   const world = await worldWithMine(t)
   const project = tempDir(t, 'pcc-project-')
