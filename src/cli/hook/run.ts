@@ -71,6 +71,8 @@ export async function runHook(argv: readonly string[]): Promise<number> {
     const body = readBody()
     const reply = await ask(seat, { event: words.event, body, waitsMs: refuse ? seat.away_ms : 0 })
     if (words.event === STATUS) process.stdout.write(statusLine(seat, reply))
+    // Nothing printed lets a call run; only of a dialog it means that the person is asked.
+    else if (!decides(words.event, reply)) throw new Error(UNDECIDED)
     else print(reply)
   } catch (error) {
     if (words.event === STATUS) process.stdout.write('pcc: the daemon is away, calls are refused\n')
@@ -121,6 +123,8 @@ async function ask(seat: Seat, { event, body, waitsMs }: Asking): Promise<unknow
   }
 }
 
+const UNDECIDED = 'the daemon of pcc did not decide. A person looks at it with: pcc doctor'
+
 const AWAY =
   'the daemon of pcc is away, and nobody else may decide. Wait, and do nothing else; a person brings it back with: pcc daemon start'
 
@@ -166,6 +170,12 @@ function readReply(status: number, text: string): unknown {
 
 function statusLine({ session }: Seat, reply: unknown): string {
   return `pcc ${session}: ${(reply as { text?: string } | null)?.text ?? ''}\n`
+}
+
+function decides(event: string, reply: unknown): boolean {
+  const said = reply as { decision?: unknown; hookSpecificOutput?: { permissionDecision?: unknown } } | null | undefined
+  if (event === 'PreToolUse') return typeof said?.hookSpecificOutput?.permissionDecision === 'string'
+  return event !== 'ConfigChange' || typeof said?.decision === 'string'
 }
 
 function print(reply: unknown): void {

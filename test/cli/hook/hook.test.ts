@@ -73,6 +73,16 @@ test('a session that the daemon does not know, a wrong token, and a daemon that 
   }
 })
 
+test('a daemon that says nothing, or nothing that decides, has not allowed the call', async t => {
+  for (const nothing of [undefined, {}, { hookSpecificOutput: {} }]) {
+    const { seat } = await daemonThat(t, async () => nothing)
+    assert.match((await hook(['claude', 'PreToolUse', '--seat', seat], CALL)).out, /"deny".*did not decide/)
+    assert.match((await hook(['claude', 'ConfigChange', '--seat', seat], {})).out, /"block".*did not decide/)
+  }
+  const { seat } = await daemonThat(t, async () => undefined)
+  assert.equal((await hook(['claude', 'PermissionRequest', '--seat', seat], CALL)).out, '', 'the person is asked')
+})
+
 test('what cannot be judged is refused: a seat that is gone, junk, and a call of more than 4 MB', async t => {
   const { seat, heard } = await daemonThat(t, async () => undefined)
   assert.match((await hook(['claude', 'PreToolUse', '--seat', `${seat}/gone`], CALL)).out, /"deny".*pcc resume/)
