@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
-/** A line holds a whole message, and a message can hold a picture. What is longer is passed over. */
+/** A line holds a whole message, and a message can hold a picture. What is longer is passed over, each byte read once. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
 const CHUNK_BYTES = 256 * 1024
 const NEWLINE = 10
@@ -9,10 +9,14 @@ const NEWLINE = 10
 export class TranscriptReader {
   #path: string | undefined
   #offset = 0
+  readonly #mostBytes: number
+  /** What stands at the offset is the rest of a line that is passed over. */
+  #passesOver = false
 
-  constructor(at: { path?: string | undefined; offset: number }) {
+  constructor(at: { path?: string | undefined; offset: number }, mostBytes = MAX_LINE_BYTES) {
     this.#path = at.path
     this.#offset = at.offset
+    this.#mostBytes = mostBytes
   }
 
   get position(): { transcript?: string; offset: number } {
@@ -24,37 +28,46 @@ export class TranscriptReader {
     if (path === this.#path) return
     this.#path = path
     this.#offset = skip ? sizeOf(path) : 0
+    this.#passesOver = false
   }
 
   read(): unknown[] {
     if (this.#path === undefined) return []
-    const lines = linesFrom(this.#path, this.#offset)
-    this.#offset += lines.reduce((sum, line) => sum + line.length + 1, 0)
-    return lines.flatMap(parsed)
-  }
-}
-
-/** The whole lines behind an offset. */
-function linesFrom(path: string, offset: number): Buffer[] {
-  const file = opened(path)
-  if (file === undefined) return []
-  try {
-    const lines: Buffer[] = []
-    let rest = Buffer.alloc(0)
-    for (let at = offset; ; ) {
-      const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
-      const count = readSync(file, chunk, 0, CHUNK_BYTES, at)
-      if (count === 0) return lines
-      at += count
-      rest = Buffer.concat([rest, chunk.subarray(0, count)])
-      for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE)) {
-        lines.push(rest.subarray(0, end))
-        rest = rest.subarray(end + 1)
-      }
-      if (rest.length > MAX_LINE_BYTES) return lines
+    const file = opened(this.#path)
+    if (file === undefined) return []
+    try {
+      return [...this.#lines(file)].flatMap(parsed)
+    } finally {
+      closeSync(file)
     }
-  } finally {
-    closeSync(file)
+  }
+
+  /** The whole lines behind the offset, which moves along with them. */
+  *#lines(file: number): Generator<Buffer> {
+    let pieces: Buffer[] = []
+    let pending = 0
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+      const count = readSync(file, chunk, 0, CHUNK_BYTES, this.#offset + pending)
+      if (count === 0) return
+      let from = 0
+      for (let end = chunk.indexOf(NEWLINE); end >= 0 && end < count; end = chunk.indexOf(NEWLINE, from)) {
+        const line = Buffer.concat([...pieces, chunk.subarray(from, end)])
+        this.#offset += line.length + 1
+        if (!this.#passesOver) yield line
+        this.#passesOver = false
+        pieces = []
+        pending = 0
+        from = end + 1
+      }
+      pieces.push(chunk.subarray(from, count))
+      pending += count - from
+      if (pending <= this.#mostBytes && !this.#passesOver) continue
+      this.#offset += pending
+      this.#passesOver = true
+      pieces = []
+      pending = 0
+    }
   }
 }
 
