@@ -21,9 +21,9 @@ conversations:
 test('an attached terminal shows the warning, counts down to the reset in place and goes on showing the work', async t => {
   const { pcc, project } = await agentWorld(t, SCENARIO, 'oauth')
   const terminal = onTerminal(t, pcc, ['start', project, '--task', 'work through the night', '--session-name', 'night'])
-  await terminal.see(/⚠ Limit: 86% of the 5-hour window is used, resets \d\d:\d\d/)
+  await terminal.see(/⚠ Limit: 86% of the 5-hour window is used, resets (\d{4}-\d\d-\d\d )?\d\d:\d\d/)
   await terminal.see(/⏳ Limit: /)
-  await terminal.see(/Session waits for the limit to reset\. Goes on by itself at \d\d:\d\d\./)
+  await terminal.see(/Session waits for the limit to reset\. Goes on by itself at (\d{4}-\d\d-\d\d )?\d\d:\d\d\./)
   const [, first] = await terminal.see(/\nResuming in (00:\d\d)/)
   const [, second] = await terminal.see(/\nResuming in (00:\d\d)/)
   assert.ok((first ?? '') > (second ?? ''), `${first} then ${second}`)

@@ -108,7 +108,7 @@ test('twelve tasks with two failures, a question and a limit settle as scripted,
   const [, run = ''] = /Run (r-\w+): the whole project +● running\n░+ 12 left\n/.exec(atStart) ?? []
   assert.notEqual(run, '', atStart)
   writeFileSync(join(project, 'gate'), 'open')
-  const limited = await pane.shows(/raise wall 4[^\n]*\n +waits for its limit until \d\d:\d\d/)
+  const limited = await pane.shows(/raise wall 4[^\n]*\n +waits for its limit until (\d{4}-\d\d-\d\d )?\d\d:\d\d/)
   assert.match(limited, /100% of the 5-hour window/)
   await answer(pcc, limited)
   const atEnd = await pane.shows(/exit code/)
