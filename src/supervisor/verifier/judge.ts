@@ -31,6 +31,7 @@ export function judgeWith({ ask, stateOf }: JudgeParts, { request, names, shut }
     const { model } = verifierModel({ ...size, paths: pathsIn(diff) }, names)
     try {
       const before = await stateOf(directory)
+      if (before === undefined) return broken('nobody can tell whether what it judges stays as it is', UNSPENT)
       const question = {
         prompt: verifierPrompt(material),
         read: async (text: string) => readOpinion(text, task.acceptance),
@@ -45,6 +46,8 @@ export function judgeWith({ ask, stateOf }: JudgeParts, { request, names, shut }
     }
   }
 }
+
+const UNSPENT = { model: null, cost_usd: 0 }
 
 function broken(why: string, spent: Pick<VerifierOpinion, 'model' | 'cost_usd'>): VerifierOpinion {
   return { status: 'broken', criteria: [], remarks: `The verifier gave no opinion: ${why}`, ...spent }

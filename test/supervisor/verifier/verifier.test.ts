@@ -129,6 +129,12 @@ test('an opinion is of the tree that was there: where that changed while it was 
   assert.equal((await same.judging(material(), AbortSignal.timeout(1_000))).status, 'passed')
 })
 
+test('where nobody can tell whether the tree stays as it is there is no opinion, and nobody is asked', async () => {
+  const { judging, asked } = judge(async () => said('pass', [true, true]), [undefined, undefined])
+  assert.equal((await judging(material(), AbortSignal.timeout(1_000))).status, 'broken')
+  assert.deepEqual(asked, [])
+})
+
 test('a verifier that says nothing usable, or cannot be asked, has passed nothing', async () => {
   const mute = judge(async () => 'I cannot say.')
   assert.equal((await mute.judging(material(), AbortSignal.timeout(1_000))).status, 'broken')
