@@ -1,5 +1,6 @@
 import type { AgentManifest } from '../../domain/agents/manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
+import { isReadOnly } from '../reads-only.ts'
 import type { AcpConnection } from './wire/connection.ts'
 import { type Initialized, Opened } from './wire/schemas.ts'
 
@@ -67,13 +68,6 @@ async function conversation(
   if (!loadSession) throw new Error(`${manifest.name} cannot go on with a conversation`)
   return { vendorId, opened: await ask('session/load', { sessionId: vendorId }) }
 }
-
-/** A session that was given tools and none that writes. */
-function isReadOnly({ tools }: OpenSession): boolean {
-  return tools?.every(tool => READERS.has(tool)) ?? false
-}
-
-const READERS = new Set(['Read', 'Grep', 'Glob', 'LS', 'NotebookRead'])
 
 /** Whole values in place of `{tools}` and `{settingSources}`; what the session has none of is left out. */
 function metaFor(meta: unknown, open: OpenSession): unknown {

@@ -51,6 +51,12 @@ export const geminiManifest: AgentManifest = {
   forgetsBrokenTurns: true,
   sandbox: {
     state: ['.gemini'],
+    kept: {
+      ...{ '.gemini/settings.json': '{}', '.gemini/trustedFolders.json': '{}', '.gemini/trusted_hooks.json': '{}' },
+      ...{ '.gemini/mcp-server-enablement.json': '{}', '.gemini/.env': '', '.gemini/GEMINI.md': '' },
+      ...{ '.gemini/policies': null, '.gemini/extensions': null, '.gemini/commands': null, '.gemini/agents': null },
+      ...{ '.gemini/skills': null, '.gemini/acknowledgments': null, '.gemini/bin': null, '.gemini/tmp/bin': null },
+    },
     hosts: [
       'generativelanguage.googleapis.com',
       'cloudcode-pa.googleapis.com',

@@ -8,21 +8,23 @@ export interface Mounts {
   writable: string[]
   /** May not be written, though they lie in something that may. */
   kept: string[]
+  /** May be written, though they lie in something that is kept. */
+  regained: string[]
 }
 
 /**
  * The arguments of bubblewrap for them. Later ones lie over earlier ones: the whole system read-only, what is hidden empty, what is shown
- * back in, what may be written, and last what may not. `/run` holds the sockets of the machine (containers, the desktop, other agents):
+ * back in, what may be written, and last what may not and what of that may again. `/run` holds the sockets of the machine (containers, the desktop, other agents):
  * one that is seen can be spoken to, read-only or not.
  */
-export function mountArgs({ hidden, shown, writable, kept }: Mounts): string[] {
+export function mountArgs({ hidden, shown, writable, kept, regained }: Mounts): string[] {
   return [
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
     ...['--tmpfs', '/tmp', '--tmpfs', '/var/tmp', '--tmpfs', '/run'],
     ...byDepth(hidden).flatMap(path => ['--tmpfs', path]),
     ...byDepth(shown).flatMap(path => ['--ro-bind', path, path]),
     ...byDepth(writable).flatMap(path => ['--bind', path, path]),
-    ...byDepth(kept).flatMap(path => ['--ro-bind', path, path]),
+    ...byDepth([...kept, ...regained]).flatMap(path => [regained.includes(path) ? '--bind' : '--ro-bind', path, path]),
   ]
 }
 

@@ -20,6 +20,8 @@ interface Opening {
   asked: SandboxAsked
   needs: SandboxNeeds
   env: Record<string, string | undefined>
+  /** It only reads: of the project nothing may be written. */
+  reading: boolean
   log(line: string): void
 }
 
@@ -34,11 +36,11 @@ const LEFT_OUT = [
 ]
 
 /** Opens the way out for the hosts that are listed; without a list the network is what it is. */
-export async function openSandbox({ bubblewrap, asked, needs, env, log }: Opening): Promise<Sandbox> {
+export async function openSandbox({ bubblewrap, asked, needs, env, reading, log }: Opening): Promise<Sandbox> {
   const listed = hostsFor(asked.network, needs, env)
   const way = asked.network.includes('*') ? undefined : await openWay(listed, log)
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
-    const mounts = surroundings(starting, asked, needs)
+    const mounts = surroundings(starting, { asked, needs, reading })
     const network = way ? { shows: [way.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
     const inner = way ? bridged(way.socket, ownPorts(listed), starting) : [starting.command, ...starting.args]
     return {

@@ -1,10 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import type { SandboxAsked, SandboxNeeds } from '../../domain/agents/sandbox.ts'
+import { gitParts } from './git-parts.ts'
 import type { Mounts } from './mounts.ts'
+import { ownState } from './own-state.ts'
 
 /** Of a home directory only these are shown: programs and what they are made of. A list of what is secret would never be whole. */
 const TOOLS = [
@@ -13,10 +15,6 @@ const TOOLS = [
   ...['.local/bin', '.local/lib', '.local/share/fnm', '.local/share/mise', '.local/share/pipx', '.local/share/pnpm'],
   ...['.local/share/uv', '.gitconfig', '.config/git/config', '.config/git/ignore'],
 ]
-
-/** Parts of a repository that decide what git runs, or that belong to another checkout of it. */
-const KEPT_OF_GIT = ['config', 'hooks', 'config.worktree']
-const KEPT_OF_WORKTREE = ['HEAD', 'index', 'ORIG_HEAD']
 
 export interface Inside {
   cwd: string
@@ -28,43 +26,33 @@ export interface Inside {
   shows: string[]
 }
 
-/** What an agent sees and may write: its project, what git needs, its own state, and programs. */
-export function surroundings(inside: Inside, asked: SandboxAsked, needs: SandboxNeeds): Mounts {
+interface Around {
+  asked: SandboxAsked
+  needs: SandboxNeeds
+  reading: boolean
+}
+
+/** What an agent sees and may write: its project, what git needs, its own state, and programs. One that reads writes its state only. */
+export function surroundings(inside: Inside, { asked, needs, reading }: Around): Mounts {
   const home = inside.env['HOME'] ?? homedir()
   const hidden = there([home, homedir(), ...asked.hidden].filter(path => path !== '/'))
   const project = there([inside.cwd, ...(asked.git && isWithin(inside.cwd, asked.git.top) ? [asked.git.top] : [])])
   refuseExposed(inside, hidden, project)
-  const expanded = (paths: string[]) => paths.map(path => resolve(home, path.replace(/^~\//, '')))
-  const state = expanded(needs.state)
-  for (const path of state) mkdirSync(path, { recursive: true, mode: 0o700 })
-  const git = asked.git ? gitParts(asked.git) : { writable: [], kept: [] }
-  const shown = there([...expanded([...TOOLS, ...asked.read]), ...programs(inside, hidden), ...inside.shows])
-  const writable = there([...project, ...git.writable, ...state, ...expanded(asked.write)])
+  const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
+  const own = ownState(needs, inHome)
+  const git = asked.git && !reading ? gitParts(asked.git) : { writable: [], kept: [], regained: [] }
+  const read = reading ? [...project, ...(asked.git ? [asked.git.common] : [])] : []
+  const written = reading ? [] : [...project, ...git.writable, ...asked.write.map(inHome)]
+  const shown = there([...[...TOOLS, ...asked.read].map(inHome), ...programs(inside, hidden), ...inside.shows, ...read])
+  const writable = there([...written, ...own.state])
   // A home may be shown by who says so, and what is ours may not.
   refuseExposed(inside, there(asked.hidden), [...shown, ...writable])
-  return { hidden, shown, writable, kept: there(git.kept) }
+  return { hidden, shown, writable, kept: there([...git.kept, ...own.kept]), regained: there(git.regained) }
 }
 
 function refuseExposed({ cwd }: Inside, hidden: string[], seen: string[]): void {
   const exposed = hidden.find(secret => seen.some(path => isWithin(secret, path)))
   if (exposed !== undefined) throw new AppError('sandbox_project', { project: cwd, hidden: exposed })
-}
-
-/** A worktree's agent commits into the repository that all checkouts share; what makes git run something is not its to change. */
-function gitParts({ top, own, common }: NonNullable<SandboxAsked['git']>): { writable: string[]; kept: string[] } {
-  mkdirSync(join(common, 'hooks'), { recursive: true })
-  const isWorktree = own !== common
-  const submodules = readdirSync(common).includes('modules') ? [join(common, 'modules')] : []
-  return {
-    // By itself too: a directory that is mounted cannot be moved out of the way.
-    writable: [common],
-    kept: [
-      ...[common, own].flatMap(folder => KEPT_OF_GIT.map(name => join(folder, name))),
-      ...(isWorktree ? [join(top, '.git'), join(own, 'commondir'), join(own, 'gitdir')] : []),
-      ...(isWorktree ? KEPT_OF_WORKTREE.map(name => join(common, name)) : []),
-      ...submodules,
-    ],
-  }
 }
 
 /** What is hidden and yet on the PATH, and the agent's program and ours: these themselves, and never what they lie in. */

@@ -212,6 +212,12 @@ export const SYSTEM_ERRORS = {
     says: '{project} cannot be opened in a sandbox: {hidden}, which is hidden there, lies in what would be shown.',
     next: 'Work in a folder below it, or take the folder that holds it from agents.sandbox_read and agents.sandbox_write.',
   },
+  sandbox_link: {
+    exit: 2,
+    http: 409,
+    says: '{path} is a link, and in a sandbox an agent could put another in its place.',
+    next: 'Put what it leads to there itself, or let the agent run without a sandbox: agents.sandbox = "off".',
+  },
   agent_missing: {
     exit: 1,
     http: 500,

@@ -46,6 +46,7 @@ async function gitOf(project: string, place: Place | undefined): Promise<Sandbox
   const shared = await findGitFolder(project)
   if (!shared || !place) return shared
   const own = await findGitFolder(place.top)
-  const isOfProject = own?.own.startsWith(`${shared.common}/worktrees/`)
-  return { top: place.top, own: isOfProject ? (own?.own ?? shared.own) : shared.own, common: shared.common }
+  // One that says it belongs elsewhere was tampered with: nothing of the repository is its to write.
+  if (!own?.own.startsWith(`${shared.common}/worktrees/`)) return undefined
+  return { top: place.top, own: own.own, common: shared.common }
 }

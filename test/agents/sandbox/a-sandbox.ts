@@ -21,10 +21,14 @@ interface Around {
   needs?: Partial<SandboxNeeds>
   isolation?: Isolation
   env?: Record<string, string>
+  reading?: boolean
 }
 
 /** A program in a sandbox of its own, as an agent is started. */
-export async function inSandbox(t: TestContext, { project, home, asked, needs, isolation = 'auto', env }: Around) {
+export async function inSandbox(
+  t: TestContext,
+  { project, home, asked, needs, isolation = 'auto', env, reading = false }: Around,
+) {
   if (!('program' in bubblewrap)) throw new Error(bubblewrap.problem)
   const dir = home ?? tempDir(t)
   mkdirSync(join(dir, '.agent'), { recursive: true })
@@ -35,6 +39,7 @@ export async function inSandbox(t: TestContext, { project, home, asked, needs, i
     asked: { mode: 'required', network: [], read: [], write: [], hidden: [], ...asked },
     needs: { state: ['.agent'], hosts: [], addresses: [], ...needs },
     env: all,
+    reading,
     log: line => said.push(line),
   })
   const agent = new AgentProcess({ guard: openGuard(), isolation, marker: secretId(16), sandbox })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
@@ -84,16 +84,57 @@ sandboxed('in a worktree it commits, and cannot change what git runs', async t =
   const top = join(tempDir(t), 'tree')
   const env = bareEnv(tempDir(t))
   execFileSync('git', ['worktree', 'add', '-q', '-b', 'pcc/t', top], { cwd: project, env, stdio: 'pipe' })
+  execFileSync('git', ['worktree', 'add', '-q', '-b', 'pcc/o', join(tempDir(t), 'other')], {
+    cwd: project,
+    env,
+    stdio: 'pipe',
+  })
   const [own, shared] = await Promise.all([findGitFolder(top), findGitFolder(project)])
   assert.ok(own && shared)
   const git = { top, own: own.own, common: shared.common }
   const { sh } = await inSandbox(t, { project: top, asked: { git, read: [project] } })
   const commit = 'git add -A && git -c user.name=T -c user.email=t@example.invalid commit -q -m committed'
   const { out, code } = await sh(
-    `echo hi > new.txt && ${commit} || exit 1; git config core.fsmonitor evil 2>/dev/null && echo config; for f in "${shared.common}/hooks/post-commit" .git "${shared.common}/HEAD" "${project}/README.md"; do (echo x > "$f") 2>/dev/null && echo wrote "$f"; done; mv "${shared.common}" "${shared.common}2" 2>/dev/null && echo moved; exit 0`,
+    `echo hi > new.txt && ${commit} || exit 1; git config core.fsmonitor evil 2>/dev/null && echo config; for f in "${shared.common}/hooks/post-commit" .git "${shared.common}/HEAD" "${shared.common}/commondir" "${own.own}/commondir" "${own.own}/config.worktree" "${shared.common}/worktrees/other/commondir" "${shared.common}/worktrees/new" "${project}/README.md"; do (echo x > "$f") 2>/dev/null && echo wrote "$f"; done; mv "${shared.common}" "${shared.common}2" 2>/dev/null && echo moved; exit 0`,
   )
   assert.deepEqual({ out, code }, { out: '', code: 0 })
   assert.match(execFileSync('git', ['log', '--oneline', 'pcc/t'], { cwd: project, env, encoding: 'utf8' }), /committed/)
+})
+
+sandboxed('in the main checkout it commits, and cannot change what git runs there or in a worktree', async t => {
+  const project = gitProject(t)
+  const env = bareEnv(tempDir(t))
+  const other = ['worktree', 'add', '-q', '-b', 'pcc/o', join(tempDir(t), 'other')]
+  execFileSync('git', other, { cwd: project, env, stdio: 'pipe' })
+  const { sh } = await inSandbox(t, { project, asked: { git: await findGitFolder(project) } })
+  const { out, code } = await sh(
+    `echo hi > new.txt && git add -A && git -c user.name=T -c user.email=t@example.invalid commit -q -m committed || exit 1; cd .git; for f in config config.worktree hooks/post-commit worktrees/other/commondir worktrees/other/gitdir worktrees/new; do (echo x > "$f") 2>/dev/null && echo wrote "$f"; done; exit 0`,
+  )
+  assert.deepEqual({ out, code }, { out: '', code: 0 })
+})
+
+sandboxed('what an agent’s own state would run the next time is not its to write, there or not', async t => {
+  const home = tempDir(t)
+  mkdirSync(join(home, '.agent'))
+  writeFileSync(join(home, '.agent/hooks.json'), 'mine')
+  const kept = { '.agent/hooks.json': '{}', '.agent/settings.json': '{}', '.agent/extensions': null }
+  const { sh } = await inSandbox(t, { project: gitProject(t), home, needs: { kept } })
+  const { out } = await sh(
+    'cd "$HOME/.agent"; for f in hooks.json settings.json extensions/x login; do (echo x > $f) 2>/dev/null && echo wrote $f; rm -rf $f 2>/dev/null; done; mv extensions away 2>/dev/null && echo moved; cat hooks.json settings.json',
+  )
+  assert.equal(out, 'wrote login\nmine{}')
+  const linked = await inSandbox(t, { project: gitProject(t), needs: { kept } })
+  symlinkSync('/nowhere', join(linked.home, '.agent/hooks.json'))
+  await assert.rejects(linked.sh('true'), { code: 'sandbox_link' })
+})
+
+sandboxed('one that only reads writes neither the project nor its repository', async t => {
+  const project = gitProject(t)
+  const { sh } = await inSandbox(t, { project, reading: true, asked: { git: await findGitFolder(project) } })
+  const { out } = await sh(
+    'for f in new.txt README.md .git/index .git/refs/heads/x "$HOME/.agent/login"; do (echo x > "$f") 2>/dev/null && echo wrote "${f##*/}"; done; git log --oneline | wc -l',
+  )
+  assert.equal(out, 'wrote login\n1')
 })
 
 sandboxed('a project that holds the home directory is refused', async t => {

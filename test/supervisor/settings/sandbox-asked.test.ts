@@ -65,8 +65,8 @@ test('of a worktree the repository is found from the project, whatever the workt
   assert.deepEqual(asked?.read, [project])
   execFileSync('sh', ['-c', `printf 'gitdir: ${tempDir(t)}\n' > .git`], { cwd: top })
   assert.deepEqual(
-    (await sandboxAsked(config, { manifest: geminiManifest, project, place, places })).asked?.git?.common,
-    common,
+    (await sandboxAsked(config, { manifest: geminiManifest, project, place, places })).asked?.git,
+    undefined,
   )
 })
 
