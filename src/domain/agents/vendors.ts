@@ -117,6 +117,15 @@ export function vendorOf(kind: string): Vendor {
   return Object.hasOwn(VENDOR_OF, kind) ? VENDOR_OF[kind as AnyAgentKind] : UNKNOWN
 }
 
+/** Whose allowance an agent uses. One that calls many vendors and has the key of a single one uses that one's, as its own agents do. */
+export function vendorIn(kind: string, env: Record<string, string | undefined>): Vendor {
+  const vendor = vendorOf(kind)
+  if (vendor !== MANY) return vendor
+  const [name, ...more] = MANY.credentials.map(([each]) => each).filter(each => env[each])
+  if (name === undefined || more.length > 0) return vendor
+  return [ANTHROPIC, GOOGLE, OPENAI].find(({ credentials }) => credentials.some(([each]) => each === name)) ?? vendor
+}
+
 /** Whether the names of models in the settings (`models.*`) are this agent's, as they come. */
 export function speaksClaude(kind: string): boolean {
   return vendorOf(kind) === ANTHROPIC

@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { type Vendor, vendorOf } from '../../../domain/agents/vendors.ts'
+import { type Vendor, vendorIn } from '../../../domain/agents/vendors.ts'
+
+type Agent = { kind: string; name: string; command?: readonly string[] | undefined }
 
 /**
  * Whose allowance a session uses: a hash of vendor, address and credential, so that a limit met by one session holds back
  * the others of the same account, and none of another vendor's. The credential itself is never kept.
  */
-export function accountOf(agent: { kind: string; name: string }, env: Record<string, string>): string {
-  const vendor = vendorOf(agent.kind)
-  const tag = agent.kind === 'custom' ? `custom ${agent.name}` : vendor.tag
+export function accountOf(agent: Agent, env: Record<string, string>): string {
+  const vendor = vendorIn(agent.kind, env)
+  // Of a program of the person's own only its command says whose it is: `node` is the name of every script.
+  const tag = agent.kind === 'custom' ? ['custom', ...(agent.command ?? [agent.name])] : vendor.tag
   const address = vendor.addresses.map(name => env[name]).find(Boolean) ?? 'standard'
   const hash = createHash('sha256').update(JSON.stringify([tag, address, credentialOf(vendor, env)]))
   return hash.digest('hex').slice(0, 16)
