@@ -59,7 +59,10 @@ export class TmuxGate {
 
   /** Calls that an earlier daemon has allowed. */
   know(allowed: readonly string[]): void {
-    for (const callId of allowed) this.#tripwire.allowed(callId)
+    for (const callId of allowed) {
+      this.#tripwire.judging(callId)
+      this.#tripwire.allowed(callId)
+    }
   }
 
   /** Whoever is still asked is told that nobody waits any more. */
@@ -77,10 +80,10 @@ export class TmuxGate {
     this.#withPerson.clear()
   }
 
-  /** What ran without our yes, if this message tells of such a call. What failed did not run, or was refused by a hook without us. */
+  /** What ran without our yes, if this message tells of such a call. One that a hook refused without us, or before us, did not run. */
   unjudged(message: Record<string, unknown>): string | undefined {
     for (const { tool_use_id } of resultsIn(message)) this.#withPerson.delete(String(tool_use_id))
-    for (const callId of failedCalls(message)) this.#tripwire.judging(callId)
+    for (const callId of refusedByHook(message)) this.#tripwire.judging(callId)
     return this.#tripwire.read(message)
   }
 
@@ -89,6 +92,7 @@ export class TmuxGate {
     const call = ToolCall.safeParse(input).data
     if (!call || this.#closed.signal.aborted) return this.#no('Not allowed: the call could not be judged.')
     const request = requestOf(call)
+    this.#tripwire.judging(request.callId)
     this.#keeper.called(request)
     const given = AbortSignal.any([signal, this.#closed.signal])
     return call.tool_name === 'AskUserQuestion' ? this.#question(request, given) : this.#permission(request, given)
@@ -164,7 +168,6 @@ export class TmuxGate {
   }
 
   #yes({ callId, tool, input }: Request, by: Judged['by'] | undefined): void {
-    this.#tripwire.judging(callId)
     this.#tripwire.allowed(callId)
     this.#keeper.allowed(callId)
     if (by) this.#judged = [...this.#judged, { callId, tool, input, by }].slice(-MOST_JUDGED)
@@ -184,8 +187,13 @@ function requestOf({ tool_name, tool_use_id, tool_input, cwd, agent_id }: ToolCa
   return { callId: tool_use_id, tool: tool_name, input, cwd, ...(agent_id !== undefined && { agentId: agent_id }) }
 }
 
-function* failedCalls(message: Record<string, unknown>): Generator<string> {
-  for (const { tool_use_id, is_error } of resultsIn(message)) if (is_error === true) yield String(tool_use_id)
+/** Claude Code's own words for it. What a shell did wrong begins with its exit code, and what a tool of the vendor's did, with a tag. */
+const BY_HOOK = /^PreToolUse:\S+ hook error: /
+
+function* refusedByHook(message: Record<string, unknown>): Generator<string> {
+  for (const { tool_use_id, is_error, content } of resultsIn(message)) {
+    if (is_error === true && typeof content === 'string' && BY_HOOK.test(content)) yield String(tool_use_id)
+  }
 }
 
 function resultsIn(message: Record<string, unknown>): Record<string, unknown>[] {
