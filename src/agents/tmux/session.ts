@@ -83,6 +83,8 @@ export class TmuxSession implements Session {
 
   async prompt(text: string): Promise<void> {
     if (this.#closing || !this.#window) throw new AppError('session_over', { id: this.id, status: 'closed' })
+    // Said in words it would be a task like any other, and what is too long would grow.
+    if (text.trim() === '/compact') throw new AppError('terminal_command', { id: this.id, command: '/compact' })
     await this.#say(text, this.#window)
   }
 

@@ -44,6 +44,12 @@ export const HOST_ERRORS = {
     exit: 1,
     http: 409,
   },
+  terminal_command: {
+    says: 'pcc types no commands into the terminal of session {id}: {command} was not given.',
+    next: 'Give it there: pcc takeover {id}, type {command}, then pcc handback {id}. If the session is over: pcc resume {id}',
+    exit: 1,
+    http: 409,
+  },
   host_cannot: {
     says: '{agent} cannot work in a terminal of its own: {problem}.',
     next: 'Leave out --host tmux.',
