@@ -55,7 +55,7 @@ export async function surveyAgents({ loaded, env, directory, starts }: Surveyed)
   return Promise.all(
     all.map(async agent => {
       const manifest = manifestOf(agent)
-      const sandboxed = isSandboxed(manifest, config.agents.sandbox)
+      const sandboxed = await isSandboxed(manifest, config.agents.sandbox)
       const program = await programOf(agent, { loaded, env })
       const own = environmentFor(agent.kind, env, config.agents.env)
       return {
@@ -68,9 +68,9 @@ export async function surveyAgents({ loaded, env, directory, starts }: Surveyed)
 }
 
 /** One that is required and not there is told when a session starts. */
-function isSandboxed(manifest: AgentManifest, mode: Parameters<typeof sandboxNeeded>[1]): boolean {
+async function isSandboxed(manifest: AgentManifest, mode: Parameters<typeof sandboxNeeded>[1]): Promise<boolean> {
   try {
-    return sandboxNeeded(manifest, mode) !== undefined
+    return (await sandboxNeeded(manifest, mode)) !== undefined
   } catch {
     return false
   }

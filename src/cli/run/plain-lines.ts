@@ -68,12 +68,18 @@ function attemptNews(before: AttemptView | undefined, now: AttemptView, { paint 
   return begun
 }
 
-/** What became of an attempt, in one line; of an open one, that it was begun. */
-export function attemptLine(attempt: AttemptView, { paint }: Terminal): string {
+/** What became of an attempt, in one line; of an open one, that it was begun: where there is room, what it does stands below. */
+export function attemptHead(attempt: AttemptView, terminal: Terminal): string {
   const name = `${attempt.task_id} ${firstLine(attempt.title)}`
-  if (attempt.outcome !== null) return endLine(name, attempt, paint)
+  return attempt.outcome === null ? `▶ ${name}${detailsOf(attempt)}` : endLine(name, attempt, terminal.paint)
+}
+
+/** The same where there is one line for each: of an open one, what it waits for. */
+export function attemptLine(attempt: AttemptView, terminal: Terminal): string {
+  const { paint } = terminal
+  const name = `${attempt.task_id} ${firstLine(attempt.title)}`
   const { now } = attempt
-  if (!now) return `▶ ${name}${detailsOf(attempt)}`
+  if (attempt.outcome !== null || !now) return attemptHead(attempt, terminal)
   if (now.decision !== null) return paint('yellow', `● ${name} ${waitsText(attempt.task_id, now)}`)
   if (now.held_up !== undefined) return paint('yellow', `⏳ ${name}: its merge waits: ${firstLine(now.held_up)}`)
   return now.landing ? `◆ ${name} ${LANDING[now.landing]}` : `▶ ${name}${detailsOf(attempt)}`

@@ -25,7 +25,7 @@ test('a directory whose name is a command to tmux or to a shell is only a direct
   const script = String(command.at(-1))
   const text = readFileSync(script, 'utf8')
   assert.match(text, /\nexec '\/bin\/sh' '--settings'/)
-  folder.write('start.sh', text.replace(/\nexec '\/bin\/sh'.*\n/, '\npwd -P >"$WHERE"; sleep 60\n'))
+  folder.write('start.sh', text.replace(/\nexec '\/bin\/sh'.*\n/, '\npwd -P >"$WHERE"; exec sleep 60\n'))
   await tmux.open({ name: 's-1', command })
   while (!existsSync(join(root, 'where')) || readFileSync(join(root, 'where'), 'utf8') === '') await sleep(20)
   assert.equal(readFileSync(join(root, 'where'), 'utf8').trim(), cwd)
@@ -58,8 +58,7 @@ test('where the directory is gone, nothing begins elsewhere', async t => {
 })
 
 function server(t: TestContext): { tmux: Tmux; root: string } {
-  const root = tempDir(t)
-  const tmux = new Tmux(join(root, 'tmux.sock'), bareEnv(root))
+  // Before the folder is removed, and with it the way to the server.
   t.after(() => {
     try {
       execFileSync('tmux', ['-S', tmux.socket, 'kill-server'], { stdio: 'ignore' })
@@ -67,5 +66,7 @@ function server(t: TestContext): { tmux: Tmux; root: string } {
       // it went with its last window
     }
   })
+  const root = tempDir(t)
+  const tmux = new Tmux(join(root, 'tmux.sock'), bareEnv(root))
   return { tmux, root }
 }

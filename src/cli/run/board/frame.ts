@@ -2,7 +2,7 @@ import type { AttemptView } from '../../../domain/runs/run-view.ts'
 import { duration } from '../../render/format.ts'
 import type { Terminal } from '../../render/paint.ts'
 import { cut, widthOf, wrap } from '../../render/text.ts'
-import { attemptLine } from '../plain-lines.ts'
+import { attemptHead } from '../plain-lines.ts'
 import { apartText, costText, countsOf, countsText, heldUpText, stateOf, targetText } from '../words.ts'
 import { type Board, openAttempts } from './board.ts'
 import { doingText, leftText, quotaText } from './words.ts'
@@ -35,7 +35,7 @@ export function boardFrame(board: Board, { terminal, height, now }: Page): strin
   const room = Math.max(0, height - top.length - atWork.length - below.length - 2)
   const over = run.attempts.filter(({ outcome }) => outcome !== null).slice(-Math.max(1, room))
   const latest =
-    room === 0 || over.length === 0 ? [] : ['', ...over.map(one => cut(attemptLine(one, terminal), width - 1))]
+    room === 0 || over.length === 0 ? [] : ['', ...over.map(one => cut(attemptHead(one, terminal), width - 1))]
   const filled = [...top, ...atWork, ...latest]
   const empty = Array.from({ length: Math.max(0, height - filled.length - below.length) }, () => '')
   return [...filled, ...empty, ...below].slice(-height)
@@ -79,7 +79,7 @@ function openLines(
   const { paint, width } = terminal
   const waits = attempt.now?.status !== 'processing' && attempt.now?.status !== 'idle'
   const took = duration(now - attempt.started_at)
-  const head = `${number === undefined ? '' : `${number}. `}${attemptLine(attempt, terminal)}  ${took}`
+  const head = `${number === undefined ? '' : `${number}. `}${attemptHead(attempt, terminal)}  ${took}`
   const doing = doingText(attempt, now)
   return [
     cut(head, width - 1),
