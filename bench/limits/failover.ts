@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SessionView } from '../../src/domain/api.ts'
@@ -34,6 +34,9 @@ export async function benchFailover(): Promise<BenchRow[]> {
   const { dir, dist } = installation
   const project = join(dir, 'project')
   mkdirSync(project)
+  const config = join(dir, 'config.toml')
+  const second = `${process.execPath} ${join(ROOT, 'test/agents/acp/scripted-agent.ts')}`
+  writeFileSync(config, `[agents.custom.second]\ncommand = ${JSON.stringify(second)}\n`)
   const waits: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
     await using simulator = await openSimulator({ text: SCENARIO })
@@ -41,8 +44,9 @@ export async function benchFailover(): Promise<BenchRow[]> {
       ...installation.env,
       ...agentEnv(join(dir, 'home'), simulator.url, 'oauth'),
       CLAUDE_CODE_OAUTH_TOKEN: `fake-token-${round}`,
-      PCC_FAILOVER_AGENTS: `claude,${process.execPath} ${join(ROOT, 'test/agents/acp/scripted-agent.ts')}`,
-      PCC_AGENTS_UNATTENDED: 'node',
+      PCC_CONFIG: config,
+      PCC_FAILOVER_AGENTS: 'claude,second',
+      PCC_AGENTS_UNATTENDED: 'second',
       // Its script lies in this checkout, which a sandbox would hide.
       PCC_AGENTS_SANDBOX: 'off',
       PCC_AGENTS_ENV: 'ANTHROPIC_*,CLAUDE_CODE_*,CLAUDE_CONFIG_DIR,ACP_SCRIPT',

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { SessionView } from '../../../src/domain/api.ts'
@@ -37,17 +39,19 @@ for (const points of LIVES) {
     const [home, project] = [tempDir(t), gitProject(t)]
     const env = { ...agentEnv(tempDir(t), simulator.url, 'oauth'), ACP_SCRIPT: JSON.stringify(SECOND) }
     const settings = {
-      PCC_FAILOVER_AGENTS: `claude,${process.execPath} ${AGENT}`,
-      PCC_AGENTS_UNATTENDED: 'node',
+      PCC_FAILOVER_AGENTS: 'claude,second',
+      PCC_AGENTS_UNATTENDED: 'second',
       PCC_AGENTS_SANDBOX: 'off',
       PCC_AGENTS_ENV: 'ANTHROPIC_*,CLAUDE_*,ACP_*',
     }
+    const config = join(home, 'config.toml')
+    writeFileSync(config, `[agents.custom.second]\ncommand = ${JSON.stringify(`${process.execPath} ${AGENT}`)}\n`)
     let id = ''
     for (const [life, point] of [...points, undefined].entries()) {
       const daemon = await startDaemon(t, { home, env: point === undefined ? {} : { PCC_CRASH_AT: point } })
       if (life === 0) {
         const { body } = await daemon.call<SessionView>('POST', '/sessions', {
-          body: { project, task: 'build it', env, settings },
+          body: { project, task: 'build it', env, settings, config },
         })
         id = body.id
       }
@@ -60,7 +64,7 @@ for (const points of LIVES) {
         await new Promise(resolve => setTimeout(resolve, 50))
         view = (await daemon.call<SessionView>('GET', `/sessions/${id}`)).body
       } while (view.status !== 'completed')
-      assert.equal(view.agent, 'node')
+      assert.equal(view.agent, 'second')
       assert.deepEqual(
         view.handed?.map(({ agent }) => agent),
         ['claude'],

@@ -8,6 +8,7 @@ import { aRun } from '../a-run.ts'
 function told(failure: Failure, env: Record<string, string>): string {
   const run = aRun()
   run.open = { ...run.open, env }
+  run.driver = { ...run.driver, agent: 'claude' }
   const [event] = onRetry({ kind: 'retry', attempt: 1, maxRetries: 10, delayMs: 500, failure }, run).events
   return (event as EventOf<'agent.retried'>).body.failure.message
 }

@@ -6,7 +6,7 @@ import { scriptedAgent } from './scripted-agent.ts'
 import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
 
 /** One whose run is not let go costs 11,000 where nothing but the run is kept; what is parked costs a row on the disk. */
-const MOST_BYTES_EACH = 8_000
+const MOST_BYTES_EACH = 9_000
 const PARKED = 200
 const WARM_UP = 40
 const AT_ONCE = 10
