@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -44,18 +44,24 @@ test('a window gets no name that tmux would expand', async t => {
 
 test('where the directory is gone, nothing begins elsewhere', async t => {
   const { tmux, root } = server(t)
+  const begins = join(root, 'begins.sh')
+  writeFileSync(begins, `#!/bin/sh\ntouch '${join(root, 'begun')}'\necho begun >&2\n`, { mode: 0o755 })
   const folder = new SeatFolder(root, 's-2')
   folder.make({ session: 's-2', socket: 'x', awayMs: 0 })
   const command = startCommand(folder, {
-    ...{ executable: '/bin/touch', vendorId: 'v', appendPrompt: '', settings: join(root, 'begun') },
+    ...{ executable: begins, vendorId: 'v', appendPrompt: '', settings: '' },
     open: { cwd: join(root, 'gone'), settingSources: [] } as unknown as OpenSession,
     env: {},
   })
   await tmux.open({ name: 's-2', command }).catch(() => undefined)
-  while (folder.lastWords() === '') await sleep(20)
+  while (isOpen(tmux)) await sleep(20)
   assert.match(folder.lastWords(), /cd/)
   assert.equal(existsSync(join(root, 'begun')), false)
 })
+
+function isOpen({ socket }: Tmux): boolean {
+  return spawnSync('tmux', ['-S', socket, 'has-session', '-t', 's-2'], { stdio: 'ignore' }).status === 0
+}
 
 function server(t: TestContext): { tmux: Tmux; root: string } {
   // Before the folder is removed, and with it the way to the server.
