@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { againAlone } from './testing/again-alone.ts'
 import { groupTests, type TestGroup } from './testing/groups.ts'
 import { profileOf } from './testing/profile.ts'
 import { type GroupOutcome, runGroup } from './testing/run-group.ts'
@@ -6,7 +7,7 @@ import { selectTests } from './testing/select.ts'
 import { isGreen, tell, tellTotals } from './testing/told.ts'
 
 // npm test [-- words]: a word is a folder, a file or a part of a path; what begins with a dash goes to node, except
-// --profile, which tells where the time went. A process that outlives its test file turns the run red.
+// --profile, which tells where the time went, and --again-alone, which runs what failed once more by itself. A process that outlives its test file turns the run red.
 
 /** A test with a real agent waits for it half of the time: two for each core keep the cores busy. */
 const AT_WORK = 2 * availableParallelism()
@@ -14,10 +15,12 @@ const AT_WORK = 2 * availableParallelism()
 const WAITING = 2
 const INTERRUPTED = 130
 
+const OWN = ['--profile', '--again-alone']
+
 const words = process.argv.slice(2)
 const { files, flags } = selectTests(
   process.cwd(),
-  words.filter(word => word !== '--profile'),
+  words.filter(word => !OWN.includes(word)),
 )
 if (files.length === 0) {
   process.stderr.write(
@@ -34,11 +37,15 @@ const { true: waiters = [], false: workers = [] } = Object.groupBy(
   groupTests(files),
   ({ waits }) => `${waits}` as const,
 )
-const outcomes: GroupOutcome[] = []
+let outcomes: GroupOutcome[] = []
 await Promise.all([
   ...Array.from({ length: WAITING }, () => drain(waiters, workers)),
   ...Array.from({ length: AT_WORK }, () => drain(workers, waiters)),
 ])
+if (words.includes('--again-alone')) {
+  const tell = (text: string) => process.stdout.write(text)
+  outcomes = await againAlone(outcomes, { flags, signal: interrupt.signal, tell })
+}
 process.stdout.write(tellTotals(outcomes, performance.now() - started))
 if (words.includes('--profile')) process.stdout.write(profileOf(outcomes))
 process.exitCode = interrupt.signal.aborted ? INTERRUPTED : outcomes.every(isGreen) ? 0 : 1

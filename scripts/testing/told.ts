@@ -27,6 +27,11 @@ export function tellTotals(outcomes: GroupOutcome[], durationMs: number): string
   return `${styleText(colour, words.join(' '))}\n${styleText(left > 0 ? 'red' : 'green', behind)}\n`
 }
 
+/** A test that passes only when nothing else runs is a defect that is left to mend. */
+export function tellUnsteady(name: string): string {
+  return styleText('yellow', `! ${name} is unsteady: it failed beside others (see above) and passed alone\n`)
+}
+
 export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`
 }

@@ -111,6 +111,39 @@ test('where the time went is told on request, by folder and by file', async t =>
   )
 })
 
+const ONCE = `
+  import { existsSync, writeFileSync } from 'node:fs'
+  import { test } from 'node:test'
+  test('is red once', () => {
+    if (existsSync('was-here')) return
+    writeFileSync('was-here', '')
+    throw new Error('the reason')
+  })`
+
+test('on request a file that failed runs once more alone; passing then, it is named as unsteady with its failure', async t => {
+  const strict = await run(t, { 'a.test.ts': ONCE, 'b.test.ts': GREEN })
+  assert.equal(strict.code, 1, 'nobody asked')
+  const { code, output } = await run(t, { 'a.test.ts': ONCE, 'b.test.ts': GREEN }, ['--again-alone'])
+  assert.match(
+    output,
+    /the reason[\s\S]*! test\/a\.test\.ts is unsteady: it failed beside others[\s\S]*2 of 2 tests passed/,
+  )
+  assert.equal(code, 0)
+})
+
+test('what fails alone too is red, and so are many failures and processes left behind', async t => {
+  const twice = await run(t, { 'a.test.ts': RED, 'b.test.ts': GREEN }, ['--again-alone'])
+  assert.equal(twice.code, 1)
+  assert.match(twice.output, /1 of 2 tests passed .*\(1 failed\)/)
+  const names = ['a', 'b', 'c', 'd'].map(name => [`${name}.test.ts`, ONCE.replaceAll('was-here', `was-${name}`)])
+  const many = await run(t, Object.fromEntries(names), ['--again-alone'])
+  assert.equal(many.code, 1)
+  const leaking = `${ONCE}
+    import { spawn } from 'node:child_process'
+    spawn('sleep', ['600.5'], { detached: true, stdio: 'ignore' }).unref()`
+  assert.equal((await run(t, { 'a.test.ts': leaking }, ['--again-alone'])).code, 1)
+})
+
 test('words that match nothing are a usage error', async t => {
   const { code, output } = await run(t, { 'a.test.ts': RED }, ['nowhere'])
   assert.match(output, /No test file matches/)

@@ -39,7 +39,8 @@ export async function attach(ref: string, context: Context, { events: asEvents =
   if (run) return (await import('../run/watch-run.ts')).watchRun(run, { client, context })
   const { id, ...found } = await client.request<SessionView>('GET', await sessionPath(ref))
   if (found.host === 'tmux' && !asEvents && !isOver(found) && isInteractive(context)) {
-    return (await import('../terminal/enter.ts')).enterTerminal({ ...found, id }, context)
+    const left = await (await import('../terminal/enter.ts')).enterTerminal({ ...found, id }, context, client)
+    if (left !== undefined) return left
   }
   const path = `/sessions/${id}/events`
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', `${path}?tail=${BEFORE}`)

@@ -4,12 +4,20 @@ import { tmuxSocket } from '../../agents/tmux/window/socket.ts'
 import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import type { SessionView } from '../../domain/api.ts'
+import type { Client } from '../client.ts'
 import type { Context } from '../context.ts'
+import { awaitWindow } from './await-window.ts'
 
-/** Puts the person into the terminal of an agent until they leave it. */
-export async function enterTerminal({ id }: SessionView, { places, env }: Context): Promise<number> {
+/** Puts the person into the terminal of an agent until they leave it. Nothing where the session is over before it has one. */
+export async function enterTerminal(
+  session: SessionView,
+  { places, env, note }: Context,
+  client: Client,
+): Promise<number | undefined> {
   if (findProgram('tmux', env) === undefined) throw new AppError('tmux_missing', {})
   const socket = tmuxSocket(places.socket)
+  const { id } = session
+  if (!(await awaitWindow(session, { client, socket, env, tell: note }))) return undefined
   const { TMUX, ...outside } = env
   // Within the same server one changes windows; within another one's tmux, ours is shown inside it.
   const how = TMUX?.split(',')[0] === socket ? 'switch-client' : 'attach-session'

@@ -18,9 +18,9 @@ export function addTakeoverCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (ref: string, { attach }: { attach: boolean }, command: Command) => {
       const context = await contextOf(command)
-      const session = await handOver(ref, 'takeover', context)
+      const { session, client } = await handOver(ref, 'takeover', context)
       if (!attach || context.json || !isInteractive(context)) throw new ExitCode(0)
-      throw new ExitCode(await (await import('./enter.ts')).enterTerminal(session, context))
+      throw new ExitCode((await (await import('./enter.ts')).enterTerminal(session, context, client)) ?? 0)
     })
 }
 
@@ -37,7 +37,7 @@ export function addHandbackCommand(program: Command): void {
     })
 }
 
-async function handOver(ref: string, how: 'takeover' | 'handback', context: Context): Promise<SessionView> {
+async function handOver(ref: string, how: 'takeover' | 'handback', context: Context) {
   const { places, env, json, out } = context
   refuseInSession(env, `${how} ${ref}`)
   const client = await openClient(places, context)
@@ -45,7 +45,7 @@ async function handOver(ref: string, how: 'takeover' | 'handback', context: Cont
   const session = await client.request<SessionView>('POST', `/sessions/${id}/${how}`, {})
   if (json) out(JSON.stringify(session, null, 2))
   else for (const line of LINES[how](id)) out(line)
-  return session
+  return { session, client }
 }
 
 const LINES = {

@@ -10,7 +10,7 @@ conversations:
   - match: through the night
     turns:
       - tools: [{ Bash: { command: "touch begun", description: Work } }]
-      - fault: ${limitFor('24s')}
+      - fault: ${limitFor('60s')}
         text: The night is over.
   - match: on another account
     turns:

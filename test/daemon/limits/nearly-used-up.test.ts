@@ -7,7 +7,7 @@ import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
 import { isComplete, isLimited, otherAccount, waitsFor } from './gated.ts'
 
-const NEARLY_FULL = '{ five_hour: { utilization: 0.92, resets: +15s }, seven_day: { utilization: 0.2, resets: +2d } }'
+const NEARLY_FULL = '{ five_hour: { utilization: 0.92, resets: +50s }, seven_day: { utilization: 0.2, resets: +2d } }'
 
 const SCENARIO = `
 conversations:
