@@ -11,36 +11,55 @@ import { type AgentWorld, agentWorld } from '../agent-world.ts'
 import { plan } from './plan.ts'
 import { inTmux } from './tmux.ts'
 
+const FIVE = [1, 2, 3, 4, 5]
+
+/** A task that leaves a file of its own, then says that it is done. */
+const writes = (file: string, text: string) => `
+    turns:
+      - tools: [{ Write: { file_path: "{{cwd}}/${file}", content: ${text} } }]
+      - text: ${text}`
+
 // A brief names other tasks too: what they came to, what was noted on the way.
 const SCENARIO = `
 conversations:
   - match: { regex: 'Your task: \\S+\\s+open the house' }
     turns: [{ text: The house is open. }]
   - match: { regex: 'Your task: \\S+\\s+fit window 3[\\s\\S]*It failed 2 times' }
-    turns: [{ text: Fitted at last., expect: { prompt_contains: take a different approach } }]
+    turns:
+      - tools: [{ Write: { file_path: "{{cwd}}/window-3", content: Fitted at last. } }]
+        expect: { prompt_contains: take a different approach }
+      - text: Fitted at last.
   - match: { regex: 'Your task: \\S+\\s+fit window 3' }
     turns: [{ fault: refusal }]
     otherwise: { fault: refusal }
-  - match: { regex: 'Your task: \\S+\\s+fit window' }
-    turns: [{ text: Fitted. }]
+${FIVE.map(
+  at => `
+  - match: { regex: 'Your task: \\S+\\s+fit window ${at}' }${writes(`window-${at}`, 'Fitted.')}`,
+).join('')}
   - match: { regex: 'Your task: \\S+\\s+raise wall 2' }
     turns:
       - tools:
           - AskUserQuestion:
               questions: [{ question: Which stone?, header: Stone, multiSelect: false, options: [{ label: lime, description: "" }, { label: sand, description: "" }] }]
-      - text: "Raised: {{last_tool_result}}"
+      - tools: [{ Write: { file_path: "{{cwd}}/wall-2", content: "Raised: {{last_tool_result}}" } }]
+      - text: Raised as told.
   - match: { regex: 'Your task: \\S+\\s+raise wall 4' }
-    turns: [{ text: Raised., fault: { kind: limit, window: five_hour, resets: +5s, times: 1 } }]
+    turns:
+      - tools: [{ Write: { file_path: "{{cwd}}/wall-4", content: Raised. } }]
+        fault: { kind: limit, window: five_hour, resets: +5s, times: 1 }
+      - text: Raised.
     otherwise: { text: Raised. }
-  - match: { regex: 'Your task: \\S+\\s+raise wall' }
-    turns: [{ text: Raised. }]
+${[1, 3, 5]
+  .map(
+    at => `
+  - match: { regex: 'Your task: \\S+\\s+raise wall ${at}' }${writes(`wall-${at}`, 'Raised.')}`,
+  )
+  .join('')}
   - match: { regex: 'Your task: \\S+\\s+survey the plot' }
     turns:
       - tools: [{ Bash: { command: cat gate } }]
       - text: Surveyed.
 `
-
-const FIVE = [1, 2, 3, 4, 5]
 
 /** One task, five after it, five more after those, one after all. */
 const DIAMOND: [string, ...string[]][] = [
@@ -87,8 +106,6 @@ function settledAsScripted({ outcome, attempts, tasks }: RunDetail): void {
 /** The real agent with a world of its own, and the diamond before it. */
 async function before(t: TestContext): Promise<AgentWorld> {
   const world = await agentWorld(t, SCENARIO, 'oauth')
-  // Its first agent waits at a pipe that lies in the project itself.
-  world.pcc.env['PCC_WORKTREES_MODE'] = 'off'
   await plan(world.pcc, world.project, DIAMOND)
   return world
 }
@@ -102,6 +119,8 @@ function asExpected({ requests }: AgentWorld['simulator']): void {
 
 test('twelve tasks with two failures, a question and a limit settle as scripted, on a board that is read from tmux', async t => {
   const { pcc, project, simulator } = await before(t)
+  // Its first agent waits at a pipe that lies in the project itself.
+  pcc.env['PCC_WORKTREES_MODE'] = 'off'
   execFileSync('mkfifo', [join(project, 'gate')])
   const pane = await inTmux(t, pcc, ['run', project])
   const atStart = await pane.shows(/▶ t-\w+ survey the plot[\s\S]*Bash cat gate/)
@@ -121,13 +140,24 @@ test('twelve tasks with two failures, a question and a limit settle as scripted,
   asExpected(simulator)
 })
 
-test('they settle in the same way where nobody watches', async t => {
+test('they settle in the same way where nobody watches, each in a worktree of its own, and all of it is merged', async t => {
   const { pcc, project, simulator } = await before(t)
   writeFileSync(join(project, 'gate'), 'open')
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: project, encoding: 'utf8' })
+  git('add', 'gate')
+  git('commit', '-qm', 'the gate is open')
   const { code, stdout, stderr } = await pcc.run(['run', project, '--detach', '--json'])
   assert.equal(code, 0, stderr)
   const { id } = JSON.parse(stdout) as RunDetail
   assert.equal(await follow(pcc, id), 0)
-  settledAsScripted(await detailOf(pcc, id))
+  const detail = await detailOf(pcc, id)
+  settledAsScripted(detail)
+  assert.deepEqual([detail.merged, detail.unmerged], [10, 0], 'two tasks left nothing to merge')
+  const landed = git('ls-tree', '--name-only', 'HEAD')
+    .split('\n')
+    .filter(name => /^(wall|window)-/.test(name))
+  assert.deepEqual(landed, [...FIVE.map(at => `wall-${at}`), ...FIVE.map(at => `window-${at}`)])
+  assert.match(git('show', 'HEAD:wall-2'), /^Raised: .*sand/)
+  assert.equal(git('show', 'HEAD:window-3'), 'Fitted at last.')
   asExpected(simulator)
 })
