@@ -6,13 +6,9 @@ import { openRecorder, type Recorder } from '../recorder.ts'
 import { type ApiError, apiErrorIn, asMessage, tellsInterruption } from './reading/as-message.ts'
 import { type Ends, resultOf } from './reading/result-of.ts'
 import { readStatus } from './reading/status-line.ts'
+import { isMessage, type SubagentPosition, SubagentRecords } from './reading/subagent-records.ts'
 import { TranscriptReader } from './reading/transcript.ts'
 import type { Written } from './turn.ts'
-
-interface Position {
-  transcript?: string | undefined
-  offset: number
-}
 
 /**
  * The conversation as it is known from Claude Code's own record of it and from its hooks: told as the messages that its library
@@ -24,6 +20,7 @@ export class TerminalRecord {
   readonly #open: OpenSession
   #recorder: Recorder | undefined
   #reader = new TranscriptReader({ offset: 0 })
+  #subagents = new SubagentRecords()
   #rounds = new Set<string>()
   #lastText = ''
   #begunAt = performance.now()
@@ -57,31 +54,44 @@ export class TerminalRecord {
     return this.#rounds.size
   }
 
-  get position(): Position {
-    return this.#reader.position
+  get position(): SubagentPosition {
+    return { ...this.#reader.position, subagents: this.#subagents.position }
   }
 
   /** Goes on reading where an earlier daemon stopped. */
-  readFrom({ transcript, offset }: Position): void {
-    this.#reader = new TranscriptReader({ path: transcript, offset })
+  readFrom(position: SubagentPosition): void {
+    this.#reader = new TranscriptReader({ path: position.transcript, offset: position.offset })
+    this.#subagents = new SubagentRecords(position)
   }
 
   /** Where the record lies is told with every hook. */
   follow({ transcript_path, source }: Record<string, unknown>): void {
-    if (typeof transcript_path === 'string') this.#reader.follow(transcript_path, { skip: source === 'resume' })
+    if (typeof transcript_path !== 'string') return
+    this.#reader.follow(transcript_path, { skip: source === 'resume' })
+    this.#subagents.follow(transcript_path, { skip: source === 'resume' })
   }
 
-  /** Tells what was written since; each message is shown to the caller first told, and false from it ends the reading. */
+  /**
+   * Tells what was written since; each message is shown to the caller first told, and false from it ends the reading. What subagents
+   * say is not told, only shown.
+   */
   read(goOn: (message: Record<string, unknown>) => boolean): boolean {
     const lines = this.#reader.read()
     for (const line of lines) {
       const message = asMessage(line)
-      if (!message) continue
-      this.#remember(message)
-      this.#feed(message)
-      if (!goOn(message)) break
+      if (message) {
+        this.#remember(message)
+        this.#feed(message)
+      }
+      if (isMessage(line) && !goOn(line)) return true
     }
-    return lines.length > 0
+    const beside = this.#subagents.read()
+    return !beside.every(goOn) || beside.length > 0 || lines.length > 0
+  }
+
+  /** Calls that had their results before anybody here read of them. */
+  pastCalls(): string[] {
+    return this.#subagents.pastCalls()
   }
 
   started({ vendorId, model, version }: { vendorId: unknown; model: unknown; version: string | undefined }): void {

@@ -28,6 +28,8 @@ const Whereabouts = z.object({
   version: z.string().optional(),
   transcript: z.string().optional(),
   offset: z.number().default(0),
+  /** The same for the records of subagents. */
+  subagents: z.record(z.string(), z.number()).optional(),
   takenOver: z.boolean().default(false),
   /** A turn was begun whose end nobody has told yet. */
   working: z.boolean().default(false),

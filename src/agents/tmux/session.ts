@@ -42,7 +42,7 @@ export class TmuxSession implements Session {
   readonly #record: TerminalRecord
   readonly #turn = new Turn()
   readonly #gate: TmuxGate
-  readonly #mouth = new Mouth(() => this.takenOver || this.#gate.asksPerson)
+  readonly #mouth = new Mouth(() => this.#isTheirs)
   readonly #over: Promise<void>
   readonly #closed = new AbortController()
   #window: AgentWindow | undefined
@@ -96,7 +96,9 @@ export class TmuxSession implements Session {
   }
 
   async interrupt(): Promise<void> {
-    if (this.#turn.running && !this.#closing) await this.#cutIn()
+    if (!this.#turn.running || this.#closing) return
+    if (this.#isTheirs) throw new AppError('terminal_taken', { id: this.id })
+    await this.#cutIn()
   }
 
   async withhold(): Promise<void> {
@@ -125,6 +127,11 @@ export class TmuxSession implements Session {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close()
     await this.#closing
+  }
+
+  /** A person has the keyboard: whatever is pressed now is pressed in their place. */
+  get #isTheirs(): boolean {
+    return this.takenOver || this.#gate.asksPerson
   }
 
   async #run(): Promise<void> {
@@ -266,7 +273,7 @@ export class TmuxSession implements Session {
 
   #read(window: AgentWindow): void {
     const isNew = this.#record.read(message => {
-      const call = this.#gate.unjudged(message)
+      const call = this.#gate.unjudged(message, () => this.#record.pastCalls())
       if (call !== undefined) this.#failure ??= unjudged(call)
       return call === undefined
     })
@@ -312,7 +319,8 @@ export class TmuxSession implements Session {
 
   async #close(): Promise<void> {
     this.#gate.close()
-    if (this.#turn.running && this.#window?.alive) {
+    // The window of a person is closed, as was asked; no key is pressed in it before.
+    if (this.#turn.running && this.#window?.alive && !this.#isTheirs) {
       await this.#cutIn()
       for (let waited = 0; this.#turn.running && waited < ESCAPE_MS; waited += LOOK_MS) await sleep(LOOK_MS)
     }

@@ -33,8 +33,8 @@ export const HOST_ERRORS = {
     http: 409,
   },
   terminal_taken: {
-    says: 'A person has the terminal of session {id}: pcc types nothing there, and nothing was said.',
-    next: 'Say it there: pcc attach {id}. Or give it back first: pcc handback {id}',
+    says: 'A person has the terminal of session {id}: pcc presses no key there, so nothing was said or interrupted.',
+    next: 'Do it there: pcc attach {id} (Escape interrupts). Or give it back first: pcc handback {id}',
     exit: 1,
     http: 409,
   },

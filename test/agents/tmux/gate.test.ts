@@ -124,6 +124,18 @@ test('a call that ran without a yes is named, also one that failed; one that was
   assert.equal(gate.unjudged(result('c3')), 'c3')
 })
 
+test("in a subagent's record a copy of a call of before is none that ran; in the conversation's own it would be", () => {
+  const { gate } = gateWith({})
+  const result = (id: string, isSidechain: boolean) => ({
+    ...{ type: 'user', isSidechain },
+    message: { content: [{ type: 'tool_result', tool_use_id: id, content: 'x' }] },
+  })
+  const past = () => ['p1']
+  assert.equal(gate.unjudged(result('c1', true), past), 'c1')
+  assert.equal(gate.unjudged(result('p1', false), past), 'p1')
+  assert.equal(gate.unjudged(result('p1', true), past), undefined)
+})
+
 function outputOf(reply: Record<string, unknown> | undefined): Record<string, unknown> {
   return (reply?.['hookSpecificOutput'] ?? {}) as Record<string, unknown>
 }

@@ -80,10 +80,16 @@ export class TmuxGate {
     this.#withPerson.clear()
   }
 
-  /** What ran without our yes, if this message tells of such a call. One that a hook refused without us, or before us, did not run. */
-  unjudged(message: Record<string, unknown>): string | undefined {
+  /**
+   * What ran without our yes, if this message tells of such a call. One that a hook refused without us, or before us, did not run; nor
+   * did, once more, one of `past` that stands in the record of a subagent.
+   */
+  unjudged(message: Record<string, unknown>, past: () => readonly string[] = () => []): string | undefined {
     for (const { tool_use_id } of resultsIn(message)) this.#withPerson.delete(String(tool_use_id))
     for (const callId of refusedByHook(message)) this.#tripwire.judging(callId)
+    const call = this.#tripwire.read(message)
+    if (call === undefined || message['isSidechain'] !== true) return call
+    this.know(past())
     return this.#tripwire.read(message)
   }
 

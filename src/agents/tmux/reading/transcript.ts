@@ -9,13 +9,16 @@ const NEWLINE = 10
 export class TranscriptReader {
   #path: string | undefined
   #offset = 0
+  readonly #end: number
   readonly #mostBytes: number
   /** What stands at the offset is the rest of a line that is passed over. */
   #passesOver = false
 
-  constructor(at: { path?: string | undefined; offset: number }, mostBytes = MAX_LINE_BYTES) {
+  /** `end`: where the reading stops, though there may be more. */
+  constructor(at: { path?: string | undefined; offset: number; end?: number }, mostBytes = MAX_LINE_BYTES) {
     this.#path = at.path
     this.#offset = at.offset
+    this.#end = at.end ?? Number.POSITIVE_INFINITY
     this.#mostBytes = mostBytes
   }
 
@@ -48,7 +51,8 @@ export class TranscriptReader {
     let pending = 0
     for (;;) {
       const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
-      const count = readSync(file, chunk, 0, CHUNK_BYTES, this.#offset + pending)
+      const room = Math.min(CHUNK_BYTES, this.#end - this.#offset - pending)
+      const count = room > 0 ? readSync(file, chunk, 0, room, this.#offset + pending) : 0
       if (count === 0) return
       let from = 0
       for (let end = chunk.indexOf(NEWLINE); end >= 0 && end < count; end = chunk.indexOf(NEWLINE, from)) {
@@ -79,7 +83,8 @@ function opened(path: string): number | undefined {
   }
 }
 
-function sizeOf(path: string): number {
+/** Nothing where there is no such file. */
+export function sizeOf(path: string): number {
   const file = opened(path)
   if (file === undefined) return 0
   try {

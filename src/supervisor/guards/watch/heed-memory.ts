@@ -35,7 +35,8 @@ export async function heedMemory(desk: Ended, { bytes, tree, all, agent, now }: 
 
 async function take(step: MemoryStep, desk: Ended, hog: Hog | undefined): Promise<void> {
   if (step === 'kill_hog' && hog) kill(hog.group)
-  if (step === 'interrupt') await desk.run.session?.interrupt()
+  // One that cannot be interrupted (a person has its terminal) is ended with the next step.
+  if (step === 'interrupt') await desk.run.session?.interrupt().catch(() => undefined)
   if (step === 'end') endInTime(desk)
 }
 

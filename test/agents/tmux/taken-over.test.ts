@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { tmuxDriver } from '../../../src/agents/tmux/driver.ts'
+import { HookDesk } from '../../../src/agents/tmux/hooks/desk.ts'
+import { SeatFolder } from '../../../src/agents/tmux/seat.ts'
+import { tmuxSocket } from '../../../src/agents/tmux/window/socket.ts'
+import { Tmux } from '../../../src/agents/tmux/window/tmux.ts'
+import { bornAt } from '../../../src/base/process/start-time.ts'
+import type { OpenSession, Session } from '../../../src/domain/session.ts'
+import { bareEnv, tempDir } from '../../support/world.ts'
+
+const VENDOR = '00000000-0000-4000-8000-000000000001'
+/** Pressed by the test after what it looks at: whatever came before it was pressed by pcc. */
+const MARK = '~'
+
+test('in a terminal that a person has, an interrupt presses no key and says so; a close ends it without one', async t => {
+  const { session, keys, press } = await adopted(t, { takenOver: true })
+  await assert.rejects(session.interrupt(), { code: 'terminal_taken', message: /A person has the terminal/ })
+  await press(MARK)
+  assert.equal(await keys(MARK), MARK)
+  await session[Symbol.asyncDispose]()
+  assert.equal(await keys(MARK), MARK)
+  assert.deepEqual((await told(session)).at(-1), 'ended')
+})
+
+test('in a terminal that nobody has, an interrupt is the key of a person', async t => {
+  const { session, keys, press } = await adopted(t, { takenOver: false })
+  await session.interrupt()
+  await press(MARK)
+  assert.equal(await keys(MARK), `\u001b${MARK}`)
+})
+
+test('/compact is refused in a terminal, with what to do, and nothing is typed', async t => {
+  const { session, keys, press } = await adopted(t, { takenOver: true })
+  await assert.rejects(session.prompt(' /compact\n'), { code: 'terminal_command', message: /\/compact/ })
+  await press(MARK)
+  assert.equal(await keys(MARK), MARK)
+})
+
+/** A session with a window that an earlier daemon left, in the middle of a turn. What is in it writes down every key. */
+async function adopted(t: TestContext, { takenOver }: { takenOver: boolean }) {
+  const root = tempDir(t)
+  const env = bareEnv(root)
+  const socket = join(root, 'pcc.sock')
+  const tmux = new Tmux(tmuxSocket(socket), env)
+  const file = join(root, 'keys')
+  const { pane, pid } = await tmux.open({
+    name: 's-000001',
+    command: ['/bin/sh', '-c', `stty raw -echo; : > '${file}'; exec dd bs=1 of='${file}' 2>/dev/null`],
+  })
+  t.after(() => tmux.close('s-000001'))
+  while (!existsSync(file)) await sleep(20)
+  const folder = new SeatFolder(root, 's-000001')
+  folder.make({ session: 's-000001', socket, awayMs: 1000 })
+  const at = { pane, pid, born: bornAt(pid) ?? '', vendorId: VENDOR, config: root, marker: 'none-has-this' }
+  folder.keep({ ...at, model: '', offset: 0, takenOver, working: true, owed: false, allowed: [] })
+  mkdirSync(join(root, 'sessions'))
+  writeFileSync(join(root, 'sessions', `${pid}.json`), JSON.stringify({ sessionId: VENDOR, status: 'busy' }))
+  const session = await tmuxDriver({ run: root, socket, env, desk: new HookDesk() }).open({
+    ...{ id: 's-000001', cwd: root, env, settingSources: [], resume: { vendorId: VENDOR, fork: false } },
+    asks: { permission: async () => assert.fail(), question: async () => assert.fail() },
+  } as unknown as OpenSession)
+  t.after(() => session[Symbol.asyncDispose]())
+  for await (const { kind } of session.events) if (kind === 'started') break
+  const press = async (key: string) =>
+    void execFileSync('tmux', ['-S', tmux.socket, 'send-keys', '-t', pane, '-l', key], { stdio: 'pipe' })
+  const keys = async (last: string) => {
+    while (!readFileSync(file, 'utf8').endsWith(last)) await sleep(20)
+    return readFileSync(file, 'utf8')
+  }
+  return { session, keys, press }
+}
+
+async function told(session: Session): Promise<string[]> {
+  const kinds: string[] = []
+  for await (const { kind } of session.events) kinds.push(kind)
+  return kinds
+}
