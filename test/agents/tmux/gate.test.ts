@@ -131,9 +131,9 @@ test("in a subagent's record a copy of a call of before is none that ran; in the
     message: { content: [{ type: 'tool_result', tool_use_id: id, content: 'x' }] },
   })
   const past = () => ['p1']
-  assert.equal(gate.unjudged(result('c1', true), past), 'c1')
   assert.equal(gate.unjudged(result('p1', false), past), 'p1')
   assert.equal(gate.unjudged(result('p1', true), past), undefined)
+  assert.equal(gate.unjudged(result('c1', true), past), 'c1')
 })
 
 function outputOf(reply: Record<string, unknown> | undefined): Record<string, unknown> {
