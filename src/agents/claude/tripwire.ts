@@ -36,12 +36,14 @@ export class Tripwire {
   }
 }
 
-/** How Claude Code words what it turned down before it asked anybody. What tools print cannot look like the first form. */
+/** How Claude Code words what it did not run, or not now, without asking anybody. What tools print cannot look like the first form. */
 const REFUSED_UNASKED = [
   // Unknown tools and wrong input.
   /^<tool_use_error>[\s\S]*<\/tool_use_error>$/,
   // Calls of a batch that an interrupt overtook. One that was stopped while it ran has another end.
   /^The user doesn't want to proceed with this tool use\. The tool use was rejected \([^)]*\)\. STOP what you are doing and wait for the user to tell you how to proceed\.$/,
+  // A call of a process that died: its successor writes this down in the place of the result when it takes up the conversation.
+  /^\[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown\.[^\n]*\]$/,
 ]
 
 function* blocksOf(message: unknown): Generator<Record<string, unknown>> {

@@ -5,6 +5,8 @@ const HEARD_MS = 6_000
 const MOST_ENTERS = 3
 /** The hook that tells the end of a turn comes before the agent calls itself idle; one that is on its way gets this long. */
 const HOOK_MS = 1_500
+/** On a crowded machine it takes a while from a prompt until the agent says that it works: till then its idling is that of before. */
+const BUSY_MS = 30_000
 /** The agent writes its last words down, and tells what they cost, a moment after its hook has told that it is done. */
 const LAST_WORDS_MS = 3_000
 
@@ -38,6 +40,8 @@ export class Turn {
   #afterwards: string | undefined
   #mayHaveEnded = false
   #counted = false
+  /** It was seen at work in this turn. */
+  #worked = false
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
@@ -121,11 +125,12 @@ export class Turn {
     }
     // The hook that tells of a prompt can be lost; that it works cannot.
     if (this.#state === 'asked' && status === 'busy') return 'begun'
+    if (status === 'busy' && this.#state === 'running') this.#worked = true
     if (status !== 'idle') this.#idleSince = undefined
     else this.#idleSince ??= now
     const idleMs = this.#idleSince === undefined ? 0 : now - this.#idleSince
     if (this.#state === 'asked') return this.#unheard(idleMs > 0 && !isHeld, now)
-    if (this.#state === 'none' || idleMs < HOOK_MS) return undefined
+    if (this.#state === 'none' || idleMs < (this.#worked || this.#mayHaveEnded ? HOOK_MS : BUSY_MS)) return undefined
     return this.#over(this.#silentEnd(lastText, isCutShort))
   }
 
@@ -152,6 +157,7 @@ export class Turn {
     this.#idleSince = undefined
     this.#mayHaveEnded = false
     this.#counted = false
+    this.#worked = false
     return ends
   }
 }

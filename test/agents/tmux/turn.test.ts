@@ -73,6 +73,23 @@ test('a turn that became idle without a word ended as it was told to, or by the 
   )
 })
 
+test('an agent that has not said yet that it works has not ended, however long it was idle before', () => {
+  const { turn, later } = turnAt()
+  turn.asked()
+  turn.begun()
+  assert.equal(turn.look('idle', said('Before.')), undefined)
+  later(10_000)
+  assert.equal(turn.look('idle', said('Before.')), undefined, 'a crowded machine takes its time')
+  assert.equal(turn.look('busy', said('Before.')), undefined)
+  assert.equal(turn.look('idle', said('Now.')), undefined)
+  later(2_000)
+  assert.deepEqual(
+    turn.look('idle', said('Now.')),
+    { how: 'completed', text: 'Now.' },
+    'once seen at work it is believed soon',
+  )
+})
+
 test('a prompt that is not heard of gets Enter once more, three times, and is lost then', () => {
   const { turn, later } = turnAt()
   turn.asked()
