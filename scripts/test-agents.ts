@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
 import { ROOT } from './places.ts'
+import { againAlone } from './testing/again-alone.ts'
 import { installPrograms, missingPrograms } from './testing/agents/install.ts'
 import { fallen, readTally, tallyTable } from './testing/agents/tally.ts'
 import { groupTests } from './testing/groups.ts'
@@ -13,11 +14,13 @@ import { isGreen, tell, tellTotals } from './testing/told.ts'
 // npm run test:agents [-- words]: other vendors' programs against the simulator. They are installed on first use into
 // test/agents/node_modules, exactly as test/agents/package-lock.json says. Files run one after the other, because each
 // runs two agents at a time by itself. Red when a test fails, when a process is left behind, and when fewer points of the
-// contract hold for an agent than test/agents/asserted.json says.
+// contract hold for an agent than test/agents/asserted.json says. --again-alone as in npm test.
 
 const INTERRUPTED = 130
 const folder = join(ROOT, 'test/agents')
-const words = process.argv.slice(2)
+const AGAIN = '--again-alone'
+const given = process.argv.slice(2)
+const words = given.filter(word => word !== AGAIN)
 const { files, flags } = selectTests(ROOT, words, { live: true })
 if (files.length === 0) {
   process.stderr.write('No live test matches. Give a part of its path, for example: npm run test:agents -- gemini\n')
@@ -39,12 +42,16 @@ if (missing.length > 0) {
 const notes = mkdtempSync(join(tmpdir(), 'pcc-tally-'))
 process.env['PCC_AGENT_TALLY'] = join(notes, 'tally.jsonl')
 const started = performance.now()
-const outcomes: GroupOutcome[] = []
+let outcomes: GroupOutcome[] = []
 for (const group of groupTests(files)) {
   if (interrupt.signal.aborted) break
   const outcome = await runGroup(group, flags, interrupt.signal)
   outcomes.push(outcome)
   process.stdout.write(tell(outcome))
+}
+if (given.includes(AGAIN)) {
+  const tell = (text: string) => process.stdout.write(text)
+  outcomes = await againAlone(outcomes, { flags, signal: interrupt.signal, tell })
 }
 const tallies = readTally(join(notes, 'tally.jsonl'))
 rmSync(notes, { recursive: true, force: true })
