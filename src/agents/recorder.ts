@@ -1,5 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import type { Answer, Failure, Park, Question, Request, Verdict } from '../domain/session.ts'
+import type { Failure, Request } from '../domain/session.ts'
+import type { Asked } from './turns/asked.ts'
 
 /** What we put between the vendor's messages, so that a replay can ask the same things and compare the answers. */
 export type Note =
@@ -11,8 +12,7 @@ export type Note =
   | { pcc: 'interrupt' }
   /** A call wants to happen; the answer follows as an `ask`. */
   | { pcc: 'call' | 'gave-up'; request: Request }
-  | { pcc: 'ask'; kind: 'permission'; request: Request; reply: Verdict | Park }
-  | { pcc: 'ask'; kind: 'question'; request: Question; reply: Answer | Park }
+  | ({ pcc: 'ask' } & Asked)
   /** Closed by its owner, or gone by itself: parked, crashed or never started. */
   | { pcc: 'ended'; by: 'owner' | 'agent'; failure?: Failure | undefined }
 

@@ -47,7 +47,9 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
       const program = command ?? (executable === undefined ? undefined : [executable])
       // What we do is done outside: an agent in a sandbox reads, writes and runs by itself.
       const serves = sandbox ? { files: false, terminals: false } : manifest.start.serves
-      return new AcpSession(open, { manifest, process, guard, serves, program, askDeadlineMs, startMs, stopMs, log })
+      const { kind, name } = manifest
+      const seat = { kind, name, manifest, process, guard, serves, program, askDeadlineMs, startMs, stopMs, log }
+      return new AcpSession(open, seat)
     },
     // A process that waits would have to be told everything again: nothing is started ahead of time.
     warm: async () => undefined,

@@ -40,7 +40,8 @@ export function codexDriver(options: CodexDriverOptions = {}): Driver {
         marker: open.marker ?? secretId(16),
         log: line => log(`session ${open.id}: ${line}`),
       })
-      return new CodexSession(open, { process, program, appendPrompt, askDeadlineMs, startMs, stopMs, log })
+      const seat = { kind: 'codex', name: 'Codex', process, program, appendPrompt, askDeadlineMs, startMs, stopMs, log }
+      return new CodexSession(open, seat)
     },
     // It starts in a third of a second, and a process that waits would have to be told everything again.
     warm: async () => undefined,

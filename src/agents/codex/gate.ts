@@ -1,16 +1,13 @@
-import type { Answer, Park, Question, Request, Verdict } from '../../domain/session.ts'
+import type { Answer, Park, Question, Request } from '../../domain/session.ts'
 import { AgentToolName, calledAs, OWN_SERVER } from '../../domain/tools/agent-tools.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
+import type { Asked } from '../turns/asked.ts'
 import type { Calls } from './messages/calls.ts'
 import { type Named, namedChanges, namedCommand } from './messages/named-calls.ts'
 import { answered, humanQuestion, noAnswer, questionOf } from './questions.ts'
 import { isReading, whyNot } from './reading.ts'
 import { Refusal } from './wire/refusal.ts'
 import { ChangeAsk, CommandAsk, Elicitation, OwnToolAsk, UserInputAsk } from './wire/schemas.ts'
-
-export type Asked =
-  | { kind: 'permission'; request: Request; reply: Verdict | Park }
-  | { kind: 'question'; request: Question; reply: Answer | Park }
 
 /** Who is asked, and who hears of it. */
 export interface GateKeeper {

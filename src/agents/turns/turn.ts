@@ -1,6 +1,9 @@
 import type { Failure, SessionEvent } from '../../domain/session.ts'
 
-type TurnEnded = Extract<SessionEvent, { kind: 'turn_ended' }>
+export type TurnEnded = Extract<SessionEvent, { kind: 'turn_ended' }>
+
+/** What the agent says of the end. */
+export type TurnEnd = { stopped: { stopReason: string } } | { failure: Failure }
 
 /** One turn from its prompt to its end: what was done to it decides how its end is read. */
 export class Turn {
@@ -22,10 +25,7 @@ export class Turn {
   }
 
   /** How it ended, by what the agent says and what we did. Only `completed` is a claim of success. */
-  ended(
-    end: { stopped: { stopReason: string } } | { failure: Failure },
-    { text, rounds }: { text: string; rounds: number },
-  ): TurnEnded {
+  ended(end: TurnEnd, { text, rounds }: { text: string; rounds: number }): TurnEnded {
     const told = {
       kind: 'turn_ended' as const,
       text,

@@ -1,5 +1,6 @@
-import type { Answer, Park, Question, Request, Verdict } from '../../../domain/session.ts'
+import type { Question, Request } from '../../../domain/session.ts'
 import type { CheckedAsks } from '../../checked-asks.ts'
+import type { Asked } from '../../turns/asked.ts'
 import type { CallBook } from '../messages/call-book.ts'
 import type { Named } from '../messages/request-of.ts'
 import { subagentOf } from '../messages/translator.ts'
@@ -7,11 +8,6 @@ import { PermissionAsk, type ToolCall } from '../wire/schemas.ts'
 import type { Asking } from './asking.ts'
 import { Form, filledIn, questionsOf } from './elicitation.ts'
 import { refused } from './refusals.ts'
-
-/** What was asked, and what came back. */
-export type Asked =
-  | { kind: 'permission'; request: Request; reply: Verdict | Park }
-  | { kind: 'question'; request: Question; reply: Answer | Park }
 
 /** Who is asked, and who hears of it. */
 export interface GateKeeper {

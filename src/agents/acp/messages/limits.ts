@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Limit } from '../../../domain/account/limit.ts'
-import type { SessionEvent } from '../../../domain/session.ts'
+import { type LimitEvent, recordedLimit } from '../../limits/recorded-limit.ts'
 import { resetTime } from '../../limits/reset-time.ts'
 
 const seconds = z.number().optional()
@@ -13,8 +13,6 @@ const RateLimit = z.looseObject({
   utilization: seconds,
   unifiedWindows: z.record(z.string(), Window).optional(),
 })
-
-type LimitEvent = Extract<SessionEvent, { kind: 'limit' }>
 
 /** How full the windows of a subscription are, where an update says so. */
 export function limitEvent(meta: Record<string, unknown> | null | undefined): LimitEvent | undefined {
@@ -31,17 +29,12 @@ export function limitEvent(meta: Record<string, unknown> | null | undefined): Li
   }
 }
 
-/** The limit that ended a turn: what a record said before, else what the program's own error says. */
+/** The limit that ended a turn; where no record was told before, the program's own error says when it is over. */
 export function limitOf(
   message: string,
   { event, now, tz }: { event: LimitEvent | undefined; now: number; tz: string | undefined },
 ): Limit {
-  const rejected = event?.status === 'rejected' ? event : undefined
-  const window = rejected?.window !== undefined ? { window: rejected.window } : {}
-  if (rejected?.resetsAt !== undefined) return { ...window, resetsAt: rejected.resetsAt, source: 'event', message }
-  const resetsAt = afterDelay(message, now) ?? resetTime(message, { now, tz })
-  if (resetsAt !== undefined) return { ...window, resetsAt, source: 'message', message }
-  return { ...window, source: rejected ? 'event' : 'result', message }
+  return recordedLimit(event, { message, resetsAt: afterDelay(message, now) ?? resetTime(message, { now, tz }) })
 }
 
 /** `reset after 2h3m4s`, `Suggested retry after 5400s`, as Google writes it. */

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { messageOf } from '../../../base/errors.ts'
 import type { Failure, FailureKind } from '../../../domain/session.ts'
+import type { TurnEnd } from '../../turns/turn.ts'
 import { RpcError, type TurnError } from '../wire/schemas.ts'
 
 const BY_WORD: Record<string, FailureKind> = {
@@ -47,6 +48,24 @@ export function turnFailure({ message, codexErrorInfo: info, additionalDetails }
   const status = statusOf(info)
   const kind = kindOf(info, status, text)
   return { kind, message: kind === 'auth' ? loginProblem(text) : text, ...(status !== undefined && { status }) }
+}
+
+/** Which try it is of how many: only the words of the error count them. */
+export function triesIn({ message }: TurnError): { attempt: number; maxRetries: number } {
+  const [, attempt = '1', maxRetries = '1'] = /(\d+)\/(\d+)/.exec(message) ?? []
+  return { attempt: Number(attempt), maxRetries: Number(maxRetries) }
+}
+
+/** How a turn ended, by what Codex tells of it and what was done to it. */
+export function turnEnd(
+  { status, error }: { status: string; error?: TurnError | null | undefined },
+  { givenUp, isCancelled }: { givenUp: Failure | undefined; isCancelled: boolean },
+): TurnEnd {
+  const failure = givenUp ?? (error ? turnFailure(error) : undefined)
+  if (status === 'completed') return { stopped: { stopReason: 'end_turn' } }
+  if (failure) return { failure }
+  if (isCancelled) return { stopped: { stopReason: 'cancelled' } }
+  return { failure: { kind: 'other', message: `Codex ended the turn by itself (${status}).` } }
 }
 
 /** An error that Codex answered a request with. */

@@ -1,9 +1,7 @@
 import type { Limit } from '../../../domain/account/limit.ts'
-import type { SessionEvent } from '../../../domain/session.ts'
+import { type LimitEvent, recordedLimit } from '../../limits/recorded-limit.ts'
 import { resetTime } from '../../limits/reset-time.ts'
 import { RateLimits, type Window } from '../wire/schemas.ts'
-
-export type LimitEvent = Extract<SessionEvent, { kind: 'limit' }>
 
 /** The vendor names its windows by their length only. */
 const NAMES: Record<number, string> = { 300: 'five_hour', 1440: 'one_day', 10080: 'seven_day' }
@@ -29,17 +27,12 @@ export function limitEvent(params: unknown): LimitEvent | undefined {
   }
 }
 
-/** The limit that ended a turn: what the account's record said before, else what Codex's own error says. */
+/** The limit that ended a turn; where no record was told before, Codex's own error says when it is over. */
 export function limitOf(
   message: string,
   { event, now, tz }: { event: LimitEvent | undefined; now: number; tz: string | undefined },
 ): Limit {
-  const rejected = event?.status === 'rejected' ? event : undefined
-  const window = rejected?.window !== undefined ? { window: rejected.window } : {}
-  if (rejected?.resetsAt !== undefined) return { ...window, resetsAt: rejected.resetsAt, source: 'event', message }
-  const resetsAt = resetTime(message, { now, tz })
-  if (resetsAt !== undefined) return { ...window, resetsAt, source: 'message', message }
-  return { ...window, source: rejected ? 'event' : 'result', message }
+  return recordedLimit(event, { message, resetsAt: resetTime(message, { now, tz }) })
 }
 
 function nameOf({ windowDurationMins: minutes }: Window): string {

@@ -1,0 +1,197 @@
+import { accessSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AppError, messageOf } from '../../base/errors.ts'
+import type { Failure, OpenSession, Session } from '../../domain/session.ts'
+import type { EventQueue } from '../event-queue.ts'
+import type { Line } from '../turns/manner.ts'
+import type { Turns } from '../turns/turns.ts'
+import { Ending } from './ending.ts'
+import type { Connection, Seat } from './seat.ts'
+import { causeOfDeath, startFailure } from './start-failure.ts'
+import { Telling } from './telling.ts'
+
+/** One that is busy gets this long to stop its tools. */
+const GRACE_MS = 1000
+
+/**
+ * One conversation with an agent that is a child of ours and is spoken to over its pipes. It lasts until the agent's output ends, whatever
+ * the cause; then it ends all that the agent started, and only then tells `ended`.
+ */
+export abstract class PipedSession<Pipe extends Connection> implements Session {
+  readonly id: string
+  protected readonly open: OpenSession
+  protected readonly telling = new Telling()
+  protected readonly ending = new Ending()
+  /** What is taken away when the agent is gone. */
+  protected readonly left = new AsyncDisposableStack()
+  readonly #seat: Seat
+  #over: Promise<void> = Promise.resolve()
+  #connection: Pipe | undefined
+
+  constructor(open: OpenSession, seat: Seat) {
+    this.id = open.id
+    this.open = open
+    this.#seat = seat
+  }
+
+  protected abstract readonly turns: Turns
+  /** Starts the program and listens to it; undefined where the session has failed before. */
+  protected abstract connect(): Promise<Pipe | undefined>
+  /** Says hello and opens the conversation. */
+  protected abstract introduce(connection: Pipe, signal: AbortSignal): Promise<void>
+  /** What an error means by which the agent answered to that. */
+  protected abstract refusal(error: unknown): Failure
+  abstract withhold(): Promise<void>
+
+  get events(): EventQueue {
+    return this.telling.events
+  }
+
+  get vendorId(): string | undefined {
+    return this.turns.vendorId
+  }
+
+  get pid(): number | undefined {
+    return this.#seat.process.pid
+  }
+
+  get withstood(): boolean {
+    return this.#seat.process.withstood
+  }
+
+  get alone(): boolean {
+    return this.#seat.process.alone
+  }
+
+  async prompt(text: string): Promise<void> {
+    if (this.ending.isQuiet) throw new AppError('session_over', { id: this.id, status: 'closed' })
+    this.telling.note({ pcc: 'prompt', text })
+    await this.turns.say(text)
+  }
+
+  async pause(how: { atOnce?: boolean } = {}): Promise<void> {
+    if (!this.turns.running || this.ending.closing) return
+    this.telling.note({ pcc: 'pause' })
+    this.turns.pause(how)
+  }
+
+  async interrupt(): Promise<void> {
+    if (!this.turns.running || this.ending.closing) return
+    this.telling.note({ pcc: 'interrupt' })
+    this.turns.interrupt()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.ending.closing ??= this.#close()
+    await this.ending.closing
+  }
+
+  /** Called last by whoever makes one: from here on everything is in place. */
+  protected begin(): void {
+    this.#over = this.#run()
+  }
+
+  /** What the conversation asks of its session. */
+  protected line(): Line {
+    return {
+      tell: events => this.telling.tell(events),
+      request: async (method, params) => {
+        if (!this.#connection) throw new Error('the agent is not there')
+        return this.#connection.request(method, params, this.ending.gone)
+      },
+      leave: () => {
+        this.ending.isLeaving = true
+        this.#connection?.close()
+      },
+      cutOff: failure => this.cutOff(failure),
+      stopMs: this.#seat.stopMs,
+    }
+  }
+
+  protected listening() {
+    return this.telling.listening(line => this.#seat.log(`session ${this.id}: ${line}`), this.ending.gone)
+  }
+
+  /** The agent must not go on, not even with the rest of the turn. */
+  protected cutOff(failure: Failure): void {
+    this.ending.fail(failure)
+    this.#hangUp()
+  }
+
+  /** An agent whose model has not answered yet would hear of a stop only after it has called it. */
+  protected async kill(): Promise<void> {
+    this.ending.closing ??= this.#kill()
+    await this.ending.closing
+  }
+
+  async #run(): Promise<void> {
+    const { resume, record, cwd } = this.open
+    try {
+      this.telling.record(record)
+      this.telling.note({ pcc: 'open', agent: this.#seat.kind, resumed: resume !== undefined })
+      accessSync(cwd)
+      if (this.#mayBegin()) await this.#converse()
+    } catch (error) {
+      const isMissing = error instanceof AppError && error.code === 'agent_missing'
+      this.ending.fail({ kind: isMissing ? 'agent_missing' : 'other', message: messageOf(error) })
+    }
+    await this.#finish()
+  }
+
+  async #converse(): Promise<void> {
+    const { prompt } = this.open
+    this.turns.owed(prompt !== undefined)
+    const connection = await this.connect()
+    if (!connection) return
+    this.#connection = connection
+    const late = AbortSignal.timeout(this.#seat.startMs)
+    try {
+      await this.introduce(connection, AbortSignal.any([late, this.ending.gone]))
+      // Looked at last: an agent takes seconds to introduce itself, and whoever was stopped meanwhile says nothing any more.
+      if (!this.#mayBegin()) return this.turns.dropped()
+      if (prompt !== undefined) await this.prompt(prompt)
+    } catch (error) {
+      const refusal = (answer: unknown) => this.refusal(answer)
+      return this.ending.fail(await startFailure(error, { ...this.#seat, isLate: late.aborted, refusal }))
+    }
+    await connection.closed
+    if (!this.ending.isQuiet) this.ending.fail(await causeOfDeath('it ended its output', this.#seat))
+  }
+
+  #mayBegin(): boolean {
+    return !this.ending.closing && (this.open.mayBegin?.() ?? true)
+  }
+
+  async #close(): Promise<void> {
+    if (this.turns.running) {
+      this.turns.interrupt()
+      await Promise.race([this.turns.idle(), sleep(GRACE_MS)])
+    }
+    this.#hangUp()
+    await this.#over
+  }
+
+  async #kill(): Promise<void> {
+    this.#seat.process.kill()
+    this.#hangUp()
+    await this.#over
+  }
+
+  #hangUp(): void {
+    this.ending.abort()
+    this.#connection?.close()
+  }
+
+  async #finish(): Promise<void> {
+    const { by } = this.ending
+    this.turns.stop()
+    this.#hangUp()
+    // Nothing more can be done where this fails, and the session must end.
+    await this.#seat.process.end().catch(() => undefined)
+    await this.left.disposeAsync().catch(() => undefined)
+    const { failure } = this.ending
+    this.telling.note({ pcc: 'ended', by, ...(failure && { failure }) })
+    this.telling.close()
+    this.telling.tell(this.turns.end(failure))
+  }
+}
