@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Asks, Verdict } from '../../../src/domain/session.ts'
 import type { Adapter } from './adapter.ts'
-import { partTest, pointTest } from './point.ts'
-import { ALLOW, allowing, asking, World } from './world.ts'
+import { partsTest, pointTest } from './point.ts'
+import { ALLOW, allowing, asking, type Talk, World } from './world.ts'
 
 /** Who is asked before the agent may act, and that it fails closed. */
 export function askCases(adapter: Adapter): void {
@@ -109,22 +109,28 @@ export function askCases(adapter: Adapter): void {
     ['only says that one should ask', () => async () => ({ ...ALLOW, verdict: 'ask' })],
     ['never answers', () => () => new Promise(() => undefined)],
   ]
-  for (const [what, permission] of failing) {
-    partTest(adapter, 'refusal.fails-closed', `a call does not run when who is asked ${what}`, async t => {
-      const world = await World.open(
-        t,
-        adapter,
-        [{ prompt: 'try', steps: [{ calls: [{ run: 'touch slipped.txt' }] }, { say: 'Refused, then.' }] }],
-        { driver: { askDeadlineMs: 400 } },
-      )
-      const asks: Asks = { permission: permission(), question: allowing().question }
-      const talk = await world.talk('try it', { asks })
-      const ended = await talk.turn()
-      assert.equal(ended.text, 'Refused, then.')
-      assert.equal(ended.denials, 1)
-      assert.equal(world.has('slipped.txt'), false)
-    })
-  }
+  const title = (what: string) => `a call does not run when who is asked ${what}`
+  partsTest(adapter, 'refusal.fails-closed', 'a call does not run when who is asked fails, in whatever way', {
+    parts: failing.map(([what]) => title(what)),
+    run: async (t, held) => {
+      const steps = [{ calls: [{ run: 'touch slipped.txt' }] }, { say: 'Refused, then.' }]
+      const later = failing.slice(1).map(([what]) => ({ prompt: `it ${what}`, steps }))
+      const world = await World.open(t, adapter, [{ prompt: 'it throws', steps, later }], {
+        driver: { askDeadlineMs: 400 },
+      })
+      let permission: Asks['permission'] = allowing().permission
+      const asks: Asks = { permission: (...asked) => permission(...asked), question: allowing().question }
+      let talk: Talk | undefined
+      for (const [what, fails] of failing) {
+        permission = fails()
+        if (talk) await talk.session.prompt(`it ${what}`)
+        talk ??= await world.talk(`it ${what}`, { asks })
+        const ended = await talk.turn()
+        assert.deepEqual([ended.text, ended.denials, world.has('slipped.txt')], ['Refused, then.', 1, false], what)
+        held(title(what))
+      }
+    },
+  })
 
   async function lateQuestion(t: TestContext) {
     const world = await World.open(

@@ -52,6 +52,23 @@ export function partTest(
   })
 }
 
+/** Parts of a point that are looked at in one session, because a start costs seconds: each counts as soon as it held. */
+export function partsTest(
+  adapter: Adapter,
+  point: ContractPoint,
+  title: string,
+  { parts, run }: { parts: readonly string[]; run: (t: TestContext, held: (part: string) => void) => Promise<void> },
+): void {
+  test(title, async t => {
+    const seen: string[] = []
+    await run(t, part => {
+      seen.push(part)
+      note({ agent: nameOf(adapter.manifest), point: `${point} (${part})`, held: 'asserted' })
+    })
+    assert.deepEqual(seen, parts)
+  })
+}
+
 /** One that lives elsewhere is counted by itself. */
 function nameOf({ kind, host }: Adapter['manifest']): string {
   return host === undefined ? kind : `${kind}-${host}`

@@ -190,9 +190,9 @@ export function allowing(): Remembering {
 
 /** For what only the file system tells. */
 export async function until(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 90_000
   while (!holds()) {
-    assert.ok(Date.now() < deadline, 'it did not happen in 20 s')
+    assert.ok(Date.now() < deadline, 'it did not happen in 90 s')
     await sleep(20)
   }
 }
