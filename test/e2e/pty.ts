@@ -17,7 +17,7 @@ export interface Pty {
   exit: Promise<number | null>
 }
 
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 120_000
 
 /**
  * Runs `pcc` on a real pseudo-terminal, made by `script` of util-linux, which every Debian has (it is in the essential

@@ -21,7 +21,7 @@ export async function simulatedModel(scripts: Script[], dialect: Dialect): Promi
     async hears(text) {
       await simulator.waitForRequest(
         request => JSON.stringify(request.body.messages).includes(text),
-        AbortSignal.timeout(20_000),
+        AbortSignal.timeout(90_000),
       )
     },
     async restart(next = scripts) {

@@ -134,7 +134,7 @@ function warmCases(adapter: Adapter): void {
     assert.ok(dead)
     process.kill(-dead.pid, 'SIGKILL')
     // A kill returns before its victim is gone, and only the system tells when it is.
-    for (const deadline = Date.now() + 10_000; (await findMarked(sessionMarker(marker))).length > 0; )
+    for (const deadline = Date.now() + 60_000; (await findMarked(sessionMarker(marker))).length > 0; )
       assert.ok(Date.now() < deadline, 'it did not die')
     const talk = await world.talk('hello', { marker })
     assert.equal((await talk.turn()).text, 'Hello.')

@@ -44,7 +44,7 @@ async function answeredBy(keys: string, questions: QuestionItem[], answer: (stri
   const suggestion = { answer, confidence: 0.5, by: 'rules' }
   const asked = person.answer(
     { kind: 'question', ask_id: 'q-1', questions, suggestion },
-    { signal: AbortSignal.timeout(10_000), echo: () => {} },
+    { signal: AbortSignal.timeout(60_000), echo: () => {} },
   )
   stdin.write(keys)
   return { reply: await asked, shown }

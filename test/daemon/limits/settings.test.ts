@@ -32,7 +32,7 @@ test('sessions.auto_resume says whether a session goes on by itself after a limi
 })
 
 test('sessions.keep_environment keeps what the agent was started with in a private file until the session is over', async t => {
-  const reset = Date.now() + 20_000
+  const reset = Date.now() + 50_000
   const world = await agentSessions(t, limitedUntil(reset), { auth: 'oauth' })
   const dir = join(world.daemon.places.run, 'secrets')
   const kept = (id: string) => join(dir, `${id}.json`)
@@ -60,7 +60,7 @@ test('sessions.keep_environment keeps what the agent was started with in a priva
 })
 
 test('after a restart only what was kept goes on by itself; the rest waits for a person and says so', async t => {
-  const reset = Date.now() + 10_000
+  const reset = Date.now() + 40_000
   const world = await agentSessions(t, limitedUntil(reset), { auth: 'oauth' })
   const a = await world.start('Please do part one')
   const b = await world.start('Please do part two', { settings: { PCC_SESSIONS_KEEP_ENVIRONMENT: 'false' } })

@@ -7,9 +7,9 @@ import { findMarked } from '../../../src/base/process/sweep.ts'
 /** Waits for the process that is started ahead of time for a session: only the system tells of it. */
 export async function warmProcess(database: string, id: string): Promise<Marker> {
   const marker = sessionMarker(markerOf(database, id))
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 90_000
   while ((await findMarked(marker)).length === 0) {
-    assert.ok(Date.now() < deadline, 'no warm process came in 20 s')
+    assert.ok(Date.now() < deadline, 'no warm process came in 90 s')
     await sleep(20)
   }
   return marker

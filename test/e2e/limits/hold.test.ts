@@ -12,7 +12,7 @@ conversations:
       - text: That was short.
 `
 
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 90_000
 
 test('while everything is held no session calls the model; released, it goes on by itself', async t => {
   const { pcc, project, simulator } = await agentWorld(t, SCENARIO)

@@ -274,7 +274,7 @@ test('no rule, no person at the terminal and no brain lets a refused command thr
       precedent: async () => ({ approve: true, confidence: 1, reason: 'yes' }),
       opinion: () => ({ approve: true, confidence: 1, reason: 'yes' }),
     },
-    AbortSignal.timeout(1_000),
+    AbortSignal.timeout(60_000),
   )
   assert.equal(decision.verdict, 'deny')
   assert.match(decision.reason, /pcc merges it/)

@@ -121,24 +121,24 @@ function judge(
 
 test('an opinion is of the tree that was there: where that changed while it was judged it is broken', async () => {
   const { judging } = judge(async () => said('pass', [true, true]), ['a', 'b'])
-  const { status, remarks, cost_usd } = await judging(material(), AbortSignal.timeout(1_000))
+  const { status, remarks, cost_usd } = await judging(material(), AbortSignal.timeout(60_000))
   assert.equal(status, 'broken')
   assert.match(remarks, /changed meanwhile/)
   assert.equal(cost_usd, 0.5)
   const same = judge(async () => said('pass', [true, true]))
-  assert.equal((await same.judging(material(), AbortSignal.timeout(1_000))).status, 'passed')
+  assert.equal((await same.judging(material(), AbortSignal.timeout(60_000))).status, 'passed')
 })
 
 test('where nobody can tell whether the tree stays as it is there is no opinion, and nobody is asked', async () => {
   const { judging, asked } = judge(async () => said('pass', [true, true]), [undefined, undefined])
-  assert.equal((await judging(material(), AbortSignal.timeout(1_000))).status, 'broken')
+  assert.equal((await judging(material(), AbortSignal.timeout(60_000))).status, 'broken')
   assert.deepEqual(asked, [])
 })
 
 test('a verifier that says nothing usable, or cannot be asked, has passed nothing', async () => {
   const mute = judge(async () => 'I cannot say.')
-  assert.equal((await mute.judging(material(), AbortSignal.timeout(1_000))).status, 'broken')
+  assert.equal((await mute.judging(material(), AbortSignal.timeout(60_000))).status, 'broken')
   const limited = judge(() => Promise.reject(new AppError('account_limited', { until: '' })))
-  assert.equal((await limited.judging(material(), AbortSignal.timeout(1_000))).status, 'broken')
+  assert.equal((await limited.judging(material(), AbortSignal.timeout(60_000))).status, 'broken')
   assert.equal(limited.shut.length, 1)
 })
