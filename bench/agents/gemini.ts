@@ -16,7 +16,7 @@ export const gemini: Pair = {
   model: GEMINI_MODEL,
   driver: () => acpDriver(geminiManifest, { executable }),
   async bare(open) {
-    const { dispose, ...started } = await commandFor(geminiManifest, open, [executable])
+    const { dispose, ...started } = await commandFor(geminiManifest, { open, program: [executable] })
     const pipe = barePipe({
       ...started,
       cwd: open.cwd,

@@ -65,7 +65,9 @@ function serve(exchange: Exchange, desk: Desk, entry: LoggedRequest, step: Step)
   const headers = { [wire.idHeader]: entry.id, ...windows, ...turn.headers }
   if (error) return sendJson(response, { ...error, headers: { ...headers, ...error.headers } })
   const given = fault ? spoiled(turn, fault) : turn
-  const answer = { turn: { ...given, tools: toolsFor(given.tools, desk.scenario.tools, wire.name) }, asked, bytes }
+  const { tools: names } = desk.scenario
+  const tools = toolsFor(given.tools, { names, wire: wire.name, offered: dialogue.tools })
+  const answer = { turn: { ...given, tools }, asked, bytes }
   const latency = turn.latency ?? { first_ms: 0, delta_ms: 0 }
   const send = asked.stream ? sendStream : sendWhole
   return send(answer, { wire, response, headers, latency, signal, flaw: fault?.shows === 'flaw' ? fault : undefined })

@@ -4,6 +4,8 @@ import type { Model, Script } from './conformance/script.ts'
 /** Claude Code's own tools. */
 export const claudeDialect: Dialect = {
   tool(call) {
+    // Through the library the server has its plain name.
+    if ('own' in call) return { [`mcp__pcc*__${call.own}`]: call.input }
     if ('run' in call) return { Bash: { command: call.run, description: 'runs a command' } }
     if ('write' in call) return { Write: { file_path: `{{cwd}}/${call.write}`, content: call.content } }
     if ('delegate' in call) {

@@ -2,6 +2,7 @@ import { describe } from 'node:test'
 import type { Adapter } from './conformance/adapter.ts'
 import { askCases } from './conformance/asks.ts'
 import { failureCases } from './conformance/failures.ts'
+import { ownToolCases } from './conformance/own-tools.ts'
 import { processCases } from './conformance/processes.ts'
 import { stopCases } from './conformance/stops.ts'
 import { turnCases } from './conformance/turns.ts'
@@ -9,6 +10,7 @@ import { turnCases } from './conformance/turns.ts'
 const GROUPS = {
   turns: turnCases,
   asks: askCases,
+  tools: ownToolCases,
   stops: stopCases,
   failures: failureCases,
   processes: processCases,

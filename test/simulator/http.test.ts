@@ -100,6 +100,19 @@ conversations:
   assert.deepEqual(reply.content?.[1]?.input, { file_path: '/tmp/p/a', lines: [first, 3] })
 })
 
+test('a name with a star calls the first tool on offer that fits it', async () => {
+  const text =
+    'conversations: [{ match: go, turns: [{ tools: [{ mcp__pcc_*__log: {} }, { mcp__x-*__log: {} }, { Read: {} }] }] }]'
+  await using simulator = await openSimulator({ text })
+  const tools = ['mcp__other__log', 'mcp__pcc_1a__add', 'mcp__pcc_1a__log', 'mcp__pcc_2b__log'].map(name => ({ name }))
+  const reply = await say(simulator.url, [user('go')], { tools })
+  assert.deepEqual(
+    reply.content?.map(({ name }: { name?: string }) => name),
+    ['mcp__pcc_1a__log', 'mcp__x-__log', 'Read'],
+    'one that nobody offers is called all the same',
+  )
+})
+
 test('expectations that do not hold are logged with their keys and the answer is given all the same', async () => {
   const text = `
 conversations:

@@ -1,6 +1,7 @@
 import type { AgentManifest } from '../../domain/agents/manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
+import { OwnTools } from '../own-tools/own-tools.ts'
 import type { Note } from '../recorder.ts'
 import type { Line } from '../turns/manner.ts'
 import type { Turn, TurnEnded } from '../turns/turn.ts'
@@ -23,6 +24,8 @@ type Update = Record<string, unknown> & { sessionUpdate: string }
 /** What is said and done in one session with an agent over ACP. Processes and pipes are the session's. */
 export class Conversation {
   readonly turns: Turns
+  /** Tools of ours that the agent is given. */
+  readonly own: OwnTools | undefined
   readonly #open: OpenSession
   readonly #manifest: AgentManifest
   readonly #line: AcpLine
@@ -36,7 +39,9 @@ export class Conversation {
     this.#open = open
     this.#manifest = manifest
     this.#line = line
-    const translator = new Translator(manifest, { resumed: open.resume !== undefined })
+    const { ownTools: names = [] } = open
+    if (names.length > 0 && manifest.ownTools?.over === 'mcp') this.own = new OwnTools(names, manifest.ownTools.called)
+    const translator = new Translator(manifest, { resumed: open.resume !== undefined, own: this.own })
     this.#translator = translator
     this.#prompting = new Prompting({ open, manifest, line, translator })
     this.#steering = new Steering(prompt => line.request('_session/steering', { ...this.#here, ...prompt }))
@@ -93,6 +98,9 @@ export class Conversation {
       questioned: ({ callId, questions }) =>
         this.#line.tell([...this.#translator.flush(), { kind: 'question', callId, questions }]),
       refused: (call, reason) => this.#refused(call, reason),
+      denied: () => {
+        if (this.turns.current) this.turns.current.denials++
+      },
       declined: reason => void this.turns.current?.untold.push(`Your question has no answer: ${reason}`),
       parked: what => {
         if (!this.turns.current) return

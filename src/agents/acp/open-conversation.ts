@@ -1,6 +1,7 @@
 import type { AgentManifest } from '../../domain/agents/manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import { isReadOnly } from '../reads-only.ts'
+import type { McpServer } from './start-files.ts'
 import type { AcpConnection } from './wire/connection.ts'
 import { type Initialized, Opened } from './wire/schemas.ts'
 
@@ -15,6 +16,8 @@ export interface OpenedConversation {
 interface Opening {
   manifest: AgentManifest
   serves: AgentManifest['start']['serves']
+  /** Servers that the agent is to start for us. */
+  mcpServers: McpServer[]
   open: OpenSession
   signal: AbortSignal
 }
@@ -42,12 +45,13 @@ export async function openConversation(connection: AcpConnection, opening: Openi
 async function conversation(
   connection: AcpConnection,
   hello: Initialized,
-  { manifest, open, signal }: Opening,
+  { manifest, mcpServers, open, signal }: Opening,
 ): Promise<{ vendorId: string; opened: Opened }> {
+  const isNamedInMeta = manifest.ownTools?.over === 'mcp' && manifest.ownTools.named === 'meta'
   const about = {
     cwd: open.cwd,
-    mcpServers: [],
-    ...(manifest.start.meta && { _meta: metaFor(manifest.start.meta, open) }),
+    mcpServers: isNamedInMeta ? [] : mcpServers,
+    ...(manifest.start.meta && { _meta: metaFor(manifest.start.meta, { open, mcpServers }) }),
   }
   const ask = async (method: string, more: Record<string, unknown>) =>
     Opened.parse((await connection.request(method, { ...about, ...more }, signal)) ?? {})
@@ -70,21 +74,28 @@ async function conversation(
 }
 
 /** Whole values in place of `{tools}` and `{settingSources}`; what the session has none of is left out. */
-function metaFor(meta: unknown, open: OpenSession): unknown {
-  if (Array.isArray(meta)) return meta.map(one => metaFor(one, open))
+function metaFor(meta: unknown, about: { open: OpenSession; mcpServers: McpServer[] }): unknown {
+  if (Array.isArray(meta)) return meta.map(one => metaFor(one, about))
   if (typeof meta !== 'object' || meta === null) return meta
+  const { open, mcpServers } = about
   const values: Record<string, unknown> = {
     '{tools}': open.tools,
     '{disallowedTools}': open.disallowedTools,
     '{settingSources}': sourcesOf(open),
     '{maxTurns}': open.maxTurns,
     '{model}': open.model,
+    '{ownServers}': mcpServers.length > 0 ? Object.fromEntries(mcpServers.map(claudeServer)) : undefined,
   }
   const entries = Object.entries(meta).map(([key, value]) => [
     key,
-    typeof value === 'string' && value in values ? values[value] : metaFor(value, open),
+    typeof value === 'string' && value in values ? values[value] : metaFor(value, about),
   ])
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
+/** Waited for before the first prompt, and shown with every one; a person may take as long as they like for an answer. */
+function claudeServer({ name, command, args }: McpServer) {
+  return [name, { type: 'stdio', command, args, alwaysLoad: true, timeout: 24 * 3_600_000 }]
 }
 
 /** There is no way here to leave out only the servers, or only the hooks, of a project: then all of it is left out. */

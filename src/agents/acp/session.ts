@@ -12,7 +12,7 @@ import { Terminals } from './client/terminals.ts'
 import { Conversation } from './conversation.ts'
 import { rpcFailure } from './messages/failure.ts'
 import { openConversation } from './open-conversation.ts'
-import { commandFor } from './start-files.ts'
+import { commandFor, type McpServer } from './start-files.ts'
 import { AcpConnection } from './wire/connection.ts'
 import { Update } from './wire/schemas.ts'
 
@@ -33,6 +33,7 @@ export class AcpSession extends PipedSession<AcpConnection> {
   readonly #files: Files
   readonly #terminals: Terminals
   #connection: AcpConnection | undefined
+  #mcpServers: McpServer[] = []
 
   constructor(open: OpenSession, seat: AcpSeat) {
     super(open, seat)
@@ -42,7 +43,7 @@ export class AcpSession extends PipedSession<AcpConnection> {
     this.turns = this.#conversation.turns
     const asks = checkedAsks(open.asks, seat.askDeadlineMs)
     const keeper = this.#conversation.keeper(asks, note => this.telling.note(note))
-    this.#gate = new AcpGate(keeper, this.#conversation.calls)
+    this.#gate = new AcpGate(keeper, this.#conversation.calls, this.#conversation.own)
     this.#conversation.onTurnOver(() => this.#gate.forget())
     this.#files = new Files(open.cwd, this.#gate)
     const { cwd: root, env, isolation } = open
@@ -66,8 +67,10 @@ export class AcpSession extends PipedSession<AcpConnection> {
       this.ending.fail({ kind: 'resume_unknown', message: `${manifest.name} cannot go on with a conversation.` })
       return undefined
     }
-    const { dispose, ...command } = await commandFor(manifest, this.open, program)
+    const { own } = this.#conversation
+    const { dispose, mcpServers, ...command } = await commandFor(manifest, { open: this.open, program, own })
     this.left.defer(dispose)
+    this.#mcpServers = mcpServers
     const child = process.spawn({ ...command, cwd: this.open.cwd, signal: this.ending.gone })
     this.#connection = new AcpConnection(this.#app(), child, {
       ...this.listening(),
@@ -78,7 +81,8 @@ export class AcpSession extends PipedSession<AcpConnection> {
 
   protected async introduce(connection: AcpConnection, signal: AbortSignal): Promise<void> {
     const { manifest, serves } = this.#seat
-    this.#conversation.opened(await openConversation(connection, { manifest, serves, open: this.open, signal }))
+    const opening = { manifest, serves, mcpServers: this.#mcpServers, open: this.open, signal }
+    this.#conversation.opened(await openConversation(connection, opening))
   }
 
   protected refusal(error: unknown): Failure {

@@ -3,6 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentManifest } from '../../domain/agents/manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
+import type { OwnTools } from '../own-tools/own-tools.ts'
+import { serveOwnTools } from '../own-tools/served.ts'
+
+/** A server that an agent is to start, as the protocol tells it. */
+export interface McpServer {
+  name: string
+  command: string
+  args: string[]
+  env: { name: string; value: string }[]
+}
 
 export interface Command {
   command: string
@@ -10,17 +20,17 @@ export interface Command {
   env: Record<string, string>
   /** The folder that was made for it, if one was. */
   shows: string[]
-  /** Takes away the folder that was made for it. */
+  mcpServers: McpServer[]
+  /** Takes away what was made for it. */
   dispose(): Promise<void>
 }
 
 /** The command of a manifest for one session: its files written, its placeholders filled. */
 export async function commandFor(
   { start }: AgentManifest,
-  open: OpenSession,
-  executable: string[] | undefined,
+  { open, program: given, own }: { open: OpenSession; program: string[] | undefined; own?: OwnTools | undefined },
 ): Promise<Command> {
-  const [program = start.command, ...before] = executable ?? [start.command]
+  const [program = start.command, ...before] = given ?? [start.command]
   const needsFolder = Object.keys(start.files).length > 0
   const folder = needsFolder ? await mkdtemp(join(tmpdir(), 'pcc-agent-')) : ''
   for (const [name, text] of Object.entries(start.files)) await writeFile(join(folder, name), text, { mode: 0o600 })
@@ -28,12 +38,15 @@ export async function commandFor(
   const fill = (text: string) => text.replaceAll('{files}', folder).replaceAll('{model}', model ?? '')
   const chosen = model === undefined ? {} : start.model
   const env = Object.entries({ ...start.env, ...chosen.env }).map(([name, value]) => [name, fill(value)])
+  const tools = own && (await serveOwnTools(own))
   return {
     command: program,
     args: [...before, ...start.args, ...(chosen.args ?? [])].map(fill),
     env: { ...open.env, ...Object.fromEntries(env) },
-    shows: folder ? [folder] : [],
+    shows: [...(folder ? [folder] : []), ...(tools?.shows ?? [])],
+    mcpServers: tools ? [{ name: tools.name, command: tools.command, args: tools.args, env: [] }] : [],
     dispose: async () => {
+      await tools?.[Symbol.asyncDispose]()
       if (folder) await rm(folder, { recursive: true, force: true })
     },
   }

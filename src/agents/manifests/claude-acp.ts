@@ -30,6 +30,9 @@ export const claudeAcpManifest: AgentManifest = {
       CLAUDE_CODE_ENABLE_TODO_TOOLS: '1',
       CLAUDE_CODE_ENABLE_TASKS: '0',
       DISABLE_AUTOUPDATER: '1',
+      // Ours starts within a second; on a crowded machine it takes many.
+      MCP_CONNECT_TIMEOUT_MS: '60000',
+      MCP_TIMEOUT: '60000',
     },
     files: {},
     model: { env: { ANTHROPIC_MODEL: '{model}' } },
@@ -40,6 +43,7 @@ export const claudeAcpManifest: AgentManifest = {
           settingSources: '{settingSources}',
           forwardSubagentText: true,
           tools: '{tools}',
+          mcpServers: '{ownServers}',
           disallowedTools: '{disallowedTools}',
           settings: { disableSkillShellExecution: true, hooks: { PreToolUse: [{ hooks: [GATE] }] } },
         },
@@ -55,6 +59,7 @@ export const claudeAcpManifest: AgentManifest = {
   resume: 'resume',
   forks: true,
   tools: { nameIn: 'native', known: {} },
+  ownTools: { over: 'mcp', named: 'meta', called: 'mcp__{server}__{tool}' },
   departs: {
     'park.call': 'gone',
     'park.question': 'gone',

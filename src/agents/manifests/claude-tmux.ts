@@ -9,6 +9,10 @@ export const claudeTmuxManifest: AgentManifest = {
   heldBy: 'hooks that see every call in every mode, ask the daemon and refuse where it is away',
   limits: 'as Claude Code writes them down, with window and reset; how full each window is by its status line',
   departs: {
+    'tools.done': 'none',
+    'tools.refused': 'none',
+    'tools.ask': 'none',
+    'tools.park': 'none',
     subagent: 'no-words',
     'failure.retries': 'untold',
     'park.call': 'gone',

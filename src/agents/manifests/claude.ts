@@ -24,6 +24,7 @@ export const claudeManifest: AgentManifest = {
   resume: 'resume',
   forks: true,
   tools: { nameIn: 'native', known: {} },
+  ownTools: { over: 'library' },
   departs: {},
   quirks: [],
 }

@@ -25,6 +25,7 @@ export const codexManifest: AgentManifest = {
   resume: 'resume',
   forks: true,
   tools: { nameIn: 'name', known: {} },
+  ownTools: { over: 'library' },
   departs: {
     'turn.cost': 'untold',
     subagent: 'none',

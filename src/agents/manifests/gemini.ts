@@ -67,6 +67,10 @@ export const geminiManifest: AgentManifest = {
     addresses: ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_VERTEX_BASE_URL', 'CODE_ASSIST_ENDPOINT'],
   },
   departs: {
+    'tools.done': 'none',
+    'tools.refused': 'none',
+    'tools.ask': 'none',
+    'tools.park': 'none',
     'turn.plan': 'untold',
     'turn.every-call-asked': 'reads-run',
     'turn.cost': 'untold',

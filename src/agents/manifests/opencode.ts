@@ -56,6 +56,10 @@ export const opencodeManifest: AgentManifest = {
   },
   refusalEndsTurn: true,
   departs: {
+    'tools.done': 'none',
+    'tools.refused': 'none',
+    'tools.ask': 'none',
+    'tools.park': 'none',
     'turn.plan': 'untold',
     'refusal.parallel': 'all-fall',
     subagent: 'none',

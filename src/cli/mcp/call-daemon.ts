@@ -3,9 +3,13 @@ import { json } from 'node:stream/consumers'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { remoteError } from '../report.ts'
 
-export interface DaemonCall {
+/** Where the tools of a session are called, and what opens it. */
+export interface Door {
   socket: string
   capability: string
+}
+
+interface DaemonCall extends Door {
   method: 'GET' | 'POST'
   path: string
   body?: unknown

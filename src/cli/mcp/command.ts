@@ -7,16 +7,23 @@ export function addMcpCommand(program: Command): void {
   program
     .command('mcp')
     .description('Serve the tools of a session to its agent (MCP over standard input and output).')
+    .option('--seat <folder>', 'the folder of a session, for the agent that pcc has started for it')
     .option('--session <session>', 'the session at work that they belong to; without it PCC_TOOLS says it')
     .addHelpText(
       'after',
       '\nAn agent that is started by pcc gets these tools without this command, or with PCC_TOOLS set for it.\nThe tools: add_task, add_dependency, log, done, failed, ask_human, record_note, search.',
     )
-    .action(async ({ session }: { session?: string }, command: Command) => {
+    .action(async ({ session, seat }: { session?: string; seat?: string }, command: Command) => {
+      if (seat !== undefined) {
+        const { doorIn } = await import('./door-of.ts')
+        const { serveTools } = await import('./serve-tools.ts')
+        return serveTools(await doorIn(seat))
+      }
       const context = await contextOf(command)
       // Which session an agent speaks for is said by its capability, and by nothing that it could type.
       if (session !== undefined) refuseInSession(context.env, 'mcp --session …')
       const { serveTools } = await import('./serve-tools.ts')
-      await serveTools(session, context)
+      const { doorOf } = await import('./door-of.ts')
+      await serveTools(await doorOf(session, context))
     })
 }

@@ -38,6 +38,13 @@ export const CONTRACT = {
     unexplained: 'the model learns that nobody answered, and not why',
     none: 'it cannot ask a person',
   },
+  'tools.done': { none: 'it has no tools of ours' },
+  'tools.refused': { none: 'it has no tools of ours' },
+  'tools.ask': { none: 'it has no tools of ours' },
+  'tools.park': {
+    lost: 'a question by a tool of ours ends a session that cannot be resumed: a new one begins',
+    none: 'it has no tools of ours',
+  },
   'stop.pause': { forgets: 'a turn that was paused is forgotten: the next prompt begins with what was said before' },
   'stop.pause-thinking': {},
   'stop.pause-subagent': { none: 'it has no subagents here' },

@@ -38,6 +38,8 @@ export interface AgentManifest {
   resume: 'resume' | 'load' | 'none'
   forks: boolean
   tools: ToolNaming
+  /** How it is given tools of ours; without it, it has none. */
+  ownTools?: OwnToolsWay
   /** Agents that end the whole turn with a refused call are told why with a prompt of their own, and go on. */
   refusalEndsTurn?: true
   /** Agents that tell an answer which the vendor withheld as a turn that is complete, without a word. */
@@ -66,6 +68,13 @@ export interface AgentStart {
   /** What of the file system and of terminals we do for the agent. */
   serves: { files: boolean; terminals: boolean }
 }
+
+/**
+ * `library`: within our own process, called over the connection with the agent. `mcp`: over a server that it starts, which is named to it by the protocol
+ * or, where that says too little, in what `start.meta` holds (`{ownServers}`). `{server}` and `{tool}` stand for the names in what it calls a
+ * tool.
+ */
+export type OwnToolsWay = { over: 'library' } | { over: 'mcp'; named: 'protocol' | 'meta'; called: string }
 
 /** Where the fields of one of our own tools are found in a call of the agent's. */
 export type Source = 'title' | 'location' | 'diff.path' | 'diff.old' | 'diff.new' | `input.${string}`

@@ -2,20 +2,30 @@ import type { WireName } from '../wire/wire.ts'
 import type { ToolCall } from './tool-call-schema.ts'
 import type { ToolNames } from './tool-names-schema.ts'
 
+interface Known {
+  names: ToolNames | undefined
+  wire: WireName
+  /** The tools that the agent offers. */
+  offered: readonly string[]
+}
+
 /** The tool calls of a turn as the agent on this wire knows them: under its own names, where the scenario gives them. */
-export function toolsFor(
-  tools: ToolCall[] | undefined,
-  names: ToolNames | undefined,
-  wire: WireName,
-): ToolCall[] | undefined {
+export function toolsFor(tools: ToolCall[] | undefined, { names, wire, offered }: Known): ToolCall[] | undefined {
   return tools?.map(call => {
     const known = names?.[call.name]?.[wire]
-    if (!known) return call
+    if (!known) return { ...call, name: nameAmong(offered, call.name) }
     return {
-      name: known.name,
+      name: nameAmong(offered, known.name),
       input: known.input ? (filled(known.input, call.input) as ToolCall['input']) : call.input,
     }
   })
+}
+
+/** What a name with `*` means: the first tool on offer that fits. One that nobody offers is called as it is written. */
+function nameAmong(offered: readonly string[], name: string): string {
+  if (!name.includes('*')) return name
+  const form = new RegExp(`^${name.replaceAll('*', '.*')}$`)
+  return offered.find(one => form.test(one)) ?? name.replaceAll('*', '')
 }
 
 const WHOLE = /^\{\{input\.(\w+)\}\}$/

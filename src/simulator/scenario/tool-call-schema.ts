@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
-const NAME = /^[A-Za-z0-9_-]{1,128}$/
+/** A `*` stands for whatever is there in the name of a tool that the agent offers. */
+const NAME = /^[A-Za-z0-9_*-]{1,128}$/
 
 /** One tool call, written `Read: { file_path: … }` or `{ name: Read, input: { … } }`. */
 export interface ToolCall {

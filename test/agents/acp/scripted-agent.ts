@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 export type AgentStep =
   | { say: string }
   | { update: Record<string, unknown> }
-  /** Asks us something; the answer is told to the file. */
+  /** Asks us something; the answer is told to the file. `{server}` is the name of the server that it was given. */
   | { ask: string; params: Record<string, unknown>; background?: boolean }
   | { raw: string }
   | { stderr: string }
@@ -34,6 +34,7 @@ const script = JSON.parse(process.env['ACP_SCRIPT'] ?? '{}') as AgentScript
 const heard = process.env['ACP_HEARD'] ?? '/dev/null'
 const answers = new Map<number, (value: unknown) => void>()
 const cancelled = Promise.withResolvers<void>()
+let server = ''
 let prompts = 0
 let asked = 0
 
@@ -55,8 +56,10 @@ async function hear(message: { id?: number; method?: string; params?: unknown; r
       script.initialize ?? [{ answer: { protocolVersion: 1, agentInfo: { name: 'scripted', version: '1' } } }],
       message.id,
     )
-  else if (message.method === 'session/new') await act(script.new ?? [{ answer: { sessionId: SESSION } }], message.id)
-  else if (message.method === 'session/prompt') {
+  else if (message.method === 'session/new') {
+    server = serverOf(message.params)
+    await act(script.new ?? [{ answer: { sessionId: SESSION } }], message.id)
+  } else if (message.method === 'session/prompt') {
     prompts++
     await act((prompts > 1 ? script.later : script.prompt) ?? [{ answer: { stopReason: 'end_turn' } }], message.id)
   } else send({ id: message.id, result: {} })
@@ -68,7 +71,7 @@ async function act(steps: AgentStep[], id: number | undefined): Promise<void> {
     else if ('flood' in step) await flood(step.flood, step.update)
     else if ('update' in step) update(step.update)
     else if ('ask' in step) {
-      const reply = ask(step.ask, step.params)
+      const reply = ask(step.ask, JSON.parse(JSON.stringify(step.params).replaceAll('{server}', server)))
       if (!step.background) await reply
     } else if ('raw' in step) write(`${step.raw}\n`)
     else if ('stderr' in step) process.stderr.write(step.stderr)
@@ -78,6 +81,10 @@ async function act(steps: AgentStep[], id: number | undefined): Promise<void> {
     else if ('awaitCancel' in step) await cancelled.promise
     else await new Promise(() => undefined)
   }
+}
+
+function serverOf(params: unknown): string {
+  return (params as { mcpServers?: { name: string }[] }).mcpServers?.[0]?.name ?? ''
 }
 
 function ask(method: string, params: Record<string, unknown>): Promise<unknown> {

@@ -7,6 +7,7 @@ import { program } from '../programs/programs.ts'
 
 const dialect: Dialect = {
   tool(call) {
+    if ('own' in call) return { [`mcp__pcc__${call.own}`]: call.input }
     if ('run' in call) return { exec_command: { cmd: call.run } }
     if ('write' in call) {
       const lines = call.content.split('\n').map(line => `+${line}`)

@@ -7,6 +7,7 @@ import { program } from '../programs/programs.ts'
 
 const dialect: Dialect = {
   tool(call) {
+    if ('own' in call) return { [`pcc_*_${call.own}`]: call.input }
     if ('run' in call) return { bash: { command: call.run, description: 'runs a command' } }
     if ('write' in call) return { write: { filePath: `{{cwd}}/${call.write}`, content: call.content } }
     if ('delegate' in call)

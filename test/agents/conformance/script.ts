@@ -1,3 +1,5 @@
+import type { AgentToolName } from '../../../src/domain/tools/agent-tools.ts'
+
 /** What the model does, in words that every vendor's adapter can turn into its own wire. */
 export interface Script {
   /** Part of the first prompt. A subagent's conversation is one of its own, found by the prompt it was given. */
@@ -23,6 +25,8 @@ export type Call =
   | { plan: { text: string; state: 'pending' | 'active' | 'done' }[] }
   | { ask: { question: string; options: string[]; several?: boolean } }
   | { delegate: string; to?: string }
+  /** A tool of ours. */
+  | { own: AgentToolName; input: Record<string, unknown> }
 
 export type Fault =
   | { kind: 'limit'; resets: string }

@@ -18,6 +18,7 @@ import type {
   SessionEvent,
   Verdict,
 } from '../../../src/domain/session.ts'
+import type { AgentToolName } from '../../../src/domain/tools/agent-tools.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import type { Adapter, EventOf, Login } from './adapter.ts'
 import type { Model, Script } from './script.ts'
@@ -158,6 +159,8 @@ export const DENY: Verdict = { verdict: 'deny', risk: 'HIGH', reason: 'not on my
 export interface Remembering extends Asks {
   requests: Request[]
   questions: Question[]
+  /** Tools of ours that were done. */
+  done: [AgentToolName, unknown][]
 }
 
 /** Asks that remember what was asked. */
@@ -170,7 +173,13 @@ export function asking(
 ): Remembering {
   const requests: Request[] = []
   const questions: Question[] = []
+  const done: [AgentToolName, unknown][] = []
   return {
+    done,
+    tool: async (name, input) => {
+      done.push([name, input])
+      return { ok: true, text: `did ${name}` }
+    },
     requests,
     questions,
     permission: async (request, signal) => {

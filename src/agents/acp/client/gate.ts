@@ -1,8 +1,9 @@
 import type { Question, Request } from '../../../domain/session.ts'
 import type { CheckedAsks } from '../../checked-asks.ts'
+import type { OwnTools } from '../../own-tools/own-tools.ts'
 import type { Asked } from '../../turns/asked.ts'
 import type { CallBook } from '../messages/call-book.ts'
-import type { Named } from '../messages/request-of.ts'
+import { inputOf, type Named } from '../messages/request-of.ts'
 import { subagentOf } from '../messages/translator.ts'
 import { PermissionAsk, type ToolCall } from '../wire/schemas.ts'
 import type { Asking } from './asking.ts'
@@ -22,6 +23,8 @@ export interface GateKeeper {
   questioned(question: Question): void
   /** A call was refused: the model learns why, where the agent has a way for it. */
   refused(call: ToolCall, reason: string): void
+  /** A call of a tool of ours was refused, and the model hears why as its result. */
+  denied(): void
   /** Why a question has no answer. */
   declined(reason: string): void
   /** A call, or a question, waits for a person: this turn ends. */
@@ -39,13 +42,16 @@ const CANCELLED: Outcome = { outcome: { outcome: 'cancelled' } }
 export class AcpGate implements Asking {
   readonly #keeper: GateKeeper
   readonly #calls: CallBook
+  readonly #own: OwnTools | undefined
   /** Writes that were allowed as a call and are then asked of us to be done, so that nobody is asked twice. */
   readonly #granted = new Set<string>()
-  #own = 0
+  #asked = 0
 
-  constructor(keeper: GateKeeper, calls: CallBook) {
+  constructor(keeper: GateKeeper, calls: CallBook, own?: OwnTools) {
     this.#keeper = keeper
     this.#calls = calls
+    this.#own = own
+    own?.bind(keeper)
   }
 
   /** Answers `session/request_permission`. */
@@ -57,6 +63,7 @@ export class AcpGate implements Asking {
     const call = this.#calls.add(ask.toolCall)
     const by = subagentOf(call._meta)
     this.#keeper.called(call, by)
+    if (this.#announced(call, by)) return this.#yes(ask)
     for (const named of this.#calls.named(call)) {
       const verdict = await this.#judge({ callId: call.toolCallId, ...structuredClone(named), ...by }, stop)
       if (stop.aborted) return CANCELLED
@@ -67,10 +74,7 @@ export class AcpGate implements Asking {
       }
       if (named.tool === 'Write' || named.tool === 'Edit') this.#granted.add(String(named.input['file_path']))
     }
-    const once = ask.options.find(option => option.kind === 'allow_once')
-    if (!once) return refusalOf(ask)
-    this.#calls.allow(call.toolCallId)
-    return { outcome: { outcome: 'selected', optionId: once.optionId } }
+    return this.#yes(ask)
   }
 
   /** Answers `elicitation/create`. */
@@ -113,6 +117,22 @@ export class AcpGate implements Asking {
   /** What was granted counts for one turn. */
   forget(): void {
     this.#granted.clear()
+    this.#own?.forget()
+  }
+
+  #yes(ask: PermissionAsk): Outcome {
+    const once = ask.options.find(option => option.kind === 'allow_once')
+    if (!once) return refusalOf(ask)
+    this.#calls.allow(ask.toolCall.toolCallId)
+    return { outcome: { outcome: 'selected', optionId: once.optionId } }
+  }
+
+  /** A call of a tool of ours may come: it is judged where it arrives. */
+  #announced(call: ToolCall, by: { agentId?: string }): boolean {
+    const name = this.#calls.own(call)
+    if (name === undefined || !this.#own) return false
+    this.#own.announced({ callId: call.toolCallId, name, input: inputOf(call), ...by })
+    return true
   }
 
   async #judge(asked: Omit<Request, 'cwd'>, signal: AbortSignal): Promise<'allow' | 'parked' | { reason: string }> {
@@ -129,8 +149,8 @@ export class AcpGate implements Asking {
   }
 
   #ownId(): string {
-    this.#own++
-    return `pcc-${this.#own}`
+    this.#asked++
+    return `pcc-${this.#asked}`
   }
 }
 

@@ -1,7 +1,9 @@
 import type { ToolNaming } from '../../../domain/agents/manifest.ts'
 import type { SessionEvent } from '../../../domain/session.ts'
+import { type AgentToolName, calledAs } from '../../../domain/tools/agent-tools.ts'
+import type { OwnTools } from '../../own-tools/own-tools.ts'
 import type { Content, ToolCall } from '../wire/schemas.ts'
-import { type Named, namedCalls } from './request-of.ts'
+import { inputOf, type Named, namedCalls, nameOf } from './request-of.ts'
 
 /** Longer than anything a person reads; a log dumped by a tool must not be stored whole. */
 const OUTPUT_CHARS = 20_000
@@ -23,12 +25,14 @@ interface Known {
 /** The calls of one session: agents tell of each in pieces, and in an order of their own. */
 export class CallBook {
   readonly #naming: ToolNaming
+  readonly #own: OwnTools | undefined
   readonly #calls = new Map<string, Known>()
   /** Calls that started a subagent which has called something since. */
   readonly #parents = new Set<string>()
 
-  constructor(naming: ToolNaming) {
+  constructor(naming: ToolNaming, own?: OwnTools) {
     this.#naming = naming
+    this.#own = own
   }
 
   /** How many calls run now. One that only waits for its subagent does nothing itself. */
@@ -54,7 +58,14 @@ export class CallBook {
 
   /** The same in our own words. */
   named(call: ToolCall): Named[] {
+    const own = this.own(call)
+    if (own) return [{ tool: calledAs(own), input: inputOf(call) }]
     return namedCalls(call, this.#naming)
+  }
+
+  /** Which tool of ours it calls. No other tool of the agent's is of this kind and bears such a name. */
+  own(call: ToolCall): AgentToolName | undefined {
+    return call.kind === 'other' ? this.#own?.toolOf(nameOf(call, this.#naming)) : undefined
   }
 
   /** The request as an event, once for each call. */

@@ -33,7 +33,7 @@ function isGiven([, value]: readonly [string, unknown]): boolean {
 }
 
 /** The agent's own name of a tool, where it says one. */
-function nameOf(call: ToolCall, { nameIn }: ToolNaming): string | undefined {
+export function nameOf(call: ToolCall, { nameIn }: ToolNaming): string | undefined {
   if (nameIn === 'native' || nameIn === 'name') return call.name ?? undefined
   if (nameIn === 'title') return call.title ?? undefined
   return /^([A-Za-z0-9_]+?)(?:__|-)\w/.exec(call.toolCallId)?.[1]
@@ -89,7 +89,7 @@ function pathsOf(call: ToolCall): string[] {
   return [...new Set([...diffs, ...(call.locations ?? []).map(one => one.path)])]
 }
 
-function inputOf({ rawInput }: ToolCall): Record<string, unknown> {
+export function inputOf({ rawInput }: ToolCall): Record<string, unknown> {
   const isObject = typeof rawInput === 'object' && rawInput !== null && !Array.isArray(rawInput)
   return isObject ? (rawInput as Record<string, unknown>) : {}
 }

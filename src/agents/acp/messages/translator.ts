@@ -1,5 +1,6 @@
 import type { AgentManifest } from '../../../domain/agents/manifest.ts'
 import type { PlanItem, SessionEvent } from '../../../domain/session.ts'
+import type { OwnTools } from '../../own-tools/own-tools.ts'
 import { Words } from '../../turns/words.ts'
 import { Chunk, Compaction, Plan, ToolCall, UsageUpdate } from '../wire/schemas.ts'
 import { CallBook } from './call-book.ts'
@@ -17,8 +18,11 @@ export class Translator {
   #answered = true
   #compacting = false
 
-  constructor({ tools, hold }: Pick<AgentManifest, 'tools' | 'hold'>, { resumed }: { resumed: boolean }) {
-    this.calls = new CallBook(tools)
+  constructor(
+    { tools, hold }: Pick<AgentManifest, 'tools' | 'hold'>,
+    { resumed, own }: { resumed: boolean; own?: OwnTools | undefined },
+  ) {
+    this.calls = new CallBook(tools, own)
     this.#asksAll = hold === 'every-call'
     this.spending = new Spending({ resumed })
   }
