@@ -2,12 +2,14 @@ import { availableParallelism } from 'node:os'
 import { againAlone } from './testing/again-alone.ts'
 import { groupTests, type TestGroup } from './testing/groups.ts'
 import { profileOf } from './testing/profile.ts'
+import { builtProgram } from './testing/program.ts'
 import { type GroupOutcome, runGroup } from './testing/run-group.ts'
 import { selectTests } from './testing/select.ts'
 import { isGreen, tell, tellTotals } from './testing/told.ts'
 
 // npm test [-- words]: a word is a folder, a file or a part of a path; what begins with a dash goes to node, except
-// --profile, which tells where the time went, and --again-alone, which runs what failed once more by itself. A process that outlives its test file turns the run red.
+// --profile, which tells where the time went, --again-alone, which runs what failed once more by itself, and --from-source,
+// which starts every pcc from its source and not from a bundle of it. A process that outlives its test file turns the run red.
 
 /** A test with a real agent waits for it half of the time: two for each core keep the cores busy. */
 const AT_WORK = 2 * availableParallelism()
@@ -15,7 +17,7 @@ const AT_WORK = 2 * availableParallelism()
 const WAITING = 2
 const INTERRUPTED = 130
 
-const OWN = ['--profile', '--again-alone']
+const OWN = ['--profile', '--again-alone', '--from-source']
 
 const words = process.argv.slice(2)
 const { files, flags } = selectTests(
@@ -32,6 +34,9 @@ if (files.length === 0) {
 const interrupt = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort())
 
+const program = words.includes('--from-source') ? undefined : builtProgram(process.cwd())
+if (program) process.env['PCC_TEST_PROGRAM'] = program
+else delete process.env['PCC_TEST_PROGRAM']
 const started = performance.now()
 const { true: waiters = [], false: workers = [] } = Object.groupBy(
   groupTests(files),

@@ -5,7 +5,8 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { sessionMarker } from '../../src/base/process/marker.ts'
 import { AddedTask } from '../../src/domain/task.ts'
-import { BIN, type Outcome, type Pcc, pccFor } from './pcc.ts'
+import { BIN } from '../support/program.ts'
+import { type Outcome, type Pcc, pccFor } from './pcc.ts'
 import { seed } from './seeded.ts'
 
 test('a task for a stopped session is queued, and pcc says what runs it; status shows the queue', async t => {

@@ -7,7 +7,8 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { placesFor } from '../../src/base/places.ts'
-import { BIN, type Pcc, pccFor } from './pcc.ts'
+import { BIN } from '../support/program.ts'
+import { type Pcc, pccFor } from './pcc.ts'
 
 /** What a command refuses, without having started anything. */
 async function refusal(pcc: Pcc, args: string[]): Promise<string> {

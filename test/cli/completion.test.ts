@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { BIN, type Pcc, pccFor } from './pcc.ts'
+import { BIN } from '../support/program.ts'
+import { type Pcc, pccFor } from './pcc.ts'
 import { seed } from './seeded.ts'
 
 /** What bash would offer for a line that ends where the cursor stands. */

@@ -4,11 +4,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { placesFor } from '../../src/base/places.ts'
+import { BIN } from '../support/program.ts'
 import { bareEnv, type Ending } from '../support/world.ts'
-
-export const BIN = fileURLToPath(new URL('../../bin/pcc.js', import.meta.url))
 
 export interface Outcome {
   code: number | null
@@ -29,6 +27,8 @@ export interface RunOptions {
   env?: Record<string, string> | undefined
   cwd?: string | undefined
   nodeArgs?: string[]
+  /** Another `pcc` than the usual one. */
+  bin?: string
 }
 
 /** A `pcc` with a home of its own; its daemon is stopped when the test ends. */
@@ -37,7 +37,7 @@ export function pccFor(t: Ending, extra: Record<string, string> = {}): Pcc {
   const marked = process.env['PCC_TEST_RUN'] ? { PCC_TEST_RUN: process.env['PCC_TEST_RUN'] } : {}
   const env = { ...bareEnv(home), PCC_HOME: join(home, 'pcc'), ...marked, ...extra }
   const start = (args: string[], options: RunOptions = {}) =>
-    spawn(process.execPath, [...(options.nodeArgs ?? []), BIN, ...args], {
+    spawn(process.execPath, [...(options.nodeArgs ?? []), options.bin ?? BIN, ...args], {
       cwd: options.cwd ?? home,
       env: { ...env, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],

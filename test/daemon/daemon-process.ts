@@ -3,13 +3,11 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { type Places, placesFor } from '../../src/base/places.ts'
 import type { SessionView } from '../../src/domain/api.ts'
 import type { StoredEvent } from '../../src/domain/event.ts'
+import { DAEMON_SCRIPT } from '../support/program.ts'
 import { bareEnv, COMPILED, type Ending, tempDir } from '../support/world.ts'
-
-const SCRIPT = fileURLToPath(new URL('./run-daemon.ts', import.meta.url))
 
 export interface Reply<Body> {
   status: number
@@ -42,12 +40,14 @@ export interface EventStream extends AsyncIterable<StoredEvent> {
 export interface StartOptions {
   home?: string
   env?: Record<string, string>
+  /** Another daemon than the usual one. */
+  script?: string
 }
 
 /** The first line a starting daemon prints, and the process. */
-export async function launch(t: Ending, { home = tempDir(t), env = {} }: StartOptions = {}) {
+export async function launch(t: Ending, { home = tempDir(t), env = {}, script = DAEMON_SCRIPT }: StartOptions = {}) {
   const childEnv = { ...bareEnv(home), PCC_HOME: `${home}/pcc`, ...COMPILED, ...env }
-  const child = spawn(process.execPath, [SCRIPT], { env: childEnv, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [script], { env: childEnv, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit').then(([code]) => code as number | null)
   t.after(async () => {
     child.kill('SIGKILL')

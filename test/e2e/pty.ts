@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { readFileSync, readlinkSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
-import { BIN, type Pcc } from '../cli/pcc.ts'
+import type { Pcc } from '../cli/pcc.ts'
+import { BIN } from '../support/program.ts'
 
 export interface Pty {
   /** Everything shown so far, as it was sent. */

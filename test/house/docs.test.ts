@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { BIN } from '../support/program.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 import { ROOT } from './source-tree.ts'
 
@@ -15,7 +16,7 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 test('every command and flag that the README and the docs show exists', t => {
   const home = tempDir(t)
   const help = (words: string[]) =>
-    spawnSync(process.execPath, ['bin/pcc.js', ...words, '--help'], {
+    spawnSync(process.execPath, [BIN, ...words, '--help'], {
       cwd: ROOT,
       encoding: 'utf8',
       env: { ...bareEnv(home), PCC_HOME: home },

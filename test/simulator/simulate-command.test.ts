@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { openSimulator } from '../../src/simulator/open.ts'
+import { BIN } from '../support/program.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 import { say, user } from './client.ts'
 
@@ -14,7 +15,7 @@ const HELLO = join(ROOT, 'examples/hello.yaml')
 
 /** Starts `pcc simulate` with an environment of its own; it is ended with the test. */
 function simulate(t: TestContext, ...args: string[]) {
-  const child = spawn(process.execPath, [join(ROOT, 'bin/pcc.js'), 'simulate', ...args], {
+  const child = spawn(process.execPath, [BIN, 'simulate', ...args], {
     env: bareEnv(tempDir(t)),
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { Places } from '../../../src/base/places.ts'
 import { underParent } from '../../../src/daemon/parent/under-parent.ts'
+import { DAEMON_SCRIPT } from '../../../test/support/program.ts'
 import { isThere } from './processes.ts'
 
-const SCRIPT = fileURLToPath(new URL('../../../test/daemon/run-daemon.ts', import.meta.url))
 /** How late the end of a daemon that is no child of ours may be noticed. */
 const LOOK_MS = 15
 /** A parent whose daemon has ended cleanly leaves at once. */
@@ -46,7 +45,7 @@ export class KeptDaemon {
   constructor(options: KeptOptions) {
     this.#options = options
     const { parent, places, env } = options
-    const plain = { command: process.execPath, args: [SCRIPT] }
+    const plain = { command: process.execPath, args: [DAEMON_SCRIPT] }
     const { command, args } = parent ? underParent(onceOnly(options), places) : plain
     this.#top = spawn(command, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] })
     // Whoever interrupts the runner must not have to look for its daemons.
@@ -162,7 +161,7 @@ export class KeptDaemon {
 function onceOnly({ crashesIn, places }: KeptOptions): string[] {
   const count = `n=$(cat "$1" 2>/dev/null); n=\${n:-0}; echo $((n + 1)) > "$1"`
   const script = `${count}; [ "$n" = "$2" ] || unset PCC_CRASH_AT; shift 2; exec "$@"`
-  return ['/bin/sh', '-c', script, 'once', `${places.home}.boots`, String(crashesIn), process.execPath, SCRIPT]
+  return ['/bin/sh', '-c', script, 'once', `${places.home}.boots`, String(crashesIn), process.execPath, DAEMON_SCRIPT]
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

@@ -7,7 +7,8 @@ import { placesFor } from '../../../src/base/places.ts'
 import type { ModelKind } from '../../../src/domain/brain/brain-kind.ts'
 import { JUDGE_APPLE, KEY, openVendor, type Step, type Vendor } from '../../brain/models/vendors.ts'
 import { onTerminal } from '../../e2e/pty.ts'
-import { BIN, pccFor } from '../pcc.ts'
+import { BIN } from '../../support/program.ts'
+import { pccFor } from '../pcc.ts'
 
 const APPLE: Step = { says: JUDGE_APPLE }
 

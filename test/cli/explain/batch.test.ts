@@ -10,8 +10,9 @@ import { type TestContext, test } from 'node:test'
 import { placesFor } from '../../../src/base/places.ts'
 import { runBatch } from '../../../src/cli/explain/batch.ts'
 import { projectPolicy } from '../../../src/cli/explain/project-policy.ts'
+import { BIN } from '../../support/program.ts'
 import { tempDir } from '../../support/world.ts'
-import { BIN, pccFor } from '../pcc.ts'
+import { pccFor } from '../pcc.ts'
 
 interface Answer {
   id: string | number | null

@@ -4,13 +4,12 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import fastify from 'fastify'
 import { HookDesk, type HookReply } from '../../../src/agents/tmux/hooks/desk.ts'
 import { hookRoutes } from '../../../src/daemon/hooks/hook-routes.ts'
+import { BIN } from '../../support/program.ts'
 import { bareEnv, COMPILED, tempDir } from '../../support/world.ts'
 
-const BIN = fileURLToPath(new URL('../../../bin/pcc.js', import.meta.url))
 const TOKEN = 'a-token-that-is-long-enough-for-this-session'
 const CALL = {
   tool_name: 'Bash',

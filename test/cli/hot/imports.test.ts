@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { SOURCE_BIN } from '../../support/program.ts'
 import { type Pcc, pccFor } from '../pcc.ts'
 
 const ROOT = new URL('../../../', import.meta.url).href
@@ -10,7 +11,11 @@ const PRELOAD = fileURLToPath(new URL('./list-modules.ts', import.meta.url))
 
 async function modulesOf(pcc: Pcc, args: string[], exit = 0): Promise<{ ours: string[]; builtins: string[] }> {
   const file = join(pcc.home, `modules-${args.join('-')}.json`)
-  const { code, stderr } = await pcc.run(args, { nodeArgs: ['--import', PRELOAD], env: { PCC_LISTED_MODULES: file } })
+  const { code, stderr } = await pcc.run(args, {
+    bin: SOURCE_BIN,
+    nodeArgs: ['--import', PRELOAD],
+    env: { PCC_LISTED_MODULES: file },
+  })
   assert.equal(code, exit, stderr)
   const { loaded, builtins } = JSON.parse(readFileSync(file, 'utf8')) as { loaded: string[]; builtins: string[] }
   return { ours: loaded.filter(url => url.startsWith(ROOT)).map(url => url.slice(ROOT.length)), builtins }

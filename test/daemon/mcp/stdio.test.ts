@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import type { TaskView } from '../../../src/domain/task.ts'
-import { BIN } from '../../cli/pcc.ts'
+import { BIN } from '../../support/program.ts'
 import { bareEnv } from '../../support/world.ts'
 import { agentSessions, isEnd } from '../agent-sessions.ts'
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
+import { SOURCE_DAEMON_SCRIPT } from '../../support/program.ts'
 import { tempDir } from '../../support/world.ts'
 import { startDaemon } from '../daemon-process.ts'
 
 test('what a killed daemon had compiled is there for the next one', async t => {
   const cache = tempDir(t)
-  const daemon = await startDaemon(t, { env: { NODE_COMPILE_CACHE: cache } })
+  const daemon = await startDaemon(t, { script: SOURCE_DAEMON_SCRIPT, env: { NODE_COMPILE_CACHE: cache } })
   // An answer is given after everything that belongs to the start.
   assert.equal((await daemon.call('GET', '/health')).status, 200)
   daemon.child.kill('SIGKILL')

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { BIN, type Pcc } from '../../cli/pcc.ts'
+import type { Pcc } from '../../cli/pcc.ts'
+import { BIN } from '../../support/program.ts'
 
 const run = promisify(execFile)
 

@@ -1,0 +1,18 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The `pcc` and the daemon of this checkout as they stand there, for tests that count the files of a start. */
+export const SOURCE_BIN = join(ROOT, 'bin/pcc.js')
+export const SOURCE_DAEMON_SCRIPT = join(ROOT, 'test/daemon/run-daemon.ts')
+
+/** The same program, quicker to start where `npm test` has built it (`scripts/testing/program.ts`). */
+export const BIN = builtOr('bin/pcc.js')
+
+/** A daemon as a process of its own, without the command line around it. */
+export const DAEMON_SCRIPT = builtOr('test/daemon/run-daemon.ts')
+
+function builtOr(path: string): string {
+  return join(process.env['PCC_TEST_PROGRAM'] ?? ROOT, path)
+}
