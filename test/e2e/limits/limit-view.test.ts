@@ -14,7 +14,7 @@ conversations:
         rate_limits:
           five_hour: { utilization: 0.86, resets: +2h, status: allowed_warning, surpassed_threshold: 0.85 }
           seven_day: { utilization: 0.4, resets: +2d }
-      - fault: { kind: limit, window: five_hour, resets: +8s, times: 1 }
+      - fault: { kind: limit, window: five_hour, resets: +20s, times: 1 }
       - text: I am back and done.
 `
 
@@ -41,7 +41,7 @@ test('where nobody looks, one line tells when it resumes, and the command waits 
 })
 
 test('without auto-resume the view is left with exit code 4, and pcc quota shows the closed gate', async t => {
-  const scenario = SCENARIO.replace('resets: +8s', 'resets: +2h')
+  const scenario = SCENARIO.replace('resets: +20s', 'resets: +2h')
   const { pcc, project } = await agentWorld(t, scenario, 'oauth')
   const env = { PCC_SESSIONS_AUTO_RESUME: 'false' }
   const { code, stdout } = await pcc.run(['start', project, '--task', 'work through the night'], { env })
