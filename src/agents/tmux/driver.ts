@@ -24,6 +24,8 @@ import { type NewWindow, Tmux, type Window } from './window/tmux.ts'
 const ASK_DEADLINE_MS = 60 * 60_000
 /** A daemon that is started anew is back within this; then the call is judged as if nothing had happened. */
 const AWAY_MS = 20_000
+/** Our hook answers within half a second, on a crowded machine in some. */
+const DIALOG_MS = 10_000
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -39,8 +41,11 @@ export interface TmuxHost {
 }
 
 /** Drives the interactive Claude Code in a window of tmux: a person can watch it, type into it, and hand it back. */
-export function tmuxDriver(host: TmuxHost, driver: DriverOptions & { awayMs?: number } = {}): Driver {
-  const { askDeadlineMs = ASK_DEADLINE_MS, awayMs = AWAY_MS, log = () => undefined } = driver
+export function tmuxDriver(
+  host: TmuxHost,
+  driver: DriverOptions & { awayMs?: number; dialogMs?: number } = {},
+): Driver {
+  const { askDeadlineMs = ASK_DEADLINE_MS, awayMs = AWAY_MS, dialogMs = DIALOG_MS, log = () => undefined } = driver
   const tmux = new Tmux(tmuxSocket(host.socket), host.env)
   tmux.check()
   const begin = async (open: OpenSession, folder: SeatFolder) => {
@@ -76,6 +81,7 @@ export function tmuxDriver(host: TmuxHost, driver: DriverOptions & { awayMs?: nu
         folder,
         desk: host.desk,
         askDeadlineMs,
+        dialogMs,
         window: async () => (await left(open, folder, tmux)) ?? begin(open, folder),
       })
     },

@@ -29,6 +29,8 @@ export interface TmuxSeat {
   folder: SeatFolder
   desk: HookDesk
   askDeadlineMs: number
+  /** How long a dialog may stand until our hook has answered it. */
+  dialogMs: number
 }
 
 /**
@@ -114,8 +116,7 @@ export class TmuxSession implements Session {
     const window = this.#window
     if (!window || !this.takenOver) return
     // Nobody would answer it any more.
-    if (this.#gate.asksPerson || window.state()?.status === 'waiting')
-      throw new AppError('terminal_asks', { id: this.id })
+    if (await this.#showsQuestion(window)) throw new AppError('terminal_asks', { id: this.id })
     window.note({ takenOver: false })
     const held = this.#turn.takeHeld()
     // What waited is said now, and the end of that is what counts.
@@ -127,6 +128,16 @@ export class TmuxSession implements Session {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close()
     await this.#closing
+  }
+
+  /** Before a call the agent shows its own dialog for a moment, until our hook has answered it: only one that stays asks a person. */
+  async #showsQuestion(window: AgentWindow): Promise<boolean> {
+    const until = performance.now() + this.#seat.dialogMs
+    while (!this.#gate.asksPerson && window.state()?.status === 'waiting') {
+      if (performance.now() > until) return true
+      await sleep(LOOK_MS)
+    }
+    return this.#gate.asksPerson
   }
 
   /** A person has the keyboard: whatever is pressed now is pressed in their place. */

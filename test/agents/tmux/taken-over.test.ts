@@ -41,8 +41,24 @@ test('/compact is refused in a terminal, with what to do, and nothing is typed',
   assert.equal(await keys(MARK), MARK)
 })
 
+test('handed back while a dialog stands for the moment until our hook answers it, the terminal is taken once it is gone', async t => {
+  const { session, says } = await adopted(t, { takenOver: true })
+  says('waiting')
+  const handed = session.handback?.()
+  says('busy')
+  await handed
+  assert.equal(session.takenOver, false)
+})
+
+test('a dialog that stays asks a person: the terminal is not taken back', async t => {
+  const { session, says } = await adopted(t, { takenOver: true, dialogMs: 100 })
+  says('waiting')
+  await assert.rejects(session.handback?.() ?? Promise.resolve(), { code: 'terminal_asks' })
+  assert.equal(session.takenOver, true)
+})
+
 /** A session with a window that an earlier daemon left, in the middle of a turn. What is in it writes down every key. */
-async function adopted(t: TestContext, { takenOver }: { takenOver: boolean }) {
+async function adopted(t: TestContext, { takenOver, ...driver }: { takenOver: boolean; dialogMs?: number }) {
   const root = tempDir(t)
   const env = bareEnv(root)
   const socket = join(root, 'pcc.sock')
@@ -59,8 +75,10 @@ async function adopted(t: TestContext, { takenOver }: { takenOver: boolean }) {
   const at = { pane, pid, born: bornAt(pid) ?? '', vendorId: VENDOR, config: root, marker: 'none-has-this' }
   folder.keep({ ...at, model: '', offset: 0, takenOver, working: true, owed: false, allowed: [] })
   mkdirSync(join(root, 'sessions'))
-  writeFileSync(join(root, 'sessions', `${pid}.json`), JSON.stringify({ sessionId: VENDOR, status: 'busy' }))
-  const session = await tmuxDriver({ run: root, socket, env, desk: new HookDesk() }).open({
+  const says = (status: string) =>
+    writeFileSync(join(root, 'sessions', `${pid}.json`), JSON.stringify({ sessionId: VENDOR, status }))
+  says('busy')
+  const session = await tmuxDriver({ run: root, socket, env, desk: new HookDesk() }, driver).open({
     ...{ id: 's-000001', cwd: root, env, settingSources: [], resume: { vendorId: VENDOR, fork: false } },
     asks: { permission: async () => assert.fail(), question: async () => assert.fail() },
   } as unknown as OpenSession)
@@ -72,7 +90,7 @@ async function adopted(t: TestContext, { takenOver }: { takenOver: boolean }) {
     while (!readFileSync(file, 'utf8').endsWith(last)) await sleep(20)
     return readFileSync(file, 'utf8')
   }
-  return { session, keys, press }
+  return { session, keys, press, says }
 }
 
 async function told(session: Session): Promise<string[]> {
