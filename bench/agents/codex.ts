@@ -19,7 +19,10 @@ export const codex: Pair = {
     const home = await prepareHome(env, { user: false })
     let over = Promise.withResolvers<void>()
     const pipe = barePipe({
-      ...{ command: executable, args: ['app-server', ...flagsFor({ cwd, home: home.own, readsProject: false })] },
+      ...{
+        command: executable,
+        args: ['app-server', ...flagsFor({ cwd, home: home.own, readsProject: false, temp: cwd })],
+      },
       ...{ cwd, env: { ...env, CODEX_HOME: home.given } },
       answer: method => (method.endsWith('/requestApproval') ? { decision: 'accept' } : undefined),
       told: method => method === 'turn/completed' && over.resolve(),

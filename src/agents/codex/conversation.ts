@@ -12,6 +12,8 @@ import { rpcFailure, triesIn, turnEnd, turnFailure } from './messages/failure.ts
 import { limitOf } from './messages/limits.ts'
 import type { Named } from './messages/named-calls.ts'
 import { Translator } from './messages/translator.ts'
+import { Rollout } from './rollout.ts'
+import type { OpenedThread } from './start/open-thread.ts'
 import { POLICY } from './start/policy.ts'
 import { ErrorTold, RpcError, TurnBegun, TurnCompleted } from './wire/schemas.ts'
 
@@ -24,6 +26,7 @@ export class Conversation {
   readonly #open: OpenSession
   readonly #line: Line
   readonly #translator: Translator
+  #rollout: Rollout | undefined
   #turnId: string | undefined
   #limit: LimitEvent | undefined
   /** Why this turn is given up, though Codex itself would try on. */
@@ -55,6 +58,11 @@ export class Conversation {
     return this.#translator.calls
   }
 
+  opened(thread: OpenedThread): void {
+    if (this.#open.resume) this.#rollout = new Rollout(thread.rollout ?? '')
+    this.turns.opened(thread)
+  }
+
   told(method: string, params: unknown): void {
     const breach = breachIn(method, params, this.calls)
     if (breach !== undefined) this.#line.cutOff({ kind: 'other', message: breach })
@@ -76,6 +84,9 @@ export class Conversation {
       ...{ asks, cwd, tools, disallowedTools, ownTools },
       isOurs: threadId => this.#isOurs(threadId),
       turn: () => this.turns.signal,
+      isUnfenced: async (callId, signal) =>
+        this.#rollout ? this.#rollout.isUnfenced(callId, signal) : this.calls.isUnfenced(callId),
+      heldMs: this.#line.stopMs,
       isStopping: () => this.#isStopping,
       called: (callId, call) => this.#line.tell([...this.#translator.flush(), ...this.calls.request(callId, call)]),
       asked: ask => note({ pcc: 'ask', ...ask }),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Park, Question, Request } from '../../domain/session.ts'
 import { AgentToolName, calledAs, OWN_SERVER } from '../../domain/tools/agent-tools.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
@@ -18,10 +19,14 @@ export interface GateKeeper {
   tools: string[] | undefined
   disallowedTools: string[]
   ownTools: readonly string[]
+  /** Whether the model wants this call to run outside of the sandbox. */
+  isUnfenced(callId: string, signal: AbortSignal): Promise<boolean>
   /** Whether this is our conversation: nobody answers for another. */
   isOurs(threadId: string): boolean
   /** Aborts when the turn is stopped, and when the session closes. */
   turn(): AbortSignal
+  /** How long a call is kept waiting for others that run beside it. */
+  heldMs: number
   /** The turn is stopped as soon as what runs is done: nothing new begins. */
   isStopping(): boolean
   called(callId: string, call: Named): void
@@ -78,7 +83,7 @@ export class CodexGate {
     const ask = CommandAsk.safeParse(params).data
     if (!ask || !this.#keeper.isOurs(ask.threadId)) return 'decline'
     // Who says why wants more than the sandbox gives: a plain command comes without a reason.
-    const isUnfenced = this.#calls.isUnfenced(ask.itemId) || Boolean(ask.reason)
+    const isUnfenced = Boolean(ask.reason) || (await this.#keeper.isUnfenced(ask.itemId, stop))
     const { cwd } = ask
     const named = namedCommand(ask, { isUnfenced })
     const readsOnly = isReading(ask) && !isUnfenced
@@ -166,13 +171,13 @@ export class CodexGate {
     const [first] = calls
     if (stop.aborted || !first) return 'cancel'
     // Answered before, it would take the calls beside it along.
-    if (this.#keeper.isStopping()) return aborted(stop)
+    if (this.#keeper.isStopping()) return held(stop, this.#keeper.heldMs)
     this.#keeper.called(callId, first)
     for (const call of calls) {
       const withheld = own ? undefined : whyNot(call.tool, { ...this.#keeper, readsOnly })
       const request: Request = { callId, ...structuredClone(call), cwd, ...(own && { own: true as const }) }
       const reply = withheld === undefined ? await this.#judge(request, stop) : { reason: withheld }
-      if (reply === 'parked') return aborted(stop)
+      if (reply === 'parked') return held(stop, this.#keeper.heldMs)
       if (stop.aborted) return 'cancel'
       if (reply === 'allow') continue
       await this.#keeper.refused(callId, call, reply.reason)
@@ -191,9 +196,13 @@ export class CodexGate {
   }
 }
 
-async function aborted(signal: AbortSignal): Promise<'cancel'> {
-  if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
-  return 'cancel'
+/**
+ * Keeps Codex waiting until the turn is stopped. Seen with 0.166.0, once in some sixty times: a call that was allowed does not begin while
+ * another is being asked about. So after a while this one is refused, and what runs beside it comes to its end.
+ */
+async function held(signal: AbortSignal, heldMs: number): Promise<Decision> {
+  await sleep(heldMs, undefined, { signal }).catch(() => undefined)
+  return signal.aborted ? 'cancel' : 'decline'
 }
 
 function said(success: boolean, text: string) {

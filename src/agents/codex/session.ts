@@ -7,6 +7,7 @@ import { CodexGate } from './gate.ts'
 import { rpcFailure } from './messages/failure.ts'
 import { prepareHome } from './start/home.ts'
 import { openThread } from './start/open-thread.ts'
+import { openTemp } from './start/own-temp.ts'
 import { flagsFor } from './start/policy.ts'
 import { CodexConnection } from './wire/connection.ts'
 
@@ -21,6 +22,8 @@ export class CodexSession extends PipedSession<CodexConnection> {
   readonly #seat: CodexSeat
   readonly #conversation: Conversation
   readonly #gate: CodexGate
+  /** For temporary files. */
+  #temp = ''
 
   constructor(open: OpenSession, seat: CodexSeat) {
     super(open, seat)
@@ -47,11 +50,14 @@ export class CodexSession extends PipedSession<CodexConnection> {
       this.ending.fail(NOTHING_PARKED)
       return undefined
     }
+    const temp = await openTemp(given)
+    this.left.defer(temp.remove)
+    this.#temp = temp.path
     const home = await prepareHome(given, { user: settingSources.includes('user') })
-    const flags = flagsFor({ cwd, home: home.own, readsProject: settingSources.includes('project') })
+    const flags = flagsFor({ cwd, home: home.own, readsProject: settingSources.includes('project'), temp: temp.path })
     const [command = 'codex', ...before] = this.#seat.program
     const args = [...before, 'app-server', ...flags]
-    const env = { ...given, CODEX_HOME: home.given }
+    const env = { ...given, ...temp.env, CODEX_HOME: home.given }
     const child = this.#seat.process.spawn({ command, args, env, cwd, signal: this.ending.gone })
     return new CodexConnection(child, {
       ...this.listening(),
@@ -64,7 +70,7 @@ export class CodexSession extends PipedSession<CodexConnection> {
 
   protected async introduce(connection: CodexConnection, signal: AbortSignal): Promise<void> {
     const { appendPrompt } = this.#seat
-    this.turns.opened(await openThread(connection, { open: this.open, appendPrompt, signal }))
+    this.#conversation.opened(await openThread(connection, { open: this.open, temp: this.#temp, appendPrompt, signal }))
   }
 
   protected refusal(error: unknown): Failure {

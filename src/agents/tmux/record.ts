@@ -3,11 +3,11 @@ import { Conversation } from '../claude/messages/conversation.ts'
 import { SYNTHETIC } from '../claude/messages/wire.ts'
 import { EventQueue } from '../event-queue.ts'
 import { openRecorder, type Recorder } from '../recorder.ts'
+import { TranscriptReader } from '../wire/transcript.ts'
 import { type ApiError, apiErrorIn, asMessage, tellsInterruption } from './reading/as-message.ts'
 import { type Ends, resultOf } from './reading/result-of.ts'
 import { readStatus } from './reading/status-line.ts'
 import { isMessage, type SubagentPosition, SubagentRecords } from './reading/subagent-records.ts'
-import { TranscriptReader } from './reading/transcript.ts'
 import type { Written } from './turn.ts'
 
 /**

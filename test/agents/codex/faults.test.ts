@@ -47,7 +47,10 @@ test('one that does not take the policy it is told, or another sandbox, is not w
   const others: [object, RegExp][] = [
     [{ approvalPolicy: 'on-request' }, /does not ask about everything.*on-request/],
     [{ approvalsReviewer: 'auto_review' }, /does not ask about everything/],
-    [{ sandbox: { type: 'dangerFullAccess' } }, /its sandbox is dangerFullAccess/],
+    [{ sandbox: { type: 'dangerFullAccess' } }, /its sandbox is .*dangerFullAccess/],
+    [{ sandbox: { ...OPENED.sandbox, excludeSlashTmp: false } }, /its sandbox is/],
+    [{ sandbox: { ...OPENED.sandbox, networkAccess: true } }, /its sandbox is/],
+    [{ sandbox: { ...OPENED.sandbox, writableRoots: ['/home'] } }, /its sandbox is .*home/],
   ]
   for (const [other, words] of others) {
     const { talk, heard } = await stage(t, { thread: [{ answer: { ...OPENED, ...other } }, { hang: true }] })

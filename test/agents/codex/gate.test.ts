@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allowing, asking, DENY } from '../conformance/world.ts'
+import { ALLOW, allowing, asking, DENY } from '../conformance/world.ts'
 import type { CodexStep } from './scripted-codex.ts'
 import { stage } from './stage.ts'
 
@@ -193,4 +193,31 @@ test('why a call was refused is said before the refusal, so that the model hears
   assert.deepEqual(order.slice(-2), ['turn/steer', 'decline'])
   const steered = heard().find(one => one.method === 'turn/steer')
   assert.match(JSON.stringify(steered?.params), /Bash .*rm x.* was refused: not on my watch/)
+})
+
+test('a call that waits for a person does not keep one that was allowed from its end: after a while it is refused', async t => {
+  const done = { type: 'commandExecution', id: 'c1', command: "/bin/bash -lc 'make'", status: 'completed', exitCode: 0 }
+  const { talk, replies } = await stage(
+    t,
+    {
+      turn: [
+        { ask: COMMAND, params: { itemId: 'c1', command: "/bin/bash -lc 'make'" }, background: true },
+        // Seen with Codex: what was allowed begins only when this is answered.
+        { ask: COMMAND, params: { itemId: 'c2', command: "/bin/bash -lc 'deploy'" } },
+        { done },
+        { awaitInterrupt: true },
+        { over: 'interrupted' },
+      ],
+    },
+    {
+      driver: { stopMs: 1000 },
+      open: { asks: asking(({ callId }) => (callId === 'c2' ? { park: true, reason: 'Ann' } : ALLOW)) },
+    },
+  )
+  const { outcome, parked } = await talk.turn()
+  assert.deepEqual([outcome, parked?.callId], ['parked', 'c2'])
+  assert.deepEqual(
+    replies().map(({ result }) => result?.['decision']),
+    ['accept', 'decline'],
+  )
 })

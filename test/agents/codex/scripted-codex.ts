@@ -42,7 +42,10 @@ export const OPENED = {
   model: 'scripted',
   approvalPolicy: 'untrusted',
   approvalsReviewer: 'user',
-  sandbox: { type: 'workspaceWrite' },
+  sandbox: {
+    ...{ type: 'workspaceWrite', writableRoots: [], networkAccess: false },
+    ...{ excludeSlashTmp: true, excludeTmpdirEnvVar: true },
+  },
 }
 
 const script = JSON.parse(process.env['CODEX_SCRIPT'] ?? '{}') as CodexScript

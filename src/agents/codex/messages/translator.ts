@@ -2,6 +2,7 @@ import type { PlanItem, SessionEvent } from '../../../domain/session.ts'
 import { Words } from '../../turns/words.ts'
 import { Delta, type Item, ItemTold, PlanUpdated, RawItem } from '../wire/schemas.ts'
 import { Calls } from './calls.ts'
+import { wantsOut } from './escalation.ts'
 import { limitEvent } from './limits.ts'
 import { Spending } from './spending.ts'
 
@@ -98,7 +99,7 @@ export class Translator {
   /** Only the call as the model made it says that it is to run outside of the sandbox. */
   #raw(params: unknown): SessionEvent[] {
     const call = RawItem.safeParse(params).data?.item
-    if (call?.arguments.includes('require_escalated')) this.calls.unfence(call.call_id)
+    if (call && wantsOut(call.arguments)) this.calls.unfence(call.call_id)
     return []
   }
 

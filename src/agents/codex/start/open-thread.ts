@@ -11,6 +11,16 @@ export interface OpenedThread {
   vendorId: string
   model: string
   version: string | undefined
+  /** Codex's own record of the conversation. */
+  rollout: string | undefined
+}
+
+interface Opening {
+  open: OpenSession
+  /** For temporary files. */
+  temp: string
+  appendPrompt: string | undefined
+  signal: AbortSignal
 }
 
 /** Told in many pieces, and nobody here listens to them. */
@@ -27,17 +37,17 @@ const UNHEARD = [
   'app/list/updated',
 ]
 
-const SANDBOX = { 'read-only': 'readOnly', 'workspace-write': 'workspaceWrite' } as const
-
 /** Says hello, opens a conversation new or old, and sees to it that the policy we asked for is the one in force. */
 export async function openThread(
   connection: CodexConnection,
-  { open, appendPrompt, signal }: { open: OpenSession; appendPrompt: string | undefined; signal: AbortSignal },
+  { open, temp, appendPrompt, signal }: Opening,
 ): Promise<OpenedThread> {
   const version = await sayHello(connection, signal)
   const sandbox = mayOnlyRead(open) ? 'read-only' : 'workspace-write'
   const about = {
     cwd: open.cwd,
+    // Said outright: a conversation that is resumed has those of before as well.
+    runtimeWorkspaceRoots: [open.cwd, temp],
     sandbox,
     ...POLICY,
     ...(open.model && { model: open.model }),
@@ -48,9 +58,20 @@ export async function openThread(
     throw new Error(
       `it does not ask about everything, though it was told to (${JSON.stringify(opened.approvalPolicy)})`,
     )
-  if (opened.sandbox.type !== SANDBOX[sandbox])
-    throw new Error(`its sandbox is ${opened.sandbox.type}, though it was told ${sandbox}`)
-  return { vendorId: opened.thread.id, model: opened.model, version }
+  if (!isFence(opened.sandbox, { sandbox, writable: [temp, open.cwd] }))
+    throw new Error(`its sandbox is ${JSON.stringify(opened.sandbox)}, though it was told ${sandbox}`)
+  return { vendorId: opened.thread.id, model: opened.model, version, rollout: opened.thread.path ?? undefined }
+}
+
+/** Whether the sandbox that is in force, of a conversation new or old, is no wider than what it was told. */
+function isFence(
+  { type, networkAccess, writableRoots = [], excludeSlashTmp, excludeTmpdirEnvVar }: Opened['sandbox'],
+  told: { sandbox: 'read-only' | 'workspace-write'; writable: string[] },
+): boolean {
+  if (networkAccess !== false) return false
+  if (told.sandbox === 'read-only') return type === 'readOnly'
+  const isNarrow = excludeSlashTmp === true && excludeTmpdirEnvVar === true
+  return type === 'workspaceWrite' && isNarrow && writableRoots.every(root => told.writable.includes(root))
 }
 
 async function sayHello(connection: CodexConnection, signal: AbortSignal): Promise<string | undefined> {

@@ -41,10 +41,12 @@ interface Place {
   /** Where its conversations and databases are: the person's own. */
   home: string
   readsProject: boolean
+  /** For temporary files, beside the project the only folder that may be written to. */
+  temp: string
 }
 
 /** The settings of a session, over those of every file. */
-export function flagsFor({ cwd, home, readsProject }: Place): string[] {
+export function flagsFor({ cwd, home, readsProject, temp }: Place): string[] {
   const settings: Record<string, string> = {
     ...Object.fromEntries(OFF.map(feature => [`features.${feature}`, 'false'])),
     'features.default_mode_request_user_input': 'true',
@@ -53,7 +55,9 @@ export function flagsFor({ cwd, home, readsProject }: Place): string[] {
     web_search: '"disabled"',
     sandbox_mode: '"workspace-write"',
     'sandbox_workspace_write.network_access': 'false',
-    'sandbox_workspace_write.writable_roots': '[]',
+    'sandbox_workspace_write.writable_roots': `[${text(temp)}]`,
+    'sandbox_workspace_write.exclude_slash_tmp': 'true',
+    'sandbox_workspace_write.exclude_tmpdir_env_var': 'true',
     allow_login_shell: 'true',
     'shell_environment_policy.inherit': '"all"',
     'shell_environment_policy.ignore_default_excludes': 'true',

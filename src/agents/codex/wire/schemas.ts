@@ -15,11 +15,17 @@ export const Initialized = z.looseObject({ userAgent: z.string() })
 
 /** What comes back from `thread/start`, `thread/resume` and `thread/fork`: the policy that is really in force. */
 export const Opened = z.looseObject({
-  thread: z.looseObject({ id }),
+  thread: z.looseObject({ id, path: maybe(z.string()) }),
   model: z.string(),
   approvalPolicy: z.unknown(),
   approvalsReviewer: z.unknown(),
-  sandbox: z.looseObject({ type: z.string() }),
+  sandbox: z.looseObject({
+    type: z.string(),
+    networkAccess: z.unknown().optional(),
+    writableRoots: z.array(z.string()).optional(),
+    excludeSlashTmp: z.unknown().optional(),
+    excludeTmpdirEnvVar: z.unknown().optional(),
+  }),
 })
 export type Opened = z.infer<typeof Opened>
 

@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { sizeOf, TranscriptReader } from './transcript.ts'
+import { sizeOf, TranscriptReader } from '../../wire/transcript.ts'
 
 /** Where the conversation's own record is, and how far those of its subagents were read. */
 export interface SubagentPosition {

@@ -36,6 +36,14 @@ function run(cmd: string, more: Record<string, unknown> = {}) {
   return { exec_command: { cmd, ...more } }
 }
 
+/**
+ * Tries to make a file and says nothing of how that went: a command that the sandbox refused loudly is run once more outside of it, by
+ * Codex itself, where it was allowed.
+ */
+function tryToMake(path: string, more: Record<string, unknown> = {}) {
+  return run(`touch ${path} 2>/dev/null; true`, more)
+}
+
 function patch(...lines: string[]) {
   return { apply_patch: { input: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') } }
 }
@@ -63,20 +71,21 @@ function loosen(world: World, evil: string): void {
 
 test('no rule, hook, server, trust or setting of the person or the project lets a call past, and none is changed', async t => {
   const evil = join('/tmp', `pcc-evil-${secretId(6)}`)
+  // What is refused stands alone: why it was is told at once, and cuts off what the model is still saying.
   const { world, simulator, results } = await worldOf(t, [
+    [run('touch ruled.txt')],
+    [run('cat .env')],
     [
-      run('touch ruled.txt'),
-      run('cat .env'),
       run('touch inside.txt', { tty: true }),
       { view_image: { path: '/etc/hostname' } },
       { spawn_agent: { message: 'work' } },
       { create_goal: { objective: 'go on for ever' } },
       { read_mcp_resource: { server: 'evil', uri: 'x://y' } },
       { write_stdin: { session_id: 1, chars: 'touch typed.txt\n' } },
-      patch(`*** Add File: ${evil}-patch`, '+x'),
-      run(`apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: ${evil}-heredoc\n+x\n*** End Patch\nEOF`),
-      patch('*** Delete File: gone.txt'),
     ],
+    [patch(`*** Add File: ${evil}-patch`, '+x')],
+    [run(`apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: ${evil}-heredoc\n+x\n*** End Patch\nEOF`)],
+    [patch('*** Delete File: gone.txt')],
   ])
   loosen(world, evil)
   const before = readFileSync(join(world.home, '.codex/config.toml'), 'utf8')
@@ -116,11 +125,7 @@ test('what is allowed runs in the sandbox; a command that wants to leave it is j
   const outside = `/usr/pcc-outside-${secretId(6)}`
   t.after(() => rmSync(outside, { force: true }))
   const escalated = { sandbox_permissions: 'require_escalated' }
-  const { world } = await worldOf(t, [
-    [run(`touch ${outside}`)],
-    [run(`touch ${outside}`, escalated)],
-    [run('touch inside.txt')],
-  ])
+  const { world } = await worldOf(t, [[tryToMake(outside)], [tryToMake(outside, escalated)], [run('touch inside.txt')]])
   const asks = asking(({ input }) => (input['dangerouslyDisableSandbox'] ? DENY : ALLOW))
   const talk = await world.talk('work', { asks })
   const ended = await talk.turn()
@@ -129,19 +134,61 @@ test('what is allowed runs in the sandbox; a command that wants to leave it is j
     asks.requests.map(({ input }) => input['dangerouslyDisableSandbox'] ?? false),
     [false, true, false],
   )
-  assert.match(talk.all('tool_result')[0]?.output ?? '', /Read-only file system/)
   assert.deepEqual([existsSync(outside), world.has('inside.txt')], [false, true])
+})
+
+test('a conversation that is resumed, or forked, has the same sandbox, and one that wants to leave it is judged as such', async t => {
+  const outside = `/usr/pcc-outside-${secretId(6)}`
+  t.after(() => rmSync(outside, { force: true }))
+  const escalated = { sandbox_permissions: 'require_escalated' }
+  const calls = [[tryToMake(outside)], [tryToMake(outside, escalated)], [run('touch inside.txt')]]
+  const turns = [...calls.map(tools => ({ tools })), { text: 'Again.' }]
+  const { world } = await worldOf(t, [], [{ match: { contains: 'go on' }, turns }])
+  const first = await world.talk('work')
+  await first.turn()
+  const vendorId = first.session.vendorId ?? ''
+  await first.close()
+  for (const fork of [true, false]) {
+    rmSync(world.path('inside.txt'), { force: true })
+    const asks = asking(({ input }) => (input['dangerouslyDisableSandbox'] ? DENY : ALLOW))
+    const talk = await world.talk('go on', { asks, resume: { vendorId, fork } })
+    const { denials, text, failure } = await talk.turn()
+    assert.deepEqual([denials, text, failure], [1, 'Again.', undefined])
+    await talk.close()
+    assert.deepEqual(
+      asks.requests.map(({ input }) => input['dangerouslyDisableSandbox'] ?? false),
+      [false, true, false],
+    )
+    assert.deepEqual([existsSync(outside), world.has('inside.txt')], [false, true])
+  }
+})
+
+test('temporary files have a folder of their own, gone with the session; elsewhere in /tmp nothing can be written, and nothing is left', async t => {
+  const outside = join('/tmp', `pcc-outside-${secretId(6)}`)
+  t.after(() => rmSync(outside, { force: true }))
+  const hadGit = existsSync('/tmp/.git')
+  const { world } = await worldOf(t, [
+    [tryToMake(outside)],
+    [run('file=$(mktemp) && echo made >"$file" && cat "$file" && echo "$TMPDIR"')],
+  ])
+  const talk = await world.talk('work')
+  await talk.turn()
+  await talk.close()
+  const [, made] = talk.all('tool_result')
+  const [said, own = ''] = made?.output.trim().split('\n') ?? []
+  assert.equal(said, 'made')
+  assert.match(own, /\/pcc-codex-\w+$/)
+  assert.deepEqual([existsSync(outside), existsSync(own)], [false, false])
+  assert.equal(existsSync('/tmp/.git'), hadGit, 'no mount point of its sandbox is left')
 })
 
 test('a session that may only read reads, and writes nothing by any way', async t => {
   const { world, results } = await worldOf(t, [
-    [
-      run('cat README.md'),
-      run('touch written.txt'),
-      run('cat README.md > copy.txt'),
-      run('cat README.md', { sandbox_permissions: 'require_escalated' }),
-      patch('*** Add File: patched.txt', '+x'),
-    ],
+    [run('cat README.md')],
+    [run('touch written.txt')],
+    [run('cat README.md > copy.txt')],
+    [run('cat README.md', { sandbox_permissions: 'require_escalated' })],
+    [patch('*** Add File: patched.txt', '+x')],
   ])
   const asks = allowing()
   const talk = await world.talk('work', { asks, tools: ['Read', 'Grep', 'Glob'] })

@@ -5,7 +5,7 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024
 const CHUNK_BYTES = 256 * 1024
 const NEWLINE = 10
 
-/** Reads what was added to Claude Code's own record of a conversation, each line once; half a line waits for its end. */
+/** Reads what was added to an agent's own record of a conversation, each line once; half a line waits for its end. */
 export class TranscriptReader {
   #path: string | undefined
   #offset = 0
