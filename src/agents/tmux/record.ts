@@ -7,7 +7,7 @@ import { TranscriptReader } from '../wire/transcript.ts'
 import { type ApiError, apiErrorIn, asMessage, tellsInterruption } from './reading/as-message.ts'
 import { type Ends, resultOf } from './reading/result-of.ts'
 import { readStatus } from './reading/status-line.ts'
-import { isMessage, type SubagentPosition, SubagentRecords } from './reading/subagent-records.ts'
+import { isOfSubagent, type SubagentPosition, SubagentRecords } from './reading/subagent-records.ts'
 import type { Written } from './turn.ts'
 
 /**
@@ -83,7 +83,8 @@ export class TerminalRecord {
         this.#remember(message)
         this.#feed(message)
       }
-      if (isMessage(line) && !goOn(line)) return true
+      const shown = message ?? (isOfSubagent(line) ? line : undefined)
+      if (shown && !goOn(shown)) return true
     }
     const beside = this.#subagents.read()
     return !beside.every(goOn) || beside.length > 0 || lines.length > 0

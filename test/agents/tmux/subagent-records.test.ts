@@ -53,9 +53,9 @@ test('whoever reads the record of a conversation is shown the calls of its subag
   const record = new TerminalRecord(open)
   record.begin()
   record.follow({ transcript_path: transcript, source: 'startup' })
-  subagent('agent-a.jsonl', { ...result('c1'), isSidechain: true })
+  subagent('agent-a.jsonl', result('c1'), { ...result('c3'), isMeta: true })
   // As versions did that kept one record for all.
-  writeFileSync(transcript, `${JSON.stringify({ ...result('c2'), isSidechain: true })}\n`)
+  writeFileSync(transcript, `${JSON.stringify(result('c2'))}\n`)
   const shown: unknown[] = []
   assert.equal(
     record.read(message => shown.push(...callsOf(message)) > 0),
@@ -79,7 +79,8 @@ function records(t: TestContext) {
 }
 
 function result(id: string) {
-  return { type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: id }] } }
+  const message = { role: 'user', content: [{ type: 'tool_result', tool_use_id: id }] }
+  return { type: 'user', isSidechain: true, message }
 }
 
 function callsIn(reading: SubagentRecords): unknown[] {

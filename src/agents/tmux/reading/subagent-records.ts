@@ -45,7 +45,7 @@ export class SubagentRecords {
   read(): Record<string, unknown>[] {
     if (this.#transcript === undefined) return []
     for (const name of this.#names()) if (!this.#readers.has(name)) this.#open(name, 0)
-    return [...this.#readers.values()].flatMap(reader => reader.read()).filter(isMessage)
+    return [...this.#readers.values()].flatMap(reader => reader.read()).filter(isOfSubagent)
   }
 
   /**
@@ -84,8 +84,15 @@ export class SubagentRecords {
   }
 }
 
-/** Whether a line of a record is something that was said, or that came of a call. */
-export function isMessage(line: unknown): line is Record<string, unknown> {
+/**
+ * Whether a line of a record is something that a subagent said, or that came of its call. What Claude Code puts in by itself is not: about a
+ * call that was cut off by its own death it writes a result when the conversation goes on.
+ */
+export function isOfSubagent(line: unknown): line is Record<string, unknown> {
+  return isMessage(line) && line['isSidechain'] === true && line['isMeta'] !== true
+}
+
+function isMessage(line: unknown): line is Record<string, unknown> {
   if (typeof line !== 'object' || line === null || !('type' in line)) return false
   return line.type === 'user' || line.type === 'assistant'
 }
