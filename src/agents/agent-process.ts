@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { AppError } from '../base/errors.ts'
-import { findProgram } from '../base/process/find-program.ts'
 import type { Guard, GuardedChild } from '../base/process/guardian.ts'
+import { installedProgram, placeSearched } from '../base/process/installed-program.ts'
 import type { Isolation } from '../base/process/isolation.ts'
 import { type Marker, sessionMarker } from '../base/process/marker.ts'
 import { isAlone } from '../base/process/namespace.ts'
 import { bornAt } from '../base/process/start-time.ts'
+import type { AgentManifest } from '../domain/agents/manifest.ts'
+import { agentMissing } from './manifests/agent-missing.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 
 const STDERR_CHARS = 4000
@@ -22,6 +23,8 @@ export interface Starting {
 }
 
 interface ProcessOptions {
+  /** What it is called, and how a person gets it. */
+  manifest: Pick<AgentManifest, 'name' | 'start'>
   guard: Guard
   isolation: Isolation
   marker: string
@@ -34,6 +37,7 @@ interface ProcessOptions {
 /** The process of one agent, started when it is needed, with all that it starts under the guardian. */
 export class AgentProcess {
   readonly marker: Marker
+  readonly #manifest: ProcessOptions['manifest']
   readonly #guard: Guard
   readonly #isolation: Isolation
   readonly #sandbox: Sandbox | undefined
@@ -43,7 +47,8 @@ export class AgentProcess {
   #withstood = false
   #problem: Error | undefined
 
-  constructor({ guard, isolation, marker, sandbox, log }: ProcessOptions) {
+  constructor({ manifest, guard, isolation, marker, sandbox, log }: ProcessOptions) {
+    this.#manifest = manifest
     this.#guard = guard
     this.#isolation = isolation
     this.#sandbox = sandbox
@@ -83,7 +88,9 @@ export class AgentProcess {
 
   readonly spawn = (starting: Starting): GuardedChild => {
     const { signal, cwd } = starting
-    const child = this.#guard.spawn({ cwd, ...this.#wrapped(starting), marker: this.marker }, this.#isolation)
+    const command = this.#programOf(starting)
+    const wrapped = this.#wrapped({ ...starting, command })
+    const child = this.#guard.spawn({ cwd, ...wrapped, marker: this.marker }, this.#isolation)
     this.#child = child
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_CHARS)
@@ -109,6 +116,12 @@ export class AgentProcess {
     if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   }
 
+  /** Resolves when all that it wrote to stderr was read, which may be some time after its exit. */
+  async silent(): Promise<void> {
+    const { stderr } = this.#child ?? {}
+    if (stderr && !stderr.closed) await once(stderr, 'close')
+  }
+
   /** Resolves when nothing that it started is left, or nothing more can be done about it. */
   async end(): Promise<void> {
     const left = await this.#child?.end()
@@ -116,7 +129,15 @@ export class AgentProcess {
     await this.#sandbox?.[Symbol.asyncDispose]()
   }
 
-  /** Throws where the program is not there: nothing of an agent that has a sandbox is ever started bare. */
+  /** Found here and not by the system, which would look in folders of the directory that the agent works in as well. */
+  #programOf({ command, env, cwd = process.cwd() }: Starting): string {
+    const found = installedProgram(command, env, cwd)
+    if (found !== undefined) return found
+    // A path that leads nowhere fails by itself; nothing of an agent that has a sandbox is ever started bare.
+    if (command.includes('/') && !this.#sandbox) return command
+    throw agentMissing(this.#manifest, `there is no program ${command} ${placeSearched(command, env)}`)
+  }
+
   #wrapped({
     command,
     args,
@@ -125,8 +146,6 @@ export class AgentProcess {
     shows = [],
   }: Starting): Pick<Starting, 'command' | 'args' | 'env'> {
     if (!this.#sandbox) return { command, args, env }
-    if (findProgram(command, env, cwd) === undefined)
-      throw new AppError('agent_missing', { problem: `there is no program ${command}` })
     const pidNamespace = this.#guard.level(this.#isolation) !== 'namespace'
     return this.#sandbox.wrap({ command, args, env, cwd, shows }, { pidNamespace })
   }

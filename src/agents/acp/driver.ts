@@ -38,6 +38,7 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
       const fence = sandbox ? `${guard.level(open.isolation)}, sandbox` : guard.level(open.isolation)
       log(`session ${open.id}: starts ${manifest.name} (${fence})`)
       const process = new AgentProcess({
+        manifest,
         guard,
         isolation: open.isolation,
         marker: open.marker ?? secretId(16),
@@ -47,8 +48,7 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
       const program = command ?? (executable === undefined ? undefined : [executable])
       // What we do is done outside: an agent in a sandbox reads, writes and runs by itself.
       const serves = sandbox ? { files: false, terminals: false } : manifest.start.serves
-      const { kind, name } = manifest
-      const seat = { kind, name, manifest, process, guard, serves, program, askDeadlineMs, startMs, stopMs, log }
+      const seat = { manifest, process, guard, serves, program, askDeadlineMs, startMs, stopMs, log }
       return new AcpSession(open, seat)
     },
     // A process that waits would have to be told everything again: nothing is started ahead of time.

@@ -4,6 +4,7 @@ import { openGuard } from '../../base/process/guardian.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
 import { AgentProcess } from '../agent-process.ts'
 import type { DriverOptions } from '../driver-options.ts'
+import { claudeManifest } from '../manifests/claude.ts'
 import { transcriptState } from './conversations/transcript-state.ts'
 import { Gate } from './gate.ts'
 import { optionsFor } from './options.ts'
@@ -29,7 +30,10 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
   const pool = new WarmPool(warmForMs)
   const prepare = (open: OpenSession) => {
     const gate = new Gate(askDeadlineMs)
-    const agent = new AgentProcess({ guard, isolation: open.isolation, marker: open.marker ?? secretId(16) })
+    const agent = new AgentProcess({
+      ...{ manifest: claudeManifest, guard, isolation: open.isolation },
+      marker: open.marker ?? secretId(16),
+    })
     const own = new OwnServer(open.ownTools ?? [])
     const options = optionsFor(open, { gate, agent, own, executable: executable(), appendPrompt })
     return { seat: { gate, agent, own, askDeadlineMs, reofferMs }, options }

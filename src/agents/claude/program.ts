@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
-import { AppError } from '../../base/errors.ts'
+import { agentMissing } from '../manifests/agent-missing.ts'
+import { claudeManifest } from '../manifests/claude.ts'
 
 /** Path of the Claude Code that came with us, for what a person does with it at a terminal. */
 export function bundledProgram(): string {
@@ -12,7 +13,7 @@ export function bundledProgram(): string {
     }
   }
   const problem = `its package for ${process.platform} on ${process.arch} is not installed`
-  throw new AppError('agent_missing', { problem })
+  throw agentMissing(claudeManifest, problem)
 }
 
 /** npm may have installed the packages for both C libraries: the one this machine has comes first. */

@@ -5,6 +5,8 @@ import { AppError, messageOf } from '../../base/errors.ts'
 import type { Failure, OpenSession, Session, SessionEvent } from '../../domain/session.ts'
 import { checkedAsks } from '../checked-asks.ts'
 import { EventQueue } from '../event-queue.ts'
+import { agentMissing } from '../manifests/agent-missing.ts'
+import { claudeManifest } from '../manifests/claude.ts'
 import { openRecorder, type Recorder } from '../recorder.ts'
 import { Conversation } from './messages/conversation.ts'
 import { Prompts } from './prompts.ts'
@@ -142,7 +144,7 @@ export class ClaudeSession implements Session {
   #causeOfDeath(problem: string): Failure {
     const { agent } = this.#seat
     if (this.#nothingParked) return this.#nothingParked
-    if (agent.missing) return { kind: 'agent_missing', message: new AppError('agent_missing', { problem }).message }
+    if (agent.missing) return { kind: 'agent_missing', message: agentMissing(claudeManifest, problem).message }
     return { kind: 'agent_crashed', message: `Claude Code ended unexpectedly (${agent.lastWords}).` }
   }
 

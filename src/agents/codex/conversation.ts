@@ -1,6 +1,7 @@
 import type { Failure, OpenSession } from '../../domain/session.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
 import type { LimitEvent } from '../limits/recorded-limit.ts'
+import { codexManifest } from '../manifests/codex.ts'
 import type { Note } from '../recorder.ts'
 import type { Line } from '../turns/manner.ts'
 import type { Turn } from '../turns/turn.ts'
@@ -40,7 +41,7 @@ export class Conversation {
     this.turns = new Turns({
       ...{ open, line, reading: this.#translator },
       manner: {
-        name: 'Codex',
+        name: codexManifest.name,
         begin: turn => this.#begin(turn),
         cancel: () => this.#interrupt(),
         steer: text => this.#steer(text),

@@ -3,6 +3,7 @@ import { openGuard } from '../../base/process/guardian.ts'
 import type { Driver } from '../../domain/session.ts'
 import { AgentProcess } from '../agent-process.ts'
 import type { DriverOptions } from '../driver-options.ts'
+import { codexManifest } from '../manifests/codex.ts'
 import { isThreadId, threadState } from './past-threads.ts'
 import { CodexSession } from './session.ts'
 
@@ -35,12 +36,13 @@ export function codexDriver(options: CodexDriverOptions = {}): Driver {
     async open(open) {
       log(`session ${open.id}: starts Codex (${guard.level(open.isolation)})`)
       const process = new AgentProcess({
+        manifest: codexManifest,
         guard,
         isolation: open.isolation,
         marker: open.marker ?? secretId(16),
         log: line => log(`session ${open.id}: ${line}`),
       })
-      const seat = { kind: 'codex', name: 'Codex', process, program, appendPrompt, askDeadlineMs, startMs, stopMs, log }
+      const seat = { manifest: codexManifest, process, program, appendPrompt, askDeadlineMs, startMs, stopMs, log }
       return new CodexSession(open, seat)
     },
     // It starts in a third of a second, and a process that waits would have to be told everything again.

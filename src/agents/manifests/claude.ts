@@ -13,7 +13,8 @@ export const claudeManifest: AgentManifest = {
     env: {},
     files: {},
     model: {},
-    install: 'It comes with pcc.',
+    install:
+      'it comes with pcc; reinstall that with its optional dependencies (npm i -g perpetualcc --include=optional)',
     serves: { files: false, terminals: false },
   },
   hold: 'every-call',

@@ -17,7 +17,7 @@ export function customManifest(name: string, [command, ...args]: readonly [strin
       env: {},
       files: {},
       model: {},
-      install: 'It is yours: its command stands in your settings or on the command line.',
+      install: 'it is yours, and its command stands in your settings or on the command line',
       serves: { files: true, terminals: true },
     },
     hold: 'observed',

@@ -10,6 +10,8 @@ import { pinnedVariables, plannerOf } from '../claude/options.ts'
 import { bundledProgram } from '../claude/program.ts'
 import { appendedPrompt } from '../claude/system-prompt.ts'
 import type { DriverOptions } from '../driver-options.ts'
+import { agentMissing } from '../manifests/agent-missing.ts'
+import { claudeManifest } from '../manifests/claude.ts'
 import type { HookDesk } from './hooks/desk.ts'
 import { settingsFor } from './hooks/settings.ts'
 import { SeatFolder } from './seat.ts'
@@ -138,7 +140,7 @@ function programOf(executable: string | undefined): string {
   try {
     accessSync(program, constants.X_OK)
   } catch (error) {
-    throw new AppError('agent_missing', { problem: messageOf(error) }, error)
+    throw agentMissing(claudeManifest, messageOf(error), error)
   }
   return program
 }

@@ -128,7 +128,7 @@ export abstract class PipedSession<Pipe extends Connection> implements Session {
     const { resume, record, cwd } = this.open
     try {
       this.telling.record(record)
-      this.telling.note({ pcc: 'open', agent: this.#seat.kind, resumed: resume !== undefined })
+      this.telling.note({ pcc: 'open', agent: this.#seat.manifest.kind, resumed: resume !== undefined })
       accessSync(cwd)
       if (this.#mayBegin()) await this.#converse()
     } catch (error) {

@@ -1,19 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Failure } from '../../domain/session.ts'
-import type { AgentProcess } from '../agent-process.ts'
+import { agentMissing } from '../manifests/agent-missing.ts'
+import type { Seat } from './seat.ts'
 
 /** Its output ends, and its last error is told, a moment before its exit is known. */
 const EXIT_MS = 500
+/** Its last words are read some time after its exit on a busy machine; a child of it may hold them open for ever. */
+const LAST_WORDS_MS = 2000
 
-interface Around {
-  process: AgentProcess
-  /** What people call the agent. */
-  name: string
-}
+type Around = Pick<Seat, 'process' | 'manifest'>
 
-interface Start extends Around {
-  startMs: number
+interface Start extends Around, Pick<Seat, 'startMs'> {
   /** It did not introduce itself in time. */
   isLate: boolean
   /** What the agent's own answer means. */
@@ -22,8 +20,9 @@ interface Start extends Around {
 
 /** Why an agent that was started could not be spoken to. */
 export async function startFailure(error: unknown, start: Start): Promise<Failure> {
-  const { process, name, startMs, isLate, refusal } = start
-  if (isLate) return { kind: 'other', message: `${name} did not answer within ${startMs / 1000} s of its start.` }
+  const { process, manifest, startMs, isLate, refusal } = start
+  if (isLate)
+    return { kind: 'other', message: `${manifest.name} did not answer within ${startMs / 1000} s of its start.` }
   const isGone = await Promise.race([process.exited().then(() => true), sleep(EXIT_MS, false)])
   if (isGone || process.missing) return causeOfDeath(messageOf(error), start)
   if (error instanceof AppError && error.code === 'session_over') return { kind: 'other', message: error.message }
@@ -31,8 +30,9 @@ export async function startFailure(error: unknown, start: Start): Promise<Failur
 }
 
 /** Why an agent is not there any more, or never was. */
-export async function causeOfDeath(problem: string, { process, name }: Around): Promise<Failure> {
-  await Promise.race([process.exited(), sleep(EXIT_MS)])
-  if (process.missing) return { kind: 'agent_missing', message: new AppError('agent_missing', { problem }).message }
-  return { kind: 'agent_crashed', message: `${name} ended unexpectedly (${process.lastWords}).` }
+export async function causeOfDeath(problem: string, { process, manifest }: Around): Promise<Failure> {
+  const isGone = await Promise.race([process.exited().then(() => true), sleep(EXIT_MS, false)])
+  if (isGone) await Promise.race([process.silent(), sleep(LAST_WORDS_MS)])
+  if (process.missing) return { kind: 'agent_missing', message: agentMissing(manifest, problem).message }
+  return { kind: 'agent_crashed', message: `${manifest.name} ended unexpectedly (${process.lastWords}).` }
 }

@@ -17,8 +17,8 @@ export const AGENT_ERRORS = {
   agent_not_installed: {
     exit: 1,
     http: 400,
-    says: '{agent} is not there: no program {command} is found on the PATH. Nothing was started.',
-    next: 'Get it with: {install}. See what is there with: pcc agents doctor',
+    says: '{agent} is not there: no program {command} is found {where}. Nothing was started.',
+    next: 'How to get it: {install}. See what is there with: pcc agents doctor',
   },
   agent_not_held: {
     exit: 1,

@@ -221,8 +221,8 @@ export const SYSTEM_ERRORS = {
   agent_missing: {
     exit: 1,
     http: 500,
-    says: 'Claude Code cannot be started: {problem}',
-    next: 'Reinstall pcc with its optional dependencies: npm i -g perpetualcc --include=optional',
+    says: '{agent} cannot be started: {problem}',
+    next: 'How to get it: {install}. See what is there with: pcc agents doctor',
   },
   agent_path_wrong: {
     exit: 2,
@@ -233,8 +233,8 @@ export const SYSTEM_ERRORS = {
   agent_not_logged_in: {
     exit: 1,
     http: 400,
-    says: 'Claude Code is not logged in.',
-    next: 'Log in with: pcc agents login. Or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN before pcc start.',
+    says: '{agent} is not logged in.',
+    next: 'Log in with: {login}. Or set {variables} before pcc start.',
   },
   // simulator
   scenario_invalid: {

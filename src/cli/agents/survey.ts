@@ -7,6 +7,7 @@ import { MANIFESTS, manifestOf } from '../../agents/manifests/manifests.ts'
 import { sandboxNeeded } from '../../agents/sandbox/needed.ts'
 import { messageOf } from '../../base/errors.ts'
 import { findProgram } from '../../base/process/find-program.ts'
+import { installedProgram } from '../../base/process/installed-program.ts'
 import type { AgentChoice } from '../../domain/agents/choice.ts'
 import { chooseAgent } from '../../domain/agents/choose.ts'
 import { AGENT_KINDS, type AgentManifest } from '../../domain/agents/manifest.ts'
@@ -82,7 +83,7 @@ async function programOf(
 ): Promise<string | undefined> {
   if (kind !== 'claude' || command) {
     const [program = kind === 'custom' ? '' : MANIFESTS[kind].start.command] = command ?? []
-    return findProgram(program, env)
+    return installedProgram(program, env)
   }
   const { path } = loaded.config.agents
   if (path !== undefined) return findProgram(path, env)

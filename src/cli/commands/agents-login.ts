@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import { AppError, messageOf } from '../../base/errors.ts'
+import { agentMissing } from '../../agents/manifests/agent-missing.ts'
+import { claudeManifest } from '../../agents/manifests/claude.ts'
+import { messageOf } from '../../base/errors.ts'
 import { type Context, contextOf, ExitCode } from '../context.ts'
 
 interface LoginOptions {
@@ -53,7 +55,7 @@ async function login(program: string, options: LoginOptions, { env }: Context): 
     const [code] = (await once(child, 'exit')) as [number | null]
     return code ?? 130
   } catch (error) {
-    throw new AppError('agent_missing', { problem: messageOf(error) }, error)
+    throw agentMissing(claudeManifest, messageOf(error), error)
   } finally {
     process.off('SIGINT', wait)
   }

@@ -1,19 +1,15 @@
-import { basename, isAbsolute, resolve } from 'node:path'
+import { basename } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { splitWords } from '../../base/text/split-words.ts'
+import { adhocName } from './adhoc-name.ts'
 import type { AgentChoice } from './choice.ts'
+import { commandWords, malformed, type Said } from './command-words.ts'
 import { AGENT_KINDS, type AgentKind } from './manifest.ts'
 
-/** What somebody said about the agent, and where. */
-export interface Wish {
-  /** A kind, the name of a custom agent, or a command line. */
-  text: string
-  /** `--agent`, a variable, or a file with its line. */
-  origin: string
+/** What somebody said about the agent: a kind, the name of a custom agent, or a command line. */
+export interface Wish extends Said {
   /** Agents of the person's own, by name. */
   custom: CustomAgents
-  /** Where a relative path begins. */
-  directory?: string | undefined
 }
 
 export type CustomAgents = Readonly<Record<string, { command: string }>>
@@ -54,19 +50,19 @@ export function chooseAgent({ text, origin, custom, directory }: Wish): AgentCho
   if (isKind(name)) return { kind: name, name }
   const own = Object.hasOwn(custom, name) ? custom[name] : undefined
   if (own) {
-    const words = wordsOf({ text: own.command, origin: `agents.custom.${name}, named by ${origin}` })
+    const words = commandWords({ text: own.command, origin: `agents.custom.${name}, named by ${origin}` })
     return { kind: 'custom', name, command: words }
   }
-  const words = wordsOf({ text, origin, directory })
+  const words = commandWords({ text, origin, directory })
   const kind = AGENT_KINDS.find(each => PROGRAMS[each] === basename(words[0]))
   if (kind) return knownAgent(kind, words, { text, origin })
   if (words.length === 1 && !words[0].includes('/')) throw new AppError('agent_unknown', { agent: name, origin })
-  return { kind: 'custom', name: basename(words[0]), command: words }
+  return { kind: 'custom', name: adhocName(words), command: words }
 }
 
 /**
- * Whether an agent has its name from a list of ours or of the person's own, so that the name says what is run. Any other has the name of
- * its program: `node` would be every script.
+ * Whether an agent has its name from a list of ours or of the person's own, so that the name says what is run. Any other has a name that
+ * was made from its command line, which nobody has agreed to.
  */
 export function isKnownByName({ kind, name, command }: AgentChoice, custom: CustomAgents): boolean {
   if (kind !== 'custom') return true
@@ -76,15 +72,13 @@ export function isKnownByName({ kind, name, command }: AgentChoice, custom: Cust
   return 'words' in split && JSON.stringify(split.words) === JSON.stringify(command)
 }
 
-type Said = Pick<Wish, 'text' | 'origin' | 'directory'>
-
 /** The command of a kind: what is given anyway is left out, what could loosen it is refused. */
 function knownAgent(kind: AgentKind, [program, ...rest]: [string, ...string[]], said: Said): AgentChoice {
   if (program.includes('/'))
-    throw refused(said, `${program} is a path, and only the ${kind} of your PATH is known; ${OTHER_PROGRAM[kind]}`)
+    throw malformed(said, `${program} is a path, and only the ${kind} of your PATH is known; ${OTHER_PROGRAM[kind]}`)
   const words = rest.filter(word => !OURS[kind].includes(word))
   if (kind === 'claude' && words[0] !== undefined)
-    throw refused(said, `claude is driven through its library and takes no words of its own, as ${words[0]}`)
+    throw malformed(said, `claude is driven through its library and takes no words of its own, as ${words[0]}`)
   refuseOthers(kind, words, said)
   return { kind, name: kind, ...(words.length > 0 && { command: [program, ...words] }) }
 }
@@ -107,7 +101,7 @@ function refuseOthers(kind: AgentKind, words: readonly string[], said: Said): vo
     const isGiven = takes === 'value' ? value !== undefined && !value.startsWith('-') : takes && inline === undefined
     if (isGiven) continue
     const given = Object.keys(GIVEN[kind]).join(', ') || 'none'
-    throw refused(said, `${word} could take away what holds ${kind}; of words it is given ${given}`)
+    throw malformed(said, `${word} could take away what holds ${kind}; of words it is given ${given}`)
   }
 }
 
@@ -118,33 +112,4 @@ function splitFlag(word: string): [string, string?] {
 
 function isKind(name: string): name is AgentKind {
   return (AGENT_KINDS as readonly string[]).includes(name)
-}
-
-function wordsOf(said: Said): [string, ...string[]] {
-  const split = splitWords(said.text)
-  if ('problem' in split) throw refused(said, split.problem)
-  const [program = '', ...rest] = split.words
-  if (program === '') throw refused(said, 'it names no program')
-  if (/^[A-Za-z_]\w*=/.test(program))
-    throw refused(said, `${program.split('=')[0]} is set before the program, and variables travel by agents.env`)
-  return [whole(program, program.includes('/'), said), ...rest.map(word => whole(word, isFile(word), said))]
-}
-
-/** A relative path would lead into whichever worktree the agent works in, where an agent may have written it. */
-function whole(word: string, isPath: boolean, said: Said): string {
-  if (/^-[^=]*=\.{0,2}[^/]*\//.test(word) && !/=\/|:\/\//.test(word))
-    throw refused(said, `the path in ${word} is not a whole one`)
-  if (!isPath || isAbsolute(word)) return word
-  if (said.directory === undefined) throw refused(said, `the path ${word} is not a whole one`)
-  return resolve(said.directory, word)
-}
-
-/** A word that an interpreter takes for a file: by its slash or by its ending. Packages (`@scope/name`) and addresses are none. */
-function isFile(word: string): boolean {
-  if (/^[-@]|:\/\//.test(word)) return false
-  return word.includes('/') || /\.([cm]?[jt]sx?|py|rb|pl|php|lua|sh|bash|jar|wasm)$/i.test(word)
-}
-
-function refused({ text: agent, origin }: Said, problem: string): AppError {
-  return new AppError('agent_malformed', { agent, origin, problem })
 }

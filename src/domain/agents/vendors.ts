@@ -12,8 +12,8 @@ export interface Vendor {
   host: string
   /** Variables that hold a credential, the one that counts first, and what it is. */
   credentials: readonly (readonly [name: string, what: string])[]
-  /** Where a login is kept: under that variable, else there in the home directory; in which file of it. */
-  login: { variable: string; folder: string; file: string }
+  /** Where a login is kept: under that variable, else there in the home directory; in which file of it. And how a person makes one. */
+  login: { variable: string; folder: string; file: string; command: string }
 }
 
 const ANTHROPIC: Vendor = {
@@ -26,7 +26,10 @@ const ANTHROPIC: Vendor = {
     ['ANTHROPIC_AUTH_TOKEN', 'bearer token'],
     ['CLAUDE_CODE_OAUTH_TOKEN', 'subscription token'],
   ],
-  login: { variable: 'CLAUDE_CONFIG_DIR', folder: '.claude', file: '.credentials.json' },
+  login: {
+    ...{ variable: 'CLAUDE_CONFIG_DIR', folder: '.claude', file: '.credentials.json' },
+    command: 'pcc agents login',
+  },
 }
 
 /** Named one by one, as for Claude Code: others of its variables change what it asks about. */
@@ -51,7 +54,10 @@ const GOOGLE: Vendor = {
     ['GEMINI_API_KEY', 'API key'],
     ['GOOGLE_API_KEY', 'API key'],
   ],
-  login: { variable: 'GEMINI_CLI_HOME', folder: '.gemini', file: 'oauth_creds.json' },
+  login: {
+    ...{ variable: 'GEMINI_CLI_HOME', folder: '.gemini', file: 'oauth_creds.json' },
+    command: 'gemini (it asks how at its first start)',
+  },
 }
 
 const OPENAI: Vendor = {
@@ -63,7 +69,7 @@ const OPENAI: Vendor = {
     ['CODEX_API_KEY', 'API key'],
     ['OPENAI_API_KEY', 'API key'],
   ],
-  login: { variable: 'CODEX_HOME', folder: '.codex', file: 'auth.json' },
+  login: { variable: 'CODEX_HOME', folder: '.codex', file: 'auth.json', command: 'codex login' },
 }
 
 /** opencode calls whichever vendor it is set up for: its account is known by the first of these that is there. */
@@ -91,7 +97,10 @@ const MANY: Vendor = {
     ['GEMINI_API_KEY', 'API key'],
     ['GOOGLE_GENERATIVE_AI_API_KEY', 'API key'],
   ],
-  login: { variable: 'XDG_DATA_HOME', folder: '.local/share/opencode', file: 'auth.json' },
+  login: {
+    ...{ variable: 'XDG_DATA_HOME', folder: '.local/share/opencode', file: 'auth.json' },
+    command: 'opencode auth login',
+  },
 }
 
 const UNKNOWN: Vendor = {
@@ -100,7 +109,7 @@ const UNKNOWN: Vendor = {
   addresses: [],
   host: 'its own vendor',
   credentials: [],
-  login: { variable: '', folder: '', file: '' },
+  login: { variable: '', folder: '', file: '', command: '' },
 }
 
 const VENDOR_OF: Record<AnyAgentKind, Vendor> = {

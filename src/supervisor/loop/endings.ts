@@ -1,7 +1,11 @@
-import { ERRORS, unreachable } from '../../base/errors.ts'
+import { agentMissing } from '../../agents/manifests/agent-missing.ts'
+import { isAgentKind, MANIFESTS, manifestOf } from '../../agents/manifests/manifests.ts'
+import { unreachable } from '../../base/errors.ts'
 import { shellWord } from '../../base/shell-word.ts'
 import type { Limit } from '../../domain/account/limit.ts'
-import { speaksClaude, vendorOf } from '../../domain/agents/vendors.ts'
+import { USUAL_AGENT } from '../../domain/agents/choice.ts'
+import { notLoggedIn } from '../../domain/agents/login.ts'
+import type { AgentManifest } from '../../domain/agents/manifest.ts'
 import type { NewEvent } from '../../domain/event.ts'
 import type { Failure } from '../../domain/session.ts'
 import { workDirectory } from '../../domain/workspace/work-directory.ts'
@@ -145,9 +149,9 @@ export function taskAfter(
 function adviceFor(failure: Failure, run: Run): string {
   switch (failure.kind) {
     case 'auth':
-      return loginAdvice(run.driver.agent)
+      return notLoggedIn({ kind: run.driver.agent, name: run.row.agent }).next
     case 'agent_missing':
-      return speaksClaude(run.driver.agent) ? ERRORS.agent_missing.next : 'See how to get it with: pcc agents doctor'
+      return agentMissing(manifestIn(run), failure.message).next
     case 'billing':
       return `Look at the account's balance and plan, then: pcc retry ${run.id}`
     case 'model_not_found':
@@ -171,9 +175,6 @@ function adviceFor(failure: Failure, run: Run): string {
   }
 }
 
-/** Agents of other vendors have logins of their own. */
-function loginAdvice(agent: string): string {
-  if (speaksClaude(agent)) return ERRORS.agent_not_logged_in.next
-  const names = vendorOf(agent).credentials.map(([name]) => name)
-  return `Log in with the agent itself${names.length === 0 ? '' : `, or set ${names.join(' or ')}`}.`
+function manifestIn({ driver, row }: Run): AgentManifest {
+  return isAgentKind(driver.agent) ? MANIFESTS[driver.agent] : manifestOf(row.options.chosen ?? USUAL_AGENT)
 }

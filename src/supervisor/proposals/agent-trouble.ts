@@ -1,13 +1,16 @@
+import { agentMissing } from '../../agents/manifests/agent-missing.ts'
 import { AppError } from '../../base/errors.ts'
+import { notLoggedIn } from '../../domain/agents/login.ts'
+import type { AgentManifest } from '../../domain/agents/manifest.ts'
 import type { Failure } from '../../domain/session.ts'
 
 /** What a person hears of an agent that could not reply. */
-export function agentTrouble({ kind, message, limit }: Failure): AppError {
+export function agentTrouble({ kind, message, limit }: Failure, manifest: AgentManifest): AppError {
   switch (kind) {
     case 'auth':
-      return new AppError('agent_not_logged_in', {})
+      return notLoggedIn(manifest)
     case 'agent_missing':
-      return new AppError('agent_missing', { problem: message })
+      return agentMissing(manifest, message)
     case 'limit':
       return accountLimited(limit?.resetsAt)
     default:

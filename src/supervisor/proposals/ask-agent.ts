@@ -3,10 +3,11 @@ import { AppError } from '../../base/errors.ts'
 import { secretId, shortId } from '../../base/ids.ts'
 import type { Limit } from '../../domain/account/limit.ts'
 import type { AgentChoice } from '../../domain/agents/choice.ts'
+import type { AgentManifest } from '../../domain/agents/manifest.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Amounts } from '../../domain/budget/budget.ts'
-import type { Session, SessionEvent } from '../../domain/session.ts'
+import type { Failure, Session, SessionEvent } from '../../domain/session.ts'
 import type { Place } from '../../domain/workspace/place.ts'
 import type { Question } from '../../policy/classify/classify.ts'
 import type { Spender } from '../../tasks/budgets/ledger.ts'
@@ -88,7 +89,8 @@ export async function askAgent<T>(
   const leave = () => void session[Symbol.asyncDispose]()
   over.addEventListener('abort', leave, { once: true })
   try {
-    const value = await converse(session, question, meter, failure => parts.limited(ready.account, failure))
+    const limited = (limit: Limit) => parts.limited(ready.account, limit)
+    const value = await converse(session, question, { meter, limited, manifest: ready.manifest })
     return { value, model: meter.model, cost_usd: meter.cost_usd }
   } catch (error) {
     signal.throwIfAborted()
@@ -106,25 +108,25 @@ type Meter = Pick<Amounts, 'turns' | 'tokens' | 'cost_usd'> & { model: string | 
 async function converse<T>(
   session: Session,
   { read }: AgentQuestion<T>,
-  meter: Meter,
-  limited: (limit: Limit) => Promise<void>,
+  { meter, limited, manifest }: { meter: Meter; limited: (limit: Limit) => Promise<void>; manifest: AgentManifest },
 ): Promise<T> {
+  const trouble = (failure: Failure) => agentTrouble(failure, manifest)
   let mended = false
   for await (const event of session.events) {
     note(event, meter)
-    if (event.kind === 'ended') throw agentTrouble(event.failure ?? { kind: 'other', message: 'it ended' })
+    if (event.kind === 'ended') throw trouble(event.failure ?? { kind: 'other', message: 'it ended' })
     if (event.kind !== 'turn_ended') continue
     const { outcome, failure, text } = event
     if (failure?.limit) await limited(failure.limit)
-    if (failure) throw agentTrouble(failure)
-    if (outcome !== 'completed') throw agentTrouble({ kind: 'other', message: `its turn was ${outcome}` })
+    if (failure) throw trouble(failure)
+    if (outcome !== 'completed') throw trouble({ kind: 'other', message: `its turn was ${outcome}` })
     const reply = await read(text)
     if ('value' in reply) return reply.value
     if (mended) throw new AppError('reply_unusable', { problem: reply.problem })
     mended = true
     await session.prompt(mendPrompt(reply.problem))
   }
-  throw agentTrouble({ kind: 'other', message: 'it ended without a word' })
+  throw trouble({ kind: 'other', message: 'it ended without a word' })
 }
 
 function note(event: SessionEvent, meter: Meter): void {

@@ -8,6 +8,7 @@ import { AgentProcess } from '../../../src/agents/agent-process.ts'
 import { Gate } from '../../../src/agents/claude/gate.ts'
 import { OwnServer } from '../../../src/agents/claude/own-server.ts'
 import { ClaudeSession } from '../../../src/agents/claude/session.ts'
+import { claudeManifest } from '../../../src/agents/manifests/claude.ts'
 import { openDriver } from '../../../src/agents/open.ts'
 import { secretId } from '../../../src/base/ids.ts'
 import { openGuard } from '../../../src/base/process/guardian.ts'
@@ -134,7 +135,12 @@ test('a session that is stopped while a process becomes its own says nothing to 
   const taken = Promise.withResolvers<Query>()
   const heard = Promise.withResolvers<void>()
   const said: unknown[] = []
-  const agent = new AgentProcess({ guard: openGuard(), isolation: 'marker', marker: 'of-nobody' })
+  const agent = new AgentProcess({
+    manifest: claudeManifest,
+    guard: openGuard(),
+    isolation: 'marker',
+    marker: 'of-nobody',
+  })
   const seat = { gate: new Gate(1000), agent, own: new OwnServer([]), askDeadlineMs: 1000, reofferMs: 1000 }
   const options = { id: 's-000001', cwd: '/', env: {}, asks: asking(() => DENY), settingSources: [], prompt: 'go' }
   const session = new ClaudeSession({ ...options, isolation: 'marker' }, { ...seat, query: hears })

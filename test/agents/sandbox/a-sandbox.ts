@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { AgentProcess } from '../../../src/agents/agent-process.ts'
+import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
 import { findBubblewrap } from '../../../src/agents/sandbox/bubblewrap.ts'
 import { openSandbox } from '../../../src/agents/sandbox/sandbox.ts'
 import { secretId } from '../../../src/base/ids.ts'
@@ -42,7 +43,13 @@ export async function inSandbox(
     reading,
     log: line => said.push(line),
   })
-  const agent = new AgentProcess({ guard: openGuard(), isolation, marker: secretId(16), sandbox })
+  const agent = new AgentProcess({
+    manifest: geminiManifest,
+    guard: openGuard(),
+    isolation,
+    marker: secretId(16),
+    sandbox,
+  })
   t.after(() => agent.end())
   const start = (...command: [string, ...string[]]) => {
     const [program, ...args] = command

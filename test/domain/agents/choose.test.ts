@@ -37,16 +37,35 @@ test('a custom agent is named by the settings, by a path, or by a program with w
   assert.deepEqual(chosen('mine'), { kind: 'custom', name: 'mine', command: mine })
   assert.deepEqual(chosen('./other --x'), {
     kind: 'custom',
-    name: 'other',
+    name: 'other (4800ce)',
     command: ['/home/me/project/other', '--x'],
   })
-  assert.deepEqual(chosen('goose acp'), { kind: 'custom', name: 'goose', command: ['goose', 'acp'] })
+  const goose = { kind: 'custom', name: 'goose acp (c0bbe7)', command: ['goose', 'acp'] }
+  assert.deepEqual(chosen('goose acp'), goose)
+})
+
+test('agents that only a command line names are told apart by what they run, and by no word that may be a secret', () => {
+  const name = (text: string) => chosen(text).name
+  assert.match(name('node one.mjs'), /^node one\.mjs \([0-9a-f]{6}\)$/)
+  assert.match(name('python3 -P -m my.agent --token s3cret'), /^python3 -m my\.agent \([0-9a-f]{6}\)$/)
+  assert.match(name('npx -y @scope/agent'), /^npx @scope\/agent \(/)
+  assert.match(name('/opt/mine --token s3cret'), /^mine \([0-9a-f]{6}\)$/)
+  const alike = ['node a/x.mjs', 'node b/x.mjs', 'node a/x.mjs --model y', '/opt/mine --acp', '/srv/mine --acp', 'mine']
+  assert.equal(new Set(alike.map(name)).size, alike.length)
+  assert.equal(name('node a/x.mjs'), name('  node   "a/x.mjs"'), 'the same words have the same name')
 })
 
 test('a relative path begins at the project, never in the worktree where the agent works', () => {
   const words = (text: string) => chosen(text).command?.slice(1)
   assert.deepEqual(words('node ./x.mjs --acp'), ['/home/me/project/x.mjs', '--acp'])
   assert.deepEqual(words('node x.mjs'), ['/home/me/project/x.mjs'])
+  assert.deepEqual(words('node agent acp'), ['/home/me/project/agent', 'acp'])
+  assert.deepEqual(words('python3 -u x.py'), ['-u', '/home/me/project/x.py'])
+  assert.deepEqual(words('python3 -u -P -m my.agent'), ['-u', '-P', '-m', 'my.agent'])
+  assert.deepEqual(words('python3 -Im my.agent'), ['-Im', 'my.agent'])
+  assert.deepEqual(words('python3 /opt/x.py -m y'), ['/opt/x.py', '-m', 'y'], 'a word of the script is its own')
+  assert.deepEqual(words('node --import /opt/tsx.mjs /opt/x.ts'), ['--import', '/opt/tsx.mjs', '/opt/x.ts'])
+  assert.deepEqual(words('node /opt/x.mjs -r y'), ['/opt/x.mjs', '-r', 'y'])
   assert.deepEqual(words('npx @scope/agent acp http://a/b'), ['@scope/agent', 'acp', 'http://a/b'])
 })
 
@@ -83,6 +102,16 @@ for (const [text, code, words] of [
   ['FOO=1 gemini', 'agent_malformed', /FOO is set before the program/],
   ['lost', 'agent_malformed', /agents\.custom\.lost, named by --agent.*bin\/mine is not a whole one/],
   ['constructor', 'agent_unknown', /constructor/],
+  [
+    'python -m my.agent',
+    'agent_malformed',
+    /python -m takes modules from the folder that the agent works in.*python -P -m/,
+  ],
+  ['python3.12 -u -mmy.agent', 'agent_malformed', /python3\.12 -m takes modules/],
+  ['python3 -W ignore -X dev -m my.agent', 'agent_malformed', /takes modules from the folder/],
+  ['python3 -c "import agent"', 'agent_malformed', /python3 -c takes modules/],
+  ['node --import tsx /opt/x.ts', 'agent_malformed', /node looks for tsx \(--import\)/],
+  ['node -r dotenv/config /opt/x.mjs', 'agent_malformed', /node looks for dotenv\/config \(-r\)/],
 ] as const) {
   test(`the agent ${JSON.stringify(text)} is refused: ${code}`, () => {
     assert.throws(

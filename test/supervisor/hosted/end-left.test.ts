@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
-import { AppError } from '../../../src/base/errors.ts'
 import { secretId } from '../../../src/base/ids.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { startTimeOf } from '../../../src/base/process/start-time.ts'
+import { notLoggedIn } from '../../../src/domain/agents/login.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { SessionRow } from '../../../src/store/tables.ts'
 import { outlives } from '../../../src/supervisor/hosted/outlives.ts'
@@ -52,7 +52,7 @@ test('an agent of a session that is over, or that is wanted to end, does not cou
 test('a session that cannot go on by itself says that its agent still runs', async t => {
   const { store, row } = await left(t)
   const parts = { store, clock: systemClock } as unknown as Parts
-  await couldNotGoOn(await row(), new AppError('agent_not_logged_in', {}), parts)
+  await couldNotGoOn(await row(), notLoggedIn({ kind: 'claude', name: 'Claude Code' }), parts)
   assert.match((await row()).status_reason ?? '', /still runs in its terminal.*pcc stop s-000001 ends it/)
 })
 

@@ -1,5 +1,6 @@
-import { AppError } from '../../../base/errors.ts'
+import { notLoggedIn } from '../../../domain/agents/login.ts'
 import type { Failure, FailureKind } from '../../../domain/session.ts'
+import { claudeManifest } from '../../manifests/claude.ts'
 
 /** The vendor's own words for what went wrong (`error` of an assistant message or a retry). */
 const BY_ERROR: Record<string, FailureKind> = {
@@ -48,5 +49,5 @@ function kindOf(error: string, status: number | undefined): FailureKind {
 
 /** The vendor says "Please run /login", which nobody can do here; what helps is said by whoever shows it. */
 function loginProblem(told: string, status: number | undefined): string {
-  return status === undefined ? new AppError('agent_not_logged_in', {}).message : `The login was refused (${told}).`
+  return status === undefined ? notLoggedIn(claudeManifest).message : `The login was refused (${told}).`
 }

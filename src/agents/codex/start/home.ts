@@ -2,8 +2,10 @@ import { lstat, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parse, stringify, type TomlTable } from 'smol-toml'
-import { AppError, messageOf } from '../../../base/errors.ts'
+import { messageOf } from '../../../base/errors.ts'
 import { secretId } from '../../../base/ids.ts'
+import { agentMissing } from '../../manifests/agent-missing.ts'
+import { codexManifest } from '../../manifests/codex.ts'
 
 /** What of the person's own settings counts: which model, where it is, and how Codex is logged in. */
 const TAKEN = [
@@ -69,7 +71,7 @@ export async function prepareHome(env: Record<string, string>, settings: { user:
     }
     await replace(join(given, 'config.toml'), await takenSettings(join(own, 'config.toml')))
   } catch (error) {
-    throw new AppError('agent_missing', { problem: `its folder ${own} cannot be prepared: ${messageOf(error)}` })
+    throw agentMissing(codexManifest, `its folder ${own} cannot be prepared: ${messageOf(error)}`, error)
   }
   return { own, given }
 }

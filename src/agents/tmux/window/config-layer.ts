@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { AppError } from '../../../base/errors.ts'
+import { notLoggedIn } from '../../../domain/agents/login.ts'
+import { claudeManifest } from '../../manifests/claude.ts'
 import type { SeatFolder } from '../seat.ts'
 
 type Env = Record<string, string>
@@ -50,7 +51,7 @@ export function configLayer(seat: SeatFolder, { env, cwd }: { env: Env; cwd: str
   const own = env['CLAUDE_CONFIG_DIR'] ?? join(env['HOME'] ?? homedir(), '.claude')
   if (!hasCredential(env)) {
     // It would ask a person to log in, and wait.
-    if (readOwn(own, env)['hasCompletedOnboarding'] !== true) throw new AppError('agent_not_logged_in', {})
+    if (readOwn(own, env)['hasCompletedOnboarding'] !== true) throw notLoggedIn(claudeManifest)
     return { directory: own, env: { CLAUDE_CODE_SANDBOXED: '1' } }
   }
   const directory = join(seat.path, 'config')

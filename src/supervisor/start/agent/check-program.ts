@@ -1,6 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { AppError, messageOf } from '../../../base/errors.ts'
-import { findProgram } from '../../../base/process/find-program.ts'
+import { installedProgram, placeSearched } from '../../../base/process/installed-program.ts'
 import type { AgentChoice } from '../../../domain/agents/choice.ts'
 import type { AgentManifest } from '../../../domain/agents/manifest.ts'
 import type { LoadedConfig } from '../../../domain/config/load.ts'
@@ -18,8 +18,10 @@ export async function checkProgram(
 ): Promise<void> {
   if (manifest.speaks === 'sdk' && !agent.command) return checkPath(config.agents.path, origin('agents.path'))
   const command = agent.command?.[0] ?? manifest.start.command
-  if (findProgram(command, env)) return
-  throw new AppError('agent_not_installed', { agent: manifest.name, command, install: manifest.start.install })
+  if (installedProgram(command, env)) return
+  const { name, start } = manifest
+  const where = placeSearched(command, env)
+  throw new AppError('agent_not_installed', { agent: name, command, where, install: start.install })
 }
 
 async function checkPath(path: string | undefined, origin: string): Promise<void> {
