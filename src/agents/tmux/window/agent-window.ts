@@ -9,6 +9,7 @@ import type { Tmux } from './tmux.ts'
 /** An agent whose terminal is closed says goodbye and goes. */
 const GOODBYE_MS = 2_000
 const LOOK_MS = 50
+const MOST_ALLOWED = 200
 
 /** The window of one agent and what is known of it, kept in the seat's folder with every change. */
 export class AgentWindow {
@@ -45,6 +46,11 @@ export class AgentWindow {
   note(news: Partial<Whereabouts>): void {
     this.#at = { ...this.#at, ...news }
     this.#seat.keep(this.#at)
+  }
+
+  /** A call was allowed whose result is still to come. */
+  allow(callId: string): void {
+    this.note({ allowed: [...this.#at.allowed, callId].slice(-MOST_ALLOWED) })
   }
 
   state(): AgentState | undefined {
