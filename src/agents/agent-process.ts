@@ -1,6 +1,6 @@
 import { once } from 'node:events'
+import { installedProgram, placeSearched } from '../base/process/find-program.ts'
 import type { Guard, GuardedChild } from '../base/process/guardian.ts'
-import { installedProgram, placeSearched } from '../base/process/installed-program.ts'
 import type { Isolation } from '../base/process/isolation.ts'
 import { type Marker, sessionMarker } from '../base/process/marker.ts'
 import { isAlone } from '../base/process/namespace.ts'

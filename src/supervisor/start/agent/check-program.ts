@@ -1,6 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { AppError, messageOf } from '../../../base/errors.ts'
-import { installedProgram, placeSearched } from '../../../base/process/installed-program.ts'
+import { installedProgram, placeSearched } from '../../../base/process/find-program.ts'
 import type { AgentChoice } from '../../../domain/agents/choice.ts'
 import type { AgentManifest } from '../../../domain/agents/manifest.ts'
 import type { LoadedConfig } from '../../../domain/config/load.ts'

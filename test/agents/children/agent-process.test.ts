@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { AgentProcess } from '../../src/agents/agent-process.ts'
-import { codexManifest } from '../../src/agents/manifests/codex.ts'
-import { AppError } from '../../src/base/errors.ts'
-import { secretId } from '../../src/base/ids.ts'
-import { openGuard } from '../../src/base/process/guardian.ts'
-import { bareEnv, tempDir } from '../support/world.ts'
+import { AgentProcess } from '../../../src/agents/agent-process.ts'
+import { codexManifest } from '../../../src/agents/manifests/codex.ts'
+import { AppError } from '../../../src/base/errors.ts'
+import { secretId } from '../../../src/base/ids.ts'
+import { openGuard } from '../../../src/base/process/guardian.ts'
+import { bareEnv, tempDir } from '../../support/world.ts'
 
 // The PATH of a person may name a folder by a relative path: in a worktree that is a folder in which an agent writes.
 
