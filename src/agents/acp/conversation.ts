@@ -40,7 +40,8 @@ export class Conversation {
     this.#manifest = manifest
     this.#line = line
     const { ownTools: names = [] } = open
-    if (names.length > 0 && manifest.ownTools?.over === 'mcp') this.own = new OwnTools(names, manifest.ownTools.called)
+    const way = manifest.ownTools
+    if (names.length > 0 && way && 'called' in way) this.own = new OwnTools(names, way.called)
     const translator = new Translator(manifest, { resumed: open.resume !== undefined, own: this.own })
     this.#translator = translator
     this.#prompting = new Prompting({ open, manifest, line, translator })
@@ -90,9 +91,10 @@ export class Conversation {
       cwd: this.#open.cwd,
       turn: () => this.turns.signal,
       withheld: tool => this.#withheld(tool),
-      called: (call, by) => {
-        this.#listened()
-        this.#line.tell([...this.#translator.flush(), ...this.calls.request(call, by)])
+      called: (call, by) => this.#called(call, by),
+      arrived: ({ callId, input, ...by }) => {
+        const call = this.calls.announced(callId)
+        if (call) this.#called(this.calls.add({ ...call, rawInput: input }), by)
       },
       asked: ask => note({ pcc: 'ask', ...ask }),
       questioned: ({ callId, questions }) =>
@@ -108,6 +110,11 @@ export class Conversation {
         this.turns.cancel()
       },
     }
+  }
+
+  #called(call: ToolCall, by: { agentId?: string }): void {
+    this.#listened()
+    this.#line.tell([...this.#translator.flush(), ...this.calls.request(call, by)])
   }
 
   get #here(): { sessionId: string | undefined } {

@@ -8,11 +8,8 @@ export const claudeTmuxManifest: AgentManifest = {
   host: 'tmux',
   heldBy: 'hooks that see every call in every mode, ask the daemon and refuse where it is away',
   limits: 'as Claude Code writes them down, with window and reset; how full each window is by its status line',
+  ownTools: { over: 'mcp', named: 'settings', called: 'mcp__{server}__{tool}' },
   departs: {
-    'tools.done': 'none',
-    'tools.refused': 'none',
-    'tools.ask': 'none',
-    'tools.park': 'none',
     subagent: 'no-words',
     'failure.retries': 'untold',
     'park.call': 'gone',

@@ -28,7 +28,14 @@ export function customManifest(name: string, [command, ...args]: readonly [strin
     resume: 'resume',
     forks: true,
     tools: { nameIn: 'title', known: {} },
-    departs: { 'turn.every-call-asked': 'reads-run', warm: 'none' },
+    departs: {
+      'turn.every-call-asked': 'reads-run',
+      'tools.done': 'none',
+      'tools.refused': 'none',
+      'tools.ask': 'none',
+      'tools.park': 'none',
+      warm: 'none',
+    },
     quirks: [],
   }
 }

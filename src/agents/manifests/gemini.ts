@@ -96,6 +96,7 @@ export const geminiManifest: AgentManifest = {
   },
   quirks: [
     'Every project is an untrusted one for it: .gemini, GEMINI.md and variables of a .env are not loaded, and no MCP server is started.',
+    'Tools of ours it cannot be given: it starts no server in a project that is not trusted, and no other way is open to anybody but root.',
     'Its answer to session/load is an error, and the try damages the conversation: it is never made.',
     'An answer that the vendor withholds is told as a turn that is complete, without a word: it counts as refused.',
     'A refused call is told to the model as cancelled by the user.',

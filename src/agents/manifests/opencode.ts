@@ -11,6 +11,8 @@ const CONFIG = JSON.stringify({
   lsp: false,
   formatter: false,
   autoupdate: false,
+  // A person may take as long as they like for an answer.
+  experimental: { mcp_timeout: 24 * 3_600_000 },
   share: 'disabled',
 })
 
@@ -54,12 +56,9 @@ export const opencodeManifest: AgentManifest = {
       grep: { tool: 'Grep', input: { pattern: ['input.pattern'], path: ['input.path'] } },
     },
   },
+  ownTools: { over: 'mcp', named: 'protocol', called: '{server}_{tool}' },
   refusalEndsTurn: true,
   departs: {
-    'tools.done': 'none',
-    'tools.refused': 'none',
-    'tools.ask': 'none',
-    'tools.park': 'none',
     'turn.plan': 'untold',
     'refusal.parallel': 'all-fall',
     subagent: 'none',

@@ -3,17 +3,17 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { AgentToolName, type ToolReply } from '../../domain/tools/agent-tools.ts'
+import type { Place } from './place.ts'
 
 /** No input of a tool of ours is longer. */
 const MOST_BYTES = 1_000_000
 /** More calls than a model makes at once. */
 const MOST_AT_ONCE = 32
 
-interface Door {
-  /** In a folder that nobody else may enter. */
-  socket: string
-  token: string
+interface Called {
   names: readonly AgentToolName[]
+  /** Somebody has asked for their names. */
+  listed(): void
   call(name: AgentToolName, input: unknown, signal: AbortSignal): Promise<ToolReply>
 }
 
@@ -22,16 +22,19 @@ interface Door {
  * nothing else of the daemon. Each call is judged on arrival: to hold the token gives no right that the agent itself does not
  * have. It ends with the session.
  */
-export async function openDoor({ socket, token, names, call }: Door): Promise<AsyncDisposable> {
+export async function openDoor({ socket, token }: Place, own: Called): Promise<AsyncDisposable> {
   let running = 0
   const server = createServer((request, reply) => {
     if (!isOpenedBy(request.headers.authorization, token)) return answer(reply, 401, refusal('unauthorized'))
-    if (request.method === 'GET') return answer(reply, 200, { tools: names })
+    if (request.method === 'GET') {
+      own.listed()
+      return answer(reply, 200, { tools: own.names })
+    }
     const name = AgentToolName.safeParse(request.url?.slice('/agent/tools/'.length)).data
-    if (!name || !names.includes(name)) return answer(reply, 404, refusal('no such tool'))
+    if (!name || !own.names.includes(name)) return answer(reply, 404, refusal('no such tool'))
     if (running >= MOST_AT_ONCE) return answer(reply, 200, NOT_NOW)
     running++
-    void serve(request, reply, (input, signal) => call(name, input, signal)).finally(() => running--)
+    void serve(request, reply, (input, signal) => own.call(name, input, signal)).finally(() => running--)
   })
   // A person may take an hour for an answer.
   server.requestTimeout = 0

@@ -12,6 +12,8 @@ export interface ToolKeeper {
   cwd: string
   /** Aborts when the turn is stopped, and is aborted while there is none. */
   turn(): AbortSignal
+  /** It has arrived, and this is what it holds: some agents announce less. */
+  arrived(call: { callId: string; input: Record<string, unknown>; agentId?: string }): void
   asked(ask: Asked): void
   questioned(question: Question): void
   /** A call was refused, and the model hears why as its result. */
@@ -43,6 +45,7 @@ export class OwnTools {
   #coming: Coming[] = []
   #keeper: ToolKeeper | undefined
   #arrived = 0
+  #listings = 0
 
   /** `form` is how the agent calls a tool of a server: `mcp__{server}__{tool}`, say. */
   constructor(names: readonly AgentToolName[], form: string, server = `pcc_${randomBytes(6).toString('hex')}`) {
@@ -54,6 +57,16 @@ export class OwnTools {
 
   bind(keeper: ToolKeeper): void {
     this.#keeper = keeper
+  }
+
+  /** The server asks once for itself, to see that it may, and once more for the agent. */
+  listed(): void {
+    this.#listings++
+  }
+
+  /** The agent knows what there is. */
+  get isKnown(): boolean {
+    return this.#listings > 1
   }
 
   /** The tool of ours that an agent calls by this name. */
@@ -78,6 +91,7 @@ export class OwnTools {
     const coming = this.#take(name, given)
     const stop = AbortSignal.any([signal, keeper?.turn() ?? AbortSignal.abort()])
     if (!keeper || stop.aborted) return { ok: false, text: 'Not done: there is no turn that it belongs to.' }
+    keeper.arrived({ ...coming, input: given })
     return name === 'ask_human'
       ? this.#ask(given, { coming, keeper, stop })
       : this.#do(name, given, { coming, keeper, stop })

@@ -14,6 +14,7 @@ import { agentMissing } from '../manifests/agent-missing.ts'
 import { claudeManifest } from '../manifests/claude.ts'
 import type { HookDesk } from './hooks/desk.ts'
 import { settingsFor } from './hooks/settings.ts'
+import { mcpConfig, newTools, toolsLeft } from './own-tools.ts'
 import { SeatFolder } from './seat.ts'
 import { TmuxSession } from './session.ts'
 import { AgentWindow, isThere } from './window/agent-window.ts'
@@ -61,9 +62,11 @@ export function tmuxDriver(
     const pinned = (sources: OpenSession['settingSources']) =>
       pinnedVariables({ ...open, settingSources: sources }, sessionMarker(marker))
     const settings = settingsFor({ seat: folder.path, askDeadlineMs, env: pinned(open.settingSources) })
+    const tools = newTools(open, folder)
     const command = startCommand(folder, {
       ...{ executable, open, vendorId, appendPrompt: appendedPrompt(driver.appendPrompt) },
       settings: folder.write('settings.json', JSON.stringify(settings)),
+      mcpConfig: tools && folder.write('mcp.json', JSON.stringify(mcpConfig(tools, folder))),
       env: { ...open.env, ...layer.env, ...IN_TERMINAL, ...plannerOf(open.env), ...pinned([]) },
     })
     const { pane, pid } = await openAlone(tmux, { name: open.id, command }, { marker, folder })
@@ -71,7 +74,7 @@ export function tmuxDriver(
     const window = new AgentWindow(open.id, { tmux, seat: folder, at: { ...FRESH, ...at } })
     window.note({})
     log(`session ${open.id}: window ${pane} of ${tmux.socket}`)
-    return { window, adopted: false, token }
+    return { window, adopted: false, token, tools }
   }
   return {
     agent: 'claude',
@@ -100,7 +103,7 @@ async function left(open: OpenSession, folder: SeatFolder, tmux: Tmux) {
   if (!at || !seat || !isThere(at)) return undefined
   const window = new AgentWindow(open.id, { tmux, seat: folder, at })
   const isWanted = open.resume?.vendorId === at.vendorId && !open.resume.fork
-  if (isWanted) return { window, adopted: true, token: seat.token }
+  if (isWanted) return { window, adopted: true, token: seat.token, tools: toolsLeft(open, folder) }
   await tmux.close(open.id)
   await sweepMarked(sessionMarker(at.marker))
   return undefined
@@ -152,4 +155,7 @@ const IN_TERMINAL = {
   TERM: 'xterm-256color',
   /** It would ask whether a long conversation is to be shortened first. */
   CLAUDE_CODE_RESUME_TOKEN_THRESHOLD: '1000000000',
+  /** Our own server starts within a second; on a crowded machine it takes many. */
+  MCP_CONNECT_TIMEOUT_MS: '60000',
+  MCP_TIMEOUT: '60000',
 }

@@ -1,7 +1,9 @@
 import type { Failure, OpenSession, Request, SessionEvent } from '../../domain/session.ts'
+import { calledAs } from '../../domain/tools/agent-tools.ts'
 import { Conversation } from '../claude/messages/conversation.ts'
 import { SYNTHETIC } from '../claude/messages/wire.ts'
 import { EventQueue } from '../event-queue.ts'
+import type { OwnTools } from '../own-tools/own-tools.ts'
 import { openRecorder, type Recorder } from '../recorder.ts'
 import { TranscriptReader } from '../wire/transcript.ts'
 import { type ApiError, apiErrorIn, asMessage, tellsInterruption } from './reading/as-message.ts'
@@ -28,6 +30,7 @@ export class TerminalRecord {
   #isCutShort = false
   #error: ApiError | undefined
   #contextWindow: number | undefined
+  #own: OwnTools | undefined
   #windows = ''
   #past: number | undefined
   #cost = 0
@@ -43,6 +46,11 @@ export class TerminalRecord {
   begin(): void {
     this.#recorder = openRecorder(this.#open.record)
     this.#recorder.note({ pcc: 'open', agent: 'claude', resumed: this.#open.resume !== undefined })
+  }
+
+  /** Tools of ours, which are told by the name that they have everywhere. */
+  give(own: OwnTools): void {
+    this.#own = own
   }
 
   get written(): Written {
@@ -209,7 +217,12 @@ export class TerminalRecord {
   }
 
   #tell(events: SessionEvent[]): void {
-    for (const event of events) this.events.push(this.#withWindow(event))
+    for (const event of events) this.events.push(this.#withName(this.#withWindow(event)))
+  }
+
+  #withName(event: SessionEvent): SessionEvent {
+    const own = event.kind === 'tool_request' ? this.#own?.toolOf(event.tool) : undefined
+    return own && event.kind === 'tool_request' ? { ...event, tool: calledAs(own) } : event
   }
 
   #withWindow(event: SessionEvent): SessionEvent {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../base/errors.ts'
 import type { Failure, OpenSession, Session } from '../../domain/session.ts'
 import type { HookDesk } from './hooks/desk.ts'
+import type { WindowTools } from './own-tools.ts'
 import { TerminalRecord } from './record.ts'
 import type { SeatFolder } from './seat.ts'
 import { Talk } from './talk.ts'
@@ -15,12 +16,14 @@ const LOOK_MS = 400
 const READY_MS = 90_000
 /** Its first hook comes within 2 s on an idle machine. */
 const START_MS = 15_000
+/** Its servers are connected meanwhile: ours within a second on an idle machine. Then it begins without. */
+const TOOLS_MS = 45_000
 /** An interrupt takes some 100 ms. */
 const ESCAPE_MS = 3_000
 
 export interface TmuxSeat {
   /** Opens a window, or finds the one that outlived its daemon. */
-  window(): Promise<{ window: AgentWindow; adopted: boolean; token: string }>
+  window(): Promise<{ window: AgentWindow; adopted: boolean; token: string; tools?: WindowTools | undefined }>
   folder: SeatFolder
   desk: HookDesk
   askDeadlineMs: number
@@ -141,8 +144,9 @@ export class TmuxSession implements Session {
   }
 
   async #begin(): Promise<AgentWindow> {
-    const { window, adopted, token } = await this.#seat.window()
+    const { window, adopted, token, tools } = await this.#seat.window()
     this.#talk.window = window
+    if (tools) await this.#talk.give(tools)
     const hooks = this.#seat.desk.open(this.id, { token, take: call => this.#talk.hook(call, window) })
     this.#closed.signal.addEventListener('abort', () => hooks[Symbol.dispose](), { once: true })
     this.#ready = adopted
@@ -167,7 +171,8 @@ export class TmuxSession implements Session {
     const state = window.state()
     // The hook of its start can be lost as well.
     if (!this.#talk.isStarted && state && sinceMs > START_MS) this.#talk.start(window, { session_id: state.sessionId })
-    if (this.#talk.isStarted && state?.status === 'idle') {
+    const hasTools = this.#talk.hasTools || sinceMs > TOOLS_MS
+    if (this.#talk.isStarted && state?.status === 'idle' && hasTools) {
       this.#ready = true
       const { prompt } = this.#open
       if (prompt !== undefined && this.#mayBegin()) await this.#talk.say(prompt, window)

@@ -1,9 +1,12 @@
 import { AppError } from '../../base/errors.ts'
-import type { Failure, OpenSession } from '../../domain/session.ts'
+import type { Failure, OpenSession, Request } from '../../domain/session.ts'
 import { checkedAsks } from '../checked-asks.ts'
+import { openDoor } from '../own-tools/door.ts'
+import type { OwnTools } from '../own-tools/own-tools.ts'
 import type { HookCall, HookReply } from './hooks/desk.ts'
 import { TmuxGate } from './hooks/gate.ts'
 import { Mouth } from './mouth.ts'
+import { atTerminal, type WindowTools } from './own-tools.ts'
 import type { Ends } from './reading/result-of.ts'
 import type { AgentState } from './reading/state-file.ts'
 import type { TerminalRecord } from './record.ts'
@@ -31,6 +34,7 @@ export class Talk {
   /** The agent has said that it is there. */
   isStarted = false
   readonly #parts: TalkParts
+  #own: OwnTools | undefined
   readonly #mouth = new Mouth(() => this.isTheirs)
 
   constructor(parts: TalkParts) {
@@ -41,12 +45,35 @@ export class Talk {
       called: request => record.called(request),
       denied: () => record.denied(),
       allowed: callId => this.window?.allow(callId),
-      gaveUp: request => {
-        record.gaveUp(request)
-        this.turn.stopAfterTools('park')
-      },
+      gaveUp: request => this.#gaveUp(request),
       takenOver: () => this.takenOver,
     })
+  }
+
+  /** Lets the agent call tools of ours, for as long as the session lasts. */
+  async give({ own, place }: WindowTools): Promise<void> {
+    const { open, record, askDeadlineMs, closed } = this.#parts
+    own.bind({
+      asks: atTerminal(checkedAsks(open.asks, askDeadlineMs), () => this.takenOver),
+      cwd: open.cwd,
+      turn: () => (this.turn.running ? closed : AbortSignal.abort()),
+      // Its hook has told of it, and the agent's own record will.
+      arrived: () => undefined,
+      asked: () => undefined,
+      questioned: () => undefined,
+      denied: () => record.denied(),
+      parked: call => this.#gaveUp({ ...call, input: {}, cwd: open.cwd, own: true }),
+    })
+    this.#own = own
+    this.gate.give(own)
+    record.give(own)
+    const door = await openDoor(place, own)
+    closed.addEventListener('abort', () => void door[Symbol.asyncDispose](), { once: true })
+  }
+
+  /** The agent knows of what it was given. */
+  get hasTools(): boolean {
+    return this.#own?.isKnown ?? true
   }
 
   get takenOver(): boolean {
@@ -56,6 +83,11 @@ export class Talk {
   /** A person has the keyboard: whatever is pressed now is pressed in their place. */
   get isTheirs(): boolean {
     return this.takenOver || this.gate.asksPerson
+  }
+
+  #gaveUp(request: Request): void {
+    this.#parts.record.gaveUp(request)
+    this.turn.stopAfterTools('park')
   }
 
   async say(text: string, window: AgentWindow): Promise<void> {

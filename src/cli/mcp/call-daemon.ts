@@ -13,10 +13,12 @@ interface DaemonCall extends Door {
   method: 'GET' | 'POST'
   path: string
   body?: unknown
+  /** Whoever calls waits no longer: what is asked of a person is called off. */
+  signal?: AbortSignal
 }
 
 /** Asks the daemon in the name of one session. A daemon that is down is not started: it is what started us. */
-export async function callDaemon<T>({ socket, capability, method, path, body }: DaemonCall): Promise<T> {
+export async function callDaemon<T>({ socket, capability, method, path, body, signal }: DaemonCall): Promise<T> {
   const payload = body === undefined ? undefined : JSON.stringify(body)
   const { status, answer } = await new Promise<{ status: number; answer: unknown }>((resolve, reject) => {
     const gone = (error: unknown) =>
@@ -26,6 +28,7 @@ export async function callDaemon<T>({ socket, capability, method, path, body }: 
       method,
       path,
       agent: false,
+      ...(signal && { signal }),
       headers: {
         host: 'pcc',
         authorization: `Bearer ${capability}`,

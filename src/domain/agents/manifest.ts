@@ -71,10 +71,10 @@ export interface AgentStart {
 
 /**
  * `library`: within our own process, called over the connection with the agent. `mcp`: over a server that it starts, which is named to it by the protocol
- * or, where that says too little, in what `start.meta` holds (`{ownServers}`). `{server}` and `{tool}` stand for the names in what it calls a
+ * or, where that says too little, in what `start.meta` holds (`{ownServers}`); in a terminal by a file of settings. `{server}` and `{tool}` stand for the names in what it calls a
  * tool.
  */
-export type OwnToolsWay = { over: 'library' } | { over: 'mcp'; named: 'protocol' | 'meta'; called: string }
+export type OwnToolsWay = { over: 'library' } | { over: 'mcp'; named: 'protocol' | 'meta' | 'settings'; called: string }
 
 /** Where the fields of one of our own tools are found in a call of the agent's. */
 export type Source = 'title' | 'location' | 'diff.path' | 'diff.old' | 'diff.new' | `input.${string}`

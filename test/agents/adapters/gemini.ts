@@ -7,7 +7,7 @@ import { program } from '../programs/programs.ts'
 
 const dialect: Dialect = {
   tool(call) {
-    if ('own' in call) return { [`discovered_tool_pcc_*_${call.own}`]: call.input }
+    if ('own' in call) return { [`mcp_pcc_*_${call.own}`]: call.input }
     if ('run' in call) return { run_shell_command: { command: call.run } }
     if ('write' in call) return { write_file: { file_path: `{{cwd}}/${call.write}`, content: call.content } }
     if ('delegate' in call) return { generalist: { request: call.delegate } }

@@ -35,7 +35,7 @@ export function ownToolCases(adapter: Adapter): void {
           ...{ cwd: world.cwd, own: true },
         })
         const [request] = talk.all('tool_request')
-        assert.equal(request?.tool, 'mcp__pcc__add_task')
+        assert.deepEqual([request?.tool, request?.input], ['mcp__pcc__add_task', { title: 'one', after: ['two'] }])
         assert.equal(request?.callId, asks.requests[0]?.callId, 'the call that was told is the one that was judged')
         assert.match(world.model.told(), /did add_task/)
       },

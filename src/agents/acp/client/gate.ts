@@ -1,7 +1,5 @@
 import type { Question, Request } from '../../../domain/session.ts'
-import type { CheckedAsks } from '../../checked-asks.ts'
-import type { OwnTools } from '../../own-tools/own-tools.ts'
-import type { Asked } from '../../turns/asked.ts'
+import type { OwnTools, ToolKeeper } from '../../own-tools/own-tools.ts'
 import type { CallBook } from '../messages/call-book.ts'
 import { inputOf, type Named } from '../messages/request-of.ts'
 import { subagentOf } from '../messages/translator.ts'
@@ -11,24 +9,14 @@ import { Form, filledIn, questionsOf } from './elicitation.ts'
 import { refused } from './refusals.ts'
 
 /** Who is asked, and who hears of it. */
-export interface GateKeeper {
-  asks: CheckedAsks
-  cwd: string
-  /** Aborts when the turn is stopped, and when the session closes. */
-  turn(): AbortSignal
+export interface GateKeeper extends ToolKeeper {
   /** A tool that this session is not given is refused without a question. */
   withheld(tool: string): string | undefined
   called(call: ToolCall, by: { agentId?: string }): void
-  asked(ask: Asked): void
-  questioned(question: Question): void
   /** A call was refused: the model learns why, where the agent has a way for it. */
   refused(call: ToolCall, reason: string): void
-  /** A call of a tool of ours was refused, and the model hears why as its result. */
-  denied(): void
   /** Why a question has no answer. */
   declined(reason: string): void
-  /** A call, or a question, waits for a person: this turn ends. */
-  parked(what: { callId: string; tool: string }): void
 }
 
 type Outcome = { outcome: { outcome: 'cancelled' } | { outcome: 'selected'; optionId: string } }
@@ -62,8 +50,8 @@ export class AcpGate implements Asking {
     if (stop.aborted) return CANCELLED
     const call = this.#calls.add(ask.toolCall)
     const by = subagentOf(call._meta)
-    this.#keeper.called(call, by)
     if (this.#announced(call, by)) return this.#yes(ask)
+    this.#keeper.called(call, by)
     for (const named of this.#calls.named(call)) {
       const verdict = await this.#judge({ callId: call.toolCallId, ...structuredClone(named), ...by }, stop)
       if (stop.aborted) return CANCELLED

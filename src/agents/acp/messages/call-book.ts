@@ -56,6 +56,11 @@ export class CallBook {
     return known.call
   }
 
+  /** A call that the agent has told of. */
+  announced(callId: string): ToolCall | undefined {
+    return this.#calls.get(callId)?.call
+  }
+
   /** The same in our own words. */
   named(call: ToolCall): Named[] {
     const own = this.own(call)

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { Question, type Request } from '../../../domain/session.ts'
+import { type AgentToolName, calledAs } from '../../../domain/tools/agent-tools.ts'
 import type { CheckedAsks } from '../../checked-asks.ts'
 import { Tripwire } from '../../claude/tripwire.ts'
+import type { OwnTools } from '../../own-tools/own-tools.ts'
 import type { HookReply } from './desk.ts'
 
 const ToolCall = z.object({
@@ -50,11 +52,17 @@ export class TmuxGate {
   readonly #closed = new AbortController()
   readonly #tripwire = new Tripwire()
   #judged: Judged[] = []
+  #own: OwnTools | undefined
   /** Calls that the agent's own dialog is open for. */
   readonly #withPerson = new Set<string>()
 
   constructor(keeper: GateKeeper) {
     this.#keeper = keeper
+  }
+
+  /** Tools of ours that this window has. */
+  give(own: OwnTools): void {
+    this.#own = own
   }
 
   /** Calls that an earlier daemon has allowed. */
@@ -99,6 +107,8 @@ export class TmuxGate {
     if (!call || this.#closed.signal.aborted) return this.#no('Not allowed: the call could not be judged.')
     const request = requestOf(call)
     this.#tripwire.judging(request.callId)
+    const own = this.#own?.toolOf(request.tool)
+    if (own) return this.#comes(request, own)
     this.#keeper.called(request)
     const given = AbortSignal.any([signal, this.#closed.signal])
     return call.tool_name === 'AskUserQuestion' ? this.#question(request, given) : this.#permission(request, given)
@@ -122,6 +132,15 @@ export class TmuxGate {
     if (!this.#keeper.takenOver()) return answered({ behavior: 'deny', message: HANDED_BACK })
     this.#withPerson.add(callId)
     return undefined
+  }
+
+  /** A call of a tool of ours may come: it is judged where it arrives. */
+  #comes(request: Request, name: AgentToolName): HookReply {
+    const { callId, input, agentId } = request
+    this.#keeper.called({ ...request, tool: calledAs(name), own: true })
+    this.#own?.announced({ callId, name, input, agentId })
+    this.#yes(request, 'pcc')
+    return preToolUse({ permissionDecision: 'ask', permissionDecisionReason: 'It is judged where it arrives.' })
   }
 
   async #permission(request: Request, signal: AbortSignal): Promise<HookReply> {

@@ -8,6 +8,8 @@ export interface Launch {
   open: OpenSession
   vendorId: string
   settings: string
+  /** The file that names our own server. */
+  mcpConfig?: string | undefined
   appendPrompt: string
   env: Record<string, string>
 }
@@ -37,7 +39,7 @@ export function startCommand(seat: SeatFolder, launch: Launch): string[] {
   return ['/usr/bin/env', '-i', '/bin/sh', script]
 }
 
-function argumentsOf({ open, vendorId, settings, appendPrompt }: Launch): string[] {
+function argumentsOf({ open, vendorId, settings, mcpConfig, appendPrompt }: Launch): string[] {
   const { resume, model, tools, disallowedTools, strictMcp } = open
   return [
     ...['--settings', settings, '--permission-mode', 'default', `--setting-sources=${sourcesFor(open).join(',')}`],
@@ -47,6 +49,7 @@ function argumentsOf({ open, vendorId, settings, appendPrompt }: Launch): string
     ...(model === undefined ? [] : ['--model', model]),
     ...(tools ? ['--tools', tools.join(',')] : []),
     ...(disallowedTools && disallowedTools.length > 0 ? ['--disallowedTools', disallowedTools.join(',')] : []),
+    ...(mcpConfig === undefined ? [] : ['--mcp-config', mcpConfig]),
     ...(strictMcp ? ['--strict-mcp-config'] : []),
   ]
 }
