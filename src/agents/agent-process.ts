@@ -102,6 +102,7 @@ export class AgentProcess {
     // An agent that died leaves a broken pipe; its exit is what counts.
     child.stdin.on('error', () => undefined)
     signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true })
+    this.#sandbox?.breached.addEventListener('abort', () => this.#breached(), { once: true })
     return child
   }
 
@@ -136,6 +137,11 @@ export class AgentProcess {
     // A path that leads nowhere fails by itself; nothing of an agent that has a sandbox is ever started bare.
     if (command.includes('/') && !this.#sandbox) return command
     throw agentMissing(this.#manifest, `there is no program ${command} ${placeSearched(command, env)}`)
+  }
+
+  #breached(): void {
+    this.#problem = this.#sandbox?.breached.reason as Error
+    this.kill()
   }
 
   #wrapped({

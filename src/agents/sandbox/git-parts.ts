@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SandboxAsked } from '../../domain/agents/sandbox.ts'
+import { includedSettings } from './included-settings.ts'
 
 /** What of a repository may be written, what may not though it lies in that, and what may again though it lies in that. */
 export interface GitParts {
@@ -12,14 +13,15 @@ export interface GitParts {
 /**
  * An agent commits into the repository that all checkouts share; what makes git run something is not its to change. In a worktree only
  * what a commit needs may be written: by a `commondir` in the shared folder, or in that of another worktree, git would read a `config`
- * of the agent's. In the main checkout git writes beside it, so there what is known to be dangerous may not be written.
+ * of the agent's. In the main checkout git writes beside it, so there what is known to be dangerous may not be written, and what cannot be
+ * held is looked for (planted.ts).
  */
 export function gitParts({ top, own, common }: NonNullable<SandboxAsked['git']>): GitParts {
   const inCommon = (...names: string[]) => names.map(name => join(common, name))
   makeThere(own)
   if (own === common) {
     for (const folder of inCommon('hooks', 'worktrees')) mkdirSync(folder, { recursive: true })
-    const kept = inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules')
+    const kept = [...inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules'), ...includedSettings(top)]
     // By itself too: a directory that is mounted cannot be moved out of the way.
     return { writable: [common], kept, regained: [] }
   }
@@ -27,7 +29,7 @@ export function gitParts({ top, own, common }: NonNullable<SandboxAsked['git']>)
   const ownKept = ['commondir', 'gitdir', 'config.worktree'].map(name => join(own, name))
   return {
     writable: [],
-    kept: [common, join(top, '.git'), ...ownKept],
+    kept: [common, join(top, '.git'), ...ownKept, ...includedSettings(top)],
     regained: [own, ...inCommon('objects', 'refs', 'logs', 'reftable', 'lfs')],
   }
 }

@@ -8,10 +8,13 @@ import { mountArgs } from './mounts.ts'
 import { hostsFor, ownPorts } from './network/allowed.ts'
 import { BRIDGE_SCRIPT, PROXY_PORT } from './network/bridge-script.ts'
 import { openProxy } from './network/proxy.ts'
+import { type Guarded, guardGit } from './planted.ts'
 import { type Inside, surroundings } from './surroundings.ts'
 
 /** A sandbox for one agent: what it is started with in place of its own command. */
 export interface Sandbox extends AsyncDisposable {
+  /** Aborted when the agent has found a way to do something outside: it is to be ended. */
+  readonly breached: AbortSignal
   wrap(starting: Inside, own: { pidNamespace: boolean }): Pick<Inside, 'command' | 'args' | 'env'>
 }
 
@@ -39,6 +42,7 @@ const LEFT_OUT = [
 export async function openSandbox({ bubblewrap, asked, needs, env, reading, log }: Opening): Promise<Sandbox> {
   const listed = hostsFor(asked.network, needs, env)
   const way = asked.network.includes('*') ? undefined : await openWay(listed, log)
+  const guarded: Guarded = guardGit(asked.git, { reading })
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
     const mounts = surroundings(starting, { asked, needs, reading })
     const network = way ? { shows: [way.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
@@ -53,7 +57,11 @@ export async function openSandbox({ bubblewrap, asked, needs, env, reading, log 
       env: { ...without(starting.env), TMPDIR: '/tmp', ...(way && PROXIES) },
     }
   }
-  return { wrap, [Symbol.asyncDispose]: async () => void (await way?.close()) }
+  const close = async () => {
+    guarded[Symbol.dispose]()
+    await way?.close()
+  }
+  return { wrap, breached: guarded.breached, [Symbol.asyncDispose]: close }
 }
 
 async function openWay(listed: string[], log: (line: string) => void) {

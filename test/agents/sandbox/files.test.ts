@@ -113,6 +113,48 @@ sandboxed('in the main checkout it commits, and cannot change what git runs ther
   assert.deepEqual({ out, code }, { out: '', code: 0 })
 })
 
+sandboxed(
+  'in the main checkout a commondir, by which git would read settings of the agent, is taken away, and the agent ends',
+  async t => {
+    const project = gitProject(t)
+    const { agent, start } = await inSandbox(t, { project, asked: { git: await findGitFolder(project) } })
+    const evil = 'mkdir evil; cp -r .git/. evil; git config -f evil/config core.fsmonitor "touch $PWD/run; false"'
+    start('/bin/sh', '-c', `${evil}; echo "$PWD/evil" > .git/commondir; echo > "$HOME/.agent/put"; sleep 600`)
+    await agent.exited()
+    assert.match(agent.lastWords, /it has put a commondir into .*\.git/)
+    await agent.end()
+    assert.equal(existsSync(join(project, '.git/commondir')), false)
+    execFileSync('git', ['status'], { cwd: project, env: bareEnv(tempDir(t)), stdio: 'pipe' })
+    assert.equal(existsSync(join(project, 'run')), false, 'git outside runs nothing of it')
+  },
+)
+
+sandboxed(
+  'a commondir that comes with the last breath of an agent is taken away too; one that was there stays',
+  async t => {
+    const project = gitProject(t)
+    const asked = { git: await findGitFolder(project) }
+    const { agent, sh } = await inSandbox(t, { project, asked })
+    await sh('echo /elsewhere > .git/commondir')
+    await agent.end()
+    assert.equal(existsSync(join(project, '.git/commondir')), false)
+    writeFileSync(join(project, '.git/commondir'), '.\n')
+    const other = await inSandbox(t, { project, asked })
+    assert.equal((await other.sh('true')).code, 0)
+    await other.agent.end()
+    assert.equal(readFileSync(join(project, '.git/commondir'), 'utf8'), '.\n')
+  },
+)
+
+sandboxed('a file of the project that the settings of git include is not its to change', async t => {
+  const project = gitProject(t, { '.gitconfig': '[alias]\n\tlast = log -1\n', 'other.txt': 'x\n' })
+  const env = bareEnv(tempDir(t))
+  execFileSync('git', ['config', 'include.path', '../.gitconfig'], { cwd: project, env, stdio: 'pipe' })
+  const { sh } = await inSandbox(t, { project, asked: { git: await findGitFolder(project) } })
+  const { out } = await sh('for f in .gitconfig other.txt; do (echo x > $f) 2>/dev/null && echo wrote $f; done; exit 0')
+  assert.equal(out, 'wrote other.txt')
+})
+
 sandboxed('what an agent’s own state would run the next time is not its to write, there or not', async t => {
   const home = tempDir(t)
   mkdirSync(join(home, '.agent'))

@@ -77,6 +77,11 @@ const ROWS: Row[] = [
     outcome: { blocked: 'git.shared' },
   },
   {
+    what: 'git in the main checkout is told that its settings lie elsewhere',
+    tamper: ({ shared }) => writeFileSync(join(shared, 'commondir'), '.\n'),
+    outcome: { blocked: 'git.shared' },
+  },
+  {
     what: 'history is cut off at the work',
     tamper: ({ git, shared }) => writeFileSync(join(shared, 'shallow'), `${git('rev-parse', 'HEAD').trim()}\n`),
     outcome: { blocked: 'git.shared' },

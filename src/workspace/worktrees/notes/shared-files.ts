@@ -5,7 +5,7 @@ import { adminFolder } from '../genuine.ts'
 import { type PlaceNote, readNote, writeNote } from './place-note.ts'
 
 /** Files that all checkouts of a repository share, by which git sees other files, another history or another content. */
-const SHARED = ['info/exclude', 'info/attributes', 'objects/info/alternates', 'shallow']
+const SHARED = ['info/exclude', 'info/attributes', 'objects/info/alternates', 'shallow', './commondir']
 
 /** Of what git keeps for this worktree alone: where the rest lies. */
 const OWN = ['commondir']
