@@ -42,7 +42,11 @@ export async function commandFor(
   return {
     command: program,
     args: [...before, ...start.args, ...(chosen.args ?? [])].map(fill),
-    env: { ...open.env, ...Object.fromEntries(env) },
+    env: {
+      ...Object.fromEntries((start.pinned ?? []).map(name => [name, ''])),
+      ...open.env,
+      ...Object.fromEntries(env),
+    },
     shows: [...(folder ? [folder] : []), ...(tools?.shows ?? [])],
     mcpServers: tools ? [{ name: tools.name, command: tools.command, args: tools.args, env: [] }] : [],
     dispose: async () => {

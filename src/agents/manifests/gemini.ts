@@ -3,6 +3,12 @@ import type { AgentManifest } from '../../domain/agents/manifest.ts'
 /** A policy above every other: nothing is allowed without a question. Gemini CLI itself still lets plain reading commands pass. */
 const GATE = ['[[rule]]', 'toolName = "*"', 'decision = "ask_user"', 'priority = 999', ''].join('\n')
 
+/**
+ * In a project that is not trusted it still takes these of a `.env`: by them a project could have the work done on an account of its own,
+ * which reads along. Its own ways to ignore the file are a flag that its parser refuses and a setting that is not ours to write.
+ */
+const WHO_PAYS = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION']
+
 /** Gemini CLI in its own ACP mode. */
 export const geminiManifest: AgentManifest = {
   kind: 'gemini',
@@ -14,7 +20,11 @@ export const geminiManifest: AgentManifest = {
     command: 'gemini',
     args: ['--acp', '--admin-policy', '{files}/gate.toml'],
     // Servers, hooks and extensions of the project would run at the start, before anything is asked.
-    env: { GEMINI_CLI_NO_RELAUNCH: 'true', GEMINI_CLI_TRUST_WORKSPACE: 'false' },
+    env: {
+      GEMINI_CLI_NO_RELAUNCH: 'true',
+      GEMINI_CLI_TRUST_WORKSPACE: 'false',
+    },
+    pinned: WHO_PAYS,
     files: { 'gate.toml': GATE },
     model: { args: ['--model', '{model}'] },
     install: 'npm install -g @google/gemini-cli',
@@ -95,7 +105,7 @@ export const geminiManifest: AgentManifest = {
     warm: 'none',
   },
   quirks: [
-    'Every project is an untrusted one for it: .gemini, GEMINI.md and variables of a .env are not loaded, and no MCP server is started.',
+    'Every project is an untrusted one for it: .gemini, GEMINI.md and a .env, your own too, are not loaded, and no MCP server is started.',
     'Tools of ours it cannot be given: it starts no server in a project that is not trusted, and no other way is open to anybody but root.',
     'Its answer to session/load is an error, and the try damages the conversation: it is never made.',
     'An answer that the vendor withholds is told as a turn that is complete, without a word: it counts as refused.',

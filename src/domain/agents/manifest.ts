@@ -57,6 +57,8 @@ export interface AgentStart {
   args: string[]
   /** Over what the caller gives. */
   env: Record<string, string>
+  /** Variables that are empty where the person has not set them: it would take them from a file of the project. */
+  pinned?: string[]
   /** Texts that are put into a folder of the session's own; `{files}` in args and env is that folder. */
   files: Record<string, string>
   /** How a model is chosen: `{model}` is its name. */

@@ -67,3 +67,17 @@ test('Gemini CLI starts no server and no hook that the project brings', async t 
   })
   assert.deepEqual(left, [])
 })
+
+test("Gemini CLI takes no variable of the project's .env, not even those that say who pays", async t => {
+  const names = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION']
+  const env = names.map(name => `${name}=planted\n`).join('')
+  const read = names.map(name => `echo "${name}=$${name}"`).join('; ')
+  const steps = [{ calls: [{ run: `(${read}) > seen.txt` }] }, { say: 'Done.' }]
+  const world = await World.open(t, gemini, [{ prompt: 'look around', steps }], {
+    files: { '.env': env, '.gemini/.env': env },
+  })
+  const ended = await (await world.talk('please look around')).turn()
+  assert.equal(ended.outcome, 'completed')
+  assert.equal(world.read('seen.txt').split('\n').length, names.length + 1)
+  assert.doesNotMatch(world.read('seen.txt'), /planted/)
+})
