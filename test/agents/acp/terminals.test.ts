@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, rmdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Terminals } from '../../../src/agents/acp/client/terminals.ts'
 import type { Named } from '../../../src/agents/acp/messages/request-of.ts'
@@ -11,20 +13,27 @@ const SIGNAL = new AbortController().signal
 function terminals(t: TestContext) {
   const root = tempDir(t, 'pcc-project-')
   const asked: Named[] = []
+  const folders: (string | undefined)[] = []
+  let meanwhile = () => {}
   const all = new Terminals({
     root,
     env: bareEnv(root),
     guard: openGuard(),
     isolation: 'marker',
     asking: {
-      may: async call => {
+      may: async (call, _, cwd) => {
         asked.push(call)
+        folders.push(cwd)
+        meanwhile()
         if (String(call.input['command']).includes('forbidden')) throw new Error('not on my watch')
       },
     },
   })
   t.after(() => all.close())
-  return { root, all, asked }
+  const set = (what: () => void) => {
+    meanwhile = what
+  }
+  return { root, all, asked, folders, meanwhile: set }
 }
 
 test('a command runs in the project after it was judged as it runs, and its output and end are told', async t => {
@@ -57,6 +66,54 @@ test('a folder outside, and variables that would run something else, are refused
     await assert.rejects(all.create({ command: 'ls', env: [{ name, value: 'x' }] }, SIGNAL), { code: -32001 }, name)
   await assert.rejects(all.create({ command: '' }, SIGNAL), { code: -32602 })
   assert.deepEqual(asked, [])
+})
+
+test('a name that is none of a variable, behind which a command could hide from whoever judges, is refused unasked', async t => {
+  const { root, all, asked } = terminals(t)
+  for (const name of ['true #', 'A=1 true #', 'A\n', 'A\ntrue #', '', '1A', 'A-B', 'A;true'])
+    await assert.rejects(
+      all.create({ command: 'touch ran', env: [{ name, value: 'x' }] }, SIGNAL),
+      { code: -32001 },
+      name,
+    )
+  assert.deepEqual([asked, readdirSync(root)], [[], []])
+})
+
+test('variables are judged with the line that they are for, quoted, and hold for all of it', async t => {
+  const { all, asked } = terminals(t)
+  const env = [{ name: 'A', value: "it's #; $(touch ran)" }]
+  const terminal = await all.create({ command: 'true; printf %s "$A"', env }, SIGNAL)
+  await all.waitForExit(terminal, SIGNAL)
+  assert.equal(all.output(terminal).output, env[0]?.value)
+  assert.deepEqual(
+    asked.map(({ input }) => input['command']),
+    [`export A='it'\\''s #; $(touch ran)'\ntrue; printf %s "$A"`],
+  )
+})
+
+test('a line is run by the shell as which it is judged', async t => {
+  const { root, all } = terminals(t)
+  const terminal = await all.create({ command: 'echo &>/dev/null touch ran' }, SIGNAL)
+  await all.waitForExit(terminal, SIGNAL)
+  assert.deepEqual(readdirSync(root), [])
+})
+
+test('it is judged in the folder in which it runs', async t => {
+  const { root, all, folders } = terminals(t)
+  mkdirSync(join(root, 'sub'))
+  await all.create({ command: 'true', cwd: join(root, 'sub') }, SIGNAL)
+  assert.deepEqual(folders, [join(root, 'sub')])
+})
+
+test('a folder that was swapped for a link while it was decided is refused', async t => {
+  const { root, all, meanwhile } = terminals(t)
+  const sub = join(root, 'sub')
+  mkdirSync(sub)
+  meanwhile(() => {
+    rmdirSync(sub)
+    symlinkSync('/', sub)
+  })
+  await assert.rejects(all.create({ command: 'true', cwd: sub }, SIGNAL), { code: -32001 })
 })
 
 test('of much output the latest is kept, and no more than that', async t => {

@@ -93,11 +93,11 @@ export class AcpGate implements Asking {
   }
 
   /** Asks about something that we do for the agent. */
-  async may(call: Named, signal: AbortSignal): Promise<void> {
+  async may(call: Named, signal: AbortSignal, cwd?: string): Promise<void> {
     const stop = AbortSignal.any([signal, this.#keeper.turn()])
     if (stop.aborted) throw refused('It was called off.')
     if (call.tool === 'Write' && this.#granted.delete(String(call.input['file_path']))) return
-    const verdict = await this.#judge({ callId: this.#ownId(), ...structuredClone(call) }, stop)
+    const verdict = await this.#judge({ callId: this.#ownId(), ...structuredClone(call), ...(cwd && { cwd }) }, stop)
     if (stop.aborted || verdict === 'parked') throw refused('It waits for a person, and this turn ends.')
     if (verdict !== 'allow') throw refused(verdict.reason)
   }
@@ -123,8 +123,11 @@ export class AcpGate implements Asking {
     return true
   }
 
-  async #judge(asked: Omit<Request, 'cwd'>, signal: AbortSignal): Promise<'allow' | 'parked' | { reason: string }> {
-    const request: Request = { ...asked, cwd: this.#keeper.cwd }
+  async #judge(
+    asked: Omit<Request, 'cwd'> & { cwd?: string },
+    signal: AbortSignal,
+  ): Promise<'allow' | 'parked' | { reason: string }> {
+    const request: Request = { cwd: this.#keeper.cwd, ...asked }
     const withheld = this.#keeper.withheld(request.tool)
     if (withheld !== undefined) return { reason: withheld }
     const reply = await this.#keeper.asks.permission(structuredClone(request), signal)

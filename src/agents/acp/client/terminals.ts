@@ -1,20 +1,20 @@
 import { RequestError } from '@agentclientprotocol/sdk'
 import * as z from 'zod'
 import { secretId } from '../../../base/ids.ts'
+import { findProgram } from '../../../base/process/find-program.ts'
 import type { Guard, GuardedChild } from '../../../base/process/guardian.ts'
 import type { Isolation } from '../../../base/process/isolation.ts'
 import { sessionMarker } from '../../../base/process/marker.ts'
-import { shellWord } from '../../../base/shell-word.ts'
 import type { Asking } from './asking.ts'
 import { placeOf } from './boundary.ts'
 import { misunderstood, refused } from './refusals.ts'
+import { scriptOf } from './script-of.ts'
 
 /** What a terminal keeps of its output, whatever the agent asks for. */
 const MAX_OUTPUT = 1_000_000
 const MAX_TERMINALS = 32
-/** Variables that make a program run something else than the command that was judged. */
-const HIJACKING =
-  /^(BASH_ENV|ENV|PROMPT_COMMAND|LD_\w+|DYLD_\w+|NODE_OPTIONS|PERL5OPT|RUBYOPT|PYTHONSTARTUP|PATH|SHELL|PCC_\w+)$/
+/** The policy reads a line as bash does; another shell would take some lines for something else (`echo &>/dev/null rm x`). */
+const SHELLS = ['/bin/bash', '/usr/bin/bash', 'bash']
 
 const Create = z.looseObject({
   command: z.string().min(1),
@@ -62,15 +62,15 @@ export class Terminals {
     if (this.#open.size >= MAX_TERMINALS) throw refused(`There are ${MAX_TERMINALS} terminals already: release some.`)
     const place = await placeOf(cwd ?? root, root)
     if ('outside' in place) throw refused(`Not allowed: ${place.outside}.`)
-    const hijacking = (env ?? []).find(({ name }) => HIJACKING.test(name))
-    if (hijacking) throw refused(`Not allowed: ${hijacking.name} could make it run something else.`)
-    // Without arguments agents give a whole line: then a shell reads it, as it was judged.
-    const line = args?.length ? [command, ...args].map(shellWord).join(' ') : command
-    const before = (env ?? []).map(({ name, value }) => `${name}=${shellWord(value)} `).join('')
-    await asking.may({ tool: 'Bash', input: { command: `${before}${line}` } }, signal)
+    const shell = SHELLS.find(one => findProgram(one, this.#around.env))
+    if (shell === undefined) throw refused('Not allowed: there is no bash on this machine to run it as it is judged.')
+    const script = scriptOf({ command, args: args ?? [], env: env ?? [] })
+    await asking.may({ tool: 'Bash', input: { command: script } }, signal, place.inside)
     if (signal.aborted) throw refused('It was called off.')
+    const now = await placeOf(cwd ?? root, root)
+    if (!('inside' in now) || now.inside !== place.inside) throw refused(`${cwd} changed while it was decided.`)
     const limit = Math.min(outputByteLimit ?? MAX_OUTPUT, MAX_OUTPUT)
-    return { terminalId: this.#start({ line, cwd: place.inside, env: env ?? [], limit }) }
+    return { terminalId: this.#start({ shell, script, cwd: place.inside, limit }) }
   }
 
   output(params: unknown): { output: string; truncated: boolean; exitStatus: ExitStatus | null } {
@@ -103,23 +103,12 @@ export class Terminals {
     this.#open.clear()
   }
 
-  #start({
-    line,
-    cwd,
-    env,
-    limit,
-  }: {
-    line: string
-    cwd: string
-    env: { name: string; value: string }[]
-    limit: number
-  }): string {
-    const { guard, isolation } = this.#around
+  #start({ shell, script, cwd, limit }: { shell: string; script: string; cwd: string; limit: number }): string {
+    const { env, guard, isolation } = this.#around
     const id = `term-${secretId(6)}`
-    const all = { ...this.#around.env, ...Object.fromEntries(env.map(({ name, value }) => [name, value])) }
     // A marker of its own: to end it must not end the agent.
     const marker = sessionMarker(secretId(16))
-    const child = guard.spawn({ command: '/bin/sh', args: ['-c', line], cwd, env: all, marker }, isolation)
+    const child = guard.spawn({ command: shell, args: ['-c', '--', script], cwd, env, marker }, isolation)
     child.stdin.on('error', () => undefined).end()
     const { promise, resolve } = Promise.withResolvers<ExitStatus>()
     const terminal: Terminal = {
