@@ -35,9 +35,15 @@ export async function commandFor(
   const folder = needsFolder ? await mkdtemp(join(tmpdir(), 'pcc-agent-')) : ''
   for (const [name, text] of Object.entries(start.files)) await writeFile(join(folder, name), text, { mode: 0o600 })
   const model = open.model
-  const fill = (text: string) => text.replaceAll('{files}', folder).replaceAll('{model}', model ?? '')
+  const cwd = JSON.stringify(open.cwd).slice(1, -1)
+  const fill = (text: string) =>
+    text
+      .replaceAll('{files}', () => folder)
+      .replaceAll('{model}', () => model ?? '')
+      .replaceAll('{cwd}', () => cwd)
   const chosen = model === undefined ? {} : start.model
-  const env = Object.entries({ ...start.env, ...chosen.env }).map(([name, value]) => [name, fill(value)])
+  const heard = open.settingSources.includes('project') ? start.trusted?.env : {}
+  const env = Object.entries({ ...start.env, ...heard, ...chosen.env }).map(([name, value]) => [name, fill(value)])
   const tools = own && (await serveOwnTools(own))
   return {
     command: program,

@@ -6,7 +6,7 @@ import type { AgentManifest } from '../../domain/agents/manifest.ts'
  */
 const PERMISSION = { '*': 'ask', task: 'deny', question: 'deny' }
 /** Language servers and formatters are programs out of the project's own dependencies, and nobody is asked before they run. */
-const CONFIG = JSON.stringify({
+const CONFIG = {
   permission: PERMISSION,
   lsp: false,
   formatter: false,
@@ -14,7 +14,7 @@ const CONFIG = JSON.stringify({
   // A person may take as long as they like for an answer.
   experimental: { mcp_timeout: 24 * 3_600_000 },
   share: 'disabled',
-})
+}
 
 /** opencode in its ACP mode. */
 export const opencodeManifest: AgentManifest = {
@@ -27,12 +27,14 @@ export const opencodeManifest: AgentManifest = {
     command: 'opencode',
     args: ['acp'],
     env: {
-      OPENCODE_CONFIG_CONTENT: CONFIG,
+      OPENCODE_CONFIG_CONTENT: JSON.stringify(CONFIG),
       // Plugins, tools and servers of the project would run at the start, before anything is asked.
       OPENCODE_DISABLE_PROJECT_CONFIG: '1',
       OPENCODE_DISABLE_AUTOUPDATE: '1',
       OPENCODE_DISABLE_MODELS_FETCH: '1',
     },
+    // Words only: what else the project brings runs, and `pcc trust` does not look at it.
+    trusted: { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...CONFIG, instructions: ['{cwd}/AGENTS.md'] }) } },
     files: {},
     model: {},
     install: 'npm install -g opencode-ai',
@@ -77,7 +79,7 @@ export const opencodeManifest: AgentManifest = {
     warm: 'none',
   },
   quirks: [
-    "The project's opencode.json, .opencode and AGENTS.md are not loaded, trusted or not; language servers and formatters are off.",
+    "The project's opencode.json and .opencode are not loaded, trusted or not; its AGENTS.md is where it is trusted. Language servers and formatters are off.",
     'A refused call ends the whole turn, and calls beside it: it is told why with a prompt of its own and goes on.',
     'It tries an overloaded, failing or refusing vendor again without end and without a word.',
   ],

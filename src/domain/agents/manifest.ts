@@ -57,6 +57,8 @@ export interface AgentStart {
   args: string[]
   /** Over what the caller gives. */
   env: Record<string, string>
+  /** Over `env`, where what the project says may be heard (`settingSources` has `project`). `{cwd}` is the project, as within a text of JSON. */
+  trusted?: { env: Record<string, string> }
   /** Variables that are empty where the person has not set them: it would take them from a file of the project. */
   pinned?: string[]
   /** Texts that are put into a folder of the session's own; `{files}` in args and env is that folder. */

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { OpenSession } from '../../../src/domain/session.ts'
+import { openSimulator } from '../../../src/simulator/open.ts'
 import { tempDir } from '../../support/world.ts'
 import { gemini } from '../adapters/gemini.ts'
 import { opencode } from '../adapters/opencode.ts'
 import type { Adapter } from '../conformance/adapter.ts'
+import type { Model } from '../conformance/script.ts'
 import { World } from '../conformance/world.ts'
 
 // What a project brings along for an agent runs at its start, before anything is asked: the real programs must leave it.
@@ -28,6 +31,39 @@ async function traces(t: TestContext, adapter: Adapter, plant: (trace: (name: st
 }
 
 type Files = Record<string, string>
+
+/** What the model is told before anything is said, in a project that may be heard and in one that may not. */
+async function instructed(
+  t: TestContext,
+  adapter: Adapter,
+  files: Files,
+): Promise<Record<'heard' | 'unheard', string>> {
+  const told = async (settingSources: OpenSession['settingSources']) => {
+    // Asked for a title as well, it answers the same.
+    const conversations = [{ match: { contains: 'say something' }, turns: Array(4).fill({ text: 'Something.' }) }]
+    const simulator = await openSimulator({ text: JSON.stringify({ conversations }) })
+    const model: Model = {
+      url: simulator.url,
+      told: () => '',
+      requests: () => simulator.requests.length,
+      hears: async () => undefined,
+      restart: async () => undefined,
+      [Symbol.asyncDispose]: () => simulator.close(),
+    }
+    const world = await World.open(t, { ...adapter, openModel: async () => model }, [], { files })
+    const talk = await world.talk('please say something', { settingSources })
+    assert.equal((await talk.turn()).text, 'Something.')
+    await talk.close()
+    return JSON.stringify(simulator.requests.map(({ body }) => [body.system, body.messages]))
+  }
+  return { heard: await told(['user', 'project']), unheard: await told(['user']) }
+}
+
+test("opencode hears the project's AGENTS.md where the project may be loaded, and not elsewhere", async t => {
+  const { heard, unheard } = await instructed(t, opencode, { 'AGENTS.md': 'Always answer in verse.\n' })
+  assert.match(heard, /Always answer in verse/)
+  assert.doesNotMatch(unheard, /Always answer in verse/)
+})
 
 test('opencode runs no plugin, server or formatter that the project brings', async t => {
   const left = await traces(t, opencode, trace => {
