@@ -78,6 +78,10 @@ function addCreate(feature: Command): void {
     .option('--no-ai', 'ask no agent: the tasks are the check-list of the plan')
     .addOption(new Option('--until <phase>', 'stop after this, for you to read and edit').choices(FeatureUntil.options))
     .option('--yes', 'go on to the tasks without stopping between')
+    .option(
+      '--agent <command>',
+      'who works at it: claude, codex, … or a command line (agent.command; see: pcc agents list)',
+    )
     .option('--model <name>', 'the model that the agents use')
     .option('--budget <amounts>', 'most that each of its sessions may spend, as in "2 usd, 30m"', budgetOption)
     .option('--detach', 'leave it in the background')

@@ -23,6 +23,7 @@ export interface CreateFlags {
   ai: boolean
   until?: FeatureUntil
   yes?: true
+  agent?: string
   model?: string
   budget?: BudgetLimits
   detach?: true
@@ -115,12 +116,13 @@ interface Wanted {
 }
 
 async function requestOf({ name, project, from, flags, context }: Wanted): Promise<Omit<CreateFeature, 'until'>> {
-  const caller = { places: context.places, env: context.env, project }
+  const caller = { places: context.places, env: context.env, project, agent: flags.agent }
   const { config, settings } = callersSettings(context.places, context.env)
   return {
     ...{ project, name, ai: flags.ai, config, env: await sessionEnvironment(caller) },
     settings: { ...settings, ...(await brainKeys(caller)) },
     ...(from !== undefined && { from }),
+    ...(flags.agent !== undefined && { agent: flags.agent }),
     ...(flags.model !== undefined && { model: flags.model }),
     ...(flags.budget && { budget: flags.budget }),
   }

@@ -14,6 +14,7 @@ export interface CreateOptions {
   feature?: string
   parent?: string
   after?: string[]
+  agent?: string
   model?: string
   dryRun?: true
   yes?: true
@@ -46,12 +47,18 @@ export async function createTasks(
 
 async function requestOf(text: string, options: CreateOptions, { places, env }: Context): Promise<object> {
   const project = resolve(options.project ?? '.')
-  const { feature, parent, after, model } = options
+  const { feature, parent, after, agent, model } = options
   return {
-    ...{ project, text, env: await sessionEnvironment({ places, env, project }), ...callersSettings(places, env) },
+    ...{
+      project,
+      text,
+      env: await sessionEnvironment({ places, env, project, agent }),
+      ...callersSettings(places, env),
+    },
     ...(feature !== undefined && { feature }),
     ...(parent !== undefined && { parent }),
     ...(after && { after }),
+    ...(agent !== undefined && { agent }),
     ...(model !== undefined && { model }),
   }
 }

@@ -29,6 +29,7 @@ export interface FeaturePlace {
 
 /** What the sessions of a feature run with. */
 export const FeatureOptions = z.strictObject({
+  agent: StartSession.shape.agent,
   model: StartSession.shape.model,
   /** Of each of its sessions. */
   budget: StartSession.shape.budget,

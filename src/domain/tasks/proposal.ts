@@ -11,6 +11,7 @@ export const ProposeTasks = z.strictObject({
   parent: ImportedTask.shape.parent,
   /** Those that come after none of the others come after these. */
   after: ImportedTask.shape.after,
+  agent: StartSession.shape.agent,
   model: StartSession.shape.model,
   config: StartSession.shape.config,
   settings: StartSession.shape.settings,

@@ -1,5 +1,4 @@
 import type { WorkPhase } from '../../domain/features/feature.ts'
-import { calledAs } from '../../domain/tools/agent-tools.ts'
 import { fenced, visible } from '../brief/fence.ts'
 
 /** What the agent of a phase is told beside how to go about it. */
@@ -42,7 +41,7 @@ const PROMPTS: Record<WorkPhase, (name: string) => string> = {
 
 ${LOOK} Do not ask what the code says.
 
-- Ask with the tool ${calledAs('ask_human')}, one question at a time, the most important one first; give options where there are some. Here asking is the work: do not guess what only the person knows.
+- Ask with your tool ask_human (of the server pcc), one question at a time, the most important one first; give options where there are some. Here asking is the work: do not guess what only the person knows.
 - Ask what it is for, who uses it, what must hold when it is done, what is not part of it, and what may go wrong.
 - Five to ten questions are enough for most. When the person says that it is enough, ask nothing more.
 
@@ -62,8 +61,8 @@ Your last message is the plan in Markdown, between a line <plan> and a line </pl
 
 ${LOOK}
 
-- Add each task with the tool ${calledAs('add_task')}, those first that others come after: its title, a description that is enough for an agent who sees nothing but it and the spec, and what must hold when it is done, as acceptance.
-- Say what it comes after only where it needs that done: what does not depend on one another is done side by side. ${calledAs('add_dependency')} adds what you forgot.
+- Add each task with your tool add_task (of the server pcc), those first that others come after: its title, a description that is enough for an agent who sees nothing but it and the spec, and what must hold when it is done, as acceptance.
+- Say what it comes after only where it needs that done: what does not depend on one another is done side by side. add_dependency adds what you forgot.
 - When a tool refuses something, do what it says.
 - All tasks of the plan, and nothing that is not in it. Then end with one line that says how many there are.`,
 }

@@ -18,7 +18,7 @@ import { accountLimited, agentTrouble } from './agent-trouble.ts'
 import { READING_TOOLS, readOnlyAsks } from './read-only.ts'
 
 /** Whose agent, where, under whose settings. */
-export type AgentRequest = Pick<StartSession, 'project' | 'model' | 'config' | 'settings' | 'env'> & {
+export type AgentRequest = Pick<StartSession, 'project' | 'agent' | 'model' | 'config' | 'settings' | 'env'> & {
   /** The worktree in which it reads. */
   place?: Place | undefined
   /** Which agent, where that is not for the settings to say. */

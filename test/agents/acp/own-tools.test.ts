@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -113,8 +115,26 @@ test('what opens the tools of a session stands in no command line and no environ
   assert.ok(token && token.length >= 40 && socket)
   assert.deepEqual(server.env, [])
   assert.equal(JSON.stringify(heard()).includes(token), false, 'the agent is not told')
+  const ask = (path: string, opens: string, more: { method?: string; body?: string } = {}) =>
+    doorStatus(socket, { path, opens, ...more })
+  assert.equal(await ask('/agent/tools', token), 200)
+  assert.equal(await ask('/agent/tools', token.slice(1)), 401)
+  assert.equal(await ask('/agent/tools', ''), 401)
+  assert.equal(await ask('/agent/tools/log', 'x'.repeat(token.length), { method: 'POST', body: '{"text":"x"}' }), 401)
+  assert.equal(await ask('/agent/tools/add_task', token, { method: 'POST', body: '{"title":"x"}' }), 404, 'not given')
   assert.equal(statSync(folder).mode & 0o077, 0)
   assert.equal(statSync(join(folder, 'tools.json')).mode & 0o077, 0)
   await talk.close()
   assert.equal(existsSync(folder), false)
 })
+
+async function doorStatus(
+  socketPath: string,
+  { path, opens, method = 'GET', body = '' }: { path: string; opens: string; method?: string; body?: string },
+): Promise<number | undefined> {
+  const call = request({ socketPath, path, method, headers: { authorization: `Bearer ${opens}` } })
+  call.end(body)
+  const [reply] = (await once(call, 'response')) as [IncomingMessage]
+  reply.resume()
+  return reply.statusCode
+}

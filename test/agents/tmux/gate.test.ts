@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkedAsks } from '../../../src/agents/checked-asks.ts'
+import { OwnTools } from '../../../src/agents/own-tools/own-tools.ts'
 import { TmuxGate } from '../../../src/agents/tmux/hooks/gate.ts'
 import type { Asks } from '../../../src/domain/session.ts'
 
@@ -39,6 +40,35 @@ test('an allowed call is handed its judged input, once, and only while it is wha
   const same = { tool_name: 'Bash', tool_input: { command: 'ls' } }
   assert.deepEqual(answerOf(gate.asked(same)), { behavior: 'allow', updatedInput: { command: 'ls' } })
   assert.equal(behavior(gate.asked(same)), 'deny', 'a second one was never judged')
+})
+
+test('a call of our own server may come, to be judged where it arrives; one that only bears its plain name is judged here', async () => {
+  const own = new OwnTools(['add_task'], 'mcp__{server}__{tool}')
+  const judged: string[] = []
+  const { gate, said } = gateWith({
+    permission: async ({ tool, own }) => {
+      judged.push(`${tool} ${own === true}`)
+      return NOBODY
+    },
+  })
+  gate.give(own)
+  const named = (tool_name: string, tool_use_id: string) => ({
+    ...call(''),
+    tool_name,
+    tool_use_id,
+    tool_input: { title: 'x' },
+  })
+  const ours = `mcp__${own.server}__add_task`
+  assert.equal(decision(await gate.before(named(ours, 'c1'), NEVER)), 'ask')
+  assert.equal(behavior(gate.asked({ tool_name: ours, tool_input: { title: 'x' } })), 'allow')
+  assert.deepEqual([judged, said], [[], ['called c1', 'allowed c1']])
+  for (const tool of ['mcp__pcc__add_task', `mcp__${own.server}__other`, `mcp__${own.server}__x__add_task`])
+    assert.equal(decision(await gate.before(named(tool, 'c2'), NEVER)), 'deny', tool)
+  assert.deepEqual(judged, [
+    'mcp__pcc__add_task false',
+    `mcp__${own.server}__other false`,
+    `mcp__${own.server}__x__add_task false`,
+  ])
 })
 
 test('what cannot be read, and whatever comes after the end, is refused', async () => {

@@ -1,4 +1,4 @@
 import { codexEnv } from '../../programs/codex.ts'
 import { twelveTasks } from './twelve-tasks.ts'
 
-twelveTasks('Codex', { agent: 'codex', program: 'codex', travels: 'SIMULATOR_KEY', env: codexEnv })
+twelveTasks('Codex', { agent: 'codex', program: 'codex', asks: true, travels: 'SIMULATOR_KEY', env: codexEnv })

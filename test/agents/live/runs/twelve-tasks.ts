@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EscalationView } from '../../../../src/domain/escalation.ts'
 import type { RunDetail } from '../../../../src/domain/runs/run-view.ts'
 import { openSimulator } from '../../../../src/simulator/open.ts'
-import { pccFor } from '../../../cli/pcc.ts'
+import { type Pcc, pccFor } from '../../../cli/pcc.ts'
 import { plan } from '../../../e2e/run/plan.ts'
 import { gitProject } from '../../../support/world.ts'
 import { program } from '../../programs/programs.ts'
@@ -21,26 +23,40 @@ const DIAMOND: [string, ...string[]][] = [
 
 const LIMIT = { fault: { kind: 'limit', window: 'five_hour', resets: '+5s', times: 1 } }
 
-/** Each makes a file of its own; one meets a limit of its vendor, one fails twice. Briefs name other tasks too. */
-const SCENARIO = JSON.stringify({
-  tools: {
-    Write: {
-      gemini: 'write_file',
-      responses: {
-        name: 'apply_patch',
-        input: { input: '*** Begin Patch\n*** Add File: {{input.file_path}}\n+{{input.content}}\n*** End Patch\n' },
+const COLOUR = { question: 'Which colour?', options: ['red', 'blue'] }
+
+/** Asks by our own tool; the answer comes with the next prompt, or, where the agent began anew, with its brief. */
+const ASKING = [
+  { match: of('raise wall 2', '[\\s\\S]*blue'), turns: makes('raise wall 2') },
+  {
+    match: of('raise wall 2'),
+    turns: [{ tools: [{ mcp__pcc__ask_human: COLOUR }] }],
+    later: [{ match: { contains: 'blue' }, turns: makes('raise wall 2') }],
+  },
+]
+
+/** Each makes a file of its own; one asks where its agent can, one meets a limit of its vendor, one fails twice. Briefs name other tasks too. */
+const scenarioFor = ({ asks }: Worker) =>
+  JSON.stringify({
+    tools: {
+      Write: {
+        gemini: 'write_file',
+        responses: {
+          name: 'apply_patch',
+          input: { input: '*** Begin Patch\n*** Add File: {{input.file_path}}\n+{{input.content}}\n*** End Patch\n' },
+        },
       },
     },
-  },
-  conversations: [
-    { match: of('fit window 3', '[\\s\\S]*It failed 2 times'), turns: makes('fit window 3') },
-    { match: of('fit window 3'), turns: [{ fault: 'refusal' }], otherwise: { fault: 'refusal' } },
-    ...DIAMOND.map(([title]) => ({
-      match: of(title),
-      turns: makes(title, title === 'raise wall 4' ? LIMIT : {}),
-    })),
-  ],
-})
+    conversations: [
+      ...(asks ? ASKING : []),
+      { match: of('fit window 3', '[\\s\\S]*It failed 2 times'), turns: makes('fit window 3') },
+      { match: of('fit window 3'), turns: [{ fault: 'refusal' }], otherwise: { fault: 'refusal' } },
+      ...DIAMOND.map(([title]) => ({
+        match: of(title),
+        turns: makes(title, title === 'raise wall 4' ? LIMIT : {}),
+      })),
+    ],
+  })
 
 /** The prompt of a task: its brief, its own words where it goes on without having begun, or what was kept of it. */
 function of(title: string, more = ''): { regex: string } {
@@ -60,6 +76,8 @@ export interface Worker {
   model?: string
   /** Its program in `test/agents/node_modules/.bin`. */
   program: string
+  /** Whether it has tools of ours: then one task asks a person. */
+  asks?: true
   /** A variable of its own that `agents.env` must name. */
   travels?: string
   /** The whole environment of the agent that talks to the simulator and to nothing else. */
@@ -68,8 +86,9 @@ export interface Worker {
 
 /** The twelve tasks of a run through a real daemon, each in a worktree, verified and merged, with this agent in place of Claude. */
 export function twelveTasks(name: string, worker: Worker): void {
-  test(`twelve tasks are done, verified and merged by ${name}, with a limit and two failures on the way`, async t => {
-    await using simulator = await openSimulator({ text: SCENARIO })
+  const way = worker.asks ? 'a question, a limit' : 'a limit'
+  test(`twelve tasks are done, verified and merged by ${name}, with ${way} and two failures on the way`, async t => {
+    await using simulator = await openSimulator({ text: scenarioFor(worker) })
     const pcc = pccFor(t)
     const env = worker.env(pcc.home, simulator.url)
     const PATH = `${dirname(program(worker.program))}:${env['PATH'] ?? ''}`
@@ -84,7 +103,10 @@ export function twelveTasks(name: string, worker: Worker): void {
     const project = gitProject(t)
     await plan(pcc, project, DIAMOND)
     const model = worker.model === undefined ? [] : ['--model', worker.model]
-    const ran = await pcc.run(['run', project, '--agent', worker.agent, ...model, '--parallel', '2', '--json'])
+    const running = pcc.run(['run', project, '--agent', worker.agent, ...model, '--parallel', '2', '--json'])
+    const said = worker.asks && (await answered(pcc, running))
+    const ran = await running
+    if (worker.asks) assert.deepEqual(said, { asked: COLOUR.question, code: 0 })
     const { id } = JSON.parse((await pcc.run(['runs', '--json'])).stdout).runs[0]
     const detail: RunDetail = JSON.parse((await pcc.run(['status', id, '--json'])).stdout)
     assert.deepEqual([detail.outcome, detail.tasks], ['complete', { done: 12 }], ran.stdout + ran.stderr)
@@ -103,4 +125,24 @@ export function twelveTasks(name: string, worker: Worker): void {
       [],
     )
   })
+}
+
+/** Answers the one question of the run as soon as it is on the list; undefined where the run ends without any. */
+async function answered(pcc: Pcc, running: Promise<unknown>) {
+  let isOver = false
+  void running.finally(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    const { stdout } = await pcc.run(['pending', '--json'])
+    const { escalations } = JSON.parse(stdout || '{"escalations":[]}') as { escalations: EscalationView[] }
+    const [row] = escalations
+    if (row)
+      return {
+        asked: row.target,
+        code: (await pcc.run(['respond', String(row.number), 'blue'])).code,
+      }
+    await sleep(500)
+  }
+  return undefined
 }
