@@ -7,10 +7,11 @@ export interface TestGroup {
 }
 
 /**
- * What only calls functions: no process is started, no environment, directory or global changed, no hook set for all tests.
- * Loading is most of the cost of such files, so those of one row run together. Whoever does more stands in no row.
+ * Files whose tests share a process: what they load is loaded once, and runs warm. They may use a store, git and processes of
+ * their own, which each test ends; whoever changes the environment, the directory or the clock of its process, sets a hook for
+ * all tests, or takes long by itself, stands in no row. A row is as long as keeps two processors busy to the end.
  */
-const PURE = {
+const TOGETHER = {
   'test/policy/':
     /^test\/policy\/((classify|holes|paths|shell|tools|verdict)\/|(commands|fence|paths|tool-calls|verdict)\.test)/,
   'test/policy/words/': /^test\/policy\/words\/(?!braces)/,
@@ -18,6 +19,19 @@ const PURE = {
   'test/brain/': /^test\/brain\/(adversarial|chain|permission|question|turn-ending)\.test/,
   'test/domain/':
     /^test\/domain\/(account\/|answerer|session-status|config\/(load|project|settings|in-force|agent-env)\.test)/,
+  'test/human/': /^test\/human\/(?!terminals)/,
+  'test/report/': /^test\/report\//,
+  'test/store/': /^test\/store\/(?!.*property|sqlite-faults|processes|migrate|integrity)/,
+  'test/supervisor/ asks to guards':
+    /^test\/supervisor\/(asks\/(?!call-stored)|brain|brief|events|failover\/(?!random)|features|guards)/,
+  'test/supervisor/ hosted to retries':
+    /^test\/supervisor\/(hosted|landing\/(?!people|worktrees)|models|proposals|recover|retries)/,
+  'test/supervisor/ runs to waits':
+    /^test\/supervisor\/(runs\/(?!any-night)|schedules|settings|sigils|tools|verifier|waits\/(?!starts))/,
+  'test/supervisor/steering/': /^test\/supervisor\/(steering\/(?!many-parked|crossings)|[^/]+$)/,
+  'test/workspace/merge/': /^test\/workspace\/merge\/(?!kill|batches|target|conflicts|.*property)/,
+  'test/workspace/verify/': /^test\/workspace\/verify\/(diff|flips|verify|tests|gates\/opinions)/,
+  'test/workspace/worktrees/': /^test\/workspace\/(changes|detect|git\/index-marks|worktrees\/(?!crash))/,
 }
 
 /** What takes long starts first, so that no long file is left for the end, when a processor would idle. */
@@ -33,8 +47,8 @@ const WAITING = /^test\/((daemon|e2e)\/limits\/|house\/package\.test|scripts\/)/
 /** The processes of a run in the order of their start. */
 export function groupTests(files: string[]): TestGroup[] {
   const groups = Map.groupBy(files, file => {
-    const pure = Object.entries(PURE).find(([, files]) => files.test(file))
-    return pure?.[0] ?? file
+    const row = Object.entries(TOGETHER).find(([, files]) => files.test(file))
+    return row?.[0] ?? file
   })
   return [...groups]
     .map(([name, files]) => ({
