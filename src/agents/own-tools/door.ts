@@ -1,7 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
+import { rmdir } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { dirname } from 'node:path'
 import { AgentToolName, type ToolReply } from '../../domain/tools/agent-tools.ts'
 import type { Place } from './place.ts'
 
@@ -41,7 +43,12 @@ export async function openDoor({ socket, token }: Place, own: Called): Promise<A
   rmSync(socket, { force: true })
   server.listen(socket)
   await once(server, 'listening')
-  return { [Symbol.asyncDispose]: () => close(server) }
+  return {
+    async [Symbol.asyncDispose]() {
+      await close(server)
+      await rmdir(dirname(socket)).catch(() => undefined) // it was made for the socket alone only where it is empty now
+    },
+  }
 }
 
 type Call = (input: unknown, signal: AbortSignal) => Promise<ToolReply>

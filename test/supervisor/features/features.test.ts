@@ -19,6 +19,7 @@ async function aShop(t: TestContext) {
   const project = tempDir(t)
   const tasks = openTasks({ store, clock: systemClock })
   const begun: { prompt: string }[] = []
+  const agents: (string | undefined)[] = []
   const taken: string[] = []
   const features = new Features({
     ...{ store, tasks, clock: systemClock, log: silentLog },
@@ -26,6 +27,7 @@ async function aShop(t: TestContext) {
     keepsEnvironment: async () => false,
     async start(request, { feature, take }) {
       const id = `s-00000${begun.push({ prompt: request.task ?? '' })}`
+      agents.push(request.agent)
       await turn() // a real one asks for its settings and its driver first
       const row = await store.sessions.insert({ id, name: id, project, task: 't', agent: 'none' })
       await store.sessions.update(id, { options: { ...row.options, ...(feature && { feature }) } })
@@ -58,8 +60,16 @@ async function aShop(t: TestContext) {
     mkdirSync(dirname(file(kind)), { recursive: true })
     writeFileSync(file(kind), text)
   }
-  return { store, project, tasks, features, begun, taken, create, ends, now, file, write }
+  return { store, project, tasks, features, begun, agents, taken, create, ends, now, file, write }
 }
+
+test('each phase of a feature is begun with the agent that was named for it', async t => {
+  const { create, agents, ends, now } = await aShop(t)
+  const { session_id } = await create({ from: 'blue walls', agent: 'codex' })
+  await ends(session_id, '# Spec\n\nBlue walls.')
+  await now()
+  assert.deepEqual(agents, ['codex', 'codex'])
+})
 
 test('the same --from again goes on; another file, or one after an interview began, is refused for what is so', async t => {
   const { create, begun, ends, now } = await aShop(t)
