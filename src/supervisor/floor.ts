@@ -13,7 +13,7 @@ import type { Ground } from './place/ground.ts'
 import type { Parts } from './run.ts'
 import { checkProject } from './start/check-project.ts'
 import type { HeldConversations } from './start/held-conversations.ts'
-import type { Preparation, PrepareParts, PrepareRequest } from './start/prepare.ts'
+import type { Preparation, PrepareParts, PrepareRequest } from './start/preparation.ts'
 import type { KeptEnvironments } from './waits/kept-environments.ts'
 import type { WarmNext } from './warm/warm-next.ts'
 

@@ -14,7 +14,7 @@ import { cutOff } from './settling/cut-off.ts'
 import { settlePatiently } from './settling/settle-patiently.ts'
 import { admit, isCalledOff } from './start/admit.ts'
 import { newRun, type Start } from './start/new-run.ts'
-import type { Preparation } from './start/prepare.ts'
+import type { Preparation } from './start/preparation.ts'
 import { isOver, type KeptEnvironments } from './waits/kept-environments.ts'
 
 export interface Live {

@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/errors.ts'
 import type { Floor } from '../floor.ts'
 import type { Ending, Run } from '../run.ts'
-import type { Preparation } from '../start/prepare.ts'
+import type { Preparation } from '../start/preparation.ts'
 
 /** An ending where another agent may go on. One that cannot be looked at stays what it was: a wait that ends by itself loses nothing. */
 export async function handedOn(ending: Ending, run: Run, ready: Preparation, floor: Floor): Promise<Ending> {

@@ -20,23 +20,13 @@ interface ReturnParts {
  * Looks at live sessions whose task could change hands: the one that had it first may have it back, or the one at work has spent what one
  * agent may. Such a session stops after the tool in flight; what follows is decided with its ending. Without failover it does nothing.
  */
-export class Returns {
+export class Returns extends Alarm {
   readonly #parts: ReturnParts
-  readonly #alarm: Alarm
 
   constructor(parts: ReturnParts) {
-    this.#parts = parts
     const failed = (error: unknown) => parts.log.error({ error }, 'could not look whose turn it is')
-    this.#alarm = new Alarm({ look: () => this.#look(), failed })
-  }
-
-  /** A session has begun, or a gate has changed. */
-  poke(): void {
-    this.#alarm.poke()
-  }
-
-  close(): Promise<void> {
-    return this.#alarm.close()
+    super({ look: () => this.#look(), failed })
+    this.#parts = parts
   }
 
   async #look(): Promise<number | undefined> {

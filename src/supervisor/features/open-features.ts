@@ -2,7 +2,7 @@ import { loadConfig } from '../../domain/config/load.ts'
 import { trustedFile, trustStatus } from '../../policy/trust.ts'
 import type { Floor } from '../floor.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
-import type { PrepareParts } from '../start/prepare.ts'
+import type { PrepareParts } from '../start/preparation.ts'
 import { Features } from './features.ts'
 import type { FeaturesParts } from './parts.ts'
 

@@ -3,7 +3,7 @@ import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import { trustedFile, trustStatus } from '../../policy/trust.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
-import type { PrepareParts } from '../start/prepare.ts'
+import type { PrepareParts } from '../start/preparation.ts'
 
 /** The settings in force for the work of a session: those of the shell it was started from, as its project may tighten them. */
 export async function configOf(

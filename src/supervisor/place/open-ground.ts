@@ -8,7 +8,7 @@ import { trustedFile, trustStatus } from '../../policy/trust.ts'
 import type { Store } from '../../store/store.ts'
 import type { WorktreeParts } from '../../workspace/worktrees/parts.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
-import type { PrepareParts } from '../start/prepare.ts'
+import type { PrepareParts } from '../start/preparation.ts'
 import type { Ground, WantedPlace } from './ground.ts'
 
 export interface GroundParts extends Pick<PrepareParts, 'places' | 'env'> {

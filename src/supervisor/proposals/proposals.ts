@@ -5,7 +5,7 @@ import type { Proposal, ProposeTasks } from '../../domain/tasks/proposal.ts'
 import { book, totalsOf } from '../../tasks/budgets/ledger.ts'
 import { overrun } from '../../tasks/budgets/overrun.ts'
 import { type Floor, prepareFor, refuseWhenClosed } from '../floor.ts'
-import type { Preparation } from '../start/prepare.ts'
+import type { Preparation } from '../start/preparation.ts'
 import { WarmMarkers } from '../warm/warm-markers.ts'
 import type { AgentParts, AgentQuestion, AgentReply, AgentRequest } from './ask-agent.ts'
 

@@ -8,7 +8,7 @@ import { namesFor } from '../models/model-names.ts'
 import { byNames, settleStrategy } from '../models/settle-strategy.ts'
 import { callersSettings } from '../settings/callers-settings.ts'
 import { agentIn } from '../start/agent/agent-in.ts'
-import type { PrepareParts } from '../start/prepare.ts'
+import type { PrepareParts } from '../start/preparation.ts'
 import type { BeginOptions } from './begin/begin-next.ts'
 
 /** The settings under which a run goes on. */

@@ -4,7 +4,7 @@ import type { StartRun } from '../../domain/runs/run.ts'
 import { type Floor, prepareFor } from '../floor.ts'
 import { runSettings } from '../runs/run-settings.ts'
 import type { Runs } from '../runs/runs.ts'
-import type { PrepareParts } from '../start/prepare.ts'
+import type { PrepareParts } from '../start/preparation.ts'
 import { Calendar } from './calendar.ts'
 
 /** The calendar of a floor: what is due becomes a run. */

@@ -3,7 +3,7 @@ import type { Admission, Entrant } from '../admission.ts'
 import { asksFor } from '../asks.ts'
 import { record } from '../record.ts'
 import type { Parts, Run } from '../run.ts'
-import type { Preparation } from './prepare.ts'
+import type { Preparation } from './preparation.ts'
 import { renew } from './renew.ts'
 
 interface AdmitOptions {

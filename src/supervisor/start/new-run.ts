@@ -4,7 +4,7 @@ import type { SessionRow } from '../../store/tables.ts'
 import { Meter } from '../../tasks/budgets/meter.ts'
 import { openRunGuards } from '../guards/run-guards.ts'
 import type { Run } from '../run.ts'
-import type { Preparation } from './prepare.ts'
+import type { Preparation } from './preparation.ts'
 
 /** How a session begins: with a prompt, or with the answer to a call that waits. */
 export interface Start {

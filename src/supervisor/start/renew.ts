@@ -1,7 +1,7 @@
 import { asksFor } from '../asks.ts'
 import { record } from '../record.ts'
 import type { Parts, Run } from '../run.ts'
-import type { Preparation } from './prepare.ts'
+import type { Preparation } from './preparation.ts'
 
 /**
  * Looks at settings and trust once more for a session that waited in line: a pull or a checkout may have changed the project

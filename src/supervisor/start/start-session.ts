@@ -18,7 +18,7 @@ import { checkProject } from './check-project.ts'
 import { checkRecord } from './check-record.ts'
 import { checkResume } from './check-resume.ts'
 import { firstTasks, submitFirst } from './first-tasks.ts'
-import type { Preparation } from './prepare.ts'
+import type { Preparation } from './preparation.ts'
 import { nameFromTask, uniqueName } from './session-name.ts'
 
 /** A task for which a run, or a feature, starts the session. */

@@ -25,23 +25,13 @@ export interface WakerParts {
  * Makes sessions go on whose time has come. The times stand in their rows, so nothing is lost with this process; with no
  * row that waits it does nothing at all.
  */
-export class Waker {
+export class Waker extends Alarm {
   readonly #parts: WakerParts
-  readonly #alarm: Alarm
 
   constructor(parts: WakerParts) {
-    this.#parts = parts
     const failed = (error: unknown) => parts.log.error({ error }, 'could not look for sessions that wait')
-    this.#alarm = new Alarm({ look: () => this.#look(), failed })
-  }
-
-  /** Something about the times has changed, or may have. */
-  poke(): void {
-    this.#alarm.poke()
-  }
-
-  close(): Promise<void> {
-    return this.#alarm.close()
+    super({ look: () => this.#look(), failed })
+    this.#parts = parts
   }
 
   async #look(): Promise<number | undefined> {
@@ -58,7 +48,7 @@ export class Waker {
     const { log, wake, hold } = this.#parts
     using _held = due.length > 1 ? hold() : undefined
     for (const row of due) {
-      if (this.#alarm.closed) return false
+      if (this.closed) return false
       log.info({ session: row.id, waited_ms: now - (row.ended_at ?? now) }, 'its time has come')
       crashPoint('wake.before-resume')
       await wake(row)

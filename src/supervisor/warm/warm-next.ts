@@ -2,7 +2,7 @@ import { secretId } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
 import type { Asks, Driver, OpenSession } from '../../domain/session.ts'
 import type { Run } from '../run.ts'
-import type { Preparation, PrepareRequest } from '../start/prepare.ts'
+import type { Preparation, PrepareRequest } from '../start/preparation.ts'
 import type { WarmMarkers } from './warm-markers.ts'
 
 export interface WarmParts {
