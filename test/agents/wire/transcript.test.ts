@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { TranscriptReader } from '../../src/agents/wire/transcript.ts'
-import { tempDir } from '../support/world.ts'
+import { TranscriptReader } from '../../../src/agents/wire/transcript.ts'
+import { tempDir } from '../../support/world.ts'
 
 test('each line is read once, and half a line waits for its end', t => {
   const path = join(tempDir(t), 'record')
