@@ -59,6 +59,9 @@ test('a dialog that stays asks a person: the terminal is not taken back', async 
 
 /** A session with a window that an earlier daemon left, in the middle of a turn. What is in it writes down every key. */
 async function adopted(t: TestContext, { takenOver, ...driver }: { takenOver: boolean; dialogMs?: number }) {
+  // Before its folder goes, and with it the way to its server.
+  const before: (() => Promise<void>)[] = []
+  t.after(() => Promise.all(before.map(end => end())))
   const root = tempDir(t)
   const env = bareEnv(root)
   const socket = join(root, 'pcc.sock')
@@ -68,7 +71,7 @@ async function adopted(t: TestContext, { takenOver, ...driver }: { takenOver: bo
     name: 's-000001',
     command: ['/bin/sh', '-c', `stty raw -echo; : > '${file}'; exec dd bs=1 of='${file}' 2>/dev/null`],
   })
-  t.after(() => tmux.close('s-000001'))
+  before.push(() => tmux.close('s-000001'))
   while (!existsSync(file)) await sleep(20)
   const folder = new SeatFolder(root, 's-000001')
   folder.make({ session: 's-000001', socket, awayMs: 1000 })
@@ -82,7 +85,7 @@ async function adopted(t: TestContext, { takenOver, ...driver }: { takenOver: bo
     ...{ id: 's-000001', cwd: root, env, settingSources: [], resume: { vendorId: VENDOR, fork: false } },
     asks: { permission: async () => assert.fail(), question: async () => assert.fail() },
   } as unknown as OpenSession)
-  t.after(() => session[Symbol.asyncDispose]())
+  before.push(async () => session[Symbol.asyncDispose]())
   for await (const { kind } of session.events) if (kind === 'started') break
   const press = async (key: string) =>
     void execFileSync('tmux', ['-S', tmux.socket, 'send-keys', '-t', pane, '-l', key], { stdio: 'pipe' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { claude } from './claude-adapter.ts'
-import { World } from './conformance/world.ts'
+import { claude } from '../claude-adapter.ts'
+import { World } from '../conformance/world.ts'
 
 test('a resumed and a forked session tell what they spent themselves, without the past', async t => {
   const steps = [{ calls: [{ run: 'true' }, { run: 'echo' }] }, { say: 'First.' }]
