@@ -73,7 +73,7 @@ export async function prepareAgain(row: SessionRow, env: Record<string, string>,
   const keys = { ...brainKeysIn(floor.kept.of(row.id) ?? {}), ...brainKeysIn(env) }
   const own = settings ? { settings: { ...settings, ...keys } } : {}
   const ready = await prepareFor({ ...row.options, ...own, chosen: agentOf(row), project: row.project, env }, floor)
-  if (row.account !== null && ready.account !== row.account) {
+  if (row.account !== null && ![ready.account, ...ready.formerAccounts].includes(row.account)) {
     const { id, project, vendor_id } = row
     throw new AppError('account_differs', { id, project: shellWord(project), vendor_id: vendor_id ?? '<id>' })
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accountOf } from '../../src/supervisor/start/agent/account.ts'
+import { accountOf, formerAccounts } from '../../src/supervisor/start/agent/account.ts'
 
 const of = (kind: string, env: Record<string, string> = {}) =>
   accountOf({ kind, name: kind }, { HOME: '/home/me', ...env })
@@ -18,4 +18,14 @@ test('opencode with the key of one vendor shares the account, and so the limit, 
   assert.equal(of('opencode', { OPENAI_API_KEY: 'o' }), of('codex', { OPENAI_API_KEY: 'o' }))
   const both = { ...claude, OPENAI_API_KEY: 'o' }
   assert.notEqual(of('opencode', both), of('claude', both), 'nobody knows which of two it uses')
+})
+
+test('what earlier versions called an account is known, and that of another is not among it', () => {
+  const mine = { kind: 'custom', name: 'node', command: ['node', '/a.mjs'] }
+  const env = { HOME: '/home/me' }
+  assert.deepEqual(formerAccounts(mine, env), formerAccounts({ ...mine, command: ['node', '/b.mjs'] }, env))
+  assert.equal(formerAccounts(mine, env).includes(accountOf(mine, env)), false)
+  assert.notDeepEqual(formerAccounts(mine, { HOME: '/home/you' }), formerAccounts(mine, env))
+  const claude = { kind: 'claude', name: 'claude' }
+  assert.deepEqual(formerAccounts(claude, env), [accountOf(claude, env)], 'that of Claude Code has not changed')
 })

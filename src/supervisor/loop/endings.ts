@@ -94,6 +94,18 @@ export function escalated(failure: Failure, run: Run): Ending {
   }
 }
 
+/**
+ * Its agent knows nothing of the conversation: it ended before it had kept a word of it, or has lost it since. A new one goes on from what
+ * was kept here, at once; it cannot meet that a second time.
+ */
+export function begunAnew(failure: Failure, now: number): Ending {
+  const reason = `${failure.message}; a new conversation goes on from what was kept`
+  return {
+    ...{ as: 'paused', reason, failure: failure.kind, resumesAt: now, retries: 1, patch: { vendor_id: null } },
+    task: { to: 'waiting', reason, wakesAt: now },
+  }
+}
+
 /** Nothing that passes by itself. */
 export function failed(failure: Failure, run: Run): Ending {
   const reason = `${failure.message}\n${adviceFor(failure, run)}`.trim()

@@ -1,14 +1,14 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import { unreachable } from '../../base/errors.ts'
-import type { Session } from '../../domain/session.ts'
+import type { Failure, Session } from '../../domain/session.ts'
 import { parkedInWords } from '../brain/prose.ts'
 import { eventOf } from '../events/agent-event.ts'
 import { halted } from '../guards/halted.ts'
 import { record } from '../record.ts'
-import type { Desk, Ending } from '../run.ts'
+import type { Desk, Ending, Run } from '../run.ts'
 import { betweenTurns } from './between-turns.ts'
 import type { Action } from './decide.ts'
-import { completed, escalated, failed, gaveUp, parked, paused, retried, stopped } from './endings.ts'
+import { begunAnew, completed, escalated, failed, gaveUp, parked, paused, retried, stopped } from './endings.ts'
 import { waitAtGate, waitForQuota } from './gate-wait.ts'
 import { nextTask } from './next-task.ts'
 
@@ -56,7 +56,9 @@ export async function execute(action: Action, session: Session | undefined, desk
     case 'park':
       return parked(action, run)
     case 'fail':
-      return failed(action.failure, run)
+      return isForgotten(action.failure, run)
+        ? begunAnew(action.failure, parts.clock.now())
+        : failed(action.failure, run)
     case 'give_up':
       return gaveUp(action, run)
     case 'stop':
@@ -65,6 +67,11 @@ export async function execute(action: Action, session: Session | undefined, desk
     default:
       return unreachable(action)
   }
+}
+
+/** The conversation is the session's own, and not one that a person has named. */
+function isForgotten({ kind }: Failure, { row }: Run): boolean {
+  return kind === 'resume_unknown' && row.vendor_id !== null && row.options.resume === undefined
 }
 
 /** Answers a question with which the turn ended; the conversation goes on with it. */

@@ -35,6 +35,8 @@ export interface Preparation {
   open: Omit<OpenSession, 'asks' | 'id' | 'prompt' | 'resume' | 'marker'>
   policy: SessionPolicy
   account: string
+  /** What earlier versions called it. */
+  formerAccounts: string[]
   /** Refuses calls that would bring files of the project to life which nobody has agreed to. */
   guard(request: Request): Promise<Verdict | undefined>
   /** Whether its agent may work with nobody watching. */

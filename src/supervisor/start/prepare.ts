@@ -22,7 +22,7 @@ import { guardSettings } from '../settings/guard-settings.ts'
 import { sandboxAsked } from '../settings/sandbox-asked.ts'
 import { startNotes } from '../settings/start-notes.ts'
 import { secondAgent } from '../verifier/second-agent.ts'
-import { accountOf } from './agent/account.ts'
+import { accountOf, formerAccounts } from './agent/account.ts'
 import { agentIn } from './agent/agent-in.ts'
 import { checkProgram } from './agent/check-program.ts'
 import type { Preparation, PrepareParts, PrepareRequest } from './preparation.ts'
@@ -100,6 +100,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareParts): Pro
     guard: call => skillVerdict(call, { places, project, place, settingSources: sources }),
     again: () => prepare({ ...request, chosen: agent }, parts),
     account: accountOf(agent, env),
+    formerAccounts: formerAccounts(agent, env),
     maxConcurrent: config.sessions.max_concurrent,
     consent: {
       autoResume: request.auto_resume ?? config.sessions.auto_resume,

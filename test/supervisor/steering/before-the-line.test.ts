@@ -52,6 +52,7 @@ for (const [what, ends] of [
         notes: [],
         settings: {},
         account: 'a',
+        formerAccounts: [],
       }
       const ready: Preparation = { ...shape, ...rest, again: async () => ready }
       const admission = new Admission()
