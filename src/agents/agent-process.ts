@@ -20,6 +20,8 @@ export interface Starting {
   signal: AbortSignal
   /** Paths made for it, which a sandbox has to show. */
   shows?: string[]
+  /** Of these, those that it may write. */
+  writes?: string[]
 }
 
 interface ProcessOptions {
@@ -150,10 +152,11 @@ export class AgentProcess {
     env,
     cwd = process.cwd(),
     shows = [],
+    writes = [],
   }: Starting): Pick<Starting, 'command' | 'args' | 'env'> {
     if (!this.#sandbox) return { command, args, env }
     const pidNamespace = this.#guard.level(this.#isolation) !== 'namespace'
-    return this.#sandbox.wrap({ command, args, env, cwd, shows }, { pidNamespace })
+    return this.#sandbox.wrap({ command, args, env, cwd, shows, writes }, { pidNamespace })
   }
 
   /** True where something of it was still there at the end. */

@@ -13,7 +13,7 @@ const WHO_PAYS = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_CLOUD_PROJECT', 'G
 export const geminiManifest: AgentManifest = {
   kind: 'gemini',
   name: 'Gemini CLI',
-  revision: 2,
+  revision: 3,
   verified: ['0.61.0'],
   speaks: 'acp',
   start: {
@@ -26,6 +26,16 @@ export const geminiManifest: AgentManifest = {
     },
     pinned: WHO_PAYS,
     files: { 'gate.toml': GATE },
+    home: {
+      variable: 'GEMINI_CLI_HOME',
+      folder: '.gemini',
+      settings: 'settings.json',
+      // One try: as it comes it makes ten, waits between them for minutes, and says nothing until the last one.
+      over: { general: { maxAttempts: 1 } },
+      shared: ['oauth_creds.json', 'google_accounts.json', 'gemini-credentials.json', 'installation_id', 'state.json'],
+      sharedFolders: ['tmp', 'history'],
+      beside: ['.agents'],
+    },
     model: { args: ['--model', '{model}'] },
     install: 'npm install -g @google/gemini-cli',
     // Asked by itself as well, a write would be asked twice; and with us reading for it no new file can be written.
@@ -61,6 +71,7 @@ export const geminiManifest: AgentManifest = {
   forgetsBrokenTurns: true,
   sandbox: {
     state: ['.gemini'],
+    movedBy: 'GEMINI_CLI_HOME',
     kept: {
       ...{ '.gemini/settings.json': '{}', '.gemini/trustedFolders.json': '{}', '.gemini/trusted_hooks.json': '{}' },
       ...{ '.gemini/mcp-server-enablement.json': '{}', '.gemini/.env': '', '.gemini/GEMINI.md': '' },
@@ -111,6 +122,6 @@ export const geminiManifest: AgentManifest = {
     'An answer that the vendor withholds is told as a turn that is complete, without a word: it counts as refused.',
     'A refused call is told to the model as cancelled by the user.',
     'A turn that was stopped between a tool and the next answer, or that failed, is dropped from its conversation.',
-    'Without general.maxAttempts = 1 in its settings a refusal of the vendor is retried in silence.',
+    'As it comes, a refusal of the vendor is tried again ten times in silence: it gets a home of its own, in which general.maxAttempts is 1.',
   ],
 }

@@ -43,8 +43,9 @@ export async function openSandbox({ bubblewrap, asked, needs, env, reading, log 
   const listed = hostsFor(asked.network, needs, env)
   const way = asked.network.includes('*') ? undefined : await openWay(listed, log)
   const guarded: Guarded = guardGit(asked.git, { reading })
+  const stateHome = (needs.movedBy && env[needs.movedBy]) || undefined
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
-    const mounts = surroundings(starting, { asked, needs, reading })
+    const mounts = surroundings(starting, { asked, needs, reading, stateHome })
     const network = way ? { shows: [way.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
     const inner = way ? bridged(way.socket, ownPorts(listed), starting) : [starting.command, ...starting.args]
     return {

@@ -24,27 +24,31 @@ export interface Inside {
   args: string[]
   /** Paths that were made for this session. */
   shows: string[]
+  /** Of these, those that it may write. */
+  writes: string[]
 }
 
 interface Around {
   asked: SandboxAsked
   needs: SandboxNeeds
   reading: boolean
+  /** Where the agent keeps its state, if not in the home directory. */
+  stateHome?: string | undefined
 }
 
 /** What an agent sees and may write: its project, what git needs, its own state, and programs. One that reads writes its state only. */
-export function surroundings(inside: Inside, { asked, needs, reading }: Around): Mounts {
+export function surroundings(inside: Inside, { asked, needs, reading, stateHome }: Around): Mounts {
   const home = inside.env['HOME'] ?? homedir()
   const hidden = there([home, homedir(), ...asked.hidden].filter(path => path !== '/'))
   const project = there([inside.cwd, ...(asked.git && isWithin(inside.cwd, asked.git.top) ? [asked.git.top] : [])])
   refuseExposed(inside, hidden, project)
   const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
-  const own = ownState(needs, inHome)
+  const own = ownState(needs, path => resolve(stateHome ?? home, path))
   const git = asked.git && !reading ? gitParts(asked.git) : { writable: [], kept: [], regained: [] }
   const read = reading ? [...project, ...(asked.git ? [asked.git.common] : [])] : []
   const written = reading ? [] : [...project, ...git.writable, ...asked.write.map(inHome)]
   const shown = there([...[...TOOLS, ...asked.read].map(inHome), ...programs(inside, hidden), ...inside.shows, ...read])
-  const writable = there([...written, ...own.state])
+  const writable = there([...written, ...inside.writes, ...own.state])
   // A home may be shown by who says so, and what is ours may not.
   refuseExposed(inside, there(asked.hidden), [...shown, ...writable])
   return { hidden, shown, writable, kept: there([...git.kept, ...own.kept]), regained: there(git.regained) }

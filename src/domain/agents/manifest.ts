@@ -63,6 +63,8 @@ export interface AgentStart {
   pinned?: string[]
   /** Texts that are put into a folder of the session's own; `{files}` in args and env is that folder. */
   files: Record<string, string>
+  /** A home of the session's own, where the agent's settings have to be others than the person's. */
+  home?: OwnHome
   /** How a model is chosen: `{model}` is its name. */
   model: { args?: string[]; env?: Record<string, string> }
   /** How a person gets the program. */
@@ -71,6 +73,24 @@ export interface AgentStart {
   meta?: Record<string, unknown>
   /** What of the file system and of terminals we do for the agent. */
   serves: { files: boolean; terminals: boolean }
+}
+
+/** A home in which an agent finds all that it keeps in the person's own, and settings of which some are ours. */
+export interface OwnHome {
+  /** The variable that tells the agent where its home is; without it, it is the person's. */
+  variable: string
+  /** The folder in it that holds what the agent keeps. */
+  folder: string
+  /** The file of that folder with its settings, as JSON. */
+  settings: string
+  /** What is set in them, over what the person has set. */
+  over: Record<string, unknown>
+  /** Files of that folder that an agent may begin: they become the person's. */
+  shared: string[]
+  /** The same with folders. */
+  sharedFolders: string[]
+  /** What else it looks for in its home. */
+  beside: string[]
 }
 
 /**

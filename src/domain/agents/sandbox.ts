@@ -29,6 +29,8 @@ export interface SandboxAsked {
 export interface SandboxNeeds {
   /** Where it keeps its own login and conversations, in the home directory. */
   state: string[]
+  /** The variable that moves what is meant by the home directory, if one does. */
+  movedBy?: string
   /** What of that it may not write, with the text of an empty one, or nothing for a folder: it would be run by the person's next one. */
   kept?: Record<string, string | null>
   /** Hosts of its vendor. */

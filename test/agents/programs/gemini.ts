@@ -10,8 +10,7 @@ export function geminiEnv(home: string, url: string, login: 'key' | 'none' = 'ke
     security: { auth: { selectedType: 'gemini-api-key' } },
     privacy: { usageStatisticsEnabled: false },
     telemetry: { enabled: false },
-    // One try, or a refusal would be waited out in silence.
-    general: { enableAutoUpdate: false, enableAutoUpdateNotification: false, maxAttempts: 1 },
+    general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
   }
   mkdirSync(join(home, '.gemini'), { recursive: true })
   writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify(settings))

@@ -18,7 +18,7 @@ test('what is hidden lies over the system, what is shown over that, then what ma
 
 test('the home of the agent, that of the daemon and what the settings name are hidden', t => {
   const [home, named] = [tempDir(t), tempDir(t)]
-  const inside = { cwd: gitProject(t), env: { HOME: home }, command: 'sh', args: [], shows: [] }
+  const inside = { cwd: gitProject(t), env: { HOME: home }, command: 'sh', args: [], shows: [], writes: [] }
   const asked = { mode: 'auto' as const, network: [], read: [], write: [], hidden: [named] }
   const { hidden, shown, writable } = surroundings(inside, {
     ...{ asked, needs: { state: ['.mine'], hosts: [], addresses: [] }, reading: false },
