@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenSession } from '../../../src/domain/session.ts'
-import { scriptedAgent, type Turn } from './scripted-agent.ts'
-import { scriptedWorld } from './scripted-world.ts'
+import { scriptedAgent, type Turn } from '../steering/scripted-agent.ts'
+import { scriptedWorld } from '../steering/scripted-world.ts'
 
 test('an agent that knows nothing of its own conversation begins a new one, by itself, with all that was kept', async t => {
   const turns: Turn[] = [
