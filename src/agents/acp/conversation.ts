@@ -51,7 +51,10 @@ export class Conversation {
       manner: {
         name: manifest.name,
         begin: turn => this.#prompting.begin(turn, this.turns),
-        cancel: () => line.notify('session/cancel', this.#here),
+        cancel: () => {
+          this.calls.fall()
+          line.notify('session/cancel', this.#here)
+        },
         steer: text => this.#steering.say(text),
         over: (turn, ended) => this.#over(turn, ended),
       },
@@ -127,8 +130,9 @@ export class Conversation {
     this.#line.tell(events)
     for (const event of events) {
       if (event.kind === 'limit') this.#prompting.limited(event)
-      if (event.kind === 'tool_result') this.#toolEnded(event, update)
+      if (event.kind === 'tool_result') this.#toolEnded()
     }
+    this.#lookAgain()
     this.#explain()
     this.turns.mindCap()
   }
@@ -148,6 +152,7 @@ export class Conversation {
     const turn = this.turns.current
     if (!turn) return
     turn.denials++
+    this.calls.fall()
     this.#line.tell(this.calls.result(call, { ok: false, output: reason }))
     turn.untold.push(`The call "${call.title ?? call.name ?? call.toolCallId}" was refused: ${reason}`)
   }
@@ -166,18 +171,16 @@ export class Conversation {
     return undefined
   }
 
-  #toolEnded({ callId, ok }: { callId: string; ok: boolean }, update: Update): void {
-    const turn = this.turns.current
-    if (!turn) return
-    if (ok && this.#manifest.hold === 'every-call' && !this.calls.isAllowed(callId) && !this.#isInert(callId)) {
-      const call = `${String(update['title'] ?? update['name'] ?? '')} (${callId})`
-      const message = `A tool call ran without being judged, so the session was ended: ${call}`
-      this.#line.cutOff({ kind: 'other', message })
-    } else if (turn.pausing && this.calls.running === 0) this.turns.cancel()
+  /** A call ran that nobody judged: the agent must not go on. */
+  #lookAgain(): void {
+    const { unjudged } = this.#translator
+    if (unjudged === undefined) return
+    this.#translator.unjudged = undefined
+    const message = `A tool call ran without being judged, so the session was ended: ${unjudged}`
+    this.#line.cutOff({ kind: 'other', message })
   }
 
-  #isInert(callId: string): boolean {
-    const { title, kind } = this.calls.add({ toolCallId: callId })
-    return kind === 'other' && (this.#manifest.tools.inert ?? []).includes(title ?? '')
+  #toolEnded(): void {
+    if (this.turns.current?.pausing && this.calls.running === 0) this.turns.cancel()
   }
 }

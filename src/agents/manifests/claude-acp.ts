@@ -58,7 +58,18 @@ export const claudeAcpManifest: AgentManifest = {
   limits: 'an error of the turn with the vendor’s words and their reset; windows beside usage',
   resume: 'resume',
   forks: true,
-  tools: { nameIn: 'native', known: {} },
+  tools: {
+    nameIn: 'native',
+    known: {},
+    failsUnasked: {
+      saying: [
+        // Unknown tools and wrong input.
+        '^(```\\n)?<tool_use_error>[\\s\\S]*</tool_use_error>(\\n```)?$',
+        // Calls of a batch that an interrupt overtook.
+        "^(```\\n)?The user doesn't want to proceed with this tool use\\. The tool use was rejected",
+      ],
+    },
+  },
   ownTools: { over: 'mcp', named: 'meta', called: 'mcp__{server}__{tool}' },
   departs: {
     'park.call': 'gone',

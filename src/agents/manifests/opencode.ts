@@ -51,6 +51,8 @@ export const opencodeManifest: AgentManifest = {
   tools: {
     nameIn: 'title',
     inert: ['invalid', 'Invalid Tool'],
+    // It looks for the file, and for what is to be replaced in it, before it asks; what it says of a call that never began.
+    failsUnasked: { kinds: ['read', 'search', 'edit'], saying: ['^Tool execution aborted$', '^Invalid timeout value'] },
     known: {
       todowrite: { tool: 'TodoWrite', input: { todos: ['input.todos'] } },
       todoread: { tool: 'TodoRead', input: {} },

@@ -110,4 +110,6 @@ export interface ToolNaming {
   known: Record<string, { tool: string; input: Record<string, Source[]> }>
   /** Titles, of kind `other`, under which the agent tells that a call could not be made: nothing ran, and nothing was asked. */
   inert?: string[]
+  /** How an agent that asks about every call tells of one that it gave up before it came to that: by its kind, or by what it says. */
+  failsUnasked?: { kinds?: string[]; saying?: string[] }
 }

@@ -48,7 +48,7 @@ export class AcpGate implements Asking {
     if (!ask) return CANCELLED
     const stop = AbortSignal.any([signal, this.#keeper.turn()])
     if (stop.aborted) return CANCELLED
-    const call = this.#calls.add(ask.toolCall)
+    const call = this.#calls.ask(ask.toolCall)
     const by = subagentOf(call._meta)
     if (this.#announced(call, by)) return this.#yes(ask)
     this.#keeper.called(call, by)

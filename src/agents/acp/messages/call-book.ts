@@ -4,14 +4,30 @@ import { type AgentToolName, calledAs } from '../../../domain/tools/agent-tools.
 import type { OwnTools } from '../../own-tools/own-tools.ts'
 import type { Content, ToolCall } from '../wire/schemas.ts'
 import { inputOf, type Named, namedCalls, nameOf } from './request-of.ts'
+import type { EndedCall } from './second-look.ts'
 
 /** Longer than anything a person reads; a log dumped by a tool must not be stored whole. */
 const OUTPUT_CHARS = 20_000
 /** Calls are remembered until the end of their turn; an agent that makes up ids without end is not followed for ever. */
 const MAX_CALLS = 2000
 
+/** What is kept of one call while it is open: more is never sent by one that makes sense. */
+const MAX_CALL_CHARS = 4_000_000
+/** And of all open ones together. */
+const MAX_BOOK_CHARS = 64_000_000
+/** What can be large in a call. */
+const LARGE = ['rawInput', 'content', 'rawOutput'] as const
+
 interface Known {
   call: ToolCall
+  /** What its large parts take. */
+  chars: number
+  /** Some of it was dropped: nobody can judge it any more. */
+  tooLarge: boolean
+  /** We were asked about it. */
+  asked: boolean
+  /** It may fail unasked: a refusal beside it or a stop of ours came before. */
+  fallen: boolean
   /** Told as a request. */
   told: boolean
   /** Its end was told. */
@@ -29,6 +45,7 @@ export class CallBook {
   readonly #calls = new Map<string, Known>()
   /** Calls that started a subagent which has called something since. */
   readonly #parents = new Set<string>()
+  #chars = 0
 
   constructor(naming: ToolNaming, own?: OwnTools) {
     this.#naming = naming
@@ -45,15 +62,52 @@ export class CallBook {
     return [...this.#calls.values()].filter(one => !one.settled).length
   }
 
-  /** What is known of a call after this piece. Fields that are not in it stay as they were. */
+  /** What is known of a call after this piece. Fields that are not in it stay as they were; of one that is over nothing is kept. */
   add(piece: ToolCall): ToolCall {
+    // The id of a call that is over may be used again, but not its yes.
+    if (piece['sessionUpdate'] === 'tool_call') this.#anew(piece.toolCallId)
     const known = this.#known(piece.toolCallId)
+    if (known.settled) return known.call
     const { rawInput, ...rest } = piece
     const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => !isEmpty(value)))
     known.call = { ...known.call, ...given }
-    if (piece.status === 'completed' || piece.status === 'failed') known.settled = true
     if (!isEmpty(rawInput)) known.call.rawInput = merged(known.call.rawInput, rawInput)
+    this.#weigh(known, piece)
     return known.call
+  }
+
+  /** A call that we are asked about. */
+  ask(piece: ToolCall): ToolCall {
+    this.#anew(piece.toolCallId)
+    const call = this.add(piece)
+    this.#known(piece.toolCallId).asked = true
+    return call
+  }
+
+  isTooLarge(callId: string): boolean {
+    return this.#calls.get(callId)?.tooLarge ?? false
+  }
+
+  /** The agent tells the end of a call; undefined where it has told it before. */
+  settle(call: ToolCall, { ok }: { ok: boolean }): EndedCall | undefined {
+    const known = this.#known(call.toolCallId)
+    if (known.settled) return undefined
+    known.settled = true
+    const { asked, allowed, fallen } = known
+    known.allowed = false
+    const [kind, title] = [call.kind ?? undefined, call.title ?? undefined]
+    return { kind, title, named: this.named(call), ok, output: outputOf(call), asked, allowed, fallen }
+  }
+
+  /** What a call printed though it was never asked about: it runs, whatever its status says. */
+  printsUnasked({ toolCallId, rawOutput }: ToolCall): boolean {
+    const known = this.#known(toolCallId)
+    return !known.asked && !known.settled && !isEmpty(rawOutput)
+  }
+
+  /** A refusal or a stop takes down what was not asked about yet. */
+  fall(): void {
+    for (const known of this.#calls.values()) if (!known.settled && !known.asked) known.fallen = true
   }
 
   /** A call that the agent has told of. */
@@ -85,11 +139,9 @@ export class CallBook {
   }
 
   allow(callId: string): void {
-    this.#known(callId).allowed = true
-  }
-
-  isAllowed(callId: string): boolean {
-    return this.#calls.get(callId)?.allowed ?? false
+    const known = this.#known(callId)
+    known.asked = true
+    known.allowed = true
   }
 
   /** How a call ended, once. */
@@ -97,22 +149,59 @@ export class CallBook {
     const known = this.#known(call.toolCallId)
     if (known.over) return []
     known.over = true
-    return [{ kind: 'tool_result', callId: call.toolCallId, ok, output: cap(output ?? outputOf(call)), ...by }]
+    const told = cap(output ?? outputOf(call))
+    this.#drop(known)
+    return [{ kind: 'tool_result', callId: call.toolCallId, ok, output: told, ...by }]
   }
 
   /** Nothing of a turn that ended is asked about any more. */
   forget(): void {
     this.#calls.clear()
+    this.#chars = 0
     this.#parents.clear()
   }
 
   #known(callId: string): Known {
     const found = this.#calls.get(callId)
     if (found) return found
-    const made = { call: { toolCallId: callId } as ToolCall, told: false, over: false, allowed: false, settled: false }
+    const made: Known = {
+      ...{ call: { toolCallId: callId }, chars: 0, tooLarge: false },
+      ...{ told: false, over: false, asked: false, allowed: false, fallen: false, settled: false },
+    }
     this.#calls.set(callId, made)
-    if (this.#calls.size > MAX_CALLS) this.#calls.delete(this.#calls.keys().next().value ?? '')
+    if (this.#calls.size > MAX_CALLS) this.#forgetOldest()
     return made
+  }
+
+  /** One that is over first: one that is open has a yes to be held against its end. */
+  #forgetOldest(): void {
+    const [oldest = ''] = [...this.#calls].find(([, { settled }]) => settled) ?? this.#calls.keys().take(1).toArray()
+    const known = this.#calls.get(oldest)
+    if (known) this.#drop(known)
+    this.#calls.delete(oldest)
+  }
+
+  #anew(callId: string): void {
+    if (this.#calls.get(callId)?.settled) this.#calls.delete(callId)
+  }
+
+  #weigh(known: Known, piece: ToolCall): void {
+    const more = LARGE.reduce((sum, field) => sum + (JSON.stringify(piece[field])?.length ?? 0), 0)
+    known.chars += more
+    this.#chars += more
+    if (known.chars <= MAX_CALL_CHARS && this.#chars <= MAX_BOOK_CHARS) return
+    known.tooLarge = true
+    // What it printed is told, as much of it as anybody reads.
+    const shown = cap(outputOf(known.call))
+    this.#drop(known)
+    known.call.rawOutput = shown
+  }
+
+  #drop(known: Known): void {
+    this.#chars -= known.chars
+    known.chars = 0
+    const { rawInput: _, content: __, rawOutput: ___, ...rest } = known.call
+    known.call = rest
   }
 }
 

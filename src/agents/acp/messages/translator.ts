@@ -5,6 +5,7 @@ import { Words } from '../../turns/words.ts'
 import { Chunk, Compaction, Plan, ToolCall, UsageUpdate } from '../wire/schemas.ts'
 import { CallBook } from './call-book.ts'
 import { limitEvent } from './limits.ts'
+import { ranUnjudged } from './second-look.ts'
 import { Spending } from './spending.ts'
 
 /** Turns the agent's updates into events, one at a time and without any effect. */
@@ -12,6 +13,9 @@ export class Translator {
   readonly calls: CallBook
   readonly words = new Words()
   readonly spending: Spending
+  /** A call that ran without our yes, in words. */
+  unjudged: string | undefined
+  readonly #manifest: Pick<AgentManifest, 'tools' | 'hold'>
   readonly #asksAll: boolean
   /** Rounds with the model in this turn: it speaks again after a tool has answered. */
   #rounds = 0
@@ -19,11 +23,12 @@ export class Translator {
   #compacting = false
 
   constructor(
-    { tools, hold }: Pick<AgentManifest, 'tools' | 'hold'>,
+    manifest: Pick<AgentManifest, 'tools' | 'hold'>,
     { resumed, own }: { resumed: boolean; own?: OwnTools | undefined },
   ) {
-    this.calls = new CallBook(tools, own)
-    this.#asksAll = hold === 'every-call'
+    this.#manifest = manifest
+    this.calls = new CallBook(manifest.tools, own)
+    this.#asksAll = manifest.hold === 'every-call'
     this.spending = new Spending({ resumed })
   }
 
@@ -81,13 +86,15 @@ export class Translator {
     const call = this.calls.add(piece)
     const events = this.words.flush()
     const { status } = piece
-    if (status === 'completed' || status === 'failed') {
+    // Whatever is not one of these is an end: nothing is known of a word that the protocol does not have.
+    const isOpen = status === undefined || status === null || status === 'pending' || status === 'in_progress'
+    const ok = status === 'completed'
+    const ended = isOpen ? undefined : this.calls.settle(call, { ok })
+    if (ended && ranUnjudged(ended, this.#manifest)) this.unjudged = wordsOf(call)
+    if (this.#asksAll && isOpen && this.calls.printsUnasked(call)) this.unjudged = wordsOf(call)
+    if (!isOpen) {
       if (by.agentId === undefined) this.#answered = true
-      return [
-        ...events,
-        ...this.calls.request(call, by),
-        ...this.calls.result(call, { ok: status === 'completed', ...by }),
-      ]
+      return [...events, ...this.calls.request(call, by), ...this.calls.result(call, { ok, ...by })]
     }
     // One that will be asked about is told then, with all that is known of it.
     const isTold = status === 'in_progress' && !this.#asksAll
@@ -121,6 +128,10 @@ export class Translator {
     this.#compacting = isRunning
     return [{ kind: 'compacting', state: isRunning ? 'started' : 'ended' }]
   }
+}
+
+function wordsOf({ title, name, toolCallId }: ToolCall): string {
+  return `${(title ?? name ?? '').slice(0, 200)} (${toolCallId})`
 }
 
 const STATES: Record<string, PlanItem['state']> = { in_progress: 'active', completed: 'done' }
