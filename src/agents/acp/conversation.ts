@@ -81,7 +81,7 @@ export class Conversation {
 
   updated(update: Update): void {
     if (update.sessionUpdate === 'current_mode_update')
-      keepMode(update, { manifest: this.#manifest, line: this.#line, ...this.#here })
+      keepMode(update, { manifest: this.#manifest, open: this.#open, line: this.#line, ...this.#here })
     else if (this.turns.running) this.#follow(update)
     // Whatever else is told outside of a turn is the past of a resumed conversation.
     else if (update.sessionUpdate === 'usage_update') this.#translator.read(update)

@@ -1,6 +1,6 @@
 import type { AgentManifest } from '../../domain/agents/manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
-import { isReadOnly } from '../reads-only.ts'
+import { modeFor } from './modes.ts'
 import type { McpServer } from './start-files.ts'
 import type { AcpConnection } from './wire/connection.ts'
 import { type Initialized, Opened } from './wire/schemas.ts'
@@ -31,7 +31,7 @@ export async function openConversation(connection: AcpConnection, opening: Openi
     signal,
   )
   const { vendorId, opened } = await conversation(connection, hello, opening)
-  const mode = isReadOnly(open) ? (manifest.modes.readOnly ?? manifest.modes.work) : manifest.modes.work
+  const mode = modeFor(manifest, open)
   if (mode !== undefined && opened.modes?.currentModeId !== mode)
     await connection.request('session/set_mode', { sessionId: vendorId, modeId: mode }, signal)
   return {

@@ -109,7 +109,11 @@ export abstract class PipedSession<Pipe extends Connection> implements Session {
   }
 
   protected listening() {
-    return this.telling.listening(line => this.#seat.log(`session ${this.id}: ${line}`), this.ending.gone)
+    return {
+      ...this.telling.listening(line => this.#seat.log(`session ${this.id}: ${line}`), this.ending.gone),
+      gaveUp: (reason: string) =>
+        this.cutOff({ kind: 'agent_crashed', message: `${this.#seat.manifest.name} ${reason}, so it was ended.` }),
+    }
   }
 
   /** The agent must not go on, not even with the rest of the turn. */

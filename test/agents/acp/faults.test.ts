@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { until } from '../conformance/world.ts'
-import { stage } from './stage.ts'
+import { Translator } from '../../../src/agents/acp/messages/translator.ts'
+import { ALLOW, asking, until } from '../conformance/world.ts'
+import { PLAIN, stage } from './stage.ts'
 
 const END = { answer: { stopReason: 'end_turn' } }
 
@@ -24,6 +25,7 @@ test('an agent that speaks nothing but garbage ends the session', async t => {
   const { talk } = await stage(t, { initialize: [{ raw: Array(1500).fill('not json').join('\n') }, { hang: true }] })
   const ended = await talk.until('ended')
   assert.equal(ended.reason, 'failed')
+  assert.match(ended.failure?.message ?? '', /wrote 1000 lines in a row that are no messages/)
 })
 
 test('an agent that never answers initialize fails with the time it had', async t => {
@@ -139,4 +141,79 @@ test('an agent that changes its mode by itself is put back', async t => {
   assert.equal((await talk.turn()).outcome, 'completed')
   await until(() => heard().some(one => one.method === 'session/set_mode'))
   assert.equal(heard().find(one => one.method === 'session/set_mode')?.params?.['modeId'], 'ask')
+})
+
+test('one that changes its mode and never answers is ended', async t => {
+  const changed = { update: { sessionUpdate: 'current_mode_update', currentModeId: 'yolo' } }
+  const { talk } = await stage(
+    t,
+    {
+      new: [{ answer: { sessionId: 's', modes: { currentModeId: 'ask' } } }],
+      prompt: [changed, { hang: true }],
+      mode: [{ hang: true }],
+    },
+    { manifest: { modes: { work: 'ask', known: [] } }, driver: { stopMs: 300 } },
+  )
+  assert.match((await talk.until('ended')).failure?.message ?? '', /"yolo" and did not change back: no answer/)
+})
+
+test('a mode for reading is none for a session that works', async t => {
+  const changed = { update: { sessionUpdate: 'current_mode_update', currentModeId: 'plan' } }
+  const { talk, heard } = await stage(
+    t,
+    { new: [{ answer: { sessionId: 's', modes: { currentModeId: 'ask' } } }], prompt: [changed, END] },
+    { manifest: { modes: { work: 'ask', readOnly: 'plan', known: [] } } },
+  )
+  await talk.turn()
+  await until(() => heard().some(one => one.method === 'session/set_mode'))
+  assert.equal(heard().find(one => one.method === 'session/set_mode')?.params?.['modeId'], 'ask')
+})
+
+test('any number of lines that are no messages is passed over among those that are', async t => {
+  const some = { raw: Array(400).fill('debug').join('\n') }
+  const { talk } = await stage(t, { prompt: [some, { say: 'a' }, some, { say: 'b' }, some, END] })
+  assert.equal((await talk.turn()).outcome, 'completed')
+})
+
+test('what is asked beyond all that an agent may wait for is refused at once', async t => {
+  let most = 0
+  const asks = asking(() => {
+    most++
+    return new Promise(() => undefined)
+  })
+  const options = [{ optionId: 'yes', kind: 'allow_once' }]
+  const many = Array.from({ length: 100 }, (_, at) => ({
+    ask: 'session/request_permission',
+    params: { toolCall: { toolCallId: `c${at}`, kind: 'execute', rawInput: { command: 'date' } }, options },
+    background: true,
+  }))
+  const { talk, replies } = await stage(t, { prompt: [...many, { awaitCancel: true }, END] }, { open: { asks } })
+  await until(() => replies().length === 36)
+  for (const { error } of replies()) assert.match(error?.message ?? '', /64 requests wait/)
+  assert.equal(most, 64)
+  await talk.session.interrupt()
+  assert.equal((await talk.turn()).outcome, 'interrupted')
+})
+
+test('a call too large to be kept is refused, and nobody is asked', async t => {
+  const asks = asking(() => ALLOW)
+  const options = [
+    { optionId: 'yes', kind: 'allow_once' },
+    { optionId: 'no', kind: 'reject_once' },
+  ]
+  const toolCall = { toolCallId: 'c1', kind: 'execute', rawInput: { command: '{large}' } }
+  const ask = { ask: 'session/request_permission', params: { toolCall, options } }
+  const { talk, replies } = await stage(t, { prompt: [ask, END] }, { open: { asks } })
+  assert.equal((await talk.turn()).denials, 1)
+  assert.deepEqual(replies()[0]?.result, { outcome: { outcome: 'selected', optionId: 'no' } })
+  assert.deepEqual(asks.requests, [])
+})
+
+test('of a call that is over neither its input nor its output is kept', () => {
+  const translator = new Translator(PLAIN, { resumed: false })
+  const told = { toolCallId: 'c1', kind: 'execute', rawInput: { command: 'x' }, rawOutput: 'y', content: [] }
+  const events = translator.read({ sessionUpdate: 'tool_call', status: 'completed', ...told })
+  assert.equal(events.find(({ kind }) => kind === 'tool_result')?.kind, 'tool_result')
+  const later = translator.calls.add({ ...told, status: 'completed' })
+  assert.deepEqual([later.rawInput, later.rawOutput, later.content], [undefined, undefined, undefined])
 })

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -96,13 +97,26 @@ test('a link that is put into the way while a write is decided is not followed',
     may: async () => {
       readdirSync(path('sub'))
       // The folder gives way to a link that leads out.
-      const { renameSync } = await import('node:fs')
       renameSync(path('sub'), path('was-sub'))
       symlinkSync(outside, path('sub'))
     },
   })
   await assert.rejects(files.write({ path: path('sub/x.txt'), content: 'x' }, SIGNAL), { code: -32001 })
   assert.deepEqual(readdirSync(outside), [])
+})
+
+test('a folder that was swapped for a link while it was decided is not read through', async t => {
+  const { root, path, outside } = project(t)
+  mkdirSync(path('sub'))
+  writeFileSync(path('sub/x.txt'), 'mine')
+  writeFileSync(join(outside, 'x.txt'), 'secret')
+  const files = new Files(root, {
+    may: async () => {
+      renameSync(path('sub'), path('was-sub'))
+      symlinkSync(outside, path('sub'))
+    },
+  })
+  await assert.rejects(files.read({ path: path('sub/x.txt') }, SIGNAL), { code: -32001 })
 })
 
 test('files that are too large, and what is no file, are refused', async t => {

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 export type AgentStep =
   | { say: string }
   | { update: Record<string, unknown> }
-  /** Asks us something; the answer is told to the file. `{server}` is the name of the server that it was given. */
+  /** Asks us something; the answer is told to the file. `{server}` is the server that it was given, `{large}` five megabytes. */
   | { ask: string; params: Record<string, unknown>; background?: boolean }
   | { raw: string }
   | { stderr: string }
@@ -27,8 +27,11 @@ export interface AgentScript {
   /** The second prompt and those after it. */
   later?: AgentStep[]
   start?: AgentStep[]
+  /** When it is told to change its mode. */
+  mode?: AgentStep[]
 }
 
+const LARGE = 'x'.repeat(5_000_000)
 const SESSION = 'scripted-1'
 const script = JSON.parse(process.env['ACP_SCRIPT'] ?? '{}') as AgentScript
 const heard = process.env['ACP_HEARD'] ?? '/dev/null'
@@ -62,7 +65,8 @@ async function hear(message: { id?: number; method?: string; params?: unknown; r
   } else if (message.method === 'session/prompt') {
     prompts++
     await act((prompts > 1 ? script.later : script.prompt) ?? [{ answer: { stopReason: 'end_turn' } }], message.id)
-  } else send({ id: message.id, result: {} })
+  } else if (message.method === 'session/set_mode') await act(script.mode ?? [{ answer: {} }], message.id)
+  else send({ id: message.id, result: {} })
 }
 
 async function act(steps: AgentStep[], id: number | undefined): Promise<void> {
@@ -71,7 +75,10 @@ async function act(steps: AgentStep[], id: number | undefined): Promise<void> {
     else if ('flood' in step) await flood(step.flood, step.update)
     else if ('update' in step) update(step.update)
     else if ('ask' in step) {
-      const reply = ask(step.ask, JSON.parse(JSON.stringify(step.params).replaceAll('{server}', server)))
+      const reply = ask(
+        step.ask,
+        JSON.parse(JSON.stringify(step.params).replaceAll('{server}', server).replace('{large}', LARGE)),
+      )
       if (!step.background) await reply
     } else if ('raw' in step) write(`${step.raw}\n`)
     else if ('stderr' in step) process.stderr.write(step.stderr)

@@ -25,7 +25,15 @@ test('garbage on stdout between messages is passed over and told to the log', as
 
 test('one that speaks nothing but garbage ends the session', async t => {
   const { talk } = await stage(t, { initialize: [{ raw: Array(1500).fill('not json').join('\n') }, { hang: true }] })
-  assert.equal((await talk.until('ended')).reason, 'failed')
+  const { reason, failure } = await talk.until('ended')
+  assert.equal(reason, 'failed')
+  assert.match(failure?.message ?? '', /wrote 1000 lines in a row that are no messages/)
+})
+
+test('any number of lines that are no messages is passed over among those that are', async t => {
+  const some = { raw: Array(600).fill('debug').join('\n') }
+  const { talk } = await stage(t, { turn: [some, { say: 'One.' }, some, { say: 'Two.' }, DONE] })
+  assert.equal((await talk.turn()).outcome, 'completed')
 })
 
 test('one that never answers fails with the time it had', async t => {

@@ -32,6 +32,7 @@ export class Files {
     const { path, line, limit } = parsed(Read, params)
     const real = await this.#inside(path)
     await this.#asking.may({ tool: 'Read', input: { file_path: real } }, signal)
+    await this.#unmoved(path, real)
     const text = await readText(real, path)
     if (line === undefined && limit === undefined) return { content: text }
     const lines = text.split('\n')
@@ -44,10 +45,14 @@ export class Files {
     if (Buffer.byteLength(content) > MAX_BYTES) throw refused(`${path} would have more than ${MAX_BYTES} bytes.`)
     const real = await this.#inside(path)
     await this.#asking.may({ tool: 'Write', input: { file_path: real, content } }, signal)
-    // Somebody may have put a link into the way while it was decided.
-    if ((await this.#inside(path)) !== real) throw refused(`${path} changed while it was decided.`)
+    await this.#unmoved(path, real)
     await writeWhole(real, content)
     return {}
+  }
+
+  /** Somebody may have put a link into the way while it was decided. */
+  async #unmoved(path: string, real: string): Promise<void> {
+    if ((await this.#inside(path)) !== real) throw refused(`${path} changed while it was decided.`)
   }
 
   async #inside(path: string): Promise<string> {

@@ -50,6 +50,10 @@ export class AcpGate implements Asking {
     if (stop.aborted) return CANCELLED
     const call = this.#calls.ask(ask.toolCall)
     const by = subagentOf(call._meta)
+    if (this.#calls.isTooLarge(call.toolCallId)) {
+      this.#keeper.refused(call, 'It is too large to be judged.')
+      return refusalOf(ask)
+    }
     if (this.#announced(call, by)) return this.#yes(ask)
     this.#keeper.called(call, by)
     for (const named of this.#calls.named(call)) {

@@ -175,10 +175,10 @@ export class CallBook {
 
   /** One that is over first: one that is open has a yes to be held against its end. */
   #forgetOldest(): void {
-    const [oldest = ''] = [...this.#calls].find(([, { settled }]) => settled) ?? this.#calls.keys().take(1).toArray()
-    const known = this.#calls.get(oldest)
+    for (const [id, { settled }] of this.#calls) if (settled) return void this.#calls.delete(id)
+    const [[id, known] = []] = this.#calls
     if (known) this.#drop(known)
-    this.#calls.delete(oldest)
+    this.#calls.delete(id ?? '')
   }
 
   #anew(callId: string): void {

@@ -2,8 +2,11 @@ import { type ClientApp, type ClientConnection, PROTOCOL_VERSION } from '@agentc
 import { linesOf } from '../../wire/lines.ts'
 import { Initialized } from './schemas.ts'
 
-/** After so many lines that are no messages nobody expects one any more. */
+/** After so many lines in a row that are no messages nobody expects one any more. */
 const MAX_GARBAGE = 1000
+/** No agent waits for more answers at once; what is asked beyond is refused, so that it costs nothing. */
+const MAX_ASKS = 64
+const TOO_MANY = { code: -32001, message: `Not allowed: ${MAX_ASKS} requests wait for an answer already.` }
 
 export interface Pipes {
   stdin: NodeJS.WritableStream & { readonly writable: boolean }
@@ -16,6 +19,8 @@ export interface Listening {
   /** What the agent tells of its own accord, in order and before anything that comes after it. */
   updated(params: unknown): void
   garbage(line: string, count: number): void
+  /** Nothing more is read, and why. */
+  gaveUp(reason: string): void
   /** Resolves when another update may be taken. */
   room(): Promise<void>
 }
@@ -23,17 +28,14 @@ export interface Listening {
 /** One protocol connection over an agent's pipes. Updates are read in order, no faster than they are taken. */
 export class AcpConnection {
   readonly #connection: ClientConnection
-  #garbage = 0
+  readonly #stdin: Pipes['stdin']
+  /** What the agent asked and has no answer to yet. */
+  readonly #asks = new Set<unknown>()
 
   constructor(app: ClientApp, { stdin, stdout }: Pipes, listening: Listening) {
+    this.#stdin = stdin
     const readable = ReadableStream.from(this.#messages(stdout, listening)) as ReadableStream<never>
-    const writable = new WritableStream<unknown>({
-      write: message =>
-        new Promise<void>((resolve, reject) => {
-          if (!stdin.writable) return reject(new Error('the agent takes no more input'))
-          stdin.write(`${JSON.stringify(message)}\n`, error => (error ? reject(error) : resolve()))
-        }),
-    })
+    const writable = new WritableStream<Record<string, unknown>>({ write: message => this.#write(message) })
     this.#connection = app.connect({ readable, writable })
   }
 
@@ -83,21 +85,48 @@ export class AcpConnection {
     this.#connection.close()
   }
 
+  async #write(message: Record<string, unknown>): Promise<void> {
+    if (message['method'] === undefined) this.#asks.delete(message['id'])
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    if (!this.#stdin.writable) throw new Error('the agent takes no more input')
+    this.#stdin.write(`${JSON.stringify(message)}\n`, error => (error ? reject(error) : resolve()))
+    await promise
+  }
+
   async *#messages(stdout: AsyncIterable<Buffer>, listening: Listening): AsyncGenerator<unknown> {
+    let garbage = 0
+    let inRow = 0
     for await (const line of linesOf(stdout)) {
       if ('garbage' in line) {
-        this.#garbage++
-        listening.garbage(line.garbage, this.#garbage)
-        if (this.#garbage >= MAX_GARBAGE) return
-        continue
+        listening.garbage(line.garbage, ++garbage)
+        if (++inRow < MAX_GARBAGE) continue
+        return listening.gaveUp(`wrote ${MAX_GARBAGE} lines in a row that are no messages`)
       }
+      inRow = 0
       const { message } = line
       listening.seen(message)
-      if (message['method'] !== 'session/update' || 'id' in message) yield message
+      const { method, id, params } = message
+      if (method === undefined) yield message
+      else if (id !== undefined) yield* this.#asked(message, listening)
+      else if (method !== 'session/update') yield message
       else {
         await listening.room()
-        listening.updated(message['params'])
+        listening.updated(params)
       }
+    }
+  }
+
+  /** A request tells an event, and is kept until it is answered: there is an end to both. */
+  async *#asked(message: Record<string, unknown>, listening: Listening): AsyncGenerator<unknown> {
+    const { id } = message
+    await listening.room()
+    if (this.#asks.size < MAX_ASKS && !this.#asks.has(id)) {
+      this.#asks.add(id)
+      yield message
+    } else if (this.#stdin.writable) {
+      // Waited for: one that does not read its answers is not read any further either.
+      const refusal = `${JSON.stringify({ jsonrpc: '2.0', id, error: TOO_MANY })}\n`
+      await new Promise<void>(resolve => this.#stdin.write(refusal, () => resolve()))
     }
   }
 }

@@ -3,7 +3,7 @@ import { linesOf } from '../../wire/lines.ts'
 import { Refusal } from './refusal.ts'
 import { Resolved, RpcError } from './schemas.ts'
 
-/** After so many lines that are no messages nobody expects one any more. */
+/** After so many lines in a row that are no messages nobody expects one any more. */
 const MAX_GARBAGE = 1000
 
 export interface Listening {
@@ -14,6 +14,8 @@ export interface Listening {
   /** What Codex asks. The signal aborts when it does not wait for the answer any more. */
   asked(method: string, params: unknown, signal: AbortSignal): Promise<unknown>
   garbage(line: string, count: number): void
+  /** Nothing more is read, and why. */
+  gaveUp(reason: string): void
   /** Resolves when another message may be taken. */
   room(): Promise<void>
 }
@@ -71,16 +73,19 @@ export class CodexConnection {
 
   async #read(stdout: AsyncIterable<Buffer>): Promise<void> {
     let garbage = 0
+    let inRow = 0
     try {
       for await (const line of linesOf(stdout)) {
         if (this.#over.signal.aborted) return
         if ('message' in line) {
+          inRow = 0
           this.#listening.seen(line.message)
           await this.#take(line.message)
           continue
         }
         this.#listening.garbage(line.garbage, ++garbage)
-        if (garbage >= MAX_GARBAGE) return
+        if (++inRow < MAX_GARBAGE) continue
+        return this.#listening.gaveUp(`wrote ${MAX_GARBAGE} lines in a row that are no messages`)
       }
     } catch {
       // A broken pipe is an end like any other.
