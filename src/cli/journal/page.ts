@@ -69,7 +69,7 @@ function entryLines(entry: JournalEntry, terminal: Terminal, asked: Asked): stri
 
 /** `2h ago, took 3m 12s, $0.42, sonnet` */
 function factsOf(
-  { ended_at, duration_ms, cost_usd, model, run_id, iteration, project }: JournalEntry,
+  { ended_at, duration_ms, cost_usd, agents, model, run_id, iteration, project }: JournalEntry,
   asked: Asked,
 ): string {
   const place =
@@ -78,6 +78,7 @@ function factsOf(
     ago(asked.now - ended_at),
     duration(duration_ms),
     money(cost_usd),
+    ...(agents.join() === 'claude' || agents.length === 0 ? [] : [firstLine(agents.join(', then '))]),
     ...(model ? [firstLine(model)] : []),
     ...place,
   ]

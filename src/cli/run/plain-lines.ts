@@ -104,8 +104,9 @@ function detailsOf({ number, agent, model, session_id, place }: AttemptView): st
 }
 
 function endLine(name: string, attempt: AttemptView, paint: Terminal['paint']): string {
-  const { outcome, reason, cost_usd, started_at, ended_at, agent } = attempt
-  const by = agent === undefined ? '' : ` by ${neutral(agent)}`
+  const { outcome, reason, cost_usd, started_at, ended_at, agent, agents } = attempt
+  const who = agents ?? (agent === undefined ? [] : [agent])
+  const by = who.length === 0 ? '' : ` by ${neutral(who.join(', then '))}`
   const spent = `${duration((ended_at ?? started_at) - started_at)}, ${costText(cost_usd)}`
   if (outcome === 'done')
     return paint(

@@ -14,6 +14,8 @@ export interface JournalEntry {
   outcome: 'done' | 'failed' | 'interrupted'
   /** Why it ended like that, where there is something to say. */
   reason: string | null
+  /** Who did it, one after the other; none where its session is not kept any more. */
+  agents: string[]
   /** What answered; null where nothing did. */
   model: string | null
   /** From its beginning to its end, with what it waited for. */

@@ -46,6 +46,8 @@ export interface AttemptView {
   session_id: string
   /** Who did it, where that was not Claude Code. */
   agent?: string
+  /** All that did it, one after the other, where there were several. */
+  agents?: string[]
   /** Null where the agent took its own. */
   model: string | null
   outcome: 'done' | 'failed' | 'interrupted' | null

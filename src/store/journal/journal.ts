@@ -1,4 +1,6 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { agentsOf } from '../../domain/agents/agents-of.ts'
+import type { RestingAgent } from '../../domain/agents/hand-over.ts'
 import type { JournalEntry } from '../../domain/runs/journal.ts'
 import type { Differences, WordIndex } from '../database/database.ts'
 import type { Tables } from '../tables.ts'
@@ -28,7 +30,7 @@ export function openJournal(read: Kysely<Tables>, differences: Differences): Jou
       const rank = query.words ? sql`w.rank` : sql`0`
       const rows = sql<EntryRow>`
         select a.run_id, r.project, a.iteration, a.task_id, a.number, a.title, a.feature, a.session_id, a.outcome, a.reason,
-          coalesce(s.model, a.model) as model, a.ended_at - a.started_at as duration_ms, a.cost_usd, a.files, a.files_more,
+          coalesce(s.model, a.model) as model, s.agent, s.options, a.ended_at - a.started_at as duration_ms, a.cost_usd, a.files, a.files_more,
           a.notes, a.started_at, a.ended_at, ${rank} as rank
         from ${from(query)} order by rank, a.ended_at desc, a.iteration desc limit ${query.limit}`
       return (await rows.execute(tx?.db ?? read)).rows.map(fromRow)
@@ -57,7 +59,12 @@ export function openJournal(read: Kysely<Tables>, differences: Differences): Jou
 /** More variables than this and a database may refuse the statement. */
 const IDS_AT_ONCE = 500
 
-type EntryRow = Omit<JournalEntry, 'files'> & { files: string; rank: number }
+type EntryRow = Omit<JournalEntry, 'files' | 'agents'> & {
+  files: string
+  rank: number
+  agent: string | null
+  options: string | null
+}
 
 function conditions({
   project,
@@ -81,8 +88,19 @@ function conditions({
   ]
 }
 
-function fromRow({ files, rank, ...plain }: EntryRow): RankedEntry {
-  return { ...plain, files: listIn(files), rank: Number(rank) }
+function fromRow({ files, rank, agent, options, ...plain }: EntryRow): RankedEntry {
+  const agents = agent === null ? [] : agentsOf(agent, handedIn(options))
+  return { ...plain, agents, files: listIn(files), rank: Number(rank) }
+}
+
+/** As much of the options as tells who had the session before; what a damaged file left of them may tell nothing. */
+function handedIn(options: string | null): { resting: RestingAgent[] } | undefined {
+  try {
+    const { handed } = JSON.parse(options ?? '{}')
+    return Array.isArray(handed?.resting) ? handed : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** A row that was saved from a damaged file may hold anything. */

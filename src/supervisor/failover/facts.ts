@@ -1,4 +1,5 @@
 import type { Admission } from '../../agents/limits/gates.ts'
+import { manifestOf } from '../../agents/manifests/manifests.ts'
 import { AppError } from '../../base/errors.ts'
 import type { AgentChoice } from '../../domain/agents/choice.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -31,7 +32,8 @@ async function lookAt(choice: AgentChoice, { row, env, floor }: Omit<Look, 'orde
   const handed = options.handed
   const rests = handed?.resting.find(each => each.choice.name === name)
   const leftAt = rests?.left_at
-  const talks = typeof rests?.vendor_id === 'string'
+  // One that cannot go on with a conversation would be told that it is back, and know of nothing.
+  const talks = typeof rests?.vendor_id === 'string' && manifestOf(choice).resume !== 'none'
   const known = { name, choice, leftAt, talks, account: name === agent ? (account ?? undefined) : undefined }
   if (handed?.broken.includes(name)) return { ...known, opensAt: undefined, refused: 'it could not begin here' }
   if (name === agent) return { ...known, opensAt: opening(await floor.parts.accounts.admits({ row })) }

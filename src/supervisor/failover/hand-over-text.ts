@@ -57,6 +57,8 @@ function whatItDid(events: StoredEvent[], since: number): string[] {
 function halfWritten(events: StoredEvent[]): string[] {
   const open = new Map<string, string>()
   for (const { kind, body } of events) {
+    // What an earlier process left open was seen by whoever went on after it.
+    if (kind === 'agent.started') open.clear()
     if (kind === 'tool.requested' && WRITERS.has(body.tool)) open.set(body.call_id, `${body.tool}: ${body.target}`)
     if (kind === 'tool.finished') open.delete(body.call_id)
     if (kind === 'permission.decided' && body.verdict === 'deny') open.delete(body.call_id)

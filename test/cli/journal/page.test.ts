@@ -12,7 +12,15 @@ const asked = { words: '', all: false, now: NOW }
 function entry(more: Partial<JournalEntry> = {}): JournalEntry {
   return {
     ...{ run_id: 'r-1', project: '/p/shop', iteration: 1, task_id: 't-1', number: 1, title: 'Build it', feature: null },
-    ...{ session_id: 's-1', outcome: 'done', reason: null, model: 'sonnet', duration_ms: 125_000, cost_usd: 0.5 },
+    ...{
+      session_id: 's-1',
+      outcome: 'done',
+      reason: null,
+      agents: ['claude'],
+      model: 'sonnet',
+      duration_ms: 125_000,
+      cost_usd: 0.5,
+    },
     ...{ files: [], files_more: 0, notes: null, started_at: 0, ended_at: NOW - 7_200_000, ...more },
   }
 }
@@ -67,4 +75,11 @@ test('on a narrow terminal no line is too long, and nothing that an agent said m
     lines.join('\n'),
   )
   assert.ok(lines.includes('  …'))
+})
+
+test('an entry says who did it, where that was not Claude Code alone', () => {
+  const shown = (agents: string[]) => journalLines({ entries: [entry({ agents })], total: 1 }, plain, asked)[1]
+  assert.equal(shown(['claude', 'codex']), '✓ t-1 Build it  2h ago · 2m 5s · $0.50 · claude, then codex · sonnet')
+  assert.equal(shown(['gemini']), '✓ t-1 Build it  2h ago · 2m 5s · $0.50 · gemini · sonnet')
+  assert.equal(shown(['claude']), '✓ t-1 Build it  2h ago · 2m 5s · $0.50 · sonnet')
 })

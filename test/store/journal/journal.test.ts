@@ -23,6 +23,18 @@ for (const { name, open } of DATABASES) {
     (await store.journal.entries({ limit: 10, ...query })).map(({ task_id }) => task_id)
   const words = (need: 'all' | 'any', ...list: string[]) => ({ words: { list, need } })
 
+  test(`${name}: an entry says who did it, one after the other`, async t => {
+    const store = await opened(t)
+    const left = { choice: { kind: 'claude' as const, name: 'claude' }, account: null, vendor_id: null, model: null }
+    const resting = [{ ...left, left_at: 2_000, until: null, why: 'limit' as const }]
+    const handed = { resting, broken: [], at: 2_000, from: 'claude', why: 'limit' as const, cost_usd: 0 }
+    const row = { id: 's-t-1-1', name: 'one', project: '/p', task: 't', agent: 'codex' }
+    await store.transaction(tx => store.sessions.insert({ ...row, options: { project: '/p', task: 't', handed } }, tx))
+    await keepAttempt(store, { task: 't-1' })
+    const [entry] = await store.journal.entries({ limit: 10 })
+    assert.deepEqual(entry?.agents, ['claude', 'codex'])
+  })
+
   test(`${name}: an attempt is in the journal from the moment in which it ends, with everything that was kept of it`, async t => {
     const store = await opened(t)
     await keepAttempt(store, { task: 't-1', outcome: null })
@@ -55,7 +67,7 @@ for (const { name, open } of DATABASES) {
           model: 'sonnet',
           duration_ms: 3_000,
         },
-        ...{ cost_usd: 0.25, files: ['src/cart.ts'], files_more: 2, notes: 'Totals are cents.' },
+        ...{ agents: [], cost_usd: 0.25, files: ['src/cart.ts'], files_more: 2, notes: 'Totals are cents.' },
         ...{ started_at: 1_000, ended_at: 4_000, rank: 0 },
       },
     ])

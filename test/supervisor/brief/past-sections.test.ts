@@ -11,7 +11,15 @@ import { aNote } from '../../knowledge/notes/a-note.ts'
 function entry(more: Partial<JournalEntry> = {}): JournalEntry {
   return {
     ...{ run_id: 'r-1', project: '/p', iteration: 1, task_id: 't-1', number: 1, title: 'Build it', feature: null },
-    ...{ session_id: 's-1', outcome: 'done', reason: null, model: 'sonnet', duration_ms: 125_000, cost_usd: 0.1 },
+    ...{
+      session_id: 's-1',
+      outcome: 'done',
+      reason: null,
+      agents: [],
+      model: 'sonnet',
+      duration_ms: 125_000,
+      cost_usd: 0.1,
+    },
     ...{ files: [], files_more: 0, notes: null, started_at: 0, ended_at: 125_000, ...more },
   }
 }

@@ -1,3 +1,4 @@
+import { agentsOf } from '../../../domain/agents/agents-of.ts'
 import type { EventBody, StoredEvent } from '../../../domain/event.ts'
 import type { AttemptNow, AttemptView, RunDetail, RunView } from '../../../domain/runs/run-view.ts'
 import type { Task } from '../../../domain/task.ts'
@@ -83,9 +84,11 @@ async function attemptView(attempt: AttemptRow, world: World): Promise<AttemptVi
   const { store } = world
   const { task_id, number, iteration, session_id, model, outcome, reason, cost_usd, started_at, ended_at } = attempt
   const [task, session] = await Promise.all([store.tasks.get(task_id), store.sessions.get(session_id)])
+  const agents = session ? agentsOf(session.agent, session.options.handed) : []
   return {
     ...{ task_id, title: task?.title ?? '(deleted)', number, iteration, session_id, model, outcome, reason },
     ...(session && session.agent !== 'claude' && { agent: session.agent }),
+    ...(agents.length > 1 && { agents }),
     verification: outcome === 'done' ? (task?.verification ?? null) : null,
     ...{ cost_usd: outcome === null ? (session?.cost_usd ?? 0) : cost_usd, started_at, ended_at },
     place: session?.options.place ? { top: session.options.place.top, branch: session.options.place.branch } : null,

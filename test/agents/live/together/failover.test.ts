@@ -69,10 +69,10 @@ for (const [name, { entry, env }] of Object.entries(SECONDS)) {
     assert.equal(ran.code, 0)
     assert.deepEqual([detail.unverified, detail.merged], [0, 3])
     assert.deepEqual(
-      detail.attempts.map(({ title, agent = 'claude' }) => [title, agent]),
+      detail.attempts.map(({ title, agent = 'claude', agents = [agent] }) => [title, ...agents]),
       [
         ['survey the plot', 'claude'],
-        ['raise the wall', name],
+        ['raise the wall', 'claude', name],
         ['open the house', name],
       ],
     )
