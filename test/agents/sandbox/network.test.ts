@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { hostsFor, isListed, isOwn, ownPorts } from '../../../src/agents/sandbox/network/allowed.ts'
 import { gitProject } from '../../support/world.ts'
@@ -81,7 +82,12 @@ test('hosts are listed by name, below a name, by part of a name and with a port'
 test('addresses of this machine and of a cloud’s metadata are its own', () => {
   for (const host of ['localhost', 'a.localhost', '127.9.9.9', '::1', '169.254.169.254', '0.0.0.0', 'fe80::1'])
     assert.ok(isOwn(host), host)
-  for (const host of ['example.com', '10.0.0.1', '8.8.8.8']) assert.ok(!isOwn(host), host)
+  for (const host of ['example.com', '192.0.2.7', '8.8.8.8']) assert.ok(!isOwn(host), host)
+})
+
+test('other clouds’ metadata and the addresses of this machine’s own interfaces are its own too', () => {
+  const here = Object.values(networkInterfaces()).flatMap(list => (list ?? []).map(({ address }) => address))
+  for (const host of ['fd00:ec2::254', '100.100.100.200', '192.0.0.192', ...here]) assert.ok(isOwn(host), host)
 })
 
 test('the vendor’s hosts and the address in the environment count beside the list', () => {

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import type { SandboxNeeds } from '../../../domain/agents/sandbox.ts'
 
 /** One destination: a host, in small letters, and a port. */
@@ -45,7 +46,7 @@ export function ownPorts(listed: string[]): number[] {
 export function isOwn(host: string): boolean {
   if (host === 'localhost' || host.endsWith('.localhost')) return true
   const kind = isIP(host)
-  return kind !== 0 && OWN.check(host, kind === 4 ? 'ipv4' : 'ipv6')
+  return kind !== 0 && (OWN.check(host, kind === 4 ? 'ipv4' : 'ipv6') || isOfThisMachine(host))
 }
 
 const OWN = new BlockList()
@@ -55,6 +56,15 @@ OWN.addAddress('0.0.0.0')
 OWN.addAddress('::', 'ipv6')
 OWN.addAddress('::1', 'ipv6')
 OWN.addSubnet('fe80::', 10, 'ipv6')
+// Where clouds keep secrets, besides 169.254.169.254.
+OWN.addAddress('100.100.100.200')
+OWN.addAddress('192.0.0.192')
+OWN.addAddress('fd00:ec2::254', 'ipv6')
+
+/** Looked up each time: a container's bridge may be new. */
+function isOfThisMachine(host: string): boolean {
+  return Object.values(networkInterfaces()).some(list => list?.some(({ address }) => address === host))
+}
 
 function portOf(entry: string): number[] {
   const port = /:(\d+)$/.exec(entry)?.[1]

@@ -82,7 +82,9 @@ async function forward(asked: IncomingMessage, reply: ServerResponse, admit: Adm
     reply.writeHead(403, { 'content-type': 'text/plain' }).end(refusal(to))
     return
   }
-  const { 'proxy-connection': _, 'proxy-authorization': __, ...headers } = asked.headers
+  const { 'proxy-connection': _, 'proxy-authorization': __, ...given } = asked.headers
+  // What the client says there could name another host than the one that was allowed.
+  const headers = { ...given, host: url.host }
   const path = `${url.pathname}${url.search}`
   const beyond = request({ host: address, port: to.port, method: asked.method, path, headers }, answer => {
     reply.writeHead(answer.statusCode ?? 502, answer.headers)
