@@ -33,6 +33,7 @@ export class Conversation {
   readonly #steering: Steering
   readonly #prompting: Prompting
   #turnOver: () => void = () => undefined
+  #turnStopped: () => void = () => undefined
   #heard = false
 
   constructor(open: OpenSession, manifest: AgentManifest, line: AcpLine) {
@@ -54,6 +55,7 @@ export class Conversation {
         cancel: () => {
           this.calls.fall()
           line.notify('session/cancel', this.#here)
+          this.#turnStopped()
         },
         steer: text => this.#steering.say(text),
         over: (turn, ended) => this.#over(turn, ended),
@@ -72,6 +74,10 @@ export class Conversation {
 
   onTurnOver(listener: () => void): void {
     this.#turnOver = listener
+  }
+
+  onTurnStopped(listener: () => void): void {
+    this.#turnStopped = listener
   }
 
   opened(opened: OpenedConversation): void {

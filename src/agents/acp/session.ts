@@ -48,6 +48,7 @@ export class AcpSession extends PipedSession<AcpConnection> {
     this.#files = new Files(open.cwd, this.#gate)
     const { cwd: root, env, isolation } = open
     this.#terminals = new Terminals({ root, env, isolation, guard: seat.guard, asking: this.#gate })
+    this.#conversation.onTurnStopped(() => void this.#terminals.stop())
     this.left.defer(() => this.#terminals.close())
     this.begin()
   }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { tempDir } from '../../support/world.ts'
-import { allowing } from '../conformance/world.ts'
+import { allowing, until } from '../conformance/world.ts'
 import { bubblewrap } from '../sandbox/a-sandbox.ts'
 import { refusedHere } from '../sandbox/refused-here.ts'
 import { PLAIN, type StageOptions, stage } from './stage.ts'
@@ -46,4 +46,21 @@ test('nothing is done outside for an agent in a sandbox, and it is told so', asy
   assert.deepEqual([requests, existsSync(mark)], [[], false])
   const { fs, terminal } = hello as { fs: unknown; terminal: unknown }
   assert.deepEqual([fs, terminal], [{ readTextFile: false, writeTextFile: false }, false])
+})
+
+test('a command that we run for an agent ends with the turn that is interrupted', async t => {
+  const cwd = tempDir(t, 'pcc-project-')
+  const file = join(cwd, 'pid')
+  const create = { ask: 'terminal/create', params: { command: `echo $$ > ${file}; exec sleep 300` } }
+  // The session goes on: only the stop can have ended it.
+  const { talk } = await stage(
+    t,
+    { prompt: [create, { awaitCancel: true }, { answer: { stopReason: 'cancelled' } }] },
+    { open: { cwd } },
+  )
+  await until(() => existsSync(file) && readFileSync(file, 'utf8').endsWith('\n'))
+  const pid = Number(readFileSync(file, 'utf8'))
+  await talk.session.interrupt()
+  assert.equal((await talk.turn()).outcome, 'interrupted')
+  await until(() => !existsSync(`/proc/${pid}`))
 })

@@ -97,9 +97,14 @@ export class Terminals {
     return {}
   }
 
+  /** Ends what runs in them; they can still be read. */
+  async stop(): Promise<void> {
+    await Promise.allSettled([...this.#open.values()].map(({ child }) => child.end()))
+  }
+
   /** Ends all of them. */
   async close(): Promise<void> {
-    await Promise.allSettled([...this.#open.values()].map(({ child }) => child.end()))
+    await this.stop()
     this.#open.clear()
   }
 
