@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, rmdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { Terminals } from '../../../src/agents/acp/client/terminals.ts'
-import type { Named } from '../../../src/agents/acp/messages/request-of.ts'
-import { openGuard } from '../../../src/base/process/guardian.ts'
-import { bareEnv, tempDir } from '../../support/world.ts'
-import { until } from '../conformance/world.ts'
+import { Terminals } from '../../../../src/agents/acp/client/terminals.ts'
+import type { Named } from '../../../../src/agents/acp/messages/request-of.ts'
+import { openGuard } from '../../../../src/base/process/guardian.ts'
+import { bareEnv, tempDir } from '../../../support/world.ts'
+import { until } from '../../conformance/world.ts'
 
 const SIGNAL = new AbortController().signal
 

@@ -12,11 +12,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Files } from '../../../src/agents/acp/client/files.ts'
-import type { Named } from '../../../src/agents/acp/messages/request-of.ts'
-import { tempDir } from '../../support/world.ts'
-import { asking, DENY, until } from '../conformance/world.ts'
-import { stage } from './stage.ts'
+import { Files } from '../../../../src/agents/acp/client/files.ts'
+import type { Named } from '../../../../src/agents/acp/messages/request-of.ts'
+import { tempDir } from '../../../support/world.ts'
+import { asking, DENY, until } from '../../conformance/world.ts'
+import { stage } from '../stage.ts'
 
 const SIGNAL = new AbortController().signal
 
