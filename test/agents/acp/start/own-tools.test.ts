@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import type { Request } from '../../../src/domain/session.ts'
-import { bareEnv, tempDir } from '../../support/world.ts'
-import { ALLOW, asking, DENY } from '../conformance/world.ts'
-import type { AgentStep } from './scripted-agent.ts'
-import { type Heard, stage } from './stage.ts'
+import type { Request } from '../../../../src/domain/session.ts'
+import { bareEnv, tempDir } from '../../../support/world.ts'
+import { ALLOW, asking, DENY } from '../../conformance/world.ts'
+import type { AgentStep } from '../scripted-agent.ts'
+import { type Heard, stage } from '../stage.ts'
 
 const OPTIONS = [
   { optionId: 'yes', kind: 'allow_once', name: 'Yes' },

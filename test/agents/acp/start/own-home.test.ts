@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { commandFor } from '../../../src/agents/acp/start-files.ts'
-import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
-import type { OpenSession } from '../../../src/domain/session.ts'
-import { tempDir } from '../../support/world.ts'
+import { commandFor } from '../../../../src/agents/acp/start-files.ts'
+import { geminiManifest } from '../../../../src/agents/manifests/gemini.ts'
+import type { OpenSession } from '../../../../src/domain/session.ts'
+import { tempDir } from '../../../support/world.ts'
 
 const SETTINGS = `{
   // a key, and an address with two slashes
