@@ -2,10 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
+import { CONTRACT } from '../src/domain/agents/contract.ts'
 import { ROOT } from './places.ts'
 import { againAlone } from './testing/again-alone.ts'
 import { installPrograms, missingPrograms } from './testing/agents/install.ts'
-import { fallen, readTally, tallyTable } from './testing/agents/tally.ts'
+import { fallen, readTally, tallyTable, unseen } from './testing/agents/tally.ts'
 import { groupTests } from './testing/groups.ts'
 import { type GroupOutcome, runGroup } from './testing/run-group.ts'
 import { selectTests } from './testing/select.ts'
@@ -56,7 +57,8 @@ if (given.includes(AGAIN)) {
 const tallies = readTally(join(notes, 'tally.jsonl'))
 rmSync(notes, { recursive: true, force: true })
 const floor = JSON.parse(readFileSync(join(folder, 'asserted.json'), 'utf8')) as Record<string, number>
-const below = fallen(tallies, floor, { all: words.length === 0 })
+const all = words.length === 0
+const below = [...fallen(tallies, floor, { all }), ...(all ? unseen(tallies, Object.keys(CONTRACT)) : [])]
 process.stdout.write(`\n${tallyTable(tallies, floor)}\n`)
 for (const problem of below) process.stdout.write(styleText('red', `✖ ${problem}\n`))
 process.stdout.write(tellTotals(outcomes, performance.now() - started))

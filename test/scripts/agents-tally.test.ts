@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { missingPrograms } from '../../scripts/testing/agents/install.ts'
-import { fallen, readTally } from '../../scripts/testing/agents/tally.ts'
+import { fallen, readTally, unseen } from '../../scripts/testing/agents/tally.ts'
 import { tempDir } from '../support/world.ts'
 
 test('points are counted once for each agent, and an agent of which fewer hold than before is named', t => {
@@ -17,11 +17,22 @@ test('points are counted once for each agent, and an agent of which fewer hold t
   writeFileSync(file, lines.map(line => `${JSON.stringify(line)}\n`).join(''))
   const tallies = readTally(file)
   assert.deepEqual(Object.fromEntries(tallies), {
-    gemini: { asserted: 1, degraded: 1 },
-    codex: { asserted: 1, degraded: 0 },
+    gemini: { asserted: 1, degraded: 1, points: new Set(['turn', 'park']) },
+    codex: { asserted: 1, degraded: 0, points: new Set(['turn']) },
   })
   assert.deepEqual(fallen(tallies, { gemini: 1, codex: 1 }, { all: true }), [])
   assert.deepEqual(fallen(tallies, { gemini: 2, codex: 1 }, { all: true }), ['gemini: 1 points hold; 2 must'])
+})
+
+test('a point of the contract at which nobody looked is named, for each agent; a part of it counts as looked at', t => {
+  const file = join(tempDir(t), 'tally.jsonl')
+  const lines = [
+    { agent: 'gemini', point: 'turn (of one kind)', held: 'asserted' },
+    { agent: 'gemini', point: 'park', held: 'degraded' },
+    { agent: 'codex', point: 'turn', held: 'asserted' },
+  ]
+  writeFileSync(file, lines.map(line => `${JSON.stringify(line)}\n`).join(''))
+  assert.deepEqual(unseen(readTally(file), ['turn', 'park']), ['codex: nobody looked at park'])
 })
 
 test('an agent at which nobody looked fails a whole run, and not a run of some files', t => {

@@ -11,6 +11,8 @@ export interface TallyLine {
 export interface AgentTally {
   asserted: number
   degraded: number
+  /** Points of the contract that were looked at, in full or in part. */
+  points: Set<string>
 }
 
 /** What live tests wrote down, counted for each agent. A point that was looked at twice counts once. */
@@ -23,9 +25,10 @@ export function readTally(file: string): Map<string, AgentTally> {
     }),
   )
   const agents = new Map<string, AgentTally>()
-  for (const { agent, held } of points.values()) {
-    const tally = agents.get(agent) ?? { asserted: 0, degraded: 0 }
+  for (const { agent, held, point } of points.values()) {
+    const tally = agents.get(agent) ?? { asserted: 0, degraded: 0, points: new Set<string>() }
     tally[held] += 1
+    tally.points.add(point.replace(/ \(.*$/s, ''))
     agents.set(agent, tally)
   }
   return agents
@@ -53,4 +56,11 @@ export function fallen(
     if (!tally) return all ? [`${agent}: nothing was looked at; ${least} points must hold`] : []
     return tally.asserted < least ? [`${agent}: ${tally.asserted} points hold; ${least} must`] : []
   })
+}
+
+/** Each point of the contract at which nobody looked, for each agent that was looked at. */
+export function unseen(tallies: Map<string, AgentTally>, contract: readonly string[]): string[] {
+  return [...tallies].flatMap(([agent, { points }]) =>
+    contract.filter(point => !points.has(point)).map(point => `${agent}: nobody looked at ${point}`),
+  )
 }
