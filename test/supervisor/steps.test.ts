@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { geminiManifest } from '../../src/agents/manifests/gemini.ts'
+import type { AgentChoice } from '../../src/domain/agents/choice.ts'
 import type { SessionEvent } from '../../src/domain/session.ts'
 import { capInput, capText } from '../../src/supervisor/events/cap.ts'
 import { stepFor } from '../../src/supervisor/events/step-for.ts'
@@ -16,6 +18,23 @@ test('a call is stored once, whoever tells of it first, and its result knows wha
   assert.deepEqual(stepFor(call, run), { events: [], patch: {} })
   const [finished] = stepFor({ kind: 'tool_result', callId: 'c', ok: true, output: 'ok' }, run).events
   assert.deepEqual(finished?.body, { call_id: 'c', tool: 'Write', target: 'src/a.ts', ok: true, output: 'ok' })
+})
+
+test('an agent in a version that nobody has seen hold is told, once; the one that was seen is not', () => {
+  const chosen = { kind: 'gemini', name: 'gemini', command: ['gemini'] } as unknown as AgentChoice
+  const started = (version: string, options: object) => {
+    const { row } = aRun()
+    const run = aRun({ state: 'starting', vendor_id: null, options: { ...row.options, ...options } })
+    const event: SessionEvent = {
+      ...{ kind: 'started', vendorId: 'v', model: 'm', cwd: '/p', tools: [], resumed: false, version },
+    }
+    return stepFor(event, run).events.flatMap(({ kind, body }) => (kind === 'session.noted' ? [body.text] : []))
+  }
+  const [told = '', ...more] = started('9.9.9', { chosen })
+  assert.match(told, /^Gemini CLI 9\.9\.9: what pcc holds it to was seen with .*pcc agents doctor/)
+  assert.deepEqual(more, [])
+  assert.deepEqual(started(geminiManifest.verified[0] ?? '', { chosen }), [])
+  assert.deepEqual(started('9.9.9', {}), [], 'Claude Code comes with pcc')
 })
 
 test('what a session is doing is its active step, or else its last tool', () => {
