@@ -58,7 +58,7 @@ function loginFindings({ agent }: FoundAgent, env: Env): Finding[] {
 
 function loginFolder({ login }: Vendor, env: Env): string | undefined {
   const moved = env[login.variable]
-  if (moved) return moved
+  if (moved) return join(moved, login.below ?? '')
   const home = env['HOME']
   return home === undefined ? undefined : join(home, login.folder)
 }

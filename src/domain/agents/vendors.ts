@@ -13,7 +13,14 @@ export interface Vendor {
   /** Variables that hold a credential, the one that counts first, and what it is. */
   credentials: readonly (readonly [name: string, what: string])[]
   /** Where a login is kept: under that variable, else there in the home directory; in which file of it. And how a person makes one. */
-  login: { variable: string; folder: string; file: string; command: string }
+  login: {
+    variable: string
+    /** Below the place that the variable names. */
+    below?: string
+    folder: string
+    file: string
+    command: string
+  }
 }
 
 const ANTHROPIC: Vendor = {
@@ -55,7 +62,7 @@ const GOOGLE: Vendor = {
     ['GOOGLE_API_KEY', 'API key'],
   ],
   login: {
-    ...{ variable: 'GEMINI_CLI_HOME', folder: '.gemini', file: 'oauth_creds.json' },
+    ...{ variable: 'GEMINI_CLI_HOME', below: '.gemini', folder: '.gemini', file: 'oauth_creds.json' },
     command: 'gemini (it asks how at its first start)',
   },
 }
@@ -98,7 +105,7 @@ const MANY: Vendor = {
     ['GOOGLE_GENERATIVE_AI_API_KEY', 'API key'],
   ],
   login: {
-    ...{ variable: 'XDG_DATA_HOME', folder: '.local/share/opencode', file: 'auth.json' },
+    ...{ variable: 'XDG_DATA_HOME', below: 'opencode', folder: '.local/share/opencode', file: 'auth.json' },
     command: 'opencode auth login',
   },
 }

@@ -81,6 +81,11 @@ test('a login is seen by its file or its variable, and never read', async t => {
   mkdirSync(join(pcc.home, '.codex'))
   writeFileSync(join(pcc.home, '.codex', 'auth.json'), 'not even JSON')
   assert.match(await doctor(), /✓ codex +logs in with what it keeps in/)
+  const moved = { GEMINI_CLI_HOME: join(pcc.home, 'moved') }
+  assert.match(await doctor(moved), /! gemini +nothing is seen that it could log in with/)
+  mkdirSync(join(pcc.home, 'moved', '.gemini'), { recursive: true })
+  writeFileSync(join(pcc.home, 'moved', '.gemini', 'oauth_creds.json'), '')
+  assert.match(await doctor(moved), /✓ gemini +logs in with what it keeps in .*moved/)
 })
 
 test('an agent of a malformed setting is refused where it is typed', async t => {

@@ -145,7 +145,7 @@ test('they settle in the same way where nobody watches, each in a worktree of it
   writeFileSync(join(project, 'gate'), 'open')
   const git = (...args: string[]) => execFileSync('git', args, { cwd: project, encoding: 'utf8' })
   git('add', 'gate')
-  git('commit', '-qm', 'the gate is open')
+  git('-c', 'user.name=Sample', '-c', 'user.email=sample@example.org', 'commit', '-qm', 'the gate is open')
   const { code, stdout, stderr } = await pcc.run(['run', project, '--detach', '--json'])
   assert.equal(code, 0, stderr)
   const { id } = JSON.parse(stdout) as RunDetail
