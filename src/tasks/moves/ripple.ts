@@ -44,10 +44,14 @@ export async function countPart(
   }
   if (!PARENT_MOVES[task.state].includes(to))
     throw new AppError('task_move_refused', { id, from: task.state, to, session: task.session_id ?? '' })
-  const reason = to === 'failed' && cause ? `its part ${cause.id} (${cause.title}) failed` : undefined
+  const reason = to === 'blocked' ? ((await blockedBy(task, parts)) ?? undefined) : whyFailed(to, cause)
   const verification = to === 'done' ? await verificationOf(id, parts) : undefined
   const moved = await write(task, { to, reason, verification, forced: true }, parts, counts)
   await ripple(task, moved, parts)
+}
+
+function whyFailed(to: TaskState, cause: Task | undefined): string | undefined {
+  return to === 'failed' && cause ? `its part ${cause.id} (${cause.title}) failed` : undefined
 }
 
 /** One more, or one less, stands before a task. Its parts are held up with it. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
@@ -46,9 +46,9 @@ for (const [way, open] of Object.entries(WAYS)) {
     assert.deepEqual([late.code, late.why], [null, 'it took longer than 0 s'])
     const pipe = join(tempDir(t), 'pipe')
     execFileSync('mkfifo', [pipe])
-    const held = await run(shell(`setsid cat ${pipe} & sleep 60`, { timeoutMs: 50 }))
-    assert.equal(held.why, 'it took longer than 0 s', 'one that has left the group holds the streams for ever')
-    writeFileSync(pipe, '') // and goes now
+    const held = await run(shell(`setsid cat ${pipe} & sleep 60`, { timeoutMs: 1000 }))
+    assert.equal(held.why, 'it took longer than 1 s', 'one that has left the group holds the streams for ever')
+    closeSync(openSync(pipe, 'r+')) // and goes now; opened to be written only, it would wait for one that never came
     const loud = await run(shell('while :; do echo 0123456789; done', { maxBytes: 1000 }))
     assert.deepEqual([loud.code, loud.why, loud.stdout], [null, 'it said more than 1000 bytes', ''])
     const control = new AbortController()
