@@ -20,6 +20,21 @@ export function failureCases(adapter: Adapter): void {
     await talk.session.interrupt()
     assert.equal((await talk.turn()).outcome, 'interrupted')
     assert.deepEqual(talk.all('limit'), [])
+    return { world, talk }
+  }
+
+  /** What follows the turn that was stopped because it met a limit in silence. */
+  async function silentLimit(t: TestContext) {
+    const { world, talk } = await triesAgain(t, {
+      kind: 'limit',
+      resets: new Date(Date.now() + 3_600_000).toISOString(),
+    })
+    const later = [{ prompt: 'go on', steps: [{ say: 'Going on.' }] }]
+    await world.model.restart([{ prompt: 'work', steps: [{ say: 'Unused.' }], later }])
+    await talk.session.prompt('go on')
+    const next = await talk.turn()
+    assert.deepEqual([next.outcome, next.text], ['completed', 'Going on.'])
+    await look(t, adapter, 'turn.after-failure', { full: () => undefined, forgets: () => assert.fail('it remembers') })
   }
 
   async function limited(t: TestContext) {
@@ -70,7 +85,7 @@ export function failureCases(adapter: Adapter): void {
         assert.equal(limit.window, undefined)
         assert.ok(Math.abs((limit.resetsAt ?? 0) - resets) < 90_000, 'to the minute, as it is told in words')
       },
-      silent: t => triesAgain(t, { kind: 'limit', resets: new Date(Date.now() + 3_600_000).toISOString() }),
+      silent: silentLimit,
       'no-reset': async t => {
         const { limit } = await limited(t)
         assert.equal(limit.resetsAt, undefined)
@@ -79,7 +94,7 @@ export function failureCases(adapter: Adapter): void {
   )
 
   pointTest(adapter, 'limit.without-reset', 'a refusal that says no time is a limit without a reset', {
-    silent: t => triesAgain(t, { kind: 'rate' }),
+    silent: async t => void (await triesAgain(t, { kind: 'rate' })),
     'as-a-time': async t => {
       const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ fault: { kind: 'rate' } }] }])
       const ended = await (await world.talk('work')).turn()
@@ -136,7 +151,10 @@ export function failureCases(adapter: Adapter): void {
     partTest(adapter, 'failure.kinds', `the API's ${fault} fault ends the turn with a failure of its kind`, async t => {
       const known = adapter.kinds?.[fault] ?? kind
       if (known === 'silent') {
-        await triesAgain(t, { kind: fault } as Fault)
+        const { talk } = await triesAgain(t, { kind: fault } as Fault)
+        const nothing = () => assert.deepEqual(talk.all('retry'), [])
+        const told = () => assert.notDeepEqual(talk.all('retry'), [])
+        await look(t, adapter, 'failure.retries', { full: told, untold: nothing, some: () => undefined })
         return 'degraded'
       }
       const steps = [{ fault: { kind: fault } as Fault }]
