@@ -7,13 +7,13 @@ import { openSimulator } from '../../../src/simulator/open.ts'
 import { faulty, WORK } from '../../simulator/wires/scenario.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import { codexEnv } from '../programs/codex.ts'
-import { GEMINI_MODEL, geminiEnv } from '../programs/gemini.ts'
+import { GEMINI_MODEL, geminiOnceEnv } from '../programs/gemini.ts'
 import { program } from '../programs/programs.ts'
 
 const PROMPT = 'please do the work'
 const AGENTS = {
   gemini: {
-    env: geminiEnv,
+    env: geminiOnceEnv,
     args: ['-m', GEMINI_MODEL, '--yolo', '-p', PROMPT, '--output-format', 'stream-json'],
     limit: /quota will reset after 59m|quota will reset after 1h0m/,
   },

@@ -4,13 +4,23 @@ import { bareEnv } from '../../support/world.ts'
 
 export const GEMINI_MODEL = 'gemini-2.5-pro'
 
+/** The same with one try a request, as our driver gives it one: as it comes, it tries again for minutes without a word. */
+export function geminiOnceEnv(home: string, url: string): Record<string, string> {
+  return geminiEnv(home, url, 'key', { maxAttempts: 1 })
+}
+
 /** The whole environment of a Gemini CLI that talks to the simulator and to nothing else. */
-export function geminiEnv(home: string, url: string, login: 'key' | 'none' = 'key'): Record<string, string> {
+export function geminiEnv(
+  home: string,
+  url: string,
+  login: 'key' | 'none' = 'key',
+  more: { maxAttempts?: number } = {},
+): Record<string, string> {
   const settings = {
     security: { auth: { selectedType: 'gemini-api-key' } },
     privacy: { usageStatisticsEnabled: false },
     telemetry: { enabled: false },
-    general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+    general: { enableAutoUpdate: false, enableAutoUpdateNotification: false, ...more },
   }
   mkdirSync(join(home, '.gemini'), { recursive: true })
   writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify(settings))
