@@ -25,8 +25,9 @@ for (const { name, open } of DATABASES) {
 
   test(`${name}: an entry says who did it, one after the other`, async t => {
     const store = await opened(t)
-    const left = { choice: { kind: 'claude' as const, name: 'claude' }, account: null, vendor_id: null, model: null }
-    const resting = [{ ...left, left_at: 2_000, until: null, why: 'limit' as const }]
+    const left = { choice: { kind: 'claude' as const, name: 'claude' }, account: null, vendor_id: 'v-1', model: null }
+    const shut = { ...left, choice: { kind: 'gemini' as const, name: 'gemini' }, vendor_id: null } // it never began
+    const resting = [left, shut].map(one => ({ ...one, left_at: 2_000, until: null, why: 'limit' as const }))
     const handed = { resting, broken: [], at: 2_000, from: 'claude', why: 'limit' as const, cost_usd: 0 }
     const row = { id: 's-t-1-1', name: 'one', project: '/p', task: 't', agent: 'codex' }
     await store.transaction(tx => store.sessions.insert({ ...row, options: { project: '/p', task: 't', handed } }, tx))
