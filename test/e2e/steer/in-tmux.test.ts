@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type AgentWorld, agentWorld } from '../agent-world.ts'
 import { onTerminal } from '../pty.ts'
 
@@ -18,6 +18,15 @@ async function begin({ pcc, project }: AgentWorld): Promise<string> {
   const started = await pcc.run(['start', project, '--host', 'tmux', ...task, '--detach', '--json'])
   assert.equal(started.code, 0, started.stderr)
   return (JSON.parse(started.stdout) as { id: string }).id
+}
+
+/** Two sessions where one may work at a time: the second waits in line. */
+async function oneBehindAnother(t: TestContext) {
+  const world = await agentWorld(t, SCENARIO)
+  const { pcc } = world
+  pcc.env['PCC_SESSIONS_MAX_CONCURRENT'] = '1'
+  const first = await begin(world)
+  return { pcc, first, second: await begin(world) }
 }
 
 test('pcc attach drops into the terminal of a session in tmux; it is taken over and given back by commands', async t => {
@@ -39,11 +48,7 @@ test('pcc attach drops into the terminal of a session in tmux; it is taken over 
 })
 
 test('who attaches before there is a terminal waits for it, and is told what it waits for', async t => {
-  const world = await agentWorld(t, SCENARIO)
-  const { pcc } = world
-  pcc.env['PCC_SESSIONS_MAX_CONCURRENT'] = '1'
-  const first = await begin(world)
-  const second = await begin(world)
+  const { pcc, first, second } = await oneBehindAnother(t)
   const terminal = onTerminal(t, pcc, ['attach', second])
   await terminal.see(new RegExp(`Queued: the terminal of ${second} opens when its agent starts`))
   assert.equal((await pcc.run(['stop', first])).code, 0)
@@ -54,11 +59,7 @@ test('who attaches before there is a terminal waits for it, and is told what it 
 })
 
 test('a session that is stopped before it had a terminal is shown as any other that is over', async t => {
-  const world = await agentWorld(t, SCENARIO)
-  const { pcc } = world
-  pcc.env['PCC_SESSIONS_MAX_CONCURRENT'] = '1'
-  const first = await begin(world)
-  const second = await begin(world)
+  const { pcc, first, second } = await oneBehindAnother(t)
   const terminal = onTerminal(t, pcc, ['attach', second])
   await terminal.see(/Queued: the terminal/)
   assert.equal((await pcc.run(['stop', second])).code, 0)
