@@ -109,6 +109,8 @@ export class Runs {
       await this.#change(id, { stopping: true, state: 'running' })
       await this.#parts.warmth.drop(id)
       if (how === 'now') await this.#each(id, session => this.#parts.stop(session, 'its run was stopped'))
+      // Had it been paused, what its sessions called done was left as it was, and the run waits for that.
+      else await this.#parts.landAgain()
     } finally {
       this.#clearing.delete(id)
       this.look(id)

@@ -59,6 +59,28 @@ test('a daemon that a person stops pauses its runs, and they go on with their se
   assert.deepEqual([outcome, sessions], ['complete', 2], 'no attempt was lost')
 })
 
+test('a paused run that is stopped after what is current comes to its end with the task that is verifying', async t => {
+  const agent = meeting({})
+  const { store, project, begin } = await openLives(t, agent)
+  const first = await begin()
+  for (const title of ['a', 'b']) await first.call('POST', '/tasks', { project, title })
+  const held = agent.holdAt('turn over')
+  const { body } = await first.call('POST', '/runs', { project, target: { kind: 'project' }, env: {} })
+  const run = { store, id: body.id as string }
+  const goOn = await held
+  const states = async () => (await store.tasks.list({ project })).map(({ state }) => state)
+  const left = first.end({ goOn: false })
+  goOn()
+  await left
+  const next = await begin()
+  // The task is looked at and left as it is, of which nothing tells: these take longer than such a look.
+  for (let asked = 0; asked < 50; asked += 1) await next.call('GET', `/runs/${run.id}`)
+  assert.deepEqual([(await store.runs.get(run.id))?.state, await states()], ['paused', ['verifying', 'ready']])
+  await next.call('POST', `/runs/${run.id}/stop`, { now: false })
+  assert.equal((await over(run)).outcome, 'interrupted')
+  assert.deepEqual(await states(), ['done', 'ready'])
+})
+
 test('an answer that comes while another task is at work waits for its turn, and then comes before any new task', async t => {
   const agent = meeting({ a: [{ asks: true }] })
   const lives = await openLives(t, agent)
