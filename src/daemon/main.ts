@@ -8,7 +8,7 @@ import { keeperOf } from './parent/keeper.ts'
 import { forgetVerdict, noteParent } from './parent/parent-files.ts'
 import { makeDirectories, unusableDirectory } from './start/directories.ts'
 import { takeLock } from './start/lock.ts'
-import { announce } from './start/readiness.ts'
+import { openAnnouncer } from './start/readiness.ts'
 
 export interface RunDaemon {
   places: Places
@@ -25,6 +25,7 @@ export async function runDaemon({ places, env, foreground = false }: RunDaemon):
   keepYoungHeapSmall()
   const bootId = shortId('boot')
   const hasParent = keeperOf(env) === 'parent'
+  const announce = openAnnouncer()
   try {
     makeDirectories(places)
     await using _lock = await takeLock(places, bootId)

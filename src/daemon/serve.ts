@@ -29,7 +29,7 @@ import { catchSignals } from './signals.ts'
 import { refuseDamaged } from './start/check-store.ts'
 import { deliverAnswers } from './start/deliver-answers.ts'
 import { keepCompiled } from './start/keep-compiled.ts'
-import type { Readiness } from './start/readiness.ts'
+import type { Announce } from './start/readiness.ts'
 import { recoverSessions } from './start/recover-sessions.ts'
 import { clearSocketPath } from './start/socket.ts'
 import { tokenIn } from './start/token.ts'
@@ -45,7 +45,7 @@ export interface Serve {
   env: Record<string, string | undefined>
   foreground: boolean
   bootId: string
-  ready(readiness: Readiness, words: string): void
+  ready: Announce
 }
 
 /** Builds everything in order, serves until told to stop, and takes it down in reverse. True when something went wrong inside. */
