@@ -27,8 +27,10 @@ export function openRecorder(file: string | undefined): Recorder {
   if (file === undefined) return { message: () => undefined, note: () => undefined, close: () => undefined }
   let descriptor: number | undefined = openSync(file, 'a', 0o600)
   const close = () => {
-    if (descriptor !== undefined) closeSync(descriptor)
+    const open = descriptor
+    // First of all: a close that fails, as on a full network disk, has closed it all the same, and the number is somebody else's.
     descriptor = undefined
+    if (open !== undefined) closeSync(open)
   }
   const line = (value: unknown) => {
     if (descriptor === undefined) return

@@ -25,13 +25,15 @@ export function openRotatingFile(options: RotatingOptions): RotatingFile {
   return {
     write(line) {
       const bytes = Buffer.byteLength(line)
+      if (fd < 0) return
       if (size > 0 && (size + bytes > maxBytes || Date.now() - begun > maxAgeMs)) tryToRotate()
       writeSync(fd, line)
       size += bytes
     },
     close() {
-      if (fd >= 0) closeSync(fd)
+      const open = fd
       fd = -1
+      if (open >= 0) closeSync(open)
     },
   }
 
@@ -44,17 +46,18 @@ export function openRotatingFile(options: RotatingOptions): RotatingFile {
     }
   }
 
-  /** The old one is closed last: a number that was closed too early is somebody else's, the database's for example. */
+  /** The old one is closed last, when nobody writes to it: a number that was closed is somebody else's, the database's for example. */
   function rotate(): void {
     rmSync(`${file}.${keep}`, { force: true })
     for (let n = keep - 1; n >= 1; n -= 1) moveIfThere(`${file}.${n}`, `${file}.${n + 1}`)
     if (keep > 0) moveIfThere(file, `${file}.1`)
     else rmSync(file, { force: true })
     const next = openSync(file, 'a', 0o600)
-    closeSync(fd)
+    const old = fd
     fd = next
     size = 0
     begun = Date.now()
+    closeSync(old)
   }
 }
 

@@ -48,7 +48,7 @@ interface LogOptions {
 
 /** Keeps the latest requests in memory and, with a file, all of them as JSON lines. */
 export function openRequestLog({ file, keep, onRequest }: LogOptions): RequestLog {
-  const descriptor = file === undefined ? undefined : openForAppend(file)
+  let descriptor = file === undefined ? undefined : openForAppend(file)
   const requests: LoggedRequest[] = []
   const waiting = new Set<(request: LoggedRequest) => void>()
   return {
@@ -75,7 +75,10 @@ export function openRequestLog({ file, keep, onRequest }: LogOptions): RequestLo
       })
     },
     close() {
-      if (descriptor !== undefined) closeSync(descriptor)
+      const open = descriptor
+      // A request that comes late must not be written to whoever has the number then.
+      descriptor = undefined
+      if (open !== undefined) closeSync(open)
     },
   }
 }

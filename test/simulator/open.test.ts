@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { AppError } from '../../src/base/errors.ts'
 import { openSimulator } from '../../src/simulator/open.ts'
+import { type LoggedRequest, openRequestLog } from '../../src/simulator/request-log.ts'
 import { tempDir } from '../support/world.ts'
 import { assistant, post, result, say, user } from './client.ts'
 
@@ -85,4 +86,15 @@ test('closing ends the listener, and a simulator on the same port goes on', asyn
   await using second = await openSimulator({ text: SCENARIO, port: first.port })
   const reply = await say(second.url, [user('say hello'), assistant('Hello.'), result('late')])
   assert.equal(reply.text, 'It is late.')
+})
+
+test('a request that comes after the log was closed is written to nobody else’s file', t => {
+  const dir = tempDir(t)
+  const log = openRequestLog({ file: join(dir, 'log'), keep: 1, onRequest: undefined })
+  log.close()
+  const next = openSync(join(dir, 'next'), 'a') // gets the number that was just closed
+  log.add({} as LoggedRequest)
+  log.close()
+  closeSync(next)
+  assert.deepEqual([readFileSync(join(dir, 'log'), 'utf8'), readFileSync(join(dir, 'next'), 'utf8')], ['', ''])
 })

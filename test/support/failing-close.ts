@@ -1,0 +1,19 @@
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import type { TestContext } from 'node:test'
+
+/** From now on closing a file fails as it does on a full network disk: it is closed, and yet there is an error. */
+export function closeFails(t: TestContext): void {
+  const close = fs.closeSync
+  const restore = () => {
+    fs.closeSync = close
+    syncBuiltinESMExports()
+  }
+  fs.closeSync = fd => {
+    close(fd)
+    restore()
+    throw Object.assign(new Error('EDQUOT: disk quota exceeded, close'), { code: 'EDQUOT' })
+  }
+  syncBuiltinESMExports()
+  t.after(restore)
+}
