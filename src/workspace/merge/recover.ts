@@ -16,7 +16,8 @@ import { restoreAfterDeath } from './work/restore.ts'
  */
 export async function recoverMerges(parts: MergeParts): Promise<void> {
   for (const lane of await parts.store.merges.lanes()) {
-    for (const checkout of await checkoutsOf(lane.repository, lane.target)) await repairCheckout(checkout)
+    const checkouts = (await checkoutsOf(lane.repository, lane.target)) ?? []
+    for (const checkout of checkouts) await repairCheckout(checkout)
   }
   for (const merge of await parts.store.merges.list({ states: MERGES_AT_WORK })) await recover(merge, parts)
   for (const merge of await parts.store.merges.toClean()) await cleanUp(merge, parts)

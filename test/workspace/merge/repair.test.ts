@@ -24,7 +24,7 @@ async function dying(t: TestContext) {
   world.gitIn(place.top, 'commit', '-qm', 'work')
   const to = world.tip('pcc/t-000001')
   const own = join(world.project, '.git')
-  const [checkout] = await checkoutsOf(own, 'main')
+  const [checkout] = (await checkoutsOf(own, 'main')) ?? []
   assert.ok(checkout)
   const lock = () => writeFileSync(join(own, 'index.lock'), DEAD.replace('{from}', from).replace('{to}', to))
   /** What `git read-tree -m -u` does with an index aside: files of the new commit, and the index of the old one. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { moveTarget } from '../../../src/workspace/merge/target/move-target.ts'
 import { tempDir } from '../../support/world.ts'
 import { write } from '../worktrees/place-world.ts'
 import { type MergeWorld, mergeWorld } from './merge-world.ts'
@@ -200,4 +201,18 @@ test('hooks and signatures of the repository never run', async t => {
   await world.advance()
   assert.equal(world.told.filter(({ kind }) => kind === 'landed').length, 3)
   assert.ok(!existsSync(proof), existsSync(proof) ? readFileSync(proof, 'utf8') : '')
+})
+
+test('a target stays where it is while git cannot tell in which checkouts it is', async t => {
+  const world = await mergeWorld(t)
+  await world.work('t-000001', { 'new.txt': 'new\n' })
+  const move = { ...world.lane, from: world.tip('main'), to: world.tip('pcc/t-000001'), message: 'merge' }
+  const half = join(world.project, '.git', 'worktrees', 'half')
+  mkdirSync(half, { recursive: true })
+  write(half, { gitdir: '/nowhere/.git\n', HEAD: 'ref: refs/heads/other\n', commondir: '' })
+  const moved = await moveTarget(move)
+  assert.ok(moved.kind === 'blocked' && moved.why.startsWith('git cannot tell where main is checked out'))
+  rmSync(half, { recursive: true })
+  assert.equal(world.tip('main'), move.from)
+  assert.equal((await moveTarget(move)).kind, 'moved')
 })

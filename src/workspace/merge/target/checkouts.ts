@@ -12,9 +12,13 @@ export interface Checkout {
   standing: Standing | undefined
 }
 
-/** Where a branch is checked out. There is at most one such place unless somebody forced a second. */
-export async function checkoutsOf(repository: string, branch: string): Promise<Checkout[]> {
-  const { stdout } = await git(repository, ['worktree', 'list', '--porcelain'])
+/**
+ * Where a branch is checked out. There is at most one such place unless somebody forced a second. Undefined where git cannot
+ * tell: a branch must not be moved under a checkout that nobody has seen.
+ */
+export async function checkoutsOf(repository: string, branch: string): Promise<Checkout[] | undefined> {
+  const { ok, stdout } = await git(repository, ['worktree', 'list', '--porcelain'])
+  if (!ok) return undefined
   const found: Checkout[] = []
   for (const block of stdout.split('\n\n')) {
     const lines = block.split('\n')

@@ -17,7 +17,9 @@ export interface TargetMove extends MergeLane {
  * who has moved it meanwhile loses nothing: then nothing happens.
  */
 export async function moveTarget({ repository, target, from, to, message }: TargetMove): Promise<Moved> {
-  const [checkout, ...others] = await checkoutsOf(repository, target)
+  const checkouts = await checkoutsOf(repository, target)
+  if (!checkouts) return { kind: 'blocked', why: unknown(target) }
+  const [checkout, ...others] = checkouts
   if (checkout && others.length > 0) return { kind: 'blocked', why: twice(target, [checkout, ...others]) }
   if (checkout) {
     await repairCheckout(checkout)
@@ -36,11 +38,17 @@ export async function targetBlocked({
   from,
   to,
 }: Omit<TargetMove, 'message'>): Promise<string | undefined> {
-  const [checkout, ...others] = await checkoutsOf(repository, target)
+  const checkouts = await checkoutsOf(repository, target)
+  if (!checkouts) return unknown(target)
+  const [checkout, ...others] = checkouts
   if (!checkout) return undefined
   if (others.length > 0) return twice(target, [checkout, ...others])
   await repairCheckout(checkout)
   return inTheWay(checkout, from, to)
+}
+
+function unknown(target: string): string {
+  return `git cannot tell where ${target} is checked out (git worktree list)`
 }
 
 function twice(target: string, checkouts: readonly Checkout[]): string {
