@@ -26,6 +26,12 @@ export const WORKSPACE_ERRORS = {
     says: 'Task {task} got no worktree of {project}: {why}.',
     next: '{remedy}',
   },
+  place_busy: {
+    exit: 3,
+    http: 409,
+    says: 'Task {task} got no worktree of {project} yet: {why}.',
+    next: '{remedy}',
+  },
   worktree_unknown: {
     exit: 2,
     http: 404,

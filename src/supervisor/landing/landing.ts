@@ -193,7 +193,7 @@ export class Landing {
   }
 }
 
-const PASSING = new Set(['disk_full', 'store_unusable', 'daemon_stopping'])
+const PASSING = new Set(['disk_full', 'store_unusable', 'daemon_stopping', 'place_busy'])
 
 /** Into these a task comes when it is no longer on its way. */
 const OVER = new Set(['task.finished', 'task.failed', 'task.cancelled', 'task.readied', 'task.blocked', 'task.deleted'])

@@ -34,13 +34,15 @@ export async function advance(
     const env = parts.kept.of(id) ?? parts.agentEnv
     const options = { ...settings, env, total, budget: left }
     if (step.do === 'wait') {
-      await tell(run, waitReason(facts, settings), parts)
+      await tell(run, waitReason(facts, settings) ?? parts.heldBack.next(id)?.why ?? null, parts)
       return void (await warmNext(run, { ...options, facts }, parts))
     }
     const begun = await beginNext(run, options, parts)
     if (begun === 'no') return undefined
     await tell(run, begun === 'yes' ? null : begun.why, parts)
-    if (begun !== 'yes') return begun.notBefore
+    if (begun === 'yes') continue
+    if (!('heldBack' in begun)) return begun.notBefore
+    parts.log.warn({ run: id, task: begun.heldBack, why: begun.why }, 'a task got no place yet')
   }
 }
 
@@ -59,7 +61,7 @@ async function tell({ id, reason: before, state }: RunRow, reason: string | null
 export async function endRun(
   run: RunRow,
   { outcome, reason }: { outcome: RunOutcome; reason: string },
-  { store, clock, kept, warmth, log }: RunsParts,
+  { store, clock, kept, warmth, heldBack, log }: RunsParts,
 ): Promise<void> {
   const tasks = await store.tasks.counts(scopeOf(run))
   const unverified = await store.runs.unverified(scopeOf(run))
@@ -70,6 +72,7 @@ export async function endRun(
     await tx.append([{ actor: 'daemon', subject: run.id, kind: 'run.ended', body }])
   })
   kept.forget(run.id)
+  heldBack.forget(run.id)
   await warmth.drop(run.id)
   log.info({ run: run.id, outcome }, 'run ended')
 }

@@ -7,6 +7,7 @@ import { pauseWaiting, stopWaiting } from '../settling/stop-waiting.ts'
 import type { PrepareParts } from '../start/preparation.ts'
 import { isOver } from '../waits/kept-environments.ts'
 import type { BeginParts } from './begin/begin-next.ts'
+import { HeldBack } from './begin/held-back.ts'
 import { standingOf } from './facts/standing.ts'
 import { runSettings } from './run-settings.ts'
 import { Runs } from './runs.ts'
@@ -35,6 +36,7 @@ export function openRuns(
     start: steering.start,
     landAgain: steering.landAgain,
     ground: floor.ground,
+    heldBack: new HeldBack(clock),
     brief: async (task, { attempts, run, place }) => {
       const more = await featureSections(task)
       const { text, skipped } = await briefFor(task, { store, attempts, run, place, more })

@@ -1,5 +1,9 @@
+import { realpath } from 'node:fs/promises'
 import { runShort } from '../../base/process/short/run-short.ts'
+import { findGitFolder } from './git-folder.ts'
 import { harmless, trustedDirectories } from './harmless.ts'
+import { outlastOthers } from './outlast-others.ts'
+import { takeWorktreeTurn } from './worktree-turns.ts'
 
 /** How a call of git ended. `code` is null where it was not there, was cut off, or said too much: `stderr` tells. */
 export interface GitResult {
@@ -25,9 +29,37 @@ const MOST_BYTES = 32_000_000
 
 /**
  * Runs git in a repository whose own settings an agent may have written: nothing that those name is started (harmless.ts), no
- * network is asked, nobody is prompted. Never throws; every end is a value.
+ * network is asked, nobody is prompted. Never throws; every end is a value. Worktrees of one repository are added and removed one
+ * at a time; a call that looks at all of them, and fails because another git is changing them, is made again.
  */
 export async function git(directory: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
+  const { signal } = options
+  if (changesWorktrees(args)) {
+    const call = () => inTurn(directory, args, options)
+    // What has failed to add one may have made its branch: whoever adds it knows how to take that back.
+    return args[1] === 'add' ? call() : outlastOthers(call, { signal })
+  }
+  const call = () => runSafely(directory, args, options)
+  return looksAtWorktrees(args) ? outlastOthers(call, { signal }) : call()
+}
+
+function changesWorktrees([command, what]: readonly string[]): boolean {
+  return command === 'worktree' && what !== 'list'
+}
+
+/** A branch that is checked out is not deleted, and a ref may tell where it is. */
+function looksAtWorktrees([command]: readonly string[]): boolean {
+  return command === 'worktree' || command === 'branch' || command === 'for-each-ref'
+}
+
+async function inTurn(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
+  const repository = (await findGitFolder(directory))?.common ?? directory
+  using turn = await takeWorktreeTurn(await realpath(repository).catch(() => repository), options.signal)
+  if (!turn) return { ok: false, stdout: '', stderr: 'git: it was called off', code: null }
+  return await runSafely(directory, args, options)
+}
+
+async function runSafely(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
   const safe = await harmless(directory, args)
   const result = await run(directory, safe.args, { ...options, env: { ...safe.env, ...options.env } })
   if (result.ok || !result.stderr.includes('dubious ownership')) return result

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Worktree } from '../../domain/workspace/place.ts'
 import { git } from '../git/git.ts'
+import { outlastOthers } from '../git/outlast-others.ts'
 import { keepCommit } from './gone/keep-commit.ts'
 import type { WorktreeParts } from './parts.ts'
 import { meaningOf, refusal } from './refusal.ts'
@@ -17,10 +18,13 @@ export async function addWorktree(row: Worktree, repository: Repository, parts: 
   // Somebody's branch of the same name, or that of an earlier attempt: what it holds is kept, then it begins anew.
   if (branch && branch.tip !== row.base) await keepCommit(row, branch.tip, repository.at)
   const add = ['worktree', 'add', '-q', '--no-track', branch ? '-B' : '-b', row.branch, row.top, row.base]
-  const first = await git(repository.at, add, { timeoutMs: PATIENCE_MS })
-  // It was there before and somebody deleted the directory: git still has it in its list.
-  const isListed = !first.ok && first.stderr.includes('already registered')
-  const added = isListed ? await git(repository.at, add.with(2, '-f'), { timeoutMs: PATIENCE_MS }) : first
+  const tryOnce = async () => {
+    const first = await git(repository.at, add, { timeoutMs: PATIENCE_MS })
+    // It was there before and somebody deleted the directory: git still has it in its list.
+    const isListed = !first.ok && first.stderr.includes('already registered')
+    return isListed ? git(repository.at, add.with(2, '-f'), { timeoutMs: PATIENCE_MS }) : first
+  }
+  const added = await outlastOthers(tryOnce, { undo: () => undo(row, branch !== undefined) })
   if (added.ok) return existsSync(join(row.top, '.gitmodules')) ? SUBMODULES : null
   await undo(row, branch !== undefined)
   const meaning = meaningOf(added.stderr)

@@ -1,19 +1,22 @@
 import { AppError } from '../../base/errors.ts'
+import { isOthersDoing } from '../git/outlast-others.ts'
 
 export interface Refused {
   why: string
   remedy: string
+  /** Another git was at work in the same moment: nobody has to do anything, it only has to be tried again. */
+  passes?: boolean
 }
 
 /** No worktree, and what to do about it. */
-export function refusal(of: { task: string; project: string }, { why, remedy }: Refused): AppError {
-  return new AppError('place_refused', { task: of.task, project: of.project, why, remedy })
+export function refusal(of: { task: string; project: string }, { why, remedy, passes }: Refused): AppError {
+  return new AppError(passes ? 'place_busy' : 'place_refused', { task: of.task, project: of.project, why, remedy })
 }
 
 /** What git's words mean for a person. */
 export function meaningOf(stderr: string): Refused {
-  const why = told(stderr)
-  return { why, remedy: REMEDIES.find(([words]) => words.test(stderr))?.[1] ?? 'Mend what git says, then try again.' }
+  const remedy = REMEDIES.find(([words]) => words.test(stderr))?.[1] ?? 'Mend what git says, then try again.'
+  return { why: told(stderr), remedy, passes: isOthersDoing(stderr) }
 }
 
 const REMEDIES: [RegExp, string][] = [
@@ -35,9 +38,10 @@ const REMEDIES: [RegExp, string][] = [
     'Check another branch out there, or remove that worktree: git worktree remove PATH',
   ],
   [
-    /index\.lock|another git process/i,
+    /\.lock\b|could not lock|another git process/i,
     'Wait until the other git is done; if there is none, delete the lock file that is named.',
   ],
+  [/\bworktrees\//, 'Another git was at work in the same repository: try again.'],
 ]
 
 /** What git says is wrong, on one line. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { gitWithHiccup } from '../git/hiccup.ts'
 import { placeWorld, write } from './place-world.ts'
 
 test('an attempt gets a worktree on a branch of its own, from the tip of what is checked out', async t => {
@@ -44,4 +45,28 @@ test('what was never committed is archived with everything before the worktree g
   assert.deepEqual(files, ['.gitignore', 'a.txt', 'b.txt', 'dir/new ü\n.txt', 'done.txt'])
   assert.equal(world.git('show', `${removal.ref}:a.txt`), 'changed\n')
   assert.ok(!existsSync(place.top))
+})
+
+test('a worktree that could not be added in the moment in which another git removed the last one is added all the same', async t => {
+  const world = await placeWorld(t)
+  gitWithHiccup(t, {
+    call: 'worktree add',
+    // By then git has made the branch.
+    first: 'branch -q pcc/t-000001 main',
+    says: "fatal: could not create directory of '.git/worktrees/t-000001': No such file or directory",
+  })
+  const place = await world.make()
+  assert.equal(world.gitIn(place.top, 'branch', '--show-current').trim(), 'pcc/t-000001')
+  assert.equal((await world.parts.store.worktrees.get(place))?.state, 'live')
+})
+
+test('a lock that another git holds too long is no refusal: the place is busy, nothing is left of it, and later it is made', async t => {
+  const world = await placeWorld(t)
+  world.git('branch', 'pcc/other')
+  const lock = join(world.project, '.git', 'refs', 'heads', 'pcc', 't-000001.lock')
+  writeFileSync(lock, '')
+  await assert.rejects(world.make(), { code: 'place_busy', message: /t-000001\.lock': File exists/ })
+  assert.equal(world.git('worktree', 'list').trim().split('\n').length, 1)
+  rmSync(lock)
+  assert.ok(existsSync((await world.make()).top))
 })

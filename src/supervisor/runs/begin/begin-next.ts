@@ -12,6 +12,7 @@ import type { ModelNames } from '../../models/model-names.ts'
 import type { Ground } from '../../place/ground.ts'
 import type { BoundTask } from '../../start/start-session.ts'
 import { chooseTask } from './choose-task.ts'
+import type { HeldBack } from './held-back.ts'
 import { requestFor } from './request-for.ts'
 import { type TakeParts, takeOf } from './take.ts'
 import { tooEarly } from './too-early.ts'
@@ -22,6 +23,7 @@ export interface BeginParts extends TakeParts {
   /** What the agent is told of a task. */
   brief(task: Task, about: { attempts: readonly AttemptRow[]; run: string; place: Place | undefined }): Promise<string>
   ground: Ground
+  heldBack: HeldBack
 }
 
 export interface BeginOptions {
@@ -46,6 +48,8 @@ export type Begun =
   /** `no`: nothing is free; somebody else was quicker. */
   | 'yes'
   | 'no'
+  /** There is no place for it in this moment: it is passed over for a while, and others may begin. */
+  | { heldBack: string; why: string }
   /**
    * What it failed with may pass by itself: nothing begins before that time, because any other task would meet the same. Without a
    * time: what is ready would get in the way of what is at work.
@@ -54,9 +58,9 @@ export type Begun =
 
 /** Begins the next attempt of a run: a fresh session for the next ready task, in a worktree of its own where there is git. */
 export async function beginNext(run: RunRow, options: BeginOptions, parts: BeginParts): Promise<Begun> {
-  const { store, ground } = parts
-  const choice = await chooseTask(run, options, store)
-  if (!('task' in choice)) return choice.why === undefined ? 'no' : { why: choice.why }
+  const { store, ground, heldBack } = parts
+  const choice = await chooseTask(run, { ...options, not: heldBack.of(run.id) }, store)
+  if (!('task' in choice)) return heldBack.next(run.id) ?? (choice.why === undefined ? 'no' : { why: choice.why })
   const { task } = choice
   const [ofTask, ofRun] = [await store.runs.attempts({ task: task.id }), await store.runs.attempts({ run: run.id })]
   const early = tooEarly(task, ofTask, { retryMs: options.retryMs, now: parts.clock.now() })
@@ -68,7 +72,8 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
   // The names of models are those of the run's own agent.
   const chosen = agent === undefined ? chooseModel(strategy, history, known) : { model: undefined }
   // Made for the number that the claim will have: git must not be waited for in a transaction.
-  const found = await ground.make({ project: run.project, task: task.id, attempt: task.attempt + 1 }, run.options)
+  const found = await madeFor(task, run, parts)
+  if ('heldBack' in found) return found
   const place = 'why' in found ? undefined : found
   const request = requestFor(run, task, {
     prompt: await parts.brief(task, { attempts: ofTask, run: run.id, place }),
@@ -90,6 +95,20 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
     if (place) await ground.leave(place, { project: run.project, settings: run.options })
     if (error instanceof AppError && error.code === 'task_moved') return 'no'
     throw error
+  }
+}
+
+/** Somebody else may be at work in its repository in the very moment, which says nothing of the task or of the run. */
+async function madeFor(task: Task, run: RunRow, { ground, heldBack }: BeginParts) {
+  try {
+    const found = await ground.make({ project: run.project, task: task.id, attempt: task.attempt + 1 }, run.options)
+    heldBack.free(task.id)
+    return found
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'place_busy') throw error
+    const why = `${error.message} ${error.next}`
+    heldBack.hold(run.id, task.id, why)
+    return { heldBack: task.id, why }
   }
 }
 

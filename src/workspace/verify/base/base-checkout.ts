@@ -3,6 +3,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { shortId } from '../../../base/ids.ts'
 import { committer } from '../../git/committer.ts'
 import { git } from '../../git/git.ts'
+import { outlastOthers } from '../../git/outlast-others.ts'
 
 /** What installers fill and git ignores: the base is run with what the work is run with. */
 const DEPENDENCIES = new Set(['node_modules', 'vendor', '.venv', 'venv', 'deps'])
@@ -38,7 +39,8 @@ export async function openBase(work: WorkFrom, runDir: string, signal: AbortSign
     await rm(top, { recursive: true, force: true })
     await git(work.top, ['worktree', 'prune'])
   }
-  const added = await git(work.top, ['worktree', 'add', '--quiet', '--detach', top, commit], { signal })
+  const add = ['worktree', 'add', '--quiet', '--detach', top, commit]
+  const added = await outlastOthers(() => git(work.top, add, { signal }), { signal })
   if (!added.ok) {
     await close()
     return undefined

@@ -1,12 +1,12 @@
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AppError } from '../../../base/errors.ts'
 import type { Worktree } from '../../../domain/workspace/place.ts'
 import { committer } from '../../git/committer.ts'
 import { type GitOptions, git } from '../../git/git.ts'
+import { isOthersDoing } from '../../git/outlast-others.ts'
 import { adminFolder } from '../genuine.ts'
-import { told } from '../refusal.ts'
+import { refusal, told } from '../refusal.ts'
 import { keepCommit } from './keep-commit.ts'
 import type { Leftovers } from './leftovers.ts'
 
@@ -67,6 +67,6 @@ function asker({ task, project, top }: Worktree, standing: GitOptions): Ask {
     if (result.ok) return result.stdout
     const why = `its work could not be kept (git ${args[0]}: ${told(result.stderr)})`
     const remedy = `Nothing was removed. Mend what git says, then: pcc worktree archive ${task}`
-    throw new AppError('place_refused', { task, project, why, remedy })
+    throw refusal({ task, project }, { why, remedy, passes: isOthersDoing(result.stderr) })
   }
 }

@@ -1,7 +1,7 @@
-import { AppError } from '../../../base/errors.ts'
 import type { Worktree } from '../../../domain/workspace/place.ts'
 import { git } from '../../git/git.ts'
-import { told } from '../refusal.ts'
+import { isOthersDoing } from '../../git/outlast-others.ts'
+import { refusal, told } from '../refusal.ts'
 
 /** Puts a commit under the next free `refs/pcc/archive/<task>/<n>`, and gives the ref. */
 export async function keepCommit(
@@ -17,5 +17,6 @@ export async function keepCommit(
   const { ok, stderr } = await git(at, ['update-ref', ref, commit, '0'.repeat(commit.length)])
   if (ok) return ref
   const remedy = `Nothing was removed. Mend what git says, then: pcc worktree archive ${task}`
-  throw new AppError('place_refused', { task, project, why: `its work could not be kept (${told(stderr)})`, remedy })
+  const why = `its work could not be kept (${told(stderr)})`
+  throw refusal({ task, project }, { why, remedy, passes: isOthersDoing(stderr) })
 }

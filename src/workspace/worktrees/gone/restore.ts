@@ -3,6 +3,7 @@ import { lstat, mkdir, readdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Place, Worktree } from '../../../domain/workspace/place.ts'
 import { git } from '../../git/git.ts'
+import { outlastOthers } from '../../git/outlast-others.ts'
 import { undo } from '../add-worktree.ts'
 import { noteShared } from '../notes/shared-files.ts'
 import type { WorktreeParts } from '../parts.ts'
@@ -30,7 +31,7 @@ export async function restoreRow(row: Worktree, parts: WorktreeParts): Promise<P
   await parts.store.worktrees.update(row, { state: 'making', ended_at: null })
   await mkdir(dirname(row.top), { recursive: true, mode: 0o700 })
   const add = ['worktree', 'add', '-f', '-q', '--no-track', '-B', row.branch, row.top, archive]
-  const added = await git(at, add, { timeoutMs: 10 * 60_000 })
+  const added = await outlastOthers(() => git(at, add, { timeoutMs: 10 * 60_000 }))
   // Its branch goes back by one, its files stay: what was not committed is so again.
   const reset = added.ok ? await git(row.top, ['reset', '-q', head]) : added
   if (!reset.ok) {

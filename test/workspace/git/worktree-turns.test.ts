@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { git } from '../../../src/workspace/git/git.ts'
+import { isOthersDoing, outlastOthers } from '../../../src/workspace/git/outlast-others.ts'
+import { takeWorktreeTurn } from '../../../src/workspace/git/worktree-turns.ts'
+import { gitProject, tempDir } from '../../support/world.ts'
+import { gitWithHiccup } from './hiccup.ts'
+
+const THOUSAND = 1000
+/** Enough for each to meet another one; more would only wait in line. */
+const SIDE_BY_SIDE = 4
+
+test('a thousand worktrees of one repository are made and removed side by side, and none of them fails', async t => {
+  const [project, home] = [gitProject(t), tempDir(t)]
+  // No branch and no files: what meets is the same, at half the cost.
+  const commit = await git(project, ['rev-parse', 'HEAD'])
+  const left = Array.from({ length: THOUSAND }, (_, index) => join(home, `w-${index}`))
+  const failures: string[] = []
+  const work = async () => {
+    for (let top = left.pop(); top !== undefined; top = left.pop()) {
+      const add = ['worktree', 'add', '-q', '--detach', '--no-checkout', top, commit.stdout.trim()]
+      const calls = [await git(project, add), await git(project, ['worktree', 'remove', '--force', top])]
+      failures.push(...calls.filter(({ ok }) => !ok).map(({ stderr }) => stderr))
+    }
+  }
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work))
+  assert.deepEqual(failures, [])
+  assert.ok(!existsSync(join(project, '.git', 'worktrees')), 'nothing of them is left')
+})
+
+test('whoever adds or removes a worktree waits for its turn in that repository, and gives it up when it is called off', async () => {
+  const first = await takeWorktreeTurn('/one')
+  const order: string[] = []
+  const calledOff = new AbortController()
+  const second = takeWorktreeTurn('/one', calledOff.signal).then(turn => order.push(turn ? 'second' : 'called off'))
+  const third = takeWorktreeTurn('/one').then(turn => {
+    order.push('third')
+    return turn
+  })
+  using _other = await takeWorktreeTurn('/two')
+  order.push('another repository')
+  calledOff.abort()
+  await second
+  order.push('first leaves')
+  first?.[Symbol.dispose]()
+  const turn = await third
+  assert.deepEqual(order, ['another repository', 'called off', 'first leaves', 'third'])
+  turn?.[Symbol.dispose]()
+  assert.equal(await takeWorktreeTurn('/one', AbortSignal.abort()), undefined)
+})
+
+test('what fails because another git holds a lock in that moment is tried again, and what it left is taken back first', async t => {
+  const project = gitProject(t)
+  const lock = join(project, '.git', 'refs', 'heads', 'work.lock')
+  writeFileSync(lock, '')
+  const top = join(tempDir(t), 'w')
+  let undone = 0
+  const added = await outlastOthers(() => git(project, ['worktree', 'add', '-q', '-b', 'work', top, 'HEAD']), {
+    undo: async () => {
+      undone += 1
+      rmSync(lock)
+    },
+  })
+  assert.deepEqual([added.ok, undone], [true, 1])
+})
+
+for (const call of ['worktree list', 'worktree remove', 'worktree prune', 'for-each-ref', 'branch -q -D']) {
+  test(`git ${call} is called again where it met a worktree that another git was just adding`, async t => {
+    const project = gitProject(t)
+    const top = join(tempDir(t), 'w')
+    await git(project, ['worktree', 'add', '-q', '--detach', top, 'HEAD'])
+    await git(project, ['branch', 'work'])
+    gitWithHiccup(t, { call, says: 'fatal: failed to read .git/worktrees/other/commondir: Success' })
+    const end = call === 'worktree remove' ? [top] : call.startsWith('branch') ? ['work'] : []
+    const { ok, stderr } = await git(project, [...call.split(' '), ...end])
+    assert.ok(ok, stderr)
+  })
+}
+
+test('words of git that tell of another one in the same moment are known, and a true fault is none of them', () => {
+  const others = [
+    "fatal: could not create directory of '.git/worktrees/t-1a2b3c': No such file or directory",
+    'fatal: failed to read .git/worktrees/t-1a2b3c/commondir: Success',
+    "fatal: Unable to create '/p/.git/index.lock': File exists.",
+    "fatal: cannot lock ref 'refs/heads/pcc/t-1': Unable to create '/p/.git/refs/heads/pcc/t-1.lock': No such file or directory",
+    'error: could not lock config file .git/config: File exists',
+  ]
+  const faults = [
+    "fatal: cannot lock ref 'refs/heads/pcc/t-1': 'refs/heads/pcc' exists; cannot create 'refs/heads/pcc/t-1'",
+    "fatal: could not create directory of '.git/worktrees/t-1': Permission denied",
+    "fatal: 'pcc/t-1' is already checked out at '/elsewhere'",
+    'fatal: invalid reference: main',
+  ]
+  assert.deepEqual([others.filter(each => !isOthersDoing(each)), faults.filter(isOthersDoing)], [[], []])
+})
