@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { git } from '../../../src/workspace/git/git.ts'
@@ -11,24 +11,57 @@ import { gitWithHiccup } from './hiccup.ts'
 const THOUSAND = 1000
 /** Enough for each to meet another one; more would only wait in line. */
 const SIDE_BY_SIDE = 4
+/** Git forgets so many at a time. To ask it for each costs half as much again, and no more of them meet. */
+const FORGOTTEN_AT_ONCE = 4
 
 test('a thousand worktrees of one repository are made and removed side by side, and none of them fails', async t => {
   const [project, home] = [gitProject(t), tempDir(t)]
-  // No branch and no files: what meets is the same, at half the cost.
-  const commit = await git(project, ['rev-parse', 'HEAD'])
-  const left = Array.from({ length: THOUSAND }, (_, index) => join(home, `w-${index}`))
+  const commit = (await git(project, ['rev-parse', 'HEAD'])).stdout.trim()
   const failures: string[] = []
+  const call = async (...args: string[]) => {
+    const { ok, stderr } = await git(project, ['worktree', ...args])
+    if (!ok) failures.push(stderr)
+  }
+  let made = 0
   const work = async () => {
-    for (let top = left.pop(); top !== undefined; top = left.pop()) {
-      const add = ['worktree', 'add', '-q', '--detach', '--no-checkout', top, commit.stdout.trim()]
-      const calls = [await git(project, add), await git(project, ['worktree', 'remove', '--force', top])]
-      failures.push(...calls.filter(({ ok }) => !ok).map(({ stderr }) => stderr))
+    while (made < THOUSAND) {
+      made += 1
+      const [isLast, top] = [made % FORGOTTEN_AT_ONCE === 0, join(home, `w-${made}`)]
+      // No branch and no files: what meets is the same, at half the cost.
+      await call('add', '-q', '--detach', '--no-checkout', top, commit)
+      rmSync(top, { recursive: true, force: true })
+      if (isLast) await call('prune')
     }
   }
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work))
+  await call('prune')
   assert.deepEqual(failures, [])
   assert.ok(!existsSync(join(project, '.git', 'worktrees')), 'nothing of them is left')
 })
+
+for (const what of ['add', 'remove', 'prune']) {
+  test(`git worktree ${what} waits for its turn`, async t => {
+    const [project, home] = [realpathSync(gitProject(t)), tempDir(t)]
+    const top = join(home, 'there')
+    await git(project, ['worktree', 'add', '-q', '--detach', top, 'HEAD'])
+    if (what === 'prune') rmSync(top, { recursive: true })
+    const before = listed(project)
+    const turn = await takeWorktreeTurn(join(project, '.git'))
+    const end = what === 'add' ? ['--detach', join(home, 'new')] : what === 'remove' ? [top] : []
+    const changing = git(top === end[0] ? top : project, ['worktree', what, ...end])
+    // Time enough for one that does not wait.
+    for (let asked = 0; asked < 10; asked += 1) await git(project, ['status'])
+    assert.deepEqual(listed(project), before)
+    turn?.[Symbol.dispose]()
+    assert.ok((await changing).ok)
+    assert.deepEqual(listed(project), what === 'add' ? ['new', 'there'] : [])
+  })
+}
+
+function listed(project: string): string[] {
+  const folder = join(project, '.git', 'worktrees')
+  return existsSync(folder) ? readdirSync(folder).sort() : []
+}
 
 test('whoever adds or removes a worktree waits for its turn in that repository, and gives it up when it is called off', async () => {
   const first = await takeWorktreeTurn('/one')
