@@ -93,10 +93,13 @@ test('the loop, row by row', () => {
   }
 })
 
-test('a limit that is met on the way to a stop still shuts the account', () => {
-  const { limit } = { limit: undefined, ...decide(think(failing('limit')), { ...QUIET, stopping: 'enough' }) }
-  assert.ok(limit)
-  assert.equal('limit' in decide(think(failing('server')), { ...QUIET, stopping: 'enough' }), false)
+test('a limit that is met on the way to a stop, a pause or a halt still shuts the account', () => {
+  const ways: Partial<Context>[] = [{ stopping: 'enough' }, { pausing: 'person' }, { pausing: 'guard' }]
+  for (const way of ways) {
+    const met = { limit: undefined, ...decide(think(failing('limit')), { ...QUIET, ...way }) }
+    assert.deepEqual(met.limit, limit, JSON.stringify(way))
+    assert.equal('limit' in decide(think(failing('server')), { ...QUIET, ...way }), false)
+  }
 })
 
 test('only a completed turn completes a task: no other end is ever a success', () => {

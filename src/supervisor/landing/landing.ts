@@ -5,8 +5,8 @@ import type { LandingParts } from './parts.ts'
 import { Lanes } from './queues/lanes.ts'
 import { Turns } from './queues/turns.ts'
 import { drive, once } from './steps/drive.ts'
-import { askPerson, endAs } from './steps/moves.ts'
-import { isLanding, LANDING, landingOf, workOf } from './work.ts'
+import { askPerson, endAs, TROUBLE_TOOL } from './steps/moves.ts'
+import { isLanding, LANDING, landingOf, type Work, workOf } from './work.ts'
 
 const LONGEST_SLEEP_MS = 15_000
 const SHORTEST_SLEEP_MS = 100
@@ -169,8 +169,15 @@ export class Landing {
     const code = error instanceof AppError ? error.code : undefined
     if (code !== undefined && PASSING.has(code)) return this.#lookAt(id, 0)
     const work = await workOf(id, floor.parts.store)
+    if (!work || (await this.#isAsked(work))) return
     const why = `It could not be verified: ${messageOf(error)}`
-    if (work) await once(this.#parts, tx => askPerson(work, why, floor, tx))
+    await once(this.#parts, tx => askPerson(work, why, floor, tx))
+  }
+
+  /** Every look fails as the one before it while the cause lasts: a person hears of it once. */
+  async #isAsked({ session }: Work): Promise<boolean> {
+    const open = await this.#parts.floor.parts.store.escalations.list({ session: session.id, states: ['open'] })
+    return open.some(({ tool }) => tool === TROUBLE_TOOL)
   }
 
   /** The clock may be set, and the machine may sleep: it is looked at now and then whatever the time says. */

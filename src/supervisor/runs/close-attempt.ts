@@ -42,7 +42,8 @@ export async function closeAttempt(
   await store.transaction(async tx => {
     const now = await store.sessions.get(session.id, tx)
     const task = await store.tasks.get(attempt.task_id, tx)
-    if (now && standingOf(now, task) !== 'over') return // somebody made it go on since it was looked at
+    // Somebody made it go on since it was looked at; where it has ended again by now, that end asks for another look.
+    if (now && (standingOf(now, task) !== 'over' || now.ended_at !== session.ended_at)) return
     const outcome = session.ended_as === 'error' ? 'failed' : task?.state === 'done' ? 'done' : 'interrupted'
     const closed = await store.runs.end(
       attempt,

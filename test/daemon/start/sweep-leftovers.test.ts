@@ -12,6 +12,7 @@ import { isAlive, startTimeOf } from '../../../src/base/process/start-time.ts'
 import { sweepLeftovers } from '../../../src/daemon/start/sweep-leftovers.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { commandMarkers } from '../../../src/workspace/command/markers.ts'
+import { undying } from '../../support/undying.ts'
 import { tempDir } from '../../support/world.ts'
 
 const PATH = '/usr/bin:/bin'
@@ -64,6 +65,30 @@ test('what a dead daemon left is ended by marker, by recorded tree and by direct
   assert.deepEqual(await Promise.all(spared.map(alive)), ['alive', 'alive', 'alive', 'alive'])
   const markers = (await store.sessions.list()).flatMap(({ id, marker }) => (marker === null ? [] : [id]))
   assert.deepEqual(markers, ['s-running'], 'what is swept is not swept again')
+})
+
+test('a session of which a process withstands is told of, and alone keeps what it is found by', async t => {
+  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  await using store = await openStore({ file: join(places.home, 'db') })
+  for (const how of ['marker', 'tree'] as const) {
+    const value = secretId()
+    const left = await undying(t, value)
+    const recorded = { agent_pid: left.pid, agent_started: left.startTime }
+    const [held, other] = [`s-${how}`, `s-${how}-other`]
+    const row = { project: '/nowhere', task: 't', agent: 'claude', owner: 'boot-gone' }
+    const found = how === 'marker' ? { marker: value } : { marker: 'another', ...recorded }
+    await store.sessions.insert({ id: held, name: held, ...row, ...found })
+    await store.sessions.insert({ id: other, name: other, ...row, marker: 'none' })
+    const { swept, stuck } = await sweepLeftovers({ store, bootId: 'boot-now', log: silentLog, places })
+    assert.deepEqual([[...stuck], swept.left], [[held], 1])
+    const marked = (await store.sessions.list()).flatMap(({ id, marker }) => (marker === null ? [] : [id]))
+    assert.deepEqual(marked, [held], 'the next look finds it by this')
+    left.yield()
+    t.mock.restoreAll()
+    const again = await sweepLeftovers({ store, bootId: 'boot-now', log: silentLog, places })
+    assert.deepEqual([[...again.stuck], again.swept.left], [[], 0])
+    assert.equal((await store.sessions.get(held))?.marker, null)
+  }
 })
 
 test('a gate’s command that a dead daemon left is ended, and its checkout of the base is gone', async t => {

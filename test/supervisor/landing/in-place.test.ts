@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { runWorld } from '../../daemon/runs/run-world.ts'
+import { undying } from '../../support/undying.ts'
 import { gitProject } from '../../support/world.ts'
 import { scriptedAgent } from '../steering/scripted-agent.ts'
 
@@ -58,6 +59,38 @@ test('what never holds goes back so often, then to a fresh attempt with the evid
   const { body } = await world.call('GET', `/tasks/${task}`)
   assert.equal(body.task.state, 'failed')
   assert.match(body.task.reason, /attempt 1[\s\S]*attempt 2/)
+})
+
+test('work is not verified while a process of its agent could still change it', async t => {
+  const agent = scriptedAgent()
+  const world = await runWorld(t, agent)
+  world.settings['PCC_GATES_TEST'] = 'echo looked > looked.txt'
+  const looked = join(world.project, 'looked.txt')
+  const task = await world.add('anything')
+  const there = agent.holdAt('last request')
+  const { id } = await world.run()
+  const goOn = await there
+  const [row] = await world.store.sessions.list()
+  const left = await undying(t, row?.marker ?? '')
+  agent.withstand()
+  goOn()
+  // With the third kill two looks are over: a person hears of the process once, however often it is looked at.
+  while (left.kills() < 3 && !existsSync(looked)) {
+    world.supervisor.landing.look(task)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  const [asked, ...others] = (await world.call('GET', '/escalations')).body.escalations
+  assert.match(asked.reason, new RegExp(`could not be verified.*\\b${left.pid}\\b`, 's'))
+  assert.deepEqual(others, [])
+  assert.equal((await world.call('GET', `/tasks/${task}`)).body.task.state, 'verifying')
+  assert.equal(existsSync(looked), false)
+
+  left.yield()
+  world.supervisor.landing.look(task)
+  await left.gone
+  await world.call('POST', `/escalations/${asked.number}/answer`, { verdict: 'allow' })
+  assert.equal((await world.over(id)).outcome, 'complete')
+  assert.ok(existsSync(looked))
 })
 
 test('a run that is not to verify takes the word of its agents, and says so', async t => {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
+import { undying } from '../../support/undying.ts'
 import { scriptedAgent } from '../steering/scripted-agent.ts'
 import { scriptedWorld } from '../steering/scripted-world.ts'
 
@@ -29,6 +30,43 @@ test('a session of which a process withstood keeps its marker, by which that is 
   await world.call('POST', `/sessions/${id}/resume`, {})
   assert.deepEqual(await gone, [null, 'SIGKILL'])
   await world.when(id, ({ status }) => status === 'completed')
+})
+
+test('while a process of its agent lives, neither a person nor an answer nor its time makes a session go on', async t => {
+  const limit = { source: 'result', message: 'full', resetsAt: Date.now() + 60_000 } as const
+  const agent = scriptedAgent(prompt => {
+    if (prompt === 'be limited') return { refused: { kind: 'limit', message: 'full', limit } }
+    return { asks: prompt === 'ask' || prompt === '(the parked call)' }
+  })
+  const world = await scriptedWorld(t, agent)
+  const asking = await world.start('ask')
+  await world.ended(asking, 1)
+  const limited = await world.start('be limited')
+  await world.ended(limited, 1)
+  while (agent.open() > 0) await new Promise(resolve => setImmediate(resolve))
+  const [marker, calls] = ['the-same-marker', agent.calls()]
+  for (const id of [asking, limited]) await world.store.sessions.update(id, { marker })
+  const left = await undying(t, marker)
+  const escalations = async () => (await world.call('GET', '/escalations?state=open')).body.escalations
+  const [{ number }] = await escalations()
+
+  const answer = () => world.call('POST', `/escalations/${number}/answer`, { answer: ['this'], env: {} })
+  const resume = (id: string) => world.call('POST', `/sessions/${id}/resume`, {})
+  for (const { status, body } of [await answer(), await resume(limited)]) {
+    assert.deepEqual([status, body.error?.code], [409, 'session_withstood'])
+    assert.match(body.error.message, new RegExp(`\\b${left.pid}\\b`))
+  }
+  world.pass(3_600_000)
+  await world.ended(limited, 2)
+  const told = (await escalations()).find((row: { session_id: string }) => row.session_id === limited)
+  assert.match(told.reason, new RegExp(`could not go on by itself.*\\b${left.pid}\\b`, 's'))
+  assert.deepEqual([agent.calls(), agent.open()], [calls, 0], 'nothing was started beside it')
+  assert.equal((await world.view(asking)).status, 'waiting_input', 'the question is still open')
+  for (const id of [asking, limited]) assert.equal((await world.store.sessions.get(id))?.marker, marker)
+
+  left.yield()
+  assert.deepEqual([(await answer()).status, (await resume(limited)).status], [200, 200])
+  for (const id of [asking, limited]) await world.when(id, ({ status }) => status === 'completed')
 })
 
 test('a clock that was set back does not keep a session from its checkpoints', async t => {

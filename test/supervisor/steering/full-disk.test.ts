@@ -161,9 +161,12 @@ async function fill({ store, disk, supervisor }: ScriptedWorld): Promise<() => P
   const note = (length: number) =>
     ({ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: 'x'.repeat(length) } }) as const
   for (const length of [2_000, 100, 0]) {
-    await assert.rejects(async () => {
-      for (;;) await store.append([note(length)])
-    }, /the disk is full/)
+    await assert.rejects(
+      async () => {
+        for (;;) await store.append([note(length)])
+      },
+      { code: 'store_unusable', message: /the disk is full/ },
+    )
   }
   // Whoever hears of it stops softly, before the write that failed is told.
   disk.failed = () => {

@@ -104,21 +104,33 @@ for (const [what, path, body] of [
   })
 }
 
-test('a limit that is met on the way to a pause shuts the account and leaves the session paused', async t => {
-  const agent = scriptedAgent(prompt => (prompt === 'first' ? { failure: refusal(Date.now() + HOUR) } : {}))
-  const world = await scriptedWorld(t, agent)
-  const there = agent.holdAt('last request')
-  const id = await world.start('first')
-  const goOn = await there
-  assert.equal((await world.call('POST', `/sessions/${id}/pause`, {})).status, 200)
-  goOn()
-  const { resumes_at } = await world.when(id, ({ status }) => status === 'paused')
-  assert.equal(resumes_at, null)
-  const second = await world.start('second')
-  await world.when(second, isLimited)
-  assert.deepEqual(agent.prompts, ['first'])
-  assert.deepEqual((await world.events(id)).filter(({ kind }) => kind === 'limit.hit').length, 1)
-})
+for (const [what, status] of [
+  ['a pause', 'paused'],
+  ['a stop', 'stopped'],
+  ['a halt', 'paused'],
+] as const) {
+  test(`a limit that is met on the way to ${what} shuts the account and leaves the session ${status}`, async t => {
+    const resetsAt = Date.now() + HOUR
+    const agent = scriptedAgent(prompt => (prompt === 'first' ? { failure: refusal(resetsAt) } : {}))
+    const world = await scriptedWorld(t, agent)
+    const there = agent.holdAt('last request')
+    const id = await world.start('first')
+    const goOn = await there
+    const run = world.supervisor.run(id)
+    if (what === 'a pause') assert.equal((await world.call('POST', `/sessions/${id}/pause`, {})).status, 200)
+    else if (what === 'a halt') world.supervisor.holdForDisk('only 3 MB are free')
+    // What ends the agent before the limit is heard of has not met it.
+    else if (run) run.stopping = 'stopped by a person'
+    goOn()
+    const { resumes_at } = await world.when(id, view => view.status === status)
+    assert.equal(resumes_at !== null, what === 'a halt')
+    const { gate } = (await world.call('GET', '/quota')).body.accounts[0]
+    assert.ok(gate.closed_until >= resetsAt, 'nobody else calls before the reset')
+    assert.equal((await world.view(await world.start('second'))).status, 'rate_limited')
+    assert.deepEqual(agent.prompts, ['first'])
+    assert.equal((await world.events(id)).filter(({ kind }) => kind === 'limit.hit').length, what === 'a stop' ? 0 : 1)
+  })
+}
 
 test('one whose time comes while a longer limit has shut the account waits for that, without being told', async t => {
   const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { failure: refusal(Date.now() + HOUR) } : {}))
