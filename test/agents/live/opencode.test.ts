@@ -1,4 +1,4 @@
 import { opencode } from '../adapters/opencode.ts'
 import { conformance } from '../conformance.ts'
 
-conformance('opencode', opencode, ['turns', 'asks', 'tools', 'processes'])
+conformance('opencode', opencode)

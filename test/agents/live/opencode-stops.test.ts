@@ -1,4 +1,0 @@
-import { opencode } from '../adapters/opencode.ts'
-import { conformance } from '../conformance.ts'
-
-conformance('opencode', opencode, ['stops', 'failures'])
