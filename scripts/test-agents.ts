@@ -1,5 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
 import { CONTRACT } from '../src/domain/agents/contract.ts'
@@ -8,20 +8,25 @@ import { againAlone } from './testing/again-alone.ts'
 import { installPrograms, missingPrograms } from './testing/agents/install.ts'
 import { fallen, readTally, tallyTable, unseen } from './testing/agents/tally.ts'
 import { groupTests } from './testing/groups.ts'
+import { builtProgram } from './testing/program.ts'
 import { type GroupOutcome, runGroup } from './testing/run-group.ts'
 import { selectTests } from './testing/select.ts'
 import { isGreen, tell, tellTotals } from './testing/told.ts'
 
 // npm run test:agents [-- words]: other vendors' programs against the simulator. They are installed on first use into
-// test/agents/node_modules, exactly as test/agents/package-lock.json says. Files run one after the other, because each
-// runs two agents at a time by itself. Red when a test fails, when a process is left behind, and when fewer points of the
-// contract hold for an agent than test/agents/asserted.json says. --again-alone as in npm test.
+// test/agents/node_modules, exactly as test/agents/package-lock.json says; --install does that and no more. Red when a test
+// fails, when a process is left behind, and when fewer points of the contract hold for an agent than
+// test/agents/asserted.json says. --again-alone and --from-source as in npm test.
 
 const INTERRUPTED = 130
+/** Files at work. Most of them run two agents at a time by themselves, and an agent waits for half of the time. */
+const AT_WORK = availableParallelism()
+/** What takes long starts first, so that no processor idles at the end. */
+const SLOW_FIRST = ['opencode', 'claude-tmux', 'claude-acp', 'runs/', 'gemini', 'together/failover', 'project-code']
 const folder = join(ROOT, 'test/agents')
-const AGAIN = '--again-alone'
+const OWN = ['--again-alone', '--from-source', '--install']
 const given = process.argv.slice(2)
-const words = given.filter(word => word !== AGAIN)
+const words = given.filter(word => !OWN.includes(word))
 const { files, flags } = selectTests(ROOT, words, { live: true })
 if (files.length === 0) {
   process.stderr.write('No live test matches. Give a part of its path, for example: npm run test:agents -- gemini\n')
@@ -40,17 +45,18 @@ if (missing.length > 0) {
   }
 }
 
+if (given.includes('--install')) process.exit(0)
+
+const program = given.includes('--from-source') ? undefined : builtProgram(ROOT)
+if (program) process.env['PCC_TEST_PROGRAM'] = program
+else delete process.env['PCC_TEST_PROGRAM']
 const notes = mkdtempSync(join(tmpdir(), 'pcc-tally-'))
 process.env['PCC_AGENT_TALLY'] = join(notes, 'tally.jsonl')
 const started = performance.now()
 let outcomes: GroupOutcome[] = []
-for (const group of groupTests(files)) {
-  if (interrupt.signal.aborted) break
-  const outcome = await runGroup(group, flags, interrupt.signal)
-  outcomes.push(outcome)
-  process.stdout.write(tell(outcome))
-}
-if (given.includes(AGAIN)) {
+const waiting = groupTests(files).toSorted((a, b) => rank(a.name) - rank(b.name))
+await Promise.all(Array.from({ length: AT_WORK }, drain))
+if (given.includes('--again-alone')) {
   const tell = (text: string) => process.stdout.write(text)
   outcomes = await againAlone(outcomes, { flags, signal: interrupt.signal, tell })
 }
@@ -63,3 +69,16 @@ process.stdout.write(`\n${tallyTable(tallies, floor)}\n`)
 for (const problem of below) process.stdout.write(styleText('red', `✖ ${problem}\n`))
 process.stdout.write(tellTotals(outcomes, performance.now() - started))
 process.exitCode = interrupt.signal.aborted ? INTERRUPTED : outcomes.every(isGreen) && below.length === 0 ? 0 : 1
+
+async function drain(): Promise<void> {
+  for (let group = waiting.shift(); group && !interrupt.signal.aborted; group = waiting.shift()) {
+    const outcome = await runGroup(group, flags, interrupt.signal)
+    outcomes.push(outcome)
+    process.stdout.write(tell(outcome))
+  }
+}
+
+function rank(name: string): number {
+  const at = SLOW_FIRST.findIndex(part => name.includes(`/${part}`))
+  return at === -1 ? SLOW_FIRST.length : at
+}

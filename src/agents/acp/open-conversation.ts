@@ -27,7 +27,13 @@ export async function openConversation(connection: AcpConnection, opening: Openi
   const { manifest, open, signal } = opening
   const { files, terminals } = opening.serves
   const hello = await connection.initialize(
-    { fs: { readTextFile: files, writeTextFile: files }, terminal: terminals, elicitation: { form: {} } },
+    {
+      fs: { readTextFile: files, writeTextFile: files },
+      terminal: terminals,
+      elicitation: { form: {} },
+      // Otherwise an agent that shortens its conversation tells of it as of a call, which nobody was asked about.
+      session: { compaction: {} },
+    },
     signal,
   )
   const { vendorId, opened } = await conversation(connection, hello, opening)

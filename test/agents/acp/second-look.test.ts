@@ -131,6 +131,17 @@ test('calls that fall with a refused one beside them do not end the session', as
   assert.equal((await talk.turn()).outcome, 'completed')
 })
 
+test('an agent that shortens its conversation has been told how to say so, and the session goes on', async t => {
+  const compaction = (status: string) => ({
+    update: { sessionUpdate: 'compaction_update', compactionId: 'c1', status },
+  })
+  const steps = [compaction('in_progress'), compaction('completed'), END]
+  const { talk, heard } = await stage(t, { prompt: steps }, { manifest: EVERY })
+  assert.equal((await talk.turn()).outcome, 'completed')
+  const hello = heard().find(({ method }) => method === 'initialize')?.params
+  assert.partialDeepStrictEqual(hello, { clientCapabilities: { session: { compaction: {} } } })
+})
+
 test('a line is known to read only by every program in it', () => {
   const reading = ['cat a', 'ls -la && pwd', 'grep "a|b" x | head -3', "grep 'x > y' f", 'git status', 'sed -n 1,5p a']
   const doing = [

@@ -37,5 +37,6 @@ export const opencode: Adapter = {
   openModel: scripts => simulatedModel(scripts, dialect),
   env: (home, url, login) => opencodeEnv(home, url, login === 'none' ? 'none' : 'key'),
   kinds: { overloaded: 'silent', server: 'silent', reset: 'silent' },
+  firstTurn: ['prompt_too_long'],
   tools: { run: 'Bash', write: 'Write', delegate: 'Agent' },
 }

@@ -14,6 +14,8 @@ export interface Adapter {
   /** The names of the agent's own tools. */
   /** Causes that the agent does not tell apart, and as what they are told; `silent`: it tries again without end. */
   kinds?: Partial<Record<Fault['kind'], FailureKind | 'silent'>>
+  /** Causes that it tells as such in its first turn only: later on it shortens its conversation, and tells how that failed. */
+  firstTurn?: Fault['kind'][]
   tools: { run: string; write: string; delegate: string }
   /** Options without which every session would fail here: a model that needs no choosing. */
   open?: Partial<OpenSession>

@@ -12,7 +12,8 @@ export interface Dialect {
 
 /** The simulator as a model of the conformance suite: scripts become a scenario of the agent's own tools. */
 export async function simulatedModel(scripts: Script[], dialect: Dialect): Promise<Model> {
-  let simulator = await openSimulator({ text: scenarioOf(scripts, dialect) })
+  let played = scripts
+  let simulator = await openSimulator({ text: scenarioOf(played, dialect) })
   const { url, port } = simulator
   return {
     url,
@@ -24,9 +25,10 @@ export async function simulatedModel(scripts: Script[], dialect: Dialect): Promi
         AbortSignal.timeout(90_000),
       )
     },
-    async restart(next = scripts) {
+    async restart(next = played) {
+      played = next
       await simulator.close()
-      simulator = await openSimulator({ text: scenarioOf(next, dialect), port })
+      simulator = await openSimulator({ text: scenarioOf(played, dialect), port })
     },
     [Symbol.asyncDispose]: () => simulator.close(),
   }
@@ -77,5 +79,7 @@ const FAULTS = {
 
 function faultOf(fault: Fault) {
   if (fault.kind === 'limit') return { kind: 'limit', resets: fault.resets }
-  return fault.kind === 'rate' ? { kind: 'rate_limit', retry_after: 3600 } : { kind: FAULTS[fault.kind] }
+  return fault.kind === 'rate'
+    ? { kind: 'rate_limit', retry_after: fault.seconds ?? 3600 }
+    : { kind: FAULTS[fault.kind] }
 }

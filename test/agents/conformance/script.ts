@@ -30,8 +30,8 @@ export type Call =
 
 export type Fault =
   | { kind: 'limit'; resets: string }
-  /** Refused for now, and nobody says until when. */
-  | { kind: 'rate' }
+  /** Refused for now, and nobody says until when: for an hour, or for so many seconds, as the wire has it. */
+  | { kind: 'rate'; seconds?: number }
   | { kind: 'overloaded' | 'server' | 'auth' | 'reset' | 'prompt_too_long' | 'model_not_found' | 'billing' }
 
 /** A model on loopback that plays scripts. */

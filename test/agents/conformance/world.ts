@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { secretId } from '../../../src/base/ids.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
@@ -19,7 +18,7 @@ import type {
   Verdict,
 } from '../../../src/domain/session.ts'
 import type { AgentToolName } from '../../../src/domain/tools/agent-tools.ts'
-import { gitProject, tempDir } from '../../support/world.ts'
+import { type Ending, gitProject, tempDir } from '../../support/world.ts'
 import type { Adapter, EventOf, Login } from './adapter.ts'
 import type { Model, Script } from './script.ts'
 
@@ -29,37 +28,34 @@ export interface WorldOptions {
   driver?: Parameters<Adapter['openDriver']>[0]
 }
 
+interface Parts {
+  home: string
+  cwd: string
+  model: Model
+  driver: Driver
+  env: Record<string, string>
+  given: Partial<OpenSession>
+}
+
 /** One project, one home, one model and one driver, all gone when the test ends. */
 export class World {
   readonly home: string
   readonly cwd: string
   readonly model: Model
   readonly driver: Driver
-  readonly #t: TestContext
-  readonly #env: Record<string, string>
-  readonly #given: Partial<OpenSession>
+  readonly #t: Ending
+  readonly #parts: Parts
 
-  private constructor(
-    t: TestContext,
-    parts: {
-      home: string
-      cwd: string
-      model: Model
-      driver: Driver
-      env: Record<string, string>
-      given: Partial<OpenSession>
-    },
-  ) {
+  private constructor(t: Ending, parts: Parts) {
     this.#t = t
     this.home = parts.home
     this.cwd = parts.cwd
     this.model = parts.model
     this.driver = parts.driver
-    this.#env = parts.env
-    this.#given = parts.given
+    this.#parts = parts
   }
 
-  static async open(t: TestContext, adapter: Adapter, scripts: Script[], options: WorldOptions = {}): Promise<World> {
+  static async open(t: Ending, adapter: Adapter, scripts: Script[], options: WorldOptions = {}): Promise<World> {
     const home = tempDir(t, 'pcc-home-')
     const cwd = gitProject(t, { 'README.md': '# sample\n', ...options.files })
     const model = await adapter.openModel(scripts)
@@ -72,16 +68,21 @@ export class World {
     return new World(t, { home, cwd, model, driver, env, given: adapter.open ?? {} })
   }
 
+  /** The same world in another test: what is opened there is closed when that test ends. */
+  within(t: Ending): World {
+    return new World(t, this.#parts)
+  }
+
   /** What `open` is given, with a marker by which the test finds the agent's processes. */
   options(more: Partial<OpenSession> = {}): OpenSession & { marker: string } {
     return {
       id: 's-000001',
       cwd: this.cwd,
-      env: this.#env,
+      env: this.#parts.env,
       asks: allowing(),
       settingSources: ['user', 'project', 'local'],
       isolation: 'auto',
-      ...this.#given,
+      ...this.#parts.given,
       ...more,
       marker: more.marker ?? secretId(12),
     }

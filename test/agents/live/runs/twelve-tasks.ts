@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EscalationView } from '../../../../src/domain/escalation.ts'
 import type { RunDetail } from '../../../../src/domain/runs/run-view.ts'
-import { openSimulator } from '../../../../src/simulator/open.ts'
+import { openSimulator, type Simulator } from '../../../../src/simulator/open.ts'
 import { type Pcc, pccFor } from '../../../cli/pcc.ts'
 import { plan } from '../../../e2e/run/plan.ts'
 import { gitProject } from '../../../support/world.ts'
@@ -104,7 +104,7 @@ export function twelveTasks(name: string, worker: Worker): void {
     await plan(pcc, project, DIAMOND)
     const model = worker.model === undefined ? [] : ['--model', worker.model]
     const running = pcc.run(['run', project, '--agent', worker.agent, ...model, '--parallel', '2', '--json'])
-    const said = worker.asks && (await answered(pcc, running))
+    const said = worker.asks && (await answered(pcc, running, simulator))
     const ran = await running
     if (worker.asks) assert.deepEqual(said, { asked: COLOUR.question, code: 0 })
     const { id } = JSON.parse((await pcc.run(['runs', '--json'])).stdout).runs[0]
@@ -127,13 +127,14 @@ export function twelveTasks(name: string, worker: Worker): void {
   })
 }
 
-/** Answers the one question of the run as soon as it is on the list; undefined where the run ends without any. */
-async function answered(pcc: Pcc, running: Promise<unknown>) {
-  let isOver = false
-  void running.finally(() => {
-    isOver = true
-  })
-  while (!isOver) {
+/** Answers the one question of the run when the model has asked it; undefined where the run ends without any. */
+async function answered(pcc: Pcc, running: Promise<unknown>, simulator: Simulator) {
+  const over = new AbortController()
+  void running.finally(() => over.abort())
+  const asker = new RegExp(of('raise wall 2').regex)
+  // Every look at the list is a process: the first is taken when there may be something on it.
+  await simulator.waitForRequest(({ first_prompt }) => asker.test(first_prompt), over.signal).catch(() => undefined)
+  while (!over.signal.aborted) {
     const { stdout } = await pcc.run(['pending', '--json'])
     const { escalations } = JSON.parse(stdout || '{"escalations":[]}') as { escalations: EscalationView[] }
     const [row] = escalations

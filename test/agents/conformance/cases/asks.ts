@@ -1,37 +1,39 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { Asks, Verdict } from '../../../src/domain/session.ts'
-import type { Adapter } from './adapter.ts'
-import { partsTest, pointTest } from './point.ts'
-import { ALLOW, allowing, asking, type Talk, World } from './world.ts'
+import type { Asks, Verdict } from '../../../../src/domain/session.ts'
+import type { Live } from '../live.ts'
+import { partsTest, pointTest } from '../point.ts'
+import { ALLOW, allowing, asking, type Talk } from '../world.ts'
 
-/** Who is asked before the agent may act, and that it fails closed. */
-export function askCases(adapter: Adapter): void {
-  const which = { question: 'Which database?', options: ['SQLite', 'Postgres'] }
-  const both = { question: 'Which parts?', options: ['Left', 'Right', 'Middle'], several: true }
+const which = { question: 'Which database?', options: ['SQLite', 'Postgres'] }
+const both = { question: 'Which parts?', options: ['Left', 'Right', 'Middle'], several: true }
 
-  /** An agent that has no way to ask gets on without: nobody is asked. */
-  async function cannotAsk(t: TestContext) {
-    const world = await World.open(t, adapter, [
-      { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { say: 'I decide.' }] },
-    ])
-    const asks = allowing()
-    const talk = await world.talk('ask me', { asks })
-    assert.equal((await talk.turn()).text, 'I decide.')
-    assert.deepEqual(asks.questions, [])
-  }
+/** An agent that has no way to ask gets on without: nobody is asked. */
+async function cannotAsk(t: TestContext, live: Live) {
+  const { say } = await live.enter(t, [
+    { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { say: 'I decide.' }] },
+  ])
+  const asks = allowing()
+  const talk = await say('ask me', asks)
+  assert.equal((await talk.turn()).text, 'I decide.')
+  assert.deepEqual(asks.questions, [])
+}
+
+/** Who is asked before the agent may act. */
+export function askCases(live: Live): void {
+  const { adapter } = live
 
   pointTest(adapter, 'question', 'a question reaches whoever answers, and the answer reaches the model', {
-    none: cannotAsk,
+    none: t => cannotAsk(t, live),
     single: async t => {
-      const world = await World.open(t, adapter, [
+      const { world, say } = await live.enter(t, [
         { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { say: 'Thanks.' }] },
       ])
       const asks = asking(
         () => ALLOW,
         () => ({ answers: { [which.question]: 'Postgres' }, by: 'test' }),
       )
-      const talk = await world.talk('ask me', { asks })
+      const talk = await say('ask me', asks)
       assert.equal((await talk.turn()).outcome, 'completed')
       const [asked] = asks.questions
       assert.deepEqual(
@@ -46,7 +48,7 @@ export function askCases(adapter: Adapter): void {
       assert.equal(asks.requests.length, 0, 'a question is not a permission')
     },
     full: async t => {
-      const world = await World.open(t, adapter, [
+      const { world, say } = await live.enter(t, [
         { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { calls: [{ ask: both }] }, { say: 'Thanks.' }] },
       ])
       const asks = asking(
@@ -59,7 +61,7 @@ export function askCases(adapter: Adapter): void {
           by: 'test',
         }),
       )
-      const talk = await world.talk('ask me', { asks })
+      const talk = await say('ask me', asks)
       assert.equal((await talk.turn()).outcome, 'completed')
       assert.deepEqual(
         asks.questions[0]?.questions[0]?.options.map(option => option.label),
@@ -77,23 +79,71 @@ export function askCases(adapter: Adapter): void {
   })
 
   async function declinedQuestion(t: TestContext) {
-    const world = await World.open(t, adapter, [
+    const { world, say } = await live.enter(t, [
       { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { say: 'I take SQLite.' }] },
     ])
     const asks = asking(
       () => ALLOW,
       () => ({ declined: 'choose by yourself tonight', by: 'test' }),
     )
-    const talk = await world.talk('ask me', { asks })
+    const talk = await say('ask me', asks)
     assert.equal((await talk.turn()).text, 'I take SQLite.')
     assert.equal(asks.questions.length, 1)
     return world
   }
 
   pointTest(adapter, 'question.declined', 'the model is told why a question was declined, and goes on', {
-    none: cannotAsk,
+    none: t => cannotAsk(t, live),
     full: async t => (await declinedQuestion(t)).model.hears('choose by yourself tonight'),
     unexplained: async t => assert.doesNotMatch((await declinedQuestion(t)).model.told(), /tonight/),
+  })
+
+  pointTest(adapter, 'refusal.judged-input', 'what is changed in a request after it was handed over does not run', {
+    full: async t => {
+      const { world, say } = await live.enter(t, [
+        { prompt: 'try', steps: [{ calls: [{ run: 'touch judged.txt' }] }, { say: 'Done.' }] },
+      ])
+      const asks = asking(request => {
+        request.input['command'] = 'touch other.txt'
+        return ALLOW
+      })
+      const talk = await say('try it', asks)
+      assert.equal((await talk.turn()).outcome, 'completed')
+      assert.equal(world.has('judged.txt'), true)
+      assert.equal(world.has('other.txt'), false)
+    },
+  })
+}
+
+/** How long whoever asks waits in the sessions of these points. */
+export const SOON = { askDeadlineMs: 400 }
+
+/** That it fails closed, and in time. The question comes first: refusals that speak of the time would be heard in its place. */
+export function failClosedCases(live: Live): void {
+  const { adapter } = live
+
+  async function lateQuestion(t: TestContext) {
+    const { world, say } = await live.enter(t, [
+      { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { say: 'I decide.' }] },
+    ])
+    let calledOff: AbortSignal | undefined
+    const asks = asking(
+      () => ALLOW,
+      (_question, signal) => {
+        calledOff = signal
+        return new Promise(() => undefined)
+      },
+    )
+    const talk = await say('ask me', asks)
+    assert.equal((await talk.turn()).text, 'I decide.')
+    assert.equal(calledOff?.aborted, true, 'whoever was asked knows that nobody waits any more')
+    return world
+  }
+
+  pointTest(adapter, 'question.late', 'a question that nobody answers in time is declined', {
+    none: t => cannotAsk(t, live),
+    full: async t => (await lateQuestion(t)).model.hears('in time'),
+    unexplained: async t => void (await lateQuestion(t)),
   })
 
   const failing: [string, () => Asks['permission']][] = [
@@ -115,63 +165,18 @@ export function askCases(adapter: Adapter): void {
     run: async (t, held) => {
       const steps = [{ calls: [{ run: 'touch slipped.txt' }] }, { say: 'Refused, then.' }]
       const later = failing.slice(1).map(([what]) => ({ prompt: `it ${what}`, steps }))
-      const world = await World.open(t, adapter, [{ prompt: 'it throws', steps, later }], {
-        driver: { askDeadlineMs: 400 },
-      })
+      const { world, say } = await live.enter(t, [{ prompt: 'it throws', steps, later }])
       let permission: Asks['permission'] = allowing().permission
       const asks: Asks = { permission: (...asked) => permission(...asked), question: allowing().question }
       let talk: Talk | undefined
       for (const [what, fails] of failing) {
         permission = fails()
         if (talk) await talk.session.prompt(`it ${what}`)
-        talk ??= await world.talk(`it ${what}`, { asks })
+        talk ??= await say(`it ${what}`, asks)
         const ended = await talk.turn()
         assert.deepEqual([ended.text, ended.denials, world.has('slipped.txt')], ['Refused, then.', 1, false], what)
         held(title(what))
       }
-    },
-  })
-
-  async function lateQuestion(t: TestContext) {
-    const world = await World.open(
-      t,
-      adapter,
-      [{ prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { say: 'I decide.' }] }],
-      { driver: { askDeadlineMs: 400 } },
-    )
-    let calledOff: AbortSignal | undefined
-    const asks = asking(
-      () => ALLOW,
-      (_question, signal) => {
-        calledOff = signal
-        return new Promise(() => undefined)
-      },
-    )
-    const talk = await world.talk('ask me', { asks })
-    assert.equal((await talk.turn()).text, 'I decide.')
-    assert.equal(calledOff?.aborted, true, 'whoever was asked knows that nobody waits any more')
-    return world
-  }
-
-  pointTest(adapter, 'question.late', 'a question that nobody answers in time is declined', {
-    none: cannotAsk,
-    full: async t => (await lateQuestion(t)).model.hears('in time'),
-    unexplained: async t => void (await lateQuestion(t)),
-  })
-
-  pointTest(adapter, 'refusal.judged-input', 'what is changed in a request after it was handed over does not run', {
-    full: async t => {
-      const world = await World.open(t, adapter, [
-        { prompt: 'try', steps: [{ calls: [{ run: 'touch judged.txt' }] }, { say: 'Done.' }] },
-      ])
-      const asks = asking(request => {
-        request.input['command'] = 'touch other.txt'
-        return ALLOW
-      })
-      const talk = await world.talk('try it', { asks })
-      assert.equal((await talk.turn()).outcome, 'completed')
-      assert.equal(world.has('judged.txt'), true)
-      assert.equal(world.has('other.txt'), false)
     },
   })
 }

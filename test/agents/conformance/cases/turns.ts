@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Adapter } from './adapter.ts'
-import { look, pointTest } from './point.ts'
-import { ALLOW, allowing, asking, DENY, World } from './world.ts'
+import type { Adapter } from '../adapter.ts'
+import type { Live } from '../live.ts'
+import { look, pointTest } from '../point.ts'
+import { ALLOW, allowing, asking, DENY, World } from '../world.ts'
 
 /** What a turn tells, and that one follows another. */
-export function turnCases(adapter: Adapter): void {
+export function turnCases(live: Live): void {
+  const { adapter } = live
   const { tools } = adapter
 
   test('a turn tells what the agent says, plans, does and spends, and ends as completed', async t => {
@@ -13,7 +15,7 @@ export function turnCases(adapter: Adapter): void {
       { text: 'write it', state: 'active' as const },
       { text: 'check it', state: 'pending' as const },
     ]
-    const world = await World.open(t, adapter, [
+    const { world, greeted, say } = await live.enter(t, [
       {
         prompt: 'write a note',
         steps: [
@@ -27,7 +29,7 @@ export function turnCases(adapter: Adapter): void {
       },
     ])
     const asks = allowing()
-    const talk = await world.talk('please write a note', { asks })
+    const talk = await say('please write a note', asks)
     const ended = await talk.turn()
     assert.equal(ended.outcome, 'completed')
     assert.equal(ended.text, 'It is written.')
@@ -36,9 +38,9 @@ export function turnCases(adapter: Adapter): void {
     // Some agents end every file that they write with a line's end.
     assert.equal(world.read('note.txt').trimEnd(), 'hello')
 
-    const started = talk.all('started')
-    assert.equal(talk.kinds()[0], 'started')
-    assert.equal(started.length, 1)
+    const started = greeted.all('started')
+    assert.equal(greeted.kinds()[0], 'started')
+    assert.equal(started.length + talk.all('started').length, 1)
     assert.equal(started[0]?.vendorId, talk.session.vendorId)
     assert.equal(started[0]?.resumed, false)
     await look(t, adapter, 'turn.text', {
@@ -100,21 +102,24 @@ export function turnCases(adapter: Adapter): void {
   })
 
   async function reading(t: TestContext) {
-    const world = await World.open(t, adapter, [
+    const { world, say } = await live.enter(t, [
       { prompt: 'look', steps: [{ calls: [{ run: 'cat README.md' }] }, { say: 'Read.' }] },
     ])
     const asks = allowing()
-    const talk = await world.talk('look at it', { asks })
+    const talk = await say('look at it', asks)
     assert.equal((await talk.turn()).outcome, 'completed')
     await world.model.hears('# sample')
     return { asks, talk }
   }
 
   test('a refused call does not run, the model learns why and goes on', async t => {
-    const world = await World.open(t, adapter, [
+    const { world, say } = await live.enter(t, [
       { prompt: 'try', steps: [{ calls: [{ run: 'touch forbidden.txt' }] }, { say: 'Then I leave it.' }] },
     ])
-    const talk = await world.talk('try it', { asks: asking(() => DENY) })
+    const talk = await say(
+      'try it',
+      asking(() => ({ ...DENY, reason: 'never in this house' })),
+    )
     const ended = await talk.turn()
     await look(t, adapter, 'refusal.stops', {
       full: () => {
@@ -126,16 +131,16 @@ export function turnCases(adapter: Adapter): void {
       },
     })
     await look(t, adapter, 'refusal.explained', {
-      full: () => world.model.hears('not on my watch'),
-      unexplained: () => assert.doesNotMatch(world.model.told(), /not on my watch/),
+      full: () => world.model.hears('never in this house'),
+      unexplained: () => assert.doesNotMatch(world.model.told(), /never in this house/),
     })
   })
 
   async function threeThings(t: TestContext) {
     const calls = ['one', 'two', 'three'].map(name => ({ run: `touch ${name}.txt` }))
-    const world = await World.open(t, adapter, [{ prompt: 'three things', steps: [{ calls }, { say: 'Done.' }] }])
+    const { world, say } = await live.enter(t, [{ prompt: 'three things', steps: [{ calls }, { say: 'Done.' }] }])
     const asks = asking(({ input }) => (JSON.stringify(input).includes('two.txt') ? DENY : ALLOW))
-    const talk = await world.talk('do three things', { asks })
+    const talk = await say('do three things', asks)
     assert.equal((await talk.turn()).outcome, 'completed')
     return { asks, talk, made: ['one.txt', 'two.txt', 'three.txt'].map(name => world.has(name)) }
   }
@@ -155,7 +160,7 @@ export function turnCases(adapter: Adapter): void {
   })
 
   async function withHelper(t: TestContext) {
-    const world = await World.open(t, adapter, [
+    const { world, say } = await live.enter(t, [
       {
         prompt: 'send a helper',
         steps: [{ calls: [{ delegate: 'Make the helper file.' }] }, { say: 'The helper is done.' }],
@@ -169,7 +174,7 @@ export function turnCases(adapter: Adapter): void {
       },
     ])
     const asks = asking(({ input }) => (JSON.stringify(input).includes('refused') ? DENY : ALLOW))
-    const talk = await world.talk('send a helper', { asks })
+    const talk = await say('send a helper', asks)
     const ended = await talk.turn()
     return { world, asks, talk, ended }
   }
@@ -215,14 +220,14 @@ export function turnCases(adapter: Adapter): void {
 
   pointTest(adapter, 'turn.next', 'the next prompt goes to the same process, and the model may be another by then', {
     full: async t => {
-      const world = await World.open(t, adapter, [
+      const { world, say } = await live.enter(t, [
         {
           prompt: 'first',
           steps: [{ say: 'One.' }],
           later: [{ prompt: 'second', steps: [{ calls: [{ run: 'touch second.txt' }] }, { say: 'Two.' }] }],
         },
       ])
-      const talk = await world.talk('first')
+      const talk = await say('first')
       assert.equal((await talk.turn()).text, 'One.')
       const pid = talk.session.pid
       assert.ok(pid)
@@ -234,7 +239,10 @@ export function turnCases(adapter: Adapter): void {
       assert.equal(talk.all('turn_ended').length, 2)
     },
   })
+}
 
+/** That a turn has an end. */
+export function capCases(adapter: Adapter): void {
   pointTest(adapter, 'turn.cap', 'a turn that reaches the cap on rounds ends as capped', {
     full: async t => {
       const steps = Array.from({ length: 5 }, (_, at) => ({ calls: [{ run: `echo ${at}` }] }))

@@ -1,75 +1,90 @@
 import assert from 'node:assert/strict'
-import { sessionMarker } from '../../../src/base/process/marker.ts'
-import { findMarked } from '../../../src/base/process/sweep.ts'
-import type { Adapter } from './adapter.ts'
-import { partTest, pointTest } from './point.ts'
-import { allowing, asking, DENY, until, World } from './world.ts'
+import { sessionMarker } from '../../../../src/base/process/marker.ts'
+import { findMarked } from '../../../../src/base/process/sweep.ts'
+import type { Adapter } from '../adapter.ts'
+import type { Live } from '../live.ts'
+import { partTest, pointTest } from '../point.ts'
+import { allowing, asking, DENY, until, World } from '../world.ts'
 
-/** What runs, with what environment, and that nothing is left of it. */
-export function processCases(adapter: Adapter): void {
+const CANARIES = ['PCC_HOME', 'AWS_SECRET_ACCESS_KEY', 'GITHUB_TOKEN', 'DATABASE_URL', 'CLAUDE_CODE_CANARY']
+/** What the agent of these points is given in its environment. */
+export const GIVEN = { GIVEN_TO_IT: 'yes' }
+
+/** What an agent sees of our environment. */
+export function environmentCases(live: Live): void {
+  const { adapter } = live
+
   partTest(adapter, 'process.environment', "nothing of our own environment reaches the agent's tools", async t => {
-    const canaries = ['PCC_HOME', 'AWS_SECRET_ACCESS_KEY', 'GITHUB_TOKEN', 'DATABASE_URL', 'CLAUDE_CODE_CANARY']
-    for (const name of canaries) process.env[name] = `leaked-${name}`
+    for (const name of CANARIES) process.env[name] = `leaked-${name}`
     t.after(() => {
-      for (const name of canaries) delete process.env[name]
+      for (const name of CANARIES) delete process.env[name]
     })
-    const world = await World.open(t, adapter, [
+    // One that runs already was started without them.
+    await live.close()
+    const { world, say } = await live.enter(t, [
       { prompt: 'environment', steps: [{ calls: [{ run: 'env > env.txt' }] }, { say: 'Done.' }] },
     ])
-    const { env, marker } = world.options()
-    const talk = await world.talk('environment', { env: { ...env, GIVEN_TO_IT: 'yes' }, marker })
+    const talk = await say('environment')
     assert.equal((await talk.turn()).outcome, 'completed')
     const seen = world.read('env.txt')
     assert.doesNotMatch(seen, /leaked-/)
     assert.match(seen, /^GIVEN_TO_IT=yes$/m)
-    assert.match(seen, new RegExp(`^PCC_SESSION_MARK=${marker}$`, 'm'))
+    assert.match(seen, new RegExp(`^PCC_SESSION_MARK=${talk.marker}$`, 'm'))
   })
+}
 
-  for (const isolation of ['marker', 'auto'] as const) {
-    partTest(
-      adapter,
-      'process.nothing-left',
-      `nothing a tool leaves behind is alive after the close (isolation ${isolation})`,
-      async t => {
-        const command = [
-          'setsid sleep 611 & ',
-          '(setsid sh -c "sleep 612 & sleep 613" > /dev/null 2>&1 &) ; ',
-          'nohup sleep 614 > /dev/null 2>&1 & ',
-          'touch left.txt',
-        ].join('')
-        const world = await World.open(t, adapter, [
-          { prompt: 'leave', steps: [{ calls: [{ run: command }] }, { say: 'Left some.' }] },
-        ])
-        const talk = await world.talk('leave some', { isolation })
-        const way = adapter.manifest.departs['process.nothing-left']
-        const isWaitedFor = way === 'waits'
-        if (isWaitedFor) {
-          await talk.until('tool_request')
-          await until(() => world.has('left.txt'))
-        } else assert.equal((await talk.turn()).outcome, 'completed')
-        assert.equal(world.has('left.txt'), true)
-        const alive = (await findMarked(sessionMarker(talk.marker))).map(one => one.command)
-        assert.equal(
-          alive.some(one => one.includes('sleep 61')),
-          way !== 'ends',
-          `what was left: ${alive.join('; ')}`,
-        )
-        await talk.close()
-        assert.deepEqual(await findMarked(sessionMarker(talk.marker)), [])
-        return way === undefined ? undefined : 'degraded'
-      },
-    )
-  }
+/** That nothing is left of what its tools started. */
+export function leftoverCases(live: Live, isolation: 'marker' | 'auto'): void {
+  const { adapter } = live
+
+  partTest(
+    adapter,
+    'process.nothing-left',
+    `nothing a tool leaves behind is alive after the close (isolation ${isolation})`,
+    async t => {
+      const command = [
+        'setsid sleep 611 & ',
+        '(setsid sh -c "sleep 612 & sleep 613" > /dev/null 2>&1 &) ; ',
+        'nohup sleep 614 > /dev/null 2>&1 & ',
+        'touch left.txt',
+      ].join('')
+      const { world, say } = await live.enter(t, [
+        { prompt: 'leave', steps: [{ calls: [{ run: command }] }, { say: 'Left some.' }] },
+      ])
+      const talk = await say('leave some')
+      const way = adapter.manifest.departs['process.nothing-left']
+      const isWaitedFor = way === 'waits'
+      if (isWaitedFor) {
+        await talk.until('tool_request')
+        await until(() => world.has('left.txt'))
+      } else assert.equal((await talk.turn()).outcome, 'completed')
+      assert.equal(world.has('left.txt'), true)
+      const alive = (await findMarked(sessionMarker(talk.marker))).map(one => one.command)
+      assert.equal(
+        alive.some(one => one.includes('sleep 61')),
+        way !== 'ends',
+        `what was left: ${alive.join('; ')}`,
+      )
+      await talk.close()
+      assert.deepEqual(await findMarked(sessionMarker(talk.marker)), [])
+      return way === undefined ? undefined : 'degraded'
+    },
+  )
+}
+
+/** That a close ends what runs. */
+export function closeCases(live: Live): void {
+  const { adapter } = live
 
   partTest(
     adapter,
     'process.close',
     'closing in the middle of a tool kills it, tells `ended` last, and may be done twice',
     async t => {
-      const world = await World.open(t, adapter, [
+      const { say } = await live.enter(t, [
         { prompt: 'sleep', steps: [{ calls: [{ run: 'sleep 300' }] }, { say: 'Slept.' }] },
       ])
-      const talk = await world.talk('sleep')
+      const talk = await say('sleep')
       await talk.until('tool_request')
       await Promise.all([talk.session[Symbol.asyncDispose](), talk.session[Symbol.asyncDispose]()])
       await talk.close()
@@ -80,19 +95,28 @@ export function processCases(adapter: Adapter): void {
       await talk.session.interrupt()
     },
   )
+}
+
+/** The same by the language itself. */
+export function disposeCases(live: Live): void {
+  const { adapter } = live
 
   partTest(adapter, 'process.close', '`await using` closes', async t => {
-    const world = await World.open(t, adapter, [{ prompt: 'hello', steps: [{ say: 'Hello.' }] }])
-    const options = world.options({ prompt: 'hello' })
+    const { say } = await live.enter(t, [{ prompt: 'hello', steps: [{ say: 'Hello.' }] }])
+    const talk = await say('hello')
     {
-      await using session = await world.driver.open(options)
-      for await (const event of session.events) if (event.kind === 'turn_ended') break
-      assert.notDeepEqual(await findMarked(sessionMarker(options.marker)), [])
+      await using _session = talk.session
+      await talk.turn()
+      assert.notDeepEqual(await findMarked(sessionMarker(talk.marker)), [])
     }
-    assert.deepEqual(await findMarked(sessionMarker(options.marker)), [])
+    assert.deepEqual(await findMarked(sessionMarker(talk.marker)), [])
+    await talk.close()
   })
+}
 
-  if (adapter.manifest.departs.warm === undefined) warmCases(adapter)
+/** Processes that are started ahead of time, or none. */
+export function warmCases(adapter: Adapter): void {
+  if (adapter.manifest.departs.warm === undefined) warmProcessCases(adapter)
   else
     pointTest(adapter, 'warm', 'warm', {
       full: () => undefined,
@@ -105,8 +129,7 @@ export function processCases(adapter: Adapter): void {
     })
 }
 
-/** Processes that are started ahead of time. */
-function warmCases(adapter: Adapter): void {
+function warmProcessCases(adapter: Adapter): void {
   partTest(
     adapter,
     'warm',

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Adapter } from './adapter.ts'
-import { look, pointTest } from './point.ts'
-import { ALLOW, asking, DENY, World } from './world.ts'
+import type { Live } from '../live.ts'
+import { look, pointTest } from '../point.ts'
+import { ALLOW, asking, DENY } from '../world.ts'
 
 const COLOUR = { question: 'Which colour?', options: ['red', 'blue'] }
 
+/** What the session of these points is given. */
+export const OWN_TOOLS = ['add_task', 'log', 'ask_human'] as const
+
 /** Tools of ours that an agent is given: judged as ours, done by us, and a question goes the way of questions. */
-export function ownToolCases(adapter: Adapter): void {
+export function ownToolCases(live: Live): void {
+  const { adapter } = live
+
   test('tools of ours are judged, done and answered within one turn', async t => {
-    const world = await World.open(t, adapter, [
+    const { world, say } = await live.enter(t, [
       {
         prompt: 'go',
         steps: [
@@ -24,7 +29,7 @@ export function ownToolCases(adapter: Adapter): void {
       request => (request.tool.endsWith('log') ? DENY : ALLOW),
       () => ({ answers: { [COLOUR.question]: 'blue' }, by: 'test' }),
     )
-    const talk = await world.talk('go', { asks, ownTools: ['add_task', 'log', 'ask_human'] })
+    const talk = await say('go', asks)
     const ended = await talk.turn()
     assert.equal(ended.text, 'Done.', JSON.stringify(ended))
     await look(t, adapter, 'tools.done', {
@@ -63,7 +68,7 @@ export function ownToolCases(adapter: Adapter): void {
 
   /** A question that nobody can answer now. */
   async function parked(t: TestContext) {
-    const world = await World.open(t, adapter, [
+    const { world, say } = await live.enter(t, [
       {
         prompt: 'paint',
         steps: [{ calls: [{ own: 'ask_human', input: COLOUR }] }, { say: 'I go on.' }],
@@ -74,7 +79,7 @@ export function ownToolCases(adapter: Adapter): void {
       () => ALLOW,
       () => ({ park: true, reason: 'nobody is there' }),
     )
-    const talk = await world.talk('paint', { asks, ownTools: ['ask_human'] })
+    const talk = await say('paint', asks)
     const turn = await talk.turn()
     return { world, asks, talk, turn }
   }
@@ -99,7 +104,7 @@ export function ownToolCases(adapter: Adapter): void {
         const before = await parked(t)
         const vendorId = await endsParked(before)
         const asks = asking(() => ALLOW)
-        const more = { asks, ownTools: ['ask_human' as const], resume: { vendorId, fork: false } }
+        const more = { asks, ownTools: OWN_TOOLS, resume: { vendorId, fork: false } }
         const resumed = await before.world.talk('They said blue.', more)
         assert.equal((await resumed.turn()).text, 'Painted blue.')
       },
