@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { againAlone } from './testing/again-alone.ts'
+import { namesCommit, type Touched, touchedTests } from './testing/changed.ts'
 import { groupTests, type TestGroup } from './testing/groups.ts'
 import { profileOf } from './testing/profile.ts'
 import { builtProgram } from './testing/program.ts'
@@ -8,8 +9,9 @@ import { selectTests } from './testing/select.ts'
 import { isGreen, tell, tellTotals } from './testing/told.ts'
 
 // npm test [-- words]: a word is a folder, a file or a part of a path; what begins with a dash goes to node, except
-// --profile, which tells where the time went, --again-alone, which runs what failed once more by itself, and --from-source,
-// which starts every pcc from its source and not from a bundle of it. A process that outlives its test file turns the run red.
+// --profile, which tells where the time went, --again-alone, which runs what failed once more by itself, --from-source,
+// which starts every pcc from its source and not from a bundle of it, and --changed [commit], which runs what a change since
+// that commit can touch. A process that outlives its test file turns the run red.
 
 /** A test with a real agent waits for it half of the time: two for each core keep the cores busy. */
 const AT_WORK = 2 * availableParallelism()
@@ -20,8 +22,10 @@ const INTERRUPTED = 130
 const OWN = ['--profile', '--again-alone', '--from-source']
 
 const words = process.argv.slice(2)
+const root = process.cwd()
+const since = takeChanged(words)
 const { files, flags } = selectTests(
-  process.cwd(),
+  root,
   words.filter(word => !OWN.includes(word)),
 )
 if (files.length === 0) {
@@ -30,18 +34,16 @@ if (files.length === 0) {
   )
   process.exit(2)
 }
+const groups = since === undefined ? groupTests(files) : groupTouched(touchedTests(root, files, since))
 
 const interrupt = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort())
 
-const program = words.includes('--from-source') ? undefined : builtProgram(process.cwd())
+const program = words.includes('--from-source') ? undefined : builtProgram(root)
 if (program) process.env['PCC_TEST_PROGRAM'] = program
 else delete process.env['PCC_TEST_PROGRAM']
 const started = performance.now()
-const { true: waiters = [], false: workers = [] } = Object.groupBy(
-  groupTests(files),
-  ({ waits }) => `${waits}` as const,
-)
+const { true: waiters = [], false: workers = [] } = Object.groupBy(groups, ({ waits }) => `${waits}` as const)
 let outcomes: GroupOutcome[] = []
 await Promise.all([
   ...Array.from({ length: WAITING }, () => drain(waiters, workers)),
@@ -63,4 +65,20 @@ async function drain(first: TestGroup[], then: TestGroup[]): Promise<void> {
     outcomes.push(outcome)
     process.stdout.write(tell(outcome))
   }
+}
+
+/** Takes `--changed` and the commit after it out of the words; the last commit when there is none. */
+function takeChanged(words: string[]): string | undefined {
+  const at = words.indexOf('--changed')
+  if (at === -1) return undefined
+  const next = words[at + 1]
+  const isCommit = next !== undefined && !next.startsWith('-') && namesCommit(root, next)
+  words.splice(at, isCommit ? 2 : 1)
+  return isCommit ? next : 'HEAD'
+}
+
+/** Nearest to the change first, so that what is broken is seen soon. */
+function groupTouched({ files, told }: Touched): TestGroup[] {
+  process.stdout.write(`${told}\n`)
+  return groupTests(files, 'as given')
 }

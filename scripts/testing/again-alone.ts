@@ -1,3 +1,4 @@
+import type { TestGroup } from './groups.ts'
 import { type GroupOutcome, runGroup } from './run-group.ts'
 import { isGreen, tell, tellUnsteady } from './told.ts'
 
@@ -20,13 +21,28 @@ export async function againAlone(
 ): Promise<GroupOutcome[]> {
   const red = outcomes.filter(outcome => !isGreen(outcome))
   if (red.length === 0 || red.length > MOST || red.some(({ left }) => left.length > 0)) return outcomes
+  const unsteady: string[] = []
   const last = new Map<GroupOutcome, GroupOutcome>()
   for (const before of red) {
     if (signal.aborted) return outcomes
-    const outcome = await runGroup(before.group, flags, signal)
+    const group = failedOf(before)
+    const outcome = await runGroup(group, flags, signal)
     say(tell(outcome))
-    if (isGreen(outcome)) last.set(before, outcome)
+    if (!isGreen(outcome)) continue
+    last.set(before, { ...before, exit: outcome.exit, verdict: passedNow(before, outcome), isUnsteady: true })
+    unsteady.push(group.name)
   }
-  for (const { group } of last.keys()) say(tellUnsteady(group.name))
+  for (const name of unsteady) say(tellUnsteady(name))
   return outcomes.map(outcome => last.get(outcome) ?? outcome)
+}
+
+/** Those files of a group that failed; all of it where that is not known. */
+function failedOf({ group, verdict }: GroupOutcome): TestGroup {
+  const files = group.files.length > 1 ? group.files.filter(file => verdict?.failed.includes(file)) : []
+  return files.length > 0 ? { ...group, name: files.join(', '), files } : group
+}
+
+/** Everything of the group, with what passed at the second time. */
+function passedNow({ verdict: before }: GroupOutcome, { verdict: now }: GroupOutcome): GroupOutcome['verdict'] {
+  return before ? { ...before, success: true, passed: before.tests - before.skipped - before.todo } : now
 }

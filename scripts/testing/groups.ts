@@ -7,56 +7,100 @@ export interface TestGroup {
 }
 
 /**
- * Files whose tests share a process: what they load is loaded once, and runs warm. They may use a store, git and processes of
- * their own, which each test ends; whoever changes the environment, the directory or the clock of its process, sets a hook for
- * all tests, or takes long by itself, stands in no row. A row is as long as keeps two processors busy to the end.
+ * Files whose tests share a process, and what to call them: what they load is loaded once, and runs warm. They may use a store, git,
+ * daemons and agents of their own, which each file ends. A row is as long as keeps two processors busy to the end of a run.
  */
 const TOGETHER = {
+  'test/agents/acp/': /^test\/agents\/acp\//,
+  'test/agents/claude/ cost to spending': /^test\/agents\/claude\/[c-s]/,
+  'test/agents/claude/ tripwire to withheld': /^test\/agents\/(claude\/[t-z]|claude-)/,
+  'test/agents/codex/': /^test\/agents\/codex\//,
+  'test/agents/limits/ and quota/': /^test\/agents\/(limits|quota|wire|own-tools|gate|messages|replay|past-sessions)/,
+  'test/agents/sandbox/ and tmux/': /^test\/agents\/(sandbox|tmux|children)\//,
+  'test/agents/checkpoints/': /^test\/agents\/checkpoints\//,
+  'test/base/': /^test\/base\//,
+  'test/brain/': /^test\/brain\//,
+  'test/chaos/': /^test\/chaos\/(?!rounds)/,
+  'test/cli/ agents to budget': /^test\/cli\/[ab]/,
+  'test/cli/ completion to decide': /^test\/cli\/(c|daemon|decide)/,
+  'test/cli/ doctor to help': /^test\/cli\/(do|[e-g]|help)/,
+  'test/cli/ hook to inbox': /^test\/cli\/(ho|in)/,
+  'test/cli/ journal to quota': /^test\/cli\/[j-q]/,
+  'test/cli/ render to rules': /^test\/cli\/(re|rul)/,
+  'test/cli/ run to worktree': /^test\/cli\/(run|[s-w])/,
+  'test/daemon/agents/ to checkpoints/': /^test\/daemon\/(agents|checkpoints|guards)\//,
+  'test/daemon/brain/': /^test\/daemon\/(brain|idle|mcp)\//,
+  'test/daemon/human/ announced to escalations': /^test\/daemon\/human\/([a-c]|es)/,
+  'test/daemon/human/ lost-answers to parked-login': /^test\/daemon\/human\/(lost|memory|parked-login)/,
+  'test/daemon/human/ parked-questions to shared-questions': /^test\/daemon\/human\/(parked-q|s)/,
+  'test/daemon/landing/': /^test\/daemon\/(landing|leaving)/,
+  'test/daemon/limits/ killed-while-gated to odd-resets': /^test\/daemon\/limits\/(killed|lost|nearly|odd)/,
+  'test/daemon/limits/ one-account to quoted-limits': /^test\/daemon\/limits\/(one|quoted|try)/,
+  'test/daemon/notify/ to parent/': /^test\/daemon\/(notify|own|parent)/,
+  'test/daemon/queue/ to retention/': /^test\/daemon\/(queue|retention)/,
+  'test/daemon/runs/ a to s': /^test\/daemon\/runs\/[a-s]/,
+  'test/daemon/runs/ t to w': /^test\/daemon\/runs\/[t-w]/,
+  'test/daemon/start/': /^test\/daemon\/(start\/|stream|signals)/,
+  'test/daemon/tmux/ and watchdog/': /^test\/daemon\/(tmux|watchdog)\//,
+  'test/domain/': /^test\/domain\//,
+  'test/e2e/answering/ to asked/': /^test\/e2e\/(answer|asked)/,
+  'test/e2e/ create to everyday': /^test\/e2e\/(create|everyday|journal)/,
+  'test/e2e/features/': /^test\/e2e\/features\//,
+  'test/e2e/limits/ ccusage to hold': /^test\/e2e\/limits\/[c-h]/,
+  'test/house/': /^test\/house\/(?!package|picture)/,
+  'test/human/': /^test\/human\//,
+  'test/knowledge/ and report/': /^test\/(knowledge|report)\//,
   'test/policy/':
-    /^test\/policy\/((classify|holes|paths|shell|tools|verdict)\/|(commands|fence|paths|tool-calls|verdict)\.test)/,
+    /^test\/policy\/((classify|holes|paths|shell|tools|verdict)\/|(allowed|commands|fence|paths|tool-calls|verdict)[^/]*\.test)/,
+  'test/policy/rules/ and trust/': /^test\/policy\/(rules|rows|trust|worktree)\//,
   'test/policy/words/': /^test\/policy\/words\/(?!braces)/,
-  'test/tasks/': /^test\/tasks\/(?!.*property)/,
-  'test/brain/': /^test\/brain\/(adversarial|chain|permission|question|turn-ending)\.test/,
-  'test/domain/':
-    /^test\/domain\/(account\/|answerer|session-status|config\/(load|project|settings|in-force|agent-env)\.test)/,
-  'test/human/': /^test\/human\/(?!terminals)/,
-  'test/report/': /^test\/report\//,
-  'test/store/': /^test\/store\/(?!.*property|sqlite-faults|processes|migrate|integrity)/,
+  'test/simulator/': /^test\/simulator\//,
+  'test/store/': /^test\/store\/(?!.*property|sqlite-faults)/,
   'test/supervisor/ asks to guards':
-    /^test\/supervisor\/(asks\/(?!call-stored)|brain|brief|events|failover\/(?!random)|features|guards)/,
+    /^test\/supervisor\/(asks|brain|brief|events|failover\/(?!random)|features|guards)/,
   'test/supervisor/ hosted to retries':
     /^test\/supervisor\/(hosted|landing\/(?!people|worktrees)|models|proposals|recover|retries)/,
   'test/supervisor/ runs to waits':
-    /^test\/supervisor\/(runs\/(?!any-night)|schedules|settings|sigils|tools|verifier|waits\/(?!starts))/,
+    /^test\/supervisor\/(runs\/(?!any-night)|schedules|settings|sigils|tools|verifier|waits|warm)/,
   'test/supervisor/steering/': /^test\/supervisor\/(steering\/(?!many-parked|crossings)|[^/]+$)/,
+  'test/tasks/': /^test\/tasks\/(?!.*property)/,
   'test/workspace/merge/': /^test\/workspace\/merge\/(?!kill|batches|target|conflicts|.*property)/,
-  'test/workspace/verify/': /^test\/workspace\/verify\/(diff|flips|verify|tests|gates\/opinions)/,
-  'test/workspace/worktrees/': /^test\/workspace\/(changes|detect|git\/index-marks|worktrees\/(?!crash))/,
+  'test/workspace/verify/': /^test\/workspace\/(command|verify\/(diff|flips|verify|tests|gates\/opinions))/,
+  'test/workspace/worktrees/': /^test\/workspace\/(changes|detect|git|worktrees\/(?!crash))/,
 }
+
+/** They change the clock or the environment that all tests of a process share, count its files and listeners, or end it. */
+const ALONE =
+  /^test\/(base\/crash-point|human\/terminals|supervisor\/(asks\/call-stored|waits\/starts|warm\/)|daemon\/(signals|lock|watchdog\/settings)|chaos\/full-disk|workspace\/(git\/git|worktrees\/repositories)|(agents\/(acp|codex)\/flood))/
 
 /** What takes long starts first, so that no long file is left for the end, when a processor would idle. */
 const SLOW_FIRST = [
-  'test/agents/claude.test.ts',
   'test/house/package.test.ts',
-  'test/chaos/',
-  'test/e2e/',
+  'test/agents/claude.test.ts',
+  'test/chaos/rounds.test.ts',
+  'test/daemon/human/',
   'test/daemon/',
+  'test/e2e/',
+  'test/agents/',
+  'test/supervisor/',
+  'test/workspace/',
 ]
 const WAITING = /^test\/((daemon|e2e)\/limits\/|house\/package\.test|scripts\/)/
 
-/** The processes of a run in the order of their start. */
-export function groupTests(files: string[]): TestGroup[] {
-  const groups = Map.groupBy(files, file => {
-    const row = Object.entries(TOGETHER).find(([, files]) => files.test(file))
-    return row?.[0] ?? file
-  })
-  return [...groups]
-    .map(([name, files]) => ({
-      name: files.length === 1 ? (files[0] ?? name) : name,
-      files,
-      waits: WAITING.test(name),
-    }))
-    .sort((a, b) => rank(a.name) - rank(b.name))
+/** The processes of a run in the order of their start: the longest first, or in the order of the files that are given. */
+export function groupTests(files: string[], order: 'longest first' | 'as given' = 'longest first'): TestGroup[] {
+  const groups = Map.groupBy(files, file => rowOf(file) ?? file)
+  const inOrder = [...groups].map(([name, files]) => ({
+    name: files.length === 1 ? (files[0] ?? name) : name,
+    files,
+    waits: WAITING.test(name),
+  }))
+  return order === 'as given' ? inOrder : inOrder.sort((a, b) => rank(a.name) - rank(b.name))
+}
+
+function rowOf(file: string): string | undefined {
+  if (ALONE.test(file)) return undefined
+  return Object.entries(TOGETHER).find(([, files]) => files.test(file))?.[0]
 }
 
 function rank(name: string): number {

@@ -28,6 +28,8 @@ export interface GroupOutcome {
   durationMs: number
   /** Processes that outlived it, ended by now. */
   left: FoundProcess[]
+  /** It failed beside others, and passed when it ran once more alone. */
+  isUnsteady?: true
 }
 
 /**

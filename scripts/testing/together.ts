@@ -1,5 +1,26 @@
-import { resolve } from 'node:path'
+import assert from 'node:assert/strict'
+import { relative, resolve } from 'node:path'
+import { after, before, describe } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
-// Several files of tests in one process: what they share is loaded once.
-for (const file of process.argv.slice(2)) await import(pathToFileURL(resolve(file)).href)
+/** The Claude Agent SDK sets them when it is loaded. */
+const OF_AGENT_SDK = ['CLAUDE_AGENT_SDK_VERSION', 'NoDefaultCurrentDirectoryInExePath']
+
+// Several files of tests in one process: what they share is loaded once. Each is a suite of its own, so its hooks are for its own
+// tests and run before the next file begins; and each must leave the process as it found it.
+for (const file of process.argv.slice(2)) {
+  describe(relative(process.cwd(), resolve(file)), async () => {
+    let env: NodeJS.ProcessEnv = {}
+    const cwd = process.cwd()
+    before(() => {
+      env = { ...process.env }
+    })
+    await import(pathToFileURL(resolve(file)).href)
+    after(() => {
+      const names = Object.keys({ ...env, ...process.env }).filter(name => env[name] !== process.env[name])
+      const left = names.filter(name => !OF_AGENT_SDK.includes(name))
+      assert.deepEqual(left, [], 'the tests of this file left other variables in the environment')
+      assert.equal(process.cwd(), cwd, 'the tests of this file left another working directory')
+    })
+  })
+}

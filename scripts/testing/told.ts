@@ -22,6 +22,8 @@ export function tellTotals(outcomes: GroupOutcome[], durationMs: number): string
   const words = [`${passed} of ${tests} tests passed`, `in ${seconds(durationMs)}`]
   if (failed > 0) words.push(`(${failed} failed)`)
   if (skipped > 0) words.push(`(${skipped} skipped)`)
+  const unsteady = outcomes.filter(({ isUnsteady }) => isUnsteady).length
+  if (unsteady > 0) words.push(`(${unsteady} unsteady)`)
   const behind = `${left} ${left === 1 ? 'process' : 'processes'} left behind`
   const colour = outcomes.every(isGreen) ? 'green' : 'red'
   return `${styleText(colour, words.join(' '))}\n${styleText(left > 0 ? 'red' : 'green', behind)}\n`

@@ -13,6 +13,8 @@ export interface Verdict {
   cpuMs: number
   /** Everything the spec reporter has to say, when a test failed. */
   told: string
+  /** The files that failed, of several in one process. */
+  failed: string[]
 }
 
 /** One JSON line, written when everything in this process is over. */
@@ -24,11 +26,17 @@ export default async function* verdictReporter(source: AsyncIterable<TestEvent>)
   const { tests, passed, skipped, todo } = summary.counts
   const success = summary.success && !events.some(isFailure)
   const told = success ? '' : await inFull(events)
-  yield JSON.stringify({ success, tests, passed, skipped, todo, cpuMs: cpuMs(), told } satisfies Verdict)
+  const failed = events.flatMap(event => (isFailure(event) && isFile(event) ? [event.data.name] : []))
+  yield JSON.stringify({ success, tests, passed, skipped, todo, cpuMs: cpuMs(), told, failed } satisfies Verdict)
 }
 
 function isFailure(event: TestEvent): boolean {
   return event.type === 'test:fail' && event.data.todo === undefined
+}
+
+/** `together.ts` makes a suite of each file. */
+function isFile(event: TestEvent): event is Extract<TestEvent, { type: 'test:fail' }> {
+  return event.type === 'test:fail' && event.data.nesting === 0 && event.data.details.type === 'suite'
 }
 
 async function inFull(events: TestEvent[]): Promise<string> {

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { startTimeOf } from '../../src/base/process/start-time.ts'
-import { bareEnv, tempDir } from '../support/world.ts'
+import { bareEnv, makeRepository, tempDir } from '../support/world.ts'
 
 const RUNNER = fileURLToPath(new URL('../../scripts/test.ts', import.meta.url))
 
@@ -103,6 +103,45 @@ test('pure files of a folder share a process and a line; one that fails is told 
   assert.equal(failing.code, 1)
 })
 
+test('files that share a process are kept apart: hooks are their own, and what one leaves behind turns it red', async t => {
+  const hooked = `
+    import assert from 'node:assert/strict'
+    import { after, afterEach, test } from 'node:test'
+    let tests = 0
+    afterEach(() => { tests++ })
+    after(() => assert.equal(tests, 1, 'the hook ran for tests of another file'))
+    test('is green', () => {})`
+  const { code, output } = await run(t, {
+    'policy/words/a.test.ts': hooked,
+    'policy/words/b.test.ts': hooked,
+    'policy/words/leaves.test.ts': `${GREEN}\ntest('leaves', () => { process.env['LEFT'] = 'secret' })`,
+  })
+  assert.doesNotMatch(output, /of another file/)
+  assert.match(output, /✖ test\/policy\/words\/leaves\.test\.ts[\s\S]*left other variables[\s\S]*'LEFT'/)
+  assert.doesNotMatch(output, /secret/)
+  assert.equal(code, 1)
+})
+
+test('a file that leaves a shared process in the middle, cannot be loaded or fails after its end turns the run red', async t => {
+  const red = {
+    leaves: "test('leaves', () => process.exit(0))",
+    'not-loaded': "import './nowhere.ts'",
+    late: "test('is late', () => void setTimeout(() => Promise.reject(new Error('too late')), 1))",
+  }
+  const slow = `${GREEN}\ntest('is slow', () => new Promise(resolve => setTimeout(resolve, 50)))`
+  const folders = ['policy/words', 'tasks', 'human']
+  const files = Object.entries(red).flatMap(([name, text], at) => [
+    [`${folders[at]}/${name}.test.ts`, `${GREEN}\n${text}`],
+    [`${folders[at]}/slow.test.ts`, slow],
+  ])
+  const { code, output } = await run(t, Object.fromEntries(files))
+  assert.match(output, /✖ test\/policy\/words\/ ended before its tests were over \(exit 0\)/)
+  assert.match(output, /nowhere\.ts[\s\S]*✖ test\/tasks\/\n/)
+  assert.match(output, /too late[\s\S]*✖ test\/human\/\n/)
+  assert.doesNotMatch(output, /✓/)
+  assert.equal(code, 1)
+})
+
 test('where the time went is told on request, by folder and by file', async t => {
   const { output } = await run(t, { 'one/a.test.ts': GREEN }, ['--profile'])
   assert.match(
@@ -126,9 +165,13 @@ test('on request a file that failed runs once more alone; passing then, it is na
   const { code, output } = await run(t, { 'a.test.ts': ONCE, 'b.test.ts': GREEN }, ['--again-alone'])
   assert.match(
     output,
-    /the reason[\s\S]*! test\/a\.test\.ts is unsteady: it failed beside others[\s\S]*2 of 2 tests passed/,
+    /the reason[\s\S]*! test\/a\.test\.ts is unsteady: it failed beside others[\s\S]*2 of 2 tests passed .*\(1 unsteady\)/,
   )
   assert.equal(code, 0)
+  const shared = { 'policy/words/a.test.ts': ONCE, 'policy/words/b.test.ts': GREEN }
+  const one = await run(t, shared, ['--again-alone'])
+  assert.match(one.output, /! test\/policy\/words\/a\.test\.ts is unsteady[\s\S]*2 of 2 tests passed .*\(1 unsteady\)/)
+  assert.equal(one.code, 0)
 })
 
 test('what fails alone too is red, and so are many failures and processes left behind', async t => {
@@ -142,6 +185,18 @@ test('what fails alone too is red, and so are many failures and processes left b
     import { spawn } from 'node:child_process'
     spawn('sleep', ['600.5'], { detached: true, stdio: 'ignore' }).unref()`
   assert.equal((await run(t, { 'a.test.ts': leaking }, ['--again-alone'])).code, 1)
+})
+
+test('--changed says what it chose and why, and runs that, nearest first', async t => {
+  const dir = project(t, { 'a.test.ts': GREEN, 'b.test.ts': RED })
+  makeRepository(dir)
+  writeFileSync(join(dir, 'test/c.test.ts'), GREEN)
+  const { code, output } = await outcomeOf(start(t, dir, ['--changed', 'HEAD', 'test']))
+  assert.match(
+    output,
+    /^1 file changed since HEAD, which can touch 1 of 3 test files: 1 stand beside it\n✓ test\/c\.test\.ts .*\n1 of 1 tests/,
+  )
+  assert.equal(code, 0)
 })
 
 test('words that match nothing are a usage error', async t => {
