@@ -26,6 +26,7 @@ const { values, positionals } = parseArgs({
     report: { type: 'boolean', default: false },
   },
 })
+const INTERRUPTED = 130
 const REPORT = join(ROOT, 'bench/mutation.json')
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
@@ -36,8 +37,13 @@ if (positionals[0] === 'policy') {
   const interrupt = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort())
   using bench = new Workbench(ROOT, interrupt.signal)
-  if (values.only) await tryOne(bench, values.only)
-  else await trySample(bench)
+  try {
+    await (values.only ? tryOne(bench, values.only) : trySample(bench))
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error
+    print('Interrupted. What is decided is kept; the next run goes on.')
+    process.exitCode = INTERRUPTED
+  }
 }
 
 async function tryOne(bench: Workbench, id: string): Promise<void> {

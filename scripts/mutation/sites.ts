@@ -75,8 +75,15 @@ function walk(node: Node, parents: Node[], visit: (node: Node, parents: Node[]) 
 function isSkipped(node: Node): boolean {
   if (/^TS(?!AsExpression|NonNullExpression|SatisfiesExpression)/.test(node.type)) return true
   if (node.type === 'ImportDeclaration' || node.type === 'ExportAllDeclaration') return true
+  if (node.type === 'IfStatement') return !node.alternate && isTold(node.consequent)
   if (node.type === 'NewExpression') return ERRORS.test(nameOf(node.callee))
   return node.type === 'CallExpression' && (SKIPPED_CALLS.test(nameOf(node.callee)) || isLogged(node.callee))
+}
+
+/** Nothing but a line of the log hangs on it. */
+function isTold(node: Node): boolean {
+  const inner = node.type === 'ExpressionStatement' ? node.expression : node
+  return inner.type === 'CallExpression' && isSkipped(inner)
 }
 
 /** `run.log.warn(…)`, `parts.floor.log.error(…)`, `log.info(…)`. */

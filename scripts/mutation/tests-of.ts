@@ -14,7 +14,7 @@ export interface TestFile {
 }
 
 /** Looked at for one mutant. What lies further away would cost hours and rarely sees more. */
-const UNIT_FILES = 40
+const UNIT_FILES = 14
 const PROGRAM_FILES = 3
 const STARTS_PROGRAM = 'test/support/program.ts'
 /** These are about the repository, other vendors' programs, or take minutes by themselves. */
@@ -37,15 +37,14 @@ export function readTests(root: string): TestFile[] {
   })
 }
 
-/** The tests that import a file: those beside it first, then those named alike, then those that import it directly. */
+/** The tests that import a file: first those that do so directly, are named alike or lie beside it. */
 export function unitTestsOf(file: string, tests: TestFile[]): TestFile[] {
-  const rank = ({ path, distances }: TestFile) =>
-    3 * (distances.get(file) ?? 99) - 10 * shared(file, path) - 4 * alike(file, path)
-  return nearest(
-    tests.filter(test => !test.startsProgram && test.distances.has(file)),
-    rank,
-    UNIT_FILES,
-  )
+  const rank = ({ path, distances }: TestFile) => {
+    const distance = distances.get(file) ?? 99
+    return 2 * distance - (distance === 1 ? 10 : 0) - 8 * alike(file, path) - 5 * shared(file, path)
+  }
+  const importing = tests.filter(test => !test.startsProgram && test.distances.has(file))
+  return nearest(importing, rank, UNIT_FILES)
 }
 
 /** The tests with the whole program whose path has the most words of the file's path; where there is none, the whole way. */

@@ -14,6 +14,7 @@ interface Row { state: 'open' | 'done' }
 export async function settle(row: Row, log: Log): Promise<number | undefined> {
   if (row.state === 'open' && row.age > 3) return undefined
   log.warn({ row }, 'nobody looks at this')
+  if (row.age > 9) log.info({ row }, 'nor at this')
   crashPoint('settle.before')
   await store.update(row.id, { state: 'done', note: row.note ?? null })
   const mine = rows.filter(one => !one.gone)
