@@ -1,11 +1,12 @@
-import { dirname } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { readTree } from '../../test/house/source-tree.ts'
 import { selectTests } from '../testing/select.ts'
 import { hashOf } from './sample.ts'
 
 export interface TestFile {
   path: string
-  /** Of its text and of the helpers under test/ that it uses: another one may see what this one did not. */
+  /** Of its text, of the helpers that it uses and of the data beside it: another one may see what this one did not. */
   hash: string
   /** How far away each file is that it imports, directly (1) or by others. */
   distances: Map<string, number>
@@ -32,9 +33,15 @@ export function readTests(root: string): TestFile[] {
         if (target && files.has(target) && !distances.has(target)) distances.set(target, distance + 1)
     if (OTHERS.test(path)) return []
     const own = [...distances.keys()].filter(one => !one.startsWith('src/')).sort()
-    const hash = hashOf(...own.map(one => files.get(one)?.text ?? ''))
+    const hash = hashOf(...own.map(one => files.get(one)?.text ?? ''), ...dataBeside(root, path))
     return [{ path, hash, distances, startsProgram: distances.has(STARTS_PROGRAM) }]
   })
+}
+
+/** What a test reads from its own folder. */
+function dataBeside(root: string, test: string): string[] {
+  const found = globSync(`${dirname(test)}/**/*.{txt,json,jsonl,md}`, { cwd: root }).sort()
+  return found.map(path => readFileSync(join(root, path), 'utf8'))
 }
 
 /** The tests that import a file: first those that do so directly, are named alike or lie beside it. */
