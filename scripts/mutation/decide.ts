@@ -179,6 +179,14 @@ export class Workbench {
         const usualMs = files.reduce((sum, file) => sum + usually(file), 0)
         const run = { root: copy, files, timeoutMs: PATIENCE * usualMs + PATIENCE_MS, program, signal: this.#signal }
         let outcome = await runTests(run)
+        if (outcome.timedOut) {
+          // The machine may be busier than before: it is a hang when these very tests are quicker without the mistake now.
+          writeFileSync(place, mutant.text)
+          const control = { ...run, timeoutMs: BASELINE_MS, program: program && builtProgram(copy) }
+          const { durationMs } = await runTests(control)
+          writeFileSync(place, applied(mutant.text, mutant))
+          outcome = await runTests({ ...run, timeoutMs: PATIENCE * durationMs + PATIENCE_MS })
+        }
         if (outcome.red && (program || UNSTEADY.test(outcome.red.file)))
           outcome = await runTests({ ...run, files: [outcome.red.file] })
         const { red, timedOut } = outcome
