@@ -173,12 +173,14 @@ test('a row keeps the last steps of its session, cut and in order', async t => {
   const said = (text: string) => ({ actor: 'agent', subject: 's-1', kind: 'agent.said' as const, body: { text } })
   const body = { call_id: 'c', tool: 'Bash', target: 'npm test', ok: false, output: 'no' }
   await store.append([...Array.from({ length: 12 }, (_, at) => said(`step ${at}\n${'x'.repeat(300)}`))])
-  await store.append([{ actor: 'agent', subject: 's-1', kind: 'tool.finished', body }])
+  const finished = { actor: 'agent', subject: 's-1', kind: 'tool.finished' } as const
+  await store.append([{ ...finished, body: { ...body, ok: true } }])
+  await store.append([{ ...finished, body }])
   await escalations.record(asked('s-1', { context: { suggestion: { answer: ['red'], confidence: 0.6, by: 'rules' } } }))
   const { context } = await escalations.get(1)
   assert.equal(context.steps?.length, 10)
-  assert.match(context.steps?.[0] ?? '', /^said: step 3 x+…$/)
-  assert.equal(context.steps?.at(-1), 'failed: Bash npm test')
+  assert.match(context.steps?.[0] ?? '', /^said: step 4 x+…$/)
+  assert.deepEqual(context.steps?.slice(-2), ['did: Bash npm test', 'failed: Bash npm test'])
   assert.equal(context.suggestion?.confidence, 0.6)
 })
 

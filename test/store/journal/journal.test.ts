@@ -107,6 +107,7 @@ for (const { name, open } of DATABASES) {
     assert.equal((await ids(store, words('any', 'migration', 'indexes')))[0], 't-1')
     assert.equal(await store.journal.count({ project: '/p', ...words('any', 'migration') }), 3)
     assert.deepEqual(await ids(store, words('all')), [], 'no words find nothing')
+    assert.equal(await store.journal.count({ project: '/p', ...words('all') }), 0)
   })
 
   test(`${name}: what a person types is never taken for an operator`, async t => {

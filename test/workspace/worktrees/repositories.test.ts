@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { AppError } from '../../../src/base/errors.ts'
@@ -87,6 +87,26 @@ test('a dirty main checkout is left alone, and its changes are said to be missin
   const [row] = await openWorktrees(world.parts).show('t-000001')
   assert.ok(row && place)
   assert.equal((await openWorktrees(world.parts).forecast([row]))?.project_is_dirty, true)
+})
+
+test('what would become of a worktree is told beforehand, and nothing is changed by that', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  const forecast = async () => {
+    const [row] = await openWorktrees(world.parts).show('t-000001')
+    assert.equal(row?.state, 'live')
+    const told = await openWorktrees(world.parts).forecast([row])
+    return [told?.kind, told?.why]
+  }
+  assert.deepEqual(await forecast(), ['removed', null])
+  write(place.top, { 'work.txt': 'x\n' })
+  assert.equal((await forecast())[0], 'archived')
+  rmSync(place.top, { recursive: true })
+  assert.deepEqual(await forecast(), ['archived', 'its directory was deleted by hand'])
+  rmSync(join(world.project, '.git'), { recursive: true })
+  const [kind, why] = await forecast()
+  assert.equal(kind, 'kept')
+  assert.match(why ?? '', /^its repository .* is gone$/)
 })
 
 test('a branch that is there already is kept in the archive before it begins anew', async t => {

@@ -1,0 +1,217 @@
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { groupTests } from '../testing/groups.ts'
+import { builtProgram } from '../testing/program.ts'
+import { type Baseline, type Ledger, openBaselines, openResults, type Result, resultOf } from './results.ts'
+import { runTests } from './run-tests.ts'
+import { hashOf, type Mutant } from './sample.ts'
+import { applied } from './sites.ts'
+import { programTestsOf, readTests, type TestFile, unitTestsOf } from './tests-of.ts'
+
+/** A machine that is busier than it was when the time was taken is no hang. */
+const PATIENCE = 5
+const PATIENCE_MS = 30_000
+const BASELINE_MS = 240_000
+/** These play with chance; they, and the whole program on a busy machine, must be red twice. */
+const UNSTEADY = /property|random|any-night|crossings/
+/** So many files share a process: a start costs as much as the tests of many a file. */
+const TOGETHER = 5
+/** Of those that run a mutant's place so many are asked, the nearest first. */
+const MOST_FILES = 8
+const NOT_COPIED = new Set(['node_modules', '.git', '.mutation', '.stryker', 'dist', 'coverage'])
+
+export type Stage = 'unit' | 'program'
+
+/** Tries mutants in a copy of the checkout; several may be tried side by side, each in a copy of its own. */
+export class Workbench {
+  readonly root: string
+  readonly results: Ledger<Result>
+  readonly #signal: AbortSignal
+  readonly #tests: TestFile[]
+  readonly #baselines: Ledger<Baseline>
+  readonly #pending = new Map<string, Promise<Baseline>>()
+  readonly #copies: string[] = []
+  readonly #free: string[] = []
+
+  constructor(root: string, signal: AbortSignal) {
+    this.root = root
+    this.#signal = signal
+    this.results = openResults(root)
+    this.#baselines = openBaselines(root)
+    this.#tests = readTests(root)
+  }
+
+  /** Goes on with a mutant: only tests run that have not passed with it yet. */
+  async decide(mutant: Mutant, stage: Stage): Promise<Result> {
+    const copy = this.#free.pop() ?? this.#makeCopy()
+    try {
+      const known = this.#decided(mutant)
+      if (known && known.outcome !== 'survived') return known
+      const result: Result = {
+        id: mutant.id,
+        hash: hashOf(mutant.text),
+        outcome: 'survived',
+        passed: { ...known?.passed },
+      }
+      let ran = 0
+      for await (const tests of this.#chunks(mutant, stage, copy)) {
+        const left = tests.filter(({ path, hash }) => result.passed[path] !== hash)
+        ran += left.length
+        if (left.length > 0) await this.#try(mutant, { copy, stage, tests: left, result })
+        if (result.by) break
+      }
+      if (ran > 0 || !known) this.results.add(result)
+      return result
+    } finally {
+      this.#free.push(copy)
+    }
+  }
+
+  /** Test files that are red without any mistake: they say nothing. */
+  red(): string[] {
+    return this.#tests.map(({ path }) => path).filter(path => this.#baselines.get(path)?.green === false)
+  }
+
+  [Symbol.dispose](): void {
+    for (const copy of this.#copies) rmSync(copy, { recursive: true, force: true })
+  }
+
+  /** A kill counts for as long as the test that saw it is as it was. */
+  #decided(mutant: Mutant): Result | undefined {
+    const known = resultOf(this.results, mutant)
+    if (!known?.by) return known
+    const { file, hash } = known.by
+    return this.#tests.some(test => test.path === file && test.hash === hash) ? known : undefined
+  }
+
+  /** The tests that may see a mutant, some at a time: those that are near and run its very place, or are named after it. */
+  async *#chunks(mutant: Mutant, stage: Stage, copy: string): AsyncGenerator<TestFile[]> {
+    const named = stage === 'unit' ? unitTestsOf(mutant.file, this.#tests) : programTestsOf(mutant.file, this.#tests)
+    // What another mutant has just set going is looked at later: two workers measure twice as many files.
+    const queue = [
+      ...named.filter(({ path }) => !this.#pending.has(path)),
+      ...named.filter(({ path }) => this.#pending.has(path)),
+    ]
+    let chunk: TestFile[] = []
+    let chosen = 0
+    for (const test of queue) {
+      if (chosen >= MOST_FILES) break
+      const of = stage === 'unit' ? mutant : undefined
+      if (chunk.length >= TOGETHER || (chunk.length > 0 && !this.#known(test, of))) {
+        yield chunk
+        chunk = []
+      }
+      const { green, covered } = await this.#baseline(test, of, copy)
+      const ran = covered[mutant.file]?.ran ?? []
+      if (!green || (stage === 'unit' && !ran.some(([from, to]) => from <= mutant.start && mutant.start < to))) continue
+      chosen += 1
+      chunk.push(test)
+    }
+    if (chunk.length > 0) yield chunk
+  }
+
+  async #baseline(test: TestFile, of: Mutant | undefined, copy: string): Promise<Baseline> {
+    const known = this.#known(test, of)
+    if (known) return known
+    const pending = this.#pending.get(test.path)
+    if (pending) return pending
+    const measuring = this.#measure(test, copy)
+    this.#pending.set(test.path, measuring)
+    return measuring.finally(() => this.#pending.delete(test.path))
+  }
+
+  #known(test: TestFile, of: Mutant | undefined): Baseline | undefined {
+    const known = this.#baselines.get(test.path)
+    const isFresh = !of || known?.covered[of.file]?.hash === hashOf(of.text)
+    return known?.hash === test.hash && isFresh ? known : undefined
+  }
+
+  async #measure(test: TestFile, copy: string): Promise<Baseline> {
+    const program = test.startsProgram ? builtProgram(copy) : undefined
+    const run = {
+      root: copy,
+      files: [test.path],
+      timeoutMs: BASELINE_MS,
+      program,
+      coverage: !program,
+      signal: this.#signal,
+    }
+    let outcome = await runTests(run)
+    if (outcome.red || outcome.timedOut) outcome = await runTests(run)
+    const sources = [...test.distances.keys()].filter(path => path.startsWith('src/'))
+    const row: Baseline = {
+      test: test.path,
+      hash: test.hash,
+      green: outcome.red === undefined && !outcome.timedOut,
+      durationMs: outcome.durationMs,
+      covered: Object.fromEntries(
+        sources.map(path => {
+          const hash = hashOf(readFileSync(join(copy, path), 'utf8'))
+          return [path, { hash, ran: outcome.covered.get(path) ?? [] }]
+        }),
+      ),
+    }
+    this.#baselines.add(row)
+    return row
+  }
+
+  async #try(
+    mutant: Mutant,
+    { copy, stage, tests, result }: { copy: string; stage: Stage; tests: TestFile[]; result: Result },
+  ): Promise<void> {
+    const place = join(copy, mutant.file)
+    writeFileSync(place, applied(mutant.text, mutant))
+    const program = stage === 'program' ? builtProgram(copy) : undefined
+    try {
+      const usually = (file: string) => this.#baselines.get(file)?.durationMs ?? 0
+      const quickFirst = tests.map(({ path }) => path).sort((a, b) => usually(a) - usually(b))
+      for (const { files } of groupTests(quickFirst)) {
+        const usualMs = files.reduce((sum, file) => sum + usually(file), 0)
+        const run = { root: copy, files, timeoutMs: PATIENCE * usualMs + PATIENCE_MS, program, signal: this.#signal }
+        let outcome = await runTests(run)
+        if (outcome.timedOut) {
+          // The machine may be busier than before: it is a hang when these very tests are quicker without the mistake now.
+          writeFileSync(place, mutant.text)
+          const control = { ...run, timeoutMs: BASELINE_MS, program: program && builtProgram(copy) }
+          const { durationMs } = await runTests(control)
+          writeFileSync(place, applied(mutant.text, mutant))
+          outcome = await runTests({ ...run, timeoutMs: PATIENCE * durationMs + PATIENCE_MS })
+        }
+        if (outcome.red && (program || UNSTEADY.test(outcome.red.file)))
+          outcome = await runTests({ ...run, files: [outcome.red.file] })
+        const { red, timedOut } = outcome
+        if (!red && !timedOut) {
+          for (const { path, hash } of tests) if (files.includes(path)) result.passed[path] = hash
+          continue
+        }
+        const file = red?.file ?? files[0] ?? ''
+        const hash = tests.find(({ path }) => path === file)?.hash ?? ''
+        result.outcome = timedOut ? 'timeout' : 'killed'
+        result.by = { file, title: red?.title ?? 'no end', hash, program: stage === 'program' }
+        return
+      }
+    } finally {
+      writeFileSync(place, mutant.text)
+      if (program) rmSync(program, { recursive: true, force: true })
+    }
+  }
+
+  #makeCopy(): string {
+    const copy = realpathSync(mkdtempSync(join(tmpdir(), 'pcc-mutation-')))
+    cpSync(this.root, copy, { recursive: true, filter: path => path === this.root || !NOT_COPIED.has(basename(path)) })
+    const modules = join(this.root, 'node_modules')
+    if (existsSync(modules)) symlinkSync(modules, join(copy, 'node_modules'))
+    this.#copies.push(copy)
+    return copy
+  }
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { scriptedAgent } from '../../supervisor/steering/scripted-agent.ts'
+import { scriptedWorld } from '../../supervisor/steering/scripted-world.ts'
+
+const HOUR = 3_600_000
+
+test('a report ends where it is told to end, and now when nothing is told', async t => {
+  const world = await scriptedWorld(t, scriptedAgent())
+  const report = async (query: string) => (await world.call('GET', `/report?zone=UTC&${query}`)).body
+  const { since, until } = await report('since=2026-01-05&until=2026-01-06')
+  assert.deepEqual([since, until], [Date.UTC(2026, 0, 5), Date.UTC(2026, 0, 6)])
+  const before = Date.now()
+  const open = await report('since=1h')
+  assert.ok(open.until >= before && open.until <= Date.now())
+  assert.equal(open.until - open.since, HOUR)
+})
+
+test('a session that is at work is not resumed a second time', async t => {
+  const agent = scriptedAgent()
+  const world = await scriptedWorld(t, agent)
+  const held = agent.holdAt('last request')
+  const id = await world.start('paint it')
+  const goOn = await held
+  for (const how of ['resume', 'retry']) {
+    const { status, body } = await world.call('POST', `/sessions/${id}/${how}`, {})
+    assert.deepEqual([status, body.error.code], [409, 'session_running'])
+  }
+  goOn()
+  await world.when(id, ({ status }) => status === 'completed')
+  assert.equal(agent.prompts.length, 1)
+})
+
+test('the budget tells what was spent today, by the project, and by each open session and its task', async t => {
+  const agent = scriptedAgent()
+  const world = await scriptedWorld(t, agent)
+  const held = agent.holdAt('last request')
+  const id = await world.start('paint it')
+  const goOn = await held
+  const { body } = await world.call('GET', '/budget')
+  assert.deepEqual(
+    body.scopes.map(({ scope }: { scope: string }) => scope),
+    ['day', 'project', 'session', 'task'],
+  )
+  assert.equal(body.scopes[2].key, id)
+  assert.ok(body.day_ends_at > body.at)
+  goOn()
+  await world.when(id, ({ status }) => status === 'completed')
+})
