@@ -29,7 +29,6 @@ export interface RoundWorld extends AsyncDisposable {
 export interface WorldOptions {
   /** Shared by the rounds of a run: the agent's first start in a new home takes longer. */
   agentHome: string
-  plant?: string | undefined
   passedFile: string
   /** What moves the daemon's clock, and the agent's program where that has to have it moved too. */
   clock?: Record<string, string> | undefined
@@ -58,7 +57,6 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
     PCC_CRASH_LOG: options.passedFile,
     PCC_FULL_WHILE: fullFile,
     NODE_COMPILE_CACHE: join(options.agentHome, 'compile-cache'),
-    ...(options.plant !== undefined && { PCC_PLANT: options.plant }),
     ...options.clock,
   }
   const places = placesFor({ env })

@@ -1,0 +1,174 @@
+import type { Plant } from './plant.ts'
+import { asking, diesAt, limited, quiet, with_ } from './rounds.ts'
+
+/** Mistakes on the way of a session: how it ends, goes on, asks and waits. */
+export const OF_SESSIONS: readonly Plant[] = [
+  {
+    id: 'ending-told-twice',
+    hurts: 'a task is finished twice in the log, and twice in every count',
+    breaks: ['ends-once'],
+    patches: [
+      {
+        file: 'src/tasks/moves/write.ts',
+        symbol: 'write',
+        find: 'await tell(task, moved, parts, move.actor)',
+        put: 'await tell(task, moved, parts, move.actor)\n  await tell(task, moved, parts, move.actor)',
+      },
+    ],
+    round: quiet,
+  },
+  {
+    id: 'killed-daemon-recovers-nobody',
+    hurts: 'after a crash every session shows as running for ever',
+    breaks: ['ends-once'],
+    patches: [
+      {
+        file: 'src/supervisor/recover/recover.ts',
+        symbol: 'recover',
+        find: '![null, floor.bootId].includes(row.owner)',
+        put: '[floor.bootId].includes(row.owner ?? floor.bootId)',
+      },
+    ],
+    round: with_('kill-daemon'),
+  },
+  {
+    id: 'stopped-daemon-forgets-to-go-on',
+    hurts: 'what was at work when the daemon was stopped stays paused when it is back',
+    breaks: ['ends-once'],
+    patches: [
+      {
+        file: 'src/supervisor/settling/cut-off.ts',
+        symbol: 'cutOff',
+        find: "as: 'paused', reason: CUT_OFF, resumesAt: now, task: waits",
+        put: "as: 'paused', reason: CUT_OFF, task: waits",
+      },
+    ],
+    round: with_('stop-clean'),
+  },
+  {
+    id: 'resumed-twice',
+    hurts: 'two agents go on in one conversation, and each does the work',
+    breaks: ['tool-once', 'one-writer'],
+    patches: [
+      {
+        file: 'src/supervisor/run-task.ts',
+        symbol: 'runTask',
+        find: 'await using session = await run.driver.open({',
+        put: 'if (run.open.resume) void run.driver.open({ ...run.open, asks: asksFor(run, parts) })\n    await using session = await run.driver.open({',
+      },
+    ],
+    round: with_('kill-daemon'),
+  },
+  {
+    id: 'resume-begins-anew',
+    hurts: 'a session that goes on has forgotten its conversation and does everything again',
+    breaks: ['tool-once'],
+    patches: [
+      {
+        file: 'src/supervisor/resume/restore.ts',
+        symbol: 'restore',
+        find: 'const isIntact = from === undefined && (await hasConversation({ row, driver, env, manifest }))',
+        put: 'const isIntact = from !== undefined && (await hasConversation({ row, driver, env, manifest }))',
+      },
+    ],
+    round: with_('stop-clean'),
+  },
+  {
+    id: 'held-back-counts-as-done',
+    hurts: 'a task that was stopped half-way by a limit is called done; the rest of its work never happens',
+    breaks: ['tool-once'],
+    patches: [
+      {
+        file: 'src/supervisor/loop/think.ts',
+        symbol: 'thinkOfEnd',
+        find: "case 'paused':",
+        put: "case 'paused':\n      return { type: 'task_complete', text: turn.text || 'done' }",
+      },
+    ],
+    round: limited,
+  },
+  {
+    id: 'wrong-answer-given',
+    hurts: 'the agent hears nothing, or the answer to another question',
+    breaks: ['no-question-lost'],
+    patches: [
+      {
+        file: 'src/supervisor/asks/given-answer.ts',
+        symbol: 'answerTo',
+        find: "answer[index] ?? ''",
+        put: "answer[index + 1] ?? ''",
+      },
+    ],
+    round: asking(),
+  },
+  {
+    id: 'settled-answer-not-brought',
+    hurts: 'the daemon dies after a person answered; the session waits for ever for an answer that is there',
+    breaks: ['no-question-lost', 'ends-once'],
+    patches: [
+      {
+        file: 'src/daemon/start/deliver-answers.ts',
+        symbol: 'deliverAnswers',
+        find: '!isSettled(settled)',
+        put: 'isSettled(settled)',
+      },
+    ],
+    round: asking('answer.after-settle'),
+  },
+  {
+    id: 'question-without-a-row',
+    hurts: 'a question is parked, and nobody can see or answer it',
+    breaks: ['no-question-lost'],
+    patches: [
+      {
+        file: 'src/supervisor/record.ts',
+        symbol: 'record',
+        find: 'const recorded = escalation && (await',
+        put: "const recorded = escalation && escalation.kind !== 'question' && (await",
+      },
+    ],
+    round: asking(),
+  },
+  {
+    id: 'gate-not-looked-at',
+    hurts: 'sessions start on an account that is limited, again and again',
+    breaks: ['no-call-while-gated'],
+    patches: [
+      {
+        file: 'src/supervisor/waits/accounts.ts',
+        symbol: 'Accounts.admits',
+        find: 'row.account === null ?',
+        put: 'row.account !== undefined ?',
+      },
+    ],
+    round: limited,
+  },
+  {
+    id: 'others-not-held-back',
+    hurts: 'one session meets the limit and the others of the account go on calling',
+    breaks: ['no-call-while-gated'],
+    patches: [
+      {
+        file: 'src/supervisor/waits/accounts.ts',
+        symbol: 'Accounts.#holdBackOthers',
+        find: 'other !== run &&',
+        put: 'other === run &&',
+      },
+    ],
+    round: limited,
+  },
+  {
+    id: 'dies-at-settling-loses-the-task',
+    hurts: 'a session that ends leaves its task behind as running',
+    breaks: ['ends-once'],
+    patches: [
+      {
+        file: 'src/supervisor/settling/settle.ts',
+        symbol: 'settle',
+        find: 'task: final.task,',
+        put: "task: final.as === 'completed' ? undefined : final.task,",
+      },
+    ],
+    round: diesAt('settle.before-commit'),
+  },
+]
