@@ -21,6 +21,8 @@ export interface RoundOptions {
   agentHome: string
   passedFile: string
   plant?: string | undefined
+  /** The checkout whose daemon is run, where it is not this one. */
+  source?: string | undefined
 }
 
 export interface RoundResult {
@@ -41,6 +43,7 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
     env: world.env,
     envOfBoot: boot => crashEnv(plan, boot),
     parent: plan.parent,
+    source: options.source,
   })
   const complaints: string[] = []
   const faults: Injected[] = []

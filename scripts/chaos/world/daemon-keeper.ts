@@ -16,6 +16,8 @@ export interface KeeperOptions {
   envOfBoot(boot: number): Record<string, string>
   /** Started under the small parent, as the command line does where no service manager keeps it. */
   parent?: boolean | undefined
+  /** The checkout whose daemon is run, where it is not this one. */
+  source?: string | undefined
 }
 
 /** A daemon that says so and does not start on a full disk does what it should; it is started again when there is room. */
@@ -151,11 +153,11 @@ export class DaemonKeeper {
   }
 
   #spawn(): KeptDaemon {
-    const { env, envOfBoot, parent = false, places } = this.#options
+    const { env, envOfBoot, parent = false, places, source } = this.#options
     const { boots } = this
     // What a parent starts again has the environment of the first; which of its boots dies is counted there.
     const crashesIn = parent ? [0, 1].findIndex(boot => 'PCC_CRASH_AT' in envOfBoot(boot)) : 0
     const own = parent ? envOfBoot(Math.max(0, crashesIn)) : envOfBoot(boots.length)
-    return new KeptDaemon({ places, parent, crashesIn, boots, env: { ...env, ...own } })
+    return new KeptDaemon({ places, parent, crashesIn, boots, source, env: { ...env, ...own } })
   }
 }

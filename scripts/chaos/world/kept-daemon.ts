@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Places } from '../../../src/base/places.ts'
 import { underParent } from '../../../src/daemon/parent/under-parent.ts'
-import { DAEMON_SCRIPT } from '../../../test/support/program.ts'
+import { PROGRAM_ROOT } from '../../../test/support/program.ts'
 import { isThere } from './processes.ts'
 
 /** How late the end of a daemon that is no child of ours may be noticed. */
@@ -29,6 +30,8 @@ export interface KeptOptions {
   /** Which boot of this command dies at the step that stands in its environment: a parent starts it again with the same. */
   crashesIn: number
   boots: Boot[]
+  /** The checkout whose daemon is run: this one, or a copy of it that was changed. */
+  source?: string | undefined
 }
 
 /** A daemon that was started, and whoever keeps it. */
@@ -45,7 +48,7 @@ export class KeptDaemon {
   constructor(options: KeptOptions) {
     this.#options = options
     const { parent, places, env } = options
-    const plain = { command: process.execPath, args: [DAEMON_SCRIPT] }
+    const plain = { command: process.execPath, args: [daemonScript(options)] }
     const { command, args } = parent ? underParent(onceOnly(options), places) : plain
     this.#top = spawn(command, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] })
     // Whoever interrupts the runner must not have to look for its daemons.
@@ -158,10 +161,24 @@ export class KeptDaemon {
 }
 
 /** The parent starts the same command again: only one of its boots may die at the step. */
-function onceOnly({ crashesIn, places }: KeptOptions): string[] {
+function onceOnly(options: KeptOptions): string[] {
+  const { crashesIn, places } = options
   const count = `n=$(cat "$1" 2>/dev/null); n=\${n:-0}; echo $((n + 1)) > "$1"`
   const script = `${count}; [ "$n" = "$2" ] || unset PCC_CRASH_AT; shift 2; exec "$@"`
-  return ['/bin/sh', '-c', script, 'once', `${places.home}.boots`, String(crashesIn), process.execPath, DAEMON_SCRIPT]
+  return [
+    '/bin/sh',
+    '-c',
+    script,
+    'once',
+    `${places.home}.boots`,
+    String(crashesIn),
+    process.execPath,
+    daemonScript(options),
+  ]
+}
+
+function daemonScript({ source = PROGRAM_ROOT }: KeptOptions): string {
+  return join(source, 'test/daemon/run-daemon.ts')
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {
