@@ -46,8 +46,22 @@ export const OF_RUNS: readonly Plant[] = [
     round: running(),
   },
   {
-    id: 'landed-twice-after-a-crash',
-    hurts: 'what landed before the daemon died is told to have landed again',
+    id: 'merge-in-the-place-of-another-attempt',
+    hurts: 'the work of a second attempt is looked for where the first one worked',
+    breaks: ['merged-once'],
+    patches: [
+      {
+        file: 'src/workspace/merge/place-of-merge.ts',
+        symbol: 'placeOfMerge',
+        find: 'store.worktrees.get({ task: task_id, attempt })',
+        put: 'store.worktrees.get({ task: task_id, attempt: 1 })',
+      },
+    ],
+    round: running('started.after-record'),
+  },
+  {
+    id: 'landing-told-twice',
+    hurts: 'a task is told to have landed twice',
     breaks: ['merged-once'],
     patches: [
       {

@@ -1,5 +1,5 @@
 import type { Plant } from './plant.ts'
-import { asking, diesAt, limited, quiet, with_ } from './rounds.ts'
+import { answeredAtALimit, asking, diesAt, limited, quiet, with_ } from './rounds.ts'
 
 /** Mistakes on the way of a session: how it ends, goes on, asks and waits. */
 export const OF_SESSIONS: readonly Plant[] = [
@@ -29,7 +29,7 @@ export const OF_SESSIONS: readonly Plant[] = [
         put: '[floor.bootId].includes(row.owner ?? floor.bootId)',
       },
     ],
-    round: with_('kill-daemon'),
+    round: diesAt('tool.after-verdict', 2),
   },
   {
     id: 'stopped-daemon-forgets-to-go-on',
@@ -57,7 +57,7 @@ export const OF_SESSIONS: readonly Plant[] = [
         put: 'if (run.open.resume) void run.driver.open({ ...run.open, asks: asksFor(run, parts) })\n    await using session = await run.driver.open({',
       },
     ],
-    round: with_('kill-daemon'),
+    round: diesAt('tool.after-verdict', 4),
   },
   {
     id: 'resume-begins-anew',
@@ -71,7 +71,7 @@ export const OF_SESSIONS: readonly Plant[] = [
         put: 'const isIntact = from !== undefined && (await hasConversation({ row, driver, env, manifest }))',
       },
     ],
-    round: with_('stop-clean'),
+    round: diesAt('tool.after-verdict', 5),
   },
   {
     id: 'held-back-counts-as-done',
@@ -124,10 +124,24 @@ export const OF_SESSIONS: readonly Plant[] = [
         file: 'src/supervisor/record.ts',
         symbol: 'record',
         find: 'const recorded = escalation && (await',
-        put: "const recorded = escalation && escalation.kind !== 'question' && (await",
+        put: "const recorded = escalation?.kind === 'question' ? undefined : escalation && (await",
       },
     ],
     round: asking(),
+  },
+  {
+    id: 'answer-lost-at-a-limit',
+    hurts: 'a person answers, the account is shut before the agent is back, and the answer is gone',
+    breaks: ['no-question-lost'],
+    patches: [
+      {
+        file: 'src/supervisor/settling/settle.ts',
+        symbol: 'keepUndelivered',
+        find: 'return { ...ending, parked: row }',
+        put: 'return ending',
+      },
+    ],
+    round: answeredAtALimit,
   },
   {
     id: 'gate-not-looked-at',
@@ -158,7 +172,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     round: limited,
   },
   {
-    id: 'dies-at-settling-loses-the-task',
+    id: 'ended-session-keeps-its-task',
     hurts: 'a session that ends leaves its task behind as running',
     breaks: ['ends-once'],
     patches: [

@@ -126,6 +126,20 @@ export const OF_THE_MACHINE: readonly Plant[] = [
     round: quiet,
   },
   {
+    id: 'cursor-moved-before-the-row',
+    hurts: 'a daemon dies between the two, and nobody ever hears of what happened',
+    breaks: ['told-once'],
+    patches: [
+      {
+        file: 'src/human/notify/watch.ts',
+        symbol: 'take',
+        find: 'const isNew = await store.transaction(async tx => {',
+        put: 'await store.outbox.moveCursor(CURSOR, event.id)\n  const isNew = await store.transaction(async tx => {',
+      },
+    ],
+    round: diesAt('outbox.before-add'),
+  },
+  {
     id: 'message-sent-twice',
     hurts: 'every message arrives twice',
     breaks: ['told-once'],

@@ -46,6 +46,19 @@ export const limited: Round = seed => {
   }
 }
 
+/** One session is answered while another of its account meets a limit: the answer is on its way when the account is shut. */
+export const answeredAtALimit: Round = seed => {
+  const ms = randomFrom(seed).int(100, 1_500)
+  return {
+    seed,
+    sessions: [
+      { ...session('s1', [[ask('s1-t1-c1'), work('s1-t1-c2', 100)]]), account: 'limited' },
+      { ...session('s2', [[work('s2-t1-c1', ms), limit('s2-t1-limit'), work('s2-t1-c2', 100)]]), account: 'limited' },
+    ],
+    faults: [],
+  }
+}
+
 /** Two tasks that work in worktrees; the daemon may die at a step of their way into the branch, and their work may come back. */
 export function running(name?: CrashPointName, { returns = false } = {}): Round {
   return seed => {
