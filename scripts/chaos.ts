@@ -5,15 +5,18 @@ import { parseArgs } from 'node:util'
 import { PLANTED_BUGS } from '../src/base/planted.ts'
 import { programVersion } from '../src/base/version.ts'
 import { thisMachine } from './chaos/faults/machine.ts'
+import { diedAt, RESULTS_FILE, writePage } from './chaos/page.ts'
 import { planRound } from './chaos/plan/plan-round.ts'
+import { planPointRound } from './chaos/plan/point-round.ts'
+import { ALL_POINTS } from './chaos/plan/points.ts'
 import { caughtBy } from './chaos/planted.ts'
-import { ALL_POINTS, type KeptRound, kept, readResults, writeResults } from './chaos/results.ts'
+import { changeResults, type KeptResults, type KeptRound, kept, withEarlier } from './chaos/results.ts'
 import { runRound } from './chaos/round.ts'
 import { table } from './chaos/table.ts'
 import { storyOf } from './chaos/tell.ts'
 import { ROOT } from './places.ts'
 
-// npm run chaos -- [--rounds N] [--seed S] [--minutes M] [--plant bug] [--trace] [--dry]
+// npm run chaos -- [--rounds N] [--seed S] [--minutes M] [--point step] [--plant bug] [--trace] [--dry]
 // A round is decided by its seed: the one that failed is replayed with --seed <its seed> --rounds 1.
 
 const { values } = parseArgs({
@@ -21,6 +24,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '10' },
     seed: { type: 'string' },
     minutes: { type: 'string' },
+    point: { type: 'string' },
     plant: { type: 'string' },
     trace: { type: 'boolean', default: false },
     dry: { type: 'boolean', default: false },
@@ -33,62 +37,56 @@ const plant = PLANTED_BUGS.find(bug => bug === values.plant)
 if (values.plant !== undefined && plant === undefined) {
   fail(`--plant ${values.plant}: there is no such bug; there are ${PLANTED_BUGS.join(', ')}`)
 }
+const point = ALL_POINTS.find(name => name === values.point)
+if (values.point !== undefined && point === undefined) {
+  fail(`--point ${values.point}: there is no such step; see src/base/crash-point.ts`)
+}
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130))
 
-const file = join(ROOT, 'bench', 'chaos.json')
 const machine = thisMachine()
 const agentHome = mkdtempSync(join(tmpdir(), 'pcc-chaos-agent-'))
 process.once('exit', () => removed(agentHome))
-const passedFile = join(agentHome, 'passed')
+const passed = new Set<string>()
 const done: KeptRound[] = []
 let caught = false
 for (let nth = 0; nth < rounds && Date.now() < deadline; nth++) {
-  const plan = planRound(seed + nth)
-  const result = await runRound(plan, { machine, agentHome, passedFile, plant })
+  const plan = point ? planPointRound(seed + nth, point) : planRound(seed + nth)
+  const result = await runRound(plan, { machine, agentHome, plant })
+  for (const name of result.history.passed) passed.add(name)
   const round = kept(result)
   done.push(round)
   const told = `${round.hit.join(', ') || 'nothing hit'} · ${round.sessions} sessions · ${(result.ms / 1000).toFixed(1)} s`
   process.stdout.write(`seed ${plan.seed}: ${round.violations.length === 0 ? 'ok' : 'VIOLATED'} · ${told}\n`)
   for (const violation of round.violations) process.stdout.write(`  ${violation}\n`)
   if (values.trace) process.stdout.write(storyOf(result.history))
-  if (!plant) keep({ [plan.seed]: round })
+  if (!plant) keepRound(point ? `${plan.seed} ${point}` : String(plan.seed), round)
   const by = plant ? caughtBy(plant, result.violations) : []
   if (plant && by.length > 0) {
     caught = true
     process.stdout.write(`The planted bug ${plant} was caught after ${nth + 1} rounds by ${by.join(', ')}.\n`)
-    keep({}, { [plant]: { rounds: nth + 1, by: by.join(', ') } })
+    keep(before => ({ planted: { ...before.planted, [plant]: { rounds: nth + 1, by: by.join(', ') } } }))
     break
   }
 }
-const unreached = ALL_POINTS.filter(name => !passed().has(name))
+if (!values.dry) writePage()
+const unreached = ALL_POINTS.filter(name => !passed.has(name))
 process.stdout.write(`\n${table({ rounds: done, notRun: machine.notRun })}\n`)
-process.stdout.write(`crash points passed: ${ALL_POINTS.length - unreached.length} of ${ALL_POINTS.length}\n`)
+process.stdout.write(`steps at which daemons died: ${[...diedAt(done)].join(', ') || 'none'}\n`)
+process.stdout.write(`steps passed: ${ALL_POINTS.length - unreached.length} of ${ALL_POINTS.length}\n`)
 if (unreached.length > 0) process.stdout.write(`not passed in this run: ${unreached.join(', ')}\n`)
 const isBad = done.some(({ violations }) => violations.length > 0)
 process.exitCode = plant ? Number(!caught) : Number(isBad)
 
 /** After every round, so that what was found is not lost with the run. */
-function keep(more: Record<string, KeptRound>, planted: Record<string, { rounds: number; by: string }> = {}): void {
-  if (values.dry) return
-  const before = readResults(file)
-  writeResults(file, {
-    versions: {
-      program: programVersion(),
-      node: process.versions.node.split('.', 1)[0] ?? '',
-      claude: claudeVersion(),
-    },
-    planted: { ...before.planted, ...planted },
-    unreached: before.unreached.filter(name => !passed().has(name)),
-    rounds: { ...before.rounds, ...more },
-  })
+function keepRound(key: string, round: KeptRound): void {
+  keep(({ rounds }) => ({ rounds: { ...rounds, [key]: withEarlier(round, rounds[key]) } }))
 }
 
-function passed(): ReadonlySet<string> {
-  try {
-    return new Set(readFileSync(passedFile, 'utf8').split('\n'))
-  } catch {
-    return new Set() // no daemon came to any of them yet
-  }
+function keep(change: (before: KeptResults) => Partial<KeptResults>): void {
+  if (values.dry) return
+  const node = process.versions.node.split('.', 1)[0] ?? ''
+  const versions = { program: programVersion(), node, claude: claudeVersion() }
+  changeResults(RESULTS_FILE, before => ({ ...before, versions, ...change(before) }))
 }
 
 /** Agents may still write there when the run is interrupted; what throws here would keep their daemons from being ended. */
