@@ -5,19 +5,21 @@ import { parseArgs } from 'node:util'
 import { programVersion } from '../src/base/version.ts'
 import { thisMachine } from './chaos/faults/machine.ts'
 import type { Violation } from './chaos/invariants/violation.ts'
+import { diedAt, RESULTS_FILE, writePage } from './chaos/page.ts'
 import { planRound } from './chaos/plan/plan-round.ts'
+import { planPointRound } from './chaos/plan/point-round.ts'
+import { ALL_POINTS } from './chaos/plan/points.ts'
 import { PLANTS } from './chaos/plants/all.ts'
-import { catchPlant } from './chaos/plants/catch-plant.ts'
+import { type Caught, catchPlant } from './chaos/plants/catch-plant.ts'
 import type { Plant } from './chaos/plants/plant.ts'
 import { copySource } from './chaos/plants/source-copy.ts'
-import { writePlantTable } from './chaos/plants/table.ts'
-import { ALL_POINTS, type KeptResults, type KeptRound, kept, readResults, writeResults } from './chaos/results.ts'
+import { changeResults, type KeptResults, type KeptRound, kept, withEarlier } from './chaos/results.ts'
 import { type RoundResult, runRound } from './chaos/round.ts'
 import { table } from './chaos/table.ts'
 import { storyOf } from './chaos/tell.ts'
 import { ROOT } from './places.ts'
 
-// npm run chaos -- [--rounds N] [--seed S] [--minutes M] [--plant mistake|all] [--trace] [--dry]
+// npm run chaos -- [--rounds N] [--seed S] [--minutes M] [--point step] [--plant mistake|all] [--trace] [--dry]
 // A round is decided by its seed: the one that failed is replayed with --seed <its seed> --rounds 1.
 
 const { values } = parseArgs({
@@ -25,6 +27,7 @@ const { values } = parseArgs({
     rounds: { type: 'string' },
     seed: { type: 'string' },
     minutes: { type: 'string' },
+    point: { type: 'string' },
     plant: { type: 'string' },
     trace: { type: 'boolean', default: false },
     dry: { type: 'boolean', default: false },
@@ -35,28 +38,33 @@ const plants = values.plant === undefined ? [] : named(values.plant)
 const rounds = wholeNumber('rounds', values.rounds ?? (plants.length > 0 ? '15' : '10'))
 const seed = values.seed === undefined ? Math.floor(Date.now() / 1000) % 1_000_000 : wholeNumber('seed', values.seed)
 const deadline = values.minutes === undefined ? Infinity : Date.now() + wholeNumber('minutes', values.minutes) * 60_000
+const point = ALL_POINTS.find(name => name === values.point)
+if (values.point !== undefined && point === undefined) {
+  fail(`--point ${values.point}: there is no such step; see src/base/crash-point.ts`)
+}
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130))
 
-const file = join(ROOT, 'bench', 'chaos.json')
-const page = join(ROOT, 'docs', 'reliability.md')
 const machine = thisMachine()
 const agentHome = mkdtempSync(join(tmpdir(), 'pcc-chaos-agent-'))
 process.once('exit', () => removed(agentHome))
-const passedFile = join(agentHome, 'passed')
 process.exitCode = plants.length > 0 ? await hunt(plants) : await playRounds()
+if (!values.dry) writePage()
 
 /** Ordinary rounds. 1 where one of them was violated. */
 async function playRounds(): Promise<number> {
+  const passed = new Set<string>()
   const done: KeptRound[] = []
   for (let nth = 0; nth < rounds && Date.now() < deadline; nth++) {
-    const result = await runRound(planRound(seed + nth), { machine, agentHome, passedFile })
-    done.push(kept(result))
-    tell(result)
-    keep({ rounds: { [result.plan.seed]: kept(result) } })
+    const plan = point ? planPointRound(seed + nth, point) : planRound(seed + nth)
+    const result = await runRound(plan, { machine, agentHome })
+    for (const name of result.history.passed) passed.add(name)
+    done.push(tell(result))
+    keepRound(point ? `${plan.seed} ${point}` : String(plan.seed), kept(result))
   }
-  const unreached = ALL_POINTS.filter(name => !passed().has(name))
+  const unreached = ALL_POINTS.filter(name => !passed.has(name))
   process.stdout.write(`\n${table({ rounds: done, notRun: machine.notRun })}\n`)
-  process.stdout.write(`crash points passed: ${ALL_POINTS.length - unreached.length} of ${ALL_POINTS.length}\n`)
+  process.stdout.write(`steps at which daemons died: ${[...diedAt(done)].join(', ') || 'none'}\n`)
+  process.stdout.write(`steps passed: ${ALL_POINTS.length - unreached.length} of ${ALL_POINTS.length}\n`)
   if (unreached.length > 0) process.stdout.write(`not passed in this run: ${unreached.join(', ')}\n`)
   return Number(done.some(({ violations }) => violations.length > 0))
 }
@@ -65,62 +73,59 @@ async function playRounds(): Promise<number> {
 async function hunt(all: readonly Plant[]): Promise<number> {
   using copy = copySource()
   const missed: string[] = []
-  const plain = new Map<string, Violation[]>()
+  const hunting = {
+    ...{ copy, seed, rounds, plain: new Map<string, Violation[]>(), played: tell },
+    play: (plan: RoundResult['plan'], source?: string) => runRound(plan, { machine, agentHome, source }),
+  }
   for (const plant of all) {
     if (Date.now() > deadline) break
     process.stdout.write(`${plant.id}: ${plant.hurts}\n`)
-    const play: Parameters<typeof catchPlant>[1]['play'] = (plan, source) =>
-      runRound(plan, { machine, agentHome, passedFile, source })
-    const caught = await catchPlant(plant, { copy, plain, seed, rounds, play, played: tell })
+    const caught = await catchPlant(plant, hunting)
     if (caught.by.length === 0) missed.push(plant.id)
     const how = caught.by.length > 0 ? `caught by ${caught.by.join(', ')}` : 'NOT CAUGHT'
     process.stdout.write(`${plant.id}: ${how} after ${caught.rounds} rounds\n\n`)
-    keep({ planted: { [plant.id]: { rounds: caught.rounds, by: caught.by.join(', ') } } })
-    if (!values.dry) writePlantTable(page, readResults(file))
+    keepCaught(plant.id, caught)
   }
   if (missed.length > 0) process.stdout.write(`not caught: ${missed.join(', ')}\n`)
   return Number(missed.length > 0)
 }
 
-function tell(result: RoundResult): void {
+function tell(result: RoundResult): KeptRound {
   const round = kept(result)
   const told = `${round.hit.join(', ') || 'nothing hit'} · ${round.sessions} sessions · ${(result.ms / 1000).toFixed(1)} s`
   process.stdout.write(`seed ${result.plan.seed}: ${round.violations.length === 0 ? 'ok' : 'VIOLATED'} · ${told}\n`)
-  for (const violation of round.violations) process.stdout.write(`  ${violation}\n`)
+  for (const [violation, same] of Map.groupBy(round.violations, each => each)) {
+    process.stdout.write(`  ${violation}${same.length > 1 ? ` (${same.length} times)` : ''}\n`)
+  }
   if (values.trace) process.stdout.write(storyOf(result.history))
+  return round
 }
 
 /** After every round, so that what was found is not lost with the run. */
-function keep(more: Partial<Pick<KeptResults, 'rounds' | 'planted'>>): void {
-  if (values.dry) return
-  const before = readResults(file)
-  const known = Object.entries({ ...before.planted, ...more.planted }).filter(([id]) =>
-    PLANTS.some(each => each.id === id),
-  )
-  writeResults(file, {
-    versions: {
-      program: programVersion(),
-      node: process.versions.node.split('.', 1)[0] ?? '',
-      claude: claudeVersion(),
-    },
-    planted: Object.fromEntries(known.sort(([a], [b]) => a.localeCompare(b))),
-    unreached: before.unreached.filter(name => !passed().has(name)),
-    rounds: { ...before.rounds, ...more.rounds },
+function keepRound(key: string, round: KeptRound): void {
+  keep(({ rounds: before }) => ({ rounds: { ...before, [key]: withEarlier(round, before[key]) } }))
+}
+
+/** What was planted once and is not there any more is forgotten. */
+function keepCaught(id: string, { rounds: count, by }: Caught): void {
+  keep(before => {
+    const all = { ...before.planted, [id]: { rounds: count, by: by.join(', ') } }
+    const known = PLANTS.flatMap(plant => (all[plant.id] ? [[plant.id, all[plant.id]] as const] : []))
+    return { planted: Object.fromEntries(known) as KeptResults['planted'] }
   })
+}
+
+function keep(change: (before: KeptResults) => Partial<KeptResults>): void {
+  if (values.dry) return
+  const node = process.versions.node.split('.', 1)[0] ?? ''
+  const versions = { program: programVersion(), node, claude: claudeVersion() }
+  changeResults(RESULTS_FILE, before => ({ ...before, versions, ...change(before) }))
 }
 
 function named(id: string): readonly Plant[] {
   const found = PLANTS.filter(plant => id === 'all' || plant.id === id)
   if (found.length > 0) return found
   fail(`--plant ${id}: there is no such mistake; there are all, ${PLANTS.map(each => each.id).join(', ')}`)
-}
-
-function passed(): ReadonlySet<string> {
-  try {
-    return new Set(readFileSync(passedFile, 'utf8').split('\n'))
-  } catch {
-    return new Set() // no daemon came to any of them yet
-  }
 }
 
 /** Agents may still write there when the run is interrupted; what throws here would keep their daemons from being ended. */

@@ -41,6 +41,13 @@ test('a program from source dies at the named step, at the named time, and nothi
   const whole = { said: ['1', '2', '3', 'finally', 'left'], signal: null }
   assert.deepEqual(run(code, { PCC_CRASH_AT: 'settle.after-commit', PCC_CRASH_LOG: file }), whole)
   assert.equal(readFileSync(file, 'utf8'), 'settle.before-commit\n', 'each step is noted once')
+  const died = join(tempDir(t), 'died')
+  run(code, { PCC_CRASH_AT: 'settle.before-commit:2', PCC_CRASH_LOG: died })
+  assert.equal(
+    readFileSync(died, 'utf8'),
+    'settle.before-commit\ndied settle.before-commit\n',
+    'and so is its last step',
+  )
 })
 
 test('what is published neither dies at a step nor takes its disk for full, whatever the environment says', t => {

@@ -8,6 +8,10 @@ export type StepPlan =
   | { do: 'ask'; token: string }
   /** The vendor refuses until a reset that is near. */
   | { do: 'limit'; token: string }
+  /** The vendor is down for as long as a session tries by itself. */
+  | { do: 'outage'; token: string }
+  /** The vendor refuses the login until the person has renewed it. */
+  | { do: 'login'; token: string }
 
 export interface Trouble {
   kind: 'rate_limit' | 'overloaded' | 'server_error' | 'reset' | 'stall' | 'cut_stream'
@@ -26,6 +30,8 @@ export interface SessionPlan {
     steps: StepPlan[]
     /** What it does when its work comes back: in a run whose gate wants that. */
     mends?: StepPlan[] | undefined
+    /** What a second agent does that takes it over where the vendor of the first refuses. */
+    second?: Extract<StepPlan, { do: 'work' }>[] | undefined
   }[]
 }
 

@@ -1,9 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import type { KeptResults } from '../results.ts'
 import { PLANTS } from './all.ts'
 
-const BEGIN = '<!-- plants: written by npm run chaos -- --plant -->\n'
-const END = '<!-- end of plants -->'
+const BEGIN = '<!-- planted mistakes, made from bench/chaos.json by `npm run docs` -->'
+const END = '<!-- end of planted mistakes -->'
 
 /** The table of a page: what was planted, and how it went the last time. */
 export function plantTable({ planted }: Pick<KeptResults, 'planted'>): string {
@@ -23,10 +22,9 @@ function named(by: string): string {
     .join(', ')
 }
 
-/** Puts the table in its place on a page. */
-export function writePlantTable(page: string, results: Pick<KeptResults, 'planted'>): void {
-  const text = readFileSync(page, 'utf8')
-  const [before, after] = [text.indexOf(BEGIN), text.indexOf(END)]
-  if (before < 0 || after < before) throw new Error(`${page}: there is no place for the table of plants`)
-  writeFileSync(page, `${text.slice(0, before + BEGIN.length)}${plantTable(results)}${text.slice(after)}`)
+/** The page with the table in its place. */
+export function withPlants(page: string, results: Pick<KeptResults, 'planted'>): string {
+  const [before, rest = ''] = page.split(BEGIN)
+  const after = rest.split(END)[1] ?? ''
+  return `${before}${BEGIN}\n${plantTable(results)}${END}${after}`
 }

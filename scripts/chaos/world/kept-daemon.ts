@@ -18,8 +18,8 @@ export interface Boot {
   pid: number
   at: number
   endedAt?: number
-  /** It killed itself: at the step that it was told. */
-  crashed?: boolean
+  /** When it said that it is ready. */
+  readyAt?: number
 }
 
 export interface KeptOptions {
@@ -32,6 +32,8 @@ export interface KeptOptions {
   boots: Boot[]
   /** The checkout whose daemon is run: this one, or a copy of it that was changed. */
   source?: string | undefined
+  /** Hears of each death, whatever it was. */
+  onDeath?(boot: Boot): void
 }
 
 /** A daemon that was started, and whoever keeps it. */
@@ -39,7 +41,6 @@ export class KeptDaemon {
   readonly #top: ChildProcess
   readonly #options: KeptOptions
   readonly #heard: FirstLine[] = []
-  readonly #byUs = new Set<number>()
   #ring = Promise.withResolvers<void>()
   #boot: Boot | undefined
   #over = false
@@ -102,7 +103,6 @@ export class KeptDaemon {
     if (withParent && this.parentPid !== undefined) this.#top.kill('SIGKILL')
     const { pid } = this
     if (pid === undefined) return
-    this.#byUs.add(pid)
     send(pid, signal)
     if (signal === 'SIGTERM') send(pid, 'SIGCONT')
     while (this.#boot?.pid === pid && this.pid !== undefined) await new Promise(resolve => setTimeout(resolve, 5))
@@ -125,6 +125,7 @@ export class KeptDaemon {
   #hear(line: string): void {
     const said = JSON.parse(line) as FirstLine
     if ('ready' in said && this.#boot?.pid !== said.pid) this.#began(said.pid)
+    if ('ready' in said && this.#boot) this.#boot.readyAt ??= Date.now()
     this.#heard.push(said)
     this.#wakeWaiting()
   }
@@ -151,7 +152,7 @@ export class KeptDaemon {
     const { parent } = this.#options
     if (!boot || boot.endedAt !== undefined || (parent ? isThere(boot.pid) : !this.#over)) return
     boot.endedAt = Date.now()
-    boot.crashed = !this.#byUs.has(boot.pid) && (parent || this.#top.signalCode === 'SIGKILL')
+    this.#options.onDeath?.(boot)
   }
 
   #endAll(): void {
