@@ -105,32 +105,44 @@ export function readHistory(
   sessions: SessionPlan[],
   seen: Seen,
 ): History {
-  using db = openRead(places.database)
   const steps = linesOf(passedFile)
   return {
     ...seen,
     passed: [...new Set(steps.filter(line => !line.startsWith(DIED)))],
     died: steps.filter(line => line.startsWith(DIED)).map(line => line.slice(DIED.length)),
     sessions,
-    events: allOf<{ id: number; time: number; subject: string; kind: EventKind; body: string }>(
-      db,
-      'select id, time, subject, kind, body from events order by id',
-    ).map(event => ({ ...event, body: JSON.parse(event.body) }) as History['events'][number]),
-    rows: {
-      sessions: allOf(db, 'select id, project, state, ended_as, account, status_reason, resumes_at from sessions'),
-      tasks: allOf(db, 'select id, session_id, title, state, attempt from tasks'),
-      escalations: allOf(db, 'select number, kind, session_id, state from escalations'),
-      outbox: allOf(db, 'select id, dedup_key, kind, state from outbox'),
-    },
-    integrity: allOf<Record<string, unknown>>(db, 'pragma integrity_check').flatMap(row =>
-      Object.values(row).map(String),
-    ),
+    ...storeIn(places.database),
     calls: simulator.requests
       .filter(({ path }) => path.startsWith('/v1/messages?') || path === '/v1/messages')
       .map(callOf),
     ledgers: Object.fromEntries(sessions.map(session => [session.name, linesOf(join(projectOf(session), 'ledger'))])),
     files: Object.fromEntries(sessions.map(session => [session.name, namesIn(join(projectOf(session), 'src'))])),
     notices: notices.messages,
+  }
+}
+
+/** A store that cannot be read is a damaged one, and no reason to lose what else is known of a round. */
+function storeIn(file: string): Pick<History, 'events' | 'rows' | 'integrity'> {
+  try {
+    using db = openRead(file)
+    return {
+      events: allOf<{ id: number; time: number; subject: string; kind: EventKind; body: string }>(
+        db,
+        'select id, time, subject, kind, body from events order by id',
+      ).map(event => ({ ...event, body: JSON.parse(event.body) }) as History['events'][number]),
+      rows: {
+        sessions: allOf(db, 'select id, project, state, ended_as, account, status_reason, resumes_at from sessions'),
+        tasks: allOf(db, 'select id, session_id, title, state, attempt from tasks'),
+        escalations: allOf(db, 'select number, kind, session_id, state from escalations'),
+        outbox: allOf(db, 'select id, dedup_key, kind, state from outbox'),
+      },
+      integrity: allOf<Record<string, unknown>>(db, 'pragma integrity_check').flatMap(row =>
+        Object.values(row).map(String),
+      ),
+    }
+  } catch (error) {
+    const rows = { sessions: [], tasks: [], escalations: [], outbox: [] }
+    return { events: [], rows, integrity: [`it cannot be read: ${String(error)}`] }
   }
 }
 

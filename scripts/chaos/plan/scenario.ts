@@ -30,7 +30,7 @@ export function answerFor(token: string): string {
 }
 
 /** How long the vendor refuses: long enough for an agent that is started too early to be seen, on a busy machine as well. */
-const RESET = '+7s'
+const RESET_S = 7
 
 /** A try of a session is two requests of its agent; two tries that fail are an outage. */
 const OUTAGE_REQUESTS = 4
@@ -104,7 +104,7 @@ function turnOf(step: StepPlan, loginFile: string) {
     case 'ask':
       return { tools: [{ AskUserQuestion: { questions: [question(step.token)] } }] }
     case 'limit':
-      return { fault: { kind: 'limit', window: 'five_hour', resets: RESET, times: 1 } }
+      return { fault: { kind: 'limit', window: 'five_hour', resets: `+${step.seconds ?? RESET_S}s`, times: 1 } }
     case 'outage':
       return { fault: { kind: 'overloaded', times: OUTAGE_REQUESTS } }
     case 'login':

@@ -6,8 +6,8 @@ export type StepPlan =
   | { do: 'work'; token: string; ms: number; leaves: boolean; trouble?: Trouble | undefined }
   | { do: 'write'; token: string; trouble?: Trouble | undefined; insists?: boolean | undefined }
   | { do: 'ask'; token: string }
-  /** The vendor refuses until a reset that is near. */
-  | { do: 'limit'; token: string }
+  /** The vendor refuses until a reset that is near: after so many seconds, where the usual few are too few to see something. */
+  | { do: 'limit'; token: string; seconds?: number | undefined }
   /** The vendor is down for as long as a session tries by itself. */
   | { do: 'outage'; token: string }
   /** The vendor refuses the login until the person has renewed it. */

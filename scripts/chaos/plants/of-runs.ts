@@ -1,5 +1,5 @@
 import type { Plant } from './plant.ts'
-import { running } from './rounds.ts'
+import { besideAPerson, running } from './rounds.ts'
 
 /** Mistakes on the way of a run's work into its branch. */
 export const OF_RUNS: readonly Plant[] = [
@@ -92,5 +92,19 @@ export const OF_RUNS: readonly Plant[] = [
       },
     ],
     round: running(),
+  },
+  {
+    id: 'merge-overwrites-the-checkout',
+    hurts: 'what a person was writing in the checkout is gone after a merge',
+    breaks: ['merged-once'],
+    patches: [
+      {
+        file: 'src/workspace/merge/target/update-checkout.ts',
+        symbol: 'writeFiles',
+        find: "const written = await git(top, ['read-tree', '-m', '-u', from, to], { env })",
+        put: "const written = await git(top, ['read-tree', '--reset', '-u', to], { env })",
+      },
+    ],
+    round: besideAPerson,
   },
 ]

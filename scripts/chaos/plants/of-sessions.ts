@@ -1,5 +1,5 @@
 import type { Plant } from './plant.ts'
-import { answeredAtALimit, asking, diesAt, limited, quiet, with_ } from './rounds.ts'
+import { answeredAtALimit, asking, diesAt, limited, loggedOut, quiet, takenOver, with_ } from './rounds.ts'
 
 /** Mistakes on the way of a session: how it ends, goes on, asks and waits. */
 export const OF_SESSIONS: readonly Plant[] = [
@@ -76,7 +76,7 @@ export const OF_SESSIONS: readonly Plant[] = [
   {
     id: 'held-back-counts-as-done',
     hurts: 'a task that was stopped half-way by a limit is called done; the rest of its work never happens',
-    breaks: ['tool-once'],
+    breaks: ['no-work-lost'],
     patches: [
       {
         file: 'src/supervisor/loop/think.ts',
@@ -90,7 +90,7 @@ export const OF_SESSIONS: readonly Plant[] = [
   {
     id: 'wrong-answer-given',
     hurts: 'the agent hears nothing, or the answer to another question',
-    breaks: ['no-question-lost'],
+    breaks: ['no-question-lost', 'no-work-lost'],
     patches: [
       {
         file: 'src/supervisor/asks/given-answer.ts',
@@ -132,7 +132,7 @@ export const OF_SESSIONS: readonly Plant[] = [
   {
     id: 'answer-lost-at-a-limit',
     hurts: 'a person answers, the account is shut before the agent is back, and the answer is gone',
-    breaks: ['no-question-lost'],
+    breaks: ['no-question-lost', 'no-work-lost'],
     patches: [
       {
         file: 'src/supervisor/settling/settle.ts',
@@ -184,5 +184,33 @@ export const OF_SESSIONS: readonly Plant[] = [
       },
     ],
     round: diesAt('settle.before-commit'),
+  },
+  {
+    id: 'handed-over-without-a-word',
+    hurts: 'the agent that takes a task over is not told what it is, and calls it done',
+    breaks: ['no-work-lost'],
+    patches: [
+      {
+        file: 'src/supervisor/resume/restore.ts',
+        symbol: 'restore',
+        find: 'const prompt = isFresh ?',
+        put: 'const prompt = row.options.handed ? GO_ON : isFresh ?',
+      },
+    ],
+    round: takenOver,
+  },
+  {
+    id: 'failure-without-a-row',
+    hurts: 'the login of a session is refused; it stands still and no person is asked for anything',
+    breaks: ['ends-once'],
+    patches: [
+      {
+        file: 'src/supervisor/record.ts',
+        symbol: 'record',
+        find: 'const recorded = escalation && (await',
+        put: "const recorded = escalation?.kind === 'error' ? undefined : escalation && (await",
+      },
+    ],
+    round: loggedOut,
   },
 ]

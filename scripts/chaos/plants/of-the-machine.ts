@@ -92,13 +92,13 @@ export const OF_THE_MACHINE: readonly Plant[] = [
         file: 'src/daemon/routes/escalations.ts',
         symbol: 'shown',
         find: 'const sessions = Map.groupBy(waiting, ({ number }) => number)',
-        put: "if (waiting.length === 0) throw new Error('nobody waits')\n  const sessions = Map.groupBy(waiting, ({ number }) => number)",
+        put: "if (escalations.some(({ state }) => state !== 'open')) throw new Error('it is not open any more')\n  const sessions = Map.groupBy(waiting, ({ number }) => number)",
       },
     ],
     round: asking(),
   },
   {
-    id: 'store-without-a-journal',
+    id: 'journal-in-memory',
     hurts: 'a crash in the middle of a transaction leaves a damaged database',
     breaks: ['store-whole'],
     patches: [
@@ -106,10 +106,10 @@ export const OF_THE_MACHINE: readonly Plant[] = [
         file: 'src/store/database/sqlite.ts',
         symbol: 'switchToWriteAheadLog',
         find: "writer.run('pragma journal_mode = wal')",
-        put: "writer.run('pragma journal_mode = off')\n      writer.run('pragma cache_size = 1')",
+        put: "writer.run('pragma journal_mode = memory')\n      writer.run('pragma cache_size = 1')",
       },
     ],
-    round: diesAt('record.before-commit', 6),
+    round: seed => diesAt('record.before-commit', 3 + (seed % 8))(seed),
   },
   {
     id: 'outbox-row-lost',
@@ -165,6 +165,6 @@ export const OF_THE_MACHINE: readonly Plant[] = [
         put: "found?.state === 'open'",
       },
     ],
-    round: asking(),
+    round: asking(undefined, { lateMs: 500, restarts: 0 }),
   },
 ]

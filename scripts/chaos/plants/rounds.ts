@@ -23,16 +23,17 @@ export function diesAt(name: CrashPointName, nth = 1): Round {
   return seed => ({ seed, sessions: atWork(seed), faults: [dies(name, nth)] })
 }
 
-/** One session that asks and goes on; the daemon may die at a step of that. */
-export function asking(name?: CrashPointName): Round {
+/** One session that asks and goes on; the daemon may die at a step of that, or be started anew while the question is open. */
+export function asking(name?: CrashPointName, answers?: RoundPlan['answers']): Round {
   return seed => ({
     seed,
+    ...(answers && { answers }),
     sessions: [session('s1', [[work('s1-t1-c1', 100), ask('s1-t1-c2'), work('s1-t1-c3', 100)]])],
     faults: name ? [dies(name, 1)] : [],
   })
 }
 
-/** One session meets a limit while another of the same account is at work. */
+/** One session meets a limit while another of the same account is at work. Long enough for an agent that starts too early to call. */
 export const limited: Round = seed => {
   const ms = randomFrom(seed).int(300, 900)
   const steps = Array.from({ length: 5 }, (_, step) => work(`s2-t1-c${step + 1}`, ms))
@@ -81,6 +82,30 @@ export function running(name?: CrashPointName, { returns = false } = {}): Round 
   }
 }
 
+/** Two tasks of a run, while a person has something uncommitted in the checkout. */
+export const besideAPerson: Round = seed => ({
+  ...running()(seed),
+  faults: [{ kind: 'dirty-checkout', atMs: 100, forMs: 40_000, session: 0 }],
+})
+
+/** The vendor refuses the login of a session in the middle of its task, until the person has logged in again. */
+export const loggedOut: Round = seed => ({
+  seed,
+  sessions: [session('s1', [[work('s1-t1-c1', 100), { do: 'login', token: 's1-t1-login' }, work('s1-t1-c2', 100)]])],
+  faults: [{ kind: 'login-gone', atMs: 0, forMs: randomFrom(seed).int(500, 1_500), session: 0 }],
+})
+
+/** The vendor of the first agent refuses, and a second one takes the task over. */
+export const takenOver: Round = seed => {
+  const task = { token: 's1-t1', steps: [work('s1-t1-c1', 100), limit('s1-t1-limit'), work('s1-t1-c2', 100)] }
+  const second = ['s1-t1-f1', 's1-t1-f2'].map(token => ({ do: 'work' as const, token, ms: 200, leaves: false }))
+  return {
+    seed,
+    sessions: [{ name: 's1', account: 'limited', record: false, tasks: [{ ...task, second }] }],
+    faults: [{ kind: 'failover', atMs: 0, forMs: 0, session: 0 }],
+  }
+}
+
 function atWork(seed: number): SessionPlan[] {
   const random = randomFrom(seed)
   const steps = (task: string) =>
@@ -102,7 +127,7 @@ function ask(token: string): StepPlan {
 }
 
 function limit(token: string): StepPlan {
-  return { do: 'limit', token }
+  return { do: 'limit', token, seconds: 25 }
 }
 
 function dies(name: CrashPointName, nth: number): FaultPlan {
