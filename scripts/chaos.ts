@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { CrashPointName } from '../src/base/crash-point.ts'
 import { PLANTED_BUGS } from '../src/base/planted.ts'
 import { programVersion } from '../src/base/version.ts'
 import { thisMachine } from './chaos/faults/machine.ts'
@@ -21,7 +22,7 @@ import { ROOT } from './places.ts'
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '10' },
+    rounds: { type: 'string' },
     seed: { type: 'string' },
     minutes: { type: 'string' },
     point: { type: 'string' },
@@ -30,16 +31,13 @@ const { values } = parseArgs({
     dry: { type: 'boolean', default: false },
   },
 })
-const rounds = wholeNumber('rounds', values.rounds)
+const points = values.point === undefined ? [] : pointsOf(values.point)
+const rounds = values.rounds === undefined ? points.length || 10 : wholeNumber('rounds', values.rounds)
 const seed = values.seed === undefined ? Math.floor(Date.now() / 1000) % 1_000_000 : wholeNumber('seed', values.seed)
 const deadline = values.minutes === undefined ? Infinity : Date.now() + wholeNumber('minutes', values.minutes) * 60_000
 const plant = PLANTED_BUGS.find(bug => bug === values.plant)
 if (values.plant !== undefined && plant === undefined) {
   fail(`--plant ${values.plant}: there is no such bug; there are ${PLANTED_BUGS.join(', ')}`)
-}
-const point = ALL_POINTS.find(name => name === values.point)
-if (values.point !== undefined && point === undefined) {
-  fail(`--point ${values.point}: there is no such step; see src/base/crash-point.ts`)
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130))
 
@@ -50,6 +48,7 @@ const passed = new Set<string>()
 const done: KeptRound[] = []
 let caught = false
 for (let nth = 0; nth < rounds && Date.now() < deadline; nth++) {
+  const point = points[nth % points.length]
   const plan = point ? planPointRound(seed + nth, point) : planRound(seed + nth)
   const result = await runRound(plan, { machine, agentHome, plant })
   for (const name of result.history.passed) passed.add(name)
@@ -104,6 +103,18 @@ function claudeVersion(): string {
     (JSON.parse(manifest) as { dependencies: Record<string, string> }).dependencies['@anthropic-ai/claude-agent-sdk'] ??
     ''
   )
+}
+
+/** One step, several with commas between them, or `all` of them, one a round. */
+function pointsOf(text: string): readonly CrashPointName[] {
+  if (text === 'all') return ALL_POINTS
+  return text
+    .split(',')
+    .map(
+      word =>
+        ALL_POINTS.find(name => name === word) ??
+        fail(`--point ${word}: there is no such step; src/base/crash-point.ts has them`),
+    )
 }
 
 function wholeNumber(name: string, text: string): number {
