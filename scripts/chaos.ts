@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { CrashPointName } from '../src/base/crash-point.ts'
 import { programVersion } from '../src/base/version.ts'
 import { thisMachine } from './chaos/faults/machine.ts'
 import type { Violation } from './chaos/invariants/violation.ts'
@@ -34,14 +35,12 @@ const { values } = parseArgs({
   },
 })
 const plants = values.plant === undefined ? [] : named(values.plant)
+const points = values.point === undefined ? [] : pointsOf(values.point)
 /** A mistake that is not seen in so many rounds made for it is not seen. */
-const rounds = wholeNumber('rounds', values.rounds ?? (plants.length > 0 ? '15' : '10'))
+const usual = plants.length > 0 ? 15 : points.length || 10
+const rounds = values.rounds === undefined ? usual : wholeNumber('rounds', values.rounds)
 const seed = values.seed === undefined ? Math.floor(Date.now() / 1000) % 1_000_000 : wholeNumber('seed', values.seed)
 const deadline = values.minutes === undefined ? Infinity : Date.now() + wholeNumber('minutes', values.minutes) * 60_000
-const point = ALL_POINTS.find(name => name === values.point)
-if (values.point !== undefined && point === undefined) {
-  fail(`--point ${values.point}: there is no such step; see src/base/crash-point.ts`)
-}
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130))
 
 const machine = thisMachine()
@@ -55,6 +54,7 @@ async function playRounds(): Promise<number> {
   const passed = new Set<string>()
   const done: KeptRound[] = []
   for (let nth = 0; nth < rounds && Date.now() < deadline; nth++) {
+    const point = points[nth % points.length]
     const plan = point ? planPointRound(seed + nth, point) : planRound(seed + nth)
     const result = await runRound(plan, { machine, agentHome })
     for (const name of result.history.passed) passed.add(name)
@@ -143,6 +143,18 @@ function claudeVersion(): string {
     (JSON.parse(manifest) as { dependencies: Record<string, string> }).dependencies['@anthropic-ai/claude-agent-sdk'] ??
     ''
   )
+}
+
+/** One step, several with commas between them, or `all` of them, one a round. */
+function pointsOf(text: string): readonly CrashPointName[] {
+  if (text === 'all') return ALL_POINTS
+  return text
+    .split(',')
+    .map(
+      word =>
+        ALL_POINTS.find(name => name === word) ??
+        fail(`--point ${word}: there is no such step; src/base/crash-point.ts has them`),
+    )
 }
 
 function wholeNumber(name: string, text: string): number {

@@ -100,7 +100,7 @@ function turnOf(lock: string): Disposable {
 }
 
 /** One line a round, so that a run changes only lines of its own; in the order of seeds. */
-export function writeResults(file: string, results: KeptResults): void {
+function writeResults(file: string, results: KeptResults): void {
   const line = (value: unknown) =>
     JSON.stringify(value).replace(/":/g, '": ').replace(/,"/g, ', "').replace(/^\{"/, '{ "').replace(/\}$/, ' }')
   const lines = (all: Record<string, unknown>) =>

@@ -19,7 +19,7 @@ export function isTimeless(history: History): boolean {
 }
 
 /** The vendor's calls of a session, in order. */
-export function callsOf({ calls }: History, { tasks }: SessionPlan): ModelCall[] {
+function callsOf({ calls }: History, { tasks }: SessionPlan): ModelCall[] {
   const names = tasks.map(({ token }) => `${token}.`)
   return calls.filter(({ turn }) => turn !== null && names.some(name => turn.startsWith(name)))
 }
