@@ -122,10 +122,13 @@ function keep(change: (before: KeptResults) => Partial<KeptResults>): void {
   changeResults(RESULTS_FILE, before => ({ ...before, versions, ...change(before) }))
 }
 
-function named(id: string): readonly Plant[] {
-  const found = PLANTS.filter(plant => id === 'all' || plant.id === id)
-  if (found.length > 0) return found
-  fail(`--plant ${id}: there is no such mistake; there are all, ${PLANTS.map(each => each.id).join(', ')}`)
+/** One mistake, several with commas between them, or `all`. */
+function named(text: string): readonly Plant[] {
+  if (text === 'all') return PLANTS
+  return text.split(',').map(id => {
+    const known = ['all', ...PLANTS.map(plant => plant.id)].join(', ')
+    return PLANTS.find(plant => plant.id === id) ?? fail(`--plant ${id}: there is no such mistake; there are ${known}`)
+  })
 }
 
 /** Agents may still write there when the run is interrupted; what throws here would keep their daemons from being ended. */

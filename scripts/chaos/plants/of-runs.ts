@@ -46,18 +46,18 @@ export const OF_RUNS: readonly Plant[] = [
     round: running(),
   },
   {
-    id: 'merge-in-the-place-of-another-attempt',
-    hurts: 'the work of a second attempt is looked for where the first one worked',
+    id: 'merge-in-another-worktree',
+    hurts: 'a merge works in the place of another task, and takes that away when it is done',
     breaks: ['merged-once'],
     patches: [
       {
         file: 'src/workspace/merge/place-of-merge.ts',
         symbol: 'placeOfMerge',
-        find: 'store.worktrees.get({ task: task_id, attempt })',
-        put: 'store.worktrees.get({ task: task_id, attempt: 1 })',
+        find: 'const row = await store.worktrees.get({ task: task_id, attempt })',
+        put: 'const row = task_id === undefined ? undefined : (await store.worktrees.list())[0]',
       },
     ],
-    round: running('started.after-record'),
+    round: running(),
   },
   {
     id: 'landing-told-twice',
@@ -98,6 +98,12 @@ export const OF_RUNS: readonly Plant[] = [
     hurts: 'what a person was writing in the checkout is gone after a merge',
     breaks: ['merged-once'],
     patches: [
+      {
+        file: 'src/workspace/merge/target/in-the-way.ts',
+        symbol: 'blockedBy',
+        find: 'if (loose.length > 0) return',
+        put: 'if (loose.length < 0) return',
+      },
       {
         file: 'src/workspace/merge/target/update-checkout.ts',
         symbol: 'writeFiles',

@@ -154,6 +154,13 @@ export const OF_SESSIONS: readonly Plant[] = [
         find: 'row.account === null ?',
         put: 'row.account !== undefined ?',
       },
+      // The allowance that the vendor told of would keep most of them from starting.
+      {
+        file: 'src/supervisor/waits/accounts.ts',
+        symbol: 'Accounts.allowed',
+        find: 'const windows = (row.account !== null && this.#windows.get(row.account)) || []',
+        put: 'const windows = []',
+      },
     ],
     round: limited,
   },
@@ -200,15 +207,15 @@ export const OF_SESSIONS: readonly Plant[] = [
     round: takenOver,
   },
   {
-    id: 'failure-without-a-row',
-    hurts: 'the login of a session is refused; it stands still and no person is asked for anything',
+    id: 'retry-leaves-the-task-failed',
+    hurts: 'a person logs in again and lets a session go on, and its task stays failed',
     breaks: ['ends-once'],
     patches: [
       {
-        file: 'src/supervisor/record.ts',
-        symbol: 'record',
-        find: 'const recorded = escalation && (await',
-        put: "const recorded = escalation?.kind === 'error' ? undefined : escalation && (await",
+        file: 'src/supervisor/resume/resume-session.ts',
+        symbol: 'takeUpFailed',
+        find: "if (task?.state === 'failed')",
+        put: "if (task?.state === 'blocked')",
       },
     ],
     round: loggedOut,

@@ -109,7 +109,7 @@ export const OF_THE_MACHINE: readonly Plant[] = [
         put: "writer.run('pragma journal_mode = memory')\n      writer.run('pragma cache_size = 1')",
       },
     ],
-    round: seed => diesAt('record.before-commit', 3 + (seed % 8))(seed),
+    round: diesAt('next-task.before-commit'),
   },
   {
     id: 'outbox-row-lost',
