@@ -23,8 +23,8 @@ export interface AtDesk {
   waits: History['waits']
 }
 
-/** One who has to be told answers only then; after so long with a daemon at work it is clear that they never are. */
-const TOLD_MS = 20_000
+/** Whoever has not been told after so long, with a daemon at work on a busy machine, never will be: a burst is gathered for 15 s. */
+export const TOLD_MS = 20_000
 
 /** The person of a round: answers at once, or late and maybe after the daemon was ended, as its plan says. */
 export class Person {

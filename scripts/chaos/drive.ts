@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type AtDesk, type Open, Person } from './answering.ts'
+import { type AtDesk, type Open, Person, TOLD_MS } from './answering.ts'
 import { RECORDING } from './faults/damage.ts'
 import { allOf, openRead } from './history.ts'
 import { taskText, workCommand } from './plan/scenario.ts'
@@ -16,8 +16,6 @@ const START_MS = 45_000
 const STUCK_MS = 50_000
 /** Nor does something go round and round for ever. */
 const LONGEST_MS = 300_000
-/** People are told within this of what happened last. */
-const TELL_MS = 6_000
 
 interface Drive extends AtDesk {
   complaints: string[]
@@ -73,7 +71,7 @@ export async function driveToEnd(drive: Drive, quietSince: () => number): Promis
     const isOver =
       state.over && refused.length === 0 && state.sessions >= plan.sessions.length && quietSince() < Date.now()
     overSince = isOver ? (overSince ?? Date.now()) : undefined
-    if (overSince !== undefined && (state.notTold === 0 || Date.now() - overSince > TELL_MS)) return true
+    if (overSince !== undefined && (state.notTold === 0 || Date.now() - overSince > TOLD_MS)) return true
     if (state.lastEvent !== last.event) last = { event: state.lastEvent, at: Date.now() }
     if (Date.now() - Math.max(quietSince(), last.at) > STUCK_MS || Date.now() > end) return state.over
     await person.look(state.open)

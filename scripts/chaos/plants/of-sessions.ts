@@ -88,6 +88,20 @@ export const OF_SESSIONS: readonly Plant[] = [
     round: limited,
   },
   {
+    id: 'unheard-task-told-to-go-on',
+    hurts: 'a task that its agent never heard of is called done',
+    breaks: ['no-work-lost'],
+    patches: [
+      {
+        file: 'src/supervisor/resume/restore.ts',
+        symbol: 'restore',
+        find: "(task.state === 'ready' || (await isUnheard(task.id, row.id, parts.store)))",
+        put: "task.state === 'ready'",
+      },
+    ],
+    round: diesAt('next-task.after-commit'),
+  },
+  {
     id: 'wrong-answer-given',
     hurts: 'the agent hears nothing, or the answer to another question',
     breaks: ['no-question-lost', 'no-work-lost'],
