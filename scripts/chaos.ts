@@ -2,93 +2,133 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { PLANTED_BUGS } from '../src/base/planted.ts'
+import type { CrashPointName } from '../src/base/crash-point.ts'
 import { programVersion } from '../src/base/version.ts'
 import { thisMachine } from './chaos/faults/machine.ts'
+import type { Violation } from './chaos/invariants/violation.ts'
+import { diedAt, RESULTS_FILE, writePage } from './chaos/page.ts'
 import { planRound } from './chaos/plan/plan-round.ts'
-import { caughtBy } from './chaos/planted.ts'
-import { ALL_POINTS, type KeptRound, kept, readResults, writeResults } from './chaos/results.ts'
-import { runRound } from './chaos/round.ts'
+import { planPointRound } from './chaos/plan/point-round.ts'
+import { ALL_POINTS } from './chaos/plan/points.ts'
+import { PLANTS } from './chaos/plants/all.ts'
+import { type Caught, catchPlant } from './chaos/plants/catch-plant.ts'
+import type { Plant } from './chaos/plants/plant.ts'
+import { copySource } from './chaos/plants/source-copy.ts'
+import { changeResults, type KeptResults, type KeptRound, kept, withEarlier } from './chaos/results.ts'
+import { type RoundResult, runRound } from './chaos/round.ts'
 import { table } from './chaos/table.ts'
 import { storyOf } from './chaos/tell.ts'
 import { ROOT } from './places.ts'
 
-// npm run chaos -- [--rounds N] [--seed S] [--minutes M] [--plant bug] [--trace] [--dry]
+// npm run chaos -- [--rounds N] [--seed S] [--minutes M] [--point step] [--plant mistake|all] [--trace] [--dry]
 // A round is decided by its seed: the one that failed is replayed with --seed <its seed> --rounds 1.
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '10' },
+    rounds: { type: 'string' },
     seed: { type: 'string' },
     minutes: { type: 'string' },
+    point: { type: 'string' },
     plant: { type: 'string' },
     trace: { type: 'boolean', default: false },
     dry: { type: 'boolean', default: false },
   },
 })
-const rounds = wholeNumber('rounds', values.rounds)
+const plants = values.plant === undefined ? [] : named(values.plant)
+const points = values.point === undefined ? [] : pointsOf(values.point)
+/** A mistake that is not seen in so many rounds made for it is not seen. */
+const usual = plants.length > 0 ? 15 : points.length || 10
+const rounds = values.rounds === undefined ? usual : wholeNumber('rounds', values.rounds)
 const seed = values.seed === undefined ? Math.floor(Date.now() / 1000) % 1_000_000 : wholeNumber('seed', values.seed)
 const deadline = values.minutes === undefined ? Infinity : Date.now() + wholeNumber('minutes', values.minutes) * 60_000
-const plant = PLANTED_BUGS.find(bug => bug === values.plant)
-if (values.plant !== undefined && plant === undefined) {
-  fail(`--plant ${values.plant}: there is no such bug; there are ${PLANTED_BUGS.join(', ')}`)
-}
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130))
 
-const file = join(ROOT, 'bench', 'chaos.json')
 const machine = thisMachine()
 const agentHome = mkdtempSync(join(tmpdir(), 'pcc-chaos-agent-'))
 process.once('exit', () => removed(agentHome))
-const passedFile = join(agentHome, 'passed')
-const done: KeptRound[] = []
-let caught = false
-for (let nth = 0; nth < rounds && Date.now() < deadline; nth++) {
-  const plan = planRound(seed + nth)
-  const result = await runRound(plan, { machine, agentHome, passedFile, plant })
-  const round = kept(result)
-  done.push(round)
-  const told = `${round.hit.join(', ') || 'nothing hit'} · ${round.sessions} sessions · ${(result.ms / 1000).toFixed(1)} s`
-  process.stdout.write(`seed ${plan.seed}: ${round.violations.length === 0 ? 'ok' : 'VIOLATED'} · ${told}\n`)
-  for (const violation of round.violations) process.stdout.write(`  ${violation}\n`)
-  if (values.trace) process.stdout.write(storyOf(result.history))
-  if (!plant) keep({ [plan.seed]: round })
-  const by = plant ? caughtBy(plant, result.violations) : []
-  if (plant && by.length > 0) {
-    caught = true
-    process.stdout.write(`The planted bug ${plant} was caught after ${nth + 1} rounds by ${by.join(', ')}.\n`)
-    keep({}, { [plant]: { rounds: nth + 1, by: by.join(', ') } })
-    break
+process.exitCode = plants.length > 0 ? await hunt(plants) : await playRounds()
+if (!values.dry) writePage()
+
+/** Ordinary rounds. 1 where one of them was violated. */
+async function playRounds(): Promise<number> {
+  const passed = new Set<string>()
+  const done: KeptRound[] = []
+  for (let nth = 0; nth < rounds && Date.now() < deadline; nth++) {
+    const point = points[nth % points.length]
+    const plan = point ? planPointRound(seed + nth, point) : planRound(seed + nth)
+    const result = await runRound(plan, { machine, agentHome })
+    for (const name of result.history.passed) passed.add(name)
+    done.push(tell(result))
+    keepRound(point ? `${plan.seed} ${point}` : String(plan.seed), kept(result))
   }
+  const unreached = ALL_POINTS.filter(name => !passed.has(name))
+  process.stdout.write(`\n${table({ rounds: done, notRun: machine.notRun })}\n`)
+  process.stdout.write(`steps at which daemons died: ${[...diedAt(done)].join(', ') || 'none'}\n`)
+  process.stdout.write(`steps passed: ${ALL_POINTS.length - unreached.length} of ${ALL_POINTS.length}\n`)
+  if (unreached.length > 0) process.stdout.write(`not passed in this run: ${unreached.join(', ')}\n`)
+  return Number(done.some(({ violations }) => violations.length > 0))
 }
-const unreached = ALL_POINTS.filter(name => !passed().has(name))
-process.stdout.write(`\n${table({ rounds: done, notRun: machine.notRun })}\n`)
-process.stdout.write(`crash points passed: ${ALL_POINTS.length - unreached.length} of ${ALL_POINTS.length}\n`)
-if (unreached.length > 0) process.stdout.write(`not passed in this run: ${unreached.join(', ')}\n`)
-const isBad = done.some(({ violations }) => violations.length > 0)
-process.exitCode = plant ? Number(!caught) : Number(isBad)
+
+/** Rounds with a mistake in the daemon. 1 where one of the mistakes was not seen. */
+async function hunt(all: readonly Plant[]): Promise<number> {
+  using copy = copySource()
+  const missed: string[] = []
+  const hunting = {
+    ...{ copy, seed, rounds, plain: new Map<string, Violation[]>(), played: tell },
+    play: (plan: RoundResult['plan'], source?: string) => runRound(plan, { machine, agentHome, source }),
+  }
+  for (const plant of all) {
+    if (Date.now() > deadline) break
+    process.stdout.write(`${plant.id}: ${plant.hurts}\n`)
+    const caught = await catchPlant(plant, hunting)
+    if (caught.by.length === 0) missed.push(plant.id)
+    const how = caught.by.length > 0 ? `caught by ${caught.by.join(', ')}` : 'NOT CAUGHT'
+    process.stdout.write(`${plant.id}: ${how} after ${caught.rounds} rounds\n\n`)
+    keepCaught(plant.id, caught)
+  }
+  if (missed.length > 0) process.stdout.write(`not caught: ${missed.join(', ')}\n`)
+  return Number(missed.length > 0)
+}
+
+function tell(result: RoundResult): KeptRound {
+  const round = kept(result)
+  const told = `${round.hit.join(', ') || 'nothing hit'} · ${round.sessions} sessions · ${(result.ms / 1000).toFixed(1)} s`
+  process.stdout.write(`seed ${result.plan.seed}: ${round.violations.length === 0 ? 'ok' : 'VIOLATED'} · ${told}\n`)
+  for (const [violation, same] of Map.groupBy(round.violations, each => each)) {
+    process.stdout.write(`  ${violation}${same.length > 1 ? ` (${same.length} times)` : ''}\n`)
+  }
+  if (values.trace) process.stdout.write(storyOf(result.history))
+  return round
+}
 
 /** After every round, so that what was found is not lost with the run. */
-function keep(more: Record<string, KeptRound>, planted: Record<string, { rounds: number; by: string }> = {}): void {
-  if (values.dry) return
-  const before = readResults(file)
-  writeResults(file, {
-    versions: {
-      program: programVersion(),
-      node: process.versions.node.split('.', 1)[0] ?? '',
-      claude: claudeVersion(),
-    },
-    planted: { ...before.planted, ...planted },
-    unreached: before.unreached.filter(name => !passed().has(name)),
-    rounds: { ...before.rounds, ...more },
+function keepRound(key: string, round: KeptRound): void {
+  keep(({ rounds: before }) => ({ rounds: { ...before, [key]: withEarlier(round, before[key]) } }))
+}
+
+/** What was planted once and is not there any more is forgotten. */
+function keepCaught(id: string, { rounds: count, by }: Caught): void {
+  keep(before => {
+    const all = { ...before.planted, [id]: { rounds: count, by: by.join(', ') } }
+    const known = PLANTS.flatMap(plant => (all[plant.id] ? [[plant.id, all[plant.id]] as const] : []))
+    return { planted: Object.fromEntries(known) as KeptResults['planted'] }
   })
 }
 
-function passed(): ReadonlySet<string> {
-  try {
-    return new Set(readFileSync(passedFile, 'utf8').split('\n'))
-  } catch {
-    return new Set() // no daemon came to any of them yet
-  }
+function keep(change: (before: KeptResults) => Partial<KeptResults>): void {
+  if (values.dry) return
+  const node = process.versions.node.split('.', 1)[0] ?? ''
+  const versions = { program: programVersion(), node, claude: claudeVersion() }
+  changeResults(RESULTS_FILE, before => ({ ...before, versions, ...change(before) }))
+}
+
+/** One mistake, several with commas between them, or `all`. */
+function named(text: string): readonly Plant[] {
+  if (text === 'all') return PLANTS
+  return text.split(',').map(id => {
+    const known = ['all', ...PLANTS.map(plant => plant.id)].join(', ')
+    return PLANTS.find(plant => plant.id === id) ?? fail(`--plant ${id}: there is no such mistake; there are ${known}`)
+  })
 }
 
 /** Agents may still write there when the run is interrupted; what throws here would keep their daemons from being ended. */
@@ -106,6 +146,18 @@ function claudeVersion(): string {
     (JSON.parse(manifest) as { dependencies: Record<string, string> }).dependencies['@anthropic-ai/claude-agent-sdk'] ??
     ''
   )
+}
+
+/** One step, several with commas between them, or `all` of them, one a round. */
+function pointsOf(text: string): readonly CrashPointName[] {
+  if (text === 'all') return ALL_POINTS
+  return text
+    .split(',')
+    .map(
+      word =>
+        ALL_POINTS.find(name => name === word) ??
+        fail(`--point ${word}: there is no such step; src/base/crash-point.ts has them`),
+    )
 }
 
 function wholeNumber(name: string, text: string): number {

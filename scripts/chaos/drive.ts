@@ -1,10 +1,12 @@
-import { basename, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type AtDesk, type Open, Person, TOLD_MS } from './answering.ts'
 import { RECORDING } from './faults/damage.ts'
 import { allOf, openRead } from './history.ts'
-import { answerFor, taskText, workCommand } from './plan/scenario.ts'
+import { taskText, workCommand } from './plan/scenario.ts'
 import type { SessionPlan } from './plan/session-plan.ts'
-import { type DaemonKeeper, isOfFullDisk } from './world/daemon-keeper.ts'
+import { isOfFullDisk } from './world/daemon-keeper.ts'
 import type { RoundWorld } from './world/open-world.ts'
 
 const LOOK_MS = 120
@@ -14,14 +16,8 @@ const START_MS = 45_000
 const STUCK_MS = 50_000
 /** Nor does something go round and round for ever. */
 const LONGEST_MS = 300_000
-/** People are told within this of what happened last. */
-const TELL_MS = 6_000
 
-interface Drive {
-  world: RoundWorld
-  keeper: DaemonKeeper
-  sessions: SessionPlan[]
-  run?: SessionPlan | undefined
+interface Drive extends AtDesk {
   complaints: string[]
 }
 
@@ -34,8 +30,8 @@ export async function startSession(session: SessionPlan, { world, keeper, compla
     name: session.name,
     task: taskText(first?.token ?? ''),
     tasks: session.tasks.map(({ token }) => ({ text: taskText(token), priority: 0, after: [] })),
-    allowed_tools: session.tasks.flatMap(({ steps }) =>
-      steps.flatMap(step => (step.do === 'work' ? [`Bash(${workCommand(step)})`] : [])),
+    allowed_tools: session.tasks.flatMap(({ steps, second = [] }) =>
+      [...steps, ...second].flatMap(step => (step.do === 'work' ? [`Bash(${workCommand(step)})`] : [])),
     ),
     env: world.agentEnvOf(session),
     ...(session.record && { record: join(project, RECORDING) }),
@@ -47,7 +43,7 @@ export async function startSession(session: SessionPlan, { world, keeper, compla
       if (isKnown(project, world)) return
       const { status, body: reply } = await keeper.call('POST', '/sessions', body)
       if (status === 201) return
-      if (status < 500) complaints.push(`a session was refused: ${JSON.stringify(reply)}`)
+      if (status < 500) complaints.push(`a session was refused: ${JSON.stringify(reply)}`) // what is more is told as an error
     } catch {
       // The daemon died under the call; whether it has the session is looked up before it is asked again.
     }
@@ -63,21 +59,45 @@ function isKnown(project: string, world: RoundWorld): boolean {
 
 /** Answers what is asked and keeps the daemon alive until all work is over. True where it came to that. */
 export async function driveToEnd(drive: Drive, quietSince: () => number): Promise<boolean> {
-  const { world, keeper, sessions } = drive
+  const { world, keeper, plan } = drive
+  const person = new Person(drive)
   let overSince: number | undefined
   const end = Date.now() + LONGEST_MS
   let last = { event: 0, at: Date.now() }
   for (;;) {
     await keeper.up().catch(error => complain(drive, error))
     const state = stateOf(world)
-    const isOver = state.over && state.sessions >= sessions.length && quietSince() < Date.now()
+    const refused = refusedIn(drive, state.failed)
+    const isOver =
+      state.over && refused.length === 0 && state.sessions >= plan.sessions.length && quietSince() < Date.now()
     overSince = isOver ? (overSince ?? Date.now()) : undefined
-    if (overSince !== undefined && (state.notTold === 0 || Date.now() - overSince > TELL_MS)) return true
+    if (overSince !== undefined && (state.notTold === 0 || Date.now() - overSince > TOLD_MS)) return true
     if (state.lastEvent !== last.event) last = { event: state.lastEvent, at: Date.now() }
     if (Date.now() - Math.max(quietSince(), last.at) > STUCK_MS || Date.now() > end) return state.over
-    for (const open of state.open) await answer(open, drive)
+    await person.look(state.open)
+    if (existsSync(world.loginFile)) for (const each of refused) await tryAgain(each, drive)
     await sleep(LOOK_MS)
   }
+}
+
+interface Refused {
+  id: string
+  session: SessionPlan
+}
+
+/** Sessions that ended because the vendor refused their login, as was planned: the person has them tried again once it is renewed. */
+function refusedIn({ plan, world }: Drive, failed: { id: string; project: string }[]): Refused[] {
+  const planned = plan.sessions.filter(({ tasks }) =>
+    tasks.some(({ steps }) => steps.some(step => step.do === 'login')),
+  )
+  return planned.flatMap(session =>
+    failed.filter(({ project }) => project === world.projectOf(session)).map(({ id }) => ({ id, session })),
+  )
+}
+
+/** As `pcc retry` does; what the daemon died under is asked for again at the next look. */
+async function tryAgain({ id, session }: Refused, { keeper, world }: Drive): Promise<void> {
+  await keeper.call('POST', `/sessions/${id}/retry`, { env: world.agentEnvOf(session) }).catch(() => undefined)
 }
 
 function complain({ complaints }: Drive, error: unknown): void {
@@ -85,27 +105,25 @@ function complain({ complaints }: Drive, error: unknown): void {
   if (!isOfFullDisk(told)) complaints.push(told)
 }
 
-interface Open {
-  number: number
-  kind: string
-  input: string
-  project: string
-}
-
 function stateOf({ places }: RoundWorld) {
   try {
     using db = openRead(places.database)
     const tasks = allOf<{ state: string }>(db, 'select state from tasks')
     const ended = allOf<{ state: string }>(db, "select state from sessions where state <> 'ended'")
+    const failed = allOf<{ id: string; project: string }>(
+      db,
+      "select id, project from sessions where ended_as = 'error'",
+    )
     return {
       sessions: allOf(db, 'select id from sessions').length,
+      failed,
       over: ended.length === 0 && tasks.every(({ state }) => OVER.has(state)) && allOf(db, NOT_TIDY).length === 0,
       open: allOf<Open>(db, "select number, kind, input, project from escalations where state = 'open'"),
       notTold: allOf(db, NOT_TOLD).length,
       lastEvent: allOf<{ id: number | null }>(db, 'select max(id) as id from events')[0]?.id ?? 0,
     }
   } catch {
-    return { sessions: 0, over: false, open: [], notTold: 0, lastEvent: 0 } // not there yet, or locked for a moment
+    return { sessions: 0, over: false, open: [], failed: [], notTold: 0, lastEvent: 0 } // not there yet, or locked for a moment
   }
 }
 
@@ -122,14 +140,3 @@ const NOT_TIDY = `select id from runs where state <> 'ended'
   union all select id from merges where state = 'merged' and cleaned_at is null`
 
 const OVER = new Set(['done', 'failed', 'cancelled'])
-
-/** As a person at `pcc respond`: a question gets its answer, a failure is tried again. */
-async function answer({ number, kind, input, project }: Open, { world, keeper, sessions, run }: Drive): Promise<void> {
-  const name = basename(project)
-  const session = [...sessions, ...(run ? [run] : [])].find(each => each.name === name)
-  if (!session) return
-  const token = /Which hue for ([\w-]+)\?/.exec(input)?.[1] ?? ''
-  const said = kind === 'question' ? { answer: answerFor(token) } : { verdict: kind === 'error' ? 'allow' : 'deny' }
-  const env = world.agentEnvOf(session)
-  await keeper.call('POST', `/escalations/${number}/answer`, { ...said, env }).catch(() => undefined) // asked again at the next look
-}

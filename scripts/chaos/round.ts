@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Places } from '../../src/base/places.ts'
-import { readDeaths } from '../../src/daemon/parent/parent-files.ts'
 import { driveToEnd, startSession } from './drive.ts'
-import { inject } from './faults/inject.ts'
+import { inject, LASTING } from './faults/inject.ts'
 import type { Machine } from './faults/machine.ts'
 import { type History, type Injected, readHistory } from './history.ts'
 import { violationsIn } from './invariants/all.ts'
 import type { Violation } from './invariants/violation.ts'
-import { isOfRecovery, type RoundPlan } from './plan/plan-round.ts'
+import type { RoundPlan } from './plan/plan-round.ts'
+import { isOfRecovery } from './plan/points.ts'
 import { startRun } from './start-run.ts'
 import { DaemonKeeper } from './world/daemon-keeper.ts'
-import type { Boot } from './world/kept-daemon.ts'
 import { openWorld } from './world/open-world.ts'
 import { PROMISED_MS, toleranceMs } from './world/outliving.ts'
 import { processesOf, watchAgents } from './world/processes.ts'
@@ -19,8 +17,8 @@ import { runFacts } from './world/run-project.ts'
 export interface RoundOptions {
   machine: Machine
   agentHome: string
-  passedFile: string
-  plant?: string | undefined
+  /** The checkout whose daemon is run, where it is not this one. */
+  source?: string | undefined
 }
 
 export interface RoundResult {
@@ -34,17 +32,21 @@ export interface RoundResult {
 export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<RoundResult> {
   const began = performance.now()
   using clock = options.machine.clockFor(plan)
-  await using world = await openWorld(plan, { ...options, clock: clock.env, agentPath: clock.agentPath })
+  await using world = await openWorld(plan, { ...options, clock: clock.env })
   using _disk = options.machine.diskFor(plan, world.places.data)
   const keeper = new DaemonKeeper({
+    folder: world.folder,
     places: world.places,
     env: world.env,
     envOfBoot: boot => crashEnv(plan, boot),
     parent: plan.parent,
+    source: options.source,
   })
   const complaints: string[] = []
   const faults: Injected[] = []
-  const drive = { world, keeper, sessions: plan.sessions, run: plan.run, complaints }
+  const overwritten: string[] = []
+  const waits: History['waits'] = []
+  const drive = { world, keeper, plan, complaints, faults, waits }
   let quietSince = Number.POSITIVE_INFINITY
   let isOver = false
   let doubles: string[] = []
@@ -55,29 +57,24 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
       ...plan.sessions.map(session => startSession(session, drive)),
       ...(plan.run ? [startRun(plan.run, drive)] : []),
     ])
-    const injected = injectAll(plan, { world, keeper, moveClock: clock.move }, faults)
+    const injected = injectAll(plan, { world, keeper, run: plan.run, overwritten, moveClock: clock.move }, faults)
     const everything = Promise.all([started, injected]).then(() => {
       quietSince = Date.now()
     })
     isOver = await driveToEnd(drive, () => quietSince)
     await everything
     await keeper.end()
-    doubles = [...watch.doubles.values(), ...keeper.doubles]
+    doubles = [...watch.doubles.values(), ...keeper.doubles, ...world.programs.overlaps()]
   }
   const orphans = await leftIn(world.folder)
   if (!isOver) complaints.push('work was not over in time')
-  const crashed = keeper.boots.some(boot => boot.crashed) || diedUnseen(world.places, keeper.boots)
-  for (const fault of faults) if (fault.kind === 'crash-point') fault.hit = crashed
   const deaths = keeper.boots.flatMap(({ endedAt }) => endedAt ?? [])
   complaints.push(...keeper.complaints)
-  const outlived = { ms: keeper.outlivedMs, toleranceMs: toleranceMs() }
-  const run =
-    plan.run &&
-    runFacts(
-      world.projectOf(plan.run),
-      plan.run.tasks.map(({ token }) => token),
-    )
-  const history = readHistory(world, plan.sessions, { run, faults, deaths, orphans, outlived, doubles, complaints })
+  const { outlived, errors } = keeper
+  const run = plan.run && runFacts(world.projectOf(plan.run), plan.run.tasks)
+  const saw = { faults, deaths, waits, orphans, outlived, doubles, errors, overwritten, complaints }
+  const history = readHistory(world, plan.sessions, { run, ...saw })
+  noteHits(history)
   return { plan, history, violations: violationsIn(history), ms: performance.now() - began }
 }
 
@@ -86,10 +83,21 @@ type Where = Omit<Parameters<typeof inject>[1], 'session'>
 /** One after the other, each at its time. */
 async function injectAll(plan: RoundPlan, where: Where, faults: Injected[]): Promise<void> {
   const began = Date.now()
+  const lasting: Promise<unknown>[] = []
   for (const fault of plan.faults) {
     await sleep(Math.max(0, began + fault.atMs - Date.now()))
-    const session = plan.sessions[fault.session]
-    if (session) faults.push(await inject(fault, { ...where, session }))
+    const injected = inject(fault, { ...where, session: plan.sessions[fault.session] }).then(each => faults.push(each))
+    if (LASTING.has(fault.kind)) lasting.push(injected)
+    else await injected
+  }
+  await Promise.all(lasting)
+}
+
+/** What is known of some only when all is over: they were part of the plan, and not done to anybody. */
+function noteHits({ faults, died, events }: History): void {
+  for (const fault of faults) {
+    if (fault.step !== undefined) fault.hit = died.includes(fault.step)
+    if (fault.kind === 'failover') fault.hit = events.some(({ kind }) => kind === 'agent.changed')
   }
 }
 
@@ -98,11 +106,6 @@ function crashEnv({ faults }: RoundPlan, boot: number): Record<string, string> {
   const point = faults.find(({ kind }) => kind === 'crash-point')?.point
   if (!point || boot !== (isOfRecovery(point.name) ? 1 : 0)) return {}
   return { PCC_CRASH_AT: `${point.name}:${point.nth}` }
-}
-
-/** One that dies before it is ready says nothing to the runner, but its parent writes it down. */
-function diedUnseen(places: Places, boots: Boot[]): boolean {
-  return readDeaths(places).some(({ pid, code }) => code === 137 && !boots.some(boot => boot.pid === pid))
 }
 
 /** A daemon has ended its agents before it leaves; what is there a moment later was forgotten. */

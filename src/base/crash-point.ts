@@ -76,7 +76,7 @@ const passed = new Map<CrashPointName, number>()
 
 /**
  * Dies here and now, so that not even a `finally` runs, where `PCC_CRASH_AT` names this step; `name:3` means the third time.
- * With `PCC_CRASH_LOG` each step is noted in that file when it is first passed.
+ * With `PCC_CRASH_LOG` each step is noted in that file when it is first passed, and as `died <step>` where it is the last one.
  */
 export function crashPoint(name: CrashPointName): void {
   if (!FROM_SOURCE) return
@@ -85,5 +85,7 @@ export function crashPoint(name: CrashPointName): void {
   const count = (passed.get(name) ?? 0) + 1
   passed.set(name, count)
   if (file !== undefined && count === 1) appendFileSync(file, `${name}\n`)
-  if (wanted === name || wanted === `${name}:${count}`) process.kill(process.pid, 'SIGKILL')
+  if (wanted !== name && wanted !== `${name}:${count}`) return
+  if (file !== undefined) appendFileSync(file, `died ${name}\n`)
+  process.kill(process.pid, 'SIGKILL')
 }

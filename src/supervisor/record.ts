@@ -1,6 +1,5 @@
 import { crashPoint } from '../base/crash-point.ts'
 import { AppError } from '../base/errors.ts'
-import { isPlanted } from '../base/planted.ts'
 import { redactValues } from '../base/redact.ts'
 import type { NewEscalation } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
@@ -30,7 +29,7 @@ export async function record(run: Run, parts: Parts, step: Step): Promise<number
   let stored: number | undefined
   try {
     stored = await parts.store.transaction(async tx => {
-      if (!isPlanted('no-fencing')) await refuseStale(run, tx)
+      await refuseStale(run, tx)
       if (step.settle) await settleAsked(step.settle, run, { escalations, tx })
       if (step.withdraw !== undefined) await escalations.withdraw(run.id, step.withdraw, tx)
       const reopened = step.reopen === undefined ? undefined : await escalations.reopen(step.reopen, tx, run.id)

@@ -1,6 +1,5 @@
 import { crashPoint } from '../base/crash-point.ts'
 import { AppError, messageOf } from '../base/errors.ts'
-import { isPlanted } from '../base/planted.ts'
 import type { Failure, Session, SessionEvent } from '../domain/session.ts'
 import { asksFor } from './asks.ts'
 import { halted } from './guards/halted.ts'
@@ -25,7 +24,6 @@ export async function runTask(run: Run, parts: Parts): Promise<Ending> {
     if (shut) return shut
     await parts.starts.free()
     crashPoint('open.before-agent')
-    if (isPlanted('double-resume') && run.open.resume) void run.driver.open({ ...run.open, asks: asksFor(run, parts) })
     await using session = await run.driver.open({
       ...run.open,
       asks: asksFor(run, parts),

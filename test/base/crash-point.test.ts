@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { CRASH_POINTS, WORKSPACE_CRASH_POINTS } from '../../src/base/crash-point.ts'
-import { PLANTED_BUGS } from '../../src/base/planted.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 
 const BASE = fileURLToPath(new URL('../../src/base', import.meta.url))
@@ -42,32 +41,32 @@ test('a program from source dies at the named step, at the named time, and nothi
   const whole = { said: ['1', '2', '3', 'finally', 'left'], signal: null }
   assert.deepEqual(run(code, { PCC_CRASH_AT: 'settle.after-commit', PCC_CRASH_LOG: file }), whole)
   assert.equal(readFileSync(file, 'utf8'), 'settle.before-commit\n', 'each step is noted once')
+  const died = join(tempDir(t), 'died')
+  run(code, { PCC_CRASH_AT: 'settle.before-commit:2', PCC_CRASH_LOG: died })
+  assert.equal(
+    readFileSync(died, 'utf8'),
+    'settle.before-commit\ndied settle.before-commit\n',
+    'and so is its last step',
+  )
 })
 
-test('what is published neither dies at a step nor has a planted bug, whatever the environment says', t => {
+test('what is published neither dies at a step nor takes its disk for full, whatever the environment says', t => {
   const dir = tempDir(t)
-  for (const name of ['crash-point', 'planted']) {
+  for (const name of ['crash-point', 'full-disk']) {
     const source = readFileSync(join(BASE, `${name}.ts`), 'utf8')
     writeFileSync(join(dir, `${name}.js`), stripTypeScriptTypes(source))
   }
   const whole = { said: ['1', '2', '3', 'finally', 'left'], signal: null }
   assert.deepEqual(run(passes(join(dir, 'crash-point.js')), { PCC_CRASH_AT: 'settle.before-commit' }), whole)
-  const planted = (from: string) =>
-    `import { isPlanted } from ${JSON.stringify(from)}\nconsole.log(isPlanted('orphan'))`
-  assert.deepEqual(run(planted(join(dir, 'planted.js')), { PCC_PLANT: 'orphan' }).said, ['false'])
-  assert.deepEqual(run(planted(join(BASE, 'planted.ts')), { PCC_PLANT: 'orphan' }).said, ['true'])
-  assert.deepEqual(run(planted(join(BASE, 'planted.ts')), {}).said, ['false'])
   const full = (from: string) => `import { fullDisk } from ${JSON.stringify(from)}\nconsole.log(fullDisk())`
-  assert.deepEqual(run(full(join(dir, 'planted.js')), { PCC_FULL_WHILE: dir }).said, ['undefined'])
-  assert.deepEqual(run(full(join(BASE, 'planted.ts')), { PCC_FULL_WHILE: dir }).said, ['true'])
+  assert.deepEqual(run(full(join(dir, 'full-disk.js')), { PCC_FULL_WHILE: dir }).said, ['undefined'])
+  assert.deepEqual(run(full(join(BASE, 'full-disk.ts')), { PCC_FULL_WHILE: dir }).said, ['true'])
 })
 
-test('every step of the list stands in the code once, and every bug that can be planted somewhere', () => {
+test('every step of the list stands in the code once', () => {
   const text = sources().join('\n')
   const uses = [...text.matchAll(/crashPoint\('([^']+)'\)/g)].map(([, name]) => name ?? '')
   assert.deepEqual(uses.toSorted(), [...CRASH_POINTS, ...WORKSPACE_CRASH_POINTS].toSorted())
-  const planted = new Set([...text.matchAll(/isPlanted\('([^']+)'\)/g)].map(([, name]) => name ?? ''))
-  assert.deepEqual([...planted].toSorted(), PLANTED_BUGS.toSorted())
 })
 
 function sources(): string[] {

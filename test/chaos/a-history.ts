@@ -13,6 +13,7 @@ const SESSION: SessionPlan = {
       steps: [
         { do: 'work', token: 's1-t1-c1', ms: 100, leaves: true },
         { do: 'ask', token: 's1-t1-c2' },
+        { do: 'write', token: 's1-t1-c3' },
         { do: 'limit', token: 's1-t1-limit' },
       ],
     },
@@ -56,14 +57,28 @@ export function aHistory(more: Partial<History> = {}): History {
       ],
     },
     integrity: ['ok'],
-    calls: [call(1_100, 'nothing'), call(2_000, 'did s1-t1-c1'), call(9_500, 'did s1-t1-c1')],
+    calls: [
+      call(1_100, 'nothing', 0),
+      call(2_000, 'did s1-t1-c1', 1),
+      call(4_100, 'did s1-t1-c1 plum-s1-t1-c2', 2),
+      call(9_500, 'did s1-t1-c1 plum-s1-t1-c2', 4),
+    ],
     ledgers: { s1: ['begin s1-t1-c1 1200', 'end s1-t1-c1 1300'] },
-    notices: [{ at: 12_100, title: 's1 in s1 completed', text: '' }],
+    files: { s1: ['s1-t1-c3.ts'] },
+    notices: [
+      { at: 3_500, title: 'Question (decision 1) · s1 in s1', text: 'Which hue?' },
+      { at: 12_100, title: 's1 in s1 completed', text: '' },
+    ],
+    waits: [{ number: 1, isLate: true }],
     faults: [{ kind: 'kill-daemon', at: 2_500, session: 's1', hit: true }],
     deaths: [2_500],
     orphans: [],
-    outlived: { ms: [800], toleranceMs: 0 },
+    passed: ['settle.after-commit'],
+    died: [],
+    outlived: [{ ms: 800, toleranceMs: 0 }],
     doubles: [],
+    errors: [],
+    overwritten: [],
     complaints: [],
     ...more,
   }
@@ -92,7 +107,15 @@ function parked(number: number) {
   return { ask_id: 'q', call_id: 'c', questions, reason: '', number }
 }
 
-/** A request to the model, and what it told. */
-export function call(at: number, told: string): History['calls'][number] {
-  return { at, conversation: 'v', account: ACCOUNT, turn: 's1-t1.turns[0]', response: 'answer', told }
+/** A request to the model, what it told, and which turn of the script answered. */
+export function call(at: number, told: string, turn = 0): History['calls'][number] {
+  return {
+    at,
+    conversation: 'v',
+    account: ACCOUNT,
+    turn: `s1-t1.turns[${turn}]`,
+    response: 'answer',
+    told,
+    heard: told,
+  }
 }

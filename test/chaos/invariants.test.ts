@@ -38,7 +38,7 @@ test('a tool may be executed again only where it was in flight when its agent wa
     broken(
       aHistory({
         ledgers: { s1: times.map(at => `begin s1-t1-c1 ${at}`) },
-        calls: [call(1_100, 'nothing'), call(9_500, 'did s1-t1-c1')],
+        calls: [call(1_100, 'nothing'), call(9_500, 'did s1-t1-c1 plum-s1-t1-c2')],
         events: [...calm, ...events],
         ...more,
       }),
@@ -52,18 +52,22 @@ test('a tool may be executed again only where it was in flight when its agent wa
   assert.deepEqual(repeated([2_400, 3_000], []), ['tool-once'], 'nobody had allowed it')
   assert.deepEqual(repeated([4_000, 8_000], [allowed]), ['tool-once'], 'the kill was long before')
   assert.deepEqual(repeated([2_400, 3_000], [allowed], { calls: aHistory().calls }), [], 'heard of before it began')
-  const heard = { calls: [call(2_450, 'did s1-t1-c1')] }
+  const heard = { calls: [call(2_450, 'did s1-t1-c1 plum-s1-t1-c2')] }
   assert.deepEqual(repeated([2_400, 3_000], [allowed], heard), ['tool-once'], 'the model had heard of it')
   const stopped: History['faults'] = [{ kind: 'stop-agent', at: 2_500, session: 's1', hit: true }]
   assert.deepEqual(repeated([2_400, 3_000], [allowed], { faults: stopped, deaths: [] }), ['tool-once'], 'not cut off')
-  const killed = (session: string): Partial<History> => ({
-    faults: [{ kind: 'kill-agent', at: 1_000, until: 2_500, session, hit: true }],
+  const killed = (session: string, hit = true): Partial<History> => ({
+    faults: [{ kind: 'kill-agent', at: 1_000, until: 2_500, session, hit }],
     deaths: [],
   })
   assert.deepEqual(repeated([2_400, 3_000], [allowed], killed('s1')), [])
   assert.deepEqual(repeated([2_400, 3_000], [allowed], killed('s2')), ['tool-once'], 'it was the agent of another')
-  const lost: History['faults'] = [{ kind: 'lost-transcript', at: 2_500, session: 's1', hit: true }]
-  assert.deepEqual(repeated([1_900, 3_000], [early, result(2_000)], { faults: lost }), [], 'nobody remembers it')
+  assert.deepEqual(repeated([2_400, 3_000], [allowed], killed('s1', false)), ['tool-once'], 'there was nobody to kill')
+  const lost = (hit: boolean): Partial<History> => ({
+    faults: [{ kind: 'lost-transcript', at: 2_500, session: 's1', hit }],
+  })
+  assert.deepEqual(repeated([1_900, 3_000], [early, result(2_000)], lost(true)), [], 'nobody remembers it')
+  assert.deepEqual(repeated([1_900, 3_000], [early, result(2_000)], lost(false)), ['tool-once'], 'it was there')
 })
 
 test('a model call between a limit and its reset is told, by account, and one on its way is not', () => {
@@ -72,8 +76,12 @@ test('a model call between a limit and its reset is told, by account, and one on
   assert.deepEqual(with_(call(5_400, '')), [], 'it had left already')
   assert.deepEqual(with_(call(9_001, '')), [], 'after the reset')
   assert.deepEqual(with_({ ...call(7_000, ''), account: 'sha256:another' }), [])
-  const jumped: History['faults'] = [{ kind: 'clock-jump', at: 1, hit: true }]
-  assert.deepEqual(broken(aHistory({ faults: jumped, calls: [call(7_000, '')] })), [], 'two clocks cannot be compared')
+  const jumped = (hit: boolean): Partial<History> => ({
+    faults: [{ kind: 'clock-jump', at: 1, hit }],
+    calls: [...aHistory().calls, call(7_000, '')],
+  })
+  assert.deepEqual(broken(aHistory(jumped(true))), [], 'two clocks cannot be compared')
+  assert.deepEqual(broken(aHistory(jumped(false))), ['no-call-while-gated'], 'this machine could not set it')
 })
 
 test('a limit that names no reset is kept for its first wait, unless the account was shut already', () => {
@@ -87,51 +95,136 @@ test('a limit that names no reset is kept for its first wait, unless the account
   assert.deepEqual(with_([named, unnamed], 29_000), ['no-call-while-gated'])
 })
 
-test('a question that has no row, stays open, or whose answer never came is told', () => {
-  const { events, rows } = aHistory()
+test('a question that has no row, stays open, or whose answer the vendor never heard is told, whatever the events say', () => {
+  const { rows, calls } = aHistory()
   const [row] = rows.escalations
   assert.ok(row)
   assert.deepEqual(broken(aHistory({ rows: { ...rows, escalations: [] } })), ['no-question-lost'])
   assert.deepEqual(broken(aHistory({ rows: { ...rows, escalations: [{ ...row, state: 'open' }] } })), [
     'no-question-lost',
   ])
-  const unanswered = events.filter(({ kind }) => kind !== 'question.answered')
-  assert.deepEqual(broken(aHistory({ events: unanswered })), ['no-question-lost'])
+  const unheard = calls.map(each => ({ ...each, heard: each.heard.replace('plum-', '') }))
+  assert.deepEqual(broken(aHistory({ calls: unheard })), ['no-work-lost', 'no-question-lost'])
 })
 
-test('what was worth telling and has no row, was not told, or that nobody heard, is told', () => {
-  const { rows } = aHistory()
-  const [decision, ended] = rows.outbox
-  assert.ok(decision && ended)
-  const outbox = (...all: typeof rows.outbox) => broken(aHistory({ rows: { ...rows, outbox: all } }))
-  assert.deepEqual(outbox(ended), ['told-once'], 'what `lost-outbox` does')
-  const { events } = aHistory()
-  const answered = (time: number) => {
-    const body = { number: 1, tool: '', target: '', risk: 'HIGH', by: 'human', remembered: false } as const
-    const event = { id: 90, time, actor: 'human', subject: 's-1', kind: 'escalation.answered', body } as const
-    return broken(aHistory({ events: [...events, event], rows: { ...rows, outbox: [ended] } }))
+test('a tool that never ran, a file that is not there and a question that was never asked are told, unless that very call was cut', () => {
+  const { events, calls } = aHistory()
+  const kill = (at: number): Partial<History> => ({ deaths: [at] })
+  const noTool = (more: Partial<History> = {}) => broken(aHistory({ ledgers: { s1: [] }, deaths: [], ...more }))
+  assert.deepEqual(noTool(), ['no-work-lost'])
+  assert.deepEqual(noTool(kill(1_500)), [], 'the model had asked for it at 1100 and was next heard at 2000')
+  assert.deepEqual(noTool(kill(900)), ['no-work-lost'], 'it was not asked for yet')
+  assert.deepEqual(noTool(kill(2_500)), ['no-work-lost'], 'another call was cut')
+  assert.deepEqual(noTool({ ...kill(1_500), calls: calls.slice(1) }), ['no-work-lost'], 'nobody ever asked for it')
+  const agent = (session: string, hit: boolean): Partial<History> => ({
+    faults: [{ kind: 'kill-agent', at: 1_000, until: 1_500, session, hit }],
+  })
+  assert.deepEqual(noTool(agent('s1', true)), [])
+  assert.deepEqual(noTool(agent('s1', false)), ['no-work-lost'], 'there was nobody to kill')
+  assert.deepEqual(noTool(agent('s2', true)), ['no-work-lost'], 'it was the agent of another')
+  assert.deepEqual(broken(aHistory({ files: {} })), ['no-work-lost'])
+  const unasked = {
+    events: events.filter(({ kind }) => kind !== 'question.parked' && kind !== 'question.answered'),
+    calls: calls.map(each => ({ ...each, heard: each.heard.replace('plum-', '') })),
+    waits: [],
   }
-  assert.deepEqual(answered(3_500), [], 'of what is answered at once nobody is told')
-  assert.deepEqual(answered(9_000), ['told-once'])
-  assert.deepEqual(outbox(decision), ['told-once'])
-  assert.deepEqual(outbox(decision, { ...ended, state: 'waiting' }), ['told-once'])
-  assert.deepEqual(outbox(decision, ended, { ...ended, id: 3 }), ['told-once'])
-  assert.deepEqual(broken(aHistory({ notices: [] })), ['told-once'])
-  const many = [{ at: 12_100, title: '6 sessions completed', text: '• s2 in s2 completed\n… and 5 more' }]
-  assert.deepEqual(broken(aHistory({ notices: many })), [], 'a roll-up does not name all')
+  assert.deepEqual(broken(aHistory({ ...unasked, deaths: [] })), ['no-work-lost'])
+  assert.deepEqual(broken(aHistory({ ...unasked, deaths: [2_050] })), [], 'cut before it had a number')
+})
+
+test('the work of a task that was taken over is done by either of the two agents, and not by half of each', () => {
+  const work = (token: string) => ({ do: 'work' as const, token, ms: 1, leaves: false })
+  const steps = [work('s1-t1-c1'), { do: 'limit' as const, token: 's1-t1-limit' }, work('s1-t1-c2')]
+  const second = [work('s1-t1-f1'), work('s1-t1-f2')]
+  const [session] = aHistory().sessions
+  assert.ok(session)
+  const ran = (...tokens: string[]) =>
+    broken(
+      aHistory({
+        sessions: [{ ...session, tasks: [{ token: 's1-t1', steps, second }] }],
+        ledgers: { s1: tokens.map((token, at) => `begin s1-t1-${token} ${1_200 + at}`) },
+        deaths: [],
+      }),
+    )
+  assert.deepEqual(ran('c1', 'c2'), [])
+  assert.deepEqual(ran('c1', 'f1', 'f2'), [])
+  assert.deepEqual(ran('c1', 'f1', 'c2'), [], 'it came back')
+  assert.deepEqual(ran('c1', 'f1'), ['no-work-lost'])
+  assert.deepEqual(ran('f1', 'f2'), ['no-work-lost'], 'what the first had to do before is missing')
+})
+
+test('what is worth telling and never arrived, or arrived twice, is told', () => {
+  const { rows, notices, events } = aHistory()
+  const [question, ended] = notices
+  const [decision, complete] = rows.outbox
+  assert.ok(question && ended && decision && complete)
+  const outbox = (...all: typeof rows.outbox) => broken(aHistory({ rows: { ...rows, outbox: all } }))
+  assert.deepEqual(outbox(decision, { ...complete, state: 'waiting' }), ['told-once'])
+  assert.deepEqual(outbox(decision, complete, { ...complete, id: 3 }), ['told-once'])
+  const arrived = (...all: History['notices']) => broken(aHistory({ notices: all }))
+  assert.deepEqual(arrived(question), ['told-once'], 'nobody heard that it is complete')
+  assert.deepEqual(arrived(ended), ['told-once'], 'nobody heard of the question, though its row says that it was told')
+  assert.deepEqual(arrived(question, question, ended), ['told-once'], 'its row stands there once')
+  assert.deepEqual(arrived(question, ended, ended), ['told-once'])
+  const again = (more: Partial<History>) => broken(aHistory({ notices: [question, question, ended], ...more }))
+  assert.deepEqual(again({ deaths: [3_600] }), [], 'its daemon died before it had noted that it was said')
+  assert.deepEqual(again({ deaths: [9_000] }), ['told-once'], 'the death was long after')
+  const full = (hit: boolean): Partial<History> => ({ faults: [{ kind: 'disk-full', at: 3_000, until: 4_000, hit }] })
+  assert.deepEqual(again(full(true)), [], 'it could not be noted')
+  assert.deepEqual(again(full(false)), ['told-once'])
+  const body = { number: 1, tool: '', target: '', risk: 'HIGH', by: 'human', remembered: false }
+  const answered = [event(90, 4_000, 'escalation.answered', body), event(91, 5_000, 'escalation.answered', body)]
+  assert.deepEqual(again({ events: [...events, ...answered] }), [], 'it was opened anew, which is news')
+  assert.deepEqual(
+    broken(aHistory({ notices: [ended], waits: [{ number: 1, isLate: false }] })),
+    [],
+    'answered at once',
+  )
+  const many = (more: number) => ({
+    at: 12_100,
+    title: `${more + 5} sessions completed`,
+    text: `• s2 in s2 completed\n… and ${more} more`,
+  })
+  assert.deepEqual(arrived(question, many(1)), [], 'of many not all are named')
+  assert.deepEqual(arrived(many(1)), ['told-once'], 'one of the two is not among them')
 })
 
 test('an orphan, two agents on one conversation, a damaged store and whatever else was met are told', () => {
-  assert.deepEqual(broken(aHistory({ orphans: ['17 claude'] })), ['no-orphan'], 'what `orphan` does')
-  assert.deepEqual(broken(aHistory({ outlived: { ms: [2_100], toleranceMs: 200 } })), [])
-  assert.deepEqual(broken(aHistory({ outlived: { ms: [900, 2_300], toleranceMs: 200 } })), ['no-orphan'])
-  assert.deepEqual(
-    broken(aHistory({ doubles: ['2 agents in s1'] })),
-    ['one-writer'],
-    'what `double-resume` and `no-fencing` do',
-  )
+  assert.deepEqual(broken(aHistory({ orphans: ['17 claude'] })), ['no-orphan'])
+  const outlived = (...ms: number[]) => broken(aHistory({ outlived: ms.map(each => ({ ms: each, toleranceMs: 200 })) }))
+  assert.deepEqual(outlived(2_100), [])
+  assert.deepEqual(outlived(900, 2_300), ['no-orphan'])
+  assert.deepEqual(broken(aHistory({ doubles: ['2 agents in s1'] })), ['one-writer'])
   assert.deepEqual(broken(aHistory({ integrity: ['row 3 missing from index'] })), ['store-whole'])
   assert.deepEqual(broken(aHistory({ complaints: ['a session was refused'] })), ['no-surprise'])
+})
+
+test('a reply by which the daemon failed is told, unless it says just what was done to it', () => {
+  const failed = (code: string, text: string, more: Partial<History> = {}) =>
+    broken(aHistory({ errors: [{ at: 3_000, asked: 'POST /tasks', status: 500, code, text }], deaths: [], ...more }))
+  assert.deepEqual(failed('internal', 'undefined is not a function'), ['no-surprise'])
+  const full = (hit: boolean, at = 2_500): Partial<History> => ({ faults: [{ kind: 'disk-full', at, until: at, hit }] })
+  assert.deepEqual(failed('disk_full', 'the disk is full', full(true)), [])
+  assert.deepEqual(failed('disk_full', 'the disk is full', full(false)), ['no-surprise'], 'it was not')
+  assert.deepEqual(failed('disk_full', 'the disk is full', full(true, 9_000)), ['no-surprise'], 'not yet')
+  assert.deepEqual(failed('internal', 'undefined is not a function', full(true)), ['no-surprise'], 'not for that')
+  assert.deepEqual(failed('daemon_stopping', ''), ['no-surprise'], 'it was not stopped')
+  assert.deepEqual(failed('daemon_stopping', '', { deaths: [3_400] }), [])
+})
+
+test('a task may fail by a login that was refused as planned, and by nothing else', () => {
+  const { events } = aHistory()
+  const failed = (reason: string, hit: boolean, session = 's1') =>
+    broken(
+      aHistory({
+        events: [...events, event(7, 2_600, 'task.failed', { ...moved(1), reason })],
+        faults: [{ kind: 'login-gone', at: 2_000, until: 4_000, session, hit }],
+      }),
+    )
+  assert.deepEqual(failed('Please log in again', true), [])
+  assert.deepEqual(failed('Please log in again', false), ['ends-once'])
+  assert.deepEqual(failed('Please log in again', true, 's2'), ['ends-once'])
+  assert.deepEqual(failed('it crashed', true), ['ends-once'])
 })
 
 test('what agents may outlive their daemon by grows with the line for a core, and not for ever', () => {
@@ -141,7 +234,7 @@ test('what agents may outlive their daemon by grows with the line for a core, an
 })
 
 test('a task of a run is merged once, and the checkout and the repository are whole', () => {
-  const whole = { commits: { 'run-t1': 1 }, loose: '', broken: '', left: '' }
+  const whole = { commits: { 'run-t1': 1 }, mends: { 'run-t1': 1 }, loose: '', broken: '', left: '' }
   const { rows, events } = aHistory()
   const task = { id: 't-9', session_id: 's-9', title: taskText('run-t1'), state: 'done', attempt: 1 }
   const landed = event(20, 12_500, 'merge.landed', { task: 't-9', target: 'main', commit: 'c' })
@@ -158,10 +251,13 @@ test('a task of a run is merged once, and the checkout and the repository are wh
   assert.deepEqual(seen({ commits: { 'run-t1': 2 } }), ['merged-once'])
   assert.deepEqual(seen({ commits: { 'run-t1': 0 } }), ['merged-once'], 'lost')
   assert.deepEqual(seen({ commits: { 'run-t1': 0 } }, { more: [ended] }), ['merged-once'], 'its call never ran')
+  assert.deepEqual(seen({ mends: { 'run-t1': 0 } }), ['merged-once'], 'it was sent back in vain')
   assert.deepEqual(seen({ loose: ' M a.txt' }), ['merged-once'])
   assert.deepEqual(seen({ broken: 'missing blob' }), ['merged-once'])
   assert.deepEqual(seen({ left: 'pcc/t-9' }), ['merged-once'])
   assert.deepEqual(seen({}, { tasks: [{ ...task, state: 'failed' }] }), ['merged-once'])
   assert.deepEqual(seen({}, { more: [landed, ended, { ...landed, id: 22 }] }), ['merged-once'], 'told twice')
   assert.deepEqual(seen({}, { more: [landed] }), ['merged-once'], 'never finished')
+  const others = { run: { ...whole, commits: {}, mends: {} }, overwritten: ["a person's line is gone"] }
+  assert.deepEqual(broken(aHistory(others)), ['merged-once'])
 })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FAULT_KINDS } from '../../scripts/chaos/plan/fault-kinds.ts'
-import { planRound } from '../../scripts/chaos/plan/plan-round.ts'
+import { planRound, type RoundPlan } from '../../scripts/chaos/plan/plan-round.ts'
+import { planPointRound } from '../../scripts/chaos/plan/point-round.ts'
+import { ALL_POINTS, isOfWorkspace } from '../../scripts/chaos/plan/points.ts'
 import { randomFrom } from '../../scripts/chaos/plan/random.ts'
 import { scenarioOf } from '../../scripts/chaos/plan/scenario.ts'
-import { CRASH_POINTS, WORKSPACE_CRASH_POINTS } from '../../src/base/crash-point.ts'
 import { parseScenario } from '../../src/simulator/scenario/read.ts'
 
 test('chance can be repeated: a seed gives its numbers again, and another seed gives others', () => {
@@ -26,8 +27,8 @@ test('a seed is a round: the same sessions, the same faults, and a scenario that
     assert.deepEqual(planRound(seed), planRound(seed))
     const { sessions, faults, run } = planRound(seed)
     assert.ok(sessions.length >= 3 && sessions.length <= 5, `${sessions.length} sessions`)
-    assert.ok(faults.length >= 1 && faults.length <= 4, `${faults.length} faults`)
-    const { conversations } = parseScenario(scenarioOf(planRound(seed)), 'round')
+    assert.ok(faults.length >= 1 && faults.length <= 8, `${faults.length} faults`)
+    const { conversations } = parseScenario(scenarioOf(planRound(seed), { loginFile: '/x/logged-in' }), 'round')
     const all = [...sessions, ...(run ? [run] : [])]
     assert.equal(conversations.length, 3 * all.flatMap(({ tasks }) => tasks).length)
   }
@@ -49,7 +50,50 @@ test('five hundred rounds let everything go wrong that can, at every step that h
   assert.deepEqual([...kinds, 'vendor-storm'].toSorted(), FAULT_KINDS.toSorted())
   const points = new Set(plans.flatMap(({ faults }) => faults.flatMap(({ point }) => point?.name ?? [])))
   assert.deepEqual(
-    [...CRASH_POINTS, ...WORKSPACE_CRASH_POINTS].filter(name => !points.has(name)),
+    ALL_POINTS.filter(name => !points.has(name)),
     [],
   )
+  const ofRuns = plans.filter(({ faults }) => faults.some(({ point }) => point && isOfWorkspace(point.name)))
+  assert.ok(ofRuns.length > 50 && ofRuns.every(({ run }) => run), 'whoever is to die at a step of a run has a run')
+})
+
+test('in half of the rounds answers come late, in a quarter the daemon is ended meanwhile, and there is a question then', () => {
+  const plans = Array.from({ length: 400 }, (_, seed) => planRound(seed + 1))
+  const late = plans.filter(({ answers }) => answers)
+  assert.ok(late.length > 160 && late.length < 240, `${late.length} of 400`)
+  const ended = late.filter(({ answers }) => (answers?.restarts ?? 0) > 0)
+  assert.ok(ended.length > 70 && ended.length < 130, `${ended.length} of 400`)
+  const asks = ({ sessions }: RoundPlan) =>
+    sessions.some(({ tasks }) => tasks.some(({ steps }) => steps.some(step => step.do === 'ask')))
+  assert.deepEqual(
+    late.filter(plan => !asks(plan)).map(({ seed }) => seed),
+    [],
+  )
+})
+
+test('where another agent takes over, its session alone has the account that is refused', () => {
+  const plans = Array.from({ length: 400 }, (_, seed) => planRound(seed + 1))
+  const handed = plans.filter(({ faults }) => faults.some(({ kind }) => kind === 'failover'))
+  assert.ok(handed.length > 20)
+  for (const { seed, sessions } of handed) {
+    const limited = sessions.filter(({ account }) => account === 'limited')
+    assert.equal(limited.length, 1, `seed ${seed}`)
+    assert.ok(limited[0]?.tasks[0]?.second, `seed ${seed}`)
+  }
+})
+
+test('a step has a short round of its own, in which a daemon that takes over comes to the steps of recovery', () => {
+  for (const name of ALL_POINTS) {
+    const { faults, run, sessions } = planPointRound(1, name)
+    assert.deepEqual(
+      faults.flatMap(({ point }) => point ?? []),
+      [{ name, nth: 1 }],
+    )
+    assert.equal(run !== undefined, isOfWorkspace(name))
+    assert.equal(sessions.length > 0, !isOfWorkspace(name))
+    assert.equal(
+      faults.some(({ kind }) => kind === 'kill-daemon'),
+      name.startsWith('recover.'),
+    )
+  }
 })

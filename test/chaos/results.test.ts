@@ -4,8 +4,17 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { caughtBy } from '../../scripts/chaos/planted.ts'
-import { ALL_POINTS, type KeptRound, kept, readResults, writeResults } from '../../scripts/chaos/results.ts'
+import { diedAt, PAGE_FILE, pageWith, RESULTS_FILE } from '../../scripts/chaos/page.ts'
+import { ALL_POINTS } from '../../scripts/chaos/plan/points.ts'
+import {
+  changeResults,
+  type KeptResults,
+  type KeptRound,
+  kept,
+  RULES,
+  readResults,
+  withEarlier,
+} from '../../scripts/chaos/results.ts'
 import { table } from '../../scripts/chaos/table.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 import { aHistory } from './a-history.ts'
@@ -23,16 +32,57 @@ const BAD: KeptRound = {
   violations: ['tool-once: c1 ran twice'],
 }
 
-test('results add up by seed, one line each, and a seed that is run again counts anew', t => {
+test('results add up by seed, one line each', t => {
   const file = join(tempDir(t), 'chaos.json')
-  assert.deepEqual(readResults(file).unreached, ALL_POINTS, 'nothing was run yet')
-  const results = { versions: { program: '1' }, planted: { orphan: { rounds: 2, by: 'no-orphan' } }, unreached: [] }
-  writeResults(file, { ...results, rounds: { 7: BAD } })
-  const before = readResults(file)
-  assert.deepEqual(before, { ...results, rounds: { 7: BAD } })
-  writeResults(file, { ...before, rounds: { ...before.rounds, 7: GOOD, 3: GOOD } })
-  assert.deepEqual(readResults(file).rounds, { 3: GOOD, 7: GOOD })
+  const results = { versions: { program: '1' }, planted: { 'guardian-asleep': { rounds: 2, by: 'no-orphan' } } }
+  changeResults(file, () => ({ ...results, rounds: { 7: BAD } }))
+  changeResults(file, before => ({ ...before, rounds: { ...before.rounds, 3: GOOD } }))
+  assert.deepEqual(readResults(file), { ...results, rounds: { 3: GOOD, 7: BAD } })
   assert.equal(readFileSync(file, 'utf8').match(/^ {4}"\d+": \{.*\},?$/gm)?.length, 2)
+})
+
+test('a round that was violated stays in sight when it is run again, however often', () => {
+  assert.deepEqual(withEarlier(GOOD, undefined), GOOD)
+  assert.deepEqual(withEarlier(GOOD, GOOD), GOOD)
+  const again = withEarlier(GOOD, BAD)
+  assert.deepEqual(again, { ...GOOD, earlier: [BAD] })
+  assert.deepEqual(withEarlier(GOOD, again), { ...GOOD, earlier: [BAD] })
+  assert.deepEqual(withEarlier(GOOD, withEarlier(BAD, again)), { ...GOOD, earlier: [BAD, BAD] })
+})
+
+const results = (rounds: Record<string, KeptRound>): KeptResults => ({ versions: {}, planted: {}, rounds })
+
+test('the page counts what was judged by the rules of today, and names what is violated and the steps nobody died at', () => {
+  const today = (round: KeptRound, died: readonly string[] = []): KeptRound => ({
+    ...round,
+    rules: RULES,
+    died: [...died],
+  })
+  const page = (rounds: Record<string, KeptRound>) =>
+    pageWith(
+      'a\n<!-- made from bench/chaos.json by `npm run docs` -->\nYESTERDAY\n<!-- end of what is made -->\nz\n',
+      results(rounds),
+    )
+  const made = page({ 1: GOOD, 2: today(GOOD, ALL_POINTS.slice(1)), 3: { ...today(GOOD), earlier: [today(BAD)] } })
+  assert.match(made, /^a\n<!-- made.*\n\*\*2 rounds, 6 sessions, 4 faults: 0 rounds with violations\.\*\*\n/)
+  assert.match(made, /^Violated when they were first run, and not when they were run again: 3; both are kept\.$/m)
+  assert.match(made, /^Daemons died at 57 of 58 named steps; never at `submit\.before-commit`\.$/m)
+  assert.match(made, /^\| `kill-daemon` \| 2 \| 0 \|$/m)
+  assert.match(made, /\n1 earlier rounds stand .*\n<!-- end of what is made -->\nz\n$/)
+  assert.doesNotMatch(made, /YESTERDAY/)
+  assert.match(page({ 9: today(BAD) }), /1 rounds with violations\.\*\*\nViolated: 9\./)
+})
+
+test('the page says what bench/chaos.json says (write it with: npm run docs), and daemons died at every step that has a name', () => {
+  const page = readFileSync(PAGE_FILE, 'utf8')
+  const kept = readResults(RESULTS_FILE)
+  assert.ok(page === pageWith(page, kept), 'run: npm run docs')
+  const died = diedAt(Object.values(kept.rounds))
+  assert.deepEqual(
+    ALL_POINTS.filter(name => !died.has(name)),
+    [],
+    'run: npm run chaos -- --point <step>',
+  )
 })
 
 test('the table counts faults and violations, and names what this machine could not run', () => {
@@ -57,10 +107,17 @@ test('a round is kept with what met something, what did not, and what was violat
     },
     { kind: 'kill-tool' as const, atMs: 2, forMs: 1, session: 0 },
   ]
-  const history = aHistory({ faults: faults.map(({ kind }) => ({ kind, at: 1, hit: kind === 'crash-point' })) })
+  const history = aHistory({
+    faults: faults.map(({ kind, point }) => ({ kind, at: 1, hit: kind === 'crash-point', step: point?.name })),
+    died: ['settle.after-commit'],
+  })
   const violations = [{ invariant: 'no-orphan' as const, text: 'left' }]
   assert.deepEqual(kept({ plan: { seed: 1, sessions, faults }, history, violations, ms: 1 }), {
+    rules: RULES,
+    died: ['settle.after-commit'],
+    deaths: 1,
     outlived_ms: 800,
+    due: 1,
     sessions: 1,
     hit: ['crash-point settle.after-commit'],
     missed: ['kill-tool'],
@@ -68,23 +125,16 @@ test('a round is kept with what met something, what did not, and what was violat
   })
 })
 
-test('a planted bug is caught by the promises that it breaks, and by no others', () => {
-  const violations = [
-    { invariant: 'told-once' as const, text: '' },
-    { invariant: 'one-writer' as const, text: '' },
-  ]
-  assert.deepEqual(caughtBy('double-resume', violations), ['one-writer'])
-  assert.deepEqual(caughtBy('orphan', violations), [])
-})
-
-test('a number that is none and a bug that does not exist are refused before anything is started', () => {
+test('a number that is none and a mistake that does not exist are refused before anything is started', () => {
   const script = fileURLToPath(new URL('../../scripts/chaos.ts', import.meta.url))
   const run = (...args: string[]) => {
     const { status, stderr } = spawnSync(process.execPath, [script, ...args], { encoding: 'utf8', env: bareEnv('/') })
     return [status, stderr.trim()]
   }
   assert.deepEqual(run('--rounds', 'many'), [2, '--rounds many: it is not a whole number'])
+  const nowhere = '--point nowhere: there is no such step; src/base/crash-point.ts has them'
+  assert.deepEqual(run('--point', 'submit.before-commit,nowhere'), [2, nowhere])
   const [status, told] = run('--plant', 'everything')
   assert.equal(status, 2)
-  assert.match(String(told), /^--plant everything: there is no such bug; there are no-fencing, /)
+  assert.match(String(told), /^--plant everything: there is no such mistake; there are all, ending-told-twice, /)
 })

@@ -13,6 +13,9 @@ export const BIN = builtOr('bin/pcc.js')
 /** A daemon as a process of its own, without the command line around it. */
 export const DAEMON_SCRIPT = builtOr('test/daemon/run-daemon.ts')
 
+/** The folder that both lie in. */
+export const PROGRAM_ROOT = builtOr('.')
+
 function builtOr(path: string): string {
   return join(process.env['PCC_TEST_PROGRAM'] ?? ROOT, path)
 }

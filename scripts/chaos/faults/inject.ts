@@ -5,14 +5,18 @@ import type { FaultPlan } from '../plan/plan-round.ts'
 import type { SessionPlan } from '../plan/session-plan.ts'
 import type { DaemonKeeper } from '../world/daemon-keeper.ts'
 import type { RoundWorld } from '../world/open-world.ts'
-import { goneAfter } from '../world/outliving.ts'
-import { agentsOf, processesOf, type SeenProcess, toolsOf } from '../world/processes.ts'
+import { agentsOf, type SeenProcess, toolsOf } from '../world/processes.ts'
 import { checkpointsOf, cutCheckpoints, damageLogs, fillDisk, loseTranscript, transcriptsOf } from './damage.ts'
+import { dirtyCheckout, loseLogin, loseRemote } from './surroundings.ts'
 
 export interface Injection {
   world: RoundWorld
   keeper: DaemonKeeper
-  session: SessionPlan
+  /** The one that it is about; a round may have none but its run. */
+  session: SessionPlan | undefined
+  run: SessionPlan | undefined
+  /** What a person had not committed and did not find again. */
+  overwritten: string[]
   /** Moves the clock of daemon and agents by so much. */
   moveClock: ((byMs: number) => void) | undefined
 }
@@ -22,11 +26,14 @@ const PATIENCE_MS = 2_500
 
 type Act = (fault: FaultPlan, injection: Injection) => Promise<boolean>
 
+/** What lasts while other things go wrong. */
+export const LASTING: ReadonlySet<FaultKind> = new Set(['login-gone', 'dirty-checkout', 'remote-gone'])
+
 /** Lets it go wrong. Tells whether there was anything to hit. */
 export async function inject(fault: FaultPlan, injection: Injection): Promise<Injected> {
   const at = Date.now()
   const hit = await ACTS[fault.kind](fault, injection)
-  return { kind: fault.kind, at, until: Date.now(), session: injection.session.name, hit }
+  return { kind: fault.kind, at, until: Date.now(), session: injection.session?.name, step: fault.point?.name, hit }
 }
 
 /** Killed when there is something to damage, or when nobody wants to wait for that any longer. */
@@ -48,22 +55,24 @@ const killed = (
 const ACTS: Record<FaultKind, Act> = {
   // The daemon was started with it; whether it came to it is known when it is gone.
   'crash-point': async () => false,
-  // It is in the scenario.
+  // These are in the scenario; what came of a refusal is known at the end.
   'vendor-storm': async () => true,
-  'kill-daemon': async ({ forMs }, { world, keeper }) => {
-    const started = processesOf(world.folder).filter(({ pid }) => pid !== keeper.pid)
-    // Every other time the next one starts only when the guardians have done their work, which is looked at then.
-    await keeper.whileDown(async diedAt => {
-      if (forMs % 2 === 0) keeper.outlivedMs.push(await goneAfter(started, diedAt))
+  failover: async () => false,
+  'kill-daemon': async ({ forMs }, { keeper }) => {
+    const { alive } = keeper
+    // Every other time the next one starts only when the guardians have done their work by themselves.
+    await keeper.whileDown(async () => {
+      if (forMs % 2 === 0) await keeper.allGone()
     })
-    return true
+    return alive
   },
   'stop-clean': async (_, { keeper }) => {
     if (!keeper.alive) return false
     await keeper.kill('SIGTERM')
     return true
   },
-  'kill-agent': async (_, injection) => hitOne(() => agentsOf(injection.world.projectOf(injection.session)), 'SIGKILL'),
+  'kill-agent': async (_, { world, session }) =>
+    session !== undefined && hitOne(() => agentsOf(world.projectOf(session)), 'SIGKILL'),
   'kill-tool': async (_, { world }) => hitOne(() => toolsOf(world.folder), 'SIGKILL'),
   'stop-agent': async ({ forMs }, { world }) => {
     const agent = await find(() => agentsOf(world.folder))
@@ -102,8 +111,8 @@ const ACTS: Record<FaultKind, Act> = {
     ({ world }) => checkpointsOf(world),
   ),
   'lost-transcript': killed(
-    ({ world, session }) => loseTranscript(world, session),
-    ({ world, session }) => transcriptsOf(world, session),
+    ({ world, session }) => session !== undefined && loseTranscript(world, session),
+    ({ world, session }) => (session ? transcriptsOf(world, session) : [true]),
   ),
   'two-daemons': async (_, { keeper }) => {
     await keeper.replaceByTwo()
@@ -111,6 +120,14 @@ const ACTS: Record<FaultKind, Act> = {
   },
   // The daemon goes on alone then, and whoever needs one after that starts it under a new parent.
   'kill-parent': async ({ forMs }, { keeper }) => keeper.killParent(forMs % 2 === 0),
+  'login-gone': ({ forMs }, { world }) => loseLogin(world, forMs),
+  'dirty-checkout': async ({ forMs }, { world, run, overwritten }) => {
+    if (!run) return false
+    const lost = await dirtyCheckout(world.projectOf(run), forMs)
+    if (lost !== undefined) overwritten.push(lost)
+    return true
+  },
+  'remote-gone': ({ forMs }, { world }) => loseRemote(world.folder, forMs),
 }
 
 async function hitOne(look: () => SeenProcess[], how: NodeJS.Signals): Promise<boolean> {

@@ -2,16 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bundledProgram } from '../../../src/agents/claude/program.ts'
 import type { FaultKind } from '../plan/fault-kinds.ts'
 import type { RoundPlan } from '../plan/plan-round.ts'
 import { SMALL_DISK } from './damage.ts'
 
 /** What a round's clock needs; `move` shifts it for daemon and agents alike. */
 export interface RoundClock extends Disposable {
+  /** For the daemon, and for its agents: their environment is cut down on the way. */
   env: Record<string, string>
-  /** In place of the agent's program: one that sets the clock first. The agents' environment is cut down on the way. */
-  agentPath: string | undefined
   move: ((byMs: number) => void) | undefined
 }
 
@@ -42,7 +40,7 @@ export function thisMachine(): Machine {
 }
 
 const NOTHING: Disposable = { [Symbol.dispose]: () => undefined }
-const REAL_CLOCK: RoundClock = { env: {}, agentPath: undefined, move: undefined, ...NOTHING }
+const REAL_CLOCK: RoundClock = { env: {}, move: undefined, ...NOTHING }
 
 function has({ faults }: RoundPlan, kind: FaultKind): boolean {
   return faults.some(fault => fault.kind === kind)
@@ -51,7 +49,6 @@ function has({ faults }: RoundPlan, kind: FaultKind): boolean {
 function movableClock(library: string): RoundClock {
   const folder = mkdtempSync(join(tmpdir(), 'pcc-chaos-clock-'))
   const file = join(folder, 'offset')
-  const agentPath = join(folder, 'claude')
   const env = {
     LD_PRELOAD: library,
     FAKETIME_TIMESTAMP_FILE: file,
@@ -64,9 +61,7 @@ function movableClock(library: string): RoundClock {
     writeFileSync(file, `${offsetMs < 0 ? '-' : '+'}${Math.abs(Math.round(offsetMs / 1000))}s\n`)
   }
   move(0)
-  const exports = Object.entries(env).map(([name, value]) => `export ${name}='${value}'`)
-  writeFileSync(agentPath, ['#!/bin/sh', ...exports, `exec '${bundledProgram()}' "$@"`, ''].join('\n'), { mode: 0o755 })
-  return { env, agentPath, move, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
+  return { env, move, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
 function canMount(): boolean {

@@ -1,5 +1,6 @@
 import type { History } from '../history.ts'
 import { taskText } from '../plan/scenario.ts'
+import { hitsOf } from './cuts.ts'
 import { bodiesOf } from './events.ts'
 import type { Violation } from './violation.ts'
 
@@ -15,7 +16,9 @@ export function endsOnce(history: History): Violation[] {
       const [row] = rows
       if (!row || rows.length > 1) return [violation(`${token} was submitted ${rows.length} times`)]
       const ends = finished.filter(({ body }) => body.task_id === row.id)
-      const failures = failed.filter(({ body }) => body.task_id === row.id)
+      const failures = failed.filter(
+        ({ body }) => body.task_id === row.id && !(isRefused(body.reason) && meets(history, token)),
+      )
       return [
         ...(row.state === 'done' ? [] : [violation(`${token} is ${row.state}${standing(history, row.session_id)}`)]),
         ...(ends.length === 1 || row.state !== 'done' ? [] : [violation(`${token} was finished ${ends.length} times`)]),
@@ -27,6 +30,17 @@ export function endsOnce(history: History): Violation[] {
           ),
       ]
     })
+}
+
+/** What the vendor says to a login that it does not take. */
+function isRefused(reason = ''): boolean {
+  return /log ?in|authenticat|credential|API key/i.test(reason)
+}
+
+/** A task whose login was refused, as planned, fails; the person has it tried again. */
+function meets(history: History, token: string): boolean {
+  const session = history.sessions.find(({ tasks }) => tasks.some(task => task.token === token))
+  return hitsOf(history, 'login-gone').some(({ session: name }) => name === session?.name)
 }
 
 /** How its session stands, for who looks into it. */

@@ -24,8 +24,11 @@ export function mergedOnce(history: History): Violation[] {
     ]
   })
   const { loose, broken, left } = run
+  const unmended = Object.entries(run.mends).filter(([, commits]) => commits === 0)
   return [
     ...ofTasks,
+    ...unmended.map(([token]) => violation(`what ${token} was sent back for is not in the branch`)),
+    ...history.overwritten.map(violation),
     ...(loose === '' ? [] : [violation(`the checkout is not as its branch says: ${loose}`)]),
     ...(broken === '' ? [] : [violation(`the repository is damaged: ${broken}`)]),
     ...(left === '' ? [] : [violation(`left behind: ${left}`)]),

@@ -1,6 +1,6 @@
 import type { EventKind } from '../../../src/domain/event.ts'
-import type { History, Injected } from '../history.ts'
-import type { FaultKind } from '../plan/fault-kinds.ts'
+import type { History } from '../history.ts'
+import { cutsOf, hitsOf, isTimeless } from './cuts.ts'
 import { bodiesOf } from './events.ts'
 import type { Violation } from './violation.ts'
 
@@ -40,20 +40,18 @@ function wrong(history: History, repeat: Repeat): Violation[] {
     { invariant: 'tool-once', text: `${token} was executed again after ${again - first} ms, although ${why}` },
   ]
   const within = (at: number) => at >= first - JUST_BEFORE_MS && at <= again
-  const isAbout = (kind: FaultKind) => (fault: Injected) => fault.kind === kind && fault.session === name
-  const lost = history.faults
-    .filter(isAbout('lost-transcript'))
+  const lost = hitsOf(history, 'lost-transcript')
+    .filter(({ session }) => session === name)
     .some(({ at, until = at }) => within(at) || within(until))
   if (lost) return []
   if (history.calls.some(({ at, told: heard }) => at > first && at < again && heard.includes(`did ${token}`))) {
     return told('the model had heard its result')
   }
   // The clock of tools and events is another one then.
-  const isTimeless = history.faults.some(({ kind }) => kind === 'clock-jump')
-  const killed = history.faults.filter(isAbout('kill-agent')).map(({ at, until = at }) => until)
-  const cuts = [...history.deaths, ...killed].filter(at => isTimeless || within(at))
+  const hasJumped = isTimeless(history)
+  const cuts = cutsOf(history, name).filter(at => hasJumped || within(at))
   if (cuts.length === 0) return told('its agent was not cut off in between')
-  if (isTimeless || cuts.some(cut => wasInFlight(cut, repeat, history))) return []
+  if (hasJumped || cuts.some(cut => wasInFlight(cut, repeat, history))) return []
   return told('its result was recorded before its agent was cut off, or it had not been allowed')
 }
 

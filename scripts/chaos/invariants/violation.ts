@@ -4,12 +4,13 @@ import type { History } from '../history.ts'
 export const INVARIANTS = {
   'ends-once': 'every task ends exactly once',
   'tool-once': 'no tool call is executed twice, unless it was in flight',
+  'no-work-lost': 'every planned tool ran, every planned question was answered',
   'no-orphan': 'no process outlives the daemon',
   'no-call-while-gated': 'no model call while the account is gated',
   'no-question-lost': 'every question is answered',
   'one-writer': 'never two processes on one conversation',
   'store-whole': 'the store passes its integrity check',
-  'told-once': 'everything worth telling was told',
+  'told-once': 'everything worth telling arrived, once',
   'merged-once': 'no commit is lost, every merged task lands once, the checkout is as its branch says',
   'no-surprise': 'nothing else went wrong',
 } as const

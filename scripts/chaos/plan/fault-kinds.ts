@@ -16,6 +16,10 @@ export const FAULTS = {
   'lost-transcript': "killed; an agent's transcript is gone",
   'two-daemons': 'killed; two daemons are started at once',
   'kill-parent': 'kill -9 of the parent that keeps the daemon, or of both',
+  failover: 'the vendor of an agent refuses, and another agent takes its task over',
+  'login-gone': 'the vendor refuses the login of a session for a while',
+  'dirty-checkout': "a person's change lies uncommitted in the checkout of a run for a while",
+  'remote-gone': 'the remote of the project of a run is gone',
 } as const
 
 export type FaultKind = keyof typeof FAULTS

@@ -1,8 +1,11 @@
-import { CRASH_POINTS, type CrashPointName } from '../../../src/base/crash-point.ts'
+import type { CrashPointName } from '../../../src/base/crash-point.ts'
+import { type AnswerPlan, planAnswers } from './answer-plan.ts'
 import { FAULT_KINDS, type FaultKind } from './fault-kinds.ts'
+import { isOfRecovery, isOfWorkspace, pointOf } from './points.ts'
 import { type Random, randomFrom } from './random.ts'
 import { planRun, type RunWork } from './run-plan.ts'
 import { planSession, type SessionPlan } from './session-plan.ts'
+import { planFailover, planLogin } from './surroundings.ts'
 
 /** One thing that goes wrong. */
 export interface FaultPlan {
@@ -26,6 +29,8 @@ export interface RoundPlan {
   parent?: boolean
   /** Tasks that work in worktrees and are merged. */
   run?: RunWork | undefined
+  /** How the person answers; at once where nothing is said. */
+  answers?: AnswerPlan | undefined
 }
 
 /** Twenty at once in every so many rounds; five of them have a place, the others stand in line. */
@@ -39,25 +44,28 @@ export function planRound(seed: number): RoundPlan {
   const count = crowd ? CROWD : random.int(3, 5)
   const faults = planFaults(random, { count, seed })
   const needs = needsOf(faults)
+  const answers = planAnswers(seed)
   // At most one of a round meets a limit: whoever waits for a reset takes seconds that other rounds can use.
   const limited = needs.limit || (!crowd && random.chance(0.2)) ? random.int(0, count - 1) : -1
   const stormy = random.chance(0.35)
-  const sessions = Array.from({ length: count }, (_, place) =>
+  const planned = Array.from({ length: count }, (_, place) =>
     planSession(place, random, {
       limited: place === limited,
       small: crowd,
       stormy,
-      asks: needs.question && place === 0,
+      asks: (needs.question || answers !== undefined) && place === 0,
       queues: needs.queue && place === 0,
     }),
   )
   const kept = planParent(seed)
-  const { run, faults: ofRun } = planRun(seed, faults)
-  const all = [...faults, ...kept.faults, ...ofRun].sort((a, b) => a.atMs - b.atMs)
-  return { seed, sessions: withFaults(sessions, faults), faults: all, parent: kept.parent, ...(run && { run }) }
+  const { run, faults: ofRun } = planRun(seed, { isNeeded: needs.run })
+  const sessions = withFaults(planned, faults)
+  const others = crowd ? [] : [planLogin(seed, sessions), planFailover(seed, sessions, faults)].flat()
+  const all = [...faults, ...kept.faults, ...ofRun, ...others].sort((a, b) => a.atMs - b.atMs)
+  return { seed, sessions, faults: all, parent: kept.parent, ...(run && { run }), ...(answers && { answers }) }
 }
 
-/** Every fourth round, from numbers of their own: what a seed meant before there were such rounds it still means. */
+/** Every fourth round. */
 function planParent(seed: number): { parent: boolean; faults: FaultPlan[] } {
   const random = randomFrom(seed ^ 0x5bd1e995)
   if (!random.chance(0.25)) return { parent: false, faults: [] }
@@ -72,11 +80,12 @@ function planParent(seed: number): { parent: boolean; faults: FaultPlan[] } {
 
 /** What must be there for a daemon to come to the step at which it is to die. */
 function needsOf(faults: FaultPlan[]) {
-  const name = faults.find(({ point }) => point)?.point?.name ?? ''
+  const name = faults.find(({ point }) => point)?.point?.name
   return {
-    limit: /^(limit|wake|resume|checkpoint)\./.test(name),
-    question: /^(question|answer)\./.test(name),
-    queue: name.startsWith('next-task.'),
+    limit: /^(limit|wake|resume|checkpoint)\./.test(name ?? ''),
+    question: /^(question|answer)\./.test(name ?? ''),
+    queue: (name ?? '').startsWith('next-task.'),
+    run: name !== undefined && isOfWorkspace(name),
   }
 }
 
@@ -89,11 +98,6 @@ function withFaults(sessions: SessionPlan[], faults: FaultPlan[]): SessionPlan[]
   }))
 }
 
-/** Points that only a daemon which takes over passes, and that its start passes. */
-export function isOfRecovery(name: CrashPointName): boolean {
-  return name.startsWith('recover.')
-}
-
 /** Passed many times in a round; the others a few times. */
 const FREQUENT: ReadonlySet<CrashPointName> = new Set([
   'record.before-commit',
@@ -101,8 +105,17 @@ const FREQUENT: ReadonlySet<CrashPointName> = new Set([
   'tool.after-verdict',
 ])
 
-/** The vendor's storms are part of what a session is told, not of what is done to it. */
-const AT_RANDOM = FAULT_KINDS.filter(kind => !['vendor-storm', 'crash-point', 'kill-parent'].includes(kind))
+/** Those that need something of the plan are planned with it. */
+const PLANNED_APART: ReadonlySet<FaultKind> = new Set([
+  'vendor-storm',
+  'crash-point',
+  'kill-parent',
+  'failover',
+  'login-gone',
+  'dirty-checkout',
+  'remote-gone',
+])
+const AT_RANDOM = FAULT_KINDS.filter(kind => !PLANNED_APART.has(kind))
 
 function planFaults(random: Random, { count, seed }: { count: number; seed: number }): FaultPlan[] {
   const when = () => ({
@@ -114,13 +127,9 @@ function planFaults(random: Random, { count, seed }: { count: number; seed: numb
   // A daemon is told one step at most. They take turns, so that each comes in every so many rounds.
   const isPoint = random.chance(0.6)
   if (!isPoint) return [...others, { ...when(), kind: random.pick(AT_RANDOM) }]
-  const point = planPoint(random, seed)
+  const name = pointOf(seed)
+  const point = { name, nth: FREQUENT.has(name) ? random.int(1, 12) : 1 }
   // Only who takes over from a daemon that was killed comes to the steps of recovery.
-  const killed = isOfRecovery(point.name) ? [{ ...when(), kind: 'kill-daemon' as const }] : []
+  const killed = isOfRecovery(name) ? [{ ...when(), kind: 'kill-daemon' as const }] : []
   return [...others.slice(killed.length), ...killed, { ...when(), kind: 'crash-point', point }]
-}
-
-function planPoint(random: Random, seed: number): NonNullable<FaultPlan['point']> {
-  const name = CRASH_POINTS[seed % CRASH_POINTS.length] ?? 'settle.before-commit'
-  return { name, nth: FREQUENT.has(name) ? random.int(1, 12) : 1 }
 }

@@ -1,4 +1,3 @@
-import { WORKSPACE_CRASH_POINTS } from '../../../src/base/crash-point.ts'
 import type { FaultPlan } from './plan-round.ts'
 import { randomFrom } from './random.ts'
 import type { SessionPlan } from './session-plan.ts'
@@ -8,21 +7,20 @@ export interface RunWork extends SessionPlan {
   parallel: number
 }
 
-/**
- * Every third round has a run, from numbers of its own: what a seed meant before there were such rounds it still means. Where the
- * daemon is not told another step to die at, it is told one of a task that works in a worktree; they take turns.
- */
-export function planRun(seed: number, others: readonly FaultPlan[]): { run: RunWork | undefined; faults: FaultPlan[] } {
+/** Every third round has a run, and so has every one that is to come to a step of a run. */
+export function planRun(
+  seed: number,
+  { isNeeded }: { isNeeded: boolean },
+): { run: RunWork | undefined; faults: FaultPlan[] } {
   const random = randomFrom(seed ^ 0x2545f491)
-  if (seed % RUN_EVERY !== 0) return { run: undefined, faults: [] }
+  if (!isNeeded && seed % RUN_EVERY !== 0) return { run: undefined, faults: [] }
   const tasks = Array.from({ length: random.int(2, 3) }, (_, task) => {
     const token = `run-t${task + 1}`
     return { token, steps: [{ do: 'write' as const, token: `${token}-c1`, insists: true }] }
   })
   const parallel = random.int(1, 2)
-  const isTold = others.some(({ kind }) => kind === 'crash-point')
-  const name = WORKSPACE_CRASH_POINTS[Math.floor(seed / RUN_EVERY) % WORKSPACE_CRASH_POINTS.length]
-  const returns = random.chance(0.3) || (!isTold && name === 'landing.before-return')
+  // Work that comes back passes the most steps, so that rounds which are to come to one of them have it.
+  const returns = isNeeded || random.chance(0.3)
   const run: RunWork = {
     name: 'run',
     account: 'shared',
@@ -30,8 +28,12 @@ export function planRun(seed: number, others: readonly FaultPlan[]): { run: RunW
     tasks: returns ? tasks.map(comingBack) : tasks,
     parallel,
   }
-  if (isTold || name === undefined) return { run, faults: [] }
-  return { run, faults: [{ kind: 'crash-point', atMs: 100, forMs: 0, session: 0, point: { name, nth: 1 } }] }
+  const when = () => ({ atMs: random.int(100, 6_000), forMs: random.int(1_000, 5_000), session: 0 })
+  const faults: FaultPlan[] = [
+    ...(random.chance(0.3) ? [{ ...when(), kind: 'dirty-checkout' as const }] : []),
+    ...(random.chance(0.3) ? [{ ...when(), kind: 'remote-gone' as const }] : []),
+  ]
+  return { run, faults }
 }
 
 const RUN_EVERY = 3

@@ -30,18 +30,26 @@ export function answerFor(token: string): string {
 }
 
 /** How long the vendor refuses: long enough for an agent that is started too early to be seen, on a busy machine as well. */
-const RESET = '+7s'
+const RESET_S = 7
 
-/** The whole of a round as a scenario of the simulator; JSON is YAML too. */
-export function scenarioOf({ sessions, run }: RoundPlan): string {
-  return JSON.stringify({ conversations: [...sessions, ...(run ? [run] : [])].flatMap(conversationsOf) })
+/** A try of a session is two requests of its agent; two tries that fail are an outage. */
+const OUTAGE_REQUESTS = 4
+
+/** The whole of a round as a scenario of the simulator; JSON is YAML too. `loginFile` is there once the person has logged in again. */
+export function scenarioOf({ sessions, run }: RoundPlan, { loginFile }: { loginFile: string }): string {
+  const conversations = [...sessions, ...(run ? [run] : [])].flatMap(session => conversationsOf(session, loginFile))
+  return JSON.stringify({ conversations })
 }
 
 /**
  * A conversation begins with a task in plain words, or with what was restored of one whose transcript is gone; each later
  * task has a script of its own. A prompt that only says to go on goes on with the script at hand.
  */
-function conversationsOf({ tasks }: SessionPlan) {
+function conversationsOf({ tasks }: SessionPlan, loginFile: string) {
+  const turnsOf = (token: string, steps: StepPlan[]) => [
+    ...steps.flatMap(step => turnsOfStep(step, loginFile)),
+    { text: endOf(token) },
+  ]
   const later = tasks.map(({ token, steps }) => ({ match: { regex: plainly(token) }, turns: turnsOf(token, steps) }))
   const begun = ({ token, steps, mends }: SessionPlan['tasks'][number], regex: string) => ({
     name: token,
@@ -70,22 +78,18 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
-function turnsOf(token: string, steps: StepPlan[]) {
-  return [...steps.flatMap(turnsOfStep), { text: endOf(token) }]
-}
-
 function endOf(token: string): string {
   return `The work on ${token} is complete. Everything was written as described.`
 }
 
 /** A model that sees its write cut off writes again; one that claimed all the same to have written would look like lost work. */
-function turnsOfStep(step: StepPlan) {
-  const turn = turnOf(step)
+function turnsOfStep(step: StepPlan, loginFile: string) {
+  const turn = turnOf(step, loginFile)
   if (step.do !== 'write' || !step.insists) return [turn]
   return [turn, { ...turn, when: { tool_failed: true }, repeat: 5 }]
 }
 
-function turnOf(step: StepPlan) {
+function turnOf(step: StepPlan, loginFile: string) {
   const fault = 'trouble' in step && step.trouble ? troubleOf(step.trouble) : {}
   switch (step.do) {
     case 'work':
@@ -100,7 +104,11 @@ function turnOf(step: StepPlan) {
     case 'ask':
       return { tools: [{ AskUserQuestion: { questions: [question(step.token)] } }] }
     case 'limit':
-      return { fault: { kind: 'limit', window: 'five_hour', resets: RESET, times: 1 } }
+      return { fault: { kind: 'limit', window: 'five_hour', resets: `+${step.seconds ?? RESET_S}s`, times: 1 } }
+    case 'outage':
+      return { fault: { kind: 'overloaded', times: OUTAGE_REQUESTS } }
+    case 'login':
+      return { fault: { kind: 'unauthorized', until_file: loginFile } }
   }
 }
 

@@ -6,8 +6,12 @@ export type StepPlan =
   | { do: 'work'; token: string; ms: number; leaves: boolean; trouble?: Trouble | undefined }
   | { do: 'write'; token: string; trouble?: Trouble | undefined; insists?: boolean | undefined }
   | { do: 'ask'; token: string }
-  /** The vendor refuses until a reset that is near. */
-  | { do: 'limit'; token: string }
+  /** The vendor refuses until a reset that is near: after so many seconds, where the usual few are too few to see something. */
+  | { do: 'limit'; token: string; seconds?: number | undefined }
+  /** The vendor is down for as long as a session tries by itself. */
+  | { do: 'outage'; token: string }
+  /** The vendor refuses the login until the person has renewed it. */
+  | { do: 'login'; token: string }
 
 export interface Trouble {
   kind: 'rate_limit' | 'overloaded' | 'server_error' | 'reset' | 'stall' | 'cut_stream'
@@ -26,6 +30,8 @@ export interface SessionPlan {
     steps: StepPlan[]
     /** What it does when its work comes back: in a run whose gate wants that. */
     mends?: StepPlan[] | undefined
+    /** What a second agent does that takes it over where the vendor of the first refuses. */
+    second?: Extract<StepPlan, { do: 'work' }>[] | undefined
   }[]
 }
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import type { Places } from '../../../src/base/places.ts'
 import { type Boot, KeptDaemon } from './kept-daemon.ts'
+import { goneAfter, type Outlived, survivorsIn, toleranceMs } from './outliving.ts'
 
 /** A start from source on a busy machine; beyond this it hangs. */
 const START_MS = 30_000
@@ -10,17 +11,31 @@ const START_MS = 30_000
 const CALL_MS = 60_000
 
 export interface KeeperOptions {
+  /** Where the round happens: all that a daemon starts works there, or was told of it. */
+  folder: string
   places: Places
   env: Record<string, string>
   /** What each boot gets besides, by its number: a crash point is for one of them. */
   envOfBoot(boot: number): Record<string, string>
   /** Started under the small parent, as the command line does where no service manager keeps it. */
   parent?: boolean | undefined
+  /** The checkout whose daemon is run, where it is not this one. */
+  source?: string | undefined
 }
 
 /** A daemon that says so and does not start on a full disk does what it should; it is started again when there is room. */
 export function isOfFullDisk(told: string): boolean {
   return /disk is full/.test(told)
+}
+
+/** The daemon answered that it failed. */
+export interface ServerError {
+  at: number
+  asked: string
+  status: number
+  /** The error's code, and what it said. */
+  code: string
+  text: string
 }
 
 /** Keeps a daemon alive the way the command line does: whoever finds none starts one. */
@@ -30,9 +45,12 @@ export class DaemonKeeper {
   readonly complaints: string[] = []
   /** Where two daemons ran at once. */
   readonly doubles: string[] = []
-  /** For how long the agents of each killed daemon outlived it. */
-  readonly outlivedMs: number[] = []
+  /** For how long agents outlived each daemon that died. */
+  readonly outlived: Outlived[] = []
+  readonly errors: ServerError[] = []
   readonly #options: KeeperOptions
+  readonly #all: KeptDaemon[] = []
+  readonly #watches: Promise<void>[] = []
   #kept: KeptDaemon | undefined
   #starting: Promise<void> | undefined
   #held = false
@@ -58,13 +76,13 @@ export class DaemonKeeper {
     await this.#starting
   }
 
-  /** Nobody starts one while this runs: somebody works on the files of a dead daemon. `work` hears when it died. */
-  async whileDown(work: (diedAt: number) => Promise<void> | void): Promise<void> {
+  /** Nobody starts one while this runs: somebody works on the files of a dead daemon. */
+  async whileDown(work: () => Promise<void> | void): Promise<void> {
     this.#held = true
     try {
       await this.#starting?.catch(() => undefined)
       await this.#kept?.kill('SIGKILL', { withParent: true })
-      await work(this.boots.at(-1)?.endedAt ?? Date.now())
+      await work()
     } finally {
       this.#held = false
     }
@@ -79,6 +97,12 @@ export class DaemonKeeper {
   /** The round is over. */
   async end(): Promise<void> {
     await this.#kept?.end()
+    await this.allGone()
+  }
+
+  /** Resolves when nobody outlives a daemon that died so far, or is not waited for any longer. */
+  async allGone(): Promise<void> {
+    await Promise.all(this.#watches)
   }
 
   /** Kills the parent alone, or the daemon with it. False where there is none. */
@@ -114,7 +138,9 @@ export class DaemonKeeper {
     const [response] = (await once(asked, 'response')) as [IncomingMessage]
     let text = ''
     for await (const chunk of response) text += String(chunk)
-    return { status: response.statusCode ?? 0, body: JSON.parse(text) as Body }
+    const status = response.statusCode ?? 0
+    if (status >= 500) this.errors.push({ at: Date.now(), asked: `${method} ${path}`, status, ...errorIn(text) })
+    return { status, body: JSON.parse(text) as Body }
   }
 
   /** What keeps one from starting is told of the round, and does not end the run. */
@@ -150,12 +176,33 @@ export class DaemonKeeper {
     for (const each of ready.slice(1)) setTimeout(() => void each.kill('SIGKILL', { withParent: true }), 3_000).unref()
   }
 
+  /** Of one that ends beside another nobody can say whose agents those are that live on. */
+  #died(boot: Boot): void {
+    if (this.#all.some(kept => kept.pid !== undefined)) return
+    const diedAt = boot.endedAt ?? Date.now()
+    const survivors = survivorsIn(this.#options.folder)
+    const allowed = toleranceMs()
+    this.#watches.push(goneAfter(survivors, diedAt).then(ms => void this.outlived.push({ ms, toleranceMs: allowed })))
+  }
+
   #spawn(): KeptDaemon {
-    const { env, envOfBoot, parent = false, places } = this.#options
+    const { env, envOfBoot, parent = false, places, source } = this.#options
     const { boots } = this
     // What a parent starts again has the environment of the first; which of its boots dies is counted there.
     const crashesIn = parent ? [0, 1].findIndex(boot => 'PCC_CRASH_AT' in envOfBoot(boot)) : 0
     const own = parent ? envOfBoot(Math.max(0, crashesIn)) : envOfBoot(boots.length)
-    return new KeptDaemon({ places, parent, crashesIn, boots, env: { ...env, ...own } })
+    const onDeath = (boot: Boot) => this.#died(boot)
+    const kept = new KeptDaemon({ places, parent, crashesIn, boots, source, onDeath, env: { ...env, ...own } })
+    this.#all.push(kept)
+    return kept
+  }
+}
+
+function errorIn(text: string): { code: string; text: string } {
+  try {
+    const { error } = JSON.parse(text) as { error?: { code?: string; message?: string } }
+    return { code: error?.code ?? '', text: error?.message ?? text }
+  } catch {
+    return { code: '', text }
   }
 }

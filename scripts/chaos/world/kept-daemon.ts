@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Places } from '../../../src/base/places.ts'
 import { underParent } from '../../../src/daemon/parent/under-parent.ts'
-import { DAEMON_SCRIPT } from '../../../test/support/program.ts'
+import { PROGRAM_ROOT } from '../../../test/support/program.ts'
 import { isThere } from './processes.ts'
 
 /** How late the end of a daemon that is no child of ours may be noticed. */
@@ -17,8 +18,8 @@ export interface Boot {
   pid: number
   at: number
   endedAt?: number
-  /** It killed itself: at the step that it was told. */
-  crashed?: boolean
+  /** When it said that it is ready. */
+  readyAt?: number
 }
 
 export interface KeptOptions {
@@ -29,6 +30,10 @@ export interface KeptOptions {
   /** Which boot of this command dies at the step that stands in its environment: a parent starts it again with the same. */
   crashesIn: number
   boots: Boot[]
+  /** The checkout whose daemon is run: this one, or a copy of it that was changed. */
+  source?: string | undefined
+  /** Hears of each death, whatever it was. */
+  onDeath?(boot: Boot): void
 }
 
 /** A daemon that was started, and whoever keeps it. */
@@ -36,7 +41,6 @@ export class KeptDaemon {
   readonly #top: ChildProcess
   readonly #options: KeptOptions
   readonly #heard: FirstLine[] = []
-  readonly #byUs = new Set<number>()
   #ring = Promise.withResolvers<void>()
   #boot: Boot | undefined
   #over = false
@@ -45,7 +49,7 @@ export class KeptDaemon {
   constructor(options: KeptOptions) {
     this.#options = options
     const { parent, places, env } = options
-    const plain = { command: process.execPath, args: [DAEMON_SCRIPT] }
+    const plain = { command: process.execPath, args: [daemonScript(options)] }
     const { command, args } = parent ? underParent(onceOnly(options), places) : plain
     this.#top = spawn(command, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] })
     // Whoever interrupts the runner must not have to look for its daemons.
@@ -99,7 +103,6 @@ export class KeptDaemon {
     if (withParent && this.parentPid !== undefined) this.#top.kill('SIGKILL')
     const { pid } = this
     if (pid === undefined) return
-    this.#byUs.add(pid)
     send(pid, signal)
     if (signal === 'SIGTERM') send(pid, 'SIGCONT')
     while (this.#boot?.pid === pid && this.pid !== undefined) await new Promise(resolve => setTimeout(resolve, 5))
@@ -122,6 +125,7 @@ export class KeptDaemon {
   #hear(line: string): void {
     const said = JSON.parse(line) as FirstLine
     if ('ready' in said && this.#boot?.pid !== said.pid) this.#began(said.pid)
+    if ('ready' in said && this.#boot) this.#boot.readyAt ??= Date.now()
     this.#heard.push(said)
     this.#wakeWaiting()
   }
@@ -148,7 +152,7 @@ export class KeptDaemon {
     const { parent } = this.#options
     if (!boot || boot.endedAt !== undefined || (parent ? isThere(boot.pid) : !this.#over)) return
     boot.endedAt = Date.now()
-    boot.crashed = !this.#byUs.has(boot.pid) && (parent || this.#top.signalCode === 'SIGKILL')
+    this.#options.onDeath?.(boot)
   }
 
   #endAll(): void {
@@ -158,10 +162,24 @@ export class KeptDaemon {
 }
 
 /** The parent starts the same command again: only one of its boots may die at the step. */
-function onceOnly({ crashesIn, places }: KeptOptions): string[] {
+function onceOnly(options: KeptOptions): string[] {
+  const { crashesIn, places } = options
   const count = `n=$(cat "$1" 2>/dev/null); n=\${n:-0}; echo $((n + 1)) > "$1"`
   const script = `${count}; [ "$n" = "$2" ] || unset PCC_CRASH_AT; shift 2; exec "$@"`
-  return ['/bin/sh', '-c', script, 'once', `${places.home}.boots`, String(crashesIn), process.execPath, DAEMON_SCRIPT]
+  return [
+    '/bin/sh',
+    '-c',
+    script,
+    'once',
+    `${places.home}.boots`,
+    String(crashesIn),
+    process.execPath,
+    daemonScript(options),
+  ]
+}
+
+function daemonScript({ source = PROGRAM_ROOT }: KeptOptions): string {
+  return join(source, 'test/daemon/run-daemon.ts')
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

@@ -5,10 +5,12 @@ import { type Places, placesFor } from '../../../src/base/places.ts'
 import { openSimulator, type Simulator } from '../../../src/simulator/open.ts'
 import { agentEnv, bareEnv } from '../../../test/support/world.ts'
 import type { RoundPlan } from '../plan/plan-round.ts'
-import { scenarioOf, tokenOf, WORK_SCRIPT } from '../plan/scenario.ts'
+import { scenarioOf, taskText, tokenOf, WORK_SCRIPT, workCommand } from '../plan/scenario.ts'
 import type { SessionPlan } from '../plan/session-plan.ts'
+import { type AgentPrograms, writePrograms } from './agent-programs.ts'
 import { type NoticeServer, openNoticeServer } from './notice-server.ts'
 import { makeRunProject } from './run-project.ts'
+import type { SecondPlan } from './second-agent.ts'
 
 /** Where one round happens: directories, the vendor and the people's side, all of its own and all on loopback. */
 export interface RoundWorld extends AsyncDisposable {
@@ -22,18 +24,18 @@ export interface RoundWorld extends AsyncDisposable {
   agentEnvOf(session: SessionPlan): Record<string, string>
   /** As long as it is there the store takes its disk for full. */
   fullFile: string
-  /** Where the steps that were passed are noted. */
+  /** Where daemons note the steps that they passed, and the one at which they died. */
   passedFile: string
+  /** Once it is there, the vendor takes the login of everybody again. */
+  loginFile: string
+  programs: AgentPrograms
 }
 
 export interface WorldOptions {
   /** Shared by the rounds of a run: the agent's first start in a new home takes longer. */
   agentHome: string
-  plant?: string | undefined
-  passedFile: string
-  /** What moves the daemon's clock, and the agent's program where that has to have it moved too. */
+  /** What moves the clock of daemon and agents. */
   clock?: Record<string, string> | undefined
-  agentPath?: string | undefined
 }
 
 /** Builds it. */
@@ -50,29 +52,35 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
   process.once('exit', leave)
   const home = join(folder, 'home')
   const fullFile = join(folder, 'disk-is-full')
-  const simulator = await openSimulator({ text: scenarioOf(plan), keep: 10_000 })
+  const loginFile = join(folder, 'logged-in')
+  const passedFile = join(folder, 'passed')
+  const planFile = join(folder, 'second-plan.json')
+  writeFileSync(planFile, JSON.stringify(secondPlanOf(plan)))
+  const programs = writePrograms(folder, options.clock ?? {}, planFile)
+  const simulator = await openSimulator({ text: scenarioOf(plan, { loginFile }), keep: 10_000 })
   const notices = await openNoticeServer()
   const env = {
     ...bareEnv(home),
     PCC_HOME: join(home, 'pcc'),
-    PCC_CRASH_LOG: options.passedFile,
+    PCC_CRASH_LOG: passedFile,
     PCC_FULL_WHILE: fullFile,
     NODE_COMPILE_CACHE: join(options.agentHome, 'compile-cache'),
-    ...(options.plant !== undefined && { PCC_PLANT: options.plant }),
     ...options.clock,
   }
   const places = placesFor({ env })
   mkdirSync(places.data, { recursive: true, mode: 0o700 })
-  writeFileSync(places.configFile, configFor(notices.url, options.agentPath))
+  writeFileSync(places.configFile, configFor(plan, { noticeUrl: notices.url, programs }))
   for (const session of plan.sessions) makeProject(join(folder, session.name))
-  if (plan.run) makeRunProject(join(folder, plan.run.name))
+  if (plan.run) makeRunProject(join(folder, plan.run.name), { remote: originOf(folder, plan) })
   return {
     folder,
     places,
     simulator,
     notices,
     env,
-    passedFile: options.passedFile,
+    passedFile,
+    loginFile,
+    programs,
     fullFile,
     projectOf: ({ name }) => join(folder, name),
     agentEnvOf: session => ({
@@ -88,7 +96,28 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
   }
 }
 
-function configFor(noticeUrl: string, agentPath: string | undefined): string {
+/** The remote of a run's project, where it is to go. */
+function originOf(folder: string, { faults }: RoundPlan): string | undefined {
+  return faults.some(({ kind }) => kind === 'remote-gone') ? join(folder, 'origin.git') : undefined
+}
+
+function secondPlanOf({ sessions }: RoundPlan): SecondPlan {
+  const tasks = sessions.flatMap(session => session.tasks).filter(({ second }) => second)
+  return Object.fromEntries(
+    tasks.map(({ token, second = [] }) => [
+      taskText(token),
+      second.map(step => ({ token: step.token, command: workCommand(step) })),
+    ]),
+  )
+}
+
+interface ConfigParts {
+  noticeUrl: string
+  programs: AgentPrograms
+}
+
+function configFor({ faults }: RoundPlan, { noticeUrl, programs }: ConfigParts): string {
+  const hasSecond = faults.some(({ kind }) => kind === 'failover')
   return `[sessions]
 retry_seconds = 0
 
@@ -101,7 +130,24 @@ desktop = false
 [notifications.ntfy]
 server = "${noticeUrl}"
 topic = "chaos"
-${agentPath === undefined ? '' : `\n[agents]\npath = "${agentPath}"\n`}`
+
+[agents]
+path = "${programs.claude}"
+${hasSecond ? secondAgent(programs.second) : ''}`
+}
+
+/** Any refusal hands a task over, and it goes back as soon as it may. */
+function secondAgent(program: string): string {
+  return `sandbox = "off"
+unattended = ["second"]
+
+[agents.custom.second]
+command = "${program}"
+
+[failover]
+agents = ["claude", "second"]
+after_minutes = 0
+`
 }
 
 function makeProject(path: string): void {

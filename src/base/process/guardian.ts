@@ -7,7 +7,6 @@ import {
 import { once } from 'node:events'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
-import { isPlanted } from '../planted.ts'
 import { findProgram } from './find-program.ts'
 import { GUARDIAN_SCRIPT } from './guardian-script.ts'
 import { type Isolation, type IsolationLevel, probeNamespace } from './isolation.ts'
@@ -45,7 +44,7 @@ type Facts = Pick<GuardedChild, 'marker' | 'level'>
 export function openGuard(): Guard {
   const known = new Map<Isolation, Namespace | undefined>()
   const namespaceFor = (isolation: Isolation) => {
-    if (!known.has(isolation)) known.set(isolation, isPlanted('orphan') ? undefined : probeNamespace(isolation))
+    if (!known.has(isolation)) known.set(isolation, probeNamespace(isolation))
     return known.get(isolation)
   }
   return {
@@ -87,7 +86,7 @@ function startGuardian(marker: Marker): Guardian {
       PATH: '/usr/local/bin:/usr/bin:/bin',
       LC_ALL: 'C',
       TZ: 'UTC',
-      PCC_GUARDIAN: isPlanted('orphan') ? 'cat' : GUARDIAN_SCRIPT,
+      PCC_GUARDIAN: GUARDIAN_SCRIPT,
     },
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

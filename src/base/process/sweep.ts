@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isPlanted } from '../planted.ts'
 import type { Marker } from './marker.ts'
 import { commandOf, directoryOf, hasTerminal, markedPids, processTable, withDescendants } from './process-table.ts'
 import { isAlive, type ProcessIdentity, startTimeOf } from './start-time.ts'
@@ -69,7 +68,6 @@ function orphans(): number[] {
 }
 
 async function sweep(find: Find, { deadlineMs = 10_000, signal }: SweepOptions = {}): Promise<Swept> {
-  if (isPlanted('orphan')) return { killed: [], left: [] }
   const killed = new Map<string, FoundProcess>()
   const end = Date.now() + deadlineMs
   for (;;) {

@@ -2,7 +2,6 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Places } from '../../base/places.ts'
-import { isPlanted } from '../../base/planted.ts'
 import { isAlive, startTimeOf } from '../../base/process/start-time.ts'
 import { capPages } from '../../store/database/page-cap.ts'
 import { explainSqlite } from '../../store/database/sqlite-errors.ts'
@@ -68,7 +67,7 @@ function lockFile({ data }: Places): string {
 async function take(db: DatabaseSync, holder: Holder, places: Places): Promise<void> {
   for (;;) {
     const found = readHolder(db)
-    if (found && !isPlanted('no-fencing') && (await isAlive({ pid: found.pid, startTime: found.start_time }))) {
+    if (found && (await isAlive({ pid: found.pid, startTime: found.start_time }))) {
       throw new AppError('daemon_running', { home: places.home, pid: found.pid })
     }
     if (replace(db, found, holder)) return

@@ -1,6 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
 import { crashPoint } from '../../base/crash-point.ts'
-import { isPlanted } from '../../base/planted.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { Store } from '../../store/store.ts'
 import type { ChannelName, Notice, NotifySettings } from './notice.ts'
@@ -64,7 +63,7 @@ async function take(event: StoredEvent, watch: WatchEvents): Promise<boolean> {
   const isNew = await store.transaction(async tx => {
     crashPoint('outbox.before-add')
     let added = false
-    for (const notice of isPlanted('lost-outbox') ? wanted.slice(1) : wanted) {
+    for (const notice of wanted) {
       for (const channel of channelsFor(notice, watch.channels)) {
         const now = clock.now()
         const row = { channel, kind: notice.kind, dedup_key: notice.key, body: JSON.stringify(notice), next_at: now }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { fullDisk } from '../../base/planted.ts'
+import { fullDisk } from '../../base/full-disk.ts'
 
 /** As many pages as there can be. */
 const NO_CAP = 4_294_967_294

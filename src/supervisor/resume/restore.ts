@@ -5,6 +5,7 @@ import type { Driver } from '../../domain/session.ts'
 import { workDirectory } from '../../domain/workspace/work-directory.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { Parts } from '../run.ts'
+import { isUnheard } from './unheard.ts'
 
 export interface Restore {
   row: SessionRow
@@ -50,7 +51,7 @@ export async function restore({ row, driver, env, manifest, from }: Restore, par
     ...(row.vendor_id !== null && !isIntact && from === undefined ? [lostText(manifest)] : []),
   ]
   // A task that has not begun needs no restoring in a conversation that remembers everything else.
-  const isFresh = task !== undefined && task.state === 'ready'
+  const isFresh = task !== undefined && (task.state === 'ready' || (await isUnheard(task.id, row.id, parts.store)))
   const how = { resume, notes, task_id: task?.id }
   if (isFresh && (resume || !good)) return { prompt: task.description, ...how }
   const handed = await handedIn(row, parts)

@@ -3,7 +3,6 @@ import type { Admission, Gates } from '../../agents/limits/gates.ts'
 import type { QuotaBook } from '../../agents/quota/quota.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import { isPlanted } from '../../base/planted.ts'
 import type { Gate, Limit } from '../../domain/account/limit.ts'
 import {
   easesAt,
@@ -51,9 +50,7 @@ export class Accounts implements AccountDesk {
 
   /** Whether a session of this account may call the model now. */
   admits({ row }: Pick<Run, 'row'>): Promise<Admission> {
-    return row.account === null || isPlanted('call-while-gated')
-      ? Promise.resolve({ open: true })
-      : this.#parts.gates.admits(row.account)
+    return row.account === null ? Promise.resolve({ open: true }) : this.#parts.gates.admits(row.account)
   }
 
   /** A limit was met: the account is shut, as a row, and everybody on it stops at the next step. */
@@ -137,7 +134,6 @@ export class Accounts implements AccountDesk {
 
   /** How many sessions of the account may be at work when one more wants to start, by what is known of its allowance. */
   allowed({ row, quota }: Run, max: number): number {
-    if (isPlanted('call-while-gated')) return max
     if (row.account !== null && this.#tried.has(row.account)) return Math.min(max, 1 + this.#leaving(row.account))
     const windows = (row.account !== null && this.#windows.get(row.account)) || []
     return startsAllowed(levelOf(windows, quota.thresholds, this.#parts.clock.now()), max)

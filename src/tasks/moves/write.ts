@@ -1,9 +1,8 @@
 import { AppError } from '../../base/errors.ts'
-import { isPlanted } from '../../base/planted.ts'
 import type { NewEvent } from '../../domain/event.ts'
 import type { Task, TaskState } from '../../domain/task.ts'
 import type { TxParts } from '../parts.ts'
-import { columnsOf, isOver, type Move } from './move.ts'
+import { columnsOf, type Move } from './move.ts'
 
 /** Writes a move and the event that tells of it; nothing follows from it yet. `also` is written with it. */
 export async function write(task: Task, move: Move, parts: TxParts, also: Partial<Task> = {}): Promise<Task> {
@@ -11,7 +10,6 @@ export async function write(task: Task, move: Move, parts: TxParts, also: Partia
   const moved = await store.tasks.swap(task, { ...columnsOf(task, move, clock.now()), ...also }, tx)
   if (!moved) throw movedError((await store.tasks.get(task.id, tx)) ?? task)
   await tell(task, moved, parts, move.actor)
-  if (isPlanted('double-ending') && isOver(move.to)) await tell(task, moved, parts)
   return moved
 }
 

@@ -1,4 +1,4 @@
-import { lstat, mkdir, rm, symlink } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { shortId } from '../../../base/ids.ts'
 import { committer } from '../../git/committer.ts'
@@ -13,9 +13,15 @@ export interface BaseCheckout extends AsyncDisposable {
   directory: string
 }
 
-/** Takes away what a daemon that died left of such checkouts. */
+/** Takes away what a daemon that died left of such checkouts, and what their repositories have noted of them. */
 export async function clearBases(runDir: string): Promise<void> {
-  await rm(join(runDir, BASES), { recursive: true, force: true })
+  const folder = join(runDir, BASES)
+  for (const name of await readdir(folder).catch(() => [])) {
+    const top = join(folder, name)
+    const { ok, stdout } = await git(top, ['rev-parse', '--path-format=absolute', '--git-common-dir'])
+    if (ok) await git(stdout.trim(), ['worktree', 'remove', '--force', '--force', top])
+  }
+  await rm(folder, { recursive: true, force: true })
 }
 
 const BASES = 'bases'

@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { bareEnv } from '../../../test/support/world.ts'
+import type { RoundWorld } from '../world/open-world.ts'
+
+/** A session may stand in line, or wait for a person, before it comes to the refusal. */
+const REFUSED_MS = 60_000
+
+/** The person notices that the login is refused, and logs in again some time later. */
+export async function loseLogin({ simulator, loginFile }: RoundWorld, forMs: number): Promise<boolean> {
+  const refused = await simulator
+    .waitForRequest(({ response }) => response === 'unauthorized', AbortSignal.timeout(REFUSED_MS))
+    .then(() => true)
+    .catch(() => false) // it never came to that
+  if (refused) await sleep(forMs)
+  writeFileSync(loginFile, '')
+  return refused
+}
+
+const PERSONAL = 'A line that a person is writing.\n'
+
+/**
+ * A person begins to write in a file of the checkout, and takes it back later. Tells what became of the line meanwhile, where it did
+ * not stay.
+ */
+export async function dirtyCheckout(project: string, forMs: number): Promise<string | undefined> {
+  const file = join(project, 'README.md')
+  appendFileSync(file, PERSONAL)
+  await sleep(forMs)
+  const isKept = readFileSync(file, 'utf8').endsWith(PERSONAL)
+  while (!takenBack(project)) await sleep(100)
+  return isKept ? undefined : 'what a person had written and not committed was overwritten'
+}
+
+/** Whoever holds the lock of the index makes others wait, people as well. */
+function takenBack(project: string): boolean {
+  try {
+    execFileSync('git', ['checkout', '-q', '--', 'README.md'], { cwd: project, env: bareEnv(project), stdio: 'pipe' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The remote of the project is gone; every other time for good. */
+export async function loseRemote(folder: string, forMs: number): Promise<boolean> {
+  const remote = join(folder, 'origin.git')
+  if (!existsSync(remote)) return false
+  renameSync(remote, `${remote}.away`)
+  await sleep(forMs)
+  if (forMs % 2 === 0) renameSync(`${remote}.away`, remote)
+  return true
+}

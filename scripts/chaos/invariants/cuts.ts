@@ -1,0 +1,47 @@
+import type { History, Injected, ModelCall } from '../history.ts'
+import type { FaultKind } from '../plan/fault-kinds.ts'
+import type { SessionPlan } from '../plan/session-plan.ts'
+
+/** The faults of a kind that met something: what met nothing excuses nothing. */
+export function hitsOf({ faults }: History, kind: FaultKind): Injected[] {
+  return faults.filter(fault => fault.kind === kind && fault.hit)
+}
+
+/** When the agents of a session were cut off: by the death of a daemon, or by their own. */
+export function cutsOf(history: History, name: string): number[] {
+  const killed = hitsOf(history, 'kill-agent').filter(({ session }) => session === name)
+  return [...history.deaths, ...killed.map(({ at, until = at }) => until)]
+}
+
+/** Whether the clock of daemon and agents was another one than the runner's for a time. */
+export function isTimeless(history: History): boolean {
+  return hitsOf(history, 'clock-jump').length > 0
+}
+
+/** The vendor's calls of a session, in order. */
+function callsOf({ calls }: History, { tasks }: SessionPlan): ModelCall[] {
+  const names = tasks.map(({ token }) => `${token}.`)
+  return calls.filter(({ turn }) => turn !== null && names.some(name => turn.startsWith(name)))
+}
+
+/**
+ * Whether the call that the model made in a step was cut: the vendor gave the answer with it, and before the model was heard again the
+ * agent was cut off. That it was another call of the session which was cut is no excuse.
+ */
+export function wasCut(history: History, session: SessionPlan, token: string): boolean {
+  const calls = callsOf(history, session)
+  const cuts = cutsOf(history, session.name)
+  return calls.some(({ turn, response, at }, place) => {
+    if (response !== 'answer' || stepOf(turn, session) !== token) return false
+    const next = calls[place + 1]?.at ?? Number.POSITIVE_INFINITY
+    return cuts.some(cut => cut >= at && cut <= next)
+  })
+}
+
+/** The step that a turn of the scenario plays (`plan/scenario.ts`). */
+function stepOf(turn: string | null, { tasks }: SessionPlan): string | undefined {
+  const [, first, later, place] = /^(.+?)(?:\.later\[(\d+)\])?\.turns\[(\d+)\]/.exec(turn ?? '') ?? []
+  const task = later === undefined ? tasks.find(({ token }) => token === first) : tasks[Number(later)]
+  const steps = (task?.steps ?? []).flatMap(step => (step.do === 'write' && step.insists ? [step, step] : [step]))
+  return steps[Number(place)]?.token
+}

@@ -1,0 +1,23 @@
+import type { History } from '../history.ts'
+import type { ServerError } from '../world/daemon-keeper.ts'
+import { hitsOf } from './cuts.ts'
+import type { Violation } from './violation.ts'
+
+/** How long a daemon may still say that its disk is full, or that it is about to leave. */
+const AFTER_MS = 5_000
+
+/** A daemon that answers that it failed has failed, unless it says just what was done to it. */
+export function noServerError(history: History): Violation[] {
+  return history.errors
+    .filter(error => !isExplained(error, history))
+    .map(({ asked, status, code, text }) => ({
+      invariant: 'no-surprise',
+      text: `${asked} was answered with ${status} ${code}: ${text}`,
+    }))
+}
+
+function isExplained({ at, code, text }: ServerError, history: History): boolean {
+  if (code === 'daemon_stopping') return history.deaths.some(death => death >= at && death <= at + AFTER_MS)
+  if (!/disk is full|disk_full/.test(`${code} ${text}`)) return false
+  return hitsOf(history, 'disk-full').some(({ at: from, until = from }) => at >= from && at <= until + AFTER_MS)
+}

@@ -1,0 +1,116 @@
+import type { Plant } from './plant.ts'
+import { besideAPerson, running } from './rounds.ts'
+
+/** Mistakes on the way of a run's work into its branch. */
+export const OF_RUNS: readonly Plant[] = [
+  {
+    id: 'checkout-keeps-its-old-index',
+    hurts: 'after a merge the checkout shows changes that nobody made',
+    breaks: ['merged-once'],
+    patches: [
+      {
+        file: 'src/workspace/merge/target/update-checkout.ts',
+        symbol: 'underLock',
+        find: "await rename(index, join(own, 'index'))",
+        put: 'void rename',
+      },
+    ],
+    round: running(),
+  },
+  {
+    id: 'half-moved-checkout-not-mended',
+    hurts: 'a daemon that dies while it moves a checkout leaves it as if somebody had undone the work',
+    breaks: ['merged-once'],
+    patches: [
+      {
+        file: 'src/workspace/merge/target/repair-checkout.ts',
+        symbol: 'repairCheckout',
+        find: 'await followBranch(checkout, tip)',
+        put: 'void followBranch',
+      },
+    ],
+    round: running('merge.before-index'),
+  },
+  {
+    id: 'merged-without-its-work',
+    hurts: 'a task is done and merged, and what it wrote is in no branch',
+    breaks: ['merged-once'],
+    patches: [
+      {
+        file: 'src/workspace/merge/steps/land.ts',
+        symbol: 'land',
+        find: 'to: last.result',
+        put: 'to: tip',
+      },
+    ],
+    round: running(),
+  },
+  {
+    id: 'merge-in-another-worktree',
+    hurts: 'a merge works in the place of another task, and takes that away when it is done',
+    breaks: ['merged-once'],
+    patches: [
+      {
+        file: 'src/workspace/merge/place-of-merge.ts',
+        symbol: 'placeOfMerge',
+        find: 'const row = await store.worktrees.get({ task: task_id, attempt })',
+        put: 'const row = task_id === undefined ? undefined : (await store.worktrees.list())[0]',
+      },
+    ],
+    round: running(),
+  },
+  {
+    id: 'landing-told-twice',
+    hurts: 'a task is told to have landed twice',
+    breaks: ['merged-once'],
+    patches: [
+      {
+        file: 'src/workspace/merge/steps/endings.ts',
+        symbol: 'finish',
+        find: "await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])",
+        put: "await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])\n      await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])",
+      },
+    ],
+    round: running('merge.after-ref'),
+  },
+  {
+    id: 'merged-work-not-tidied',
+    hurts: 'branches and worktrees of merged tasks pile up',
+    breaks: ['merged-once'],
+    patches: [
+      {
+        file: 'src/workspace/merge/steps/clean-up.ts',
+        symbol: 'cleanUp',
+        find: 'const place = await placeOfMerge(merge, parts)',
+        put: 'const place = (await placeOfMerge(merge, parts)) && undefined',
+      },
+      {
+        file: 'src/workspace/merge/steps/clean-up.ts',
+        symbol: 'dropBranch',
+        find: 'if (isIn)',
+        put: 'if (!isIn)',
+      },
+    ],
+    round: running(),
+  },
+  {
+    id: 'merge-overwrites-the-checkout',
+    hurts: 'what a person was writing in the checkout is gone after a merge',
+    breaks: ['merged-once'],
+    patches: [
+      {
+        file: 'src/workspace/merge/target/in-the-way.ts',
+        symbol: 'blockedBy',
+        find: 'if (loose.length > 0) return',
+        put: 'if (loose.length < 0) return',
+      },
+      {
+        file: 'src/workspace/merge/target/update-checkout.ts',
+        symbol: 'writeFiles',
+        find: "const written = await git(top, ['read-tree', '-m', '-u', from, to], { env })",
+        put: "const written = await git(top, ['read-tree', '--reset', '-u', to], { env })",
+      },
+    ],
+    round: besideAPerson,
+  },
+]

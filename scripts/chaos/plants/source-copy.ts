@@ -1,0 +1,50 @@
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { ROOT } from '../../places.ts'
+import { applyPatch } from './apply-patch.ts'
+import type { Plant } from './plant.ts'
+
+/** What a daemon that runs from source reads of a checkout. */
+const NEEDED = ['src', 'bin', 'package.json', 'test/daemon/run-daemon.ts']
+
+/** A copy of the source in which mistakes can be made. */
+export interface SourceCopy extends Disposable {
+  root: string
+  /** Makes a mistake; disposing of it takes it back. Throws where it does not fit the source. */
+  plant(plant: Plant): Disposable
+}
+
+/** Copies the source once: its path stays the same for all mistakes, so that Node's cache of compiled files serves them all. */
+export function copySource(): SourceCopy {
+  const root = mkdtempSync(join(tmpdir(), 'pcc-planted-source-'))
+  const remove = () => rmSync(root, { recursive: true, force: true })
+  process.once('exit', remove)
+  for (const path of NEEDED) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    cpSync(join(ROOT, path), join(root, path), { recursive: true })
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+  return {
+    root,
+    plant: ({ patches }) => {
+      const before = new Map<string, string>()
+      // All are tried before the first is written: half a mistake is another one.
+      const after = new Map<string, string>()
+      for (const patch of patches) {
+        const text = after.get(patch.file) ?? readFileSync(join(root, patch.file), 'utf8')
+        if (!before.has(patch.file)) before.set(patch.file, text)
+        after.set(patch.file, applyPatch(text, patch))
+      }
+      const write = (texts: Map<string, string>) => {
+        for (const [file, text] of texts) writeFileSync(join(root, file), text)
+      }
+      write(after)
+      return { [Symbol.dispose]: () => write(before) }
+    },
+    [Symbol.dispose]() {
+      process.off('exit', remove)
+      remove()
+    },
+  }
+}

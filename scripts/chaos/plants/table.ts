@@ -1,0 +1,30 @@
+import type { KeptResults } from '../results.ts'
+import { PLANTS } from './all.ts'
+
+const BEGIN = '<!-- planted mistakes, made from bench/chaos.json by `npm run docs` -->'
+const END = '<!-- end of planted mistakes -->'
+
+/** The table of a page: what was planted, and how it went the last time. */
+export function plantTable({ planted }: Pick<KeptResults, 'planted'>): string {
+  const rows = PLANTS.map(({ id, hurts, breaks }) => {
+    const { rounds, by } = planted[id] ?? { rounds: 0, by: '' }
+    const seen = rounds === 0 ? 'not run' : by === '' ? `**not within ${rounds}**` : String(rounds)
+    const wanted = breaks.map(name => `\`${name}\``).join(' or ')
+    return `| \`${id}\` | ${hurts} | ${by === '' ? wanted : named(by)} | ${seen} |`
+  })
+  return ['| planted | what it does to people | seen by | after rounds |', '|---|---|---|---|', ...rows, ''].join('\n')
+}
+
+function named(by: string): string {
+  return by
+    .split(', ')
+    .map(name => `\`${name}\``)
+    .join(', ')
+}
+
+/** The page with the table in its place. */
+export function withPlants(page: string, results: Pick<KeptResults, 'planted'>): string {
+  const [before, rest = ''] = page.split(BEGIN)
+  const after = rest.split(END)[1] ?? ''
+  return `${before}${BEGIN}\n${plantTable(results)}${END}${after}`
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { INVARIANTS, type InvariantName } from '../../scripts/chaos/invariants/violation.ts'
+import { PLANTS } from '../../scripts/chaos/plants/all.ts'
+import { applyPatch } from '../../scripts/chaos/plants/apply-patch.ts'
+import { catchPlant, caughtBy } from '../../scripts/chaos/plants/catch-plant.ts'
+import type { Plant } from '../../scripts/chaos/plants/plant.ts'
+import { plantTable } from '../../scripts/chaos/plants/table.ts'
+import { readResults } from '../../scripts/chaos/results.ts'
+import { ROOT } from '../../scripts/places.ts'
+import { aHistory } from './a-history.ts'
+
+test('every planted mistake fits the source as it is, and Node can run what comes of it', () => {
+  for (const { patches } of PLANTS) {
+    const texts = new Map<string, string>()
+    for (const patch of patches) {
+      const text = texts.get(patch.file) ?? readFileSync(join(ROOT, patch.file), 'utf8')
+      texts.set(patch.file, applyPatch(text, patch))
+    }
+  }
+})
+
+test('every promise has a planted mistake that breaks it, and no two mistakes share a name', () => {
+  const broken = new Set(PLANTS.flatMap(({ breaks }) => breaks))
+  const unproven = (Object.keys(INVARIANTS) as InvariantName[]).filter(name => !broken.has(name))
+  assert.deepEqual(unproven, [])
+  assert.equal(new Set(PLANTS.map(({ id }) => id)).size, PLANTS.length)
+})
+
+test('the page of reliability tells of the planted mistakes what the results say, and all of them were caught', () => {
+  const results = readResults(join(ROOT, 'bench', 'chaos.json'))
+  const page = readFileSync(join(ROOT, 'docs', 'reliability.md'), 'utf8')
+  assert.ok(page.includes(plantTable(results)), 'npm run chaos -- --plant all writes it')
+  const missed = PLANTS.filter(({ id }) => (results.planted[id]?.by ?? '') === '').map(({ id }) => id)
+  assert.deepEqual(missed, [])
+})
+
+const TEXT = `export function twice(x: number) { return x + x }
+const LIMIT = 3
+export class Door {
+  #open = false
+  shut() { return LIMIT + 1 }
+  #lock(): number { return LIMIT + 2 }
+}
+function shut() { return LIMIT }
+`
+const at = (symbol: string, find: string, put: string) => ({ file: 'a.ts', symbol, find, put })
+
+test('a patch changes what it names and nothing of the same words elsewhere', () => {
+  const patched = (...args: Parameters<typeof at>) => applyPatch(TEXT, at(...args))
+  assert.equal(
+    patched('LIMIT', '3', '$&4'),
+    TEXT.replace('LIMIT = 3', () => 'LIMIT = $&4'),
+  )
+  assert.equal(
+    patched('shut', 'LIMIT', '0'),
+    TEXT.replace('function shut() { return LIMIT }', 'function shut() { return 0 }'),
+  )
+  assert.equal(patched('Door.shut', 'LIMIT', '0'), TEXT.replace('LIMIT + 1', '0 + 1'))
+  assert.equal(patched('Door.#lock', 'LIMIT', '0'), TEXT.replace('LIMIT + 2', '0 + 2'))
+  assert.equal(patched('Door.#open', 'false', 'true'), TEXT.replace('false', 'true'))
+})
+
+test('a patch that does not fit exactly once, changes nothing or cannot be run is refused', () => {
+  const refused = (patch: ReturnType<typeof at>, why: RegExp) => assert.throws(() => applyPatch(TEXT, patch), why)
+  refused(at('thrice', 'x', 'y'), /a\.ts, thrice: there is no such name/)
+  refused(at('twice', 'x + y', 'y'), /stands there 0 times/)
+  refused(at('twice', 'x', 'y'), /stands there 3 times/)
+  refused(at('LIMIT', '3', '3'), /nothing is changed/)
+  refused(at('LIMIT', '3', '3 +'), /cannot be parsed/)
+  refused(at('shut', 'return LIMIT', 'enum A { B } return LIMIT'), /enum/)
+})
+
+test('a planted mistake is caught by a promise that it breaks, and that the same round keeps without it', async () => {
+  const plant: Plant = {
+    id: 'one',
+    hurts: '',
+    breaks: ['one-writer', 'tool-once'],
+    patches: [],
+    round: seed => ({ seed, sessions: [], faults: [] }),
+  }
+  const seen = (...names: InvariantName[]) => names.map(invariant => ({ invariant, text: '' }))
+  assert.deepEqual(caughtBy(plant, seen('told-once', 'one-writer', 'one-writer')), ['one-writer'])
+  const planted: string[] = []
+  const copy = {
+    root: '/copy',
+    plant: () => {
+      planted.push('made')
+      return { [Symbol.dispose]: () => planted.push('taken back') }
+    },
+    [Symbol.dispose]: () => undefined,
+  }
+  /** What each round finds: with the mistake, and without it. */
+  const hunted = async (rounds: { with: InvariantName[]; without: InvariantName[] }[]) => {
+    const play = async (plan: ReturnType<Plant['round']>, source?: string) => {
+      const round = rounds[plan.seed]
+      const names = (source === '/copy' ? round?.with : round?.without) ?? []
+      return { plan, history: aHistory(), violations: seen(...names), ms: 1 }
+    }
+    const hunt = { copy, plain: new Map(), seed: 0, rounds: rounds.length, play, played: () => undefined }
+    return catchPlant(plant, hunt)
+  }
+  assert.deepEqual(await hunted([{ with: ['told-once'], without: [] }]), { rounds: 1, by: [] })
+  const second = { with: ['tool-once', 'one-writer'] as InvariantName[], without: ['one-writer'] as InvariantName[] }
+  const anyway = { with: ['one-writer'] as InvariantName[], without: ['one-writer'] as InvariantName[] }
+  assert.deepEqual(await hunted([anyway, second]), { rounds: 2, by: ['tool-once'] })
+  assert.deepEqual(planted, ['made', 'taken back', 'made', 'taken back', 'made', 'taken back'])
+})
