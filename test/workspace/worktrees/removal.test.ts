@@ -27,6 +27,45 @@ test('commits that are not merged are archived, and the branch goes', async t =>
   assert.equal(world.git('branch', '--list', 'pcc/*'), '')
 })
 
+test('a commit on a detached HEAD is work, although the worktree is clean and its branch is merged', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  world.gitIn(place.top, 'checkout', '-q', '--detach')
+  const head = commit(world, place.top, 'work.txt')
+  const why = 'its commits are not merged'
+  assert.deepEqual(await world.remove(place, { onlyClean: true }), { kind: 'kept', why })
+  const removal = await world.remove(place)
+  assert.ok(removal.kind === 'archived' && removal.why === why, JSON.stringify(removal))
+  assert.equal(world.git('rev-parse', `${removal.ref}^1`).trim(), head)
+})
+
+test('commits of its branch are work, whatever is checked out meanwhile', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  const tip = commit(world, place.top, 'work.txt')
+  const kept = { kind: 'kept', why: 'its commits are not merged' }
+  world.gitIn(place.top, 'checkout', '-q', '--detach', 'main')
+  assert.deepEqual(await world.remove(place, { onlyClean: true }), kept, 'the tip of its target')
+  commit(world, world.project, 'meanwhile.txt')
+  assert.deepEqual(await world.remove(place, { onlyClean: true }), kept, 'an older commit of its target')
+  const removal = await world.remove(place)
+  assert.ok(removal.kind === 'archived', JSON.stringify(removal))
+  assert.equal(world.git('merge-base', tip, removal.ref).trim(), tip)
+})
+
+test('without its branch what is checked out decides, and without its target nothing counts as merged', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  commit(world, world.project, 'meanwhile.txt')
+  world.gitIn(place.top, 'checkout', '-q', '--detach')
+  world.git('branch', '-q', '-D', place.branch)
+  world.git('branch', '-q', '-m', 'main', 'trunk')
+  const kept = { kind: 'kept', why: 'its commits are not merged' }
+  assert.deepEqual(await world.remove(place, { onlyClean: true }), kept)
+  world.git('branch', '-q', '-m', 'trunk', 'main')
+  assert.deepEqual(await world.remove(place), { kind: 'removed' })
+})
+
 test('work that reached its target squashed counts as merged where that is known, and only that', async t => {
   const world = await placeWorld(t)
   const place = await world.make()
