@@ -206,6 +206,36 @@ test('a directory that was deleted by hand leaves its commits in the archive, an
   assert.equal(world.git('worktree', 'list').trim().split('\n').length, 1)
 })
 
+test('a commit on a detached HEAD outlives the directory that was deleted by hand', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  const onBranch = commit(world, place.top, 'branch.txt')
+  world.gitIn(place.top, 'checkout', '-q', '--detach', 'main')
+  const detached = commit(world, place.top, 'detached.txt')
+  rmSync(place.top, { recursive: true })
+  assert.equal((await world.remove(place)).kind, 'archived')
+  const kept = world.git('for-each-ref', '--format=%(objectname)', `refs/pcc/archive/${place.task}`)
+  assert.deepEqual(kept.trim().split('\n').sort(), [onBranch, detached].sort())
+})
+
+test('a commit on a detached HEAD is all that is kept of a deleted directory without a branch of its own work', async t => {
+  const world = await placeWorld(t)
+  for (const [attempt, isBranchGone] of [false, true].entries()) {
+    const place = await world.make({ attempt: attempt + 1 })
+    world.gitIn(place.top, 'checkout', '-q', '--detach')
+    const head = commit(world, place.top, `work-${attempt}.txt`)
+    if (isBranchGone) world.git('branch', '-q', '-D', place.branch)
+    rmSync(place.top, { recursive: true })
+    const removal = await world.remove(place)
+    assert.ok(removal.kind === 'archived', JSON.stringify(removal))
+    assert.equal(world.git('rev-parse', removal.ref).trim(), head)
+  }
+  const third = await world.make({ attempt: 3 })
+  world.git('update-ref', '-d', `refs/heads/${third.branch}`)
+  rmSync(third.top, { recursive: true })
+  assert.deepEqual(await world.remove(third), { kind: 'removed' }, 'nothing is checked out there any more')
+})
+
 test('a start without the disk on which worktrees lie gives none of them up', async t => {
   const world = await placeWorld(t)
   const place = await world.make()
