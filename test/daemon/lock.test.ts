@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { AppError } from '../../src/base/errors.ts'
 import { placesFor } from '../../src/base/places.ts'
 import { startTimeOf } from '../../src/base/process/start-time.ts'
-import { takeLock } from '../../src/daemon/start/lock.ts'
+import { lockHolder, takeLock } from '../../src/daemon/start/lock.ts'
 import { tempDir } from '../support/world.ts'
 import { launch, startDaemon } from './daemon-process.ts'
 
@@ -45,6 +45,21 @@ test('a holder whose pid was given to another process since is not alive', async
   assert.equal(second.holder.boot_id, 'boot-2')
   assert.equal(second.holder.start_time, await startTimeOf(process.pid))
   second.release()
+})
+
+test('a daemon that was taken for dead does not release the lock of the one that took its place', async t => {
+  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  mkdirSync(places.data, { recursive: true })
+  const first = await takeLock(places, 'boot-1')
+  const db = new DatabaseSync(join(places.data, 'lock.db'))
+  db.exec(`update holder set start_time = 'long ago'`)
+  db.close()
+  const second = await takeLock(places, 'boot-2')
+  first.release()
+  assert.equal(lockHolder(places)?.boot_id, 'boot-2')
+  await assert.rejects(takeLock(places, 'boot-3'), { code: 'daemon_running' })
+  second.release()
+  assert.equal(lockHolder(places), undefined)
 })
 
 test('of many that find the same dead holder one takes its place', async t => {

@@ -111,15 +111,18 @@ async function tell(delivery: Delivery, times: Times): Promise<void> {
   const { open, settled } = await stillOpen(company, store)
   await store.outbox.update(idsOf(settled), { state: 'done' })
   const awake = await putOffQuiet(open, settings, { store, now })
+  const untold = new Set(awake)
   for (const { message, rows } of compose(awake, settings.sound)) {
     crashPoint('outbox.before-send')
     const sent = await channel.send(message, signal)
     crashPoint('outbox.after-send')
     if (signal.aborted) return // it is tried again by the next daemon
-    if (sent.ok) await noteTold(rows, settings, { store, now: clock.now() })
-    else {
+    if (sent.ok) {
+      await noteTold(rows, settings, { store, now: clock.now() })
+      for (const told of rows) untold.delete(told)
+    } else {
       log.warn({ channel: channel.name, problem: sent.problem }, 'notification could not be sent; it is tried again')
-      await putOffFailed(awake, sent, { store, now: clock.now(), times })
+      await putOffFailed([...untold], sent, { store, now: clock.now(), times })
       return
     }
   }

@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs'
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { workingIn } from '../../base/process/directory/working-in.ts'
 import type { Worktree } from '../../domain/workspace/place.ts'
@@ -85,20 +87,38 @@ export async function whyKeep(row: Worktree, left: Leftovers): Promise<string | 
 
 /** Somebody has deleted the directory: what was committed is still there. */
 async function goneByHand(row: Worktree, { landed }: RemoveOptions): Promise<Removal> {
+  const branch = `refs/heads/${row.branch}`
+  const tip = await git(row.repository, ['rev-parse', '-q', '--verify', `${branch}^{commit}`])
+  const known = [`refs/heads/${row.target}`, ...(landed ? [landed] : [])]
+  const keepMissing = async (commit: string | undefined, ...others: string[]) => {
+    if (commit === undefined) return undefined
+    const missing = await git(row.repository, ['rev-list', '-1', commit, '--not', ...known, ...others, '--'])
+    const isMerged = missing.ok && missing.stdout.trim() === ''
+    return isMerged ? undefined : keepCommit(row, commit, row.repository)
+  }
+  // What was checked out may be on no branch, and git forgets it with the worktree.
+  const detached = await keepMissing(await headOfDeleted(row), ...(tip.ok ? [branch] : []))
   const removed = await git(row.repository, ['worktree', 'remove', '--force', row.top])
-  const tip = await git(row.repository, ['rev-parse', '-q', '--verify', `refs/heads/${row.branch}^{commit}`])
+  const why = 'its directory was deleted by hand; what was committed is kept'
+  if (!tip.ok && detached !== undefined) return { kind: 'archived', ref: detached, why }
   if (!tip.ok)
     return row.archive ? { kind: 'archived', ref: row.archive, why: 'it was archived before' } : { kind: 'removed' }
   if (!removed.ok && !removed.stderr.includes('is not a working tree'))
     return { kind: 'kept', why: told(removed.stderr) }
-  const commit = tip.stdout.trim()
-  const known = [`refs/heads/${row.target}`, ...(landed ? [landed] : [])]
-  const missing = await git(row.repository, ['rev-list', '-1', commit, '--not', ...known, '--'])
-  const isMerged = missing.ok && missing.stdout.trim() === ''
-  const ref = isMerged ? undefined : await keepCommit(row, commit, row.repository)
+  const ref = (await keepMissing(tip.stdout.trim())) ?? detached
   await deleteBranch(row)
-  const why = 'its directory was deleted by hand; what was committed is kept'
   return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why }
+}
+
+/** The commit that was checked out in a worktree whose directory is gone, as long as git lists it. */
+async function headOfDeleted({ repository, top }: Worktree): Promise<string | undefined> {
+  const folder = await realpath(dirname(top)).catch(() => dirname(top))
+  const { stdout } = await git(repository, ['worktree', 'list', '--porcelain', '-z'])
+  const lines = stdout.split('\0\0').map(block => block.split('\0'))
+  const own = lines.find(([name]) => name === `worktree ${join(folder, basename(top))}`)
+  const head = own?.find(line => line.startsWith('HEAD '))?.slice('HEAD '.length)
+  // Zeros: the branch that it was on is gone.
+  return head === undefined || /^0+$/.test(head) ? undefined : head
 }
 
 /** Only where nobody has it checked out: git refuses the rest. */

@@ -1,16 +1,21 @@
 import type { TestContext } from 'node:test'
 import type { Values } from '../../../src/domain/config/config.ts'
 import { deliver } from '../../../src/human/notify/deliver.ts'
-import type { Message } from '../../../src/human/notify/notice.ts'
+import type { Message, Sent } from '../../../src/human/notify/notice.ts'
 import { noticesOf } from '../../../src/human/notify/notice-of.ts'
 import { notifyWorld, settingsWith } from './world.ts'
 
 export interface DeliverySteps {
-  ask(question: string): Promise<void>
-  /** Every message so far, once all that is due is told. */
+  /** Several come at the same moment. */
+  ask(...questions: string[]): Promise<void>
+  /** Every message that arrived so far, once all that is due was tried. */
   told(): Promise<Message[]>
   move(ms: number): Promise<void>
   moveTo(time: number): Promise<void>
+  /** What the channel says to a message from now on. */
+  reply(sent: (message: Message) => Sent): void
+  /** A person answers the decision of this number. */
+  answer(number: number): Promise<void>
 }
 
 /** One channel with a question that waits, and a clock that only the test moves. */
@@ -19,15 +24,22 @@ export async function deliverSteps(t: TestContext, values: Partial<Values>, from
   const { store } = world
   let now = from
   let wake = () => {}
+  let reply: (message: Message) => Sent = () => ({ ok: true })
   const said: Message[] = []
   const leave = new AbortController()
-  const ask = async (question: string) => {
+  const noticeOf = async (question: string) => {
     await world.park({}, question)
     const [event] = await store.events({ kinds: ['question.parked'], tail: 1 })
     const [notice] = event ? await noticesOf(event, { store, hidden: [] }) : []
     if (!notice) throw new Error('a parked question is worth telling')
-    const row = { channel: 'ntfy', kind: notice.kind, dedup_key: notice.key, body: JSON.stringify(notice) }
-    await store.transaction(tx => store.outbox.add({ ...row, next_at: now, created_at: now }, tx))
+    return { channel: 'ntfy', kind: notice.kind, dedup_key: notice.key, body: JSON.stringify(notice) }
+  }
+  const ask = async (...questions: string[]) => {
+    const rows: Awaited<ReturnType<typeof noticeOf>>[] = []
+    for (const question of questions) rows.push(await noticeOf(question))
+    await store.transaction(async tx => {
+      for (const row of rows) await store.outbox.add({ ...row, next_at: now, created_at: now }, tx)
+    })
     wake()
   }
   await ask('The first?')
@@ -35,8 +47,9 @@ export async function deliverSteps(t: TestContext, values: Partial<Values>, from
     channel: {
       name: 'ntfy',
       send: async message => {
-        said.push(message)
-        return { ok: true }
+        const sent = reply(message)
+        if (sent.ok) said.push(message)
+        return sent
       },
     },
     store,
@@ -62,6 +75,14 @@ export async function deliverSteps(t: TestContext, values: Partial<Values>, from
     ask,
     moveTo,
     move: ms => moveTo(now + ms),
+    reply: next => {
+      reply = next
+    },
+    answer: async number => {
+      await store.transaction(tx =>
+        store.escalations.answer(number, { answer: ['SQLite'], by: 'human', at: now, from: 'open' }, tx),
+      )
+    },
     async told() {
       while ((await store.outbox.due('ntfy', now)).length > 0) await new Promise(resolve => setTimeout(resolve, 2))
       return [...said]

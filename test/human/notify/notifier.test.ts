@@ -210,6 +210,31 @@ test('a decision that is open again after an answer is news again', async t => {
   assert.equal(ntfy.got.length, 2)
 })
 
+test('a decision that is answered while it is being told, and then open again, is told and reminded of once', async t => {
+  const world = await notifyWorld(t)
+  const { store } = world
+  const answered = {
+    ...{ actor: 'human', subject: 's-1', kind: 'escalation.answered' as const },
+    body: { number: 1, tool: 'Ask', target: 'x', risk: 'LOW' as const, by: 'ann', remembered: false },
+  }
+  const ntfy = await receiver(t, async (_got, response) => {
+    if (ntfy.got.length === 1) {
+      const [event] = await store.append([answered])
+      while ((await store.outbox.cursor('notifications')) !== event?.id) await new Promise(setImmediate)
+      await world.append({ actor: 'daemon', subject: 's-1', kind: 'session.noted', body: { text: 'asked again' } })
+    }
+    response.end('{}')
+  })
+  world.start({ values: NTFY(ntfy.url) })
+  await world.park()
+  assert.match((await ntfy.nth(2)).body.title, /^Question \(decision 1\)/)
+  const waiting = await store.outbox.due('ntfy', Number.MAX_SAFE_INTEGER)
+  assert.deepEqual(
+    waiting.map(({ dedup_key }) => dedup_key),
+    ['decision:1'],
+  )
+})
+
 test('secrets and control characters do not leave the machine, and no markup reaches Slack', async t => {
   const world = await notifyWorld(t)
   const slack = await receiver(t)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deliver } from '../../../src/human/notify/deliver.ts'
 import type { Sent } from '../../../src/human/notify/notice.ts'
+import { deliverSteps } from './deliver-steps.ts'
 import { notifyWorld, receiver, settingsWith } from './world.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -64,6 +65,58 @@ test('each failure waits twice as long, as the server asks at least, and after d
   move(now + 4 * DAY_MS)
   assert.equal(await nextTry(), undefined)
   assert.equal(tried.at.length, 12)
+})
+
+test('a decision that waits is never given up: after days of failures it is told, and so is its reminder', async t => {
+  const steps = await deliverSteps(t, { 'notifications.remind_minutes': 30, 'notifications.reminders': 1 })
+  await steps.told()
+  steps.reply(() => FAILED)
+  await steps.ask('The second?')
+  await steps.told()
+  await steps.move(4 * DAY_MS)
+  assert.equal((await steps.told()).length, 1, 'only the first has arrived')
+  steps.reply(() => ({ ok: true }))
+  await steps.move(15 * 60_000)
+  const texts = (await steps.told()).map(({ title, text }) => `${title.split(':')[0]} · ${text.split('\n')[0]}`)
+  assert.deepEqual(texts.slice(1), [
+    'Still waiting · The first?',
+    'Question (decision 2) · api-work in shop · The second?',
+  ])
+})
+
+test('one that was told is reminded of in its time, although another one of the same moment could not be told', async t => {
+  const steps = await deliverSteps(t, { 'notifications.remind_minutes': 30, 'notifications.reminders': 1 })
+  await steps.told()
+  await steps.answer(1)
+  let isDown = true
+  steps.reply(({ text }) => (isDown && text.startsWith('The third?') ? FAILED : { ok: true }))
+  await steps.ask('The second?', 'The third?')
+  const texts = async () => (await steps.told()).slice(1).map(({ text }) => text.split('\n')[0])
+  assert.deepEqual(await texts(), ['The second?'])
+  isDown = false
+  await steps.move(5_000)
+  assert.deepEqual(await texts(), ['The second?', 'The third?'])
+  await steps.move(30 * 60_000)
+  assert.deepEqual((await texts()).slice(2), ['The second?', 'The third?'], 'and what was answered is not reminded of')
+})
+
+test('what happened more than a day ago is no news any more, except a decision that still waits', async t => {
+  const world = await notifyWorld(t)
+  const { store } = world
+  const of = { actor: 'daemon', subject: 's-1' }
+  await world.append({ ...of, kind: 'session.ended', body: { status: 'completed', reason: '' } })
+  await world.park()
+  // An answer moves the cursor in any case: with it, all that was before it was looked at.
+  const body = { number: 99, tool: 'Ask', target: 'x', risk: 'LOW', by: 'ann', remembered: false } as const
+  const [last] = await store.append([{ ...of, kind: 'escalation.answered', body }])
+  const values = { 'notifications.ntfy.topic': 'pcc', 'notifications.ntfy.server': 'http://127.0.0.1:9' }
+  world.start({ values, clock: { now: () => Date.now() + 2 * DAY_MS }, times: { gatherMs: 600_000 } })
+  while ((await store.outbox.cursor('notifications')) !== last?.id) await new Promise(setImmediate)
+  const waiting = await store.outbox.due('ntfy', Number.MAX_SAFE_INTEGER)
+  assert.deepEqual(
+    waiting.map(({ dedup_key }) => dedup_key),
+    ['decision:1'],
+  )
 })
 
 test('a clock that is set back makes nobody wait for it: what was due is due, and what was put off waits as long as before', async t => {

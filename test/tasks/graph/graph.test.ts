@@ -130,6 +130,36 @@ test('of two that claim at once each task goes to one, by priority, then age, wi
   )
 })
 
+test('a claim for one task takes that one or nothing: neither what a session has in its queue nor what is not ready', async t => {
+  const graph = await openGraph(t)
+  const urgent = await graph.add('urgent', { priority: 5 })
+  const wanted = await graph.add('wanted')
+  const queued = await graph.add('in a queue', { session_id: 's-1', text: 'in a queue', title: undefined })
+  const later = await graph.add('later', { after: [wanted.id] })
+  const claim = (only: string) =>
+    graph.store.transaction(tx =>
+      graph.tasks.claimReady({ scope: { project: '/p' }, run: 'r-1', session: 's-2', only }, tx),
+    )
+  assert.equal(await claim(queued.id), undefined)
+  assert.equal(await claim(later.id), undefined)
+  assert.equal(await claim('t-none'), undefined)
+  const held = await claim(wanted.id)
+  assert.deepEqual(
+    [held?.id, held?.session_id, held?.run_id, held?.lease_owner, held?.attempt],
+    [wanted.id, 's-2', 'r-1', 'r-1', 1],
+  )
+  assert.equal(await claim(wanted.id), undefined, 'somebody has it')
+  const rows = await Promise.all([urgent, queued, later].map(each => graph.get(each)))
+  assert.deepEqual(
+    rows.map(({ state, run_id, session_id, attempt }) => [state, run_id, session_id, attempt]),
+    [
+      ['ready', null, null, 0],
+      ['ready', null, 's-1', 0],
+      ['blocked', null, null, 0],
+    ],
+  )
+})
+
 test('what a dead run held is given back, and its attempt cannot speak any more', async t => {
   const graph = await openGraph(t)
   await graph.add('a')
@@ -140,8 +170,53 @@ test('what a dead run held is given back, and its attempt cannot speak any more'
   const again = await graph.claim('r-2')
   assert.deepEqual([again?.attempt, again?.lease_owner], [2, 'r-2'])
   await assert.rejects(graph.move(held, { to: 'done', attempt: held.attempt }), { code: 'task_moved' })
-  const back = await graph.store.transaction(tx => graph.tasks.release(held.id, { attempt: 2 }, tx))
-  assert.deepEqual([back.state, back.lease_owner, back.run_id, back.attempt], ['ready', null, null, 2])
+  const release = (attempt: number) =>
+    graph.store.transaction(tx => graph.tasks.release(held.id, { attempt, reason: 'given back' }, tx))
+  await assert.rejects(release(1), { code: 'task_moved' })
+  const still = await graph.get(held)
+  assert.deepEqual([still.state, still.lease_owner, still.run_id, still.attempt], ['running', 'r-2', 'r-2', 2])
+  const back = await release(2)
+  assert.deepEqual(
+    [back.state, back.reason, back.lease_owner, back.run_id, back.attempt],
+    ['ready', 'given back', null, null, 2],
+  )
+})
+
+test('who is gone gives back what they held, by run or by owner, and nothing that others hold', async t => {
+  const graph = await openGraph(t)
+  const claim = (run: string, owner: string) =>
+    graph.store.transaction(tx => graph.tasks.claimReady({ scope: { project: '/p' }, run, owner }, tx))
+  for (const title of ['a', 'b', 'c']) await graph.add(title)
+  await claim('r-1', 'boot-1')
+  await claim('r-2', 'boot-1')
+  await claim('r-3', 'boot-2')
+  assert.deepEqual(
+    (await graph.crash('r-1')).map(({ title }) => title),
+    ['a'],
+  )
+  assert.deepEqual(await graph.states(), { a: 'ready', b: 'running', c: 'running' })
+  const given = await graph.store.transaction(tx => graph.tasks.releaseAll({ owner: 'boot-1' }, 'gone', tx))
+  assert.deepEqual(
+    given.map(({ title, reason, lease_owner }) => [title, reason, lease_owner]),
+    [['b', 'gone', null]],
+  )
+  assert.deepEqual(await graph.states(), { a: 'ready', b: 'ready', c: 'running' })
+})
+
+test('a session that claims in a scope takes the first of its own queue and of what is free', async t => {
+  const graph = await openGraph(t)
+  const own = { session_id: 's-1', title: undefined }
+  await graph.add('', { ...own, text: 'own, urgent', priority: 5 })
+  await graph.add('free')
+  await graph.add('', { ...own, text: 'own, younger' })
+  const taken: (string | undefined)[] = []
+  for (let count = 0; count < 3; count++) {
+    const request = { scope: { project: '/p' }, run: 'r-1', session: 's-1' }
+    const task = await graph.store.transaction(tx => graph.tasks.claimReady(request, tx))
+    taken.push(task?.title)
+    if (task) await graph.move(task, { to: 'done' })
+  }
+  assert.deepEqual(taken, ['own, urgent', 'free', 'own, younger'])
 })
 
 async function finishNext(graph: Graph, title: string): Promise<void> {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Merge } from '../../../src/domain/workspace/merge.ts'
 import { recoverMerges } from '../../../src/workspace/merge/recover.ts'
@@ -65,4 +67,37 @@ test('a worktree whose file .git leads elsewhere is not believed', async t => {
   await world.advance()
   assert.match(world.git('status', '--porcelain'), /^ M a\.txt/, 'the person’s checkout is as it was')
   assert.match((await world.row('t-000001')).reason ?? '', /has changes that are not committed/)
+})
+
+test('what an older attempt left of its merge does not touch the worktree of the newer one, which has the same directory', async t => {
+  const world = await mergeWorld(t)
+  const first = await world.enqueue(await world.work('t-000001', { 'new.txt': 'first\n' }))
+  await left(world, { state: 'rebasing' })
+  const newer = await world.work('t-000001', { 'new.txt': 'second\n' }, { attempt: 2 })
+  write(newer.top, { 'loose.txt': 'loose\n' })
+  const look = () => [
+    world.gitIn(newer.top, 'log', '-1', '--format=%H %s').trim(),
+    world.gitIn(newer.top, 'status', '--porcelain'),
+    readFileSync(join(newer.top, 'new.txt'), 'utf8'),
+  ]
+  const before = look()
+  await recoverMerges(world.merges)
+  assert.deepEqual(look(), before, 'it is not put back to the work of the older attempt')
+  await left(world, { state: 'merged', result: world.tip('main') })
+  await recoverMerges(world.merges)
+  assert.deepEqual(look(), before, 'nor removed with what the older attempt left')
+  assert.equal((await world.parts.store.worktrees.get(newer))?.state, 'live')
+  assert.notEqual((await world.parts.store.merges.get(first.id))?.cleaned_at, null)
+})
+
+test('work of a newer attempt gets a merge of its own, and that of the older one is called off', async t => {
+  const world = await mergeWorld(t)
+  const { store } = world.parts
+  const first = await world.enqueue(await world.work('t-000001', { 'new.txt': 'first\n' }))
+  const newer = await world.work('t-000001', { 'new.txt': 'second\n' }, { attempt: 2 })
+  const second = await world.enqueue(newer)
+  const gone = await store.merges.get(first.id)
+  assert.deepEqual([gone?.state, gone?.reason, gone?.head], ['aborted', 'attempt 2 took its place', first.head])
+  assert.deepEqual([second.attempt, second.state, second.head], [2, 'queued', world.tip('pcc/t-000001')])
+  assert.deepEqual(await world.enqueue(newer), second, 'asked again for the same work')
 })

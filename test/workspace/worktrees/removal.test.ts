@@ -27,6 +27,45 @@ test('commits that are not merged are archived, and the branch goes', async t =>
   assert.equal(world.git('branch', '--list', 'pcc/*'), '')
 })
 
+test('a commit on a detached HEAD is work, although the worktree is clean and its branch is merged', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  world.gitIn(place.top, 'checkout', '-q', '--detach')
+  const head = commit(world, place.top, 'work.txt')
+  const why = 'its commits are not merged'
+  assert.deepEqual(await world.remove(place, { onlyClean: true }), { kind: 'kept', why })
+  const removal = await world.remove(place)
+  assert.ok(removal.kind === 'archived' && removal.why === why, JSON.stringify(removal))
+  assert.equal(world.git('rev-parse', `${removal.ref}^1`).trim(), head)
+})
+
+test('commits of its branch are work, whatever is checked out meanwhile', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  const tip = commit(world, place.top, 'work.txt')
+  const kept = { kind: 'kept', why: 'its commits are not merged' }
+  world.gitIn(place.top, 'checkout', '-q', '--detach', 'main')
+  assert.deepEqual(await world.remove(place, { onlyClean: true }), kept, 'the tip of its target')
+  commit(world, world.project, 'meanwhile.txt')
+  assert.deepEqual(await world.remove(place, { onlyClean: true }), kept, 'an older commit of its target')
+  const removal = await world.remove(place)
+  assert.ok(removal.kind === 'archived', JSON.stringify(removal))
+  assert.equal(world.git('merge-base', tip, removal.ref).trim(), tip)
+})
+
+test('without its branch what is checked out decides, and without its target nothing counts as merged', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  commit(world, world.project, 'meanwhile.txt')
+  world.gitIn(place.top, 'checkout', '-q', '--detach')
+  world.git('branch', '-q', '-D', place.branch)
+  world.git('branch', '-q', '-m', 'main', 'trunk')
+  const kept = { kind: 'kept', why: 'its commits are not merged' }
+  assert.deepEqual(await world.remove(place, { onlyClean: true }), kept)
+  world.git('branch', '-q', '-m', 'trunk', 'main')
+  assert.deepEqual(await world.remove(place), { kind: 'removed' })
+})
+
 test('work that reached its target squashed counts as merged where that is known, and only that', async t => {
   const world = await placeWorld(t)
   const place = await world.make()
@@ -165,6 +204,36 @@ test('a directory that was deleted by hand leaves its commits in the archive, an
   assert.equal(row?.state, 'archived')
   assert.equal(world.git('rev-parse', row?.archive ?? '').trim(), head)
   assert.equal(world.git('worktree', 'list').trim().split('\n').length, 1)
+})
+
+test('a commit on a detached HEAD outlives the directory that was deleted by hand', async t => {
+  const world = await placeWorld(t)
+  const place = await world.make()
+  const onBranch = commit(world, place.top, 'branch.txt')
+  world.gitIn(place.top, 'checkout', '-q', '--detach', 'main')
+  const detached = commit(world, place.top, 'detached.txt')
+  rmSync(place.top, { recursive: true })
+  assert.equal((await world.remove(place)).kind, 'archived')
+  const kept = world.git('for-each-ref', '--format=%(objectname)', `refs/pcc/archive/${place.task}`)
+  assert.deepEqual(kept.trim().split('\n').sort(), [onBranch, detached].sort())
+})
+
+test('a commit on a detached HEAD is all that is kept of a deleted directory without a branch of its own work', async t => {
+  const world = await placeWorld(t)
+  for (const [attempt, isBranchGone] of [false, true].entries()) {
+    const place = await world.make({ attempt: attempt + 1 })
+    world.gitIn(place.top, 'checkout', '-q', '--detach')
+    const head = commit(world, place.top, `work-${attempt}.txt`)
+    if (isBranchGone) world.git('branch', '-q', '-D', place.branch)
+    rmSync(place.top, { recursive: true })
+    const removal = await world.remove(place)
+    assert.ok(removal.kind === 'archived', JSON.stringify(removal))
+    assert.equal(world.git('rev-parse', removal.ref).trim(), head)
+  }
+  const third = await world.make({ attempt: 3 })
+  world.git('update-ref', '-d', `refs/heads/${third.branch}`)
+  rmSync(third.top, { recursive: true })
+  assert.deepEqual(await world.remove(third), { kind: 'removed' }, 'nothing is checked out there any more')
 })
 
 test('a start without the disk on which worktrees lie gives none of them up', async t => {
