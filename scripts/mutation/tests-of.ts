@@ -17,6 +17,8 @@ export interface TestFile {
 /** Looked at for one mutant. What lies further away would cost hours and rarely sees more. */
 const UNIT_FILES = 14
 const PROGRAM_FILES = 3
+/** Tests of many rounds: whatever is near and shorter is asked before them. */
+const LONG = /property|random|any-night|hostile|crash|kill|many-parked|crossings|dependencies/
 const STARTS_PROGRAM = 'test/support/program.ts'
 /** These are about the repository, other vendors' programs, or take minutes by themselves. */
 const OTHERS = /^test\/(house|scripts|chaos|simulator|agents)\//
@@ -48,7 +50,8 @@ function dataBeside(root: string, test: string): string[] {
 export function unitTestsOf(file: string, tests: TestFile[]): TestFile[] {
   const rank = ({ path, distances }: TestFile) => {
     const distance = distances.get(file) ?? 99
-    return 2 * distance - (distance === 1 ? 10 : 0) - 8 * alike(file, path) - 5 * shared(file, path)
+    const near = 2 * distance - (distance === 1 ? 10 : 0) - 8 * alike(file, path) - 5 * shared(file, path)
+    return near + (LONG.test(path) ? 30 : 0)
   }
   const importing = tests.filter(test => !test.startsProgram && test.distances.has(file))
   return nearest(importing, rank, UNIT_FILES)
@@ -67,10 +70,11 @@ function nearest(tests: TestFile[], rank: (test: TestFile) => number, count: num
   return tests.sort((a, b) => rank(a) - rank(b)).slice(0, count)
 }
 
-/** How many words of a file's path are in a test's path. */
+/** How many words of a file's path are in a test's path, also as a beginning: steer and steering. */
 function alike(file: string, test: string): number {
-  const words = wordsOf(test)
-  return [...wordsOf(file)].filter(word => words.has(word)).length
+  const words = [...wordsOf(test)]
+  const isThere = (word: string) => words.some(one => one.startsWith(word) || (one.length > 3 && word.startsWith(one)))
+  return [...wordsOf(file)].filter(isThere).length
 }
 
 /** How many folders two paths have in common below src/ and test/. */

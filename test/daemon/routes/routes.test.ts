@@ -47,3 +47,12 @@ test('the budget tells what was spent today, by the project, and by each open se
   goOn()
   await world.when(id, ({ status }) => status === 'completed')
 })
+
+test('a session that a dead daemon left at work can be stopped, and stays so', async t => {
+  const world = await scriptedWorld(t, scriptedAgent())
+  const left = { id: 's-000001', name: 'left', project: '/p', task: 'paint it', agent: 'claude' }
+  await world.store.sessions.insert({ ...left, owner: 'boot-0', state: 'running' })
+  const { status, body } = await world.call('POST', '/sessions/s-000001/stop', {})
+  assert.deepEqual([status, body.status], [200, 'stopped'])
+  assert.equal((await world.store.sessions.get('s-000001'))?.ended_as, 'stopped')
+})
