@@ -34,11 +34,8 @@ test('a tree that breaks every rule is told each of them', t => {
     'test/a.ts': long.repeat(401),
     'test/b.ts': long.repeat(400),
     'src/supervisor/run-session.ts': long.repeat(200),
-    ...Object.fromEntries(Array.from({ length: 13 }, (_, n) => [`bench/file-${n}.ts`, long])),
-    ...Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`scripts/file-${n}.ts`, long])),
   })
   assert.deepEqual(brokenRules(root).sort(), [
-    'bench holds 13 files (at most 12): give it a subfolder',
     'import cycle: src/domain/loop-a.ts → src/domain/loop-b.ts → src/domain/loop-a.ts',
     'import cycle: src/store/rows.ts → src/policy/decide.ts → src/human/ask.ts → src/store/rows.ts',
     'src/agents/fake.ts:1 imports src/simulator/open.ts: agents does not know simulator',

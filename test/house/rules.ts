@@ -1,4 +1,4 @@
-import { basename, dirname } from 'node:path'
+import { basename } from 'node:path'
 import { readTree, type SourceFile } from './source-tree.ts'
 
 /** What stands on one level; a folder may import itself and any level below its own. */
@@ -33,7 +33,6 @@ const MAX_LINES = 400
 /** Every orchestrator in this field drowned in its loop file. */
 const MAX_LOOP_LINES = 200
 const LOOP_FILES = /^src\/supervisor\/run-(task|session)\.ts$/
-const MAX_FILES_IN_FOLDER = 12
 const FORBIDDEN_NAME = /^(index|utils?|helpers?|.*-?(utils?|helpers?|manager|service)|.*-?v\d+)\.(ts|js|tsx)$/i
 /** kebab-case, with dots for what a test is of or what a tool asks for. */
 const GOOD_NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*\.(ts|js|tsx)$/
@@ -42,7 +41,7 @@ const GOOD_NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*\.(ts|js|tsx)$/
 export function brokenRules(root: string): string[] {
   const src = readTree(root, ['src'])
   const all = [...src, ...readTree(root, ['test', 'bench', 'scripts', 'bin', 'web'])]
-  return [...src.flatMap(wrongImports), ...cycles(src), ...all.flatMap(wrongShape), ...crowdedFolders(all)]
+  return [...src.flatMap(wrongImports), ...cycles(src), ...all.flatMap(wrongShape)]
 }
 
 function wrongImports(file: SourceFile): string[] {
@@ -99,16 +98,6 @@ function wrongShape(file: SourceFile): string[] {
   if (FORBIDDEN_NAME.test(name)) problems.push(`${file.path} has a name that says nothing: name it for what it exports`)
   if (!GOOD_NAME.test(name)) problems.push(`${file.path} is not kebab-case`)
   return problems
-}
-
-function crowdedFolders(files: SourceFile[]): string[] {
-  const counts = Map.groupBy(files, file => dirname(file.path))
-  return [...counts]
-    .filter(([, inside]) => inside.length > MAX_FILES_IN_FOLDER)
-    .map(
-      ([folder, inside]) =>
-        `${folder} holds ${inside.length} files (at most ${MAX_FILES_IN_FOLDER}): give it a subfolder`,
-    )
 }
 
 function folderOf(path: string): string {
