@@ -97,7 +97,8 @@ async function goneByHand(row: Worktree, { landed }: RemoveOptions): Promise<Rem
     return isMerged ? undefined : keepCommit(row, commit, row.repository)
   }
   // What was checked out may be on no branch, and git forgets it with the worktree.
-  const detached = await keepMissing(await headOfDeleted(row), ...(tip.ok ? [branch] : []))
+  const held = [...(tip.ok ? [branch] : []), ...(row.archive ? [row.archive] : [])]
+  const detached = await keepMissing(await headOfDeleted(row), ...held)
   const removed = await git(row.repository, ['worktree', 'remove', '--force', row.top])
   const why = 'its directory was deleted by hand; what was committed is kept'
   if (!tip.ok && detached !== undefined) return { kind: 'archived', ref: detached, why }
