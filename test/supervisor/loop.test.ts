@@ -102,6 +102,12 @@ test('a limit that is met on the way to a stop, a pause or a halt still shuts th
   }
 })
 
+test('a call that was put off is parked by its id, and one that the agent has given up since is told as gone', () => {
+  const parked = (gone?: true) => turn('parked', { parked: { callId: 'c', tool: 'Bash', ...(gone && { gone }) } })
+  assert.deepEqual(decide(think(parked()), QUIET), { do: 'park', callId: 'c' })
+  assert.deepEqual(decide(think(parked(true)), QUIET), { do: 'park', callId: 'c', gone: true })
+})
+
 test('only a completed turn completes a task: no other end is ever a success', () => {
   const done = new Set<Action['do']>(['session_complete', 'next_task'])
   const outcomes = ['paused', 'parked', 'interrupted', 'capped', 'failed'] as const

@@ -55,6 +55,18 @@ test('a question that waits is told on every channel, with what is asked and how
   assert.deepEqual(shown.slice(-3), ['--', title, text])
 })
 
+test('Telegram is not asked for answers where nobody is told by it', async t => {
+  const world = await notifyWorld(t)
+  const [ntfy, telegram] = [await receiver(t), await receiver(t, holdPolls)]
+  // There is no chat, so that the channel is not set up.
+  const bot = { 'notifications.telegram.bot_token': '77:bot-token', 'notifications.telegram.base_url': telegram.url }
+  world.start({ values: { ...NTFY(ntfy.url), ...bot } })
+  await world.park()
+  await ntfy.nth(1)
+  await settled(world.store)
+  assert.deepEqual(telegram.got, [])
+})
+
 test('a thousand escalations at once are one message on each channel', async t => {
   const world = await notifyWorld(t)
   const [ntfy, slack] = [await receiver(t), await receiver(t)]
