@@ -10,12 +10,12 @@ import { isOfFullDisk } from './world/daemon-keeper.ts'
 import type { RoundWorld } from './world/open-world.ts'
 
 const LOOK_MS = 120
-/** Several daemons may die under it. */
-const START_MS = 45_000
-/** Nothing waits for longer than half a minute without a word of it in the store; what does is stuck. */
-const STUCK_MS = 50_000
+/** Several daemons may die under it, each of which takes half a minute to start on a machine that is busy with other things. */
+const START_MS = 150_000
+/** Nothing waits for longer than half a minute without a word of it in the store, or starts for that long; what does is stuck. */
+const STUCK_MS = 100_000
 /** Nor does something go round and round for ever. */
-const LONGEST_MS = 300_000
+const LONGEST_MS = 600_000
 
 interface Drive extends AtDesk {
   complaints: string[]

@@ -53,11 +53,15 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
   {
     await using watch = watchAgents(world.folder)
     await keeper.up()
-    const started = Promise.all([
+    const starts = [
       ...plan.sessions.map(session => startSession(session, drive)),
       ...(plan.run ? [startRun(plan.run, drive)] : []),
-    ])
-    const injected = injectAll(plan, { world, keeper, run: plan.run, overwritten, moveClock: clock.move }, faults)
+    ]
+    const started = Promise.all(starts)
+    // Not before there is anything to hit.
+    const injected = Promise.race(starts).then(() =>
+      injectAll(plan, { world, keeper, run: plan.run, overwritten, moveClock: clock.move }, faults),
+    )
     const everything = Promise.all([started, injected]).then(() => {
       quietSince = Date.now()
     })

@@ -6,7 +6,7 @@ import type { DaemonKeeper } from './world/daemon-keeper.ts'
 import type { RoundWorld } from './world/open-world.ts'
 
 const LOOK_MS = 120
-const START_MS = 45_000
+const START_MS = 150_000
 
 /** Submits the tasks of a run and starts it, as a person does: what the daemon died under is asked for again unless it is there. */
 export async function startRun(

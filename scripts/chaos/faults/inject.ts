@@ -5,6 +5,7 @@ import type { FaultPlan } from '../plan/plan-round.ts'
 import type { SessionPlan } from '../plan/session-plan.ts'
 import type { DaemonKeeper } from '../world/daemon-keeper.ts'
 import type { RoundWorld } from '../world/open-world.ts'
+import { toleranceMs } from '../world/outliving.ts'
 import { agentsOf, type SeenProcess, toolsOf } from '../world/processes.ts'
 import { checkpointsOf, cutCheckpoints, damageLogs, fillDisk, loseTranscript, transcriptsOf } from './damage.ts'
 import { dirtyCheckout, loseLogin, loseRemote } from './surroundings.ts'
@@ -21,8 +22,8 @@ export interface Injection {
   moveClock: ((byMs: number) => void) | undefined
 }
 
-/** Something to hit may not be there yet: a tool runs for moments only. */
-const PATIENCE_MS = 2_500
+/** Something to hit may not be there yet: a tool runs for moments only, and an agent takes longer to start on a busy machine. */
+const patienceMs = () => 2_500 + 2 * toleranceMs()
 
 type Act = (fault: FaultPlan, injection: Injection) => Promise<boolean>
 
@@ -42,7 +43,7 @@ const killed = (
   there: (injection: Injection) => unknown[] = () => [true],
 ): Act => {
   return async (_, injection) => {
-    const end = Date.now() + 3 * PATIENCE_MS
+    const end = Date.now() + 3 * patienceMs()
     while (there(injection).length === 0 && Date.now() < end) await sleep(30)
     let hit = false
     await injection.keeper.whileDown(() => {
@@ -136,7 +137,7 @@ async function hitOne(look: () => SeenProcess[], how: NodeJS.Signals): Promise<b
 }
 
 async function find(look: () => SeenProcess[]): Promise<SeenProcess | undefined> {
-  const end = Date.now() + PATIENCE_MS
+  const end = Date.now() + patienceMs()
   for (;;) {
     const [found] = look()
     if (found || Date.now() > end) return found

@@ -10,7 +10,7 @@ import { planFailover, planLogin } from './surroundings.ts'
 /** One thing that goes wrong. */
 export interface FaultPlan {
   kind: FaultKind
-  /** When, from the moment the sessions are started. */
+  /** When, from the moment the first session is there. */
   atMs: number
   /** How long it lasts, where it lasts. */
   forMs: number

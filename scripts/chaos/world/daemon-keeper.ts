@@ -6,7 +6,7 @@ import { type Boot, KeptDaemon } from './kept-daemon.ts'
 import { goneAfter, type Outlived, survivorsIn, toleranceMs } from './outliving.ts'
 
 /** A start from source on a busy machine; beyond this it hangs. */
-const START_MS = 30_000
+const START_MS = 60_000
 /** Whoever gives up too early and asks again asks for a second session. */
 const CALL_MS = 60_000
 
