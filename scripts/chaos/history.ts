@@ -122,7 +122,7 @@ export function readHistory(
 }
 
 /** A store that cannot be read is a damaged one, and no reason to lose what else is known of a round. */
-function storeIn(file: string): Pick<History, 'events' | 'rows' | 'integrity'> {
+export function storeIn(file: string): Pick<History, 'events' | 'rows' | 'integrity'> {
   try {
     using db = openRead(file)
     return {

@@ -6,7 +6,8 @@ import { INVARIANTS, type InvariantName } from '../../scripts/chaos/invariants/v
 import { PLANTS } from '../../scripts/chaos/plants/all.ts'
 import { applyPatch } from '../../scripts/chaos/plants/apply-patch.ts'
 import { catchPlant, caughtBy } from '../../scripts/chaos/plants/catch-plant.ts'
-import type { Plant } from '../../scripts/chaos/plants/plant.ts'
+import type { Patch, Plant } from '../../scripts/chaos/plants/plant.ts'
+import { copySource } from '../../scripts/chaos/plants/source-copy.ts'
 import { plantTable } from '../../scripts/chaos/plants/table.ts'
 import { readResults } from '../../scripts/chaos/results.ts'
 import { ROOT } from '../../scripts/places.ts'
@@ -36,6 +37,14 @@ test('the page of reliability tells of the planted mistakes what the results say
   const missed = PLANTS.filter(({ id }) => (results.planted[id]?.by ?? '') === '').map(({ id }) => id)
   assert.deepEqual(missed, [])
 })
+
+const A_PLANT: Plant = {
+  id: 'one',
+  hurts: '',
+  breaks: ['one-writer', 'tool-once'],
+  patches: [],
+  round: seed => ({ seed, sessions: [], faults: [] }),
+}
 
 const TEXT = `export function twice(x: number) { return x + x }
 const LIMIT = 3
@@ -73,16 +82,27 @@ test('a patch that does not fit exactly once, changes nothing or cannot be run i
   refused(at('shut', 'return LIMIT', 'enum A { B } return LIMIT'), /enum/)
 })
 
-test('a planted mistake is caught by a promise that it breaks, and that the same round keeps without it', async () => {
-  const plant: Plant = {
-    id: 'one',
-    hurts: '',
-    breaks: ['one-writer', 'tool-once'],
-    patches: [],
-    round: seed => ({ seed, sessions: [], faults: [] }),
+test('a mistake stands in the copy of the source as long as it is planted; where one patch does not fit none is applied', () => {
+  using copy = copySource(['src/base'])
+  const file = 'src/base/full-disk.ts'
+  const text = () => readFileSync(join(copy.root, file), 'utf8')
+  const before = text()
+  const plantOf = (...patches: Patch[]): Plant => ({ ...A_PLANT, patches })
+  const first = { file, symbol: 'fullDisk', find: 'existsSync(file)', put: '!existsSync(file)' }
+  const second = { file, symbol: 'FROM_SOURCE', find: "'.ts'", put: "'.js'" }
+  {
+    using _planted = copy.plant(plantOf(first, second))
+    assert.equal(text(), before.replace('existsSync(file)', '!existsSync(file)').replace("'.ts'", "'.js'"))
   }
+  assert.equal(text(), before)
+  assert.throws(() => copy.plant(plantOf(first, { ...second, find: 'nowhere' })), /stands there 0 times/)
+  assert.equal(text(), before)
+  assert.equal(readFileSync(join(ROOT, file), 'utf8'), before, 'the checkout itself is never changed')
+})
+
+test('a planted mistake is caught by a promise that it breaks, and that the same round keeps without it', async () => {
   const seen = (...names: InvariantName[]) => names.map(invariant => ({ invariant, text: '' }))
-  assert.deepEqual(caughtBy(plant, seen('told-once', 'one-writer', 'one-writer')), ['one-writer'])
+  assert.deepEqual(caughtBy(A_PLANT, seen('told-once', 'one-writer', 'one-writer')), ['one-writer'])
   const planted: string[] = []
   const copy = {
     root: '/copy',
@@ -100,7 +120,7 @@ test('a planted mistake is caught by a promise that it breaks, and that the same
       return { plan, history: aHistory(), violations: seen(...names), ms: 1 }
     }
     const hunt = { copy, plain: new Map(), seed: 0, rounds: rounds.length, play, played: () => undefined }
-    return catchPlant(plant, hunt)
+    return catchPlant(A_PLANT, hunt)
   }
   assert.deepEqual(await hunted([{ with: ['told-once'], without: [] }]), { rounds: 1, by: [] })
   const second = { with: ['tool-once', 'one-writer'] as InvariantName[], without: ['one-writer'] as InvariantName[] }

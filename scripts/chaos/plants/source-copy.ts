@@ -16,11 +16,11 @@ export interface SourceCopy extends Disposable {
 }
 
 /** Copies the source once: its path stays the same for all mistakes, so that Node's cache of compiled files serves them all. */
-export function copySource(): SourceCopy {
+export function copySource(needed = NEEDED): SourceCopy {
   const root = mkdtempSync(join(tmpdir(), 'pcc-planted-source-'))
   const remove = () => rmSync(root, { recursive: true, force: true })
   process.once('exit', remove)
-  for (const path of NEEDED) {
+  for (const path of needed) {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     cpSync(join(ROOT, path), join(root, path), { recursive: true })
   }
