@@ -7,7 +7,8 @@ import { ROOT, tool } from './places.ts'
 const src = join(ROOT, 'src')
 const dist = join(ROOT, 'dist')
 rmSync(dist, { recursive: true, force: true })
-const compiled = spawnSync(tool('tsc'), ['-p', 'tsconfig.build.json'], { cwd: ROOT, stdio: 'inherit' })
+// Types are what `npm run check` looks at; here that would take four times as long as everything else.
+const compiled = spawnSync(tool('tsc'), ['-p', 'tsconfig.build.json', '--noCheck'], { cwd: ROOT, stdio: 'inherit' })
 if (compiled.status !== 0) process.exit(1)
 for (const path of globSync('**/*', { cwd: src })) {
   if (!path.endsWith('.ts') && statSync(join(src, path)).isFile()) cpSync(join(src, path), join(dist, path))

@@ -13,8 +13,8 @@ import { isGreen, tell, tellTotals } from './testing/told.ts'
 // which starts every pcc from its source and not from a bundle of it, and --changed [commit], which runs what a change since
 // that commit can touch. A process that outlives its test file turns the run red.
 
-/** A test with a real agent waits for it half of the time: two for each core keep the cores busy. */
-const AT_WORK = 2 * availableParallelism()
+/** A test with a real agent waits for most of its time: three for each core keep the cores busy. */
+const AT_WORK = 3 * availableParallelism()
 /** Beside them, those that wait nearly all of the time. */
 const WAITING = 2
 const INTERRUPTED = 130

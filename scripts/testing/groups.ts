@@ -78,12 +78,15 @@ const SLOW_FIRST = [
   'test/house/package.test.ts',
   'test/agents/claude.test.ts',
   'test/chaos/rounds.test.ts',
-  'test/daemon/human/',
   'test/daemon/',
   'test/e2e/',
   'test/agents/',
-  'test/supervisor/',
+  'test/brain/',
+  'test/domain/',
+  'test/cli/',
   'test/workspace/',
+  'test/base/',
+  'test/supervisor/',
 ]
 const WAITING = /^test\/((daemon|e2e)\/limits\/|house\/package\.test|scripts\/)/
 

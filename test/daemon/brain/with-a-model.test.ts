@@ -33,29 +33,47 @@ function variables(settings: object): Record<string, string> {
   )
 }
 
-test('a model answers what the rules do not know; below the threshold its answer is a suggestion', async t => {
+test('a model beside the rules', async t => {
   const reply = (confidence: number) => ({
     says: JSON.stringify({ answers: [{ chosen: ['SQLite'] }], confidence, reasoning: 'small' }),
   })
-  const vendor = await openVendor(t, 'openai-compatible', [reply(0.9), reply(0.5)])
-  const world = await agentSessions(t, SCENARIO, { env: { ...variables(vendor.settings), ...vendor.env } })
-  const sure = await world.start('Please ask which database')
-  const view = await viewWhen(
-    world.daemon,
-    sure.id,
-    ({ status }) => status === 'completed' || status === 'waiting_input',
-  )
-  assert.equal(view.status, 'completed', vendor.asked().join('\n').slice(0, 500))
-  const [answered] = bodiesOf(await world.log(sure.id), 'question.answered')
-  assert.deepEqual(
-    [answered?.by, Object.values(answered?.answers ?? {}), answered?.confidence],
-    ['brain:openai-compatible', ['SQLite'], 0.9],
-  )
-  const unsure = await world.start('Please ask which database')
-  const parked = await viewWhen(world.daemon, unsure.id, ({ status }) => status === 'waiting_input')
-  const [ask] = parked.asks
-  assert.deepEqual(ask?.kind === 'question' && ask.suggestion?.answer, ['SQLite'])
-  assert.match(vendor.asked()[0] ?? '', /Which database should I use/)
+  const summary = {
+    says: JSON.stringify({ summary: 'Half of the notes are written.', confidence: 0.9, reasoning: 'as told' }),
+  }
+  const vendor = await openVendor(t, 'openai-compatible', [reply(0.9), reply(0.5), summary])
+  const env = { ...variables(vendor.settings), ...vendor.env }
+  const world = await agentSessions(t, SCENARIO, { env, auth: 'oauth' })
+
+  await t.test('answers what they do not know; below the threshold its answer is a suggestion', async () => {
+    const sure = await world.start('Please ask which database')
+    const view = await viewWhen(
+      world.daemon,
+      sure.id,
+      ({ status }) => status === 'completed' || status === 'waiting_input',
+    )
+    assert.equal(view.status, 'completed', vendor.asked().join('\n').slice(0, 500))
+    const [answered] = bodiesOf(await world.log(sure.id), 'question.answered')
+    assert.deepEqual(
+      [answered?.by, Object.values(answered?.answers ?? {}), answered?.confidence],
+      ['brain:openai-compatible', ['SQLite'], 0.9],
+    )
+    const unsure = await world.start('Please ask which database')
+    const parked = await viewWhen(world.daemon, unsure.id, ({ status }) => status === 'waiting_input')
+    const [ask] = parked.asks
+    assert.deepEqual(ask?.kind === 'question' && ask.suggestion?.answer, ['SQLite'])
+    assert.match(vendor.asked()[0] ?? '', /Which database should I use/)
+  })
+
+  await t.test('makes the summary that a checkpoint holds of the work, and is not asked at a limit', async () => {
+    const paused = await world.start('Please write notes', { max_turns: 1 })
+    await viewWhen(world.daemon, paused.id, ({ status }) => status === 'paused')
+    const saved = await world.daemon.call('GET', `/sessions/${paused.id}/checkpoints/latest`)
+    assert.equal(saved.body.checkpoint.conversation_summary, 'Half of the notes are written.')
+    const asked = vendor.asked().length
+    const limited = await world.start('Please meet the limit')
+    await viewWhen(world.daemon, limited.id, ({ status }) => status === 'rate_limited')
+    assert.equal(vendor.asked().length, asked)
+  })
 })
 
 test('no model is even asked about a HIGH request, whatever the request says', async t => {
@@ -68,25 +86,6 @@ test('no model is even asked about a HIGH request, whatever the request says', a
   const [decided] = bodiesOf(await world.log(id), 'permission.decided')
   assert.deepEqual([decided?.verdict, decided?.risk], ['deny', 'HIGH'])
   assert.deepEqual(vendor.asked(), [])
-})
-
-test('a checkpoint holds the summary that a model made of the work, and at a limit no model is asked', async t => {
-  const summary = {
-    says: JSON.stringify({ summary: 'Half of the notes are written.', confidence: 0.9, reasoning: 'as told' }),
-  }
-  const vendor = await openVendor(t, 'openai-compatible', [summary])
-  const world = await agentSessions(t, SCENARIO, {
-    env: { ...variables(vendor.settings), ...vendor.env },
-    auth: 'oauth',
-  })
-  const paused = await world.start('Please write notes', { max_turns: 1 })
-  await viewWhen(world.daemon, paused.id, ({ status }) => status === 'paused')
-  const saved = await world.daemon.call('GET', `/sessions/${paused.id}/checkpoints/latest`)
-  assert.equal(saved.body.checkpoint.conversation_summary, 'Half of the notes are written.')
-  const asked = vendor.asked().length
-  const limited = await world.start('Please meet the limit')
-  await viewWhen(world.daemon, limited.id, ({ status }) => status === 'rate_limited')
-  assert.equal(vendor.asked().length, asked)
 })
 
 test('a model that is not there is named in the log, and the question waits for a person', async t => {

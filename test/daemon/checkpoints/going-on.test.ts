@@ -70,8 +70,9 @@ async function heardOnResume(world: AgentSessions & { id: string }, from?: strin
   return world.simulator.requests[before]?.prompt ?? ''
 }
 
-test('each stop leaves a checkpoint that tells the plan, the files, the decision and the next action', async t => {
-  const { daemon, id } = await stopped(t)
+test('each stop leaves a checkpoint that tells the plan, the files, the decision and the next action; with the transcript intact the same conversation goes on with the essentials', async t => {
+  const world = await stopped(t)
+  const { daemon, id } = world
   const list = await daemon.call<{ checkpoints: CheckpointLine[] }>('GET', `/sessions/${id}/checkpoints`)
   assert.deepEqual(
     list.body.checkpoints.map(line => 'reason' in line && line.reason),
@@ -92,6 +93,12 @@ test('each stop leaves a checkpoint that tells the plan, the files, the decision
   assert.match(checkpoint.conversation_summary, /Postgres it is\./)
   assert.deepEqual(changed, [])
   assert.equal((await daemon.call('GET', `/sessions/${id}/checkpoints/2031`)).status, 404)
+
+  const prompt = await heardOnResume(world)
+  assert.match(prompt, /CONTEXT RESTORATION:\nThe work was interrupted/)
+  assert.match(prompt, /Which database\?/)
+  assert.doesNotMatch(prompt, /Progress summary/)
+  assert.equal(world.simulator.requests.at(-1)?.conversation, 'work')
 })
 
 test('with the transcript gone a new conversation hears the task, the steps, the decision and the changed files', async t => {
@@ -112,15 +119,6 @@ test('with the transcript gone a new conversation hears the task, the steps, the
   ]) {
     assert.ok(prompt.includes(part), `${part}\n--- is not in ---\n${prompt}`)
   }
-})
-
-test('with the transcript intact the same conversation goes on with the essentials', async t => {
-  const world = await stopped(t)
-  const prompt = await heardOnResume(world)
-  assert.match(prompt, /CONTEXT RESTORATION:\nThe work was interrupted/)
-  assert.match(prompt, /Which database\?/)
-  assert.doesNotMatch(prompt, /Progress summary/)
-  assert.equal(world.simulator.requests.at(-1)?.conversation, 'work')
 })
 
 test('from a checkpoint that is named a new conversation goes on as it stood then; one that is not there is refused', async t => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { EscalationView } from '../../../src/domain/escalation.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { gitProject } from '../../support/world.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { type DaemonProcess, startDaemon, viewWhen } from '../daemon-process.ts'
 
@@ -20,114 +21,138 @@ conversations:
       - text: "It said: {{last_tool_result}}"
 `
 const SOON = { PCC_HUMAN_DEADLINE_MINUTES: '7' }
-
-test('without human.deadline_minutes, or with keep_waiting, nothing has a deadline', async t => {
-  const { row } = await waiting(t, 'paint it', { PCC_HUMAN_ON_DEADLINE_QUESTION: 'deny' })
-  assert.equal(row.deadline, null)
-  const { row: patient } = await waiting(t, 'paint it', SOON)
-  assert.equal(patient.deadline, null)
-})
-
-test('human.on_deadline.question = "deny": the agent is told to decide, and goes on', async t => {
-  const held = await waiting(t, 'paint it', { ...SOON, PCC_HUMAN_ON_DEADLINE_QUESTION: 'deny' })
-  assert.equal(Math.round(((held.row.deadline ?? 0) - held.row.created_at) / 60_000), 7)
-  const said = await afterDeadline(t, held)
-  assert.match(said, /You said: .*nobody answered in a minute; decide by yourself and say what you assumed/)
-})
-
-test('human.on_deadline.question = "take_suggestion": the suggestion is the answer, and nothing is remembered of it', async t => {
-  const held = await waiting(t, 'paint it', { ...SOON, PCC_HUMAN_ON_DEADLINE_QUESTION: 'take_suggestion' })
-  const suggestion = { answer: ['blue'], confidence: 0.6, by: 'rules' }
-  const said = await afterDeadline(t, held, JSON.stringify({ suggestion }))
-  assert.match(said, /You said: .*blue/)
-  await using store = await openStore({ file: held.world.daemon.places.database })
-  assert.deepEqual(await store.answers.list(), [])
-  const row = await store.escalations.get(held.row.number)
-  assert.equal(row?.answered_by, 'deadline')
-  assert.match(row?.answer_reason ?? '', /^nobody answered in a minute; the suggestion of rules was taken \(60 %\)$/)
-})
-
-test('without a suggestion there is nothing to take: it waits on', async t => {
-  const held = await waiting(t, 'paint it', { ...SOON, PCC_HUMAN_ON_DEADLINE_QUESTION: 'take_suggestion' })
-  const { daemon } = await pastDeadline(t, held, { context: '{}' })
-  for (;;) {
-    const { body } = await daemon.call<EscalationView>('GET', `/escalations/${held.row.number}`)
-    assert.equal(body.state, 'open')
-    if (body.deadline === null) break
-  }
-})
-
 const REFUSES = { ...SOON, PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait', PCC_HUMAN_ON_DEADLINE_PERMISSION: 'deny' }
+const SUGGESTS = { ...SOON, PCC_HUMAN_ON_DEADLINE_QUESTION: 'take_suggestion' }
 
-test('human.on_deadline.permission = "deny": the call is refused, never approved, and listed for the morning', async t => {
-  const held = await waiting(t, 'make the file', REFUSES)
-  const suggestion = { answer: ['allow'], confidence: 1, by: 'x' }
-  const { daemon } = await pastDeadline(t, held, { context: JSON.stringify({ suggestion }) })
-  assert.match(await lastWords(daemon, held), /It said: .*nobody answered in a minute; go on without it/)
-  assert.equal(existsSync(join(held.world.project, 'made')), false)
-  assert.deepEqual(await listed(daemon), [[1, 'denied', 1]])
-  const word = await daemon.call('POST', '/escalations/1/answer', { body: { verdict: 'deny' } })
-  assert.deepEqual([word.status, word.body.escalation.answered_by], [200, 'human'])
-  assert.deepEqual(await listed(daemon), [])
-})
+/** Each a session of its own, which asks under these settings. */
+const ASKING = {
+  untimed: ['paint it', { PCC_HUMAN_ON_DEADLINE_QUESTION: 'deny' }],
+  patient: ['paint it', SOON],
+  denied: ['paint it', { ...SOON, PCC_HUMAN_ON_DEADLINE_QUESTION: 'deny' }],
+  suggested: ['paint it', SUGGESTS],
+  unsuggested: ['paint it', SUGGESTS],
+  refused: ['make the file', REFUSES],
+  settled: ['make the file', REFUSES],
+} satisfies Record<string, [task: string, settings: Record<string, string>]>
+type Name = keyof typeof ASKING
 
-test('a refusal that a daemon settled at the deadline before it died is brought by the next one', async t => {
-  const held = await waiting(t, 'make the file', REFUSES)
-  const refused = {
-    state: 'denied',
-    verdict: 'deny',
-    answered_by: 'deadline',
-    answer_reason: 'it is too late',
-  } as const
-  const { daemon } = await pastDeadline(t, held, refused)
-  assert.match(await lastWords(daemon, held), /It said: .*it is too late/)
-  assert.deepEqual(await listed(daemon), [[1, 'denied', 1]])
+/** What a row is when its deadline is past, besides that. */
+const MEANWHILE: Partial<Record<Name, object>> = {
+  suggested: { context: JSON.stringify({ suggestion: { answer: ['blue'], confidence: 0.6, by: 'rules' } }) },
+  unsuggested: { context: '{}' },
+  refused: { context: JSON.stringify({ suggestion: { answer: ['allow'], confidence: 1, by: 'x' } }) },
+  settled: { state: 'denied', verdict: 'deny', answered_by: 'deadline', answer_reason: 'it is too late' },
+}
+
+// All in one daemon and the one after it: to start two for each would cost more than everything else.
+test('what nobody answers until its deadline is settled as the settings of its session say', async t => {
+  const world = await agentSessions(t, SCENARIO)
+  const names = Object.keys(ASKING) as Name[]
+  const held = Object.fromEntries(await Promise.all(names.map(async name => [name, await waiting(t, world, name)])))
+  const row = (name: Name): EscalationView => held[name].row
+  const daemon = await pastDeadlines(t, world, held)
+  const lastWords = (name: Name) => lastWordsOf(daemon, held[name].id)
+
+  await t.test('without human.deadline_minutes, or with keep_waiting, nothing has a deadline', () => {
+    assert.equal(row('untimed').deadline, null)
+    assert.equal(row('patient').deadline, null)
+  })
+
+  await t.test('human.on_deadline.question = "deny": the agent is told to decide, and goes on', async () => {
+    const { deadline, created_at } = row('denied')
+    assert.equal(Math.round(((deadline ?? 0) - created_at) / 60_000), 7)
+    assert.match(
+      await lastWords('denied'),
+      /You said: .*nobody answered in a minute; decide by yourself and say what you assumed/,
+    )
+  })
+
+  await t.test(
+    'human.on_deadline.question = "take_suggestion": the suggestion is the answer, and nothing is remembered of it',
+    async () => {
+      assert.match(await lastWords('suggested'), /You said: .*blue/)
+      await using store = await openStore({ file: daemon.places.database })
+      assert.deepEqual(await store.answers.list(), [])
+      const answered = await store.escalations.get(row('suggested').number)
+      assert.equal(answered?.answered_by, 'deadline')
+      assert.match(
+        answered?.answer_reason ?? '',
+        /^nobody answered in a minute; the suggestion of rules was taken \(60 %\)$/,
+      )
+    },
+  )
+
+  await t.test('without a suggestion there is nothing to take: it waits on', async () => {
+    for (;;) {
+      const { body } = await daemon.call<EscalationView>('GET', `/escalations/${row('unsuggested').number}`)
+      assert.equal(body.state, 'open')
+      if (body.deadline === null) break
+    }
+  })
+
+  await t.test(
+    'human.on_deadline.permission = "deny": the call is refused, never approved, and listed for the morning',
+    async () => {
+      const { id, project } = held['refused']
+      const { number } = row('refused')
+      assert.match(await lastWords('refused'), /It said: .*nobody answered in a minute; go on without it/)
+      assert.equal(existsSync(join(project, 'made')), false)
+      assert.deepEqual(await listed(daemon, id), [[number, 'denied', 1]])
+      const word = await daemon.call('POST', `/escalations/${number}/answer`, { body: { verdict: 'deny' } })
+      assert.deepEqual([word.status, word.body.escalation.answered_by], [200, 'human'])
+      assert.deepEqual(await listed(daemon, id), [])
+    },
+  )
+
+  await t.test(
+    'a refusal that a daemon settled at the deadline before it died is brought by the next one',
+    async () => {
+      assert.match(await lastWords('settled'), /It said: .*it is too late/)
+      assert.deepEqual(await listed(daemon, held['settled'].id), [[row('settled').number, 'denied', 1]])
+    },
+  )
 })
 
 interface Held {
-  world: AgentSessions
   id: string
+  project: string
   row: EscalationView
 }
 
-async function waiting(t: TestContext, task: string, settings: Record<string, string>): Promise<Held> {
-  const world = await agentSessions(t, SCENARIO)
-  const { id } = await world.start(task, { settings })
+/** In a project of its own: what several sessions of one project ask is one decision. */
+async function waiting(t: TestContext, world: AgentSessions, name: Name): Promise<Held> {
+  const [task, settings] = ASKING[name]
+  const project = gitProject(t)
+  const { id } = await world.start(task, { project, settings })
   await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
-  const { body } = await world.daemon.call<EscalationView>('GET', '/escalations/1')
-  return { world, id, row: body }
+  const { body } = await world.daemon.call<{ escalations: [EscalationView] }>('GET', `/escalations?session=${id}`)
+  return { id, project, row: body.escalations[0] }
 }
 
-/** The daemon of a time when the deadline is past. */
-async function pastDeadline(
-  t: TestContext,
-  { world, row }: Held,
-  changes: object = {},
-): Promise<{ daemon: DaemonProcess }> {
+/** The daemon of a time when every deadline is past. */
+async function pastDeadlines(t: TestContext, world: AgentSessions, held: Record<string, Held>): Promise<DaemonProcess> {
   world.daemon.child.kill('SIGTERM')
   await world.daemon.ended
   {
     await using store = await openStore({ file: world.daemon.places.database })
-    const past = { deadline: row.created_at, ...changes }
-    await store.transaction(tx => tx.db.updateTable('escalations').set(past).execute())
+    for (const [name, { row }] of Object.entries(held)) {
+      if (row.deadline === null) continue
+      const past = { deadline: row.created_at, ...MEANWHILE[name as Name] }
+      await store.transaction(tx =>
+        tx.db.updateTable('escalations').set(past).where('number', '=', row.number).execute(),
+      )
+    }
   }
-  const daemon = await startDaemon(t, { home: world.daemon.home })
-  return { daemon }
+  return startDaemon(t, { home: world.daemon.home })
 }
 
-/** What the agent says once the deadline is past. */
-async function afterDeadline(t: TestContext, held: Held, context?: string): Promise<string> {
-  const { daemon } = await pastDeadline(t, held, context === undefined ? {} : { context })
-  return lastWords(daemon, held)
-}
-
-async function lastWords(daemon: DaemonProcess, { id }: Held): Promise<string> {
+async function lastWordsOf(daemon: DaemonProcess, id: string): Promise<string> {
   await viewWhen(daemon, id, ({ status }) => status === 'completed')
   const { body } = await daemon.call('GET', `/sessions/${id}/events`)
   return bodiesOf(body.events, 'agent.said').at(-1)?.text ?? ''
 }
 
-async function listed(daemon: DaemonProcess) {
-  const { body } = await daemon.call<{ escalations: EscalationView[] }>('GET', '/escalations')
+async function listed(daemon: DaemonProcess, session: string) {
+  const { body } = await daemon.call<{ escalations: EscalationView[] }>('GET', `/escalations?session=${session}`)
   return body.escalations.map(({ number, state, count }) => [number, state, count])
 }

@@ -40,19 +40,7 @@ async function killedAfterAnswers(world: AgentSessions, ids: string[], more: Rec
   }
 }
 
-test('an answer that a daemon took and died with is delivered by the next, to the same call', async t => {
-  const { world, id, made } = await approvedAndKilled(t)
-  const daemon = await startDaemon(t, { home: world.daemon.home, env: { ...world.env, ...WAIT } })
-  await viewWhen(daemon, id, ({ status }) => status === 'completed')
-  assert.ok(existsSync(made))
-  const { body } = await daemon.call('GET', `/sessions/${id}/events`)
-  assert.deepEqual(
-    bodiesOf(body.events, 'permission.decided').map(({ verdict, by }) => [verdict, by]),
-    [['allow', 'ann']],
-  )
-})
-
-test('a session that a person paused is not taken up by the next daemon, whatever was answered', async t => {
+test('an answer that a daemon took and died with', async t => {
   const world = await agentSessions(t, SCENARIO, { env: WAIT })
   const ids: string[] = []
   for (const name of ['older', 'newer']) {
@@ -63,12 +51,24 @@ test('a session that a person paused is not taken up by the next daemon, whateve
   const [older = '', newer = ''] = ids
   await killedAfterAnswers(world, ids, { [newer]: { state: 'ended', ended_as: 'paused', owner: null } })
   const daemon = await startDaemon(t, { home: world.daemon.home, env: { ...world.env, ...WAIT } })
+
+  await t.test('is delivered by the next daemon, to the same call', async () => {
+    await viewWhen(daemon, older, ({ status }) => status === 'completed')
+    assert.ok(existsSync(join(world.project, 'made')))
+    const { body } = await daemon.call('GET', `/sessions/${older}/events`)
+    assert.deepEqual(
+      bodiesOf(body.events, 'permission.decided').map(({ verdict, by }) => [verdict, by]),
+      [['allow', 'ann']],
+    )
+  })
+
   // Newest first: when the older one is done, the newer one has been looked at.
-  await viewWhen(daemon, older, ({ status }) => status === 'completed')
-  const { body } = await daemon.call('GET', `/sessions/${newer}`)
-  assert.equal(body.status, 'paused')
-  const { body: decision } = await daemon.call('GET', '/escalations/2')
-  assert.deepEqual([decision.session_id, decision.state], [newer, 'answered'], 'the answer is kept for it')
+  await t.test('does not take up a session that a person paused, and is kept for it', async () => {
+    const { body } = await daemon.call('GET', `/sessions/${newer}`)
+    assert.equal(body.status, 'paused')
+    const { body: decision } = await daemon.call('GET', '/escalations/2')
+    assert.deepEqual([decision.session_id, decision.state], [newer, 'answered'])
+  })
 })
 
 test('where the next daemon has not the login the decision is asked again, and a new answer goes on', async t => {

@@ -4,9 +4,6 @@ import type { RememberedView } from '../../../src/domain/remembered-answer.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
-import { sharedDaemon } from '../shared-daemon.ts'
-
-const shared = sharedDaemon()
 
 const DAY_MS = 86_400_000
 const OPTIONS = '[{ label: red, description: "" }, { label: blue, description: "" }]'
@@ -18,46 +15,51 @@ conversations:
       - text: "You said: {{last_tool_result}}"
 `
 
-test('the second time it is answered from memory, and says as when and by whom; once forgotten it is asked again', async t => {
+test('what a person answered once is remembered', async t => {
   const world = await answeredBlue(t)
-  const again = await world.start('paint it')
-  await viewWhen(world.daemon, again.id, ({ status }) => status === 'completed')
-  const log = await world.log(again.id)
-  assert.match(bodiesOf(log, 'agent.said').at(-1)?.text ?? '', /You said: .*blue/)
-  const [answered] = bodiesOf(log, 'question.answered')
-  assert.equal(answered?.by, 'memory')
-  assert.match(answered?.reasoning ?? '', /^answered as on \d+ \w{3,4} by you$/)
+  const remembered = async () =>
+    (await world.daemon.call<{ answers: RememberedView[] }>('GET', '/answers')).body.answers
 
-  const { answers } = (await world.daemon.call<{ answers: RememberedView[] }>('GET', '/answers')).body
-  const [{ id, scope, project, asked, answer } = { id: '' }] = answers
-  assert.deepEqual(
-    [answers.length, scope, project, asked, answer],
-    [1, 'project', world.project, 'Which colour?', 'blue'],
-  )
-  assert.equal((await world.daemon.call('DELETE', `/answers/${id}`)).body.forgotten.asked, 'Which colour?')
-  assert.equal((await world.daemon.call('DELETE', `/answers/${id}`)).body.error.code, 'answer_unknown')
-  assert.equal(await nextTime(world), 'waiting_input')
-})
+  await t.test('the second time it is answered from memory, and says as when and by whom', async () => {
+    const again = await world.start('paint it')
+    await viewWhen(world.daemon, again.id, ({ status }) => status === 'completed')
+    const log = await world.log(again.id)
+    assert.match(bodiesOf(log, 'agent.said').at(-1)?.text ?? '', /You said: .*blue/)
+    const [answered] = bodiesOf(log, 'question.answered')
+    assert.equal(answered?.by, 'memory')
+    assert.match(answered?.reasoning ?? '', /^answered as on \d+ \w{3,4} by you$/)
+    assert.deepEqual(
+      (await remembered()).map(({ scope, project, asked, answer }) => [scope, project, asked, answer]),
+      [['project', world.project, 'Which colour?', 'blue']],
+    )
+  })
 
-test('memory.answers_confidence: below the threshold a person is asked again', async t => {
-  const world = await answeredBlue(t)
-  assert.equal(await nextTime(world, { PCC_MEMORY_ANSWERS_CONFIDENCE: '0.5' }), 'waiting_input')
-  const [row] = (await world.daemon.call('GET', '/escalations')).body.escalations
-  assert.deepEqual([row.context.suggestion.answer, row.context.suggestion.confidence], [['blue'], 0.5])
-})
+  await t.test('memory.answers_confidence: below the threshold a person is asked again', async () => {
+    assert.equal(await nextTime(world, { PCC_MEMORY_ANSWERS_CONFIDENCE: '0.5' }), 'waiting_input')
+    const [row] = (await world.daemon.call('GET', '/escalations')).body.escalations
+    assert.deepEqual([row.context.suggestion.answer, row.context.suggestion.confidence], [['blue'], 0.5])
+  })
 
-test('memory.answers_ttl_days: an older answer does not count', async t => {
-  const world = await answeredBlue(t)
-  await using store = await openStore({ file: world.daemon.places.database })
-  const answered_at = Date.now() - 10 * DAY_MS
-  await store.transaction(tx => tx.db.updateTable('answers').set({ answered_at }).execute())
-  assert.equal(await nextTime(world, { PCC_MEMORY_ANSWERS_TTL_DAYS: '11' }), 'completed')
-  assert.equal(await nextTime(world, { PCC_MEMORY_ANSWERS_TTL_DAYS: '9' }), 'waiting_input')
+  await t.test('memory.answers_ttl_days: an older answer does not count', async () => {
+    await using store = await openStore({ file: world.daemon.places.database })
+    const answered_at = Date.now() - 10 * DAY_MS
+    await store.transaction(tx => tx.db.updateTable('answers').set({ answered_at }).execute())
+    assert.equal(await nextTime(world, { PCC_MEMORY_ANSWERS_TTL_DAYS: '11' }), 'completed')
+    assert.equal(await nextTime(world, { PCC_MEMORY_ANSWERS_TTL_DAYS: '9' }), 'waiting_input')
+    await store.transaction(tx => tx.db.updateTable('answers').set({ answered_at: Date.now() }).execute())
+  })
+
+  await t.test('once forgotten it is asked again', async () => {
+    const [{ id } = { id: '' }] = await remembered()
+    assert.equal((await world.daemon.call('DELETE', `/answers/${id}`)).body.forgotten.asked, 'Which colour?')
+    assert.equal((await world.daemon.call('DELETE', `/answers/${id}`)).body.error.code, 'answer_unknown')
+    assert.equal(await nextTime(world), 'waiting_input')
+  })
 })
 
 /** A person was asked once and said blue. */
 async function answeredBlue(t: TestContext): Promise<AgentSessions> {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await agentSessions(t, SCENARIO)
   assert.equal(await nextTime(world), 'waiting_input')
   const [{ number }] = (await world.daemon.call('GET', '/escalations')).body.escalations
   const body = { answer: 'blue', env: world.env }

@@ -19,24 +19,20 @@ async function logAfter(t: TestContext, settings: string, { before = '', old = [
   return { files: readdirSync(logs).sort(), text: readFileSync(join(logs, 'daemon.log'), 'utf8'), logs }
 }
 
-test('logs.level leaves out what is below it', async t => {
-  assert.match((await logAfter(t, '')).text, /daemon started/)
+const before = 'x'.repeat(19_990)
+const old = ['daemon.log.1', 'daemon.log.2']
+
+test('without settings the log goes on where it was, and logs.level leaves out what is below it', async t => {
+  const plain = await logAfter(t, '', { before })
+  assert.match(plain.text, /daemon started/)
+  assert.deepEqual(plain.files, ['daemon.log'])
   assert.doesNotMatch((await logAfter(t, 'logs.level = "error"\n')).text, /daemon started/)
 })
 
-test('logs.max_bytes puts the log aside when it would grow beyond it', async t => {
-  const before = 'x'.repeat(19_990)
-  assert.deepEqual((await logAfter(t, '', { before })).files, ['daemon.log'])
-  const small = await logAfter(t, 'logs.max_bytes = 20_000\n', { before })
-  assert.deepEqual(small.files, ['daemon.log', 'daemon.log.1'])
-  assert.equal(statSync(join(small.logs, 'daemon.log.1')).size, 19_990)
-})
-
-test('logs.keep is how many old ones stay', async t => {
-  const before = 'x'.repeat(19_990)
-  const old = ['daemon.log.1', 'daemon.log.2']
+test('logs.max_bytes puts the log aside when it would grow beyond it, and logs.keep is how many old ones stay', async t => {
   const all = await logAfter(t, 'logs.max_bytes = 20_000\n', { before, old })
   assert.deepEqual(all.files, ['daemon.log', 'daemon.log.1', 'daemon.log.2', 'daemon.log.3'])
+  assert.equal(statSync(join(all.logs, 'daemon.log.1')).size, 19_990)
   const two = await logAfter(t, 'logs.max_bytes = 20_000\nlogs.keep = 2\n', { before, old })
   assert.deepEqual(two.files, ['daemon.log', 'daemon.log.1', 'daemon.log.2'])
 })
