@@ -18,7 +18,7 @@ test('a round in which everything held breaks nothing', () => {
 test('a task that ends twice, never, as failed, or by an attempt that does not hold it is told', () => {
   const { events, rows } = aHistory()
   const twice = aHistory({ events: [...events, event(7, 12_002, 'task.finished', moved(2))] })
-  assert.deepEqual(broken(twice), ['ends-once'], 'what `double-ending` does')
+  assert.deepEqual(broken(twice), ['ends-once'], 'what `ending-told-twice` does')
   const [task] = rows.tasks
   assert.ok(task)
   const unfinished = { ...rows, tasks: [{ ...task, state: 'running' }] }
@@ -72,7 +72,7 @@ test('a tool may be executed again only where it was in flight when its agent wa
 
 test('a model call between a limit and its reset is told, by account, and one on its way is not', () => {
   const with_ = (...calls: History['calls']) => broken(aHistory({ calls: [...aHistory().calls, ...calls] }))
-  assert.deepEqual(with_(call(7_000, '')), ['no-call-while-gated'], 'what `call-while-gated` does')
+  assert.deepEqual(with_(call(7_000, '')), ['no-call-while-gated'], 'what `gate-not-looked-at` does')
   assert.deepEqual(with_(call(5_400, '')), [], 'it had left already')
   assert.deepEqual(with_(call(9_001, '')), [], 'after the reset')
   assert.deepEqual(with_({ ...call(7_000, ''), account: 'sha256:another' }), [])
@@ -114,6 +114,12 @@ test('a tool that never ran, a file that is not there and a question that was ne
   assert.deepEqual(noTool(), ['no-work-lost'])
   assert.deepEqual(noTool(kill(1_500)), [], 'the model had asked for it at 1100 and was next heard at 2000')
   assert.deepEqual(noTool(kill(900)), ['no-work-lost'], 'it was not asked for yet')
+  const back = (time: number) => ({
+    ...kill(900),
+    events: [...events, event(9, time, 'daemon.started', { pid: 1, version: '1' })],
+  })
+  assert.deepEqual(noTool(back(950)), ['no-work-lost'], 'the next daemon was there before it was asked for')
+  assert.deepEqual(noTool(back(1_150)), [], 'an agent asked for it that had outlived its daemon')
   assert.deepEqual(noTool(kill(2_500)), ['no-work-lost'], 'another call was cut')
   assert.deepEqual(noTool({ ...kill(1_500), calls: calls.slice(1) }), ['no-work-lost'], 'nobody ever asked for it')
   const agent = (session: string, hit: boolean): Partial<History> => ({

@@ -1,6 +1,7 @@
 import type { History, Injected, ModelCall } from '../history.ts'
 import type { FaultKind } from '../plan/fault-kinds.ts'
 import type { SessionPlan } from '../plan/session-plan.ts'
+import { bodiesOf } from './events.ts'
 
 /** The faults of a kind that met something: what met nothing excuses nothing. */
 export function hitsOf({ faults }: History, kind: FaultKind): Injected[] {
@@ -34,8 +35,15 @@ export function wasCut(history: History, session: SessionPlan, token: string): b
   return calls.some(({ turn, response, at }, place) => {
     if (response !== 'answer' || stepOf(turn, session) !== token) return false
     const next = calls[place + 1]?.at ?? Number.POSITIVE_INFINITY
-    return cuts.some(cut => cut >= at && cut <= next)
+    return cuts.some(cut => cut <= next && Math.max(cut, aloneUntil(cut, history)) >= at)
   })
+}
+
+/** An agent that outlives its daemon for a moment may call the model, but nobody lets its tools run before the next daemon is there. */
+function aloneUntil(cut: number, history: History): number {
+  const isDeath = history.deaths.includes(cut)
+  const next = bodiesOf(history, 'daemon.started').find(({ time }) => time > cut)
+  return isDeath && next ? next.time : cut
 }
 
 /** The step that a turn of the scenario plays (`plan/scenario.ts`). */
