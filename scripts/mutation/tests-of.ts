@@ -15,7 +15,7 @@ export interface TestFile {
 }
 
 /** Looked at for one mutant. What lies further away would cost hours and rarely sees more. */
-const UNIT_FILES = 14
+const UNIT_FILES = 40
 const PROGRAM_FILES = 3
 /** Tests of many rounds: whatever is near and shorter is asked before them. */
 const LONG = /property|random|any-night|hostile|crash|kill|many-parked|crossings|dependencies/

@@ -56,3 +56,11 @@ test('a session that a dead daemon left at work can be stopped, and stays so', a
   assert.deepEqual([status, body.status], [200, 'stopped'])
   assert.equal((await world.store.sessions.get('s-000001'))?.ended_as, 'stopped')
 })
+
+test('accounts are held and released without a word on which', async t => {
+  const world = await scriptedWorld(t, scriptedAgent())
+  const { status, body } = await world.call('POST', '/quota/hold')
+  assert.deepEqual([status, body.hold?.by], [200, 'human'])
+  const released = await world.call('POST', '/quota/release')
+  assert.deepEqual([released.status, released.body.hold], [200, null])
+})

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Workbench } from './mutation/decide.ts'
-import { asMarkdown, reportOn } from './mutation/report.ts'
-import { diffOf, type Mutant, mutantsOf, PARTS, sampleMutants } from './mutation/sample.ts'
-import { ROOT, tool } from './places.ts'
+import { ROOT, tool } from '../places.ts'
+import { Workbench } from './decide.ts'
+import { asMarkdown, reportOn } from './report.ts'
+import { diffOf, type Mutant, mutantsOf, PARTS, sampleMutants } from './sample.ts'
 
 // npm run mutation -- policy            every mutant of src/policy, by Stryker
 // npm run mutation -- [options]         a sample of the other parts' mutants
