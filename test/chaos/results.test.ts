@@ -68,7 +68,7 @@ test('the page counts what was judged by the rules of today, and names what is v
   assert.match(made, /^Violated when they were first run, and not when they were run again: 3; both are kept\.$/m)
   assert.match(made, /^Daemons died at 57 of 58 named steps; never at `submit\.before-commit`\.$/m)
   assert.match(made, /^\| `kill-daemon` \| 2 \| 0 \|$/m)
-  assert.match(made, /\n1 earlier rounds stand .*\n<!-- end of what is made -->\nz\n$/)
+  assert.match(made, /\n1 earlier rounds stand .*\n<!-- end of what is made -->\nz\n/)
   assert.doesNotMatch(made, /YESTERDAY/)
   assert.match(page({ 9: today(BAD) }), /1 rounds with violations\.\*\*\nViolated: 9\./)
 })
