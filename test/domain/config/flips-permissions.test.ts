@@ -13,7 +13,7 @@ interface Alone {
 }
 
 /** One daemon for all of them: every session has settings of its own. */
-const pcc = pccFor({ after })
+const pcc = pccFor({ after: end => after(() => (end as () => Promise<void>)()) })
 
 /** How each call of a session without a person is decided. */
 async function decidedAlone(t: TestContext, { calls, setting = {}, flags = [] }: Alone): Promise<string[]> {
