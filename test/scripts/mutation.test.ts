@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { MutantRunStatus } from '@stryker-mutator/api/test-runner'
-import { RepeatingRunner } from '../../scripts/mutation/runner.ts'
-import { ignoreData } from '../../scripts/mutation/tables.ts'
+import { RepeatingRunner } from '../../scripts/mutation/stryker/runner.ts'
+import { ignoreData } from '../../scripts/mutation/stryker/tables.ts'
 import { tempDir } from '../support/world.ts'
 
 /** A source as Stryker instruments it: mutant 1 is in a table, which is made once; mutant 2 in a function. */
