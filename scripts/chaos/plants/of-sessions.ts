@@ -1,5 +1,5 @@
 import type { Plant } from './plant.ts'
-import { answeredAtALimit, asking, diesAt, limited, loggedOut, quiet, takenOver, with_ } from './rounds.ts'
+import { asking, diesAt, limited, loggedOut, quiet, takenOver, with_ } from './rounds.ts'
 
 /** Mistakes on the way of a session: how it ends, goes on, asks and waits. */
 export const OF_SESSIONS: readonly Plant[] = [
@@ -142,20 +142,6 @@ export const OF_SESSIONS: readonly Plant[] = [
       },
     ],
     round: asking(),
-  },
-  {
-    id: 'answer-lost-at-a-limit',
-    hurts: 'a person answers, the account is shut before the agent is back, and the answer is gone',
-    breaks: ['no-question-lost', 'no-work-lost'],
-    patches: [
-      {
-        file: 'src/supervisor/settling/settle.ts',
-        symbol: 'keepUndelivered',
-        find: 'return { ...ending, parked: row }',
-        put: 'return ending',
-      },
-    ],
-    round: answeredAtALimit,
   },
   {
     id: 'gate-not-looked-at',

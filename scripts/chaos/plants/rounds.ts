@@ -47,17 +47,6 @@ export const limited: Round = seed => {
   }
 }
 
-/** A person answers while the account of the session is shut by the limit of another: the answer has to wait with it. */
-export const answeredAtALimit: Round = seed => ({
-  seed,
-  sessions: [
-    { ...session('s1', [[ask('s1-t1-c1'), work('s1-t1-c2', 100)]]), account: 'limited' },
-    { ...session('s2', [[work('s2-t1-c1', 100), limit('s2-t1-limit'), work('s2-t1-c2', 100)]]), account: 'limited' },
-  ],
-  faults: [],
-  answers: { lateMs: randomFrom(seed).int(3_000, 7_000), restarts: 0 },
-})
-
 /** Two tasks that work in worktrees; the daemon may die at a step of their way into the branch, and their work may come back. */
 export function running(name?: CrashPointName, { returns = false } = {}): Round {
   return seed => {
