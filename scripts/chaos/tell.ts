@@ -1,7 +1,7 @@
 import type { History } from './history.ts'
 
 /** Everything that is known of a round in the order it happened, for who looks into a violation. */
-export function storyOf({ events, calls, faults, deaths, ledgers, rows }: History): string {
+export function storyOf({ events, calls, faults, deaths, ledgers, notices, rows }: History): string {
   const nameOf = (id: string) =>
     rows.sessions
       .find(row => row.id === id)
@@ -22,6 +22,7 @@ export function storyOf({ events, calls, faults, deaths, ledgers, rows }: Histor
       at,
       told: `FAULT ${kind} ${session ?? ''} ${hit ? '' : '(nothing to hit)'}`,
     })),
+    ...notices.map(({ at, title }) => ({ at, told: `NOTICE ${title}` })),
     ...deaths.map(at => ({ at, told: 'DAEMON GONE' })),
     ...Object.values(ledgers).flatMap(ledger =>
       ledger.map(line => ({ at: Number(line.split(' ')[2]), told: `tool ${line.split(' ').slice(0, 2).join(' ')}` })),

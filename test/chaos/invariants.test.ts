@@ -175,9 +175,13 @@ test('what is worth telling and never arrived, or arrived twice, is told', () =>
   const again = (more: Partial<History>) => broken(aHistory({ notices: [question, question, ended], ...more }))
   assert.deepEqual(again({ deaths: [3_600] }), [], 'its daemon died before it had noted that it was said')
   assert.deepEqual(again({ deaths: [9_000] }), ['told-once'], 'the death was long after')
-  const full = (hit: boolean): Partial<History> => ({ faults: [{ kind: 'disk-full', at: 3_000, until: 4_000, hit }] })
-  assert.deepEqual(again(full(true)), [], 'it could not be noted')
-  assert.deepEqual(again(full(false)), ['told-once'])
+  for (const kind of ['disk-full', 'stop-clean'] as const) {
+    const then = (hit: boolean, at: number) =>
+      again({ faults: [{ kind, at, until: at + 1_000, hit }], deaths: [9_000] })
+    assert.deepEqual(then(true, 3_000), [], `${kind}: it could not be noted`)
+    assert.deepEqual(then(false, 3_000), ['told-once'], kind)
+    assert.deepEqual(then(true, 6_000), ['told-once'], kind)
+  }
   const body = { number: 1, tool: '', target: '', risk: 'HIGH', by: 'human', remembered: false }
   const answered = [event(90, 4_000, 'escalation.answered', body), event(91, 5_000, 'escalation.answered', body)]
   assert.deepEqual(again({ events: [...events, ...answered] }), [], 'it was opened anew, which is news')

@@ -6,7 +6,7 @@ import type { Violation } from './violation.ts'
 /** Between a message and the note that it was sent lie moments, more of them on a busy machine. */
 const NOT_NOTED_MS = 2_000
 
-/** What is worth telling arrived at the channel, once, unless its daemon died or could not write before it had noted that. */
+/** What is worth telling arrived at the channel, once, unless its daemon died, was being stopped or could not write before it had noted that. */
 export function toldOnce(history: History): Violation[] {
   const violation = (text: string): Violation => ({ invariant: 'told-once', text })
   const { outbox } = history.rows
@@ -44,11 +44,11 @@ function linesOf({ title, text }: Notice): string[] {
 }
 
 function retellings(notices: Notice[], history: History): number {
-  const full = hitsOf(history, 'disk-full')
+  const hindrances = [...hitsOf(history, 'disk-full'), ...hitsOf(history, 'stop-clean')]
   return notices.filter(
     ({ at }) =>
       history.deaths.some(death => death >= at && death <= at + NOT_NOTED_MS) ||
-      full.some(({ at: from, until = from }) => from <= at + NOT_NOTED_MS && until >= at),
+      hindrances.some(({ at: from, until = from }) => from <= at + NOT_NOTED_MS && until >= at),
   ).length
 }
 
