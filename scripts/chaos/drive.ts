@@ -15,7 +15,7 @@ const START_MS = 150_000
 /** Nothing waits for longer than half a minute without a word of it in the store, or starts for that long; what does is stuck. */
 const STUCK_MS = 100_000
 /** Nor does something go round and round for ever. */
-const LONGEST_MS = 600_000
+const LONGEST_MS = 1_800_000
 
 interface Drive extends AtDesk {
   complaints: string[]

@@ -19,6 +19,8 @@ export interface Injected {
   until?: number | undefined
   /** The session it was about, where it was about one. */
   session?: string | undefined
+  /** Of `kill-tool`: the token of the tool that it hit. */
+  tool?: string | undefined
   /** Of `crash-point`: the step. */
   step?: CrashPointName | undefined
   /** What it came to; nothing where there was nothing to hit. */

@@ -128,6 +128,12 @@ test('a tool that never ran, a file that is not there and a question that was ne
   assert.deepEqual(noTool(agent('s1', true)), [])
   assert.deepEqual(noTool(agent('s1', false)), ['no-work-lost'], 'there was nobody to kill')
   assert.deepEqual(noTool(agent('s2', true)), ['no-work-lost'], 'it was the agent of another')
+  const tool = (token: string, hit: boolean): Partial<History> => ({
+    faults: [{ kind: 'kill-tool', at: 1_200, tool: token, hit }],
+  })
+  assert.deepEqual(noTool(tool('s1-t1-c1', true)), [], 'it was killed before it had written a word')
+  assert.deepEqual(noTool(tool('s1-t1-c1', false)), ['no-work-lost'])
+  assert.deepEqual(noTool(tool('s2-t1-c1', true)), ['no-work-lost'], 'another tool was killed')
   assert.deepEqual(broken(aHistory({ files: {} })), ['no-work-lost'])
   const unasked = {
     events: events.filter(({ kind }) => kind !== 'question.parked' && kind !== 'question.answered'),

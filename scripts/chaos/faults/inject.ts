@@ -25,7 +25,8 @@ export interface Injection {
 /** Something to hit may not be there yet: a tool runs for moments only, and an agent takes longer to start on a busy machine. */
 const patienceMs = () => 2_500 + 2 * toleranceMs()
 
-type Act = (fault: FaultPlan, injection: Injection) => Promise<boolean>
+/** Whether it hit something, or what. */
+type Act = (fault: FaultPlan, injection: Injection) => Promise<boolean | string>
 
 /** What lasts while other things go wrong. */
 export const LASTING: ReadonlySet<FaultKind> = new Set(['login-gone', 'dirty-checkout', 'remote-gone'])
@@ -34,7 +35,16 @@ export const LASTING: ReadonlySet<FaultKind> = new Set(['login-gone', 'dirty-che
 export async function inject(fault: FaultPlan, injection: Injection): Promise<Injected> {
   const at = Date.now()
   const hit = await ACTS[fault.kind](fault, injection)
-  return { kind: fault.kind, at, until: Date.now(), session: injection.session?.name, step: fault.point?.name, hit }
+  const tool = typeof hit === 'string' ? hit : undefined
+  return {
+    kind: fault.kind,
+    at,
+    until: Date.now(),
+    session: injection.session?.name,
+    step: fault.point?.name,
+    tool,
+    hit: hit !== false,
+  }
 }
 
 /** Killed when there is something to damage, or when nobody wants to wait for that any longer. */
@@ -74,7 +84,10 @@ const ACTS: Record<FaultKind, Act> = {
   },
   'kill-agent': async (_, { world, session }) =>
     session !== undefined && hitOne(() => agentsOf(world.projectOf(session)), 'SIGKILL'),
-  'kill-tool': async (_, { world }) => hitOne(() => toolsOf(world.folder), 'SIGKILL'),
+  'kill-tool': async (_, { world }) => {
+    const tool = await find(() => toolsOf(world.folder))
+    return tool !== undefined && signal(tool.pid, 'SIGKILL') && (tool.command.split(' ')[2] ?? true)
+  },
   'stop-agent': async ({ forMs }, { world }) => {
     const agent = await find(() => agentsOf(world.folder))
     if (!agent) return false

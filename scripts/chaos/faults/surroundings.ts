@@ -6,7 +6,7 @@ import { bareEnv } from '../../../test/support/world.ts'
 import type { RoundWorld } from '../world/open-world.ts'
 
 /** A session may stand in line, or wait for a person, before it comes to the refusal. */
-const REFUSED_MS = 60_000
+const REFUSED_MS = 300_000
 
 /** The person notices that the login is refused, and logs in again some time later. */
 export async function loseLogin({ simulator, loginFile }: RoundWorld, forMs: number): Promise<boolean> {

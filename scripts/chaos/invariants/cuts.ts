@@ -27,9 +27,10 @@ function callsOf({ calls }: History, { tasks }: SessionPlan): ModelCall[] {
 
 /**
  * Whether the call that the model made in a step was cut: the vendor gave the answer with it, and before the model was heard again the
- * agent was cut off. That it was another call of the session which was cut is no excuse.
+ * agent was cut off; or the tool itself was killed. That it was another call of the session which was cut is no excuse.
  */
 export function wasCut(history: History, session: SessionPlan, token: string): boolean {
+  if (hitsOf(history, 'kill-tool').some(({ tool }) => tool === token)) return true
   const calls = callsOf(history, session)
   const cuts = cutsOf(history, session.name)
   return calls.some(({ turn, response, at }, place) => {

@@ -54,7 +54,7 @@ test('permissions.auto_approve_low_risk, or the flag in its place, lets a LOW re
   assert.deepEqual(await decidedAlone(t, { calls, flags: ['--no-auto-approve'] }), ['deny LOW nobody'])
 })
 
-test('permissions.safe_directories are where a write is LOW, and blocked_commands are refused however harmless they are', async t => {
+test('permissions.safe_directories are where a write is LOW, and permissions.blocked_commands are refused however harmless they are', async t => {
   const setting = { PCC_PERMISSIONS_SAFE_DIRECTORIES: 'docs/', PCC_PERMISSIONS_BLOCKED_COMMANDS: 'mkdir' }
   assert.deepEqual(await decidedAlone(t, { calls: [DOCUMENT, MAKE], setting }), [
     'allow LOW policy',
