@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { test } from 'node:test'
 import { isAlive, type ProcessIdentity, startTimeOf } from '../../../src/base/process/start-time.ts'
 import { tempDir } from '../../support/world.ts'
@@ -38,11 +39,17 @@ test('a process that is gone, or a number that no process can have, has none', a
 })
 
 test('a zombie is not alive', async t => {
-  // The shell forks, becomes a sleep and never waits for its child.
-  const parent = spawn('/bin/sh', ['-c', 'sleep 0 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  // The shell forks, becomes a sleep and never waits for its child, which ends only after that: a shell would have waited for it.
+  const parent = spawn('/bin/sh', ['-c', 'cat <&3 & echo $!; exec sleep 600 3<&-'], {
+    stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+  })
   t.after(() => parent.kill('SIGKILL'))
-  const [line] = await once(parent.stdout, 'data')
+  const [line] = await once(parent.stdout as Readable, 'data')
   const pid = Number(String(line))
+  const isSleep = () =>
+    execFileSync('ps', ['-o', 'comm=', '-p', String(parent.pid)], { encoding: 'utf8' }).includes('sleep')
+  while (!isSleep());
+  ;(parent.stdio[3] as Writable).end()
   while ((await startTimeOf(pid)) !== undefined) await new Promise(resolve => setImmediate(resolve))
   process.kill(pid, 0) // throws unless the number is still taken
 })
