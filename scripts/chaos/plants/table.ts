@@ -22,9 +22,9 @@ function named(by: string): string {
     .join(', ')
 }
 
-/** The page with the table in its place. */
+/** The page with the table in its place, where it has one. */
 export function withPlants(page: string, results: Pick<KeptResults, 'planted'>): string {
-  const [before, rest = ''] = page.split(BEGIN)
-  const after = rest.split(END)[1] ?? ''
-  return `${before}${BEGIN}\n${plantTable(results)}${END}${after}`
+  const [before = '', rest] = page.split(BEGIN)
+  if (rest === undefined) return page
+  return `${before}${BEGIN}\n${plantTable(results)}${END}${rest.split(END)[1] ?? ''}`
 }
