@@ -186,8 +186,9 @@ export class Workbench {
         const usualMs = files.reduce((sum, file) => sum + usually(file), 0)
         const run = { root: copy, files, timeoutMs: PATIENCE * usualMs + PATIENCE_MS, program, signal: this.#signal }
         let outcome: TestOutcome | undefined = await runTests(run)
-        const isDoubtful = outcome.durationMs > DOUBTFUL_MS || files.some(file => UNSTEADY.test(file)) || program
-        if (outcome.timedOut || (outcome.red && isDoubtful)) outcome = await this.#again(mutant, { copy, run, outcome })
+        const isUnsteady = outcome.durationMs > DOUBTFUL_MS || files.some(file => UNSTEADY.test(file)) || program
+        const isDoubtful = outcome.timedOut || outcome.red?.crashed || (outcome.red && isUnsteady)
+        if (isDoubtful) outcome = await this.#again(mutant, { copy, run, outcome })
         if (!outcome) continue
         const { red, timedOut } = outcome
         if (!red && !timedOut) {
@@ -212,7 +213,7 @@ export class Workbench {
    */
   async #again(mutant: Mutant, { copy, run, outcome }: { copy: string; run: TestRun; outcome: TestOutcome }) {
     const place = join(copy, mutant.file)
-    const files = outcome.red ? [outcome.red.file] : run.files
+    const files = outcome.red && !outcome.red.crashed ? [outcome.red.file] : run.files
     writeFileSync(place, mutant.text)
     const program = run.program && builtProgram(copy)
     const control = await runTests({ ...run, files, program, timeoutMs: BASELINE_MS })

@@ -28,7 +28,8 @@ export interface TestRun {
 }
 
 export interface TestOutcome {
-  red: { file: string; title: string } | undefined
+  /** The first failure; `crashed` where the process ended without a failed test, as a signal from elsewhere would end it. */
+  red: { file: string; title: string; crashed?: true } | undefined
   timedOut: boolean
   durationMs: number
   covered: Map<string, Interval[]>
@@ -53,7 +54,7 @@ export async function runTests({ root, files, timeoutMs, program, coverage, sign
     ...(program && { PCC_TEST_PROGRAM: program }),
   }
   const started = performance.now()
-  const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(command, args, { cwd: root, env, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
   const { promise: over, resolve: end } = Promise.withResolvers<TestOutcome['red'] | 'late' | undefined>()
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   const late = () => end('late')
@@ -65,7 +66,8 @@ export async function runTests({ root, files, timeoutMs, program, coverage, sign
   })
   child.on('exit', (code, died) => {
     // What a failing test has to say may still be on its way through the pipe.
-    setTimeout(() => end(code === 0 ? undefined : { file: files[0] ?? '', title: `${died ?? `exit ${code}`}` }), 50)
+    const crash = { file: files[0] ?? '', title: `${died ?? `exit ${code}`}`, crashed: true } as const
+    setTimeout(() => end(code === 0 ? undefined : crash), 50)
   })
   const red = await over
   const durationMs = Math.round(performance.now() - started)

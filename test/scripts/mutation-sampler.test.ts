@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Workbench } from '../../scripts/mutation/decide.ts'
@@ -143,4 +143,27 @@ test('a mistake that a test sees is killed, one that no test sees survives, and 
   )
   assert.equal(diffOf(unseen), `-   return age < 0 ? 'unborn' : 'born'\n+   return age <= 0 ? 'unborn' : 'born'`)
   assert.equal(applied(unseen.text, unseen).length, unseen.text.length + 1)
+})
+
+test('a test process that dies once without a failed test proves nothing: the tests run again', async t => {
+  const root = checkout(t)
+  const died = join(root, 'died')
+  writeFileSync(
+    join(root, 'test/store/age.test.ts'),
+    `
+import { existsSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { isOld } from '../../src/store/age.ts'
+test('dies by a signal the first time that the mistake is there', () => {
+  if (!isOld(10) || existsSync(${JSON.stringify(died)})) return
+  writeFileSync(${JSON.stringify(died)}, '')
+  process.kill(process.pid, 'SIGKILL')
+})
+`,
+  )
+  const mutant = mutantsOf(root, 'store').find(one => one.id === 'store/age.ts:2:48 > is >=') ?? assert.fail()
+  using bench = new Workbench(root, t.signal)
+  const result = await bench.decide(mutant, 'unit')
+  assert.ok(existsSync(died))
+  assert.equal(result.outcome, 'survived')
 })
