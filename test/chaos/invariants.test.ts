@@ -120,7 +120,10 @@ test('a tool that never ran, a file that is not there and a question that was ne
   })
   assert.deepEqual(noTool(back(950)), ['no-work-lost'], 'the next daemon was there before it was asked for')
   assert.deepEqual(noTool(back(1_150)), [], 'an agent asked for it that had outlived its daemon')
-  assert.deepEqual(noTool(kill(2_500)), ['no-work-lost'], 'another call was cut')
+  assert.deepEqual(noTool(kill(2_500)), [], 'it may have been dead at 2000 already: nothing was stored since')
+  const alive = event(9, 2_100, 'session.resumed', { reason: 'its time has come' })
+  assert.deepEqual(noTool({ ...kill(2_500), events: [...events, alive] }), ['no-work-lost'], 'another call was cut')
+  assert.deepEqual(noTool(kill(4_100)), ['no-work-lost'], 'nobody sees a death that late')
   assert.deepEqual(noTool({ ...kill(1_500), calls: calls.slice(1) }), ['no-work-lost'], 'nobody ever asked for it')
   const agent = (session: string, hit: boolean): Partial<History> => ({
     faults: [{ kind: 'kill-agent', at: 1_000, until: 1_500, session, hit }],

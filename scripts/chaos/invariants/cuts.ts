@@ -3,6 +3,8 @@ import type { FaultKind } from '../plan/fault-kinds.ts'
 import type { SessionPlan } from '../plan/session-plan.ts'
 import { bodiesOf } from './events.ts'
 
+const SEEN_LATE_MS = 2_000
+
 /** The faults of a kind that met something: what met nothing excuses nothing. */
 export function hitsOf({ faults }: History, kind: FaultKind): Injected[] {
   return faults.filter(fault => fault.kind === kind && fault.hit)
@@ -36,8 +38,15 @@ export function wasCut(history: History, session: SessionPlan, token: string): b
   return calls.some(({ turn, response, at }, place) => {
     if (response !== 'answer' || stepOf(turn, session) !== token) return false
     const next = calls[place + 1]?.at ?? Number.POSITIVE_INFINITY
-    return cuts.some(cut => cut <= next && Math.max(cut, aloneUntil(cut, history)) >= at)
+    return cuts.some(cut => diedAfter(cut, history) <= next && Math.max(cut, aloneUntil(cut, history)) >= at)
   })
+}
+
+/** On a busy machine the runner sees a death late. The daemon lived when it stored its last event before that, and may have died right after. */
+function diedAfter(cut: number, history: History): number {
+  if (!history.deaths.includes(cut)) return cut
+  const stored = history.events.map(({ time }) => time).filter(time => time <= cut)
+  return Math.max(cut - SEEN_LATE_MS, ...stored)
 }
 
 /** An agent that outlives its daemon for a moment may call the model, but nobody lets its tools run before the next daemon is there. */
