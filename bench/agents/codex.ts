@@ -1,6 +1,6 @@
 import { codexDriver } from '../../src/agents/codex/driver.ts'
-import { prepareHome } from '../../src/agents/codex/start/home.ts'
-import { flagsFor, POLICY } from '../../src/agents/codex/start/policy.ts'
+import { prepareHome } from '../../src/agents/codex/open-thread.ts'
+import { flagsFor, POLICY } from '../../src/agents/codex/policy.ts'
 import { codexEnv } from '../../test/agents/programs/codex.ts'
 import { program } from '../../test/agents/programs/programs.ts'
 import { barePipe } from './bare-pipe.ts'

@@ -1,5 +1,5 @@
 import { acpDriver } from '../../src/agents/acp/driver.ts'
-import { commandFor } from '../../src/agents/acp/start-files.ts'
+import { prepareCommand } from '../../src/agents/acp/start-command.ts'
 import { geminiManifest } from '../../src/agents/manifests/gemini.ts'
 import { GEMINI_MODEL, geminiEnv } from '../../test/agents/programs/gemini.ts'
 import { program } from '../../test/agents/programs/programs.ts'
@@ -16,7 +16,7 @@ export const gemini: Pair = {
   model: GEMINI_MODEL,
   driver: () => acpDriver(geminiManifest, { executable }),
   async bare(open) {
-    const { dispose, ...started } = await commandFor(geminiManifest, { open, program: [executable] })
+    const { dispose, ...started } = await prepareCommand(geminiManifest, { open, program: [executable] })
     const pipe = barePipe({
       ...started,
       cwd: open.cwd,

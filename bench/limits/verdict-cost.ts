@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '../../src/store/open.ts'
-import { asksFor } from '../../src/supervisor/asks.ts'
-import { stepFor } from '../../src/supervisor/events/step-for.ts'
-import { record } from '../../src/supervisor/record.ts'
-import { aRun } from '../../test/supervisor/a-run.ts'
-import { partsOn } from '../../test/supervisor/parts.ts'
+import { asksFor } from '../../src/supervisor/session/asks.ts'
+import { stepForEvent } from '../../src/supervisor/session/events.ts'
+import { record } from '../../src/supervisor/session/record.ts'
+import { aLiveSession } from '../../test/supervisor/session/live-session.ts'
+import { sessionDepsOn } from '../../test/supervisor/session/session-deps.ts'
 import type { BenchRow } from '../row.ts'
 
 const CALLS = 500
@@ -16,18 +16,18 @@ export async function benchVerdictCost(): Promise<BenchRow[]> {
   const dir = mkdtempSync(join(tmpdir(), 'pcc-bench-'))
   try {
     await using store = await openStore({ file: join(dir, 'store.db') })
-    const run = aRun()
+    const run = aLiveSession()
     const { id, name, project, task, agent } = run.row
     await store.sessions.insert({ id, name, project, task, agent })
-    const parts = partsOn(store)
+    const parts = sessionDepsOn(store)
     const asks = asksFor(run, parts)
     const times: number[] = []
     for (let index = 0; index < CALLS; index += 1) {
       const call = { callId: `c${index}`, tool: 'Bash', input: { command: `npm test -- ${index}` } }
       const started = performance.now()
-      await record(run, parts, stepFor({ kind: 'tool_request', ...call }, run))
+      await record(run, parts, stepForEvent({ kind: 'tool_request', ...call }, run))
       await asks.permission({ ...call, cwd: project }, new AbortController().signal)
-      await record(run, parts, stepFor({ kind: 'tool_result', callId: call.callId, ok: true, output: 'ok' }, run))
+      await record(run, parts, stepForEvent({ kind: 'tool_result', callId: call.callId, ok: true, output: 'ok' }, run))
       times.push(performance.now() - started)
     }
     const sorted = times.toSorted((a, b) => a - b)

@@ -1,5 +1,5 @@
 import { openClassifier } from '../../src/policy/classify/classify.ts'
-import { MAX_COMMAND } from '../../src/policy/shell/precheck.ts'
+import { MAX_COMMAND } from '../../src/policy/shell/parse.ts'
 import type { BenchRow } from '../row.ts'
 import { benchPolicyPeer } from './peer.ts'
 import { labelledRows } from './rows.ts'

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isAlive } from '../../src/base/process/start-time.ts'
+import { isAlive } from '../../src/base/process/process-table.ts'
 import type { BenchRow } from '../row.ts'
 import { openReliabilityWorld, residentMb, ticksOf, turnsOf, until } from './world.ts'
 

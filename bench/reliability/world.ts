@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { placesFor } from '../../src/base/places.ts'
-import { lockHolder } from '../../src/daemon/start/lock.ts'
+import { appPathsFor } from '../../src/base/app-paths.ts'
+import { readLockHolder } from '../../src/daemon/lock.ts'
 import type { SessionView } from '../../src/domain/api.ts'
 import { openSimulator, type Simulator } from '../../src/simulator/open.ts'
 import { agentEnv } from '../../test/support/world.ts'
@@ -59,10 +59,10 @@ export async function openReliabilityWorld(
       if (!pid) throw new Error('pcc daemon status --json told no pid')
       return pid
     },
-    lockPid: () => lockHolder(placesFor({ env }))?.pid,
+    lockPid: () => readLockHolder(appPathsFor({ env }))?.pid,
     all: (count, match) => until(async () => (await views()).filter(match).length >= count),
     agents() {
-      const db = new DatabaseSync(placesFor({ env }).database, { readOnly: true, timeout: 5_000 })
+      const db = new DatabaseSync(appPathsFor({ env }).database, { readOnly: true, timeout: 5_000 })
       try {
         const agents = db.prepare('select agent_pid as pid, agent_started as startTime from sessions')
         return (agents.all() as unknown as Agent[]).filter(({ pid, startTime }) => pid !== null && startTime !== null)

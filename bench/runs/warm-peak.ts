@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { placesFor } from '../../src/base/places.ts'
+import { appPathsFor } from '../../src/base/app-paths.ts'
 import { sessionMarker } from '../../src/base/process/marker.ts'
-import { markedPids } from '../../src/base/process/process-table.ts'
-import { WarmMarkers } from '../../src/supervisor/warm/warm-markers.ts'
+import { findMarkedPids } from '../../src/base/process/process-table.ts'
+import { WarmMarkers } from '../../src/supervisor/session/warm-processes.ts'
 import type { Ran } from '../program.ts'
 import { until } from '../reliability/world.ts'
 
@@ -21,13 +21,13 @@ interface PeakWorld {
 export async function warmPeakMb({ pcc, env, project, tasks }: PeakWorld): Promise<number> {
   for (const task of tasks) await pcc('task', 'add', task, '--project', project)
   const running = pcc('run', project, '--model', 'haiku')
-  const markers = new WarmMarkers(placesFor({ env }).run)
+  const markers = new WarmMarkers(appPathsFor({ env }).run)
   await until(async () => markers.all().length > 0, 20)
   const [marker = ''] = markers.all()
   let peak = 0
   const since = performance.now()
   await until(async () => {
-    for (const pid of markedPids(sessionMarker(marker))) peak = Math.max(peak, peakMb(pid))
+    for (const pid of findMarkedPids(sessionMarker(marker))) peak = Math.max(peak, peakMb(pid))
     return performance.now() - since > SETTLED_MS
   })
   await running

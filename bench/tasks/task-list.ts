@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { appPathsFor } from '../../src/base/app-paths.ts'
 import { systemClock } from '../../src/base/clock.ts'
-import { placesFor } from '../../src/base/places.ts'
 import { openStore } from '../../src/store/open.ts'
-import { openTasks } from '../../src/tasks/open.ts'
+import { openTasks } from '../../src/tasks/tasks.ts'
 import { race } from '../measure.ts'
 import { openInstallation, run } from '../program.ts'
 import type { BenchRow } from '../row.ts'
@@ -16,7 +16,7 @@ const BUDGET = 3
 export async function benchTaskList(): Promise<BenchRow[]> {
   await using installation = await openInstallation()
   const { dist, pcc, env, dir } = installation
-  await fill(placesFor({ env }).database, dir)
+  await fill(appPathsFor({ env }).database, dir)
   await pcc(dist, 'daemon', 'start')
   const { stdout } = await pcc(dist, 'task', 'list', '--json')
   const found = (JSON.parse(stdout) as { tasks: unknown[] }).tasks.length

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import { openTasks, type Tasks } from '../../src/tasks/open.ts'
+import { openTasks, type Tasks } from '../../src/tasks/tasks.ts'
 import type { BenchRow } from '../row.ts'
 import { benchTaskList } from './task-list.ts'
 

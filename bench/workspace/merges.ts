@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
-import { nestValues, standardValues } from '../../src/domain/config/config.ts'
+import { defaultValues, nestValues } from '../../src/domain/config/settings.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import type { MergeParts } from '../../src/workspace/merge/parts.ts'
-import { advanceMerges, enqueue } from '../../src/workspace/merge/queue.ts'
-import { makePlace } from '../../src/workspace/worktrees/make-place.ts'
-import type { WorktreeParts } from '../../src/workspace/worktrees/parts.ts'
-import { removePlace } from '../../src/workspace/worktrees/remove-place.ts'
+import type { MergeDeps } from '../../src/workspace/merge/merge-state.ts'
+import { advanceMerges, enqueueMerge } from '../../src/workspace/merge/queue.ts'
+import { makePlace } from '../../src/workspace/worktrees/make-worktree.ts'
+import { removePlace } from '../../src/workspace/worktrees/remove-worktree.ts'
+import type { WorktreeDeps } from '../../src/workspace/worktrees/worktree.ts'
 import type { BenchRow } from '../row.ts'
 
 const FILES = 50
@@ -44,7 +44,7 @@ async function mergesAMinute(batch: number): Promise<number> {
   try {
     const project = await repository(join(dir, 'project'))
     await using store = await openStore({ file: join(dir, 'store.db') })
-    const settings = nestValues(standardValues()).worktrees
+    const settings = nestValues(defaultValues()).worktrees
     const worktrees = { store, log, clock: systemClock, root: join(dir, 'worktrees'), env: process.env, settings }
     for (let task = 0; task < MERGES; task += 1) await queued(`t-${String(task).padStart(6, '0')}`, project, worktrees)
     let landed = 0
@@ -62,8 +62,8 @@ async function mergesAMinute(batch: number): Promise<number> {
 
 function mergeParts(
   store: Store,
-  { worktrees, batch, landed }: { worktrees: WorktreeParts; batch: number; landed: () => void },
-): MergeParts {
+  { worktrees, batch, landed }: { worktrees: WorktreeDeps; batch: number; landed: () => void },
+): MergeDeps {
   const never = () => Promise.reject(new Error('nothing of the kind can happen here'))
   return {
     ...{ store, clock: systemClock, log: worktrees.log, batch },
@@ -76,7 +76,7 @@ function mergeParts(
   }
 }
 
-async function queued(task: string, project: string, parts: WorktreeParts): Promise<void> {
+async function queued(task: string, project: string, parts: WorktreeDeps): Promise<void> {
   const place = await makePlace({ project, task, attempt: 1 }, parts)
   if ('kind' in place) throw new Error(place.why)
   writeFileSync(join(place.top, `${task}.txt`), `${task}\n`)
@@ -84,7 +84,7 @@ async function queued(task: string, project: string, parts: WorktreeParts): Prom
   await git(place.top, 'commit', '-qm', `work of ${task}`)
   const head = (await git(place.top, 'rev-parse', 'HEAD')).trim()
   const { store, clock } = parts
-  await store.transaction(tx => enqueue(place, { strategy: 'rebase', head }, { store, clock, tx }))
+  await store.transaction(tx => enqueueMerge(place, { strategy: 'rebase', head }, { store, clock, tx }))
 }
 
 async function repository(dir: string): Promise<string> {

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
 import { openGuard } from '../../src/base/process/guardian.ts'
 import { openStore } from '../../src/store/open.ts'
-import { commandEnvironment } from '../../src/workspace/command/environment.ts'
-import { type CommandGate, commandGate } from '../../src/workspace/verify/gates/command-gate.ts'
+import { commandEnvironment } from '../../src/workspace/command/run-command.ts'
+import { type CommandGate, commandGate } from '../../src/workspace/verify/command-gate.ts'
 import type { BenchRow } from '../row.ts'
 
 const TESTS = 2_000

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
-import { nestValues, standardValues } from '../../src/domain/config/config.ts'
+import { defaultValues, nestValues } from '../../src/domain/config/settings.ts'
 import { openStore } from '../../src/store/open.ts'
-import { makePlace } from '../../src/workspace/worktrees/make-place.ts'
-import type { WorktreeParts } from '../../src/workspace/worktrees/parts.ts'
-import { removePlace } from '../../src/workspace/worktrees/remove-place.ts'
+import { makePlace } from '../../src/workspace/worktrees/make-worktree.ts'
+import { removePlace } from '../../src/workspace/worktrees/remove-worktree.ts'
+import type { WorktreeDeps } from '../../src/workspace/worktrees/worktree.ts'
 import { race } from '../measure.ts'
 import type { BenchRow } from '../row.ts'
 
@@ -26,7 +26,7 @@ export async function benchWorktrees(): Promise<BenchRow[]> {
     const project = await repository(join(dir, 'project'))
     await using store = await openStore({ file: join(dir, 'store.db') })
     const log = openLog({ file: join(dir, 'log'), level: 'info', maxBytes: 1_000_000, keep: 1 })
-    const settings = nestValues(standardValues()).worktrees
+    const settings = nestValues(defaultValues()).worktrees
     const parts = { store, log, clock: systemClock, root: join(dir, 'worktrees'), env: process.env, settings }
     let round = 0
     const times = await race(
@@ -52,7 +52,7 @@ export async function benchWorktrees(): Promise<BenchRow[]> {
   }
 }
 
-async function ours(project: string, task: string, parts: WorktreeParts): Promise<void> {
+async function ours(project: string, task: string, parts: WorktreeDeps): Promise<void> {
   const place = await makePlace({ project, task, attempt: 1 }, parts)
   if ('kind' in place) throw new Error(place.why)
   const removal = await removePlace(place, parts)

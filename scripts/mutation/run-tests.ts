@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { secretId } from '../../src/base/ids.ts'
-import { branded, type Marker } from '../../src/base/process/marker.ts'
+import { brandCommand, type Marker } from '../../src/base/process/marker.ts'
 import { endLeftovers } from '../testing/leftovers.ts'
 import { FAILED } from './first-failure.ts'
 
@@ -46,7 +46,7 @@ export async function runTests({ root, files, timeoutMs, program, coverage, sign
   mkdirSync(seen)
   const own = ['--test-timeout=300000', `--test-reporter=${REPORTER}`, '--test-reporter-destination=stderr']
   const entry = files.length === 1 ? files : [TOGETHER, ...files]
-  const { command, args } = branded(marker, process.execPath, [...own, ...entry])
+  const { command, args } = brandCommand(marker, process.execPath, [...own, ...entry])
   const { NODE_TEST_CONTEXT: _silencesNestedRuns, NODE_V8_COVERAGE: _ours, ...inherited } = process.env
   const env = {
     ...{ ...inherited, NODE_COMPILE_CACHE: COMPILED, [marker.name]: marker.value, TMPDIR: folder },

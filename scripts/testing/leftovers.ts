@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Marker } from '../../src/base/process/marker.ts'
-import { commandOf } from '../../src/base/process/process-table.ts'
-import { isAlive, startTimeOf } from '../../src/base/process/start-time.ts'
+import { commandOf, isAlive, startTimeOf } from '../../src/base/process/process-table.ts'
 import { type FoundProcess, findMarked } from '../../src/base/process/sweep.ts'
 
 interface Finished {

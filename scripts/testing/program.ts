@@ -19,9 +19,9 @@ import { pathToFileURL } from 'node:url'
 /** What is started as a process or a thread of its own. */
 const ENTRIES = [
   'src/cli/main.ts',
-  'src/base/process/short/forks-child.ts',
-  'src/policy/classify/worker/assess-worker.ts',
-  'src/workspace/verify/diff/worker/judge-worker.ts',
+  'src/base/process/forks-child.ts',
+  'src/policy/classify/assess-worker.ts',
+  'src/workspace/verify/diff/judge-worker.ts',
   'src/daemon/watchdog/watch.ts',
   'test/daemon/run-daemon.ts',
 ]

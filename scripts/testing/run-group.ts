@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { secretId } from '../../src/base/ids.ts'
-import { branded, type Marker } from '../../src/base/process/marker.ts'
+import { brandCommand, type Marker } from '../../src/base/process/marker.ts'
 import type { FoundProcess } from '../../src/base/process/sweep.ts'
 import type { TestGroup } from './groups.ts'
 import { endLeftovers } from './leftovers.ts'
@@ -43,7 +43,7 @@ export async function runGroup(group: TestGroup, flags: string[], signal: AbortS
   const started = performance.now()
   const own = ['--test-timeout=300000', `--test-reporter=${REPORTER}`, `--test-reporter-destination=${report}`]
   const entry = group.files.length === 1 ? group.files : [TOGETHER, ...group.files]
-  const { command, args } = branded(marker, process.execPath, [...own, ...flags, ...entry])
+  const { command, args } = brandCommand(marker, process.execPath, [...own, ...flags, ...entry])
   const { NODE_TEST_CONTEXT: _silencesNestedRuns, ...inherited } = process.env
   const env = { ...inherited, NODE_COMPILE_CACHE: COMPILED, [marker.name]: marker.value, TMPDIR: folder }
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -1,18 +1,33 @@
 import { once } from 'node:events'
-import { installedProgram, placeSearched } from '../base/process/find-program.ts'
-import type { Guard, GuardedChild } from '../base/process/guardian.ts'
-import type { Isolation } from '../base/process/isolation.ts'
+import { describeSearchPath, findInstalledProgram } from '../base/process/find-program.ts'
+import type { GuardedChild, ProcessGuard } from '../base/process/guardian.ts'
+import { type Isolation, isAlone } from '../base/process/isolation.ts'
 import { type Marker, sessionMarker } from '../base/process/marker.ts'
-import { isAlone } from '../base/process/namespace.ts'
-import { bornAt } from '../base/process/start-time.ts'
-import type { AgentManifest } from '../domain/agents/manifest.ts'
-import { agentMissing } from './manifests/agent-missing.ts'
+import { rawStartTime } from '../base/process/process-table.ts'
+import type { AgentManifest } from '../domain/agent-manifest.ts'
+import { agentMissingError } from './manifests/manifests.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
+
+/** How a driver starts its agent; the same for all its sessions. */
+export interface DriverOptions {
+  /** Path of the agent's program; the one that came with us when absent. */
+  executable?: string | undefined
+  /** Put behind our own lines at the end of the system prompt. */
+  appendPrompt?: string | undefined
+  /** Takes lines for the log: never values of the environment, never what the agent says. */
+  log?: ((line: string) => void) | undefined
+  /** How long an ask may take before it counts as refused. */
+  askDeadlineMs?: number | undefined
+  /** How long a resumed session without a prompt waits for the call that was parked. */
+  reofferMs?: number | undefined
+  /** How long a warm process waits for its session. */
+  warmForMs?: number | undefined
+}
 
 const STDERR_CHARS = 4000
 
 /** How a program is started; the abort ends it. */
-export interface Starting {
+export interface ProcessStart {
   command: string
   args: string[]
   cwd?: string | undefined
@@ -27,7 +42,7 @@ export interface Starting {
 interface ProcessOptions {
   /** What it is called, and how a person gets it. */
   manifest: Pick<AgentManifest, 'name' | 'start'>
-  guard: Guard
+  guard: ProcessGuard
   isolation: Isolation
   marker: string
   /** What stands around it; it is taken down with the agent. */
@@ -40,7 +55,7 @@ interface ProcessOptions {
 export class AgentProcess {
   readonly marker: Marker
   readonly #manifest: ProcessOptions['manifest']
-  readonly #guard: Guard
+  readonly #guard: ProcessGuard
   readonly #isolation: Isolation
   readonly #sandbox: Sandbox | undefined
   readonly #log: ((line: string) => void) | undefined
@@ -65,7 +80,7 @@ export class AgentProcess {
   get alive(): boolean {
     const { pid, exitCode, signalCode } = this.#child ?? {}
     // Its exit is told some time after the fact; the system knows at once.
-    return pid !== undefined && exitCode === null && signalCode === null && bornAt(pid) !== undefined
+    return pid !== undefined && exitCode === null && signalCode === null && rawStartTime(pid) !== undefined
   }
 
   /** Nothing that it started runs any more. Only a namespace knows: elsewhere an orphan is nobody's child. */
@@ -88,7 +103,7 @@ export class AgentProcess {
     return words ? `${how}: ${words.slice(-500)}` : how
   }
 
-  readonly spawn = (starting: Starting): GuardedChild => {
+  readonly spawn = (starting: ProcessStart): GuardedChild => {
     const { signal, cwd } = starting
     const command = this.#programOf(starting)
     const wrapped = this.#wrapped({ ...starting, command })
@@ -133,12 +148,12 @@ export class AgentProcess {
   }
 
   /** Found here and not by the system, which would look in folders of the directory that the agent works in as well. */
-  #programOf({ command, env, cwd = process.cwd() }: Starting): string {
-    const found = installedProgram(command, env, cwd)
+  #programOf({ command, env, cwd = process.cwd() }: ProcessStart): string {
+    const found = findInstalledProgram(command, env, cwd)
     if (found !== undefined) return found
     // A path that leads nowhere fails by itself; nothing of an agent that has a sandbox is ever started bare.
     if (command.includes('/') && !this.#sandbox) return command
-    throw agentMissing(this.#manifest, `there is no program ${command} ${placeSearched(command, env)}`)
+    throw agentMissingError(this.#manifest, `there is no program ${command} ${describeSearchPath(command, env)}`)
   }
 
   #breached(): void {
@@ -153,7 +168,7 @@ export class AgentProcess {
     cwd = process.cwd(),
     shows = [],
     writes = [],
-  }: Starting): Pick<Starting, 'command' | 'args' | 'env'> {
+  }: ProcessStart): Pick<ProcessStart, 'command' | 'args' | 'env'> {
     if (!this.#sandbox) return { command, args, env }
     const pidNamespace = this.#guard.level(this.#isolation) !== 'namespace'
     return this.#sandbox.wrap({ command, args, env, cwd, shows, writes }, { pidNamespace })

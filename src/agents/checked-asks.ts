@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { messageOf } from '../base/errors.ts'
+import type { AgentToolName, ToolReply } from '../domain/agent-tools.ts'
 import { Answer, type Asks, type Park, type Question, type Request, Verdict } from '../domain/session.ts'
-import type { AgentToolName, ToolReply } from '../domain/tools/agent-tools.ts'
 
 const ParkReply = z.object({ park: z.literal(true), reason: z.string() })
 const PermissionReply = z.union([ParkReply, Verdict])
 const QuestionReply = z.union([ParkReply, Answer])
-const ToolSaid = z.object({ ok: z.boolean(), text: z.string() })
+const ToolReplySchema = z.object({ ok: z.boolean(), text: z.string() })
 
 export interface CheckedAsks {
   permission(request: Request, signal: AbortSignal): Promise<Verdict | Park>
@@ -18,13 +18,13 @@ export interface CheckedAsks {
 export function checkedAsks(asks: Asks, deadlineMs: number): CheckedAsks {
   return {
     async permission(request, signal) {
-      const reply = await answered(inner => asks.permission(request, inner), { deadlineMs, signal })
+      const reply = await askWithDeadline(inner => asks.permission(request, inner), { deadlineMs, signal })
       if ('problem' in reply) return refusal(reply.problem)
       const parsed = PermissionReply.safeParse(reply.value)
       return parsed.success ? parsed.data : refusal('the answer was not understood')
     },
     async question(question, signal) {
-      const reply = await answered(inner => asks.question(question, inner), { deadlineMs, signal })
+      const reply = await askWithDeadline(inner => asks.question(question, inner), { deadlineMs, signal })
       if ('problem' in reply) return unanswered(reply.problem)
       const parsed = QuestionReply.safeParse(reply.value)
       return parsed.success ? parsed.data : unanswered('the answer was not understood')
@@ -32,9 +32,9 @@ export function checkedAsks(asks: Asks, deadlineMs: number): CheckedAsks {
     async tool(name, input, signal) {
       if (!asks.tool) return notDone('there is no such tool here')
       const { tool } = asks
-      const reply = await answered(inner => tool(name, input, inner), { deadlineMs, signal })
+      const reply = await askWithDeadline(inner => tool(name, input, inner), { deadlineMs, signal })
       if ('problem' in reply) return notDone(reply.problem)
-      return ToolSaid.safeParse(reply.value).data ?? notDone('the answer was not understood')
+      return ToolReplySchema.safeParse(reply.value).data ?? notDone('the answer was not understood')
     },
   }
 }
@@ -52,17 +52,17 @@ function notDone(problem: string): ToolReply {
   return { ok: false, text: `Not done: ${problem}. Go on without it, and say so in your report.` }
 }
 
-type Reply = { value: unknown } | { problem: string }
+type AskReply = { value: unknown } | { problem: string }
 
 /** The one who is asked is told by the signal when nobody waits for the answer any more. */
-async function answered(
+async function askWithDeadline(
   ask: (signal: AbortSignal) => Promise<unknown>,
   { deadlineMs, signal }: { deadlineMs: number; signal: AbortSignal },
-): Promise<Reply> {
+): Promise<AskReply> {
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(), deadlineMs)
   const given = AbortSignal.any([signal, late.signal])
-  const { promise: stopped, resolve } = Promise.withResolvers<Reply>()
+  const { promise: stopped, resolve } = Promise.withResolvers<AskReply>()
   const stop = () => resolve({ problem: late.signal.aborted ? 'nobody decided in time' : 'it was called off' })
   if (given.aborted) stop()
   given.addEventListener('abort', stop, { once: true })

@@ -1,14 +1,14 @@
 import { AppError } from '../base/errors.ts'
-import type { AgentChoice } from '../domain/agents/choice.ts'
-import type { AgentManifest } from '../domain/agents/manifest.ts'
-import type { SessionHost } from '../domain/agents/session-hosts.ts'
+import type { AgentChoice } from '../domain/agent-choice.ts'
+import type { AgentManifest } from '../domain/agent-manifest.ts'
+import type { SessionHost } from '../domain/option-values.ts'
 import type { Driver } from '../domain/session.ts'
 import type { AcpDriverOptions } from './acp/driver.ts'
-import { isAgentKind, MANIFESTS, manifestOf } from './manifests/manifests.ts'
+import { findManifest, isAgentKind, MANIFESTS } from './manifests/manifests.ts'
 import type { TmuxHost } from './tmux/driver.ts'
 
 /** Which driver a session needs. */
-export interface WantedDriver {
+export interface DriverRequest {
   agent: AgentChoice
   /** The claude program of the settings (`agents.path`). */
   executable?: string | undefined
@@ -19,7 +19,7 @@ export interface WantedDriver {
 
 export interface Drivers extends AsyncDisposable {
   /** The driver of an agent: one for each way of starting it, made on first use. */
-  get(wanted: WantedDriver): Promise<Driver>
+  get(wanted: DriverRequest): Promise<Driver>
 }
 
 /** Drivers by what was chosen. A vendor's library is 37 MB that an idle daemon saves. */
@@ -41,8 +41,8 @@ export function openDrivers(log: (line: string) => void, hosts: { tmux?: TmuxHos
   }
 }
 
-function driverOf({ agent, executable, appendPrompt }: WantedDriver, log: (line: string) => void): Promise<Driver> {
-  const manifest = manifestOf(agent)
+function driverOf({ agent, executable, appendPrompt }: DriverRequest, log: (line: string) => void): Promise<Driver> {
+  const manifest = findManifest(agent)
   if (manifest.speaks === 'sdk')
     return driverFor(manifest, { executable: agent.command?.[0] ?? executable, appendPrompt, log })
   // The words of a custom agent stand in its manifest.
@@ -52,13 +52,13 @@ function driverOf({ agent, executable, appendPrompt }: WantedDriver, log: (line:
 
 /** Claude Code alone tells by its hooks what it does in a terminal. */
 async function hostedDriver(
-  { agent, executable, appendPrompt }: WantedDriver,
+  { agent, executable, appendPrompt }: DriverRequest,
   log: (line: string) => void,
   { tmux }: { tmux?: TmuxHost },
 ): Promise<Driver> {
   if (agent.kind !== 'claude' || !tmux) {
     const problem = 'only Claude Code tells by its hooks what it does there'
-    throw new AppError('host_cannot', { agent: manifestOf(agent).name, problem })
+    throw new AppError('host_cannot', { agent: findManifest(agent).name, problem })
   }
   const { tmuxDriver } = await import('./tmux/driver.ts')
   return tmuxDriver(tmux, { executable: agent.command?.[0] ?? executable, appendPrompt, log })

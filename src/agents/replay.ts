@@ -1,10 +1,85 @@
+import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
+import * as z from 'zod'
 import { messageOf } from '../base/errors.ts'
-import type { Answer, Driver, OpenSession, Park, Session, SessionEvent, Verdict } from '../domain/session.ts'
+import {
+  Answer,
+  type Driver,
+  Failure,
+  type OpenSession,
+  type Park,
+  Question,
+  Request,
+  type Session,
+  type SessionEvent,
+  Verdict,
+} from '../domain/session.ts'
 import { checkedAsks } from './checked-asks.ts'
-import { Conversation } from './claude/messages/conversation.ts'
-import { EventQueue } from './event-queue.ts'
-import { type AskLine, type NoteLine, type RecordedSession, readRecording } from './recording.ts'
+import { ClaudeConversation } from './claude/conversation.ts'
+import { EventQueue } from './session-output.ts'
+
+const RecordedPark = z.object({ park: z.literal(true), reason: z.string() })
+
+/** The lines that we put between the vendor's messages, as `recorder.ts` writes them. */
+const NoteLine = z.union([
+  z.object({ pcc: z.literal('open'), agent: z.string(), resumed: z.boolean() }),
+  z.object({ pcc: z.literal('past'), spent: z.unknown() }),
+  z.object({ pcc: z.literal('prompt'), text: z.string() }),
+  z.object({ pcc: z.literal('pause') }),
+  z.object({ pcc: z.literal('interrupt') }),
+  z.object({ pcc: z.literal('call'), request: Request }),
+  z.object({ pcc: z.literal('gave-up'), request: Request }),
+  z.object({
+    pcc: z.literal('ask'),
+    kind: z.literal('permission'),
+    request: Request,
+    reply: z.union([RecordedPark, Verdict]),
+  }),
+  z.object({
+    pcc: z.literal('ask'),
+    kind: z.literal('question'),
+    request: Question,
+    reply: z.union([RecordedPark, Answer]),
+  }),
+  z.object({ pcc: z.literal('ended'), by: z.enum(['owner', 'agent']), failure: Failure.optional() }),
+])
+export type NoteLine = z.infer<typeof NoteLine>
+type AskLine = Extract<NoteLine, { pcc: 'ask' }>
+
+export type RecordedLine = { note: NoteLine } | { message: unknown }
+
+/** One session of a recording. */
+interface RecordedSession {
+  resumed: boolean
+  lines: RecordedLine[]
+}
+
+/** Reads a recording; a file that was recorded into several times holds several sessions. */
+function readRecording(file: string): RecordedSession[] {
+  const sessions: RecordedSession[] = []
+  const texts = readFileSync(file, 'utf8').split('\n')
+  for (const [at, text] of texts.entries()) {
+    if (text.trim() === '') continue
+    const line = readLine(text)
+    if (!line) throw new Error(`${file}:${at + 1}: is not a line of a recording`)
+    if ('note' in line && line.note.pcc === 'open') sessions.push({ resumed: line.note.resumed, lines: [] })
+    else sessions.at(-1)?.lines.push(line)
+  }
+  if (sessions.length === 0) throw new Error(`${file}: holds no recorded session`)
+  return sessions
+}
+
+function readLine(text: string): RecordedLine | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== 'object' || value === null) return undefined
+    if (!('pcc' in value)) return { message: value }
+    const note = NoteLine.safeParse(value).data
+    return note && { note }
+  } catch {
+    return undefined
+  }
+}
 
 /** An ask that was answered otherwise than when it was recorded. */
 export interface Difference {
@@ -54,13 +129,13 @@ class ReplaySession implements Session {
   readonly #over: Promise<void>
   readonly #prompts: string[] = []
   #prompted: () => void = () => undefined
-  #conversation: Conversation
+  #conversation: ClaudeConversation
 
   constructor(open: OpenSession, session: () => RecordedSession, differences: Difference[]) {
     this.id = open.id
     this.#open = open
     this.#differences = differences
-    this.#conversation = new Conversation({ resumed: open.resume !== undefined })
+    this.#conversation = new ClaudeConversation({ resumed: open.resume !== undefined })
     if (open.prompt !== undefined) this.#prompts.push(open.prompt)
     this.#over = this.#play(session)
   }
@@ -87,7 +162,7 @@ class ReplaySession implements Session {
   async #play(session: () => RecordedSession): Promise<void> {
     try {
       const { resumed, lines } = session()
-      this.#conversation = new Conversation({ resumed })
+      this.#conversation = new ClaudeConversation({ resumed })
       for (const line of lines) {
         if (this.#closed.signal.aborted) break
         if ('message' in line) this.#tell(this.#conversation.read(line.message))

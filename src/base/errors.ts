@@ -1,13 +1,6 @@
-import { AGENT_ERRORS } from './error-rows/agents.ts'
-import { FEATURE_ERRORS } from './error-rows/features.ts'
-import { HOST_ERRORS } from './error-rows/hosts.ts'
-import { NOTE_ERRORS } from './error-rows/notes.ts'
-import { PEOPLE_ERRORS } from './error-rows/people.ts'
-import { RUN_ERRORS } from './error-rows/runs.ts'
-import { SYSTEM_ERRORS } from './error-rows/system.ts'
-import { TASK_ERRORS } from './error-rows/tasks.ts'
-import { WORK_ERRORS } from './error-rows/work.ts'
-import { WORKSPACE_ERRORS } from './error-rows/workspace.ts'
+import { HOST_ERRORS, SYSTEM_ERRORS } from './error-rows/system.ts'
+import { FEATURE_ERRORS, NOTE_ERRORS, RUN_ERRORS, TASK_ERRORS } from './error-rows/tasks.ts'
+import { AGENT_ERRORS, PEOPLE_ERRORS, WORK_ERRORS, WORKSPACE_ERRORS } from './error-rows/work.ts'
 
 /**
  * Every error a person can meet, in one table. `says` is what happened to which thing, `next` is what to do about it,

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { dataDirectoryHint, type Places, placesFor } from '../base/places.ts'
-import { type Terminal, terminalOf } from './render/paint.ts'
+import { type AppPaths, appPathsFor, dataDirectoryHint } from '../base/app-paths.ts'
+import { type Terminal, terminalOf } from './render/text.ts'
 
 /** What every command body gets: where things lie, what the person's terminal can show, how to print. */
-export interface Context {
-  places: Places
+export interface CommandContext {
+  places: AppPaths
   env: Record<string, string | undefined>
   json: boolean
   verbose: boolean
@@ -35,12 +35,12 @@ interface GlobalOptions {
 }
 
 /** The context of a command, from its own and the global options. */
-export function contextOf(command: Command): Promise<Context> {
+export function contextOf(command: Command): Promise<CommandContext> {
   return contextFrom(command.optsWithGlobals<GlobalOptions>())
 }
 
 /** The context from options that are read already. */
-export async function contextFrom(options: GlobalOptions): Promise<Context> {
+export async function contextFrom(options: GlobalOptions): Promise<CommandContext> {
   const { env } = process
   const quiet = options.quiet === true
   return {
@@ -58,9 +58,23 @@ export async function contextFrom(options: GlobalOptions): Promise<Context> {
 }
 
 /** Reads the config file only when it can move the data directory, or must be refused. */
-async function placesWith(options: Parameters<typeof placesFor>[0]): Promise<Places> {
-  const places = placesFor(options)
+async function placesWith(options: Parameters<typeof appPathsFor>[0]): Promise<AppPaths> {
+  const places = appPathsFor(options)
   if (dataDirectoryHint(places, options.env) === 'default') return places
-  const { resolvePlaces } = await import('../domain/config/resolve-places.ts')
+  const { resolvePlaces } = await import('../domain/config/load.ts')
   return resolvePlaces(options)
+}
+
+/** Whether somebody sits at this terminal who can be asked. */
+export function isInteractive({ json }: Pick<CommandContext, 'json'>): boolean {
+  return process.stdin.isTTY === true && process.stdout.isTTY === true && !json
+}
+
+/** One command as the table knows it. */
+export interface CommandRow {
+  name: string
+  group: string
+  summary: string
+  /** Imports the command's file and adds it. Only the command that is called is imported. */
+  add(program: Command): Promise<void>
 }

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import type { Places } from '../base/places.ts'
+import type { AppPaths } from '../base/app-paths.ts'
 import { type LoadedConfig, loadConfig } from '../domain/config/load.ts'
-import { trustedFile, trustStatus } from '../policy/trust.ts'
+import { trustedFile, trustStatus } from '../policy/trust/trust.ts'
 
 export interface SettingsFor {
-  places: Places
+  places: AppPaths
   env: Record<string, string | undefined>
   /** The project's directory: its own file may set names too, as far as it is trusted. */
   project: string

@@ -1,5 +1,4 @@
-import { type HotCall, readHotCall } from './hot/flags.ts'
-import { runHot } from './hot/run.ts'
+import { type HotCall, readHotCall, runHotCommand } from './hot-commands.ts'
 
 /**
  * Everything starts here. A hot command (`list`, `status`, `start`) goes the short way: no commander, no zod, no HTTP library
@@ -17,7 +16,7 @@ process.stdout.once('error', (error: NodeJS.ErrnoException) => {
 try {
   process.exitCode = argv[0] === 'hook' ? await runForAgent(argv.slice(1)) : await runForPerson()
 } catch (error) {
-  const { reportError } = await import('./report.ts')
+  const { reportError } = await import('./errors.ts')
   process.exitCode = reportError(error, { json: argv.includes('--json'), verbose: argv.includes('--verbose') })
 }
 
@@ -28,16 +27,16 @@ async function runForPerson(): Promise<number> {
 
 /** Called by agents for each of their events: nothing else is loaded. */
 async function runForAgent(words: string[]): Promise<number> {
-  return (await import('./hook/run.ts')).runHook(words)
+  return (await import('./commands/hook.ts')).runHook(words)
 }
 
 async function runShort(call: HotCall): Promise<number | undefined> {
-  if (call.command === 'start') return (await import('./hot/start.ts')).runStart(call)
-  return runHot(call)
+  if (call.command === 'start') return (await import('./commands/start-session.ts')).runHotStart(call)
+  return runHotCommand(call)
 }
 
 async function leave(error: NodeJS.ErrnoException): Promise<never> {
   if (error.code === 'EPIPE') process.exit()
-  const [{ reportError }, { AppError }] = await Promise.all([import('./report.ts'), import('../base/errors.ts')])
+  const [{ reportError }, { AppError }] = await Promise.all([import('./errors.ts'), import('../base/errors.ts')])
   process.exit(reportError(new AppError('output_failed', { problem: error.message }), { json: false, verbose: false }))
 }

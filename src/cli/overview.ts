@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import type { SessionStatus, SessionView } from '../domain/api.ts'
 import type { EscalationView } from '../domain/escalation.ts'
-import { findClient } from './client.ts'
-import type { Connection } from './connection/connection.ts'
+import { findClient } from './connection/client.ts'
+import type { DaemonConnection } from './connection/connection.ts'
 import { contextOf } from './context.ts'
 import { wakeTime } from './render/format.ts'
 import { listTable } from './render/list-table.ts'
-import type { Terminal } from './render/paint.ts'
+import type { Terminal } from './render/text.ts'
 
 /** `pcc` alone: how things stand, what needs the person, then what can be done. It starts nothing. */
 export async function overview(program: Command): Promise<void> {
@@ -20,11 +20,11 @@ export async function overview(program: Command): Promise<void> {
   out(program.helpInformation().trimEnd())
 }
 
-async function stateLines(client: Connection, terminal: Terminal): Promise<string[]> {
+async function stateLines(client: DaemonConnection, terminal: Terminal): Promise<string[]> {
   const [{ sessions }, { escalations: rows }, { needsYouLines }] = await Promise.all([
     client.request<{ sessions: SessionView[] }>('GET', '/sessions'),
     client.request<{ escalations: EscalationView[] }>('GET', '/escalations'),
-    import('./inbox/needs-you.ts'),
+    import('./render/escalation-lines.ts'),
   ])
   const now = Date.now()
   const open = sessions.filter(({ status }) => status in OPEN)

@@ -1,6 +1,6 @@
-import type { Places } from '../base/places.ts'
+import type { AppPaths } from '../base/app-paths.ts'
+import { agentEnvironment, STANDARD_AGENT_ENV } from '../domain/agent-env.ts'
 import type { StartSession } from '../domain/api.ts'
-import { agentEnvironment, STANDARD_AGENT_ENV } from '../domain/config/agent-env.ts'
 import type { SettingsFor } from './load-settings.ts'
 
 const { statSync } = process.getBuiltinModule('node:fs')
@@ -17,13 +17,13 @@ export async function sessionEnvironment(session: SettingsFor): Promise<Record<s
  * The same for a session that is there already, with the keys of its brains. Which agent it has the daemon knows, and cuts it down to
  * what is that one's.
  */
-export async function environmentToGoOn(session: SettingsFor): Promise<Record<string, string>> {
-  const [patterns, { patternsOfAll }] = await Promise.all([configured(session), import('../domain/agents/vendors.ts')])
+export async function resumeEnvironment(session: SettingsFor): Promise<Record<string, string>> {
+  const [patterns, { patternsOfAll }] = await Promise.all([configured(session), import('../domain/vendors.ts')])
   return { ...agentEnvironment(session.env, patternsOfAll(patterns)), ...(await brainKeys(session)) }
 }
 
 /** The caller's own settings, for the session that is to run under them: its config file and its variables. */
-export function callersSettings(places: Places, env: Env): Pick<StartSession, 'config' | 'settings'> {
+export function callerSettings(places: AppPaths, env: Env): Pick<StartSession, 'config' | 'settings'> {
   const named = Object.entries(env).filter((entry): entry is [string, string] => isSettingLike(entry[0]) && !!entry[1])
   return { config: mayHaveFile(places) ? places.configFile : null, settings: Object.fromEntries(named) }
 }
@@ -33,7 +33,7 @@ export async function brainKeys(session: SettingsFor): Promise<Record<string, st
   if (!mayBeSet(session)) return {}
   const [{ loadSettings }, { namedKeys }] = await Promise.all([
     import('./load-settings.ts'),
-    import('../domain/config/environment-layer.ts'),
+    import('../domain/config/layers.ts'),
   ])
   return namedKeys((await loadSettings(session)).values, session.env)
 }
@@ -42,8 +42,8 @@ async function wantedPatterns(session: SettingsFor): Promise<readonly string[]> 
   if (session.agent === undefined && !mayBeSet(session)) return STANDARD_AGENT_ENV
   const [{ loadSettings }, { chooseAgent }, { patternsFor }] = await Promise.all([
     import('./load-settings.ts'),
-    import('../domain/agents/choose.ts'),
-    import('../domain/agents/vendors.ts'),
+    import('../domain/choose-agent.ts'),
+    import('../domain/vendors.ts'),
   ])
   const { config, origin } = await loadSettings(session)
   const kindOf = (text: string, by: string) =>
@@ -72,7 +72,7 @@ function mayBeSet({ places, env, project }: SettingsFor): boolean {
 }
 
 /** One that was named and is not there is refused by whoever reads it. */
-function mayHaveFile({ home, configFile }: Places): boolean {
+function mayHaveFile({ home, configFile }: AppPaths): boolean {
   return configFile !== join(home, 'config.toml') || !isAbsent(configFile)
 }
 

@@ -1,17 +1,14 @@
 import { setFlagsFromString } from 'node:v8'
+import type { AppPaths } from '../base/app-paths.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import { shortId } from '../base/ids.ts'
-import type { Places } from '../base/places.ts'
-import { troubleOf } from './disk/disk.ts'
-import { EXIT } from './parent/exit-codes.ts'
-import { keeperOf } from './parent/keeper.ts'
-import { forgetVerdict, noteParent } from './parent/parent-files.ts'
-import { makeDirectories, unusableDirectory } from './start/directories.ts'
-import { takeLock } from './start/lock.ts'
-import { openAnnouncer } from './start/readiness.ts'
+import { classifyDiskError } from './disk.ts'
+import { takeLock } from './lock.ts'
+import { EXIT, findRestarter, forgetVerdict, recordParent } from './parent-process.ts'
+import { makeDirectories, openAnnouncer, unusableDirectory } from './startup.ts'
 
 export interface RunDaemon {
-  places: Places
+  places: AppPaths
   env: Record<string, string | undefined>
   /** A person watches: log lines are shown as well as kept. */
   foreground?: boolean
@@ -24,12 +21,12 @@ export interface RunDaemon {
 export async function runDaemon({ places, env, foreground = false }: RunDaemon): Promise<number> {
   keepYoungHeapSmall()
   const bootId = shortId('boot')
-  const hasParent = keeperOf(env) === 'parent'
+  const hasParent = findRestarter(env) === 'parent'
   const announce = openAnnouncer()
   try {
     makeDirectories(places)
     await using _lock = await takeLock(places, bootId)
-    await noteParent(places, hasParent ? process.ppid : undefined)
+    await recordParent(places, hasParent ? process.ppid : undefined)
     const { serve } = await import('./serve.ts')
     const failed = await serve({ places, env, foreground, bootId, ready: announce })
     if (!failed) forgetVerdict(places)
@@ -42,10 +39,10 @@ export async function runDaemon({ places, env, foreground = false }: RunDaemon):
 }
 
 /** A file that could not be written (the token, the parent's note) for want of room or rights is the disk's matter, not ours. */
-function knownOf(thrown: unknown, { home }: Places): AppError {
+function knownOf(thrown: unknown, { home }: AppPaths): AppError {
   const error = firstOf(thrown)
   if (error instanceof AppError) return error
-  if (troubleOf(error)) return unusableDirectory(home, error)
+  if (classifyDiskError(error)) return unusableDirectory(home, error)
   return new AppError('internal', { problem: messageOf(error) }, error)
 }
 

@@ -1,47 +1,40 @@
-import { chmodSync, rmSync } from 'node:fs'
+import { chmodSync, lstatSync, rmSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
+import { connect } from 'node:net'
 import { join } from 'node:path'
-import { openGates } from '../agents/limits/gates.ts'
+import { openAccountGates } from '../agents/limits/account-gates.ts'
+import { openQuota } from '../agents/limits/quota.ts'
 import { openDrivers } from '../agents/open.ts'
-import { openQuota } from '../agents/quota/quota.ts'
-import { HookDesk } from '../agents/tmux/hooks/desk.ts'
+import { HookRegistry } from '../agents/tmux/session-folder.ts'
+import type { AppPaths } from '../base/app-paths.ts'
 import { systemClock } from '../base/clock.ts'
+import { AppError } from '../base/errors.ts'
 import { openLog } from '../base/log.ts'
-import type { Places } from '../base/places.ts'
-import { openForks } from '../base/process/short/forks.ts'
-import { lendStarter } from '../base/process/short/run-short.ts'
+import { openForkServer, useRunner } from '../base/process/run-short.ts'
 import { programVersion } from '../base/version.ts'
 import { loadConfig } from '../domain/config/load.ts'
-import { Terminals } from '../human/terminals.ts'
+import { AttachedTerminals } from '../human/terminals.ts'
 import { openStore } from '../store/open.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
-import { recoverWorktrees } from '../workspace/worktrees/gone/recover.ts'
-import { brainShelf } from './brain-shelf.ts'
-import { type Disk, watchDisk } from './disk/watch-disk.ts'
-import { drain } from './drain.ts'
-import { buildServer } from './http/server.ts'
-import { keepDeadlines } from './human/deadlines.ts'
-import { tidyWhenIdle } from './idle-memory.ts'
-import { tellPeople } from './notify/tell-people.ts'
-import { policyShelf } from './policy-shelf.ts'
-import { tellReports } from './report/tell-report.ts'
-import { startRetention } from './retention/start.ts'
-import { catchSignals } from './signals.ts'
-import { refuseDamaged } from './start/check-store.ts'
-import { deliverAnswers } from './start/deliver-answers.ts'
-import { keepCompiled } from './start/keep-compiled.ts'
-import type { Announce } from './start/readiness.ts'
-import { recoverSessions } from './start/recover-sessions.ts'
-import { clearSocketPath } from './start/socket.ts'
-import { tokenIn } from './start/token.ts'
-import { watchdogFrom } from './watchdog/begin.ts'
+import { recoverWorktrees } from '../workspace/worktrees/worktrees.ts'
+import { enforceDeadlines } from './answers.ts'
+import { type DaemonContext, readWorktreeDeps } from './context.ts'
+import { deliverAnswers } from './deliver-answers.ts'
+import { type Disk, watchDisk } from './disk.ts'
+import { collectWhenIdle, openLazyBrains, openLazyPolicy, openLazyWatchdog } from './lazy-services.ts'
+import { announceReports, runNotifications } from './notifications.ts'
+import { recoverSessions, refuseDamagedStore } from './recovery.ts'
+import { startRetention } from './retention.ts'
+import { loadToken } from './routes/guard.ts'
+import { buildServer } from './routes/server.ts'
+import { catchSignals, drain } from './shutdown.ts'
+import type { Announce } from './startup.ts'
 import { openSystemd } from './watchdog/systemd.ts'
-import { worktreeParts } from './worktrees/parts.ts'
-import type { World } from './world.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
 export interface Serve {
-  places: Places
+  places: AppPaths
   env: Record<string, string | undefined>
   foreground: boolean
   bootId: string
@@ -50,11 +43,11 @@ export interface Serve {
 
 /** Builds everything in order, serves until told to stop, and takes it down in reverse. True when something went wrong inside. */
 export async function serve({ places, env, foreground, bootId, ready }: Serve): Promise<boolean> {
-  using forks = openForks()
-  using _lent = lendStarter(forks.run)
+  using forks = openForkServer()
+  using _lent = useRunner(forks.run)
   const { config } = await loadConfig({ places, env })
   const version = programVersion()
-  const token = tokenIn(places.tokenFile)
+  const token = loadToken(places.tokenFile)
   const log = openLog({
     file: join(places.logs, 'daemon.log'),
     level: config.logs.level,
@@ -65,21 +58,21 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   })
   log.hide([token])
   using systemd = openSystemd(env, log)
-  await using watchdog = watchdogFrom({
+  await using watchdog = openLazyWatchdog({
     limitMs: config.daemon.watchdog_seconds * 1000,
     logs: places.logs,
     live: () => supervisor.liveCount,
     lost: error => log.warn({ error }, 'the watchdog is gone'),
   })
-  refuseDamaged(places)
+  refuseDamagedStore(places)
   const late: { disk?: Disk } = {} // it needs the store, which tells it of its failures
   await using store = await openStore({ file: places.database, onFailure: error => late.disk?.failed(error) })
-  const hooks = new HookDesk()
+  const hooks = new HookRegistry()
   const tmux = { run: places.run, socket: places.socket, env, desk: hooks }
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
-  using policy = policyShelf()
-  const terminals = new Terminals()
-  const gates = openGates({ store, clock: systemClock })
+  using policy = openLazyPolicy()
+  const terminals = new AttachedTerminals()
+  const gates = openAccountGates({ store, clock: systemClock })
   const quota = openQuota({
     store,
     clock: systemClock,
@@ -93,7 +86,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     places,
     env,
     driverFor: drivers.get,
-    brainsFor: brainShelf().get,
+    brainsFor: openLazyBrains().get,
     bootId,
     log,
     quota,
@@ -116,7 +109,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   late.disk = disk
   const stopping = new AbortController()
   const settled = new AbortController()
-  const world: World = {
+  const world: DaemonContext = {
     places,
     version,
     agentEnv: definedIn(env),
@@ -147,7 +140,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   // Before anything is taken away: whoever answers there (from another container, say, whose processes are not seen) is alive.
   await clearSocketPath(places.socket)
   world.recovered = await recoverSessions(world)
-  await recoverWorktrees(await worktreeParts({ places, env, store, log }))
+  await recoverWorktrees(await readWorktreeDeps({ places, env, store, log }))
   await supervisor.forgetOver()
   const app = buildServer(world)
   await app.listen({ path: places.socket })
@@ -159,7 +152,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   const delivered = deliverAnswers(world).catch(error => log.error({ error }, 'answers could not be delivered'))
   if ((await store.sessions.waiting()).length > 0) watchdog.begin()
   supervisor.wakeWaiting()
-  const deadlines = keepDeadlines(world)
+  const deadlines = enforceDeadlines(world)
   await supervisor.landing.lookAtAll()
   await supervisor.runs.lookAtAll()
   await supervisor.features.lookAtAll()
@@ -172,13 +165,13 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   const planned = supervisor.features
     .follow(started?.id ?? 0, stopping.signal)
     .catch(error => log.error({ error }, 'features are not looked after any more'))
-  const told = tellPeople(world, { env, since: started?.id ?? 0, settings: config.notifications })
-  const reports = tellReports(world, { env, since: started?.time ?? Date.now() })
+  const told = runNotifications(world, { env, since: started?.id ?? 0, settings: config.notifications })
+  const reports = announceReports(world, { env, since: started?.time ?? Date.now() })
   ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
-  keepCompiled()
+  saveCompileCache()
 
   {
-    using _tidy = tidyWhenIdle({ isIdle: () => supervisor.liveCount === 0 })
+    using _tidy = collectWhenIdle({ isIdle: () => supervisor.liveCount === 0 })
     await using _retention = startRetention({ places, env, store, log })
     await systemd.ready()
     await aborted(stopping.signal)
@@ -202,4 +195,37 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
+}
+
+/**
+ * Makes the socket's path free. What a dead daemon left is removed; anything else in its place is left alone and refused.
+ * The caller holds the daemon's lock, so nobody else of ours is about to listen there.
+ */
+async function clearSocketPath(path: string): Promise<void> {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (!found) return
+  if (!found.isSocket() || (await answers(path))) throw new AppError('socket_occupied', { path })
+  rmSync(path, { force: true })
+}
+
+/** Only a refused connection proves that nobody listens; every other outcome leaves the file where it is. */
+function answers(path: string): Promise<boolean> {
+  return new Promise(resolve => {
+    const probe = connect(path)
+    probe.once('connect', () => {
+      probe.destroy()
+      resolve(true)
+    })
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      resolve(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT')
+    })
+  })
+}
+
+/**
+ * Writes down what was compiled so far. Node does so when it exits, which a daemon that is killed never does: its successor
+ * would compile everything again in the moment when all its sessions wait for it. With nothing new there is nothing to write.
+ */
+function saveCompileCache(): void {
+  flushCompileCache()
 }

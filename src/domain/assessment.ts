@@ -41,13 +41,13 @@ export interface Assessment {
 const ORDER: Record<Risk, number> = { LOW: 0, MEDIUM: 1, HIGH: 2 }
 
 /** Whether `risk` is higher than `other`. */
-export function isHigher(risk: Risk, other: Risk): boolean {
+export function isHigherRisk(risk: Risk, other: Risk): boolean {
   return ORDER[risk] > ORDER[other]
 }
 
 /** The highest of the risks; nothing at all is LOW. */
-export function highest(risks: Iterable<Risk>): Risk {
+export function highestRisk(risks: Iterable<Risk>): Risk {
   let worst: Risk = 'LOW'
-  for (const risk of risks) if (isHigher(risk, worst)) worst = risk
+  for (const risk of risks) if (isHigherRisk(risk, worst)) worst = risk
   return worst
 }

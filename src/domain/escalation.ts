@@ -1,7 +1,14 @@
 import * as z from 'zod'
-import { Suggestion } from './brain/suggestion.ts'
-import { Answerer } from './human/answerer.ts'
+import { Suggestion } from './brain.ts'
 import { Risk, StoredReason } from './session.ts'
+
+/** Who answers, as said with an answer: anybody, but not in the name of the machine. */
+export const Answerer = z
+  .string()
+  .min(1)
+  .max(40)
+  .refine(by => !isAutomatic(by) && by !== 'nobody', 'an answer is not by the machine')
+  .default('human')
 
 /**
  * A row that waits for a human. `open`: its session is parked until somebody answers. `denied`: it was refused because nobody
@@ -112,3 +119,16 @@ export interface AnsweredEscalation {
 
 /** A row as the API shows it: the keys are the store's own business, and `sessions` are all that wait for the answer. */
 export type EscalationView = Omit<Escalation, 'fingerprint' | 'dedup_key'> & { sessions: string[] }
+
+/** Whether something was said that its sessions are to hear: by somebody, or by a deadline that refused in their place. */
+export function isSettled({ state, answered_by }: Pick<Escalation, 'state' | 'answered_by'>): boolean {
+  return state === 'answered' || (state === 'denied' && answered_by !== null)
+}
+
+/** Who decides without a person: the policy, a rule, a brain (`brain:rules`), an earlier answer, a deadline, a guard. Whoever else is named is somebody. */
+const AUTOMATIC: ReadonlySet<string> = new Set(['policy', 'rule', 'brain', 'precedent', 'memory', 'deadline', 'guard'])
+
+/** Whether a decision came about without a person. */
+export function isAutomatic(by: string): boolean {
+  return AUTOMATIC.has(by.split(':', 1)[0] ?? by)
+}

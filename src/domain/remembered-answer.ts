@@ -1,4 +1,4 @@
-import type { AnswerValue } from './brain/brain.ts'
+import type { AnswerValue } from './brain.ts'
 
 /** A person's answer that counts again when the same is asked. Never of a HIGH request. */
 export type RememberedAnswer = RememberedBase & (RememberedVerdict | RememberedWords)

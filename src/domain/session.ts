@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { Limit } from './account/limit.ts'
-import type { SandboxAsked } from './agents/sandbox.ts'
-import type { AgentToolName, ToolReply } from './tools/agent-tools.ts'
+import type { SandboxSettings } from './agent-manifest.ts'
+import type { AgentToolName, ToolReply } from './agent-tools.ts'
+import { Limit } from './limit.ts'
 
 /**
  * The contract between the supervisor and every driver.
@@ -253,7 +253,7 @@ export interface OpenSession {
   /** `auto` uses a PID namespace where the system allows one. */
   isolation: 'auto' | 'namespace' | 'marker'
   /** What stands around an agent that is not held to every call; nothing when absent. */
-  sandbox?: SandboxAsked | undefined
+  sandbox?: SandboxSettings | undefined
   /** Value of PCC_SESSION_MARK in everything the agent starts: the caller keeps it, to sweep after a crash. Made up when absent. */
   marker?: string | undefined
 }
@@ -276,4 +276,15 @@ export interface Driver {
   cool(options: OpenSession): Promise<void>
   /** Ends warm processes; open sessions are their openers' to close. */
   close(): Promise<void>
+}
+
+/**
+ * Whether the same may work a moment later. What is not named here needs somebody: a login, money, another model, another
+ * task. A limit is neither: it has a time of its own.
+ */
+const TRANSIENT: ReadonlySet<FailureKind> = new Set(['overloaded', 'server', 'network', 'agent_crashed'])
+
+/** Whether a failure is worth another try soon. */
+export function isTransient(kind: FailureKind): boolean {
+  return TRANSIENT.has(kind)
 }

@@ -72,7 +72,7 @@ export const AT_WORK = ['running', 'verifying', 'merging'] as const satisfies re
 export const OPEN_STATES = ['blocked', 'ready', 'waiting', ...AT_WORK] as const satisfies readonly TaskState[]
 
 /** Tries after the first of a task of which nothing else was said. */
-export const USUAL_RETRIES = 3
+export const DEFAULT_RETRIES = 3
 
 /** A task as its row holds it. */
 export interface Task {
@@ -223,3 +223,8 @@ export const AddedTask = z.object({
   problem: z.object({ code: z.string(), message: z.string(), next: z.string() }).optional(),
 })
 export type AddedTask = z.infer<typeof AddedTask>
+
+/** Tasks, each as JSON text, as JSON with a line for each: a person can search through it, and a program prints it as it came. */
+export function taskListText(tasks: readonly string[]): string {
+  return `{"tasks":[${tasks.length === 0 ? '' : `\n${tasks.join(',\n')}\n`}]}`
+}

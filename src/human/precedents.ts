@@ -1,9 +1,9 @@
+import { createHash } from 'node:crypto'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Assessment } from '../domain/assessment.ts'
+import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { Risk } from '../domain/session.ts'
-import type { Answers, Store, Tx } from '../store/store.ts'
-import { fingerprintOf, isBare, keptNormalised } from './fingerprint.ts'
-import { isFresh, type MemorySettings, STANDARD_MEMORY } from './memory/settings.ts'
+import type { AnswerStore, Store, Tx } from '../store/store.ts'
 
 export interface Precedent {
   project: string
@@ -36,18 +36,18 @@ export interface Precedents {
  * neither kept nor looked up, even if a row for the same words exists from a time when they were less dangerous. Nor is a
  * call of which the policy can tell only the tool: one call of a server's tool says nothing about the next.
  */
-export function precedents(
+export function openPrecedents(
   store: Pick<Store, 'answers'>,
   clock: Clock = systemClock,
   memory: MemorySettings = STANDARD_MEMORY,
 ): Precedents {
   return {
     async remember({ project, tool, normalised, risk, verdict, by, session }, tx) {
-      if (risk !== 'MEDIUM' || isBare(tool, normalised)) return false
-      const kept = keptNormalised(normalised)
+      if (risk !== 'MEDIUM' || isToolOnly(tool, normalised)) return false
+      const kept = truncateNormalised(normalised)
       const of = { kind: 'permission', project, tool, normalised: kept, asked: kept } as const
       const said = { verdict, answer: null, by, answered_at: clock.now(), session_id: session ?? null, lasting: false }
-      await store.answers.put({ ...of, ...said, fingerprint: fingerprintOf(tool, normalised) }, tx)
+      await store.answers.put({ ...of, ...said, fingerprint: fingerprintRequest(tool, normalised) }, tx)
       return true
     },
     find: (project, tool, assessment) => {
@@ -56,7 +56,7 @@ export function precedents(
   }
 }
 
-interface Asked {
+interface PrecedentRequest {
   project: string
   tool: string
   assessment: Assessment
@@ -67,15 +67,60 @@ interface Asked {
 
 /** The same for who only reads. */
 export async function findPrecedent(
-  answers: Pick<Answers, 'find'>,
-  { project, tool, assessment: { risk, normalised }, memory = STANDARD_MEMORY, now = Date.now() }: Asked,
+  answers: Pick<AnswerStore, 'find'>,
+  { project, tool, assessment: { risk, normalised }, memory = STANDARD_MEMORY, now = Date.now() }: PrecedentRequest,
 ): Promise<PrecedentAdvice | undefined> {
-  if (risk !== 'MEDIUM' || isBare(tool, normalised)) return undefined
-  const answer = await answers.find(project, fingerprintOf(tool, normalised))
+  if (risk !== 'MEDIUM' || isToolOnly(tool, normalised)) return undefined
+  const answer = await answers.find(project, fingerprintRequest(tool, normalised))
   if (!answer || !isFresh(answer, memory, now)) return undefined
   const { by, verdict, answered_at } = answer
   const approve = verdict === 'allow'
   const day = new Date(answered_at).toISOString().slice(0, 10)
   const said = `${by} ${approve ? 'allowed' : 'refused'} the same request on ${day}`
   return { approve, confidence: memory.confidence, reason: approve ? said : `${said}; go on without it`, by, day }
+}
+
+/** A short stand-in for a normalised request, whatever its length: two requests are the same when it is. */
+export function fingerprintRequest(tool: string, normalised: string): string {
+  return createHash('sha256').update(`${tool}\0${normalised}`).digest('hex')
+}
+
+/** Whether the spelling tells nothing but the tool: what is said to one such call must not count for all of them. */
+export function isToolOnly(tool: string, normalised: string): boolean {
+  return normalised === tool
+}
+
+/** Commands may be a megabyte; what a person reads later need not be. */
+const KEPT = 16_384
+
+/** A normalised request as it is stored. */
+export function truncateNormalised(normalised: string): string {
+  return normalised.length > KEPT ? `${normalised.slice(0, KEPT).toWellFormed()}…` : normalised
+}
+
+/** How far earlier answers are trusted (`memory.answers_*`). */
+export interface MemorySettings {
+  /** Of an answer to the very same request, 0 to 1. */
+  confidence: number
+  /** After this an answer counts no more, unless it was said to last. */
+  ttlMs: number
+}
+
+const DAY_MS = 86_400_000
+
+/** A person's word on the very same request: only a fresh word is worth more. */
+export const STANDARD_MEMORY: MemorySettings = { confidence: 0.95, ttlMs: 90 * DAY_MS }
+
+/** The settings as this part wants them. */
+export function readMemorySettings(config: { answers_ttl_days: number; answers_confidence: number }): MemorySettings {
+  return { confidence: config.answers_confidence, ttlMs: config.answers_ttl_days * DAY_MS }
+}
+
+/** Whether an answer still counts. */
+export function isFresh(
+  { lasting, answered_at }: Pick<RememberedAnswer, 'lasting' | 'answered_at'>,
+  { ttlMs }: MemorySettings,
+  now: number,
+): boolean {
+  return lasting || now - answered_at < ttlMs
 }

@@ -2,14 +2,14 @@ import type { AnswerEscalation, Escalation, EscalationAnswer } from '../domain/e
 import type { QuestionItem } from '../domain/session.ts'
 import { LONGEST_ANSWER_BYTES, TOO_LONG } from './terminals.ts'
 
-type Said = Pick<AnswerEscalation, 'verdict' | 'answer' | 'reason' | 'by' | 'always'>
+type GivenAnswer = Pick<AnswerEscalation, 'verdict' | 'answer' | 'reason' | 'by' | 'always'>
 
 /**
  * What a person typed, as an answer to what is asked: a verdict to a permission, words or option numbers to a question.
  * What does not fit comes back as a problem in words. Without `questions` the row is a permission.
  */
 export function readAnswer(
-  { verdict, answer, reason, by, always }: Said,
+  { verdict, answer, reason, by, always }: GivenAnswer,
   questions: readonly QuestionItem[] | undefined,
 ): EscalationAnswer | { problem: string } {
   if (verdict !== undefined && answer !== undefined) return { problem: 'it is either a verdict or an answer' }

@@ -1,15 +1,15 @@
 import type { Clock } from '../base/clock.ts'
+import { unreachable } from '../base/errors.ts'
 import type { Escalation, EscalationState, NewEscalation } from '../domain/escalation.ts'
+import type { EventOf } from '../domain/event.ts'
 import type { Store, Tx } from '../store/store.ts'
-import { fingerprintOf, isBare, keptNormalised } from './fingerprint.ts'
-import { keptInput } from './kept-input.ts'
-import { lastSteps } from './last-steps.ts'
-import { normalisedQuestions, questionsIn } from './memory/questions.ts'
+import { fingerprintRequest, isToolOnly, truncateNormalised } from './precedents.ts'
+import { normalisedQuestions, questionsIn } from './questions.ts'
 
 /** What no person has said a word to. */
 export const WAITING: readonly EscalationState[] = ['open', 'denied']
 
-export interface Desk {
+export interface EscalationDeps {
   store: Store
   clock: Clock
   tx: Tx
@@ -19,10 +19,10 @@ export interface Desk {
  * Makes the row of something that waits for a person and gives its number. The same of one session is the same row, counted;
  * the same question of several sessions of a project is one row that all of them wait for.
  */
-export async function recordDecision(entry: NewEscalation, { store, clock, tx }: Desk): Promise<number> {
+export async function recordDecision(entry: NewEscalation, { store, clock, tx }: EscalationDeps): Promise<number> {
   const { session_id, call_id, risk, reason } = entry
   const { fingerprint, own } = await ownRow(entry, { store, clock, tx })
-  const dedup_key = isShared(entry) ? fingerprintOf(entry.project, fingerprint) : null
+  const dedup_key = isShared(entry) ? fingerprintRequest(entry.project, fingerprint) : null
   const shared = dedup_key === null ? undefined : await store.escalations.shared(dedup_key, tx)
   // What was asked at a terminal and is left there by everybody is the same ask, not one more.
   if (own && isStill(own, entry)) {
@@ -42,13 +42,13 @@ export async function recordDecision(entry: NewEscalation, { store, clock, tx }:
 }
 
 /** Two calls that wait at once are two decisions, however alike: a yes is for one call. */
-async function ownRow(entry: NewEscalation, { store, tx }: Desk) {
+async function ownRow(entry: NewEscalation, { store, tx }: EscalationDeps) {
   const { tool, session_id, call_id } = entry
   const spelling = spellingOf(entry)
-  const fingerprint = fingerprintOf(tool, spelling)
+  const fingerprint = fingerprintRequest(tool, spelling)
   const own = await store.escalations.latest(session_id, fingerprint, tx)
   if (entry.kind !== 'permission' || own?.state !== 'open' || own.call_id === call_id) return { fingerprint, own }
-  const another = fingerprintOf(tool, `${spelling} ${call_id}`)
+  const another = fingerprintRequest(tool, `${spelling} ${call_id}`)
   return { fingerprint: another, own: await store.escalations.latest(session_id, another, tx) }
 }
 
@@ -56,7 +56,7 @@ async function ownRow(entry: NewEscalation, { store, tx }: Desk) {
 function spellingOf({ kind, tool, normalised, input }: NewEscalation): string {
   const questions = kind === 'question' ? questionsIn(input) : undefined
   if (questions) return normalisedQuestions(questions)
-  return isBare(tool, normalised) ? `${normalised} ${JSON.stringify(input)}` : normalised
+  return isToolOnly(tool, normalised) ? `${normalised} ${JSON.stringify(input)}` : normalised
 }
 
 /** A yes to a call is for that call alone; a question does nothing, so one answer serves all who ask it. */
@@ -69,7 +69,7 @@ function isStill(own: Escalation, { call_id }: NewEscalation): boolean {
 }
 
 /** The same of what others asked first. */
-async function isJoined({ number }: Escalation, { session_id, call_id }: NewEscalation, { store, tx }: Desk) {
+async function isJoined({ number }: Escalation, { session_id, call_id }: NewEscalation, { store, tx }: EscalationDeps) {
   const waiting = await store.escalations.sessionsOf([number], tx)
   return waiting.some(each => each.session_id === session_id && each.call_id === call_id)
 }
@@ -79,15 +79,15 @@ function countsOn(before: Escalation, entry: NewEscalation): boolean {
   return WAITING.includes(before.state) || (before.verdict === 'deny' && entry.state === 'denied')
 }
 
-async function whole(entry: NewEscalation, { store, clock, tx }: Desk) {
+async function whole(entry: NewEscalation, { store, clock, tx }: EscalationDeps) {
   const now = clock.now()
   const { session_id, context = {}, deadline = null, on_deadline = 'keep_waiting' } = entry
   const priority = entry.priority ?? (await store.sessions.get(session_id, tx))?.priority ?? 0
-  const steps = context.steps ?? (await lastSteps(store, session_id))
+  const steps = context.steps ?? (await readLastSteps(store, session_id))
   return {
     ...entry,
     ...{ priority, context: { ...context, ...(steps.length > 0 && { steps }) }, deadline, on_deadline },
-    ...{ input: keptInput(entry.input), normalised: keptNormalised(entry.normalised) },
+    ...{ input: truncateInput(entry.input), normalised: truncateNormalised(entry.normalised) },
     ...{ count: 1, created_at: now, last_at: now },
     ...UNANSWERED,
   }
@@ -100,3 +100,51 @@ export const UNANSWERED = {
   answered_at: null,
   answer_reason: null,
 } as const
+
+const KEPT_TEXT = 4_000
+const KEPT_ALL = 64_000
+
+/** The input of a request as a row keeps it: long texts cut, and nothing but the names where it is still too much. */
+function truncateInput(input: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(input).map(([name, value]) => [name, cutText(value)] as const)
+  const kept = Object.fromEntries(entries)
+  if (JSON.stringify(kept).length <= KEPT_ALL) return kept
+  return {
+    left_out: Object.keys(input)
+      .slice(0, 50)
+      .map(name => cutText(name)),
+  }
+}
+
+function cutText(value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= KEPT_TEXT) return value
+  return `${value.slice(0, KEPT_TEXT).toWellFormed()}… (${value.length} characters)`
+}
+
+const STEPS = 10
+const LONGEST = 160
+const KINDS = ['agent.said', 'tool.finished'] as const
+
+/** What a session did last, one line each, the newest at the end: enough to see where a question comes from. */
+async function readLastSteps(store: Pick<Store, 'events'>, session: string): Promise<string[]> {
+  const events = await store.events({ subject: session, kinds: [...KINDS], tail: STEPS })
+  return events.flatMap(event =>
+    event.kind === 'agent.said' || event.kind === 'tool.finished' ? [oneLine(stepOf(event))] : [],
+  )
+}
+
+function stepOf(event: EventOf<'agent.said'> | EventOf<'tool.finished'>): string {
+  switch (event.kind) {
+    case 'agent.said':
+      return `said: ${event.body.text}`
+    case 'tool.finished':
+      return `${event.body.ok ? 'did' : 'failed'}: ${event.body.tool} ${event.body.target}`
+    default:
+      return unreachable(event)
+  }
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length > LONGEST ? `${line.slice(0, LONGEST - 1).toWellFormed()}…` : line
+}

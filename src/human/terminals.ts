@@ -3,10 +3,10 @@ import type { AnswerAsk, OpenAsk } from '../domain/api.ts'
 import type { EscalationAnswer } from '../domain/escalation.ts'
 
 /** What came back: a person's answer, or why there is none. */
-export type Reply = { answered: Said } | { unanswered: 'nobody' | 'silence' | 'withdrawn' }
+export type TerminalReply = { answered: TerminalAnswer } | { unanswered: 'nobody' | 'silence' | 'withdrawn' }
 
 /** How an ask waits at a terminal. */
-export interface Wait {
+export interface TerminalWait {
   signal: AbortSignal
   /** Nobody has touched a key for so long: the ask comes back as `silence`, so that it can wait without an agent. */
   graceMs?: number | undefined
@@ -15,7 +15,7 @@ export interface Wait {
 }
 
 /** An answer from a terminal, or one by number, which may be said to count always, or was settled where the same is asked. */
-type Said = AnswerAsk & Pick<EscalationAnswer, 'always'> & { settled?: true | undefined }
+type TerminalAnswer = AnswerAsk & Pick<EscalationAnswer, 'always'> & { settled?: true | undefined }
 
 /** What cannot wait elsewhere waits this long. Shorter than the driver's own hour, whose end is a plain refusal. */
 export const PATIENCE_MS = 50 * 60_000
@@ -23,29 +23,29 @@ export const PATIENCE_MS = 50 * 60_000
 /** Longer than any client needs to open its stream, short enough that a lost one does not hold an agent up. */
 const ARRIVAL_MS = 10_000
 
-interface Waiting {
+interface PendingAsk {
   ask: OpenAsk
-  settle(reply: Reply): void
+  settle(reply: TerminalReply): void
   /** Somebody is there: the time of silence begins anew. */
   stir(): void
   /** Nobody is there. */
   hush(): void
 }
 
-interface Desk {
+interface SessionTerminals {
   /** Open connections that count as a person, and promises to be one soon. */
   people: Set<symbol>
   /** Take back promises to come. */
   expected: Set<() => void>
-  waiting: Map<string, Waiting>
+  waiting: Map<string, PendingAsk>
 }
 
 /**
  * People at terminals, by session. An ask lives here only while somebody is attached who could answer it: when the last one
  * leaves, every open ask comes back as `nobody`, and when nobody touches a key as `silence`; the supervisor denies or parks it.
  */
-export class Terminals {
-  readonly #desks = new Map<string, Desk>()
+export class AttachedTerminals {
+  readonly #desks = new Map<string, SessionTerminals>()
   readonly #patienceMs: number
   readonly #leftListeners: ((session: string) => void)[] = []
 
@@ -92,7 +92,7 @@ export class Terminals {
   }
 
   /** Puts an ask before whoever is attached and waits for the first answer. */
-  ask(session: string, ask: OpenAsk, wait: Wait): Promise<Reply> {
+  ask(session: string, ask: OpenAsk, wait: TerminalWait): Promise<TerminalReply> {
     const { signal } = wait
     if (signal.aborted) return Promise.resolve({ unanswered: 'withdrawn' })
     if (!this.isAttached(session)) return Promise.resolve({ unanswered: 'nobody' })
@@ -106,7 +106,7 @@ export class Terminals {
           for (const other of [...waiting.values()]) other.hush()
         }
       })
-      const settle = (reply: Reply) => {
+      const settle = (reply: TerminalReply) => {
         silence.end()
         waiting.delete(ask.ask_id)
         signal.removeEventListener('abort', withdraw)
@@ -130,17 +130,17 @@ export class Terminals {
   }
 
   /** The first answer wins; a later one, or one that does not fit the ask, is refused. */
-  answer(session: string, answer: Said): void {
+  answer(session: string, answer: TerminalAnswer): void {
     const found = this.#desks.get(session)?.waiting.get(answer.ask_id)
     if (!found) throw new AppError('ask_unknown', { id: session, ask: answer.ask_id })
-    const problem = misfit(found.ask, answer)
+    const problem = findAnswerProblem(found.ask, answer)
     if (problem) throw new AppError('bad_request', { route: `/sessions/${session}/answers`, problem })
     found.settle({ answered: answer })
     // What stood behind it comes into sight only now.
     this.stir(session)
   }
 
-  #silence({ graceMs, unheard }: Wait, settle: (reply: Reply) => void) {
+  #silence({ graceMs, unheard }: TerminalWait, settle: (reply: TerminalReply) => void) {
     let timers: NodeJS.Timeout[] = []
     let isToldOf = false
     const pass = () => {
@@ -160,7 +160,7 @@ export class Terminals {
     return { begin, end, pass }
   }
 
-  #desk(session: string): Desk {
+  #desk(session: string): SessionTerminals {
     const desk = this.#desks.get(session) ?? { people: new Set(), expected: new Set(), waiting: new Map() }
     this.#desks.set(session, desk)
     return desk
@@ -193,7 +193,7 @@ export const LONGEST_ANSWER_BYTES = 65_536
 export const TOO_LONG = 'longer than 64 KB; put it into a file and name that'
 
 /** What is wrong with an answer to this ask, in words for whoever sent it. */
-export function misfit(ask: OpenAsk, answer: AnswerAsk): string | undefined {
+export function findAnswerProblem(ask: OpenAsk, answer: AnswerAsk): string | undefined {
   if (ask.kind === 'permission') {
     return answer.verdict ? undefined : 'verdict: this is a permission, answer allow or deny'
   }

@@ -1,28 +1,31 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../base/clock.ts'
-import { unmet } from './conditions.ts'
-import type { FaultEndings } from './fault-endings.ts'
-import { type Located, locate, type Step } from './locate.ts'
+import { type FaultEndings, type LocateResult, locate, type ScenarioStep, unmetKeys } from './locate.ts'
 import { type LoggedRequest, type RequestLog, withoutSecrets } from './request-log.ts'
-import { toolsFor } from './scenario/for-wire.ts'
-import type { Scenario, Turn } from './scenario/schema.ts'
-import { fillTemplate } from './template.ts'
-import { firstPrompt } from './wire/dialogue.ts'
-import { type FaultReply, faultReply } from './wire/fault.ts'
-import { newId, tokensIn } from './wire/ids.ts'
-import { sendJson, sendStream, sendWhole } from './wire/send.ts'
-import type { Asked, Wire } from './wire/wire.ts'
+import type { Scenario, ScriptedToolCall, ScriptedTurn, ToolNames } from './scenario.ts'
+import { sendJson, sendStream, sendWhole } from './wires/send.ts'
+import {
+  type Dialogue,
+  type FaultReply,
+  firstPrompt,
+  newId,
+  replyToFault,
+  tokensIn,
+  type Wire,
+  type WireName,
+  type WireRequest,
+} from './wires/wire.ts'
 
 export interface Exchange {
   wire: Wire
   incoming: IncomingMessage
   response: ServerResponse
-  asked: Asked
+  asked: WireRequest
   bytes: number
   signal: AbortSignal
 }
 
-export interface Desk {
+export interface SimulatorContext {
   scenario: Scenario
   clock: Clock
   endings: FaultEndings
@@ -30,7 +33,7 @@ export interface Desk {
 }
 
 /** Answers one request from the scenario; the log has the request before the first byte of the answer leaves. */
-export async function answerRequest(exchange: Exchange, desk: Desk): Promise<void> {
+export async function answerRequest(exchange: Exchange, desk: SimulatorContext): Promise<void> {
   const { dialogue } = exchange.asked
   const session = sessionOf(exchange)
   const located = locate(desk.scenario, dialogue, ({ turn, ...step }) =>
@@ -43,28 +46,33 @@ export async function answerRequest(exchange: Exchange, desk: Desk): Promise<voi
 }
 
 /** Answers how many tokens a request would have. */
-export function answerCount(exchange: Exchange, desk: Desk): void {
+export function answerTokenCount(exchange: Exchange, desk: SimulatorContext): void {
   const { wire, response, bytes } = exchange
-  const located: Located = { found: 'unmatched', problem: '' }
+  const located: LocateResult = { found: 'unmatched', problem: '' }
   const entry = describe(exchange, { session: sessionOf(exchange), located, now: desk.clock.now() })
   desk.log.add({ ...entry, response: 'tokens' })
   sendJson(response, { status: 200, headers: { [wire.idHeader]: entry.id }, body: wire.count(tokensIn(bytes)) })
 }
 
-function serve(exchange: Exchange, desk: Desk, entry: LoggedRequest, step: Step): Promise<void> | void {
+function serve(
+  exchange: Exchange,
+  desk: SimulatorContext,
+  entry: LoggedRequest,
+  step: ScenarioStep,
+): Promise<void> | void {
   const { wire, response, asked, bytes, signal } = exchange
   const { dialogue } = asked
   const turn = fillTemplate({ ...desk.scenario.defaults, ...step.turn }, dialogue)
-  const fault = turn.fault && faultReply(turn.fault)
+  const fault = turn.fault && replyToFault(turn.fault)
   const error =
     fault?.shows === 'error' ? wire.failure(fault.fault, { model: dialogue.model, now: entry.time }) : undefined
-  const unexpected = turn.expect ? unmet(turn.expect, dialogue, dialogue.entries) : []
+  const unexpected = turn.expect ? unmetKeys(turn.expect, dialogue, dialogue.entries) : []
   if (turn.fault) desk.endings.shown(step, entry.session)
   desk.log.add({ ...entry, response: turn.fault?.kind ?? 'answer', status: error?.status ?? 200, unexpected })
   const windows = turn.rate_limits ? wire.windows(turn.rate_limits, entry.time) : {}
   const headers = { [wire.idHeader]: entry.id, ...windows, ...turn.headers }
   if (error) return sendJson(response, { ...error, headers: { ...headers, ...error.headers } })
-  const given = fault ? spoiled(turn, fault) : turn
+  const given = fault ? withFault(turn, fault) : turn
   const { tools: names } = desk.scenario
   const tools = toolsFor(given.tools, { names, wire: wire.name, offered: dialogue.tools })
   const answer = { turn: { ...given, tools }, asked, bytes }
@@ -74,12 +82,17 @@ function serve(exchange: Exchange, desk: Desk, entry: LoggedRequest, step: Step)
 }
 
 /** A fault in mid-answer needs an answer to break off; without one of its own it gets this. */
-function spoiled(turn: Turn, fault: FaultReply): Turn {
+function withFault(turn: ScriptedTurn, fault: FaultReply): ScriptedTurn {
   if (fault.shows === 'nothing') return { usage: turn.usage, stop_reason: fault.stop_reason }
   return turn.text || turn.tools || turn.thinking ? turn : { ...turn, text: 'This answer does not come to its end.' }
 }
 
-function refuse(exchange: Exchange, desk: Desk, entry: LoggedRequest, { problem }: { problem: string }): void {
+function refuse(
+  exchange: Exchange,
+  desk: SimulatorContext,
+  entry: LoggedRequest,
+  { problem }: { problem: string },
+): void {
   const { wire, response } = exchange
   desk.log.add(entry)
   sendJson(response, {
@@ -91,7 +104,7 @@ function refuse(exchange: Exchange, desk: Desk, entry: LoggedRequest, { problem 
 
 function describe(
   { incoming, asked }: Exchange,
-  { session, located, now }: { session: string; located: Located; now: number },
+  { session, located, now }: { session: string; located: LocateResult; now: number },
 ): LoggedRequest {
   const { dialogue } = asked
   const { entries } = dialogue
@@ -118,7 +131,7 @@ function describe(
   }
 }
 
-function conversationOf(located: Located): string | null {
+function conversationOf(located: LocateResult): string | null {
   if (located.found === 'step') return located.step.conversation
   return located.found === 'exhausted' ? located.conversation : null
 }
@@ -130,4 +143,74 @@ const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id']
 function sessionOf({ incoming, asked }: Exchange): string {
   const named = SESSION_HEADERS.map(name => incoming.headers[name]).find(value => typeof value === 'string' && value)
   return typeof named === 'string' ? named : asked.session
+}
+
+/** Puts what the request tells into `{{cwd}}`, `{{prompt}}`, `{{first_prompt}}`, `{{last_tool_result}}`, `{{model}}`. Other braces stay. */
+function fillTemplate<Value>(value: Value, dialogue: Dialogue): Value {
+  const names = new Map<string, () => string>(
+    Object.entries({
+      cwd: () => dialogue.cwd,
+      model: () => dialogue.model,
+      first_prompt: () => firstPrompt(dialogue),
+      prompt: () => latest(dialogue, 'prompt'),
+      last_tool_result: () => latest(dialogue, 'tool_result'),
+    }),
+  )
+  return fill(value, names) as Value
+}
+
+function fill(value: unknown, names: Map<string, () => string>): unknown {
+  if (typeof value === 'string')
+    return value.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => names.get(name)?.() ?? whole)
+  if (Array.isArray(value)) return value.map(one => fill(one, names))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one, names)]))
+}
+
+function latest(dialogue: Dialogue, kind: 'prompt' | 'tool_result'): string {
+  return dialogue.entries.findLast(entry => entry.kind === kind)?.text ?? ''
+}
+
+interface WireTools {
+  names: ToolNames | undefined
+  wire: WireName
+  /** The tools that the agent offers. */
+  offered: readonly string[]
+}
+
+/** The tool calls of a turn as the agent on this wire knows them: under its own names, where the scenario gives them. */
+function toolsFor(
+  tools: ScriptedToolCall[] | undefined,
+  { names, wire, offered }: WireTools,
+): ScriptedToolCall[] | undefined {
+  return tools?.map(call => {
+    const known = names?.[call.name]?.[wire]
+    if (!known) return { ...call, name: nameAmong(offered, call.name) }
+    return {
+      name: nameAmong(offered, known.name),
+      input: known.input ? (filled(known.input, call.input) as ScriptedToolCall['input']) : call.input,
+    }
+  })
+}
+
+/** What a name with `*` means: the first tool on offer that fits. One that nobody offers is called as it is written. */
+function nameAmong(offered: readonly string[], name: string): string {
+  if (!name.includes('*')) return name
+  const form = new RegExp(`^${name.replaceAll('*', '.*')}$`)
+  return offered.find(one => form.test(one)) ?? name.replaceAll('*', '')
+}
+
+const WHOLE = /^\{\{input\.(\w+)\}\}$/
+const PART = /\{\{input\.(\w+)\}\}/g
+
+/** `{{input.command}}` is what the call's own input has there; alone it keeps its type. */
+function filled(form: unknown, input: Record<string, unknown>): unknown {
+  if (typeof form === 'string') {
+    const whole = WHOLE.exec(form)
+    if (whole) return input[whole[1] ?? '']
+    return form.replace(PART, (_, key: string) => String(input[key] ?? ''))
+  }
+  if (Array.isArray(form)) return form.map(one => filled(one, input))
+  if (typeof form !== 'object' || form === null) return form
+  return Object.fromEntries(Object.entries(form).map(([key, one]) => [key, filled(one, input)]))
 }

@@ -1,17 +1,26 @@
-import { matches, unmet } from './conditions.ts'
-import type { Condition } from './scenario/condition-schema.ts'
-import { type Conversation, type Scenario, saysSomething, type Turn } from './scenario/schema.ts'
-import { type Dialogue, type Entry, firstPrompt } from './wire/dialogue.ts'
+import { existsSync } from 'node:fs'
+import { isAbsolute, resolve } from 'node:path'
+import type { Clock } from '../base/clock.ts'
+import { scenarioTimeMs } from './faults.ts'
+import {
+  type Condition,
+  hasAnswer,
+  type Match,
+  type Scenario,
+  type ScriptedConversation,
+  type ScriptedTurn,
+} from './scenario.ts'
+import { type Dialogue, type DialogueEntry, firstPrompt } from './wires/wire.ts'
 
 /** The place of a scenario that a request has come to. `place` names it in logs and errors: `greeting.turns[2]`. */
-export interface Step {
+export interface ScenarioStep {
   conversation: string
   place: string
-  turn: Turn
+  turn: ScriptedTurn
 }
 
-export type Located =
-  | { found: 'step'; step: Step }
+export type LocateResult =
+  | { found: 'step'; step: ScenarioStep }
   | { found: 'unmatched'; problem: string }
   | { found: 'exhausted'; conversation: string; problem: string }
 
@@ -22,7 +31,7 @@ export type Located =
  * did not hold at that point is passed over, and so is a bare fault, because a fault leaves no reply behind. `isOver` says
  * of a fault that stands at the current point whether it has ended.
  */
-export function locate(scenario: Scenario, dialogue: Dialogue, isOver: (step: Step) => boolean): Located {
+export function locate(scenario: Scenario, dialogue: Dialogue, isOver: (step: ScenarioStep) => boolean): LocateResult {
   const prompt = firstPrompt(dialogue)
   const at = scenario.conversations.findIndex(({ match }) => matches(match, prompt, dialogue))
   const conversation = scenario.conversations[at]
@@ -36,14 +45,14 @@ export function locate(scenario: Scenario, dialogue: Dialogue, isOver: (step: St
 }
 
 interface Script {
-  turns: Turn[]
+  turns: ScriptedTurn[]
   path: string
   /** Where in the entries each reply of this script stands. */
   replies: number[]
 }
 
 /** The main turns, or those of the latest prompt that starts a script of its own. */
-function scriptFor(conversation: Conversation, dialogue: Dialogue): Script {
+function scriptFor(conversation: ScriptedConversation, dialogue: Dialogue): Script {
   const { entries } = dialogue
   const first = entries.findIndex(entry => entry.kind === 'prompt')
   for (let at = entries.length - 1; at > first; at--) {
@@ -56,26 +65,29 @@ function scriptFor(conversation: Conversation, dialogue: Dialogue): Script {
   return { turns: conversation.turns, path: 'turns', replies: repliesAfter(entries, -1) }
 }
 
-function repliesAfter(entries: Entry[], start: number): number[] {
+function repliesAfter(entries: DialogueEntry[], start: number): number[] {
   return entries.flatMap((entry, at) => (at > start && entry.kind === 'reply' ? [at] : []))
 }
 
 interface Replay {
   name: string
   dialogue: Dialogue
-  isOver: (step: Step) => boolean
+  isOver: (step: ScenarioStep) => boolean
 }
 
-function replay(script: Script, { name, dialogue, isOver }: Replay): Step | undefined {
+function replay(script: Script, { name, dialogue, isOver }: Replay): ScenarioStep | undefined {
   const { entries } = dialogue
   let done = 0
   const soFar = () => entries.slice(0, script.replies[done] ?? entries.length)
-  const course = { holds: (condition: Condition) => unmet(condition, dialogue, soFar()).length === 0, done: () => done }
+  const course = {
+    holds: (condition: Condition) => unmetKeys(condition, dialogue, soFar()).length === 0,
+    done: () => done,
+  }
   for (const { turn, path } of walk(script.turns, script.path, course)) {
     const step = { conversation: name, place: `${name}.${path}`, turn }
     const now = done === script.replies.length
     if (now && turn.fault && !isOver(step)) return step
-    if (!saysSomething(turn)) continue
+    if (!hasAnswer(turn)) continue
     if (now) return { ...step, turn: { ...turn, fault: undefined } }
     done++
   }
@@ -89,7 +101,7 @@ interface Course {
 }
 
 /** The turns in the order they are taken; conditions are asked at the moment the walk comes to them. */
-function* walk(turns: Turn[], path: string, course: Course): Generator<{ turn: Turn; path: string }> {
+function* walk(turns: ScriptedTurn[], path: string, course: Course): Generator<{ turn: ScriptedTurn; path: string }> {
   for (const [at, turn] of turns.entries()) {
     const here = `${path}[${at}]`
     for (let round = 0; round < (turn.repeat ?? 1); round++) {
@@ -104,7 +116,11 @@ function* walk(turns: Turn[], path: string, course: Course): Generator<{ turn: T
   }
 }
 
-function* walkBranch(branches: Turn[], path: string, course: Course): Generator<{ turn: Turn; path: string }> {
+function* walkBranch(
+  branches: ScriptedTurn[],
+  path: string,
+  course: Course,
+): Generator<{ turn: ScriptedTurn; path: string }> {
   const at = branches.findIndex(branch => !branch.when || course.holds(branch.when))
   const branch = branches[at]
   if (!branch) return
@@ -113,7 +129,7 @@ function* walkBranch(branches: Turn[], path: string, course: Course): Generator<
   }
 }
 
-function fallback(conversation: Conversation, name: string): Step | undefined {
+function fallback(conversation: ScriptedConversation, name: string): ScenarioStep | undefined {
   if (!conversation.otherwise) return undefined
   return { conversation: name, place: `${name}.otherwise`, turn: conversation.otherwise }
 }
@@ -122,4 +138,71 @@ function unmatched(scenario: Scenario, prompt: string): string {
   const known = scenario.conversations.map(({ match }) => match?.contains ?? `/${match?.regex ?? '…'}/`)
   const start = prompt.length > 120 ? `${prompt.slice(0, 120)}…` : prompt
   return `No conversation of the scenario matches the prompt "${start}". It knows: ${known.map(one => `"${one}"`).join(', ')}.`
+}
+
+/** Whether a prompt is the one that a `match` means; no `match` means every prompt. */
+function matches(match: Match | undefined, prompt: string, dialogue: Dialogue): boolean {
+  if (!match) return true
+  if (match.contains !== undefined && !prompt.includes(match.contains)) return false
+  if (match.regex !== undefined && !new RegExp(match.regex).test(prompt)) return false
+  if (match.system_contains !== undefined && !dialogue.system.includes(match.system_contains)) return false
+  return match.model === undefined || dialogue.model.includes(match.model)
+}
+
+/** The keys of a condition that do not hold for a dialogue that has come as far as `entries`. */
+export function unmetKeys(condition: Condition, dialogue: Dialogue, entries: readonly DialogueEntry[]): string[] {
+  const prompt = entries.findLast(entry => entry.kind === 'prompt')?.text ?? ''
+  const fresh = entries.slice(entries.findLastIndex(entry => entry.kind === 'reply') + 1)
+  const results = fresh.filter(entry => entry.kind === 'tool_result')
+  const result = results.map(entry => entry.text).join('\n')
+  const notes = [dialogue.system, ...entries.filter(entry => entry.kind === 'note').map(entry => entry.text)].join('\n')
+  const checks: Record<keyof Condition, () => boolean> = {
+    prompt_contains: () => prompt.includes(condition.prompt_contains ?? ''),
+    prompt_regex: () => new RegExp(condition.prompt_regex ?? '').test(prompt),
+    tool_result_contains: () => results.length > 0 && result.includes(condition.tool_result_contains ?? ''),
+    tool_result_regex: () => results.length > 0 && new RegExp(condition.tool_result_regex ?? '').test(result),
+    tool_failed: () => results.length > 0 && results.some(entry => entry.failed) === condition.tool_failed,
+    note_contains: () => notes.includes(condition.note_contains ?? ''),
+    system_contains: () => dialogue.system.includes(condition.system_contains ?? ''),
+    offers_tool: () => dialogue.tools.includes(condition.offers_tool ?? ''),
+    history_contains: () => entries.some(entry => entry.text.includes(condition.history_contains ?? '')),
+    not: () => unmetKeys(condition.not ?? {}, dialogue, entries).length > 0,
+  }
+  const given = Object.keys(condition) as (keyof Condition)[]
+  return given.filter(key => condition[key] !== undefined && !checks[key]())
+}
+
+/** Tells whether a fault has ended. */
+export interface FaultEndings {
+  isOver(step: ScenarioStep, session: string): boolean
+  /** Counts that the fault was shown. */
+  shown(step: ScenarioStep, session: string): void
+}
+
+/**
+ * `until` with a date and `until_file` need no memory. `times` is counted here, for each session and place, and a relative
+ * `until` counts from the start: these two are what a restart of the simulator begins anew.
+ */
+export function faultEndings({ clock, dir }: { clock: Clock; dir: string }): FaultEndings {
+  const started = clock.now()
+  const counts = new Map<string, number>()
+  const keyOf = (step: ScenarioStep, session: string) => `${session} ${step.place}`
+  return {
+    isOver(step, session) {
+      const { fault } = step.turn
+      if (!fault) return true
+      const until = fault.until === undefined ? undefined : scenarioTimeMs(fault.until, started)
+      if (until !== undefined && clock.now() >= until) return true
+      if (fault.until_file !== undefined && existsSync(inDir(dir, fault.until_file))) return true
+      return fault.times !== undefined && (counts.get(keyOf(step, session)) ?? 0) >= fault.times
+    },
+    shown(step, session) {
+      const key = keyOf(step, session)
+      counts.set(key, (counts.get(key) ?? 0) + 1)
+    },
+  }
+}
+
+function inDir(dir: string, file: string): string {
+  return isAbsolute(file) ? file : resolve(dir, file)
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError, messageOf } from '../base/errors.ts'
-import type { LoggedBody } from './wire/wire.ts'
+import type { LoggedBody } from './wires/wire.ts'
 
 /** One request as it was understood, and what it got. */
 export interface LoggedRequest {

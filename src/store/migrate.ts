@@ -1,6 +1,15 @@
+import type { Kysely, QueryExecutorProvider } from 'kysely'
 import { AppError } from '../base/errors.ts'
-import type { Database } from './database/database.ts'
-import type { Migration } from './migrations/migration.ts'
+import type { Database, DialectDifferences } from './database.ts'
+
+/** One step of the schema. Forward only: a released one is never edited, a mistake is corrected by the next. */
+export interface Migration {
+  name: string
+  up(db: MigrationTx, differences: DialectDifferences): Promise<void>
+}
+
+/** The schema, and SQL text for rows: a migration must not lean on today's table types, they will have moved on. */
+export type MigrationTx = Pick<Kysely<unknown>, 'schema'> & QueryExecutorProvider
 
 /**
  * Brings the database to the newest schema and returns its number.

@@ -1,28 +1,21 @@
 import { type Clock, systemClock } from '../base/clock.ts'
-import { openSqlite } from './database/sqlite.ts'
-import { openAnswers } from './decisions/answers.ts'
-import { openEscalations } from './decisions/escalations.ts'
-import { followEvents, SharedPages } from './events/follow.ts'
-import { openEventPruning } from './events/prune.ts'
-import { newestEventId, queryEvents } from './events/query.ts'
-import { Wake } from './events/wake.ts'
-import { openEvidence } from './evidence/evidence.ts'
-import { openGateResults } from './evidence/gate-results.ts'
-import { openFeatures } from './features/features.ts'
-import { openGateRows } from './gates.ts'
-import { openJournal } from './journal/journal.ts'
-import { openMergeRows } from './merges/merges.ts'
+import { openAnswerStore } from './answers.ts'
+import { openEscalationStore } from './escalations.ts'
+import { openEventPruning } from './event-pruning.ts'
+import { EventPageCache, EventSignal, followEvents, newestEventId, queryEvents } from './events.ts'
+import { openFeatureStore } from './features.ts'
+import { openJournalStore } from './journal.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations/all.ts'
-import { openOutbox } from './outbox.ts'
-import { openQuotaRows } from './quota/quota.ts'
-import { openRuns } from './runs/runs.ts'
-import { openSchedules } from './schedules/schedules.ts'
-import { openSessions } from './sessions.ts'
-import { openSpending } from './spending.ts'
+import { openOutboxStore } from './outbox.ts'
+import { openAccountGateStore, openQuotaStore } from './quota.ts'
+import { openRunStore, openScheduleStore } from './runs.ts'
+import { openSessionStore } from './sessions.ts'
+import { openSpendingStore } from './spending.ts'
+import { openSqlite } from './sqlite.ts'
 import type { Store } from './store.ts'
-import { openTasks } from './tasks/tasks.ts'
-import { openWorktreeRows } from './worktrees/worktrees.ts'
+import { openTaskStore } from './tasks.ts'
+import { openEvidenceStore, openGateResultStore, openMergeStore, openWorktreeStore } from './workspace.ts'
 import { Writer } from './writer.ts'
 
 export interface OpenStore {
@@ -41,8 +34,8 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     await database.close()
     throw error
   })
-  const wake = new Wake(() => newestEventId(database.read), pollMs)
-  const pages = new SharedPages()
+  const wake = new EventSignal(() => newestEventId(database.read), pollMs)
+  const pages = new EventPageCache()
   const writer = new Writer({ database, clock, committed: () => wake.ring() })
   const close = async () => {
     const drained = writer.drain() // refuses inside a transaction, before anything is closed
@@ -56,22 +49,22 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     append: (events, tx) => writer.append(events, tx),
     follow: (after, options) => followEvents({ database, wake, pages }, after, options),
     events: query => queryEvents(database.read, query),
-    sessions: openSessions({ read: database.read, writer, clock }),
-    escalations: openEscalations(database.read),
-    answers: openAnswers(database.read, writer),
-    tasks: openTasks(database.read, database.differences),
-    gates: openGateRows(database.read),
-    quota: openQuotaRows({ read: database.read, writer, clock }),
-    runs: openRuns(database.read, writer),
-    schedules: openSchedules(database.read),
-    journal: openJournal(database.read, database.differences),
-    features: openFeatures(database.read, writer),
-    worktrees: openWorktreeRows(database.read, writer),
-    evidence: openEvidence(database.read),
-    gateResults: openGateResults(database.read, writer),
-    merges: openMergeRows(database.read),
-    spending: openSpending(database.read),
-    outbox: openOutbox(database.read, writer),
+    sessions: openSessionStore({ read: database.read, writer, clock }),
+    escalations: openEscalationStore(database.read),
+    answers: openAnswerStore(database.read, writer),
+    tasks: openTaskStore(database.read, database.differences),
+    gates: openAccountGateStore(database.read),
+    quota: openQuotaStore({ read: database.read, writer, clock }),
+    runs: openRunStore(database.read, writer),
+    schedules: openScheduleStore(database.read),
+    journal: openJournalStore(database.read, database.differences),
+    features: openFeatureStore(database.read, writer),
+    worktrees: openWorktreeStore(database.read, writer),
+    evidence: openEvidenceStore(database.read),
+    gateResults: openGateResultStore(database.read, writer),
+    merges: openMergeStore(database.read),
+    spending: openSpendingStore(database.read),
+    outbox: openOutboxStore(database.read, writer),
     pruning: openEventPruning(database, writer),
     close,
     [Symbol.asyncDispose]: close,

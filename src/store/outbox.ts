@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Outbox, Tx } from './store.ts'
+import type { OutboxStore, Tx } from './store.ts'
 import type { OutboxRow, Tables } from './tables.ts'
 import type { Writer } from './writer.ts'
 
@@ -9,7 +9,7 @@ const ACTIVE: readonly OutboxRow['state'][] = ['waiting', 'told']
 const MANY = 500
 
 /** Opens the table, and the one of cursors beside it. */
-export function openOutbox(read: Kysely<Tables>, writer: Writer): Outbox {
+export function openOutboxStore(read: Kysely<Tables>, writer: Writer): OutboxStore {
   return {
     add: async (row, { db }) => {
       const fresh = { ...row, state: 'waiting' as const, tries: 0, reminders: 0, problem: null }

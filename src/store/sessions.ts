@@ -2,21 +2,21 @@ import { type Kysely, type SqlBool, sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import { fromSessionRow, toSessionColumns } from './session-row.ts'
-import type { Sessions, Tx } from './store.ts'
+import type { SessionStore, Tx } from './store.ts'
 import type { NewSessionRow, SessionRow, Tables } from './tables.ts'
 import type { Writer } from './writer.ts'
 
 /** Matches shown when a reference fits several sessions. */
 const MATCHES_SHOWN = 8
 
-export interface SessionsParts {
+export interface SessionStoreDeps {
   read: Kysely<Tables>
   writer: Writer
   clock: Clock
 }
 
 /** The table of sessions. */
-export function openSessions({ read, writer, clock }: SessionsParts): Sessions {
+export function openSessionStore({ read, writer, clock }: SessionStoreDeps): SessionStore {
   const write = <T>(tx: Tx | undefined, work: (db: Kysely<Tables>) => Promise<T>) =>
     tx ? work(tx.db) : writer.transaction(own => work(own.db))
   return {

@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
-import type { Amounts } from '../domain/budget/budget.ts'
-import type { Spending, SpendingKey } from './store.ts'
+import type { Amounts } from '../domain/budget.ts'
+import type { SpendingKey, SpendingStore } from './store.ts'
 import type { SpendingRow, Tables } from './tables.ts'
 
 /** The table of what was spent. */
-export function openSpending(read: Kysely<Tables>): Spending {
+export function openSpendingStore(read: Kysely<Tables>): SpendingStore {
   return {
     add: (keys, { amounts, at }, tx) => add(tx.db, keys, { ...amounts, updated_at: at }),
     of: (keys, tx) => rowsOf(tx?.db ?? read, keys),

@@ -1,23 +1,32 @@
-import type { Gate } from '../domain/account/limit.ts'
-import type { QuotaWindow } from '../domain/account/quota.ts'
-import type { Amounts } from '../domain/budget/budget.ts'
+import type { Amounts } from '../domain/budget.ts'
 import type { Escalation, EscalationAnswer, EscalationState } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
+import type { AccountGate } from '../domain/limit.ts'
+import type { QuotaWindow } from '../domain/quota.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
-import type { Tx } from './database/tx.ts'
-import type { EvidenceRows, GateResults } from './evidence/shapes.ts'
-import type { Features } from './features/shapes.ts'
-import type { Journal } from './journal/shapes.ts'
-import type { Merges } from './merges/shapes.ts'
-import type { HistoryKey, HistoryQuery, QuotaAccount, QuotaPlace, ThinTimes } from './quota/shapes.ts'
-import type { SessionReports } from './quota/spending.ts'
-import type { Runs } from './runs/shapes.ts'
-import type { Schedules } from './schedules/shapes.ts'
+import type { Tx } from './database.ts'
 import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow } from './tables.ts'
-import type { Tasks } from './tasks/shapes.ts'
-import type { Worktrees } from './worktrees/shapes.ts'
+import type {
+  EvidenceStore,
+  FeatureStore,
+  GateResultStore,
+  JournalStore,
+  MergeStore,
+  RunStore,
+  ScheduleStore,
+  TaskStore,
+  WorktreeStore,
+} from './task-stores.ts'
+import type {
+  CcusageEnv,
+  QuotaAccount,
+  QuotaHistoryKey,
+  QuotaHistoryQuery,
+  QuotaHistoryRetention,
+  SessionUsageReports,
+} from './usage-reports.ts'
 
-export type { Tx } from './database/tx.ts'
+export type { Tx } from './database.ts'
 
 /** Rows and nothing else. Every method may throw `store_unusable` (disk full, file gone) or `store_damaged`; the store stays usable. */
 export interface Store extends AsyncDisposable {
@@ -34,22 +43,22 @@ export interface Store extends AsyncDisposable {
   follow(after: number, options?: FollowOptions): AsyncIterable<StoredEvent>
   /** Stored events in order. `tail` gives the last so many, `limit` the first. */
   events(query: EventQuery): Promise<StoredEvent[]>
-  readonly sessions: Sessions
-  readonly escalations: Escalations
-  readonly answers: Answers
-  readonly tasks: Tasks
-  readonly gates: Gates
-  readonly quota: Quota
-  readonly spending: Spending
-  readonly outbox: Outbox
-  readonly runs: Runs
-  readonly schedules: Schedules
-  readonly journal: Journal
-  readonly features: Features
-  readonly worktrees: Worktrees
-  readonly evidence: EvidenceRows
-  readonly gateResults: GateResults
-  readonly merges: Merges
+  readonly sessions: SessionStore
+  readonly escalations: EscalationStore
+  readonly answers: AnswerStore
+  readonly tasks: TaskStore
+  readonly gates: AccountGateStore
+  readonly quota: QuotaStore
+  readonly spending: SpendingStore
+  readonly outbox: OutboxStore
+  readonly runs: RunStore
+  readonly schedules: ScheduleStore
+  readonly journal: JournalStore
+  readonly features: FeatureStore
+  readonly worktrees: WorktreeStore
+  readonly evidence: EvidenceStore
+  readonly gateResults: GateResultStore
+  readonly merges: MergeStore
   readonly pruning: EventPruning
   close(): Promise<void>
 }
@@ -74,7 +83,7 @@ export interface EventQuery {
   until?: number | undefined
 }
 
-export interface Sessions {
+export interface SessionStore {
   insert(row: NewSessionRow, tx?: Tx): Promise<SessionRow>
   /** Throws `session_unknown` where there is no such row. */
   update(id: string, patch: Partial<SessionRow>, tx?: Tx): Promise<void>
@@ -95,7 +104,7 @@ export interface EscalationFilter {
 }
 
 /** The table of what waits for a human. */
-export interface Escalations {
+export interface EscalationStore {
   insert(row: EscalationRow, tx: Tx): Promise<number>
   /** The newest row of the same request of one session. */
   latest(session: string, fingerprint: string, tx: Tx): Promise<Escalation | undefined>
@@ -108,7 +117,7 @@ export interface Escalations {
   /** Those that wait, or waited, for the answer, by id. */
   sessionsOf(numbers: readonly number[], tx?: Tx): Promise<(EscalationSession & { number: number })[]>
   /** Asked once more. */
-  repeat(number: number, again: Repetition, tx: Tx): Promise<void>
+  repeat(number: number, again: RepeatedEscalation, tx: Tx): Promise<void>
   /** What was asked at a terminal is refused, because everybody left it. */
   refuse(number: number, tx: Tx): Promise<void>
   /** True for the first answer to a row in that state; a later one changes nothing. */
@@ -130,7 +139,7 @@ export interface Escalations {
 /** `to`: what was refused in a person's place stays listed for them. */
 export type StoredAnswer = EscalationAnswer & { at: number; from: 'open' | 'denied'; to?: 'answered' | 'denied' }
 
-export type Repetition = Pick<Escalation, 'call_id' | 'risk' | 'reason' | 'state' | 'last_at'>
+export type RepeatedEscalation = Pick<Escalation, 'call_id' | 'risk' | 'reason' | 'state' | 'last_at'>
 
 /** An answer before it has an id. */
 export type NewAnswer = RememberedAnswer extends infer Kind ? (Kind extends unknown ? Omit<Kind, 'id'> : never) : never
@@ -143,7 +152,7 @@ export interface AnswerFilter {
 }
 
 /** Answers of people that count again, one per project and request. */
-export interface Answers {
+export interface AnswerStore {
   /** The newest answer takes the place of an older one, and of its id. */
   put(answer: NewAnswer, tx?: Tx): Promise<void>
   /** The one of exactly this project (or, with an empty name, of every project). */
@@ -155,35 +164,35 @@ export interface Answers {
 }
 
 /** Which accounts may call the model. */
-export interface Gates {
-  get(account: string, tx?: Tx): Promise<Gate | undefined>
-  list(): Promise<Gate[]>
-  put(gate: Gate, at: number, tx: Tx): Promise<void>
+export interface AccountGateStore {
+  get(account: string, tx?: Tx): Promise<AccountGate | undefined>
+  list(): Promise<AccountGate[]>
+  put(gate: AccountGate, at: number, tx: Tx): Promise<void>
 }
 
 /** How full accounts are: the newest word of each source, and the history that forecasts are made from. */
-export interface Quota {
+export interface QuotaStore {
   label(account: string, label: string, tx?: Tx): Promise<void>
-  place(account: string, place: QuotaPlace, tx?: Tx): Promise<void>
+  place(account: string, place: CcusageEnv, tx?: Tx): Promise<void>
   accounts(): Promise<QuotaAccount[]>
   windows(account?: string, tx?: Tx): Promise<(QuotaWindow & { account: string })[]>
   /** Takes the place of what the same source said of the same window. */
   put(account: string, window: QuotaWindow, tx?: Tx): Promise<void>
   /** Adds to the history; a point of the same moment is replaced. */
   keep(account: string, window: QuotaWindow, tx?: Tx): Promise<void>
-  drop(point: HistoryKey, tx?: Tx): Promise<void>
+  drop(point: QuotaHistoryKey, tx?: Tx): Promise<void>
   /** Points in order of time. */
-  history(query: HistoryQuery, tx?: Tx): Promise<QuotaWindow[]>
+  history(query: QuotaHistoryQuery, tx?: Tx): Promise<QuotaWindow[]>
   /** Removes what is older, or from a time that has not come, and leaves one point a step of what lies long back. */
-  thin(times: ThinTimes, tx?: Tx): Promise<void>
+  thin(times: QuotaHistoryRetention, tx?: Tx): Promise<void>
   /** Reports of the account's sessions since a time, each session's in order, with the last one before that time as its base. */
-  spending(account: string, since: number): Promise<SessionReports[]>
+  spending(account: string, since: number): Promise<SessionUsageReports[]>
 }
 
 export type SpendingKey = Pick<SpendingRow, 'scope' | 'key'>
 
 /** What was spent, by task, session, day and project. */
-export interface Spending {
+export interface SpendingStore {
   /** Adds the same to each of them, and gives what they come to now. */
   add(keys: readonly SpendingKey[], more: { amounts: Amounts; at: number }, tx: Tx): Promise<SpendingRow[]>
   /** Those there are. */
@@ -209,7 +218,7 @@ export interface EventPruning {
 export type NewOutboxRow = Pick<OutboxRow, 'channel' | 'kind' | 'dedup_key' | 'body' | 'next_at' | 'created_at'>
 
 /** What people are to be told, by channel. */
-export interface Outbox {
+export interface OutboxStore {
   /** True where it is new; the same again on the same channel changes nothing. */
   add(row: NewOutboxRow, tx: Tx): Promise<boolean>
   /** What waits or may be reminded of, up to a time, oldest first. */

@@ -1,26 +1,23 @@
 import type { Generated, Selectable } from 'kysely'
-import type { Gate } from '../domain/account/limit.ts'
-import type { QuotaWindow } from '../domain/account/quota.ts'
-import type { AgentChoice } from '../domain/agents/choice.ts'
-import type { HandOver } from '../domain/agents/hand-over.ts'
-import type { StartSession } from '../domain/api.ts'
-import type { Amounts, BudgetScope } from '../domain/budget/budget.ts'
+import type { AgentChoice, HandOver } from '../domain/agent-choice.ts'
+import type { EndedAs, SessionState, StartSession } from '../domain/api.ts'
+import type { PastAttempt, RunOutcome } from '../domain/attempt.ts'
+import type { Amounts, BudgetScope } from '../domain/budget.ts'
 import type { Escalation } from '../domain/escalation.ts'
 import type { EventBody } from '../domain/event.ts'
-import type { FeaturePlace } from '../domain/features/feature.ts'
+import type { CompletionProgress, Evidence, NewEvidence, TestResult } from '../domain/evidence.ts'
+import type { FeatureOptions, FeaturePosition, FeatureUntil } from '../domain/feature.ts'
+import type { FeaturePhase } from '../domain/feature-phase.ts'
+import type { AccountGate } from '../domain/limit.ts'
+import type { Merge } from '../domain/merge.ts'
+import type { QuotaWindow } from '../domain/quota.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
-import type { RunPlace } from '../domain/runs/run.ts'
-import type { PlanItem } from '../domain/session.ts'
-import type { EndedAs, SessionState } from '../domain/session-status.ts'
+import type { RunOptions, RunPosition, RunState, RunTarget } from '../domain/run.ts'
+import type { ScheduleView } from '../domain/schedule.ts'
+import type { FailureKind, PlanItem } from '../domain/session.ts'
 import type { Task } from '../domain/task.ts'
-import type { LandingNote } from '../domain/workspace/landing/landing-note.ts'
-import type { Merge } from '../domain/workspace/merge.ts'
-import type { Place, Worktree } from '../domain/workspace/place.ts'
-import type { EvidenceTable, GateResultsTable } from './evidence/rows.ts'
-import type { FeaturesTable } from './features/rows.ts'
-import type { JournalColumns } from './journal/columns.ts'
-import type { AttemptRow, RunsTable } from './runs/rows.ts'
-import type { SchedulesTable } from './schedules/rows.ts'
+import type { ImportedTask } from '../domain/task-requests.ts'
+import type { Worktree, WorktreeRow } from '../domain/worktree.ts'
 
 /** The tables as the database holds them: JSON is text here and is parsed at the store's edge. Times are milliseconds. */
 export interface Tables {
@@ -40,7 +37,7 @@ export interface Tables {
   attempts: AttemptRow & { [Column in keyof JournalColumns]: Generated<JournalColumns[Column]> }
   schedules: SchedulesTable
   features: FeaturesTable
-  worktrees: Worktree
+  worktrees: WorktreeRow
   evidence: EvidenceTable
   gate_results: GateResultsTable
   merges: Omit<Merge, 'id'> & { id: Generated<number> }
@@ -113,7 +110,7 @@ export interface AnswersTable extends Omit<RememberedAnswer, 'verdict' | 'answer
   lasting: number
 }
 
-export type GatesTable = Omit<Gate, 'held'> & { held: number; updated_at: number }
+export type GatesTable = Omit<AccountGate, 'held'> & { held: number; updated_at: number }
 
 export type SessionsTable = Omit<SessionRow, JsonColumn> & { options: string; plan: string; parked: string | null }
 
@@ -131,17 +128,17 @@ export type SessionOptions = Omit<StartSession, 'env' | 'tasks'> & {
   /** Who worked on it before its agent, where it has changed hands. */
   handed?: HandOver | undefined
   /** The run that started it, and which of its attempts it is. */
-  run?: RunPlace | undefined
+  run?: RunPosition | undefined
   /** The feature that it works on, where it is to find out what is to be done. */
-  feature?: FeaturePlace | undefined
+  feature?: FeaturePosition | undefined
   /** The worktree in which its agent works, where that is not the project itself. */
-  place?: Place | undefined
+  place?: Worktree | undefined
   /** Why the agent of a run works in the project itself. */
   in_place?: string | undefined
   /** What git knew the project by then, where its agent works in the project itself. */
   began?: string | undefined
   /** How far its work is on its way to done. */
-  landing?: LandingNote | undefined
+  landing?: CompletionProgress | undefined
 }
 
 /** A session as the rest of the program sees it: its row with the JSON parsed. */
@@ -207,3 +204,106 @@ export type ParkedQuestion = EventBody<'question.parked'> & { taken?: true }
 
 /** What a new session must say; everything else has a sensible start. */
 export type NewSessionRow = Pick<SessionRow, 'id' | 'name' | 'project' | 'task' | 'agent'> & Partial<SessionRow>
+
+/** A run as the rest of the program sees it. */
+export interface RunRow {
+  id: string
+  project: string
+  target: RunTarget
+  options: RunOptions
+  state: RunState
+  outcome: RunOutcome | null
+  reason: string | null
+  /** What the agent said when it gave the whole up. */
+  gave_up: string | null
+  /** A person wants it to end after what is at work. */
+  stopping: boolean
+  /** Attempts that it has begun. */
+  iterations: number
+  created_at: number
+  ended_at: number | null
+}
+
+export type RunsTable = Omit<RunRow, 'target' | 'options' | 'stopping'> & {
+  target: string
+  options: string
+  stopping: number
+}
+
+/** One try at a task within a run. Open while it has no outcome. */
+export interface AttemptRow extends Omit<PastAttempt, 'failure' | 'troubled' | 'evidence'> {
+  run_id: string
+  iteration: number
+  session_id: string
+  failure: FailureKind | null
+  cost_usd: number
+  started_at: number
+  ended_at: number | null
+  /** How often what it called done was verified. */
+  rounds: number
+}
+
+/** A run that is to begin at a time, once or again and again. */
+export interface ScheduleRow extends ScheduleView {
+  options: RunOptions
+  /** Cron, five fields; null for a single time. */
+  pattern: string | null
+}
+
+export type SchedulesTable = Omit<ScheduleRow, 'target' | 'options'> & { target: string; options: string }
+
+/** What the row of an attempt keeps for the journal alone. */
+export interface JournalColumns {
+  title: string
+  feature: string | null
+  notes: string | null
+  /** JSON: a list of paths. */
+  files: string
+  files_more: number
+}
+
+/** A feature as the rest of the program sees it. Its spec and its plan are files of the project. */
+export interface FeatureRow {
+  id: string
+  project: string
+  name: string
+  phase: FeaturePhase
+  until: FeatureUntil
+  /** Who is at the phase; nobody before somebody says that it goes on. */
+  session_id: string | null
+  /** What the person had written down, in place of an interview. */
+  source: string | null
+  options: FeatureOptions
+  /** Tasks that the agent has added so far: they become real ones together, when it is done. */
+  draft: ImportedTask[]
+  problem: string | null
+  created_at: number
+  updated_at: number
+}
+
+export type FeaturesTable = Omit<FeatureRow, 'options' | 'draft'> & { options: string; draft: string }
+
+export type EvidenceTable = Omit<NewEvidence, 'findings' | 'tests' | 'cached'> & {
+  id: Generated<number>
+  /** JSON. */
+  findings: string
+  tests: string | null
+  cached: number
+}
+
+/** What a command came to on a tree, under a key that holds everything it depends on. */
+export interface GateResult {
+  key: string
+  tree: string
+  command: string
+  exit: number
+  duration_ms: number
+  output: string
+  tests: TestResult[] | null
+  created_at: number
+}
+
+export type GateResultsTable = Omit<GateResult, 'tests'> & { tests: string | null }
+
+/** Which verification of a task is meant. */
+export type EvidenceRound = Pick<Evidence, 'task_id' | 'attempt' | 'round'>

@@ -1,41 +1,36 @@
 import { AppError } from '../base/errors.ts'
-import type { TriedAccount } from '../domain/account/quota.ts'
+import type { AgentToolName, ToolReply } from '../domain/agent-tools.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { AnsweredEscalation } from '../domain/escalation.ts'
+import type { TriedAccount } from '../domain/quota.ts'
 import type { Task } from '../domain/task.ts'
-import type { AgentToolName, ToolReply } from '../domain/tools/agent-tools.ts'
 import type { SessionRow } from '../store/tables.ts'
-import type { Admission } from './admission.ts'
-import { Returns } from './failover/returns.ts'
-import type { Features } from './features/features.ts'
-import { openFeatures } from './features/open-features.ts'
-import type { Floor } from './floor.ts'
-import { trip } from './guards/trip.ts'
-import type { GuardWatch } from './guards/watch/watch.ts'
-import { handOver } from './hosted/hand-over.ts'
-import type { Landing } from './landing/landing.ts'
-import { openLanding } from './landing/open-landing.ts'
-import { LANDING, lands } from './landing/work.ts'
-import { openFloor, type SupervisorOptions } from './open-floor.ts'
-import type { Ground } from './place/ground.ts'
-import { openProposals, type Proposals } from './proposals/proposals.ts'
-import { record } from './record.ts'
-import { type Recovered, recover } from './recover/recover.ts'
-import { type Resumption, resumeParked } from './resume/resume-parked.ts'
-import { type Resume, resumeSession } from './resume/resume-session.ts'
-import type { Run } from './run.ts'
-import { openRuns } from './runs/open-runs.ts'
-import type { Runs } from './runs/runs.ts'
-import type { Calendar } from './schedules/calendar.ts'
-import { openCalendar } from './schedules/open-calendar.ts'
-import { cutOff } from './settling/cut-off.ts'
-import { settle } from './settling/settle.ts'
-import { startSession } from './start/start-session.ts'
-import { askOverSocket } from './tools/ask-over-socket.ts'
-import { callTool } from './tools/call-tool.ts'
-import type { Accounts } from './waits/accounts.ts'
-import { type Waking, wake } from './waits/wake.ts'
-import { Waker } from './waits/waker.ts'
+import type { Completion } from './completion/completion.ts'
+import { openCompletion } from './completion/open-completion.ts'
+import { COMPLETION_STATES, needsCompletion } from './completion/work.ts'
+import { openCalendar, openContext, openFeatures, openRuns, type SupervisorOptions } from './compose.ts'
+import type { SupervisorContext } from './context.ts'
+import type { FeatureManager } from './features/features.ts'
+import { openProposals, type Proposals } from './features/proposals.ts'
+import type { GuardWatch } from './guards/watch.ts'
+import type { Accounts } from './limits/accounts.ts'
+import { FailoverWatch } from './limits/choose-agent.ts'
+import { type WakeOptions, Waker, wakeSession } from './limits/waker.ts'
+import type { Calendar } from './runs/calendar.ts'
+import type { RunManager } from './runs/runs.ts'
+import type { AdmissionQueue } from './session/admission.ts'
+import { askOverSocket } from './session/asks.ts'
+import type { LiveSession } from './session/context.ts'
+import { record } from './session/record.ts'
+import { type RecoveryCounts, recover } from './session/recover.ts'
+import { resumeSession, type SessionResume } from './session/resume.ts'
+import { type ResumeParkedOptions, resumeParked } from './session/resume-parked.ts'
+import { cutOffEnding, settle } from './session/settle.ts'
+import { startSession } from './session/start-session.ts'
+import { tripGuard } from './session/stop-agent.ts'
+import { handOverTerminal } from './session/terminal.ts'
+import { callTool } from './session/tools.ts'
+import type { WorktreeProvider } from './session/worktree-provider.ts'
 
 /** When a session that a full disk has stopped is due again; it waits on while the disk is full. */
 const DISK_WAIT_MS = 15_000
@@ -44,33 +39,33 @@ const DISK_WAIT_MS = 15_000
 export class Supervisor {
   readonly #options: SupervisorOptions
   readonly #closing = new AbortController()
-  readonly #admission: Admission
+  readonly #admission: AdmissionQueue
   readonly #accounts: Accounts
-  readonly #floor: Floor
+  readonly #floor: SupervisorContext
   readonly #waker: Waker
   /** Loops that drain a target, each over sessions of this supervisor. */
-  readonly runs: Runs
+  readonly runs: RunManager
   /** Runs to come. */
   readonly calendar: Calendar
   /** Agents that only read, and what they propose. */
   readonly proposals: Proposals
   /** From an agent's word to the end of its task. */
-  readonly landing: Landing
+  readonly landing: Completion
   /** Ideas on their way to tasks, each phase a session of this supervisor. */
-  readonly features: Features
+  readonly features: FeatureManager
   readonly #watch: GuardWatch
-  readonly #returns: Returns
+  readonly #returns: FailoverWatch
 
   constructor(options: SupervisorOptions) {
     this.#options = options
     const { store, clock, log, gates } = options
-    this.#returns = new Returns({ floor: () => this.#floor, clock, log })
-    const opened = openFloor(options, {
+    this.#returns = new FailoverWatch({ floor: () => this.#floor, clock, log })
+    const opened = openContext(options, {
       launched: () => this.#returns.poke(),
       closing: this.#closing.signal,
       settled: row => {
         if (row.resumes_at !== null) this.#waker.poke()
-        if (row.ended_as === 'completed' && row.task_id !== null && lands(row)) this.landing.look(row.task_id)
+        if (row.ended_as === 'completed' && row.task_id !== null && needsCompletion(row)) this.landing.look(row.task_id)
       },
     })
     this.#floor = opened.floor
@@ -79,14 +74,14 @@ export class Supervisor {
     this.#watch = opened.watch
     this.#waker = new Waker({
       ...{ store, clock, log, hold: () => this.#floor.parts.starts.hold() },
-      wake: row => wake(row, this.#waking(row), this.#floor),
+      wake: row => wakeSession(row, this.#waking(row), this.#floor),
     })
     this.proposals = openProposals({
       ...{ floor: this.#floor, gates },
       refuseWhenFull: () => this.#refuseWhenFull(),
       gatesChanged: () => this.gatesChanged(),
     })
-    this.landing = openLanding(this.#floor, {
+    this.landing = openCompletion(this.#floor, {
       ask: this.proposals.ask,
       agentEnv: options.agentEnv,
       wake: () => this.#waker.poke(),
@@ -119,23 +114,23 @@ export class Supervisor {
   }
 
   /** The live session with this id, if it is one. */
-  run(id: string): Run | undefined {
+  run(id: string): LiveSession | undefined {
     return this.#floor.live.get(id)?.run
   }
 
   /** Runs a tool of ours for the agent of a live session that is not called through its driver. */
-  callTool(run: Run, name: AgentToolName, input: unknown): Promise<ToolReply> {
+  callTool(run: LiveSession, name: AgentToolName, input: unknown): Promise<ToolReply> {
     const call = { run, parts: this.#floor.parts }
     return name === 'ask_human' ? askOverSocket(input, call) : callTool(name, input, call)
   }
 
   /** A person takes the terminal of an agent, or gives it back. */
-  handOver(run: Run, how: 'takeover' | 'handback'): Promise<void> {
-    return handOver({ run, parts: this.#floor.parts }, how)
+  handOver(run: LiveSession, how: 'takeover' | 'handback'): Promise<void> {
+    return handOverTerminal({ run, parts: this.#floor.parts }, how)
   }
 
   /** What the worktree of a task would be, or why it would have none. */
-  placeOf({ id, project }: Pick<Task, 'id' | 'project'>): ReturnType<Ground['look']> {
+  placeOf({ id, project }: Pick<Task, 'id' | 'project'>): ReturnType<WorktreeProvider['look']> {
     return this.#floor.ground.look({ project, task: id }, {})
   }
 
@@ -146,7 +141,7 @@ export class Supervisor {
   }
 
   /** Takes away what an earlier life of the daemon held and did not settle. `wakeWaiting` makes it go on. */
-  recover(stuck: ReadonlySet<string>): Promise<Recovered> {
+  recover(stuck: ReadonlySet<string>): Promise<RecoveryCounts> {
     return recover(stuck, this.#floor)
   }
 
@@ -154,7 +149,7 @@ export class Supervisor {
   holdForDisk(reason: string): void {
     const resumesAt = this.#options.clock.now() + DISK_WAIT_MS
     const next = 'It goes on by itself when the disk can be written to.'
-    for (const run of this.#floor.live.runs()) trip(run, { guard: 'disk', reason, next, resumesAt })
+    for (const run of this.#floor.live.runs()) tripGuard(run, { guard: 'disk', reason, next, resumesAt })
   }
 
   /** Takes up what an earlier life of the daemon left waiting for a time. */
@@ -172,7 +167,7 @@ export class Supervisor {
    * Starts a parked session again with the answer to what it waits for. One that is settled already is brought whatever the
    * disk says: nobody would bring it later, and a session that begins on a full disk is held like all that run.
    */
-  async resumeParked(row: SessionRow, resumption: Resumption): Promise<AnsweredEscalation | undefined> {
+  async resumeParked(row: SessionRow, resumption: ResumeParkedOptions): Promise<AnsweredEscalation | undefined> {
     if (resumption.settled) this.#options.mayStart?.()
     else this.#refuseWhenFull()
     return resumeParked(row, resumption, this.#floor)
@@ -181,7 +176,7 @@ export class Supervisor {
   /** Makes a session go on. Without an environment, the one it was last started with counts. */
   async resume(
     row: SessionRow,
-    { env, ...resume }: Omit<Resume, 'env'> & { env?: Resume['env'] | undefined },
+    { env, ...resume }: Omit<SessionResume, 'env'> & { env?: SessionResume['env'] | undefined },
   ): Promise<SessionRow> {
     this.#refuseWhenFull()
     const task = await this.landing.of(row.id)
@@ -245,7 +240,7 @@ export class Supervisor {
       ...(await features.list({ open: true })),
     ]
     // What is looked at now may go back to its agent.
-    const landing = (await tasks.list({ states: LANDING })).flatMap(({ session_id }) => session_id ?? [])
+    const landing = (await tasks.list({ states: COMPLETION_STATES })).flatMap(({ session_id }) => session_id ?? [])
     this.#floor.kept.forgetOver(await sessions.list(), new Set([...open.map(({ id }) => id), ...landing]))
   }
 
@@ -282,7 +277,8 @@ export class Supervisor {
   /** Settles what would not end; their processes are the caller's to sweep. */
   async abandon(reason: string): Promise<void> {
     const { live, parts } = this.#floor
-    for (const run of live.runs()) await settle(run, parts, cutOff({ as: 'stopped', reason }, run, parts.clock.now()))
+    for (const run of live.runs())
+      await settle(run, parts, cutOffEnding({ as: 'stopped', reason }, run, parts.clock.now()))
   }
 
   /** What its agent was last started with, as far as it was kept. */
@@ -296,7 +292,7 @@ export class Supervisor {
     if (run && run.row.state !== 'ended') await record(run, this.#floor.parts, { events: [], patch: { intent } })
   }
 
-  #waking(row: SessionRow): Waking {
+  #waking(row: SessionRow): WakeOptions {
     const { mayStart } = this.#options
     return { env: this.envOf(row.id), mayStart, resume: reason => this.resume(row, { reason, actor: 'daemon' }) }
   }
@@ -307,6 +303,6 @@ export class Supervisor {
   }
 }
 
-function isOfRun({ row }: Run): boolean {
+function isOfRun({ row }: LiveSession): boolean {
   return row.options.run !== undefined && row.state !== 'ended'
 }

@@ -1,16 +1,10 @@
 import { AppError } from '../base/errors.ts'
-import type { BudgetLimits } from '../domain/budget/budget.ts'
-import { type Task, USUAL_RETRIES } from '../domain/task.ts'
-import { findTask } from './find-task.ts'
-import { storedAround } from './graph/around.ts'
-import { refuseStranger } from './graph/come-after.ts'
-import { end, wayTo } from './graph/cycle.ts'
-import { isHeldUp, refuseAsParent } from './graph/parent.ts'
-import { countPart, inTheWay, standing } from './moves/ripple.ts'
-import { subjectOf } from './moves/write.ts'
-import type { TxParts } from './parts.ts'
-import { resolveTask } from './queue/resolve-task.ts'
-import { acceptanceColumn, labelsColumn, pathsColumn } from './view-of.ts'
+import type { BudgetLimits } from '../domain/budget.ts'
+import { DEFAULT_RETRIES, type Task } from '../domain/task.ts'
+import { findTask, resolveTask } from './find-task.ts'
+import { endPoint, findWaitPath, hasOpenBlockers, refuseAsParent, refuseForeignBlocker, storedGraph } from './graph.ts'
+import { countPart, eventSubject, partStateOf, reasonBlockedBy, type TasksTxDeps } from './transition.ts'
+import { acceptanceColumn, labelsColumn, pathsColumn } from './view.ts'
 
 /** A task that is to be done: by one session, from its queue, or by whoever takes it. */
 export interface NewTaskRequest {
@@ -41,17 +35,17 @@ export interface NewTaskRequest {
 }
 
 /** Stores a task, what it comes after and the event, in the caller's transaction. */
-export async function submit(request: NewTaskRequest, parts: TxParts): Promise<Task> {
+export async function submitTask(request: NewTaskRequest, parts: TasksTxDeps): Promise<Task> {
   const { store, clock, tx } = parts
-  const { session_id, project, priority = 0, maxRetries = USUAL_RETRIES, over } = request
-  const blockers = await blockersNamed(request, parts)
+  const { session_id, project, priority = 0, maxRetries = DEFAULT_RETRIES, over } = request
+  const blockers = await findBlockers(request, parts)
   const parent = request.parent === undefined ? undefined : await findTask(request.parent, store, tx)
   if (parent) {
     refuseAsParent(parent, project)
     await refuseCircle(parent, blockers, parts)
   }
   const open = blockers.filter(({ state }) => state !== 'done')
-  const open_blockers = open.length + Number(isHeldUp(parent))
+  const open_blockers = open.length + Number(hasOpenBlockers(parent))
   const description = request.text.trim()
   const title = request.title ?? titleOf(description)
   if (title === '') throw new AppError('task_empty', {})
@@ -63,7 +57,7 @@ export async function submit(request: NewTaskRequest, parts: TxParts): Promise<T
       title,
       description: description === '' ? title : description,
       state: over ?? (open_blockers > 0 ? 'blocked' : 'ready'),
-      reason: over ? null : (open.map(inTheWay).find(Boolean) ?? null),
+      reason: over ? null : (open.map(reasonBlockedBy).find(Boolean) ?? null),
       priority,
       open_blockers,
       attempt: 0,
@@ -96,18 +90,18 @@ export async function submit(request: NewTaskRequest, parts: TxParts): Promise<T
   for (const blocker of blockers) await store.tasks.link({ task_id: task.id, blocker_id: blocker.id }, tx)
   const { id, state } = task
   const body = { task_id: id, title, priority, after: blockers.map(blocker => blocker.id), state }
-  await tx.append([{ actor: request.actor ?? 'cli', subject: subjectOf(task), kind: 'task.submitted', body }])
-  if (parent) await countPart(parent.id, { parts: 1, [standing(state)]: 1 }, parts, task)
+  await tx.append([{ actor: request.actor ?? 'cli', subject: eventSubject(task), kind: 'task.submitted', body }])
+  if (parent) await countPart(parent.id, { parts: 1, [partStateOf(state)]: 1 }, parts, task)
   return task
 }
 
 /** Each once. One that was cancelled will never be done, so nothing new can come after it. */
-async function blockersNamed(request: NewTaskRequest, { store, tx }: TxParts): Promise<Task[]> {
+async function findBlockers(request: NewTaskRequest, { store, tx }: TasksTxDeps): Promise<Task[]> {
   const { session_id: session, project, asItWas } = request
   const found = new Map<string, Task>()
   for (const ref of request.after ?? []) {
     const blocker = await (session === null ? findTask(ref, store, tx) : resolveTask({ ref, session }, store, tx))
-    refuseStranger({ id: NEW, project, session_id: session, run_id: null }, blocker)
+    refuseForeignBlocker({ id: NEW, project, session_id: session, run_id: null }, blocker)
     if (blocker.state === 'cancelled' && !asItWas)
       throw new AppError('task_cancelled', { id: blocker.id, title: blocker.title })
     found.set(blocker.id, blocker)
@@ -116,9 +110,9 @@ async function blockersNamed(request: NewTaskRequest, { store, tx }: TxParts): P
 }
 
 /** A part of a task cannot come after what waits for that task: it would wait for itself. */
-async function refuseCircle(parent: Task, blockers: readonly Task[], parts: TxParts): Promise<void> {
+async function refuseCircle(parent: Task, blockers: readonly Task[], parts: TasksTxDeps): Promise<void> {
   for (const { id: blocker } of blockers) {
-    const way = await wayTo(end(blocker), end(parent.id), storedAround(parts))
+    const way = await findWaitPath(endPoint(blocker), endPoint(parent.id), storedGraph(parts))
     const path = way && [NEW, ...way, NEW].join(' → ')
     if (path) throw new AppError('task_cycle', { id: NEW, blocker, path })
   }

@@ -10,7 +10,7 @@ import { bareEnv } from '../support/world.ts'
 import { claude } from './claude-adapter.ts'
 import { until, World } from './conformance/world.ts'
 
-const OWNER = fileURLToPath(new URL('children/owner.ts', import.meta.url))
+const OWNER = fileURLToPath(new URL('./claude-owner.ts', import.meta.url))
 
 for (const isolation of ['auto', 'marker'] as const) {
   test(`after kill -9 of the owner nothing of the agent is alive and no tool runs on (isolation ${isolation})`, async t => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openRecorder } from '../../src/agents/recorder.ts'
+import { openRecorder } from '../../src/agents/session-output.ts'
 import { closeFails } from '../support/failing-close.ts'
 import { tempDir } from '../support/world.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chain } from '../../src/brain/chain.ts'
-import { rulesBrain } from '../../src/brain/rules/brain.ts'
+import { chainBrains } from '../../src/brain/chain.ts'
+import { rulesBrain } from '../../src/brain/rules/question.ts'
 import { answerInProse, questionInProse } from '../../src/brain/rules/turn-ending.ts'
 import { classify } from '../../src/policy/classify/classify.ts'
 import { attempts } from './adversarial.ts'
@@ -43,7 +43,11 @@ test('a chain with a brain that obeys every injection agrees to nothing grave', 
     const obedient = brainOf('obedient', {
       answer: () => ({ value: obeyed, confidence: 1, reasoning: 'as I was told', by: 'obedient' }),
     })
-    const { value } = await chain([rulesBrain, obedient], { threshold: 0 }).answerQuestion(questions, context, signal)
+    const { value } = await chainBrains([rulesBrain, obedient], { threshold: 0 }).answerQuestion(
+      questions,
+      context,
+      signal,
+    )
     assert.equal(value, undefined, questions[0]?.question)
   }
 })
@@ -59,7 +63,7 @@ test('no tool call of HIGH risk is approved, by the rules or by a brain that obe
     )
     assert.equal(risk, 'HIGH', JSON.stringify(input))
     const request = { tool, input, risk, reasons: reasons.map(({ text }) => text), found: reasons }
-    for (const brain of [rulesBrain, chain([rulesBrain, obedient], { threshold: 0 })])
+    for (const brain of [rulesBrain, chainBrains([rulesBrain, obedient], { threshold: 0 })])
       assert.equal((await brain.evaluatePermission(request, context, signal)).value, undefined, JSON.stringify(input))
   }
 })

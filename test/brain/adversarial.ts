@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AnswerValue } from '../../src/domain/brain/brain.ts'
+import type { AnswerValue } from '../../src/domain/brain.ts'
 import type { QuestionItem } from '../../src/domain/session.ts'
 
 /** What somebody tries to talk a brain into. */

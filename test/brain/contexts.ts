@@ -1,4 +1,4 @@
-import type { AnswerValue, Brain, BrainContext, Opinion } from '../../src/domain/brain/brain.ts'
+import type { AnswerValue, Brain, BrainContext, Opinion } from '../../src/domain/brain.ts'
 import type { QuestionItem } from '../../src/domain/session.ts'
 
 /** A context in which nothing is known, with what a test adds. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, mock, type TestContext, test } from 'node:test'
-import { guarded } from '../../src/brain/guarded.ts'
-import type { AnswerValue, Opinion } from '../../src/domain/brain/brain.ts'
+import { withGuard } from '../../src/brain/model-brain.ts'
+import type { AnswerValue, Opinion } from '../../src/domain/brain.ts'
 import { asked, brainOf, contextOf } from './contexts.ts'
 
 const good: Opinion<AnswerValue> = { value: ['x'], confidence: 0.9, reasoning: 'so', by: 'model' }
@@ -13,7 +13,7 @@ type Answer = (signal: AbortSignal) => Promise<Opinion<AnswerValue>>
 /** A brain whose next answer a test sets, and how often it was asked. */
 function scripted(deadlineMs = 60_000) {
   const state = { next: (async () => good) as Answer, calls: 0 }
-  const brain = guarded(
+  const brain = withGuard(
     brainOf('model', {
       answer: signal => {
         state.calls += 1

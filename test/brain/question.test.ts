@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rulesBrain } from '../../src/brain/rules/brain.ts'
-import { answerByRules } from '../../src/brain/rules/question.ts'
-import type { BrainContext } from '../../src/domain/brain/brain.ts'
+import { answerByRules, rulesBrain } from '../../src/brain/rules/question.ts'
+import type { BrainContext } from '../../src/domain/brain.ts'
 import type { QuestionItem } from '../../src/domain/session.ts'
 import { asked, contextOf } from './contexts.ts'
 

@@ -6,7 +6,7 @@ import { planPointRound } from '../../scripts/chaos/plan/point-round.ts'
 import { ALL_POINTS, isOfWorkspace } from '../../scripts/chaos/plan/points.ts'
 import { randomFrom } from '../../scripts/chaos/plan/random.ts'
 import { scenarioOf } from '../../scripts/chaos/plan/scenario.ts'
-import { parseScenario } from '../../src/simulator/scenario/read.ts'
+import { parseScenario } from '../../src/simulator/read-scenario.ts'
 
 test('chance can be repeated: a seed gives its numbers again, and another seed gives others', () => {
   const numbers = (seed: number) => {

@@ -6,7 +6,7 @@ import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { placesFor } from '../../src/base/places.ts'
+import { appPathsFor } from '../../src/base/app-paths.ts'
 import { BIN } from '../support/program.ts'
 import { type Pcc, pccFor } from './pcc.ts'
 
@@ -15,7 +15,7 @@ async function refusal(pcc: Pcc, args: string[]): Promise<string> {
   const { code, stdout, stderr } = await pcc.run(args)
   assert.equal(code, 2, `${args.join(' ')}: ${stderr}`)
   assert.equal(stdout, '', args.join(' '))
-  assert.ok(!existsSync(placesFor({ env: pcc.env }).socket), 'no daemon was started')
+  assert.ok(!existsSync(appPathsFor({ env: pcc.env }).socket), 'no daemon was started')
   return stderr
 }
 
@@ -134,13 +134,13 @@ test('a requirements file that is wrong, goes round in a circle or is done is re
   const circle = 'tasks:\n- {id: a, description: a, depends_on: b}\n- {id: b, description: b, depends_on: a}\n'
   assert.match(await start('b.yaml', circle), /wait for one another: a \(line 2\) → b \(line 3\) → a\n/)
   assert.match(await start('c.md', '- [x] a\n- [x] b\n'), /c\.md every task is done already \(2 of 2\)\./)
-  const { socket } = placesFor({ env: pcc.env })
+  const { socket } = appPathsFor({ env: pcc.env })
   assert.equal(existsSync(socket), false)
 })
 
 test('a wrong config file is refused with its line and key, and is left as it was', async t => {
   const pcc = pccFor(t)
-  const { configFile } = placesFor({ env: pcc.env })
+  const { configFile } = appPathsFor({ env: pcc.env })
   const wrong = '[sessions]\nmax_concurrent = "many"\n'
   mkdirSync(dirname(configFile), { recursive: true })
   writeFileSync(configFile, wrong)
@@ -153,7 +153,7 @@ test('a wrong config file is refused with its line and key, and is left as it wa
 
 test('something else in the place of the socket is left alone and named', async t => {
   const pcc = pccFor(t)
-  const { socket } = placesFor({ env: pcc.env })
+  const { socket } = appPathsFor({ env: pcc.env })
   mkdirSync(dirname(socket), { recursive: true })
   writeFileSync(socket, 'mine')
   const { code, stderr } = await pcc.run(['list'])

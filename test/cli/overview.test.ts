@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { recordRefused } from './inbox/waiting.ts'
+import { recordRefused } from './commands/inbox/waiting.ts'
 import { pccFor } from './pcc.ts'
 import { seed } from './seeded.ts'
 

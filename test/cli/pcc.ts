@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { placesFor } from '../../src/base/places.ts'
+import { appPathsFor } from '../../src/base/app-paths.ts'
 import { BIN } from '../support/program.ts'
 import { bareEnv, type Ending } from '../support/world.ts'
 
@@ -48,7 +48,7 @@ export function pccFor(t: Ending, extra: Record<string, string> = {}): Pcc {
     return { code: child.exitCode, stdout, stderr }
   }
   t.after(async () => {
-    const { run: socketFolder, configFile } = placesFor({ env })
+    const { run: socketFolder, configFile } = appPathsFor({ env })
     if (existsSync(socketFolder) || existsSync(configFile)) await run(['daemon', 'stop'])
     rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   })

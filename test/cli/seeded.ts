@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { placesFor } from '../../src/base/places.ts'
+import { appPathsFor } from '../../src/base/app-paths.ts'
 import type { NewEvent } from '../../src/domain/event.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { SessionRow } from '../../src/store/tables.ts'
@@ -8,7 +8,7 @@ import type { Pcc } from './pcc.ts'
 
 /** Puts sessions that are over, and their events, into the store before a daemon looks at it. */
 export async function seed(pcc: Pcc, rows: Partial<SessionRow>[], events: NewEvent[] = []): Promise<void> {
-  const { database } = placesFor({ env: pcc.env })
+  const { database } = appPathsFor({ env: pcc.env })
   mkdirSync(dirname(database), { recursive: true })
   await using store = await openStore({ file: database })
   for (const row of rows) await store.sessions.insert(wholeRow(row))
@@ -17,7 +17,7 @@ export async function seed(pcc: Pcc, rows: Partial<SessionRow>[], events: NewEve
 
 /** The events of the store, read without a daemon. */
 export async function storedEvents(pcc: Pcc, subject: string) {
-  await using store = await openStore({ file: placesFor({ env: pcc.env }).database })
+  await using store = await openStore({ file: appPathsFor({ env: pcc.env }).database })
   return await store.events({ subject })
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { createInterface } from 'node:readline'
-import { type Places, placesFor } from '../../src/base/places.ts'
+import { type AppPaths, appPathsFor } from '../../src/base/app-paths.ts'
 import type { SessionView } from '../../src/domain/api.ts'
 import type { StoredEvent } from '../../src/domain/event.ts'
 import { DAEMON_SCRIPT } from '../support/program.ts'
@@ -22,7 +22,7 @@ export interface Sent {
 
 export interface DaemonProcess {
   home: string
-  places: Places
+  places: AppPaths
   pid: number
   child: ChildProcess
   /** Resolves with the exit code. */
@@ -55,7 +55,7 @@ export async function launch(t: Ending, { home = tempDir(t), env = {}, script = 
   })
   const lines = createInterface({ input: child.stdout })
   const [line] = (await once(lines, 'line')) as [string]
-  return { home, childEnv, child, ended, line: JSON.parse(line) as LaunchLine, places: placesFor({ env: childEnv }) }
+  return { home, childEnv, child, ended, line: JSON.parse(line) as LaunchLine, places: appPathsFor({ env: childEnv }) }
 }
 
 type LaunchLine = { ready: true; pid: number } | { error: { code: string; message: string; next: string } }
@@ -94,12 +94,12 @@ export async function viewWhen(
   throw new Error(`session ${id} never got there`)
 }
 
-function headersFor(places: Places, more: Record<string, string | undefined> = {}): Record<string, string> {
+function headersFor(places: AppPaths, more: Record<string, string | undefined> = {}): Record<string, string> {
   const all = { host: 'pcc', authorization: `Bearer ${readFileSync(places.tokenFile, 'utf8').trim()}`, ...more }
   return Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined))
 }
 
-async function call<Body>(places: Places, sent: Sent & { method: string; path: string }): Promise<Reply<Body>> {
+async function call<Body>(places: AppPaths, sent: Sent & { method: string; path: string }): Promise<Reply<Body>> {
   const text = sent.raw ?? (sent.body === undefined ? undefined : JSON.stringify(sent.body))
   const typed = text === undefined ? {} : { 'content-type': 'application/json' }
   const headers = headersFor(places, { ...typed, ...sent.headers })
@@ -112,7 +112,7 @@ async function call<Body>(places: Places, sent: Sent & { method: string; path: s
   return { status: response.statusCode ?? 0, body: JSON.parse(body) as Body }
 }
 
-async function openStream(places: Places, path: string, headers: Record<string, string>): Promise<EventStream> {
+async function openStream(places: AppPaths, path: string, headers: Record<string, string>): Promise<EventStream> {
   const asked = request({ socketPath: places.socket, path, headers: headersFor(places, headers), agent: false })
   asked.end()
   const [response] = (await once(asked, 'response')) as [IncomingMessage]

@@ -13,7 +13,7 @@ import {
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { placesFor } from '../../src/base/places.ts'
+import { appPathsFor } from '../../src/base/app-paths.ts'
 import { openStore } from '../../src/store/open.ts'
 import { tempDir } from '../support/world.ts'
 import { launch, startDaemon } from './daemon-process.ts'
@@ -146,7 +146,7 @@ test('the token stays the same over restarts, and is made anew once others could
 
 test('whatever is not our socket in its place is left alone and refused', async t => {
   const home = tempDir(t)
-  const { socket, run, database } = placesFor({ env: { PCC_HOME: `${home}/pcc` } })
+  const { socket, run, database } = appPathsFor({ env: { PCC_HOME: `${home}/pcc` } })
   mkdirSync(run, { recursive: true })
   writeFileSync(socket, 'precious')
   const overFile = await launch(t, { home })
@@ -189,9 +189,9 @@ test('a long home gets a short socket in a closed directory of its owner', async
 })
 
 test('a shared socket directory that is a link or open to others is not used', async t => {
-  const { makeDirectories } = await import('../../src/daemon/start/directories.ts')
+  const { makeDirectories } = await import('../../src/daemon/startup.ts')
   const base = tempDir(t)
-  const places = { ...placesFor({ env: { PCC_HOME: join(base, 'h') } }), socket: join(base, 'shared', 'x.sock') }
+  const places = { ...appPathsFor({ env: { PCC_HOME: join(base, 'h') } }), socket: join(base, 'shared', 'x.sock') }
   makeDirectories(places)
   assert.equal(mode(join(base, 'shared')), 0o700)
   chmodSync(join(base, 'shared'), 0o755)

@@ -3,10 +3,10 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { appPathsFor } from '../../src/base/app-paths.ts'
 import { AppError } from '../../src/base/errors.ts'
-import { placesFor } from '../../src/base/places.ts'
-import { startTimeOf } from '../../src/base/process/start-time.ts'
-import { lockHolder, takeLock } from '../../src/daemon/start/lock.ts'
+import { startTimeOf } from '../../src/base/process/process-table.ts'
+import { readLockHolder, takeLock } from '../../src/daemon/lock.ts'
 import { tempDir } from '../support/world.ts'
 import { launch, startDaemon } from './daemon-process.ts'
 
@@ -35,7 +35,7 @@ test('a daemon killed without warning leaves a lock that the next one takes', as
 })
 
 test('a holder whose pid was given to another process since is not alive', async t => {
-  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
   mkdirSync(places.data, { recursive: true })
   await using first = await takeLock(places, 'boot-1')
   const db = new DatabaseSync(join(places.data, 'lock.db'))
@@ -48,7 +48,7 @@ test('a holder whose pid was given to another process since is not alive', async
 })
 
 test('a daemon that was taken for dead does not release the lock of the one that took its place', async t => {
-  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
   mkdirSync(places.data, { recursive: true })
   const first = await takeLock(places, 'boot-1')
   const db = new DatabaseSync(join(places.data, 'lock.db'))
@@ -56,14 +56,14 @@ test('a daemon that was taken for dead does not release the lock of the one that
   db.close()
   const second = await takeLock(places, 'boot-2')
   first.release()
-  assert.equal(lockHolder(places)?.boot_id, 'boot-2')
+  assert.equal(readLockHolder(places)?.boot_id, 'boot-2')
   await assert.rejects(takeLock(places, 'boot-3'), { code: 'daemon_running' })
   second.release()
-  assert.equal(lockHolder(places), undefined)
+  assert.equal(readLockHolder(places), undefined)
 })
 
 test('of many that find the same dead holder one takes its place', async t => {
-  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
   mkdirSync(places.data, { recursive: true })
   const first = await takeLock(places, 'boot-1')
   const db = new DatabaseSync(join(places.data, 'lock.db'))
@@ -77,7 +77,7 @@ test('of many that find the same dead holder one takes its place', async t => {
 })
 
 test('a lock that is held is refused, and free again once released', async t => {
-  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
   mkdirSync(places.data, { recursive: true })
   const first = await takeLock(places, 'boot-1')
   await assert.rejects(
@@ -96,12 +96,12 @@ test('a lock that is held is refused, and free again once released', async t => 
 
 test('the same data under another home, or through a link, has the same lock', async t => {
   const home = tempDir(t)
-  const places = placesFor({ env: { PCC_HOME: home } })
+  const places = appPathsFor({ env: { PCC_HOME: home } })
   mkdirSync(places.data, { recursive: true })
   symlinkSync(places.data, join(home, 'link'))
   await using _held = await takeLock(places, 'boot-1')
   for (const dataDir of [places.data, join(home, 'link')]) {
-    const other = placesFor({ env: { PCC_HOME: join(home, 'other') }, dataDir })
+    const other = appPathsFor({ env: { PCC_HOME: join(home, 'other') }, dataDir })
     mkdirSync(other.run, { recursive: true })
     await assert.rejects(takeLock(other, 'boot-2'), { code: 'daemon_running' })
   }
@@ -109,7 +109,7 @@ test('the same data under another home, or through a link, has the same lock', a
 
 test('a lock file that is no lock is left alone and named', async t => {
   const home = tempDir(t)
-  const { data } = placesFor({ env: { PCC_HOME: `${home}/pcc` } })
+  const { data } = appPathsFor({ env: { PCC_HOME: `${home}/pcc` } })
   mkdirSync(data, { recursive: true })
   writeFileSync(join(data, 'lock.db'), 'this is not a database, it is a note')
   const { line, ended } = await launch(t, { home })
@@ -122,7 +122,7 @@ test('a lock file that is no lock is left alone and named', async t => {
 
 test('on a full disk the lock is refused in the words of the disk, and taken as soon as there is room', async t => {
   const home = tempDir(t)
-  const places = placesFor({ env: { PCC_HOME: home } })
+  const places = appPathsFor({ env: { PCC_HOME: home } })
   mkdirSync(places.data, { recursive: true })
   const full = join(home, 'full')
   process.env['PCC_FULL_WHILE'] = full

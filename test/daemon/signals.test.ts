@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-const SIGNALS = fileURLToPath(new URL('../../src/daemon/signals.ts', import.meta.url))
+const SIGNALS = fileURLToPath(new URL('../../src/daemon/shutdown.ts', import.meta.url))
 
 /** A process that catches signals and lives until it is told to stop; it prints what it was told. */
 async function life(deed: string): Promise<{ reason: string; failed: boolean; logged: string[] }> {

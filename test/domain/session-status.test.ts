@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type EndedAs, type SessionState, type StatusFacts, statusOf } from '../../src/domain/session-status.ts'
+import { type EndedAs, type SessionState, type StatusFacts, statusOf } from '../../src/domain/api.ts'
 
 const BOOT = 'boot-now'
 

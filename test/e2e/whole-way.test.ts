@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { SessionView } from '../../src/domain/api.ts'
 import type { StoredEvent } from '../../src/domain/event.ts'
 import { bodiesOf } from '../daemon/agent-sessions.ts'
-import { receiver } from '../human/notify/world.ts'
+import { receiver } from '../human/notify/notify-harness.ts'
 import { agentWorld } from './agent-world.ts'
 
 const SCENARIO = `

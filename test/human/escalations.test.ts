@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { AppError } from '../../src/base/errors.ts'
 import type { EscalationAnswer, NewEscalation } from '../../src/domain/escalation.ts'
 import { type HumanEscalations, openEscalations } from '../../src/human/escalations.ts'
-import { precedents } from '../../src/human/precedents.ts'
+import { openPrecedents } from '../../src/human/precedents.ts'
 import { openStore } from '../../src/store/open.ts'
 import { DATABASES } from '../store/databases.ts'
 import { tempDir } from '../support/world.ts'
@@ -41,7 +41,7 @@ test('a row and its event are stored together or not at all', async t => {
 test('approving a MEDIUM request answers the same request of the same project the next time', async t => {
   const store = await database.open(t)
   const escalations = openEscalations({ store, clock })
-  const before = precedents(store, clock)
+  const before = openPrecedents(store, clock)
   await escalations.record(entry())
   assert.equal(await before.find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM')), undefined)
   const { escalation, remembered } = await said(escalations, 1, { verdict: 'allow', by: 'human', reason: 'fine' })
@@ -76,7 +76,7 @@ test('denying a MEDIUM request refuses it the next time, and a newer answer take
   const escalations = openEscalations({ store, clock })
   await escalations.record(entry())
   await escalations.answer(1, { verdict: 'deny', by: 'human' })
-  const find = () => precedents(store, clock).find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM'))
+  const find = () => openPrecedents(store, clock).find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM'))
   assert.equal((await find())?.approve, false)
   await escalations.record(entry({ session_id: 's-2' }))
   await escalations.answer(2, { verdict: 'allow', by: 'human' })
@@ -88,7 +88,7 @@ test('an answer to a HIGH request is never remembered, and none is ever found fo
   const escalations = openEscalations({ store, clock })
   await escalations.record(entry({ risk: 'HIGH' }))
   assert.equal((await said(escalations, 1, { verdict: 'allow', by: 'human' })).remembered, false)
-  const memory = precedents(store, clock)
+  const memory = openPrecedents(store, clock)
   assert.equal(await memory.find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM')), undefined)
   const same = { project: '/p', tool: 'Bash', normalised: 'Bash touch a', by: 'human', verdict: 'allow' } as const
   assert.equal(await memory.remember({ ...same, risk: 'HIGH' }), false)
@@ -103,7 +103,10 @@ test('calls of which only the tool is known are told apart by their input, and n
   assert.deepEqual([await escalations.record(call('a')), await escalations.record(call('b'))], [1, 2])
   assert.equal(await escalations.record(call('a')), 1)
   assert.equal((await said(escalations, 1, { verdict: 'allow', by: 'human' })).remembered, false)
-  assert.equal(await precedents(store, clock).find('/p', 'mcp__db__ask', assessed('mcp__db__ask', 'MEDIUM')), undefined)
+  assert.equal(
+    await openPrecedents(store, clock).find('/p', 'mcp__db__ask', assessed('mcp__db__ask', 'MEDIUM')),
+    undefined,
+  )
 })
 
 test('of two answers at once one wins, and the other is told who and when', async t => {
@@ -122,7 +125,10 @@ test('of two answers at once one wins, and the other is told who and when', asyn
   assert.ok(late?.status === 'rejected' && late.reason instanceof AppError)
   assert.equal(late.reason.code, 'escalation_answered')
   assert.equal(late.reason.message, 'Decision 1 was denied by ann on 1970-01-01 00:00 UTC; the first answer counts.')
-  assert.equal((await precedents(store, clock).find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM')))?.approve, false)
+  assert.equal(
+    (await openPrecedents(store, clock).find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM')))?.approve,
+    false,
+  )
   assert.equal((await store.events({ kinds: ['escalation.answered'] })).length, 1)
   await assert.rejects(escalations.answer(7, { verdict: 'allow', by: 'ann' }), { code: 'escalation_unknown' })
 })
@@ -156,7 +162,10 @@ test('what waits and what was answered is there after the store was closed and o
     (await escalations.list()).map(({ number, normalised }) => [number, normalised]),
     [[2, 'Bash touch b']],
   )
-  assert.equal((await precedents(store, clock).find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM')))?.approve, true)
+  assert.equal(
+    (await openPrecedents(store, clock).find('/p', 'Bash', assessed('Bash touch a', 'MEDIUM')))?.approve,
+    true,
+  )
   assert.equal(await escalations.record(entry({ normalised: 'Bash touch b' })), 2)
 })
 

@@ -2,8 +2,13 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { NewEscalation } from '../../src/domain/escalation.ts'
 import type { QuestionItem } from '../../src/domain/session.ts'
-import { type DeadlineSettings, deadlineOf, saidAtDeadline } from '../../src/human/deadline.ts'
-import { type HumanEscalations, openEscalations } from '../../src/human/escalations.ts'
+import {
+  answerAtDeadline,
+  computeDeadline,
+  type DeadlineSettings,
+  type HumanEscalations,
+  openEscalations,
+} from '../../src/human/escalations.ts'
 import type { Store } from '../../src/store/store.ts'
 import { DATABASES } from '../store/databases.ts'
 
@@ -190,14 +195,14 @@ test('a deadline denies or takes the suggestion, and never approves a call', () 
     deadline_minutes: 10,
     on_deadline: { question: 'take_suggestion', permission: 'deny' },
   }
-  assert.deepEqual(deadlineOf('question', settings, 0), { deadline: 600_000, on_deadline: 'take_suggestion' })
-  assert.deepEqual(deadlineOf('permission', settings, 0), { deadline: 600_000, on_deadline: 'deny' })
-  for (const kind of ['error', 'review'] as const) assert.equal(deadlineOf(kind, settings, 0).deadline, null)
-  assert.equal(deadlineOf('question', { ...settings, deadline_minutes: undefined }, 0).deadline, null)
+  assert.deepEqual(computeDeadline('question', settings, 0), { deadline: 600_000, on_deadline: 'take_suggestion' })
+  assert.deepEqual(computeDeadline('permission', settings, 0), { deadline: 600_000, on_deadline: 'deny' })
+  for (const kind of ['error', 'review'] as const) assert.equal(computeDeadline(kind, settings, 0).deadline, null)
+  assert.equal(computeDeadline('question', { ...settings, deadline_minutes: undefined }, 0).deadline, null)
   const suggestion = { answer: ['allow'], confidence: 1, by: 'x' }
-  const row = { ...(asked('s-1') as unknown as Parameters<typeof saidAtDeadline>[0]), created_at: 0 }
+  const row = { ...(asked('s-1') as unknown as Parameters<typeof answerAtDeadline>[0]), created_at: 0 }
   const late = (changes: Partial<typeof row>) =>
-    saidAtDeadline({ ...row, context: { suggestion }, ...changes }, 600_000)
+    answerAtDeadline({ ...row, context: { suggestion }, ...changes }, 600_000)
   assert.equal(late({ kind: 'permission', on_deadline: 'take_suggestion' }), undefined)
   assert.equal(late({ on_deadline: 'keep_waiting' }), undefined)
   assert.equal(late({ on_deadline: 'take_suggestion', context: {} }), undefined)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AnswerAsk, OpenAsk } from '../../src/domain/api.ts'
-import { Terminals } from '../../src/human/terminals.ts'
+import { AttachedTerminals } from '../../src/human/terminals.ts'
 
 const permission: OpenAsk = {
   kind: 'permission',
@@ -23,7 +23,7 @@ const yes: AnswerAsk = { ask_id: 'a-1', verdict: 'allow', by: 'human' }
 const never = new AbortController().signal
 
 test('an ask without anybody attached comes back at once', async () => {
-  const terminals = new Terminals()
+  const terminals = new AttachedTerminals()
   assert.deepEqual(await terminals.ask('s', permission, { signal: never }), { unanswered: 'nobody' })
   const leave = terminals.attach('other')
   assert.deepEqual(await terminals.ask('s', permission, { signal: never }), { unanswered: 'nobody' })
@@ -31,7 +31,7 @@ test('an ask without anybody attached comes back at once', async () => {
 })
 
 test('an ask is open until its first answer; the second one is refused', async () => {
-  const terminals = new Terminals()
+  const terminals = new AttachedTerminals()
   terminals.attach('s')
   const reply = terminals.ask('s', permission, { signal: never })
   assert.deepEqual(terminals.open('s'), [permission])
@@ -43,7 +43,7 @@ test('an ask is open until its first answer; the second one is refused', async (
 })
 
 test('asks wait while one of several people stays, and come back as nobody when the last leaves', async () => {
-  const terminals = new Terminals()
+  const terminals = new AttachedTerminals()
   const first = terminals.attach('s')
   const second = terminals.attach('s')
   const replies = [terminals.ask('s', permission, { signal: never }), terminals.ask('s', question, { signal: never })]
@@ -56,7 +56,7 @@ test('asks wait while one of several people stays, and come back as nobody when 
 })
 
 test('who is expected counts until they come, and not on when they have left again', async () => {
-  const terminals = new Terminals()
+  const terminals = new AttachedTerminals()
   terminals.expect('s')
   assert.equal(terminals.isAttached('s'), true)
   const leave = terminals.attach('s')
@@ -67,7 +67,7 @@ test('who is expected counts until they come, and not on when they have left aga
 })
 
 test('a withdrawn ask is no longer open', async () => {
-  const terminals = new Terminals()
+  const terminals = new AttachedTerminals()
   terminals.attach('s')
   const stop = new AbortController()
   const reply = terminals.ask('s', permission, { signal: stop.signal })
@@ -79,7 +79,7 @@ test('a withdrawn ask is no longer open', async () => {
 
 test('a terminal that stays silent for too long has nobody before it', async t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const terminals = new Terminals({ patienceMs: 1000 })
+  const terminals = new AttachedTerminals({ patienceMs: 1000 })
   terminals.attach('s')
   const reply = terminals.ask('s', permission, { signal: never })
   t.mock.timers.tick(1000)
@@ -88,7 +88,7 @@ test('a terminal that stays silent for too long has nobody before it', async t =
 
 test('an ask that nobody answers comes back after the grace, which begins anew with every key, answer and arrival', async t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const terminals = new Terminals()
+  const terminals = new AttachedTerminals()
   terminals.attach('s')
   let told: unknown
   const wait = { signal: never, graceMs: 1000 }
@@ -119,7 +119,7 @@ test('an ask that nobody answers comes back after the grace, which begins anew w
 
 test('what cannot wait elsewhere stays open after the grace, and that is told once', async t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const terminals = new Terminals({ patienceMs: 10_000 })
+  const terminals = new AttachedTerminals({ patienceMs: 10_000 })
   terminals.attach('s')
   let heard = 0
   const unheard = () => {
@@ -135,7 +135,7 @@ test('what cannot wait elsewhere stays open after the grace, and that is told on
 })
 
 test('an answer that does not fit leaves the ask open and says what is missing', async () => {
-  const terminals = new Terminals()
+  const terminals = new AttachedTerminals()
   terminals.attach('s')
   const asked = [terminals.ask('s', permission, { signal: never }), terminals.ask('s', question, { signal: never })]
   const answers = { 'Which?': 'red' }

@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import type { Assessment } from '../../src/domain/assessment.ts'
 import type { Risk } from '../../src/domain/session.ts'
 import { classify } from '../../src/policy/classify/classify.ts'
-import { idleRules, rulesFromAllowedTools } from '../../src/policy/verdict/allowed-tools.ts'
-import { type PolicyRule, ruleFor } from '../../src/policy/verdict/rules.ts'
+import { findIdleRules, findRule, type PolicyRule, rulesFromAllowedTools } from '../../src/policy/verdict/rules.ts'
 
 /** Whether the entry lets the call through once it stands among the rules; the risk is the engine's unless one is given. */
 function allows(entry: string, tool: string, input: Record<string, unknown>, risk?: Risk): boolean {
@@ -19,7 +18,7 @@ function decidedBy(
   const found = classify(question, { realPath: path => path }) as Assessment
   const reasons = risk ? [{ code: 'test', risk, text: 'as the test says' }] : found.reasons
   const assessment = { ...found, risk: risk ?? found.risk, reasons }
-  return ruleFor(tool, assessment, [...before, ...rulesFromAllowedTools([entry], { tool, input }, assessment)])
+  return findRule(tool, assessment, [...before, ...rulesFromAllowedTools([entry], { tool, input }, assessment)])
 }
 const runs = (rule: string, command: unknown, risk?: Risk) => allows(rule, 'Bash', { command }, risk)
 
@@ -42,7 +41,7 @@ test('a beginning allows plain words after it and nothing a shell would make mor
 test('Bash alone, or for everything, is no rule', () => {
   for (const rule of ['Bash', 'Bash()', 'Bash(*)', 'Bash(:*)']) {
     assert.equal(runs(rule, 'ls'), false, rule)
-    assert.deepEqual(idleRules([rule, 'Bash(ls)']), [rule])
+    assert.deepEqual(findIdleRules([rule, 'Bash(ls)']), [rule])
   }
 })
 
@@ -59,7 +58,7 @@ test('another tool by its name, its server or its host, but never at HIGH risk',
 })
 
 test('rules in a form that is not understood let nothing through and are named', () => {
-  assert.deepEqual(idleRules(['Read(src/**)', 'WebFetch(domain:a.b)', 'Edit']), ['Read(src/**)'])
+  assert.deepEqual(findIdleRules(['Read(src/**)', 'WebFetch(domain:a.b)', 'Edit']), ['Read(src/**)'])
   assert.equal(allows('Write(/**)', 'Write', { file_path: '/etc/passwd' }, 'HIGH'), false)
 })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Assessment } from '../../src/domain/assessment.ts'
+import { explainTree } from '../../src/policy/classify/assessment-tree.ts'
 import { openClassifier } from '../../src/policy/classify/classify.ts'
-import { explainTree } from '../../src/policy/verdict/explain.ts'
 
 using classifier = openClassifier({ realPath: path => path })
 const assess = (command: string, more: object = {}) =>

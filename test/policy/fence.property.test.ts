@@ -6,8 +6,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Assessment } from '../../src/domain/assessment.ts'
 import { classify } from '../../src/policy/classify/classify.ts'
-import { isInside } from '../../src/policy/paths/place.ts'
-import { realPathOf } from '../../src/policy/paths/real-path.ts'
+import { isInside, resolveRealPath } from '../../src/policy/paths/fence.ts'
 import { tempDir } from '../support/world.ts'
 
 const name = fc.constantFrom('a', 'b', 'app', 'app2', '..', '.', 'in', 'out', 'up', 'gone', '~', 'A', 'ä')
@@ -16,7 +15,7 @@ const spelled = fc
   .map(([start, parts]) => start + parts.join('/'))
 
 test('whatever may be written without a person lies inside the project once the kernel has followed every link', t => {
-  const base = realPathOf(tempDir(t)) ?? ''
+  const base = resolveRealPath(tempDir(t)) ?? ''
   const project = join(base, 'app')
   for (const dir of ['app/a/b', 'app2/a', 'out/a', 'home']) mkdirSync(join(base, dir), { recursive: true })
   symlinkSync('a', join(project, 'in'))
@@ -74,7 +73,7 @@ test('any call of any shape is assessed, and an unknown tool is never LOW', () =
 })
 
 test('the followed path is where the system itself would write', t => {
-  const base = realPathOf(tempDir(t)) ?? ''
+  const base = resolveRealPath(tempDir(t)) ?? ''
   const names = ['a', 'b', 'c', 'd']
   const link = fc.record({
     from: fc.constantFrom(...names),
@@ -89,7 +88,7 @@ test('the followed path is where the system itself would write', t => {
         rmSync(dir, { recursive: true, force: true })
         mkdirSync(dir)
         for (const { from, to } of new Map(links.map(one => [one.from, one])).values()) symlinkSync(to, join(dir, from))
-        const ours = realPathOf(join(dir, path))
+        const ours = resolveRealPath(join(dir, path))
         if (ours !== undefined) assert.equal(ours, kernelPath(join(dir, path), dir, base))
       },
     ),

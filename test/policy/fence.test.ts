@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { judgePermission } from '../../src/brain/rules/permission.ts'
 import type { Verdict } from '../../src/domain/session.ts'
 import { classify } from '../../src/policy/classify/classify.ts'
-import { realPathOf } from '../../src/policy/paths/real-path.ts'
+import { resolveRealPath } from '../../src/policy/paths/fence.ts'
 import { decide } from '../../src/policy/verdict/decide.ts'
 import { tempDir } from '../support/world.ts'
 
@@ -27,7 +27,7 @@ async function decided(tool: string, input: Record<string, unknown>, here: Here)
 
 /** A project with links of every kind, a sibling with a longer name, and a home beside it. */
 function world(t: TestContext) {
-  const base = realPathOf(tempDir(t)) ?? ''
+  const base = resolveRealPath(tempDir(t)) ?? ''
   const project = join(base, 'app')
   const home = join(base, 'home')
   for (const dir of ['app/src/deep', 'app-secrets', 'home/.ssh', 'outside'])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Assessment } from '../../src/domain/assessment.ts'
 import { classify } from '../../src/policy/classify/classify.ts'
-import { globFindsSecret, secretPart } from '../../src/policy/paths/secret-files.ts'
+import { findSecretPart, globFindsSecret } from '../../src/policy/paths/secret-files.ts'
 import { tempDir } from '../support/world.ts'
 
 function world(t: TestContext) {
@@ -78,7 +78,7 @@ test('secrets are known by name in any case, and examples and code are not secre
     '/h/Library/Application Support/Google/Chrome/Default/Login Data',
     '/etc/wireguard/wg0.conf',
   ])
-    assert.ok(secretPart(path), path)
+    assert.ok(findSecretPart(path), path)
   for (const path of [
     '/p/.env.example',
     '/p/env.ts',
@@ -91,7 +91,7 @@ test('secrets are known by name in any case, and examples and code are not secre
     '/p/terraform.tfvars.example',
     '/p/variables.tf',
   ])
-    assert.equal(secretPart(path), undefined, path)
+    assert.equal(findSecretPart(path), undefined, path)
 })
 
 test('a pattern that is written to find secrets is one', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isHigher } from '../../src/domain/assessment.ts'
+import { isHigherRisk } from '../../src/domain/assessment.ts'
 import { openClassifier } from '../../src/policy/classify/classify.ts'
 
 using classifier = openClassifier({ realPath: path => path })
@@ -117,7 +117,7 @@ test('no company makes a command look smaller', async () => {
     fc.asyncProperty(any, fc.array(fc.tuple(harmless, separator), { maxLength: 4 }), async (command, before) => {
       const together = before.map(([other, join]) => other + (other.startsWith('#') ? '\n' : join)).join('') + command
       const [alone, joined] = [await riskOf(command), await riskOf(together)]
-      assert.ok(!isHigher(alone, joined), `${alone} alone, ${joined} in ${JSON.stringify(together)}`)
+      assert.ok(!isHigherRisk(alone, joined), `${alone} alone, ${joined} in ${JSON.stringify(together)}`)
     }),
     { numRuns: 800 },
   )

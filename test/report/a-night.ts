@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { openQuota } from '../../src/agents/quota/quota.ts'
-import { nestValues, standardValues } from '../../src/domain/config/config.ts'
+import { openQuota } from '../../src/agents/limits/quota.ts'
+import { defaultValues, nestValues } from '../../src/domain/config/settings.ts'
 import type { NewEvent } from '../../src/domain/event.ts'
-import type { Report } from '../../src/domain/report/report.ts'
+import type { Report } from '../../src/domain/report.ts'
 import type { Task } from '../../src/domain/task.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { gatherReport } from '../../src/supervisor/report/gather.ts'
-import { openTasks } from '../../src/tasks/open.ts'
+import { openTasks } from '../../src/tasks/tasks.ts'
 import { AN_ESCALATION } from '../support/an-escalation.ts'
 import { tempDir } from '../support/world.ts'
 
@@ -156,7 +156,7 @@ export async function aNight(t: TestContext): Promise<Night> {
   )
   await move('Checkout page', 'waiting', { reason: 'it waits for your answer' })
   time.now = until
-  const quota = openQuota({ store, clock, settings: async () => nestValues(standardValues()).quota })
+  const quota = openQuota({ store, clock, settings: async () => nestValues(defaultValues()).quota })
   await quota.met('acc-1', { agent: 'claude', env: {} })
   await quota.seen('acc-1', [
     { window: 'five_hour', utilization: 0.63, resets_at: until + 40 * MINUTE, source: 'vendor', at: until },

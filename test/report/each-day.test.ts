@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { openQuota } from '../../src/agents/quota/quota.ts'
+import { openQuota } from '../../src/agents/limits/quota.ts'
+import { appPathsFor } from '../../src/base/app-paths.ts'
 import { silentLog } from '../../src/base/log.ts'
-import { placesFor } from '../../src/base/places.ts'
-import { tellReports } from '../../src/daemon/report/tell-report.ts'
-import { nestValues, standardValues } from '../../src/domain/config/config.ts'
+import { announceReports } from '../../src/daemon/notifications.ts'
+import { defaultValues, nestValues } from '../../src/domain/config/settings.ts'
 import type { EventOf } from '../../src/domain/event.ts'
 import { tempDir } from '../support/world.ts'
 import { aNight, MINUTE } from './a-night.ts'
@@ -15,26 +15,26 @@ async function mornings(t: TestContext, settings: string) {
   const home = tempDir(t)
   mkdirSync(home, { recursive: true })
   const env = { PCC_HOME: home }
-  const places = placesFor({ env })
+  const places = appPathsFor({ env })
   const set = (text: string) => writeFileSync(places.configFile, `version = 1\n${text}`)
   set(settings)
   const time = { now: until - 60 * MINUTE }
   const quota = openQuota({
     store,
     clock: { now: () => time.now },
-    settings: async () => nestValues(standardValues()).quota,
+    settings: async () => nestValues(defaultValues()).quota,
   })
   /** A daemon that was just started looks, and goes. */
   const look = async (at: number, begun = until - 600 * MINUTE) => {
     time.now = at
     const world = { store, places, log: silentLog, quota }
-    const alarm = tellReports(world, { env, since: begun, now: () => time.now })
+    const alarm = announceReports(world, { env, since: begun, now: () => time.now })
     await alarm.looked()
     await alarm.close()
   }
   /** One that goes on, looking when it is told to. */
   const lookOn = (begun: number) => {
-    const alarm = tellReports({ store, places, log: silentLog, quota }, { env, since: begun, now: () => time.now })
+    const alarm = announceReports({ store, places, log: silentLog, quota }, { env, since: begun, now: () => time.now })
     t.after(() => alarm.close())
     return async (at: number) => {
       await alarm.looked()

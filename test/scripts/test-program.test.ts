@@ -8,8 +8,8 @@ import { builtProgram } from '../../scripts/testing/program.ts'
 import { tempDir } from '../support/world.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const HIDDEN = ['src/base/process/short/forks-child.ts', 'src/policy/classify/worker/assess-worker.ts']
-const MORE = ['src/workspace/verify/diff/worker/judge-worker.ts', 'src/daemon/watchdog/watch.ts']
+const HIDDEN = ['src/base/process/forks-child.ts', 'src/policy/classify/assess-worker.ts']
+const MORE = ['src/workspace/verify/diff/judge-worker.ts', 'src/daemon/watchdog/watch.ts']
 
 /** A checkout of the same shape: its `pcc` prints what its one module says, and where that module believes to be. */
 function checkout(t: TestContext): { root: string; write(path: string, text: string): void } {

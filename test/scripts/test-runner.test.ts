@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { startTimeOf } from '../../src/base/process/start-time.ts'
+import { startTimeOf } from '../../src/base/process/process-table.ts'
 import { bareEnv, makeRepository, tempDir } from '../support/world.ts'
 
 const RUNNER = fileURLToPath(new URL('../../scripts/test.ts', import.meta.url))

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { AppError } from '../../src/base/errors.ts'
-import { parseScenario } from '../../src/simulator/scenario/read.ts'
+import { parseScenario } from '../../src/simulator/read-scenario.ts'
 
 const DOCS = readFileSync(join(import.meta.dirname, '../../docs/simulator.md'), 'utf8')
 
@@ -54,7 +54,7 @@ test('every kind of fault is on the page, and only those', () => {
     const fault = kind === 'http' ? { kind, status: 418 } : kind
     assert.ok(parseScenario(JSON.stringify({ conversations: [{ turns: [{ fault }] }] }), 'x'), kind)
   }
-  const source = readFileSync(join(import.meta.dirname, '../../src/simulator/wire/fault.ts'), 'utf8')
+  const source = readFileSync(join(import.meta.dirname, '../../src/simulator/wires/wire.ts'), 'utf8')
   const known = [...source.matchAll(/case '(\w+)':/g)].map(match => match[1] ?? '')
   assert.deepEqual(kinds.toSorted(), known.toSorted())
 })

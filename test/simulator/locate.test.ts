@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Located, locate } from '../../src/simulator/locate.ts'
-import { parseScenario } from '../../src/simulator/scenario/read.ts'
-import { readDialogue } from '../../src/simulator/wire/anthropic/request.ts'
+import { type LocateResult, locate } from '../../src/simulator/locate.ts'
+import { parseScenario } from '../../src/simulator/read-scenario.ts'
+import { readDialogue } from '../../src/simulator/wires/anthropic-request.ts'
 import { assistant, result, type Said, user } from './client.ts'
 
 const BRANCHES = `
@@ -37,7 +37,7 @@ conversations:
     turns: [{ text: helped }]
 `
 
-function find(messages: Said[], more: { system?: string; model?: string } = {}, over = () => true): Located {
+function find(messages: Said[], more: { system?: string; model?: string } = {}, over = () => true): LocateResult {
   const request = { model: more.model ?? 'claude-test', system: more.system ?? '', messages } as const
   const dialogue = readDialogue(request as unknown as Parameters<typeof readDialogue>[0])
   return locate(parseScenario(BRANCHES, 'x.yaml'), dialogue, over)

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { AppError } from '../../src/base/errors.ts'
-import { parseScenario, readScenarioFile } from '../../src/simulator/scenario/read.ts'
+import { parseScenario, readScenarioFile } from '../../src/simulator/read-scenario.ts'
 import { tempDir } from '../support/world.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')

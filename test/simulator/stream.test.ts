@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { messageFor } from '../../src/simulator/wire/anthropic/message.ts'
-import { encodeEvent, type StreamEvent, streamEvents } from '../../src/simulator/wire/anthropic/stream.ts'
+import { encodeEvent, messageFor, type StreamEvent, streamEvents } from '../../src/simulator/wires/anthropic.ts'
 
 /** Puts an answer together from its events, the way a client does. */
 function assemble(events: StreamEvent[]) {

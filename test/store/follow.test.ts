@@ -3,11 +3,10 @@ import { getEventListeners } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { openSqlite } from '../../src/store/database/sqlite.ts'
-import { followEvents, SharedPages } from '../../src/store/events/follow.ts'
-import { Wake } from '../../src/store/events/wake.ts'
+import { EventPageCache, EventSignal, followEvents } from '../../src/store/events.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { MIGRATIONS } from '../../src/store/migrations/all.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
 import { tempDir } from '../support/world.ts'
 import { DATABASES, note, takeUntil, textOf, upTo } from './databases.ts'
 
@@ -160,7 +159,7 @@ test('an event committed while a slow read is under way is not missed', async t 
   const database = await openSqlite(file, MIGRATIONS.length)
   t.after(() => database.close())
   await migrate(database, file, MIGRATIONS)
-  const wake = new Wake(async () => 0, NEVER)
+  const wake = new EventSignal(async () => 0, NEVER)
   const row = { time: 1, actor: 'x', schema_version: 1, subject: 's-1', kind: 'session.noted', body: '{"text":"new"}' }
   let reads = 0
   const read = database.read.withPlugin({
@@ -172,7 +171,7 @@ test('an event committed while a slow read is under way is not missed', async t 
       return result
     },
   })
-  const next = await followEvents({ database: { ...database, read }, wake, pages: new SharedPages() }, 0).next()
+  const next = await followEvents({ database: { ...database, read }, wake, pages: new EventPageCache() }, 0).next()
   assert.equal(next.value?.id, 1)
 })
 
@@ -181,7 +180,7 @@ test('of many followers at the same place one reads for all, once for each appen
   const database = await openSqlite(file, MIGRATIONS.length)
   t.after(() => database.close())
   await migrate(database, file, MIGRATIONS)
-  const wake = new Wake(async () => 0, NEVER)
+  const wake = new EventSignal(async () => 0, NEVER)
   let reads = 0
   const read = database.read.withPlugin({
     transformQuery: ({ node }) => node,
@@ -190,7 +189,7 @@ test('of many followers at the same place one reads for all, once for each appen
       return result
     },
   })
-  const followed = { database: { ...database, read }, wake, pages: new SharedPages() }
+  const followed = { database: { ...database, read }, wake, pages: new EventPageCache() }
   const followers = Array.from({ length: 5 }, () => followEvents(followed, 0, { alone: true }))
   for (const id of [1, 2, 3]) {
     const heard = Promise.all(followers.map(follower => follower.next()))

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { TestContext } from 'node:test'
 import { sessionMarker } from '../../src/base/process/marker.ts'
-import { startTimeOf } from '../../src/base/process/start-time.ts'
+import { startTimeOf } from '../../src/base/process/process-table.ts'
 
 export interface Undying {
   pid: number

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import type { Task, TaskState } from '../../src/domain/task.ts'
 import type { Store } from '../../src/store/store.ts'
-import { openTasks, type Tasks } from '../../src/tasks/open.ts'
+import { openTasks, type Tasks } from '../../src/tasks/tasks.ts'
 import { DATABASES } from '../store/databases.ts'
 
 export const SESSION = 's-000001'

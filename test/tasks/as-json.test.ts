@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
-import { openTasks } from '../../src/tasks/open.ts'
+import { openTasks } from '../../src/tasks/tasks.ts'
 import { DATABASES } from '../store/databases.ts'
 
 for (const { name, open } of DATABASES) {

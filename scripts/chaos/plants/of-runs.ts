@@ -9,7 +9,7 @@ export const OF_RUNS: readonly Plant[] = [
     breaks: ['merged-once'],
     patches: [
       {
-        file: 'src/workspace/merge/target/update-checkout.ts',
+        file: 'src/workspace/merge/move-target.ts',
         symbol: 'underLock',
         find: "await rename(index, join(own, 'index'))",
         put: 'void rename',
@@ -23,7 +23,7 @@ export const OF_RUNS: readonly Plant[] = [
     breaks: ['merged-once'],
     patches: [
       {
-        file: 'src/workspace/merge/target/repair-checkout.ts',
+        file: 'src/workspace/merge/target-checkout.ts',
         symbol: 'repairCheckout',
         find: 'await followBranch(checkout, tip)',
         put: 'void followBranch',
@@ -37,7 +37,7 @@ export const OF_RUNS: readonly Plant[] = [
     breaks: ['merged-once'],
     patches: [
       {
-        file: 'src/workspace/merge/steps/land.ts',
+        file: 'src/workspace/merge/attempt.ts',
         symbol: 'land',
         find: 'to: last.result',
         put: 'to: tip',
@@ -51,7 +51,7 @@ export const OF_RUNS: readonly Plant[] = [
     breaks: ['merged-once'],
     patches: [
       {
-        file: 'src/workspace/merge/place-of-merge.ts',
+        file: 'src/workspace/merge/merge-state.ts',
         symbol: 'placeOfMerge',
         find: 'const row = await store.worktrees.get({ task: task_id, attempt })',
         put: 'const row = task_id === undefined ? undefined : (await store.worktrees.list())[0]',
@@ -65,7 +65,7 @@ export const OF_RUNS: readonly Plant[] = [
     breaks: ['merged-once'],
     patches: [
       {
-        file: 'src/workspace/merge/steps/endings.ts',
+        file: 'src/workspace/merge/outcomes.ts',
         symbol: 'finish',
         find: "await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])",
         put: "await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])\n      await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])",
@@ -79,13 +79,13 @@ export const OF_RUNS: readonly Plant[] = [
     breaks: ['merged-once'],
     patches: [
       {
-        file: 'src/workspace/merge/steps/clean-up.ts',
+        file: 'src/workspace/merge/outcomes.ts',
         symbol: 'cleanUp',
         find: 'const place = await placeOfMerge(merge, parts)',
         put: 'const place = (await placeOfMerge(merge, parts)) && undefined',
       },
       {
-        file: 'src/workspace/merge/steps/clean-up.ts',
+        file: 'src/workspace/merge/outcomes.ts',
         symbol: 'dropBranch',
         find: 'if (isIn)',
         put: 'if (!isIn)',
@@ -99,13 +99,13 @@ export const OF_RUNS: readonly Plant[] = [
     breaks: ['merged-once'],
     patches: [
       {
-        file: 'src/workspace/merge/target/in-the-way.ts',
+        file: 'src/workspace/merge/move-target.ts',
         symbol: 'blockedBy',
         find: 'if (loose.length > 0) return',
         put: 'if (loose.length < 0) return',
       },
       {
-        file: 'src/workspace/merge/target/update-checkout.ts',
+        file: 'src/workspace/merge/move-target.ts',
         symbol: 'writeFiles',
         find: "const written = await git(top, ['read-tree', '-m', '-u', from, to], { env })",
         put: "const written = await git(top, ['read-tree', '--reset', '-u', to], { env })",

@@ -9,7 +9,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['ends-once'],
     patches: [
       {
-        file: 'src/tasks/moves/write.ts',
+        file: 'src/tasks/transition.ts',
         symbol: 'write',
         find: 'await tell(task, moved, parts, move.actor)',
         put: 'await tell(task, moved, parts, move.actor)\n  await tell(task, moved, parts, move.actor)',
@@ -23,7 +23,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['ends-once'],
     patches: [
       {
-        file: 'src/supervisor/recover/recover.ts',
+        file: 'src/supervisor/session/recover.ts',
         symbol: 'recover',
         find: '![null, floor.bootId].includes(row.owner)',
         put: '[floor.bootId].includes(row.owner ?? floor.bootId)',
@@ -37,7 +37,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['ends-once'],
     patches: [
       {
-        file: 'src/supervisor/settling/cut-off.ts',
+        file: 'src/supervisor/session/settle.ts',
         symbol: 'cutOff',
         find: "as: 'paused', reason: CUT_OFF, resumesAt: now, task: waits",
         put: "as: 'paused', reason: CUT_OFF, task: waits",
@@ -51,7 +51,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['tool-once', 'one-writer'],
     patches: [
       {
-        file: 'src/supervisor/run-task.ts',
+        file: 'src/supervisor/session/run-task.ts',
         symbol: 'runTask',
         find: 'await using session = await run.driver.open({',
         put: 'if (run.open.resume) void run.driver.open({ ...run.open, asks: asksFor(run, parts) })\n    await using session = await run.driver.open({',
@@ -65,7 +65,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['tool-once'],
     patches: [
       {
-        file: 'src/supervisor/resume/restore.ts',
+        file: 'src/supervisor/session/checkpoints.ts',
         symbol: 'restore',
         find: 'const isIntact = from === undefined && (await hasConversation({ row, driver, env, manifest }))',
         put: 'const isIntact = from !== undefined && (await hasConversation({ row, driver, env, manifest }))',
@@ -79,7 +79,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['no-work-lost'],
     patches: [
       {
-        file: 'src/supervisor/loop/think.ts',
+        file: 'src/supervisor/session/decide.ts',
         symbol: 'thinkOfEnd',
         find: "case 'paused':",
         put: "case 'paused':\n      return { type: 'task_complete', text: turn.text || 'done' }",
@@ -93,7 +93,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['no-work-lost'],
     patches: [
       {
-        file: 'src/supervisor/resume/restore.ts',
+        file: 'src/supervisor/session/checkpoints.ts',
         symbol: 'restore',
         find: "(task.state === 'ready' || (await isUnheard(task.id, row.id, parts.store)))",
         put: "task.state === 'ready'",
@@ -107,7 +107,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['no-question-lost', 'no-work-lost'],
     patches: [
       {
-        file: 'src/supervisor/asks/given-answer.ts',
+        file: 'src/supervisor/session/tool-call.ts',
         symbol: 'answerTo',
         find: "answer[index] ?? ''",
         put: "answer[index + 1] ?? ''",
@@ -121,7 +121,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['no-question-lost', 'ends-once'],
     patches: [
       {
-        file: 'src/daemon/start/deliver-answers.ts',
+        file: 'src/daemon/deliver-answers.ts',
         symbol: 'deliverAnswers',
         find: '!isSettled(settled)',
         put: 'isSettled(settled)',
@@ -135,7 +135,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['no-question-lost'],
     patches: [
       {
-        file: 'src/supervisor/record.ts',
+        file: 'src/supervisor/session/record.ts',
         symbol: 'record',
         find: 'const recorded = escalation && (await',
         put: "const recorded = escalation?.kind === 'question' ? undefined : escalation && (await",
@@ -149,14 +149,14 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['no-call-while-gated'],
     patches: [
       {
-        file: 'src/supervisor/waits/accounts.ts',
+        file: 'src/supervisor/limits/accounts.ts',
         symbol: 'Accounts.admits',
         find: 'row.account === null ?',
         put: 'row.account !== undefined ?',
       },
       // The allowance that the vendor told of would keep most of them from starting.
       {
-        file: 'src/supervisor/waits/accounts.ts',
+        file: 'src/supervisor/limits/accounts.ts',
         symbol: 'Accounts.allowed',
         find: 'const windows = (row.account !== null && this.#windows.get(row.account)) || []',
         put: 'const windows = []',
@@ -170,7 +170,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['no-call-while-gated'],
     patches: [
       {
-        file: 'src/supervisor/waits/accounts.ts',
+        file: 'src/supervisor/limits/accounts.ts',
         symbol: 'Accounts.#holdBackOthers',
         find: 'other !== run &&',
         put: 'other === run &&',
@@ -184,7 +184,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['ends-once'],
     patches: [
       {
-        file: 'src/supervisor/settling/settle.ts',
+        file: 'src/supervisor/session/settle.ts',
         symbol: 'settle',
         find: 'task: final.task,',
         put: "task: final.as === 'completed' ? undefined : final.task,",
@@ -198,7 +198,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['no-work-lost'],
     patches: [
       {
-        file: 'src/supervisor/resume/restore.ts',
+        file: 'src/supervisor/session/checkpoints.ts',
         symbol: 'restore',
         find: 'const prompt = isFresh ?',
         put: 'const prompt = row.options.handed ? GO_ON : isFresh ?',
@@ -212,7 +212,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     breaks: ['ends-once'],
     patches: [
       {
-        file: 'src/supervisor/resume/resume-session.ts',
+        file: 'src/supervisor/session/resume.ts',
         symbol: 'takeUpFailed',
         find: "if (task?.state === 'failed')",
         put: "if (task?.state === 'blocked')",

@@ -55,13 +55,13 @@ export const OF_THE_MACHINE: readonly Plant[] = [
     breaks: ['one-writer', 'tool-once'],
     patches: [
       {
-        file: 'src/daemon/start/lock.ts',
+        file: 'src/daemon/lock.ts',
         symbol: 'take',
         find: 'if (found && (await isAlive({ pid: found.pid, startTime: found.start_time })))',
         put: 'if (found && found.pid === process.pid)',
       },
       {
-        file: 'src/supervisor/record.ts',
+        file: 'src/supervisor/session/record.ts',
         symbol: 'record',
         find: 'await refuseStale(run, tx)',
         put: 'void refuseStale',
@@ -75,7 +75,7 @@ export const OF_THE_MACHINE: readonly Plant[] = [
     breaks: ['no-surprise'],
     patches: [
       {
-        file: 'src/daemon/start/lock.ts',
+        file: 'src/daemon/lock.ts',
         symbol: 'take',
         find: 'if (found && (await isAlive({ pid: found.pid, startTime: found.start_time })))',
         put: 'if (found)',
@@ -103,7 +103,7 @@ export const OF_THE_MACHINE: readonly Plant[] = [
     breaks: ['store-whole'],
     patches: [
       {
-        file: 'src/store/database/sqlite.ts',
+        file: 'src/store/sqlite.ts',
         symbol: 'switchToWriteAheadLog',
         find: "writer.run('pragma journal_mode = wal')",
         put: "writer.run('pragma journal_mode = memory')\n      writer.run('pragma cache_size = 1')",
@@ -117,7 +117,7 @@ export const OF_THE_MACHINE: readonly Plant[] = [
     breaks: ['told-once'],
     patches: [
       {
-        file: 'src/human/notify/watch.ts',
+        file: 'src/human/notify/notifier.ts',
         symbol: 'take',
         find: 'for (const notice of wanted) {',
         put: 'for (const notice of wanted.slice(1)) {',
@@ -131,7 +131,7 @@ export const OF_THE_MACHINE: readonly Plant[] = [
     breaks: ['told-once'],
     patches: [
       {
-        file: 'src/human/notify/watch.ts',
+        file: 'src/human/notify/notifier.ts',
         symbol: 'take',
         find: 'const isNew = await store.transaction(async tx => {',
         put: 'await store.outbox.moveCursor(CURSOR, event.id)\n  const isNew = await store.transaction(async tx => {',

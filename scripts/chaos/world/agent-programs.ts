@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bundledProgram } from '../../../src/agents/claude/program.ts'
+import { bundledProgram } from '../../../src/agents/claude/options.ts'
 
 /** The programs that a daemon starts as agents in a round. */
 export interface AgentPrograms {

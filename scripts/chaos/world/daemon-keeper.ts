@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
-import type { Places } from '../../../src/base/places.ts'
+import type { AppPaths } from '../../../src/base/app-paths.ts'
 import { type Boot, KeptDaemon } from './kept-daemon.ts'
 import { goneAfter, type Outlived, survivorsIn, toleranceMs } from './outliving.ts'
 
@@ -13,7 +13,7 @@ const CALL_MS = 60_000
 export interface KeeperOptions {
   /** Where the round happens: all that a daemon starts works there, or was told of it. */
   folder: string
-  places: Places
+  places: AppPaths
   env: Record<string, string>
   /** What each boot gets besides, by its number: a crash point is for one of them. */
   envOfBoot(boot: number): Record<string, string>

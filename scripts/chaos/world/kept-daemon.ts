@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Places } from '../../../src/base/places.ts'
-import { underParent } from '../../../src/daemon/parent/under-parent.ts'
+import type { AppPaths } from '../../../src/base/app-paths.ts'
+import { wrapInParent } from '../../../src/daemon/parent-process.ts'
 import { PROGRAM_ROOT } from '../../../test/support/program.ts'
 import { isThere } from './processes.ts'
 
@@ -23,7 +23,7 @@ export interface Boot {
 }
 
 export interface KeptOptions {
-  places: Places
+  places: AppPaths
   env: Record<string, string>
   /** Kept by the small parent, as the command line starts it. */
   parent: boolean
@@ -50,7 +50,7 @@ export class KeptDaemon {
     this.#options = options
     const { parent, places, env } = options
     const plain = { command: process.execPath, args: [daemonScript(options)] }
-    const { command, args } = parent ? underParent(onceOnly(options), places) : plain
+    const { command, args } = parent ? wrapInParent(onceOnly(options), places) : plain
     this.#top = spawn(command, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] })
     // Whoever interrupts the runner must not have to look for its daemons.
     const leave = () => this.#endAll()

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Places, placesFor } from '../../../src/base/places.ts'
+import { type AppPaths, appPathsFor } from '../../../src/base/app-paths.ts'
 import { openSimulator, type Simulator } from '../../../src/simulator/open.ts'
 import { agentEnv, bareEnv } from '../../../test/support/world.ts'
 import type { RoundPlan } from '../plan/plan-round.ts'
@@ -15,7 +15,7 @@ import type { SecondPlan } from './second-agent.ts'
 /** Where one round happens: directories, the vendor and the people's side, all of its own and all on loopback. */
 export interface RoundWorld extends AsyncDisposable {
   folder: string
-  places: Places
+  places: AppPaths
   simulator: Simulator
   notices: NoticeServer
   /** The daemon's environment. */
@@ -67,7 +67,7 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
     NODE_COMPILE_CACHE: join(options.agentHome, 'compile-cache'),
     ...options.clock,
   }
-  const places = placesFor({ env })
+  const places = appPathsFor({ env })
   mkdirSync(places.data, { recursive: true, mode: 0o700 })
   writeFileSync(places.configFile, configFor(plan, { noticeUrl: notices.url, programs }))
   for (const session of plan.sessions) makeProject(join(folder, session.name))

@@ -1,11 +1,21 @@
+import { type ClientApp, client } from '@agentclientprotocol/sdk'
 import { secretId } from '../../base/ids.ts'
-import { openGuard } from '../../base/process/guardian.ts'
-import type { AgentManifest } from '../../domain/agents/manifest.ts'
-import type { Driver } from '../../domain/session.ts'
-import { AgentProcess } from '../agent-process.ts'
-import type { DriverOptions } from '../driver-options.ts'
-import { sandboxFor } from '../sandbox/sandbox-for.ts'
-import { AcpSession } from './session.ts'
+import { openGuard, type ProcessGuard } from '../../base/process/guardian.ts'
+import type { AgentManifest } from '../../domain/agent-manifest.ts'
+import type { Driver, Failure, OpenSession } from '../../domain/session.ts'
+import { AgentProcess, type DriverOptions } from '../agent-process.ts'
+import { checkedAsks } from '../checked-asks.ts'
+import { type PipedProcess, PipedSession } from '../piped-session.ts'
+import { findNeededSandbox } from '../sandbox/bubblewrap.ts'
+import { openSandbox, type Sandbox } from '../sandbox/sandbox.ts'
+import { AcpConversation } from './conversation.ts'
+import { rpcFailure } from './failures.ts'
+import { AcpFiles } from './files.ts'
+import { AcpGate, refusedError } from './gate.ts'
+import { isReadOnlySession, openConversation } from './open-conversation.ts'
+import { type McpServer, prepareCommand } from './start-command.ts'
+import { AcpTerminals } from './terminals.ts'
+import { AcpConnection, Update } from './wire.ts'
 
 /** A person at a terminal may be away for a while; whoever asks decides sooner when to park. */
 const ASK_DEADLINE_MS = 60 * 60_000
@@ -34,7 +44,7 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
     cold: true,
     ...(manifest.resume === 'none' && { conversationState: async () => 'missing' as const }),
     async open(open) {
-      const sandbox = await sandboxFor(manifest, open, line => log(`session ${open.id}: ${line}`))
+      const sandbox = await openSandboxFor(manifest, open, line => log(`session ${open.id}: ${line}`))
       const fence = sandbox ? `${guard.level(open.isolation)}, sandbox` : guard.level(open.isolation)
       log(`session ${open.id}: starts ${manifest.name} (${fence})`)
       const process = new AgentProcess({
@@ -56,4 +66,128 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
     cool: async () => undefined,
     close: async () => undefined,
   }
+}
+
+/** The sandbox that an agent is started in, where its manifest and the settings ask for one. */
+async function openSandboxFor(
+  manifest: AgentManifest,
+  { sandbox: asked, env, tools }: Pick<OpenSession, 'sandbox' | 'env' | 'tools'>,
+  log: (line: string) => void,
+): Promise<Sandbox | undefined> {
+  const bubblewrap = asked?.made ?? (asked && (await findNeededSandbox(manifest, asked.mode)))
+  if (!asked || !bubblewrap) return undefined
+  const needs = manifest.sandbox ?? { state: [], hosts: [], addresses: [] }
+  return openSandbox({ bubblewrap, asked, needs, env, log, reading: isReadOnlySession({ tools }) })
+}
+
+export interface AcpProcess extends PipedProcess {
+  manifest: AgentManifest
+  guard: ProcessGuard
+  /** What we do for the agent, outside of any sandbox. */
+  serves: AgentManifest['start']['serves']
+  program: string[] | undefined
+}
+
+/** One conversation with an agent over ACP. */
+class AcpSession extends PipedSession<AcpConnection> {
+  protected readonly turns: AcpConversation['turns']
+  readonly #seat: AcpProcess
+  readonly #conversation: AcpConversation
+  readonly #gate: AcpGate
+  readonly #files: AcpFiles
+  readonly #terminals: AcpTerminals
+  #connection: AcpConnection | undefined
+  #mcpServers: McpServer[] = []
+
+  constructor(open: OpenSession, seat: AcpProcess) {
+    super(open, seat)
+    this.#seat = seat
+    const line = { ...this.line(), notify: this.#notify.bind(this) }
+    this.#conversation = new AcpConversation(open, seat.manifest, line)
+    this.turns = this.#conversation.turns
+    const asks = checkedAsks(open.asks, seat.askDeadlineMs)
+    const keeper = this.#conversation.keeper(asks, note => this.telling.note(note))
+    this.#gate = new AcpGate(keeper, this.#conversation.calls, this.#conversation.own)
+    this.#conversation.onTurnOver(() => this.#gate.forget())
+    this.#files = new AcpFiles(open.cwd, this.#gate)
+    const { cwd: root, env, isolation } = open
+    this.#terminals = new AcpTerminals({ root, env, isolation, guard: seat.guard, asking: this.#gate })
+    this.#conversation.onTurnStopped(() => void this.#terminals.stop())
+    this.left.defer(() => this.#terminals.close())
+    this.begin()
+  }
+
+  /** The protocol has no word for it: a request that the agent sends right behind a tool may be out before it hears of the stop. */
+  async withhold(): Promise<void> {
+    const { heard } = this.#conversation
+    if (heard && this.turns.running) return this.pause()
+    if (heard) return this[Symbol.asyncDispose]()
+    if (!this.ending.closing) this.turns.dropped()
+    await this.kill()
+  }
+
+  protected async connect(): Promise<AcpConnection | undefined> {
+    const { manifest, process, program } = this.#seat
+    if (this.open.resume && manifest.resume === 'none') {
+      this.ending.fail({ kind: 'resume_unknown', message: `${manifest.name} cannot go on with a conversation.` })
+      return undefined
+    }
+    const { own } = this.#conversation
+    const { dispose, mcpServers, ...command } = await prepareCommand(manifest, { open: this.open, program, own })
+    this.left.defer(dispose)
+    this.#mcpServers = mcpServers
+    const child = process.spawn({ ...command, cwd: this.open.cwd, signal: this.ending.gone })
+    this.#connection = new AcpConnection(this.#app(), child, {
+      ...this.listening(),
+      updated: params => this.#updated(params),
+    })
+    return this.#connection
+  }
+
+  protected async introduce(connection: AcpConnection, signal: AbortSignal): Promise<void> {
+    const { manifest, serves } = this.#seat
+    const opening = { manifest, serves, mcpServers: this.#mcpServers, open: this.open, signal }
+    this.#conversation.opened(await openConversation(connection, opening))
+  }
+
+  protected refusal(error: unknown): Failure {
+    const failure = rpcFailure(error)
+    return this.open.resume && failure.kind !== 'auth' ? { ...failure, kind: 'resume_unknown' } : failure
+  }
+
+  #notify(method: string, params: unknown): void {
+    this.#connection?.notify(method, params)
+  }
+
+  #app(): ClientApp {
+    return client({ name: 'perpetualcc' })
+      .onRequest('session/request_permission', raw, ({ params, signal }) => this.#gate.permission(params, signal))
+      .onRequest('elicitation/create', raw, ({ params, signal }) => this.#gate.question(params, signal))
+      .onRequest('fs/read_text_file', raw, ({ params, signal }) => this.#served('files').read(params, signal))
+      .onRequest('fs/write_text_file', raw, ({ params, signal }) => this.#served('files').write(params, signal))
+      .onRequest('terminal/create', raw, ({ params, signal }) => this.#served('terminals').create(params, signal))
+      .onRequest('terminal/output', raw, ({ params }) => this.#served('terminals').output(params))
+      .onRequest('terminal/wait_for_exit', raw, ({ params, signal }) =>
+        this.#served('terminals').waitForExit(params, signal),
+      )
+      .onRequest('terminal/kill', raw, ({ params }) => this.#served('terminals').kill(params))
+      .onRequest('terminal/release', raw, ({ params }) => this.#served('terminals').release(params))
+  }
+
+  /** An agent may ask for what it was told that there is not; what we do for it is done outside of its sandbox. */
+  #served<What extends 'files' | 'terminals'>(what: What): { files: AcpFiles; terminals: AcpTerminals }[What] {
+    if (!this.#seat.serves[what])
+      throw refusedError(`Not allowed: there are no ${what} of the client here, use your own.`)
+    return { files: this.#files, terminals: this.#terminals }[what]
+  }
+
+  #updated(params: unknown): void {
+    const update = Update.safeParse(params).data
+    if (update && !this.ending.closing) this.#conversation.updated(update.update)
+  }
+}
+
+/** Parsed by whoever takes it, so that what is malformed is refused and not an error of the protocol's. */
+function raw(params: unknown): unknown {
+  return params
 }

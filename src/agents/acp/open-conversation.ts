@@ -1,9 +1,10 @@
-import type { AgentManifest } from '../../domain/agents/manifest.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
-import { modeFor } from './modes.ts'
-import type { McpServer } from './start-files.ts'
-import type { AcpConnection } from './wire/connection.ts'
-import { type Initialized, Opened } from './wire/schemas.ts'
+import type { SessionLink } from '../turns.ts'
+import { rpcFailure } from './failures.ts'
+import type { McpServer } from './start-command.ts'
+import { type AcpConnection, AcpOpened, type Initialized, ModeUpdate } from './wire.ts'
 
 export interface OpenedConversation {
   vendorId: string
@@ -52,7 +53,7 @@ async function conversation(
   connection: AcpConnection,
   hello: Initialized,
   { manifest, mcpServers, open, signal }: Opening,
-): Promise<{ vendorId: string; opened: Opened }> {
+): Promise<{ vendorId: string; opened: AcpOpened }> {
   const isNamedInMeta = manifest.ownTools?.over === 'mcp' && manifest.ownTools.named === 'meta'
   const about = {
     cwd: open.cwd,
@@ -60,7 +61,7 @@ async function conversation(
     ...(manifest.start.meta && { _meta: metaFor(manifest.start.meta, { open, mcpServers }) }),
   }
   const ask = async (method: string, more: Record<string, unknown>) =>
-    Opened.parse((await connection.request(method, { ...about, ...more }, signal)) ?? {})
+    AcpOpened.parse((await connection.request(method, { ...about, ...more }, signal)) ?? {})
   if (!open.resume) {
     const opened = await ask('session/new', {})
     if (opened.sessionId === undefined) throw new Error('it opened a session without an id')
@@ -109,7 +110,53 @@ function sourcesOf({ settingSources, strictMcp, hooksOff }: OpenSession): OpenSe
   return strictMcp || hooksOff ? settingSources.filter(source => source === 'user') : settingSources
 }
 
-function modelOf({ models, configOptions }: Opened): string | undefined {
+function modelOf({ models, configOptions }: AcpOpened): string | undefined {
   const option = configOptions?.find(({ id }) => id === 'model')?.currentValue
   return models?.currentModelId ?? (typeof option === 'string' ? option : undefined)
+}
+
+interface ModeDeps {
+  manifest: Pick<AgentManifest, 'modes' | 'name'>
+  open: OpenSession
+  sessionId: string | undefined
+  line: Pick<SessionLink, 'request' | 'cutOff' | 'stopMs'>
+}
+
+/** The mode that a session is given; undefined where it keeps the agent's own. */
+function modeFor({ modes }: Pick<AgentManifest, 'modes'>, open: OpenSession): string | undefined {
+  return isReadOnlySession(open) ? (modes.readOnly ?? modes.work) : modes.work
+}
+
+/** Another mode may not ask: an agent that has changed to one by itself is put back, at once or not at all. */
+export function enforceMode(update: Record<string, unknown>, { manifest, open, sessionId, line }: ModeDeps): void {
+  const modeId = modeFor(manifest, open)
+  const changed = ModeUpdate.safeParse(update).data?.currentModeId
+  if (modeId === undefined || changed === undefined || changed === modeId) return
+  void putBack(line, { sessionId, modeId }).then(problem => {
+    if (problem === undefined) return
+    const message = `${manifest.name} changed to the mode "${changed}" and did not change back: ${problem}`
+    line.cutOff({ kind: 'other', message })
+  })
+}
+
+/** Why it did not work. */
+async function putBack(line: ModeDeps['line'], params: Record<string, unknown>): Promise<string | undefined> {
+  const late = new AbortController()
+  try {
+    const answer = line.request('session/set_mode', params).then(
+      () => undefined,
+      error => rpcFailure(error).message,
+    )
+    const silence = sleep(line.stopMs, `no answer within ${line.stopMs / 1000} s`, { signal: late.signal, ref: false })
+    return await Promise.race([answer, silence.catch(() => undefined)])
+  } finally {
+    late.abort()
+  }
+}
+
+const READERS = new Set(['Read', 'Grep', 'Glob', 'LS', 'NotebookRead'])
+
+/** A session that was given tools and none that writes. */
+export function isReadOnlySession({ tools }: Pick<OpenSession, 'tools'>): boolean {
+  return tools?.every(tool => READERS.has(tool)) ?? false
 }

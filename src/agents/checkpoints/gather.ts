@@ -5,18 +5,17 @@ import {
   isBegun,
   type QueuedTask,
 } from '../../domain/checkpoint.ts'
-import { workDirectory } from '../../domain/workspace/work-directory.ts'
+import { workDirectory } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
-import { modifiedFiles } from './files/modified-files.ts'
-import type { ScanLimits } from './files/scan.ts'
+import { findModifiedFiles } from './changed-files.ts'
 import { type History, readHistory } from './history.ts'
-import { type Summarize, summaryOf } from './summary.ts'
+import type { ScanLimits } from './scan.ts'
 
 /** A task with the whole of its text, where that is more than its title. */
 export type GatheredTask = QueuedTask & { description?: string | undefined }
 
-export interface Gather {
+export interface GatherInput {
   store: Pick<Store, 'events'>
   session: SessionRow
   /** All tasks of the session, in the order they run. */
@@ -35,12 +34,12 @@ const MAX_TASKS = 200
 const MAX_STEPS = 500
 
 /** Puts together what is needed to go on with a session, from its row, its stored events and its project's files. */
-export async function gather(from: Gather): Promise<Checkpoint> {
+export async function gather(from: GatherInput): Promise<Checkpoint> {
   const { session, tasks, reason, now, signal } = from
   const previous = from.previous?.session_id === session.id ? from.previous : undefined
   const project = workDirectory(session)
   const history = await readHistory({ store: from.store, session: { id: session.id, project }, previous })
-  const { files, leftOut } = await modifiedFiles({
+  const { files, leftOut } = await findModifiedFiles({
     project,
     since: session.created_at,
     written: history.written,
@@ -66,7 +65,7 @@ export async function gather(from: Gather): Promise<Checkpoint> {
     queue: queue.slice(0, MAX_TASKS).map(({ title, state }) => ({ title, state })),
     modified_files: files,
     key_decisions: history.decisions,
-    conversation_summary: await summaryOf({ said: history.said, previous, summarize: from.summarize, signal }),
+    conversation_summary: await writeSummary({ said: history.said, previous, summarize: from.summarize, signal }),
     next_action: nextAction(session, history, queue),
     tokens: {
       context: session.context_tokens,
@@ -101,4 +100,39 @@ function nextAction(session: SessionRow, history: History, queue: QueuedTask[]):
 function waitingFor(parked: Parked): string {
   if ('questions' in parked) return `the answer to: ${parked.questions.map(({ question }) => question).join(' ')}`
   return `the decision about: ${parked.tool} ${parked.target}`
+}
+
+/** Makes a summary of what is known, or gives nothing where it cannot. */
+export type Summarize = (material: string, signal?: AbortSignal) => Promise<string | undefined>
+
+export interface SummaryInput {
+  /** What the agent said since the last checkpoint, the latest last. */
+  said: string[]
+  previous: Checkpoint | undefined
+  summarize?: Summarize | undefined
+  signal?: AbortSignal | undefined
+}
+
+const MAX_SUMMARY = 4_000
+const MAX_SAID = 1_500
+
+/** What was done so far in words: a brain's where there is one and it answers, else what the agent itself said last. */
+async function writeSummary({ said, previous, summarize, signal }: SummaryInput): Promise<string> {
+  const words = lastWords([previous?.conversation_summary ?? '', ...said.map(text => text.slice(0, MAX_SAID))])
+  if (!summarize) return words
+  // A summary is a comfort: whatever goes wrong with it must not cost the checkpoint.
+  const made = await summarize(words, signal).catch(() => undefined)
+  return made?.trim().slice(0, MAX_SUMMARY) || words
+}
+
+/** The newest first as far as there is room; of the one that does not fit, its end. */
+function lastWords(texts: string[]): string {
+  const kept: string[] = []
+  let left = MAX_SUMMARY
+  for (const text of texts.filter(text => text !== '').toReversed()) {
+    kept.unshift(text.slice(-left))
+    left -= text.length
+    if (left <= 0) break
+  }
+  return kept.join('\n\n').toWellFormed()
 }

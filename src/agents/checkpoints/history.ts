@@ -1,11 +1,10 @@
 import { isAbsolute, relative } from 'node:path'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Checkpoint, KeyDecision } from '../../domain/checkpoint.ts'
-import type { EventKind, StoredEvent } from '../../domain/event.ts'
+import type { EventBody, EventKind, StoredEvent } from '../../domain/event.ts'
 import type { PlanItem, QuestionItem } from '../../domain/session.ts'
 import type { Store } from '../../store/store.ts'
-import { answerDecisions, escalationDecision, permissionDecision } from './decisions.ts'
-import { MAX_FILES } from './files/modified-files.ts'
+import { MAX_FILES } from './changed-files.ts'
 
 /** What a session's events say about where it stands. Every part is bounded: a session may live for weeks. */
 export interface History {
@@ -183,4 +182,40 @@ function keepEntry<T>(map: Map<string, T>, key: string, value: T, max: number): 
     map.delete(oldest)
     return
   }
+}
+
+/** What the answers to one call of questions decided, each with what spoke for the chosen option. */
+function answerDecisions(body: EventBody<'question.answered'>, asked: QuestionItem[]): KeyDecision[] {
+  const { answers, declined, by } = body
+  if (declined !== undefined) {
+    return asked.map(({ question }) => ({ question, answer: 'nobody answered', rationale: declined, by }))
+  }
+  return Object.entries(answers).map(([question, chosen]) => {
+    const labels = [chosen].flat()
+    const options = asked.find(item => item.question === question)?.options ?? []
+    const words = options.filter(({ label }) => labels.includes(label)).map(({ description }) => description)
+    const rationale = words.filter(text => text !== '').join('; ') || `the words of ${by}`
+    return { question, answer: labels.join(', '), rationale, by }
+  })
+}
+
+/** What a person decided about a tool call. What the policy decides is decided the same way again, so it is not kept. */
+function permissionDecision(body: EventBody<'permission.decided'>): KeyDecision[] {
+  const { tool, target, verdict, risk, reason, by } = body
+  if (by !== 'human' && by !== 'precedent') return []
+  return [{ question: mayRun(tool, target, risk), answer: ANSWERS[verdict], rationale: reason, by }]
+}
+
+/** What a person said afterwards about a call that nobody could be asked about. An answer to a question is told by its own event. */
+function escalationDecision(body: EventBody<'escalation.answered'>): KeyDecision[] {
+  const { tool, target, verdict, risk, reason, by } = body
+  if (verdict === undefined || tool === 'AskUserQuestion') return []
+  const rationale = reason ?? `the decision of ${by}`
+  return [{ question: mayRun(tool, target, risk), answer: ANSWERS[verdict], rationale, by }]
+}
+
+const ANSWERS = { allow: 'allowed', deny: 'denied' } as const
+
+function mayRun(tool: string, target: string, risk: string): string {
+  return `May it run (${risk} risk): ${tool}${target === '' ? '' : ` ${target}`}`
 }

@@ -1,8 +1,9 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { AppError } from '../../base/errors.ts'
 import { CHECKPOINT_VERSION, Checkpoint } from '../../domain/checkpoint.ts'
-import { idsIn, isCheckpointId } from './checkpoint-id.ts'
+import { isCheckpointId, listCheckpointIds } from './save.ts'
 
 export interface SavedCheckpoint {
   id: string
@@ -53,7 +54,7 @@ function matching(ids: string[], wanted: string | undefined): string[] {
 
 /** A session's id is part of a path here, so one that could lead elsewhere names nothing. */
 async function idsOf(dir: string, sessionId: string): Promise<string[]> {
-  return /^[\w-]+$/.test(sessionId) ? idsIn(join(dir, sessionId)) : []
+  return /^[\w-]+$/.test(sessionId) ? listCheckpointIds(join(dir, sessionId)) : []
 }
 
 /** Nothing where it went away meanwhile. */
@@ -95,4 +96,12 @@ function parsed(text: string): unknown {
   } catch {
     return undefined // cut short, or written by something else
   }
+}
+
+/** The checkpoint a person means: by its id, a beginning of it that fits one only, or `latest`. Throws where there is none. */
+export async function find(dir: string, sessionId: string, ref: string): Promise<SavedCheckpoint> {
+  const { good, bad } = await read(dir, sessionId, ref === 'latest' ? undefined : ref)
+  if (good) return good
+  const problem = bad[0] ? ` ${bad[0].id}: ${bad[0].problem}.` : ''
+  throw new AppError('checkpoint_unknown', { id: sessionId, checkpoint: ref, problem })
 }

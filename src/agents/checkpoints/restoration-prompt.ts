@@ -1,5 +1,4 @@
 import { type Checkpoint, type CheckpointReason, type FileChange, isBegun } from '../../domain/checkpoint.ts'
-import { block, list, quoted } from './fence.ts'
 
 export interface Restoration {
   /** Files that changed since the checkpoint. */
@@ -35,23 +34,23 @@ export function restorationPrompt(checkpoint: Checkpoint, { changed, mode, hande
   const { completed, remaining } = progressOf(checkpoint)
   const parts = [
     `CONTEXT RESTORATION:\n${handed ? HANDED : OPENINGS[mode](REASONS[checkpoint.reason])} ${READING}`,
-    `Project: ${quoted(checkpoint.project_path, 1_000)}`,
-    `Original task, in the person's words:\n${block(checkpoint.original_task, caps.task)}`,
+    `Project: ${quoteLine(checkpoint.project_path, 1_000)}`,
+    `Original task, in the person's words:\n${quoteBlock(checkpoint.original_task, caps.task)}`,
     ...currentTask(checkpoint, caps),
-    `Completed:\n${list(completed, entries)}`,
-    `Remaining:\n${list(remaining, entries)}`,
-    `Key decisions (they stand; do not ask again):\n${list(
+    `Completed:\n${quoteList(completed, entries)}`,
+    `Remaining:\n${quoteList(remaining, entries)}`,
+    `Key decisions (they stand; do not ask again):\n${quoteList(
       checkpoint.key_decisions,
       { ...entries, max: caps.decisions, newest: true },
       ({ question, answer, rationale, by }) => {
-        const [asked, chosen, why] = [question, answer, rationale].map(text => quoted(text, caps.entry))
-        return `${asked} → ${chosen} because ${why} (decided by ${quoted(by, 40)})`
+        const [asked, chosen, why] = [question, answer, rationale].map(text => quoteLine(text, caps.entry))
+        return `${asked} → ${chosen} because ${why} (decided by ${quoteLine(by, 40)})`
       },
     )}`,
     ...(mode === 'full' ? fullParts(checkpoint, caps) : []),
     ...changedFiles(changed, entries),
-    ...(checkpoint.left_out.length > 0 ? [`Not recorded:\n${list(checkpoint.left_out, entries)}`] : []),
-    `Continue from: ${quoted(checkpoint.next_action, 2_000)}`,
+    ...(checkpoint.left_out.length > 0 ? [`Not recorded:\n${quoteList(checkpoint.left_out, entries)}`] : []),
+    `Continue from: ${quoteLine(checkpoint.next_action, 2_000)}`,
     CLOSING,
   ]
   return parts.join('\n\n')
@@ -91,22 +90,69 @@ const ENDED = new Set(['done', 'failed', 'cancelled'])
 
 function currentTask({ original_task, current_task }: Checkpoint, caps: Caps): string[] {
   if (current_task === '' || current_task === original_task) return []
-  return [`Current task:\n${block(current_task, caps.task)}`]
+  return [`Current task:\n${quoteBlock(current_task, caps.task)}`]
 }
 
 function fullParts({ conversation_summary, modified_files }: Checkpoint, caps: Caps): string[] {
   return [
-    `Progress summary:\n${conversation_summary === '' ? '(none)' : block(conversation_summary, caps.summary)}`,
-    `Files that were modified:\n${list(
+    `Progress summary:\n${conversation_summary === '' ? '(none)' : quoteBlock(conversation_summary, caps.summary)}`,
+    `Files that were modified:\n${quoteList(
       modified_files.map(({ path, hash }) => ({ path, gone: hash === null })),
       { max: caps.entries, each: caps.entry },
-      ({ path, gone }) => `${quoted(path, caps.entry)}${gone ? ' (deleted)' : ''}`,
+      ({ path, gone }) => `${quoteLine(path, caps.entry)}${gone ? ' (deleted)' : ''}`,
     )}`,
   ]
 }
 
 function changedFiles(changed: FileChange[], entries: { max: number; each: number }): string[] {
   if (changed.length === 0) return []
-  const lines = list(changed, entries, ({ path, how }) => `${quoted(path, entries.each)} (${how})`)
+  const lines = quoteList(changed, entries, ({ path, how }) => `${quoteLine(path, entries.each)} (${how})`)
   return [`Files changed by somebody else meanwhile (read them again before you edit them):\n${lines}`]
+}
+
+/** What ends a line for some reader, so that no recorded text can begin a line of its own. */
+const LINE_ENDS = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g
+/** Control characters, marks that turn the direction of text and characters that take no room. */
+const UNSEEN = /[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
+
+/** Text of several lines, each behind `| `; what is over the cap is said. */
+export function quoteBlock(text: string, max: number): string {
+  const kept = cutAt(text, max)
+  const lines = kept.replace(LINE_ENDS, '\n').split('\n')
+  const dropped = text.length - kept.length
+  const note = dropped > 0 ? [`(${dropped} more characters are left out)`] : []
+  return [...lines.map(line => `| ${visible(line, '\t')}`), ...note].join('\n')
+}
+
+/** Text on one line in quotation marks, as JSON writes it; what is over the cap is said. */
+export function quoteLine(text: string, max: number): string {
+  const kept = cutAt(text, max)
+  const words = visible(JSON.stringify(kept))
+  return kept.length === text.length ? words : `${words} (${text.length - kept.length} more characters are left out)`
+}
+
+/** A list of one line each; of what is over the cap, the number is said. */
+export function quoteList<T>(
+  items: T[],
+  { max, each, newest = false }: { max: number; each: number; newest?: boolean },
+  draw: (item: T) => string = item => quoteLine(String(item), each),
+): string {
+  if (items.length === 0) return '(none)'
+  const shown = newest ? items.slice(-max) : items.slice(0, max)
+  const dropped = items.length - shown.length
+  const note = dropped > 0 ? [`(${dropped} ${newest ? 'older ones' : 'more'} are left out)`] : []
+  return [...shown.map(item => `- ${draw(item)}`), ...note].join('\n')
+}
+
+/** Does not cut a character in two. */
+function cutAt(text: string, max: number): string {
+  if (text.length <= max) return text
+  const end = /[\ud800-\udbff]/.test(text.charAt(max - 1)) ? max - 1 : max
+  return text.slice(0, Math.max(0, end))
+}
+
+function visible(text: string, except = ''): string {
+  return text
+    .toWellFormed()
+    .replace(UNSEEN, char => (char === except ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`))
 }

@@ -7,10 +7,9 @@ import type {
   PermissionResult,
 } from '@anthropic-ai/claude-agent-sdk'
 import * as z from 'zod'
+import { OWN_SERVER, toolCallName } from '../../domain/agent-tools.ts'
 import { type Answer, type Park, Question, type Request, type Verdict } from '../../domain/session.ts'
-import { calledAs, OWN_SERVER } from '../../domain/tools/agent-tools.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
-import { Tripwire } from './tripwire.ts'
 
 const ToolCall = z.object({
   tool_name: z.string().min(1),
@@ -24,7 +23,7 @@ const ToolCall = z.object({
 type ToolCall = z.infer<typeof ToolCall>
 
 /** Who is asked, and who hears of it. Bound when a session takes the process: a warm one has nobody yet. */
-export interface GateKeeper {
+export interface ClaudeGateCallbacks {
   asks: CheckedAsks
   called(request: Request): void
   /** A call waits for a person, and the agent was told to end its turn: it is not offered again. */
@@ -48,12 +47,12 @@ const MARGIN_S = 30
  * which hands out the *judged* input. The input that Claude Code would use by itself is not trusted, because whatever else
  * listens there may have replaced it after we looked. Every failure blocks the call.
  */
-export class Gate {
+export class ClaudeGate {
   readonly #judged = new Map<string, PermissionResult>()
   readonly #tripwire = new Tripwire()
   readonly #closed = new AbortController()
   readonly #deadlineMs: number
-  #keeper: GateKeeper | undefined
+  #keeper: ClaudeGateCallbacks | undefined
   #pausing = false
   #gaveUp = false
 
@@ -61,7 +60,7 @@ export class Gate {
     this.#deadlineMs = deadlineMs
   }
 
-  bind(keeper: GateKeeper): void {
+  bind(keeper: ClaudeGateCallbacks): void {
     this.#keeper = keeper
   }
 
@@ -139,7 +138,7 @@ export class Gate {
    * Claude Code can put off a call of the main agent only; a subagent is told no and goes on. A call of a server's tool it does put
    * off, but not offer again: the server is not connected yet when it looks. Such a call is given up and its turn ended.
    */
-  #park({ reason }: Park, request: Request, keeper: GateKeeper): Decision {
+  #park({ reason }: Park, request: Request, keeper: ClaudeGateCallbacks): Decision {
     if (request.agentId !== undefined)
       return {
         decision: 'deny',
@@ -152,7 +151,7 @@ export class Gate {
   }
 
   /** Our own way to ask goes the same way as the vendor's, so that it can be put off and answered later. */
-  async #askHuman(request: Request, keeper: GateKeeper, signal: AbortSignal): Promise<Decision> {
+  async #askHuman(request: Request, keeper: ClaudeGateCallbacks, signal: AbortSignal): Promise<Decision> {
     const asked = HumanQuestion.safeParse(request.input).data
     if (!asked) return { decision: 'deny', reason: 'The question could not be read. Ask it in another form.' }
     const { question: text, options = [] } = asked
@@ -164,7 +163,7 @@ export class Gate {
     return { ...decided, judged: { behavior: 'allow', updatedInput: request.input } }
   }
 
-  async #question(request: Request, keeper: GateKeeper, signal: AbortSignal): Promise<Decision> {
+  async #question(request: Request, keeper: ClaudeGateCallbacks, signal: AbortSignal): Promise<Decision> {
     const { callId, agentId, input } = request
     const question = Question.safeParse({ callId, ...(agentId && { agentId }), questions: input['questions'] }).data
     if (!question) return { decision: 'deny', reason: 'The question could not be read. Ask it in another form.' }
@@ -179,7 +178,7 @@ export class Gate {
   }
 }
 
-const ASK_HUMAN = calledAs('ask_human')
+const ASK_HUMAN = toolCallName('ask_human')
 const HumanQuestion = z.object({ question: z.string().min(1), options: z.array(z.string().min(1)).max(9).optional() })
 
 function preToolUse({ decision, reason }: Decision): HookJSONOutput {
@@ -204,4 +203,71 @@ function callIdOf(input: HookInput): string {
 
 function answersOf(answers: Record<string, string | string[]>): Record<string, string> {
   return Object.fromEntries(Object.entries(answers).map(([text, chosen]) => [text, [chosen].flat().join(', ')]))
+}
+
+/**
+ * The second look: whatever came out of a tool call is held against what the gate has seen. A call that succeeded without
+ * our yes, or failed without having been asked about, means that the agent no longer calls our hook.
+ */
+export class Tripwire {
+  readonly #asked = new Set<string>()
+  readonly #allowed = new Set<string>()
+  readonly #names = new Map<string, string>()
+
+  /** The gate was asked about this call. */
+  judging(callId: string): void {
+    this.#asked.add(callId)
+  }
+
+  /** The gate handed out its input. */
+  allowed(callId: string): void {
+    this.#allowed.add(callId)
+  }
+
+  /** Says which call ran unjudged, if this message tells of one. */
+  read(message: unknown): string | undefined {
+    for (const block of blocksOf(message)) {
+      if (block['type'] === 'tool_use')
+        this.#names.set(String(block['id']), `${block['name']} ${shown(block['input'])}`)
+      if (block['type'] !== 'tool_result') continue
+      const callId = String(block['tool_use_id'])
+      if (this.#slipped(callId, block)) return this.#names.get(callId) ?? callId
+      this.#names.delete(callId)
+    }
+    return undefined
+  }
+
+  #slipped(callId: string, { is_error, content }: Record<string, unknown>): boolean {
+    if (is_error !== true) return !this.#allowed.has(callId)
+    return !this.#asked.has(callId) && !REFUSED_UNASKED.some(form => form.test(textOf(content)))
+  }
+}
+
+/** How Claude Code words what it did not run, or not now, without asking anybody. What tools print cannot look like the first form. */
+const REFUSED_UNASKED = [
+  // Unknown tools and wrong input.
+  /^<tool_use_error>[\s\S]*<\/tool_use_error>$/,
+  // Calls of a batch that an interrupt overtook. One that was stopped while it ran has another end.
+  /^The user doesn't want to proceed with this tool use\. The tool use was rejected \([^)]*\)\. STOP what you are doing and wait for the user to tell you how to proceed\.$/,
+  // A call of a process that died: its successor writes this down in the place of the result when it takes up the conversation.
+  /^\[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown\.[^\n]*\]$/,
+]
+
+function* blocksOf(message: unknown): Generator<Record<string, unknown>> {
+  const content = isObject(message) && isObject(message['message']) ? message['message']['content'] : undefined
+  if (Array.isArray(content)) yield* content.filter(isObject)
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.map(part => (isObject(part) && part['type'] === 'text' ? String(part['text']) : '')).join('')
+}
+
+function shown(input: unknown): string {
+  return (JSON.stringify(input) ?? '').slice(0, 200)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,15 +1,17 @@
+import { createRequire } from 'node:module'
 import type { Options, Settings } from '@anthropic-ai/claude-agent-sdk'
 import type { Marker } from '../../base/process/marker.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import type { AgentProcess } from '../agent-process.ts'
-import type { Gate } from './gate.ts'
-import type { OwnServer } from './own-server.ts'
-import { appendedPrompt } from './system-prompt.ts'
+import { claudeManifest } from '../manifests/claude.ts'
+import { agentMissingError } from '../manifests/manifests.ts'
+import type { ClaudeGate } from './gate.ts'
+import type { ClaudeOwnTools } from './own-tools.ts'
 
-export interface OptionParts {
-  gate: Gate
+export interface OptionsDeps {
+  gate: ClaudeGate
   agent: AgentProcess
-  own: OwnServer
+  own: ClaudeOwnTools
   executable: string | undefined
   appendPrompt: string | undefined
 }
@@ -18,10 +20,10 @@ export interface OptionParts {
  * What Claude Code is started with. Prompt, asks and id are not in it: they come when a session takes the process. Nor are
  * the allowed tools: in the vendor's hands they would let calls through where hooks are off, and the gate needs no help.
  */
-export function optionsFor(open: OpenSession, { gate, agent, own, executable, appendPrompt }: OptionParts): Options {
+export function optionsFor(open: OpenSession, { gate, agent, own, executable, appendPrompt }: OptionsDeps): Options {
   return {
     cwd: open.cwd,
-    env: { ...open.env, ...OURS, ...plannerOf(open.env) },
+    env: { ...open.env, ...OURS, ...plannerVariables(open.env) },
     // Said outright: left out, it may become `auto`, where a model decides.
     permissionMode: 'default',
     settingSources: open.settingSources,
@@ -60,7 +62,7 @@ const OURS = {
 }
 
 /** The todo list is off by default in this version. `TodoWrite` is chosen over the task tools: one call tells the whole plan. */
-export function plannerOf(env: Record<string, string>): Record<string, string> {
+export function plannerVariables(env: Record<string, string>): Record<string, string> {
   return {
     CLAUDE_CODE_ENABLE_TODO_TOOLS: env['CLAUDE_CODE_ENABLE_TODO_TOOLS'] ?? '1',
     CLAUDE_CODE_ENABLE_TASKS: env['CLAUDE_CODE_ENABLE_TASKS'] ?? '0',
@@ -106,4 +108,40 @@ export function pinnedVariables({ settingSources, env }: OpenSession, marker: Ma
   const emptied = HIJACKING.map(name => [name, env[name] ?? ''])
   const kept = KEPT.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]]))
   return { ...Object.fromEntries([...emptied, ...kept]), ...ours }
+}
+
+/** Put behind Claude Code's own system prompt: what is different here from a person at a keyboard. */
+const UNATTENDED = `You work unattended under a supervisor, perhaps for hours, and nobody reads along.
+- Do the whole task. Do not stop to ask whether to go on; decide small things by yourself and say what you assumed.
+- Ask with AskUserQuestion only when a wrong guess would be costly. Give two to four options and put the one you would take first.
+- Every tool call is judged before it runs. A refused call is final: read the reason, take the way round that it names or another safe one, and do not try the same thing in other words.
+- Keep a todo list when the work has more than a few steps, so that the supervisor can see where you are.
+- Run everything in the foreground; processes you leave behind are ended.
+- When you are done, report in a few lines: what changed, what you ran to check it and what came out, what is left or was refused. Claim only what you have seen. Your report is checked.`
+
+/** Ours, then what the person wants to add. */
+export function appendedPrompt(more: string | undefined): string {
+  return more ? `${UNATTENDED}\n\n${more}` : UNATTENDED
+}
+
+/** Path of the Claude Code that came with us, for what a person does with it at a terminal. */
+export function bundledProgram(): string {
+  const require = createRequire(import.meta.resolve('@anthropic-ai/claude-agent-sdk'))
+  for (const name of packages()) {
+    try {
+      return require.resolve(`${name}/claude`)
+    } catch {
+      // the package of another C library; the next one may be there
+    }
+  }
+  const problem = `its package for ${process.platform} on ${process.arch} is not installed`
+  throw agentMissingError(claudeManifest, problem)
+}
+
+/** npm may have installed the packages for both C libraries: the one this machine has comes first. */
+function packages(): string[] {
+  const plain = `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}`
+  if (process.platform !== 'linux') return [plain]
+  const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
+  return report.header?.glibcVersionRuntime ? [plain, `${plain}-musl`] : [`${plain}-musl`, plain]
 }

@@ -1,16 +1,28 @@
 import { accessSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Query } from '@anthropic-ai/claude-agent-sdk'
+import type { Query, SDKUserMessage } from '@anthropic-ai/claude-agent-sdk'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Failure, OpenSession, Session, SessionEvent } from '../../domain/session.ts'
+import type { AgentProcess } from '../agent-process.ts'
 import { checkedAsks } from '../checked-asks.ts'
-import { EventQueue } from '../event-queue.ts'
-import { agentMissing } from '../manifests/agent-missing.ts'
 import { claudeManifest } from '../manifests/claude.ts'
-import { openRecorder, type Recorder } from '../recorder.ts'
-import { Conversation } from './messages/conversation.ts'
-import { Prompts } from './prompts.ts'
-import type { Seat } from './seat.ts'
+import { agentMissingError } from '../manifests/manifests.ts'
+import { EventQueue, openRecorder, type Recorder } from '../session-output.ts'
+import { ClaudeConversation } from './conversation.ts'
+import type { ClaudeGate } from './gate.ts'
+import type { ClaudeOwnTools } from './own-tools.ts'
+
+/** A place for one session: its process, its gate, and how to begin. */
+export interface ClaudeProcess {
+  readonly gate: ClaudeGate
+  readonly agent: AgentProcess
+  /** Our tools for the agent, where it is given any. */
+  readonly own: ClaudeOwnTools
+  readonly askDeadlineMs: number
+  readonly reofferMs: number
+  /** A process that waits may refuse the session; then another is started. */
+  query(prompts: AsyncIterable<SDKUserMessage>): Query | Promise<Query>
+}
 
 /** An agent that is idle exits within 50 ms of the end of its input; one that is busy gets this long to stop its tools. */
 const GRACE_MS = 2000
@@ -27,9 +39,9 @@ export class ClaudeSession implements Session {
   readonly id: string
   readonly events = new EventQueue()
   readonly #open: OpenSession
-  readonly #seat: Seat
-  readonly #conversation: Conversation
-  readonly #prompts = new Prompts()
+  readonly #seat: ClaudeProcess
+  readonly #conversation: ClaudeConversation
+  readonly #prompts = new PromptQueue()
   readonly #over: Promise<void>
   #recorder: Recorder | undefined
   #query: Query | undefined
@@ -39,13 +51,13 @@ export class ClaudeSession implements Session {
   #nothingParked: Failure | undefined
   #costAsked = false
 
-  constructor(open: OpenSession, seat: Seat) {
+  constructor(open: OpenSession, seat: ClaudeProcess) {
     this.id = open.id
     this.#open = open
     this.#seat = seat
     const known = open.resume && !open.resume.fork ? open.resume.vendorId : undefined
     const { TZ: tz } = open.env
-    this.#conversation = new Conversation({ resumed: open.resume !== undefined, vendorId: known, tz })
+    this.#conversation = new ClaudeConversation({ resumed: open.resume !== undefined, vendorId: known, tz })
     this.#over = this.#run()
   }
 
@@ -144,7 +156,7 @@ export class ClaudeSession implements Session {
   #causeOfDeath(problem: string): Failure {
     const { agent } = this.#seat
     if (this.#nothingParked) return this.#nothingParked
-    if (agent.missing) return { kind: 'agent_missing', message: agentMissing(claudeManifest, problem).message }
+    if (agent.missing) return { kind: 'agent_missing', message: agentMissingError(claudeManifest, problem).message }
     return { kind: 'agent_crashed', message: `Claude Code ended unexpectedly (${agent.lastWords}).` }
   }
 
@@ -283,4 +295,30 @@ async function within(promise: Promise<unknown>, ms: number): Promise<void> {
     sleep(ms, undefined, { signal: late.signal }).catch(() => undefined),
   ])
   late.abort()
+}
+
+/** What is said to the agent, one message a turn. The process lives as long as this is not ended. */
+class PromptQueue implements AsyncIterable<SDKUserMessage> {
+  readonly #waiting: string[] = []
+  #over = false
+  #wake: (() => void) | undefined
+
+  push(text: string): void {
+    this.#waiting.push(text)
+    this.#wake?.()
+  }
+
+  end(): void {
+    this.#over = true
+    this.#wake?.()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<SDKUserMessage> {
+    for (;;) {
+      const content = this.#waiting.shift()
+      if (content !== undefined) yield { type: 'user', message: { role: 'user', content }, parent_tool_use_id: null }
+      else if (this.#over) return
+      else await new Promise<void>(resolve => (this.#wake = resolve))
+    }
+  }
 }

@@ -1,32 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as z from 'zod'
 import type { Failure, OpenSession } from '../../domain/session.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
-import type { LimitEvent } from '../limits/recorded-limit.ts'
+import { fileSize, TranscriptReader } from '../json-lines.ts'
+import type { LimitEvent } from '../limits/reset-time.ts'
 import { codexManifest } from '../manifests/codex.ts'
-import type { Note } from '../recorder.ts'
-import type { Line } from '../turns/manner.ts'
-import type { Turn } from '../turns/turn.ts'
-import { Turns } from '../turns/turns.ts'
-import { breachIn } from './breach.ts'
-import type { GateKeeper } from './gate.ts'
-import type { Calls } from './messages/calls.ts'
-import { rpcFailure, triesIn, turnEnd, turnFailure } from './messages/failure.ts'
-import { limitOf } from './messages/limits.ts'
-import type { Named } from './messages/named-calls.ts'
-import { Translator } from './messages/translator.ts'
-import { Rollout } from './rollout.ts'
-import type { OpenedThread } from './start/open-thread.ts'
-import { POLICY } from './start/policy.ts'
-import { ErrorTold, RpcError, TurnBegun, TurnCompleted } from './wire/schemas.ts'
+import type { RecorderNote } from '../session-output.ts'
+import { type AgentTurn, AgentTurns, type SessionLink } from '../turns.ts'
+import type { CodexCalls, CodexNamedCall } from './calls.ts'
+import { readRetries, readTurnLimit, rpcFailure, turnEnd, turnFailure } from './failures.ts'
+import type { CodexGateCallbacks } from './gate.ts'
+import type { OpenedThread } from './open-thread.ts'
+import { findBreach, POLICY } from './policy.ts'
+import { CodexTranslator, wantsUnsandboxed } from './translator.ts'
+import { ErrorNotice, RpcError, TurnBegun, TurnCompleted } from './wire.ts'
 
 /** Calls that the model made at once are asked one after the other, in an order of Codex's own, within some milliseconds. */
 const BESIDE_MS = 300
 
 /** What is said and done in one session with Codex. Processes and pipes are the session's. */
-export class Conversation {
-  readonly turns: Turns
+export class CodexConversation {
+  readonly turns: AgentTurns
   readonly #open: OpenSession
-  readonly #line: Line
-  readonly #translator: Translator
+  readonly #line: SessionLink
+  readonly #translator: CodexTranslator
   #rollout: Rollout | undefined
   #turnId: string | undefined
   #limit: LimitEvent | undefined
@@ -34,11 +31,11 @@ export class Conversation {
   #givenUp: Failure | undefined
   #parking: NodeJS.Timeout | undefined
 
-  constructor(open: OpenSession, line: Line) {
+  constructor(open: OpenSession, line: SessionLink) {
     this.#open = open
     this.#line = line
-    this.#translator = new Translator({ resumed: open.resume !== undefined })
-    this.turns = new Turns({
+    this.#translator = new CodexTranslator({ resumed: open.resume !== undefined })
+    this.turns = new AgentTurns({
       ...{ open, line, reading: this.#translator },
       manner: {
         name: codexManifest.name,
@@ -55,7 +52,7 @@ export class Conversation {
     return this.turns.running && this.#translator.rounds === 0
   }
 
-  get calls(): Calls {
+  get calls(): CodexCalls {
     return this.#translator.calls
   }
 
@@ -65,7 +62,7 @@ export class Conversation {
   }
 
   told(method: string, params: unknown): void {
-    const breach = breachIn(method, params, this.calls)
+    const breach = findBreach(method, params, this.calls)
     if (breach !== undefined) this.#line.cutOff({ kind: 'other', message: breach })
     const isOurs = this.#isOurs((params as { threadId?: unknown } | null)?.threadId)
     if (method === 'account/rateLimits/updated') this.#tell(method, params)
@@ -79,7 +76,7 @@ export class Conversation {
   }
 
   /** What the gate needs to know of this conversation. */
-  keeper(asks: CheckedAsks, note: (note: Note) => void): GateKeeper {
+  keeper(asks: CheckedAsks, note: (note: RecorderNote) => void): CodexGateCallbacks {
     const { cwd, tools, disallowedTools = [], ownTools = [] } = this.#open
     return {
       ...{ asks, cwd, tools, disallowedTools, ownTools },
@@ -127,12 +124,12 @@ export class Conversation {
     this.turns.mindCap()
   }
 
-  #begin(turn: Turn): void {
+  #begin(turn: AgentTurn): void {
     this.#turnId = undefined
     this.#limit = undefined
     this.#givenUp = undefined
     this.#line
-      .request('turn/start', { threadId: this.turns.vendorId, input: inputOf(turn.prompt), ...POLICY })
+      .request('turn/start', { threadId: this.turns.vendorId, input: toInput(turn.prompt), ...POLICY })
       .then(begun => this.#begun(begun))
       // Only what Codex answers is the turn's own: one that is gone ends the session, and with it the turn.
       .catch(error => RpcError.safeParse(error).success && this.turns.over(turn, { failure: rpcFailure(error) }))
@@ -155,10 +152,10 @@ export class Conversation {
 
   /** An error that it gets over by itself: told as a retry, unless the retries are of no use. */
   #failing(params: unknown): void {
-    const told = ErrorTold.safeParse(params).data
+    const told = ErrorNotice.safeParse(params).data
     if (!told?.willRetry || !this.turns.running) return
     const failure = this.#limited(turnFailure(told.error))
-    this.#line.tell([{ kind: 'retry', ...triesIn(told.error), delayMs: 0, failure }])
+    this.#line.tell([{ kind: 'retry', ...readRetries(told.error), delayMs: 0, failure }])
     // A limit would be waited out in silence, and a wrong key does not become right.
     if (failure.kind !== 'limit' && failure.kind !== 'auth') return
     this.#givenUp = failure
@@ -168,7 +165,7 @@ export class Conversation {
   #limited(failure: Failure): Failure {
     if (failure.kind !== 'limit') return failure
     const { TZ: tz } = this.#open.env
-    return { ...failure, limit: limitOf(failure.message, { event: this.#limit, now: Date.now(), tz }) }
+    return { ...failure, limit: readTurnLimit(failure.message, { event: this.#limit, now: Date.now(), tz }) }
   }
 
   #over(): void {
@@ -188,7 +185,7 @@ export class Conversation {
   async #steer(text: string): Promise<boolean> {
     if (this.#turnId === undefined || this.turns.current?.cancelled) return false
     const about = { threadId: this.turns.vendorId, expectedTurnId: this.#turnId }
-    const said = this.#line.request('turn/steer', { ...about, input: inputOf(text) })
+    const said = this.#line.request('turn/steer', { ...about, input: toInput(text) })
     return said.then(
       () => true,
       () => false,
@@ -196,7 +193,7 @@ export class Conversation {
   }
 
   /** Codex only says that it was rejected: the reason is said before, so that both are heard at once. */
-  async #refused(callId: string, { tool, input }: Named, reason: string): Promise<void> {
+  async #refused(callId: string, { tool, input }: CodexNamedCall, reason: string): Promise<void> {
     const turn = this.turns.current
     if (!turn) return
     turn.denials++
@@ -206,6 +203,46 @@ export class Conversation {
   }
 }
 
-function inputOf(text: string) {
+function toInput(text: string) {
   return [{ type: 'text', text, text_elements: [] }]
+}
+
+/** Codex writes a call down before it asks about it; on a crowded machine that needs a moment. */
+const WRITTEN_MS = 15_000
+const LOOK_MS = 20
+
+const WrittenCall = z.looseObject({
+  payload: z.looseObject({ type: z.literal('function_call'), call_id: z.string(), arguments: z.string() }),
+})
+
+/**
+ * Codex's own record of a conversation that is resumed. Only the call as the model made it says that it is to run outside of the sandbox;
+ * in a conversation that is begun Codex tells us that, in one that is resumed it stands in the record alone.
+ */
+export class Rollout {
+  readonly #reader: TranscriptReader
+  readonly #wantsOut = new Map<string, boolean>()
+
+  constructor(path: string) {
+    this.#reader = new TranscriptReader({ path, offset: fileSize(path) })
+  }
+
+  /** A call of which nobody finds out in time is taken for one that wants to leave. */
+  async isUnfenced(callId: string, signal: AbortSignal, writtenMs = WRITTEN_MS): Promise<boolean> {
+    for (const until = Date.now() + writtenMs; !signal.aborted; ) {
+      this.#read()
+      const found = this.#wantsOut.get(callId)
+      if (found !== undefined) return found
+      if (Date.now() > until) break
+      await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined)
+    }
+    return true
+  }
+
+  #read(): void {
+    for (const line of this.#reader.read()) {
+      const call = WrittenCall.safeParse(line).data?.payload
+      if (call) this.#wantsOut.set(call.call_id, wantsUnsandboxed(call.arguments))
+    }
+  }
 }

@@ -1,11 +1,19 @@
+import { mkdtemp, open as openFile, readdir, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { secretId } from '../../base/ids.ts'
 import { openGuard } from '../../base/process/guardian.ts'
-import type { Driver } from '../../domain/session.ts'
-import { AgentProcess } from '../agent-process.ts'
-import type { DriverOptions } from '../driver-options.ts'
+import type { ConversationState, Driver, Failure, OpenSession } from '../../domain/session.ts'
+import { AgentProcess, type DriverOptions } from '../agent-process.ts'
+import { checkedAsks } from '../checked-asks.ts'
 import { codexManifest } from '../manifests/codex.ts'
-import { isThreadId, threadState } from './past-threads.ts'
-import { CodexSession } from './session.ts'
+import { type PipedProcess, PipedSession } from '../piped-session.ts'
+import { CodexConversation } from './conversation.ts'
+import { rpcFailure } from './failures.ts'
+import { CodexGate } from './gate.ts'
+import { codexHome, openThread, prepareHome } from './open-thread.ts'
+import { flagsFor } from './policy.ts'
+import { CodexConnection } from './wire.ts'
 
 /** A person at a terminal may be away for a while; whoever asks decides sooner when to park. */
 const ASK_DEADLINE_MS = 60 * 60_000
@@ -49,5 +57,144 @@ export function codexDriver(options: CodexDriverOptions = {}): Driver {
     warm: async () => undefined,
     cool: async () => undefined,
     close: async () => undefined,
+  }
+}
+
+export interface CodexProcess extends PipedProcess {
+  program: string[]
+  appendPrompt: string | undefined
+}
+
+/** One conversation with Codex. */
+class CodexSession extends PipedSession<CodexConnection> {
+  protected readonly turns: CodexConversation['turns']
+  readonly #seat: CodexProcess
+  readonly #conversation: CodexConversation
+  readonly #gate: CodexGate
+  /** For temporary files. */
+  #temp = ''
+
+  constructor(open: OpenSession, seat: CodexProcess) {
+    super(open, seat)
+    this.#seat = seat
+    this.#conversation = new CodexConversation(open, this.line())
+    this.turns = this.#conversation.turns
+    const asks = checkedAsks(open.asks, seat.askDeadlineMs)
+    const keeper = this.#conversation.keeper(asks, note => this.telling.note(note))
+    this.#gate = new CodexGate(keeper, this.#conversation.calls)
+    this.begin()
+  }
+
+  /** Codex calls the model as soon as a tool has answered: only a stop at once is sure to come before that. */
+  async withhold(): Promise<void> {
+    if (this.turns.running && !this.#conversation.unheard) return this.pause({ atOnce: true })
+    if (!this.turns.running) this.turns.owed(false)
+    await this.kill()
+  }
+
+  protected async connect(): Promise<CodexConnection | undefined> {
+    const { cwd, env: given, settingSources, prompt, resume } = this.open
+    if (prompt === undefined && resume) {
+      this.turns.owed(true)
+      this.ending.fail(NOTHING_PARKED)
+      return undefined
+    }
+    const temp = await openSessionTemp(given)
+    this.left.defer(temp.remove)
+    this.#temp = temp.path
+    const home = await prepareHome(given, { user: settingSources.includes('user') })
+    const flags = flagsFor({ cwd, home: home.own, readsProject: settingSources.includes('project'), temp: temp.path })
+    const [command = 'codex', ...before] = this.#seat.program
+    const args = [...before, 'app-server', ...flags]
+    const env = { ...given, ...temp.env, CODEX_HOME: home.given }
+    const child = this.#seat.process.spawn({ command, args, env, cwd, signal: this.ending.gone })
+    return new CodexConnection(child, {
+      ...this.listening(),
+      told: (method, params) => {
+        if (!this.ending.closing || this.turns.running) this.#conversation.told(method, params)
+      },
+      asked: (method, params, signal) => this.#gate.answer(method, params, signal),
+    })
+  }
+
+  protected async introduce(connection: CodexConnection, signal: AbortSignal): Promise<void> {
+    const { appendPrompt } = this.#seat
+    this.#conversation.opened(await openThread(connection, { open: this.open, temp: this.#temp, appendPrompt, signal }))
+  }
+
+  protected refusal(error: unknown): Failure {
+    const failure = rpcFailure(error)
+    const isRefused = failure.kind === 'other' && !(error instanceof Error)
+    return this.open.resume && isRefused ? { ...failure, kind: 'resume_unknown' } : failure
+  }
+
+  protected override cutOff(failure: Failure): void {
+    this.#seat.process.kill()
+    super.cutOff(failure)
+  }
+}
+
+/** A call that was parked is given up: what is said to it comes with a prompt. */
+const NOTHING_PARKED: Failure = {
+  kind: 'nothing_parked',
+  message: 'There was no parked call to answer. Go on with a prompt.',
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+/** The first line of a conversation holds its instructions; more than its beginning need not be read. */
+const BEGINNING = 4096
+
+/** Whether this can be the id of one of its conversations. */
+function isThreadId(id: string): boolean {
+  return UUID.test(id)
+}
+
+/** What is left of a conversation in Codex's own files. */
+async function threadState(vendorId: string, env: Record<string, string>): Promise<ConversationState> {
+  if (!isThreadId(vendorId)) return 'missing'
+  const home = codexHome(env)
+  for (const folder of ['sessions', 'archived_sessions']) {
+    const file = await findRollout(join(home, folder), vendorId)
+    if (file) return (await begins(file)) ? 'intact' : 'damaged'
+  }
+  return 'missing'
+}
+
+async function findRollout(folder: string, vendorId: string): Promise<string | undefined> {
+  const names = await readdir(folder, { recursive: true }).catch(() => [])
+  const name = names.find(one => one.includes(vendorId))
+  return name === undefined ? undefined : join(folder, name)
+}
+
+/** A conversation that was packed away is Codex's to unpack; of one that can be read the beginning must make sense. */
+async function begins(file: string): Promise<boolean> {
+  try {
+    await using handle = await openFile(file)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGINNING), 0, BEGINNING, 0)
+    if (!file.endsWith('.jsonl')) return bytesRead > 0
+    return buffer.subarray(0, bytesRead).toString('utf8').trimStart().startsWith('{"')
+  } catch {
+    return false
+  }
+}
+
+/** Where the temporary files of one session go. */
+export interface SessionTemp {
+  path: string
+  env: Record<string, string>
+  remove(): Promise<void>
+}
+
+/**
+ * A folder for temporary files that is the session's alone. By itself Codex lets every command write to all of `/tmp`, where others keep
+ * theirs and whole projects may lie; and it leaves an empty `.git` in every folder that can be written to, by which git takes `/tmp` for a
+ * broken repository.
+ */
+async function openSessionTemp(env: Record<string, string>): Promise<SessionTemp> {
+  const path = await realpath(await mkdtemp(join(env['TMPDIR'] || tmpdir(), 'pcc-codex-')))
+  return {
+    path,
+    env: { TMPDIR: path, TMP: path, TEMP: path },
+    remove: () => rm(path, { recursive: true, force: true }),
   }
 }

@@ -1,18 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AgentToolName, OWN_SERVER, toolCallName } from '../../domain/agent-tools.ts'
 import type { Answer, Park, Question, Request } from '../../domain/session.ts'
-import { AgentToolName, calledAs, OWN_SERVER } from '../../domain/tools/agent-tools.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
-import { humanQuestion, noAnswer } from '../own-tools/human-question.ts'
-import type { Asked } from '../turns/asked.ts'
-import type { Calls } from './messages/calls.ts'
-import { type Named, namedChanges, namedCommand } from './messages/named-calls.ts'
-import { answered, questionOf } from './questions.ts'
-import { isReading, whyNot } from './reading.ts'
-import { Refusal } from './wire/refusal.ts'
-import { ChangeAsk, CommandAsk, Elicitation, OwnToolAsk, UserInputAsk } from './wire/schemas.ts'
+import { explainNoAnswer, readHumanQuestion } from '../own-tools.ts'
+import type { AskRecord } from '../session-output.ts'
+import { type CodexCalls, type CodexNamedCall, nameChanges, nameCommand } from './calls.ts'
+import { explainToolDenied, isReadingCommand } from './policy.ts'
+import { ChangeAsk, CommandAsk, Elicitation, OwnToolAsk, RpcRefusal, UserInputAsk } from './wire.ts'
 
 /** Who is asked, and who hears of it. */
-export interface GateKeeper {
+export interface CodexGateCallbacks {
   asks: CheckedAsks
   cwd: string
   /** All the tools of the session, where it is not given every one. */
@@ -29,11 +26,11 @@ export interface GateKeeper {
   heldMs: number
   /** The turn is stopped as soon as what runs is done: nothing new begins. */
   isStopping(): boolean
-  called(callId: string, call: Named): void
-  asked(ask: Asked): void
+  called(callId: string, call: CodexNamedCall): void
+  asked(ask: AskRecord): void
   questioned(question: Question): void
   /** A call was refused. Resolves when the model is sure to hear why. */
-  refused(callId: string, call: Named, reason: string): Promise<void>
+  refused(callId: string, call: CodexNamedCall, reason: string): Promise<void>
   /** A call, or a question, waits for a person: this turn ends. */
   parked(what: { callId: string; tool: string }): void
 }
@@ -45,10 +42,10 @@ type Decision = 'accept' | 'decline' | 'cancel'
  * asked again. Whatever cannot be understood is refused, and so is everything of a conversation that is not ours.
  */
 export class CodexGate {
-  readonly #keeper: GateKeeper
-  readonly #calls: Calls
+  readonly #keeper: CodexGateCallbacks
+  readonly #calls: CodexCalls
 
-  constructor(keeper: GateKeeper, calls: Calls) {
+  constructor(keeper: CodexGateCallbacks, calls: CodexCalls) {
     this.#keeper = keeper
     this.#calls = calls
   }
@@ -75,7 +72,7 @@ export class CodexGate {
       case 'execCommandApproval':
         return { decision: 'denied' }
       default:
-        throw new Refusal(`PerpetualCC does not do ${method}`)
+        throw new RpcRefusal(`PerpetualCC does not do ${method}`)
     }
   }
 
@@ -85,8 +82,8 @@ export class CodexGate {
     // Who says why wants more than the sandbox gives: a plain command comes without a reason.
     const isUnfenced = Boolean(ask.reason) || (await this.#keeper.isUnfenced(ask.itemId, stop))
     const { cwd } = ask
-    const named = namedCommand(ask, { isUnfenced })
-    const readsOnly = isReading(ask) && !isUnfenced
+    const named = nameCommand(ask, { isUnfenced })
+    const readsOnly = isReadingCommand(ask) && !isUnfenced
     return this.#decide({ callId: ask.itemId, calls: [named], stop, readsOnly, ...(cwd && { cwd }) })
   }
 
@@ -96,7 +93,7 @@ export class CodexGate {
     // What it changes was told before; a patch of which nobody knows what it does, or that wants a folder for good, is refused.
     const changes = this.#calls.item(ask.itemId)?.changes ?? []
     if (changes.length === 0 || ask.grantRoot) return 'decline'
-    return this.#decide({ callId: ask.itemId, calls: namedChanges(changes), stop })
+    return this.#decide({ callId: ask.itemId, calls: nameChanges(changes), stop })
   }
 
   async #elicitation(params: unknown, stop: AbortSignal) {
@@ -118,8 +115,8 @@ export class CodexGate {
   async #question(params: unknown, stop: AbortSignal) {
     const ask = UserInputAsk.safeParse(params).data
     if (!ask || !this.#keeper.isOurs(ask.threadId) || stop.aborted) return { answers: {} }
-    const reply = await this.#ask(questionOf(ask), stop)
-    return answered(ask, reply)
+    const reply = await this.#ask(readQuestion(ask), stop)
+    return toCodexAnswers(ask, reply)
   }
 
   async #ownTool(params: unknown, stop: AbortSignal) {
@@ -127,16 +124,16 @@ export class CodexGate {
     const name = AgentToolName.safeParse(ask?.tool).data
     const isGiven = name !== undefined && this.#keeper.ownTools.includes(name) && ask?.namespace === OWN_SERVER
     if (!ask || !isGiven || !this.#keeper.isOurs(ask.threadId)) return said(false, 'There is no such tool here.')
-    const named = { tool: calledAs(name), input: ask.arguments }
+    const named = { tool: toolCallName(name), input: ask.arguments }
     if (name === 'ask_human') {
-      const question = humanQuestion(ask.callId, ask.arguments)
+      const question = readHumanQuestion(ask.callId, ask.arguments)
       if (!question) return said(false, 'The question could not be read. Ask it in another form.')
       this.#keeper.called(ask.callId, named)
       this.#calls.allow(ask.callId)
       const reply = await this.#ask(question, stop)
       return 'answers' in reply
         ? said(true, [Object.values(reply.answers)].flat(2).join(', '))
-        : said(false, noAnswer(reply))
+        : said(false, explainNoAnswer(reply))
     }
     const decision = await this.#decide({ callId: ask.callId, calls: [named], stop, own: true })
     if (decision !== 'accept') return said(false, 'It was refused.')
@@ -162,7 +159,7 @@ export class CodexGate {
     own = false,
   }: {
     callId: string
-    calls: Named[]
+    calls: CodexNamedCall[]
     stop: AbortSignal
     readsOnly?: boolean
     cwd?: string
@@ -171,13 +168,13 @@ export class CodexGate {
     const [first] = calls
     if (stop.aborted || !first) return 'cancel'
     // Answered before, it would take the calls beside it along.
-    if (this.#keeper.isStopping()) return held(stop, this.#keeper.heldMs)
+    if (this.#keeper.isStopping()) return holdUntilStopped(stop, this.#keeper.heldMs)
     this.#keeper.called(callId, first)
     for (const call of calls) {
-      const withheld = own ? undefined : whyNot(call.tool, { ...this.#keeper, readsOnly })
+      const withheld = own ? undefined : explainToolDenied(call.tool, { ...this.#keeper, readsOnly })
       const request: Request = { callId, ...structuredClone(call), cwd, ...(own && { own: true as const }) }
       const reply = withheld === undefined ? await this.#judge(request, stop) : { reason: withheld }
-      if (reply === 'parked') return held(stop, this.#keeper.heldMs)
+      if (reply === 'parked') return holdUntilStopped(stop, this.#keeper.heldMs)
       if (stop.aborted) return 'cancel'
       if (reply === 'allow') continue
       await this.#keeper.refused(callId, call, reply.reason)
@@ -200,11 +197,33 @@ export class CodexGate {
  * Keeps Codex waiting until the turn is stopped. Seen with 0.166.0, once in some sixty times: a call that was allowed does not begin while
  * another is being asked about. So after a while this one is refused, and what runs beside it comes to its end.
  */
-async function held(signal: AbortSignal, heldMs: number): Promise<Decision> {
+async function holdUntilStopped(signal: AbortSignal, heldMs: number): Promise<Decision> {
   await sleep(heldMs, undefined, { signal }).catch(() => undefined)
   return signal.aborted ? 'cancel' : 'decline'
 }
 
 function said(success: boolean, text: string) {
   return { contentItems: [{ type: 'inputText', text }], success }
+}
+
+/** What Codex asks a person, in our own words. It knows no question with several answers. */
+function readQuestion({ itemId, questions }: UserInputAsk): Question {
+  return {
+    callId: itemId,
+    questions: questions.map(({ question, header, options }) => ({
+      question,
+      header,
+      multiSelect: false,
+      options: (options ?? []).map(({ label, description }) => ({ label, description })),
+    })),
+  }
+}
+
+/** The answers as Codex wants them, by the ids of its questions. Why there is none is an answer too: the model must hear it. */
+function toCodexAnswers({ questions }: UserInputAsk, reply: Answer | Park) {
+  const entries = questions.map(({ id, question }) => {
+    const given = 'answers' in reply ? reply.answers[question] : undefined
+    return [id, { answers: given === undefined ? [explainNoAnswer(reply)] : [given].flat() }]
+  })
+  return { answers: Object.fromEntries(entries) }
 }

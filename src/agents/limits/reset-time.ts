@@ -1,4 +1,20 @@
-import { isZone, momentsOf, wallAt, zoneOf } from './zone.ts'
+import type { Limit } from '../../domain/limit.ts'
+import { ownZone } from '../../domain/schedule.ts'
+import type { SessionEvent } from '../../domain/session.ts'
+
+export type LimitEvent = Extract<SessionEvent, { kind: 'limit' }>
+
+/** The limit that ended a turn: what the account's record said before, else what the words of the agent's own error say. */
+export function limitFromRecord(
+  event: LimitEvent | undefined,
+  { message, resetsAt }: { message: string; resetsAt: number | undefined },
+): Limit {
+  const rejected = event?.status === 'rejected' ? event : undefined
+  const window = rejected?.window !== undefined ? { window: rejected.window } : {}
+  if (rejected?.resetsAt !== undefined) return { ...window, resetsAt: rejected.resetsAt, source: 'event', message }
+  if (resetsAt !== undefined) return { ...window, resetsAt, source: 'message', message }
+  return { ...window, source: rejected ? 'event' : 'result', message }
+}
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -19,7 +35,7 @@ const DATE = /^(?:on\s+)?([a-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+
 const TIME = /^(\d{1,2})(?::(\d\d))?\s*([ap])\.?m\b|^(\d{1,2}):(\d\d)\b/i
 const ZONE = /\(([A-Za-z0-9_+\-/]+)\)/
 
-export interface Told {
+export interface ClockContext {
   /** When the message was written. */
   now: number
   /** `TZ` of whoever wrote it: the zone of a time that names none. */
@@ -30,12 +46,12 @@ export interface Told {
  * The time at which the vendor's own message says that a limit resets: `resets 3:37am (UTC)`, `resets Nov 20, 3am
  * (Europe/Berlin)`, `resets in 2h 5m`. Undefined where it says none. Only for messages that the vendor wrote.
  */
-export function resetTime(message: string, told: Told): number | undefined {
+export function parseResetTime(message: string, told: ClockContext): number | undefined {
   const found = timeIn(message, told)
   return found !== undefined && Number.isSafeInteger(found) ? found : undefined
 }
 
-function timeIn(message: string, { now, tz }: Told): number | undefined {
+function timeIn(message: string, { now, tz }: ClockContext): number | undefined {
   const text = message.replace(/\s+/g, ' ')
   const epoch = EPOCH.exec(text)?.[1]
   if (epoch !== undefined) return Number(epoch.padEnd(13, '0'))
@@ -45,7 +61,7 @@ function timeIn(message: string, { now, tz }: Told): number | undefined {
   if (iso !== undefined) return Date.parse(iso.replace(' ', 'T'))
   const duration = DURATION.exec(told)?.[1]
   if (duration !== undefined) return now + lengthOf(duration)
-  return wallClock(told, { now, zone: zoneIn(told) ?? zoneOf(tz) })
+  return wallClock(told, { now, zone: zoneIn(told) ?? resolveTimeZone(tz) })
 }
 
 function wallClock(told: string, { now, zone }: { now: number; zone: string }): number | undefined {
@@ -53,14 +69,14 @@ function wallClock(told: string, { now, zone }: { now: number; zone: string }): 
   const month = MONTHS.indexOf(date?.[1]?.toLowerCase() ?? '')
   const minutes = minutesIn(told.slice(date && month >= 0 ? date[0].length : 0))
   if (minutes === undefined) return undefined
-  const today = Math.floor(wallAt(now, zone) / DAY_MS) * DAY_MS
+  const today = Math.floor(wallTimeAt(now, zone) / DAY_MS) * DAY_MS
   if (!date || month < 0) return nextTime(today + minutes * MINUTE_MS, { now, zone })
   const day = Number(date[2])
   const years = date[3] === undefined ? yearsAround(today) : [Number(date[3])]
   const moments = years.flatMap(year => {
     const midnight = Date.UTC(year, month, day)
     const isReal = new Date(midnight).getUTCDate() === day
-    return isReal ? momentsOf(midnight + minutes * MINUTE_MS, zone) : []
+    return isReal ? momentsOfWallTime(midnight + minutes * MINUTE_MS, zone) : []
   })
   // Without a year the nearest is meant, also when it has just passed.
   return moments.toSorted((a, b) => Math.abs(a - now) - Math.abs(b - now))[0]
@@ -68,7 +84,7 @@ function wallClock(told: string, { now, zone }: { now: number; zone: string }): 
 
 /** The first time from now on at which the clocks show it. */
 function nextTime(wallToday: number, { now, zone }: { now: number; zone: string }): number | undefined {
-  const days = [-1, 0, 1, 2].flatMap(days => momentsOf(wallToday + days * DAY_MS, zone))
+  const days = [-1, 0, 1, 2].flatMap(days => momentsOfWallTime(wallToday + days * DAY_MS, zone))
   return days.toSorted((a, b) => a - b).find(moment => moment > now - JUST_PASSED_MS)
 }
 
@@ -85,7 +101,7 @@ function minutesIn(text: string): number | undefined {
 
 function zoneIn(text: string): string | undefined {
   const name = ZONE.exec(text)?.[1]
-  return name !== undefined && isZone(name) ? name : undefined
+  return name !== undefined && isTimeZone(name) ? name : undefined
 }
 
 function yearsAround(today: number): number[] {
@@ -96,4 +112,96 @@ function yearsAround(today: number): number[] {
 function lengthOf(duration: string): number {
   const pieces = duration.matchAll(/(\d+)\s*([dhms])/gi)
   return [...pieces].reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit?.toLowerCase() ?? ''] ?? 0), 0)
+}
+
+const HOUR_MS = 3_600_000
+
+const ZONE_SEARCH_MS = 24 * HOUR_MS
+/** No zone changes its offset twice within this. */
+const STEP_MS = 6 * HOUR_MS
+
+/** A stretch of time in which a zone's clocks run evenly: `offset` is what they are ahead of UTC. */
+export interface OffsetPeriod {
+  from: number
+  to: number
+  offset: number
+}
+
+/** Whether the system knows a zone of this name. */
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: name }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** The zone that a program with this value of `TZ` shows its times in; without one the machine's own. */
+export function resolveTimeZone(tz: string | undefined): string {
+  const name = tz?.replace(/^:/, '') ?? ''
+  return name !== '' && isTimeZone(name) ? name : ownZone()
+}
+
+/** The even stretches of a zone's clocks between two moments, in order: one, or two around a change of clocks. */
+export function* offsetPeriods(zone: string, from: number, to: number): Generator<OffsetPeriod> {
+  const offsetAt = offsetReader(zone)
+  let start = from
+  let offset = offsetAt(from)
+  for (let at = from; at < to; ) {
+    const next = Math.min(at + STEP_MS, to)
+    const changed = offsetAt(next)
+    if (changed !== offset) {
+      const change = firstWhere(at, next, moment => offsetAt(moment) !== offset)
+      yield { from: start, to: change, offset }
+      start = change
+      offset = changed
+    }
+    at = next
+  }
+  yield { from: start, to, offset }
+}
+
+/**
+ * The moments at which a zone's clocks show this (given as if it were UTC): two where an hour comes twice, and where an
+ * hour is left out the moment at which it would have come.
+ */
+function momentsOfWallTime(wall: number, zone: string): number[] {
+  const around = [...offsetPeriods(zone, wall - ZONE_SEARCH_MS, wall + ZONE_SEARCH_MS)]
+  const moments = around.filter(({ from, to, offset }) => wall - offset >= from && wall - offset < to)
+  return (moments.length > 0 ? moments : around.slice(0, 1)).map(({ offset }) => wall - offset)
+}
+
+/** What a zone's clocks show at a moment, as if it were UTC. */
+function wallTimeAt(moment: number, zone: string): number {
+  return moment + offsetReader(zone)(moment)
+}
+
+/** Bisects to the minute: clocks change on whole minutes. */
+function firstWhere(before: number, after: number, holds: (moment: number) => boolean): number {
+  let low = Math.floor(before / MINUTE_MS)
+  let high = Math.ceil(after / MINUTE_MS)
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (holds(middle * MINUTE_MS)) high = middle
+    else low = middle
+  }
+  return high * MINUTE_MS
+}
+
+function offsetReader(zone: string): (at: number) => number {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  })
+  return at => {
+    const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]))
+    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
+    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1000) * 1000
+  }
 }

@@ -1,4 +1,45 @@
-import type { Gate } from '../../domain/account/limit.ts'
+import { type Hours, readHours } from '../../domain/hours.ts'
+import type { AccountGate } from '../../domain/limit.ts'
+import { type OffsetPeriod, offsetPeriods, resolveTimeZone } from './reset-time.ts'
+
+const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+/** A stretch of hours that a change of clocks swallows one day is there again the next. */
+const SEARCH_MS = 3 * DAY_MS
+
+export interface ResumeConsent {
+  autoResume: boolean
+  /** `22:00-07:00`, or several with commas between: the hours in which work may go on by itself. Without it, all. */
+  hours?: string | undefined
+  /** Whose wall clock the hours are read from; without it the machine's. */
+  zone?: string | undefined
+}
+
+/** The first moment from `at` on at which a person agreed that work goes on by itself; null where it never does. */
+export function nextAllowedTime(at: number, { autoResume, hours, zone }: ResumeConsent): number | null {
+  if (!autoResume) return null
+  const ranges = hours === undefined ? undefined : readHours(hours)
+  if (hours === undefined) return at
+  if (!ranges) return null
+  for (const stretch of offsetPeriods(resolveTimeZone(zone), at, at + SEARCH_MS)) {
+    const moments = ranges.flatMap(range => firstIn(range, stretch) ?? [])
+    if (moments.length > 0) return Math.min(...moments)
+  }
+  return null
+}
+
+/** The first moment of a stretch whose wall clock stands within the hours. */
+function firstIn({ from, to }: Hours, { from: start, to: end, offset }: OffsetPeriod): number | undefined {
+  const wall = start + offset
+  const midnight = Math.floor(wall / DAY_MS) * DAY_MS
+  const lengthMs = (to > from ? to - from : to - from + 1440) * MINUTE_MS
+  for (let day = midnight - DAY_MS; day < end + offset; day += DAY_MS) {
+    const opens = day + from * MINUTE_MS
+    const moment = Math.max(opens, wall)
+    if (moment < opens + lengthMs && moment < end + offset) return moment - offset
+  }
+  return undefined
+}
 
 /** The vendor's clock and ours differ by a second or two. */
 const AFTER_RESET_MS = 2000
@@ -10,7 +51,7 @@ const SPAN_MS = 80_000
 /** How long the one that tries a gate is ahead of the others: its agent must start, ask and be refused in that time. */
 const AHEAD_MS = 30_000
 
-export interface Waiting {
+export interface GatedSession {
   id: string
   created_at: number
   priority: number
@@ -18,8 +59,8 @@ export interface Waiting {
 
 /** When each of the sessions that wait at a gate goes on: the higher priority first, then the older, a little apart. */
 export function resumeTimes(
-  gate: Pick<Gate, 'closed_until'>,
-  waiting: readonly Waiting[],
+  gate: Pick<AccountGate, 'closed_until'>,
+  waiting: readonly GatedSession[],
   random: () => number,
 ): Map<string, number> {
   const first = (gate.closed_until ?? 0) + AFTER_RESET_MS + Math.round(FIRST_WITHIN_MS * random())
@@ -33,12 +74,12 @@ export function resumeTimes(
 }
 
 /** The same for a gate that a person has tried now: one goes on at once, the others when it has had its answer. */
-export function trialTimes(now: number, waiting: readonly Waiting[], random: () => number): Map<string, number> {
+export function trialTimes(now: number, waiting: readonly GatedSession[], random: () => number): Map<string, number> {
   const [first, ...others] = waiting.toSorted(soonerFirst)
   if (!first) return new Map()
   return new Map([[first.id, now], ...resumeTimes({ closed_until: now + AHEAD_MS }, others, random)])
 }
 
-function soonerFirst(a: Waiting, b: Waiting): number {
+function soonerFirst(a: GatedSession, b: GatedSession): number {
   return b.priority - a.priority || a.created_at - b.created_at || (a.id < b.id ? -1 : 1)
 }

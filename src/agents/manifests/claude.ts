@@ -1,4 +1,4 @@
-import type { AgentManifest } from '../../domain/agents/manifest.ts'
+import type { AgentManifest } from '../../domain/agent-manifest.ts'
 
 /** Claude Code through the vendor's own library: the model of what a driver promises. */
 export const claudeManifest: AgentManifest = {
@@ -28,4 +28,112 @@ export const claudeManifest: AgentManifest = {
   ownTools: { over: 'library' },
   departs: {},
   quirks: [],
+}
+
+/** The interactive Claude Code in a window of tmux (`--host tmux`): the same program, known by its hooks and its own files. */
+export const claudeTmuxManifest: AgentManifest = {
+  ...claudeManifest,
+  name: 'Claude Code in tmux',
+  host: 'tmux',
+  heldBy: 'hooks that see every call in every mode, ask the daemon and refuse where it is away',
+  limits: 'as Claude Code writes them down, with window and reset; how full each window is by its status line',
+  ownTools: { over: 'mcp', named: 'settings', called: 'mcp__{server}__{tool}' },
+  departs: {
+    subagent: 'no-words',
+    'failure.retries': 'untold',
+    'park.call': 'gone',
+    'park.question': 'gone',
+    'park.batch': 'gone',
+    warm: 'none',
+  },
+  quirks: [
+    'A pasted prompt that begins with "!" would be run as a command, one with "/" as a command of Claude Code: words are put before it.',
+    'PermissionRequest does not say which call it is about: it is found by tool and input.',
+    'No hook tells of a turn that was interrupted: the state file does.',
+  ],
+}
+
+/**
+ * By itself the adapter asks only where Claude Code would ask a person, which leaves out reads. This hook answers `ask` to every
+ * call, which makes Claude Code ask in every mode; it starts nothing but `printf`, and a failure of it blocks the call.
+ */
+const ASK = JSON.stringify({
+  hookSpecificOutput: {
+    hookEventName: 'PreToolUse',
+    permissionDecision: 'ask',
+    permissionDecisionReason: 'PerpetualCC decides.',
+  },
+})
+const GATE = { type: 'command', command: `printf '%s' '${ASK}'`, timeout: 30, onFailure: 'block' }
+
+/** Claude Code behind `claude-agent-acp`. */
+export const claudeAcpManifest: AgentManifest = {
+  kind: 'claude-acp',
+  name: 'Claude Code over ACP',
+  revision: 1,
+  verified: ['0.99.0'],
+  speaks: 'acp',
+  start: {
+    command: 'claude-agent-acp',
+    args: [],
+    env: {
+      CLAUDE_CODE_SIMPLE: '0',
+      CLAUDE_CODE_DISABLE_FILE_MENTIONS: '1',
+      CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
+      CLAUDE_CODE_ENABLE_TODO_TOOLS: '1',
+      CLAUDE_CODE_ENABLE_TASKS: '0',
+      DISABLE_AUTOUPDATER: '1',
+      // Ours starts within a second; on a crowded machine it takes many.
+      MCP_CONNECT_TIMEOUT_MS: '60000',
+      MCP_TIMEOUT: '60000',
+    },
+    files: {},
+    model: { env: { ANTHROPIC_MODEL: '{model}' } },
+    install: 'npm install -g @agentclientprotocol/claude-agent-acp',
+    meta: {
+      claudeCode: {
+        options: {
+          settingSources: '{settingSources}',
+          forwardSubagentText: true,
+          tools: '{tools}',
+          mcpServers: '{ownServers}',
+          disallowedTools: '{disallowedTools}',
+          settings: { disableSkillShellExecution: true, hooks: { PreToolUse: [{ hooks: [GATE] }] } },
+        },
+      },
+    },
+    serves: { files: false, terminals: false },
+  },
+  hold: 'every-call',
+  heldBy: 'a hook that makes it ask about every call in every mode, and blocks when it fails',
+  modes: { work: 'default', known: ['default', 'acceptEdits', 'plan', 'auto'] },
+  readOnly: 'the session is given reading tools only (plan mode writes when a write is allowed)',
+  limits: 'an error of the turn with the vendor’s words and their reset; windows beside usage',
+  resume: 'resume',
+  forks: true,
+  tools: {
+    nameIn: 'native',
+    known: {},
+    failsUnasked: {
+      saying: [
+        // Unknown tools and wrong input.
+        '^(```\\n)?<tool_use_error>[\\s\\S]*</tool_use_error>(\\n```)?$',
+        // Calls of a batch that an interrupt overtook.
+        "^(```\\n)?The user doesn't want to proceed with this tool use\\. The tool use was rejected",
+      ],
+    },
+  },
+  ownTools: { over: 'mcp', named: 'meta', called: 'mcp__{server}__{tool}' },
+  departs: {
+    'park.call': 'gone',
+    'park.question': 'gone',
+    'park.batch': 'gone',
+    'limit.told': 'no-window',
+    'failure.retries': 'untold',
+    warm: 'none',
+  },
+  quirks: [
+    'It brings a Claude Code of its own, older than ours.',
+    'A hook of the project may replace the input of a call after it was asked about: trust covers it, the protocol does not.',
+  ],
 }

@@ -1,4 +1,4 @@
-import type { AgentManifest } from '../../domain/agents/manifest.ts'
+import type { AgentManifest } from '../../domain/agent-manifest.ts'
 
 /** Codex through its app-server, which asks about every command and every patch; its ACP adapter does not. */
 export const codexManifest: AgentManifest = {

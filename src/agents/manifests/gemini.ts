@@ -1,4 +1,4 @@
-import type { AgentManifest } from '../../domain/agents/manifest.ts'
+import type { AgentManifest } from '../../domain/agent-manifest.ts'
 
 /** A policy above every other: nothing is allowed without a question. Gemini CLI itself still lets plain reading commands pass. */
 const GATE = ['[[rule]]', 'toolName = "*"', 'decision = "ask_user"', 'priority = 999', ''].join('\n')

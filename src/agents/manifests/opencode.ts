@@ -1,4 +1,4 @@
-import type { AgentManifest } from '../../domain/agents/manifest.ts'
+import type { AgentManifest } from '../../domain/agent-manifest.ts'
 
 /**
  * Over the person's and the project's own settings. Calls of its subagents and its questions are not handed on over ACP: the turn would

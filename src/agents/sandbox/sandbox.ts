@@ -1,26 +1,22 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, realpathSync, rmSync, watch } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SandboxAsked, SandboxNeeds, SandboxProgram } from '../../domain/agents/sandbox.ts'
-import { NAMESPACES } from './bubblewrap.ts'
-import { mountArgs } from './mounts.ts'
-import { hostsFor, ownPorts } from './network/allowed.ts'
-import { BRIDGE_SCRIPT, PROXY_PORT } from './network/bridge-script.ts'
-import { openProxy } from './network/proxy.ts'
-import { type Guarded, guardGit } from './planted.ts'
-import { type Inside, surroundings } from './surroundings.ts'
+import type { SandboxNeeds, SandboxProgram, SandboxSettings } from '../../domain/agent-manifest.ts'
+import { mountArgs, NAMESPACES } from './bubblewrap.ts'
+import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
+import { mountsFor, type SandboxedCommand } from './visible-paths.ts'
 
 /** A sandbox for one agent: what it is started with in place of its own command. */
 export interface Sandbox extends AsyncDisposable {
   /** Aborted when the agent has found a way to do something outside: it is to be ended. */
   readonly breached: AbortSignal
-  wrap(starting: Inside, own: { pidNamespace: boolean }): Pick<Inside, 'command' | 'args' | 'env'>
+  wrap(starting: SandboxedCommand, own: { pidNamespace: boolean }): Pick<SandboxedCommand, 'command' | 'args' | 'env'>
 }
 
 interface Opening {
   bubblewrap: SandboxProgram
-  asked: SandboxAsked
+  asked: SandboxSettings
   needs: SandboxNeeds
   env: Record<string, string | undefined>
   /** It only reads: of the project nothing may be written. */
@@ -41,11 +37,11 @@ const LEFT_OUT = [
 /** Opens the way out for the hosts that are listed; without a list the network is what it is. */
 export async function openSandbox({ bubblewrap, asked, needs, env, reading, log }: Opening): Promise<Sandbox> {
   const listed = hostsFor(asked.network, needs, env)
-  const way = asked.network.includes('*') ? undefined : await openWay(listed, log)
-  const guarded: Guarded = guardGit(asked.git, { reading })
+  const way = asked.network.includes('*') ? undefined : await openNetwork(listed, log)
+  const guarded: GitGuard = guardGit(asked.git, { reading })
   const stateHome = (needs.movedBy && env[needs.movedBy]) || undefined
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
-    const mounts = surroundings(starting, { asked, needs, reading, stateHome })
+    const mounts = mountsFor(starting, { asked, needs, reading, stateHome })
     const network = way ? { shows: [way.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
     const inner = way ? bridged(way.socket, ownPorts(listed), starting) : [starting.command, ...starting.args]
     return {
@@ -65,7 +61,7 @@ export async function openSandbox({ bubblewrap, asked, needs, env, reading, log 
   return { wrap, breached: guarded.breached, [Symbol.asyncDispose]: close }
 }
 
-async function openWay(listed: string[], log: (line: string) => void) {
+async function openNetwork(listed: string[], log: (line: string) => void) {
   const folder = await mkdtemp(join(tmpdir(), 'pcc-way-'))
   const socket = join(folder, 'proxy.sock')
   const refused = (destination: string) => log(`the sandbox refused the network: ${destination} (agents.network)`)
@@ -77,7 +73,7 @@ async function openWay(listed: string[], log: (line: string) => void) {
   return { folder, socket, close }
 }
 
-function bridged(socket: string, ports: number[], { command, args }: Inside): string[] {
+function bridged(socket: string, ports: number[], { command, args }: SandboxedCommand): string[] {
   const told = JSON.stringify({ socket, proxyPort: PROXY_PORT, ports, command, args })
   return [process.execPath, '-e', BRIDGE_SCRIPT, told]
 }
@@ -95,4 +91,45 @@ function resolverFiles(): string[] {
 
 function without(env: Record<string, string | undefined>): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !LEFT_OUT.includes(name)))
+}
+
+/** By this file git reads the settings of a repository, and with them what it starts, from somewhere else. */
+const COMMONDIR = 'commondir'
+
+interface GitGuard extends Disposable {
+  /** Aborted, with what was found, when the agent has put it there. */
+  readonly breached: AbortSignal
+}
+
+/**
+ * In a main checkout git writes beside its settings, so that the folder itself cannot be closed; and an empty `commondir`, which could be
+ * held where it is, would stop every git outside. So it is looked for as long as the agent runs, and once more when all of it is gone: what
+ * is found is taken away.
+ */
+function guardGit(git: SandboxSettings['git'], { reading }: { reading: boolean }): GitGuard {
+  const breach = new AbortController()
+  const file = git && !reading && git.own === git.common ? join(git.common, COMMONDIR) : undefined
+  if (file === undefined || !git || isThere(file)) return { breached: breach.signal, [Symbol.dispose]: () => undefined }
+  const look = () => {
+    if (!isThere(file)) return
+    rmSync(file, { recursive: true, force: true })
+    breach.abort(new Error(`it has put a ${COMMONDIR} into ${git.common}, by which git outside would run what it says`))
+  }
+  const watcher = watch(git.common, { persistent: false }, (_, name) => {
+    if (name === COMMONDIR || name === null) look()
+  })
+  // A folder that can be watched no more is looked at at the end.
+  watcher.on('error', () => undefined)
+  look()
+  return {
+    breached: breach.signal,
+    [Symbol.dispose]: () => {
+      watcher.close()
+      look()
+    },
+  }
+}
+
+function isThere(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false }) !== undefined
 }

@@ -2,26 +2,19 @@ import { accessSync, constants } from 'node:fs'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
-import { bornAt } from '../../base/process/start-time.ts'
+import { rawStartTime } from '../../base/process/process-table.ts'
 import { sweepMarked } from '../../base/process/sweep.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
-import { transcriptState } from '../claude/conversations/transcript-state.ts'
-import { pinnedVariables, plannerOf } from '../claude/options.ts'
-import { bundledProgram } from '../claude/program.ts'
-import { appendedPrompt } from '../claude/system-prompt.ts'
-import type { DriverOptions } from '../driver-options.ts'
-import { agentMissing } from '../manifests/agent-missing.ts'
+import type { DriverOptions } from '../agent-process.ts'
+import { appendedPrompt, bundledProgram, pinnedVariables, plannerVariables } from '../claude/options.ts'
+import { readTranscriptState } from '../claude/past-sessions.ts'
 import { claudeManifest } from '../manifests/claude.ts'
-import type { HookDesk } from './hooks/desk.ts'
-import { settingsFor } from './hooks/settings.ts'
-import { mcpConfig, newTools, toolsLeft } from './own-tools.ts'
-import { SeatFolder } from './seat.ts'
+import { agentMissingError } from '../manifests/manifests.ts'
+import { AgentWindow, isSameProcess } from './agent-window.ts'
+import { createTools, hookSettings, mcpConfig, prepareConfig, restoreTools, startCommand } from './launch.ts'
 import { TmuxSession } from './session.ts'
-import { AgentWindow, isThere } from './window/agent-window.ts'
-import { configLayer } from './window/config-layer.ts'
-import { tmuxSocket } from './window/socket.ts'
-import { startCommand } from './window/start-script.ts'
-import { type NewWindow, Tmux, type Window } from './window/tmux.ts'
+import { type HookRegistry, TmuxSessionFolder } from './session-folder.ts'
+import { type NewWindow, Tmux, type TmuxWindow, tmuxSocket } from './tmux.ts'
 
 /** As with the library: a person may be away for a while. */
 const ASK_DEADLINE_MS = 60 * 60_000
@@ -40,7 +33,7 @@ export interface TmuxHost {
   socket: string
   /** Of the daemon: where tmux is found. */
   env: Record<string, string | undefined>
-  desk: HookDesk
+  desk: HookRegistry
 }
 
 /** Drives the interactive Claude Code in a window of tmux: a person can watch it, type into it, and hand it back. */
@@ -51,26 +44,26 @@ export function tmuxDriver(
   const { askDeadlineMs = ASK_DEADLINE_MS, awayMs = AWAY_MS, dialogMs = DIALOG_MS, log = () => undefined } = driver
   const tmux = new Tmux(tmuxSocket(host.socket), host.env)
   tmux.check()
-  const begin = async (open: OpenSession, folder: SeatFolder) => {
+  const begin = async (open: OpenSession, folder: TmuxSessionFolder) => {
     const executable = programOf(driver.executable)
     accessSync(open.cwd) // tmux would begin somewhere else
     await checkConversation(open)
     const { token } = folder.make({ session: open.id, socket: host.socket, awayMs })
     const vendorId = open.resume && !open.resume.fork ? open.resume.vendorId : crypto.randomUUID()
     const marker = open.marker ?? secretId(16)
-    const layer = configLayer(folder, open)
+    const layer = prepareConfig(folder, open)
     const pinned = (sources: OpenSession['settingSources']) =>
       pinnedVariables({ ...open, settingSources: sources }, sessionMarker(marker))
-    const settings = settingsFor({ seat: folder.path, askDeadlineMs, env: pinned(open.settingSources) })
-    const tools = newTools(open, folder)
+    const settings = hookSettings({ seat: folder.path, askDeadlineMs, env: pinned(open.settingSources) })
+    const tools = createTools(open, folder)
     const command = startCommand(folder, {
       ...{ executable, open, vendorId, appendPrompt: appendedPrompt(driver.appendPrompt) },
       settings: folder.write('settings.json', JSON.stringify(settings)),
       mcpConfig: tools && folder.write('mcp.json', JSON.stringify(mcpConfig(tools, folder))),
-      env: { ...open.env, ...layer.env, ...IN_TERMINAL, ...plannerOf(open.env), ...pinned([]) },
+      env: { ...open.env, ...layer.env, ...IN_TERMINAL, ...plannerVariables(open.env), ...pinned([]) },
     })
-    const { pane, pid } = await openAlone(tmux, { name: open.id, command }, { marker, folder })
-    const at = { pane, pid, born: bornAt(pid) ?? '', vendorId, config: layer.directory, marker }
+    const { pane, pid } = await openSingleWindow(tmux, { name: open.id, command }, { marker, folder })
+    const at = { pane, pid, born: rawStartTime(pid) ?? '', vendorId, config: layer.directory, marker }
     const window = new AgentWindow(open.id, { tmux, seat: folder, at: { ...FRESH, ...at } })
     window.note({})
     log(`session ${open.id}: window ${pane} of ${tmux.socket}`)
@@ -79,9 +72,9 @@ export function tmuxDriver(
   return {
     agent: 'claude',
     isVendorId: id => UUID.test(id),
-    conversationState: (vendorId, { cwd, env }) => transcriptState({ vendorId, cwd, env }),
+    conversationState: (vendorId, { cwd, env }) => readTranscriptState({ vendorId, cwd, env }),
     async open(open) {
-      const folder = new SeatFolder(host.run, open.id)
+      const folder = new TmuxSessionFolder(host.run, open.id)
       return new TmuxSession(open, {
         folder,
         desk: host.desk,
@@ -98,27 +91,27 @@ export function tmuxDriver(
 }
 
 /** The window that an earlier daemon left, where it is in the conversation that is wanted; another one is ended. */
-async function left(open: OpenSession, folder: SeatFolder, tmux: Tmux) {
+async function left(open: OpenSession, folder: TmuxSessionFolder, tmux: Tmux) {
   const [at, seat] = [folder.whereabouts(), folder.seat()]
-  if (!at || !seat || !isThere(at)) return undefined
+  if (!at || !seat || !isSameProcess(at)) return undefined
   const window = new AgentWindow(open.id, { tmux, seat: folder, at })
   const isWanted = open.resume?.vendorId === at.vendorId && !open.resume.fork
-  if (isWanted) return { window, adopted: true, token: seat.token, tools: toolsLeft(open, folder) }
+  if (isWanted) return { window, adopted: true, token: seat.token, tools: restoreTools(open, folder) }
   await tmux.close(open.id)
   await sweepMarked(sessionMarker(at.marker))
   return undefined
 }
 
-interface Alone {
+interface SingleWindow {
   marker: string
-  folder: SeatFolder
+  folder: TmuxSessionFolder
 }
 
 /**
  * A window of its own name, and no other beside it. A server that does not answer may have made it all the same, or may make it
  * yet: without its script nothing begins in it, and what has begun is ended.
  */
-async function openAlone(tmux: Tmux, window: NewWindow, { marker, folder }: Alone): Promise<Window> {
+async function openSingleWindow(tmux: Tmux, window: NewWindow, { marker, folder }: SingleWindow): Promise<TmuxWindow> {
   await tmux.close(window.name)
   try {
     return await tmux.open(window)
@@ -134,7 +127,9 @@ async function openAlone(tmux: Tmux, window: NewWindow, { marker, folder }: Alon
 /** Asked to go on with what it does not know, the interactive one shows a list and waits. */
 async function checkConversation({ resume, cwd, env }: OpenSession): Promise<void> {
   if (!resume) return
-  const state = UUID.test(resume.vendorId) ? await transcriptState({ vendorId: resume.vendorId, cwd, env }) : 'missing'
+  const state = UUID.test(resume.vendorId)
+    ? await readTranscriptState({ vendorId: resume.vendorId, cwd, env })
+    : 'missing'
   if (state !== 'intact') throw new AppError('resume_missing', { vendor_id: resume.vendorId, state })
 }
 
@@ -143,7 +138,7 @@ function programOf(executable: string | undefined): string {
   try {
     accessSync(program, constants.X_OK)
   } catch (error) {
-    throw agentMissing(claudeManifest, messageOf(error), error)
+    throw agentMissingError(claudeManifest, messageOf(error), error)
   }
   return program
 }

@@ -1,24 +1,31 @@
+import { toolCallName } from '../../domain/agent-tools.ts'
 import type { Failure, OpenSession, Request, SessionEvent } from '../../domain/session.ts'
-import { calledAs } from '../../domain/tools/agent-tools.ts'
-import { Conversation } from '../claude/messages/conversation.ts'
-import { SYNTHETIC } from '../claude/messages/wire.ts'
-import { EventQueue } from '../event-queue.ts'
-import type { OwnTools } from '../own-tools/own-tools.ts'
-import { openRecorder, type Recorder } from '../recorder.ts'
-import { TranscriptReader } from '../wire/transcript.ts'
-import { type ApiError, apiErrorIn, asMessage, tellsInterruption } from './reading/as-message.ts'
-import { type Ends, resultOf } from './reading/result-of.ts'
-import { readStatus } from './reading/status-line.ts'
-import { isOfSubagent, type SubagentPosition, SubagentRecords } from './reading/subagent-records.ts'
-import type { Written } from './turn.ts'
+import { ClaudeConversation } from '../claude/conversation.ts'
+import { SYNTHETIC } from '../claude/messages.ts'
+import { TranscriptReader } from '../json-lines.ts'
+import type { OwnTools } from '../own-tools.ts'
+import { EventQueue, openRecorder, type Recorder } from '../session-output.ts'
+import {
+  buildResult,
+  isInterruption,
+  isOfSubagent,
+  readApiError,
+  readStatus,
+  type SubagentPosition,
+  SubagentRecords,
+  type TmuxTurnEnd,
+  type TranscriptApiError,
+  toMessage,
+} from './transcript.ts'
+import type { TranscriptState } from './turn.ts'
 
 /**
  * The conversation as it is known from Claude Code's own record of it and from its hooks: told as the messages that its library
  * would have sent, so that turns and their ends mean the same as with the library.
  */
-export class TerminalRecord {
+export class TmuxRecord {
   readonly events = new EventQueue()
-  readonly conversation: Conversation
+  readonly conversation: ClaudeConversation
   readonly #open: OpenSession
   #recorder: Recorder | undefined
   #reader = new TranscriptReader({ offset: 0 })
@@ -28,7 +35,7 @@ export class TerminalRecord {
   #begunAt = performance.now()
   #denials = 0
   #isCutShort = false
-  #error: ApiError | undefined
+  #error: TranscriptApiError | undefined
   #contextWindow: number | undefined
   #own: OwnTools | undefined
   #windows = ''
@@ -38,7 +45,7 @@ export class TerminalRecord {
   constructor(open: OpenSession) {
     const { resume, env } = open
     const vendorId = resume && !resume.fork ? resume.vendorId : undefined
-    this.conversation = new Conversation({ resumed: resume !== undefined, vendorId, tz: env['TZ'] })
+    this.conversation = new ClaudeConversation({ resumed: resume !== undefined, vendorId, tz: env['TZ'] })
     this.#open = open
   }
 
@@ -53,7 +60,7 @@ export class TerminalRecord {
     this.#own = own
   }
 
-  get written(): Written {
+  get written(): TranscriptState {
     return { lastText: this.#lastText, isCutShort: this.#isCutShort }
   }
 
@@ -86,7 +93,7 @@ export class TerminalRecord {
   read(goOn: (message: Record<string, unknown>) => boolean): boolean {
     const lines = this.#reader.read()
     for (const line of lines) {
-      const message = asMessage(line)
+      const message = toMessage(line)
       if (message) {
         this.#remember(message)
         this.#feed(message)
@@ -170,12 +177,12 @@ export class TerminalRecord {
   }
 
   /** A turn is over. */
-  ended(ends: Ends): void {
+  ended(ends: TmuxTurnEnd): void {
     const duration_ms = Math.round(performance.now() - this.#begunAt)
     const permission_denials = Array.from({ length: this.#denials }, () => ({}))
     this.#rounds = new Set()
     this.#denials = 0
-    this.#feed({ ...resultOf(ends, this.#error), duration_ms, permission_denials })
+    this.#feed({ ...buildResult(ends, this.#error), duration_ms, permission_denials })
     this.#error = undefined
     this.#feed({ type: 'system', subtype: 'session_state_changed', state: 'idle' })
   }
@@ -200,9 +207,9 @@ export class TerminalRecord {
 
   #remember(line: Record<string, unknown>): void {
     const { type, message } = line
-    if (tellsInterruption(line)) this.#isCutShort = true
+    if (isInterruption(line)) this.#isCutShort = true
     if (type !== 'assistant') return
-    this.#error = apiErrorIn(line)
+    this.#error = readApiError(line)
     const limit = (line['apiErrorParams'] as { rate_limit_info?: unknown } | undefined)?.rate_limit_info
     if (this.#error && limit !== undefined) this.#feed({ type: 'rate_limit_event', rate_limit_info: limit })
     const { id, content } = message as { id?: unknown; content?: { type: string; text?: string }[] }
@@ -222,7 +229,7 @@ export class TerminalRecord {
 
   #withName(event: SessionEvent): SessionEvent {
     const own = event.kind === 'tool_request' ? this.#own?.toolOf(event.tool) : undefined
-    return own && event.kind === 'tool_request' ? { ...event, tool: calledAs(own) } : event
+    return own && event.kind === 'tool_request' ? { ...event, tool: toolCallName(own) } : event
   }
 
   #withWindow(event: SessionEvent): SessionEvent {

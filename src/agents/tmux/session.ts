@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../base/errors.ts'
 import type { Failure, OpenSession, Session } from '../../domain/session.ts'
-import type { HookDesk } from './hooks/desk.ts'
-import type { WindowTools } from './own-tools.ts'
-import { TerminalRecord } from './record.ts'
-import type { SeatFolder } from './seat.ts'
-import { Talk } from './talk.ts'
-import type { AgentWindow } from './window/agent-window.ts'
-import { showsQuestion } from './window/shows-question.ts'
-import { failureOf, leftItsWindow, notReady } from './words.ts'
+import { type AgentWindow, hasOpenQuestion } from './agent-window.ts'
+import { TmuxConversation } from './conversation.ts'
+import type { WindowTools } from './launch.ts'
+import { TmuxRecord } from './record.ts'
+import type { HookRegistry, TmuxSessionFolder } from './session-folder.ts'
+import { notReadyError, toFailure, windowGoneFailure } from './turn.ts'
 
 /** How often the agent's own files are looked at; its hooks tell most of it sooner. */
 const LOOK_MS = 400
@@ -21,11 +19,11 @@ const TOOLS_MS = 45_000
 /** An interrupt takes some 100 ms. */
 const ESCAPE_MS = 3_000
 
-export interface TmuxSeat {
+export interface TmuxProcess {
   /** Opens a window, or finds the one that outlived its daemon. */
   window(): Promise<{ window: AgentWindow; adopted: boolean; token: string; tools?: WindowTools | undefined }>
-  folder: SeatFolder
-  desk: HookDesk
+  folder: TmuxSessionFolder
+  desk: HookRegistry
   askDeadlineMs: number
   /** How long a dialog may stand until our hook has answered it. */
   dialogMs: number
@@ -38,9 +36,9 @@ export interface TmuxSeat {
 export class TmuxSession implements Session {
   readonly id: string
   readonly #open: OpenSession
-  readonly #seat: TmuxSeat
-  readonly #record: TerminalRecord
-  readonly #talk: Talk
+  readonly #seat: TmuxProcess
+  readonly #record: TmuxRecord
+  readonly #talk: TmuxConversation
   readonly #over: Promise<void>
   readonly #closed = new AbortController()
   #ready = false
@@ -48,12 +46,12 @@ export class TmuxSession implements Session {
   #failure: Failure | undefined
   #withstood = false
 
-  constructor(open: OpenSession, seat: TmuxSeat) {
+  constructor(open: OpenSession, seat: TmuxProcess) {
     this.id = open.id
     this.#open = open
     this.#seat = seat
-    this.#record = new TerminalRecord(open)
-    this.#talk = new Talk({
+    this.#record = new TmuxRecord(open)
+    this.#talk = new TmuxConversation({
       ...{ open, record: this.#record, askDeadlineMs: seat.askDeadlineMs, closed: this.#closed.signal },
       fail: failure => this.#fail(failure),
       leave: () => void this[Symbol.asyncDispose](),
@@ -117,7 +115,7 @@ export class TmuxSession implements Session {
     if (!window || !this.takenOver) return
     // Nobody would answer it any more.
     const { dialogMs } = this.#seat
-    const asks = await showsQuestion(window, { asksPerson: () => gate.asksPerson, dialogMs })
+    const asks = await hasOpenQuestion(window, { asksPerson: () => gate.asksPerson, dialogMs })
     if (asks) throw new AppError('terminal_asks', { id: this.id })
     await this.#talk.handedBack(window)
   }
@@ -134,7 +132,7 @@ export class TmuxSession implements Session {
     } catch (error) {
       if (error instanceof AppError && error.code === 'agent_not_logged_in') this.#record.withoutLogin(error.message)
       this.#withstood = error instanceof AppError && error.code === 'session_withstood'
-      this.#fail(failureOf(error))
+      this.#fail(toFailure(error))
     }
     const by = this.#closing ? 'owner' : 'agent'
     this.#talk.gate.close()
@@ -159,7 +157,7 @@ export class TmuxSession implements Session {
     while (!this.#closed.signal.aborted && !this.#failure) {
       const isAlive = window.alive
       this.#talk.read(window)
-      if (!isAlive) this.#fail(leftItsWindow(this.#seat.folder.lastWords()))
+      if (!isAlive) this.#fail(windowGoneFailure(this.#seat.folder.lastWords()))
       if (this.#failure) return
       if (this.#ready) await this.#talk.look(window, window.state())
       else await this.#awaitReady(window, performance.now() - from)
@@ -176,7 +174,7 @@ export class TmuxSession implements Session {
       this.#ready = true
       const { prompt } = this.#open
       if (prompt !== undefined && this.#mayBegin()) await this.#talk.say(prompt, window)
-    } else if (sinceMs > READY_MS) throw notReady(READY_MS, state?.waitingFor)
+    } else if (sinceMs > READY_MS) throw notReadyError(READY_MS, state?.waitingFor)
   }
 
   async #close(): Promise<void> {

@@ -1,7 +1,9 @@
-import type { Ends } from './reading/result-of.ts'
+import { AppError, type ErrorCode, messageOf } from '../../base/errors.ts'
+import type { Failure } from '../../domain/session.ts'
+import type { TmuxTurnEnd } from './transcript.ts'
 
 /** How long a prompt may take to be heard of before Enter is pressed once more. */
-const HEARD_MS = 6_000
+const ACCEPT_MS = 6_000
 const MOST_ENTERS = 3
 /** The hook that tells the end of a turn comes before the agent calls itself idle; one that is on its way gets this long. */
 const HOOK_MS = 1_500
@@ -11,32 +13,32 @@ const BUSY_MS = 30_000
 const LAST_WORDS_MS = 3_000
 
 type Stop = 'pause' | 'park' | 'cap'
-type Look = Ends | 'begun' | 'enter' | 'lost' | undefined
+type Look = TmuxTurnEnd | 'begun' | 'enter' | 'lost' | undefined
 
 /** What the agent has written down. */
-export interface Written {
+export interface TranscriptState {
   lastText: string
   /** That this turn was cut short from the keyboard. */
   isCutShort: boolean
 }
 
 /** `isHeld`: a person has the keyboard, so that a prompt which is not heard is no wonder. */
-type Seen = Written & { isHeld?: boolean }
+type Seen = TranscriptState & { isHeld?: boolean }
 
 /**
  * Where a turn stands. A prompt is *asked* until the agent's hook says that it has it, then the turn *runs* until a hook tells its
  * end, or, where none does (after an interrupt, or a stop between two tools), until the agent has called itself idle for a while.
  */
-export class Turn {
+export class TmuxTurn {
   readonly #now: () => number
   #state: 'none' | 'asked' | 'running' = 'none'
   #askedAt = 0
   #enters = 0
   #idleSince: number | undefined
-  #told: { ends: Ends; at: number } | undefined
+  #told: { ends: TmuxTurnEnd; at: number } | undefined
   #stopping: Stop | undefined
   #interrupting = false
-  #held: Ends | undefined
+  #held: TmuxTurnEnd | undefined
   #afterwards: string | undefined
   #mayHaveEnded = false
   #counted = false
@@ -63,7 +65,7 @@ export class Turn {
   }
 
   /** The agent has a prompt. An end that was told and not yet passed on comes back: it is that of the turn before. */
-  begun(): Ends | undefined {
+  begun(): TmuxTurnEnd | undefined {
     const told = this.#told?.ends
     if (told) this.#over(told)
     this.#held = undefined
@@ -73,7 +75,7 @@ export class Turn {
   }
 
   /** A hook told the end. */
-  told(ends: Ends): void {
+  told(ends: TmuxTurnEnd): void {
     if (this.#state === 'asked') return // that of an earlier turn
     const isPaused = ends.how === 'completed' && this.#stopping === 'pause'
     this.#told = { ends: isPaused ? { ...ends, how: 'paused' } : ends, at: this.#now() }
@@ -106,11 +108,11 @@ export class Turn {
   }
 
   /** A person has the terminal: what ended under their hands waits. */
-  hold(ends: Ends): void {
+  hold(ends: TmuxTurnEnd): void {
     this.#held = ends
   }
 
-  takeHeld(): Ends | undefined {
+  takeHeld(): TmuxTurnEnd | undefined {
     const held = this.#held
     this.#held = undefined
     return held
@@ -135,13 +137,13 @@ export class Turn {
   }
 
   #unheard(isIdle: boolean, now: number): Look {
-    if (!isIdle || now - this.#askedAt < HEARD_MS) return undefined
+    if (!isIdle || now - this.#askedAt < ACCEPT_MS) return undefined
     this.#askedAt = now
     this.#enters += 1
     return this.#enters > MOST_ENTERS ? 'lost' : 'enter'
   }
 
-  #silentEnd(text: string, isCutShort: boolean): Ends {
+  #silentEnd(text: string, isCutShort: boolean): TmuxTurnEnd {
     if (this.#interrupting) return { how: 'interrupted', text: '' }
     if (this.#stopping === 'cap') return { how: 'capped', text }
     if (this.#stopping) return { how: this.#stopping === 'park' ? 'parked' : 'paused', text }
@@ -149,7 +151,7 @@ export class Turn {
     return isCutShort && !this.#mayHaveEnded ? { how: 'by-person', text } : { how: 'completed', text }
   }
 
-  #over(ends: Ends): Ends {
+  #over(ends: TmuxTurnEnd): TmuxTurnEnd {
     this.#state = 'none'
     this.#told = undefined
     this.#stopping = undefined
@@ -160,4 +162,50 @@ export class Turn {
     this.#worked = false
     return ends
   }
+}
+
+/** Why a turn stops between two rounds, for the person who looks at the terminal. */
+export const STOP_REASONS = {
+  pause: 'Paused by the supervisor.',
+  park: 'A call waits for a person.',
+  cap: 'As many rounds as were allowed.',
+}
+
+export const RESUME_PROMPT = 'The work was interrupted. Go on with the task where you stopped.'
+export const HANDED_BACK_PROMPT =
+  'The person has handed back. Look at what they did, then go on with the task and finish it.'
+
+/** Told to an agent whose calls were refused while no daemon was there. */
+export function describeAbsence(refused: number): string {
+  const calls = refused === 1 ? 'A call was' : `${refused} calls were`
+  return `The supervisor was away for a while. ${calls} refused for that reason alone and may be made again. Go on with the task where you stopped.`
+}
+
+/** The agent's process is gone, and nobody here ended it. */
+export function windowGoneFailure(lastWords: string): Failure {
+  const why = lastWords === '' ? 'it ended, or a person ended it' : lastWords
+  return { kind: 'agent_crashed', message: `Claude Code left its window (${why}).` }
+}
+
+/** What was thrown before there was an agent, or under it. */
+export function toFailure(error: unknown): Failure {
+  const kind = error instanceof AppError ? KINDS[error.code as ErrorCode] : undefined
+  return { kind: kind ?? 'other', message: messageOf(error) }
+}
+
+const KINDS: Partial<Record<ErrorCode, Failure['kind']>> = {
+  agent_missing: 'agent_missing',
+  agent_not_logged_in: 'auth',
+  resume_missing: 'resume_unknown',
+}
+
+/** A call ran that nobody was asked about. */
+export function unjudgedFailure(call: string): Failure {
+  return { kind: 'other', message: `A tool call ran without being judged, so the session was ended: ${call}` }
+}
+
+/** It did not come so far that it could be told anything. */
+export function notReadyError(ms: number, waitingFor: string | undefined): AppError {
+  const why = waitingFor === undefined ? 'it did not say that it is ready' : `it waits for: ${waitingFor}`
+  return new AppError('tmux_failed', { problem: `Claude Code did not start within ${ms / 1000} s (${why})` })
 }

@@ -1,4 +1,4 @@
-import type { ErrorRow } from './error-row.ts'
+import type { ErrorRow } from './system.ts'
 
 /** What goes wrong between a person and their sessions. */
 export const WORK_ERRORS = {
@@ -138,5 +138,185 @@ export const WORK_ERRORS = {
     http: 409,
     says: '"{ref}" could be any of {matches}.',
     next: 'Type more of the id.',
+  },
+} as const satisfies Record<string, ErrorRow>
+
+/** What goes wrong with the choice of an agent, and with its program. */
+export const AGENT_ERRORS = {
+  agent_unknown: {
+    exit: 2,
+    http: 400,
+    says: 'No agent is called "{agent}" ({origin}). Nothing was started.',
+    next: 'See which there are with: pcc agents list. A program of your own is named by its path, or stands in [agents.custom.<name>].',
+  },
+  agent_malformed: {
+    exit: 2,
+    http: 400,
+    says: 'The agent "{agent}" ({origin}) cannot be understood: {problem}. Nothing was started.',
+    next: 'Name a kind (pcc agents list), or write one command as in a shell, for example: --agent "gemini --model pro"',
+  },
+  agent_not_installed: {
+    exit: 1,
+    http: 400,
+    says: '{agent} is not there: no program {command} is found {where}. Nothing was started.',
+    next: 'How to get it: {install}. See what is there with: pcc agents doctor',
+  },
+  agent_not_held: {
+    exit: 1,
+    http: 409,
+    says: '{agent} does not ask about every call, so it does not work alone: {why}. Nothing was started.',
+    next: 'Stay with it (pcc start without --detach), or allow it by name in your own settings: pcc config set agents.unattended {name} (a command line gets its name in [agents.custom.<name>])',
+  },
+} as const satisfies Record<string, ErrorRow>
+
+/** What goes wrong with questions and answers. */
+export const PEOPLE_ERRORS = {
+  ask_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'Session {id} has no open question {ask}: it was answered or withdrawn.',
+    next: 'Nothing to do.',
+  },
+  notify_not_set_up: {
+    exit: 2,
+    http: 400,
+    says: 'Nobody would be told: {problem}.',
+    next: 'Set up a channel, for example: pcc config set notifications.ntfy.topic YOUR-TOPIC (docs/notifications.md)',
+  },
+  escalation_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'There is no decision {number}.',
+    next: 'See what waits with: pcc pending',
+  },
+  escalation_answered: {
+    exit: 2,
+    http: 409,
+    says: 'Decision {number} was {verdict} by {by} on {when}; the first answer counts.',
+    next: 'See what still waits with: pcc pending',
+  },
+  escalation_withdrawn: {
+    exit: 2,
+    http: 409,
+    says: 'Decision {number} needs no answer any more since {when}: {reason}',
+    next: 'See what still waits with: pcc pending',
+  },
+  answer_unfit: {
+    exit: 2,
+    http: 400,
+    says: 'Decision {number} was not answered: {problem}',
+    next: 'See what is asked with: pcc pending',
+  },
+  answer_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'No answer with the id "{id}" is remembered.',
+    next: 'See them with: pcc answers list',
+  },
+  agent_answers: {
+    exit: 3,
+    http: 403,
+    says: 'This runs inside a session, and an agent cannot decide for a person. Nothing was changed.',
+    next: 'Do it from a terminal of your own: pcc {command}',
+  },
+} as const satisfies Record<string, ErrorRow>
+
+/** What goes wrong with worktrees, gates and merges. */
+export const WORKSPACE_ERRORS = {
+  gates_none: {
+    exit: 3,
+    http: 409,
+    says: 'No command counts as a gate in {project}: there is nothing to run.',
+    next: 'Find commands with: pcc gates detect --write. See what waits for your agreement with: pcc gates list',
+  },
+  diff_none: {
+    exit: 1,
+    http: 404,
+    says: 'There is no diff of task {task}: {why}.',
+    next: 'Look at the task with: pcc task show {task}',
+  },
+  review_none: {
+    exit: 1,
+    http: 409,
+    says: 'Task {task} does not wait for a review: it is {state}.',
+    next: 'See what waits for you with: pcc pending',
+  },
+  place_refused: {
+    exit: 3,
+    http: 409,
+    says: 'Task {task} got no worktree of {project}: {why}.',
+    next: '{remedy}',
+  },
+  place_busy: {
+    exit: 3,
+    http: 409,
+    says: 'Task {task} got no worktree of {project} yet: {why}.',
+    next: '{remedy}',
+  },
+  worktree_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'No worktree was ever made for task {task}.',
+    next: 'See those there are with: pcc worktree list. Those there were: pcc worktree list --all',
+  },
+  worktree_ambiguous: {
+    exit: 2,
+    http: 409,
+    says: '"{ref}" fits the worktrees of several tasks: {matches}.',
+    next: 'Give more of the id.',
+  },
+  worktree_busy: {
+    exit: 3,
+    http: 409,
+    says: 'Task {task} is {state}: its worktree {path} is needed. Nothing was changed.',
+    next: 'Wait until it is over, or stop it first: pcc stop {task}',
+  },
+  worktree_not_so: {
+    exit: 2,
+    http: 409,
+    says: 'The worktree of task {task} is {state}, so that cannot be done. Nothing was changed.',
+    next: 'See what became of it with: pcc worktree show {task}',
+  },
+  merge_no_worktree: {
+    exit: 3,
+    http: 409,
+    says: 'Attempt {attempt} at task {task} has no worktree whose work could be merged.',
+    next: 'See which there are with: pcc worktree list',
+  },
+  merge_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'There is no merge "{ref}": neither a merge has that number nor a task with a merge that id.',
+    next: 'See those there are with: pcc merge list --all',
+  },
+  merge_ambiguous: {
+    exit: 2,
+    http: 409,
+    says: '"{ref}" fits the merges of {found} tasks: {tasks}.',
+    next: 'Type more of the id, or the number from: pcc merge list --all',
+  },
+  merge_not_so: {
+    exit: 2,
+    http: 409,
+    says: 'The merge {id} of task {task} is {state}, which cannot be changed this way.',
+    next: 'See where it stands with: pcc merge list --all. Its task: pcc task show {task}',
+  },
+  merge_moved: {
+    exit: 1,
+    http: 409,
+    says: 'Merge {id} was moved by somebody else in the same moment.',
+    next: 'See where it stands with: pcc merge list',
+  },
+  worktree_gone: {
+    exit: 1,
+    http: 409,
+    says: 'The worktree {path} of task {task} (branch {branch}) is gone.',
+    next: 'Bring it back with: pcc worktree restore {task}. Or have the task done anew with: pcc task reset {task}',
+  },
+  project_without_git: {
+    exit: 1,
+    http: 409,
+    says: '{project} is no git repository any more, and the session works in a worktree of it.',
+    next: 'Bring its .git directory back, then go on with: pcc resume',
   },
 } as const satisfies Record<string, ErrorRow>

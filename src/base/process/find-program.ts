@@ -14,7 +14,7 @@ export function findProgram(command: string, env: Env, cwd = '.'): string | unde
  * The file of a program that a person has installed. A folder that the PATH names by a relative path (`bin`, `.`, or an empty name) does not
  * count: it would be another one in every directory in which the program is started, and lie where an agent may write.
  */
-export function installedProgram(command: string, env: Env, cwd?: string): string | undefined {
+export function findInstalledProgram(command: string, env: Env, cwd?: string): string | undefined {
   const path = env['PATH']
   if (command.includes('/') || path === undefined) return findProgram(command, env, cwd)
   const folders = path.split(delimiter).filter(isAbsolute)
@@ -22,7 +22,7 @@ export function installedProgram(command: string, env: Env, cwd?: string): strin
 }
 
 /** Where it was looked for, for the message that it is not there. */
-export function placeSearched(command: string, { PATH: path = '' }: Env): string {
+export function describeSearchPath(command: string, { PATH: path = '' }: Env): string {
   if (command.includes('/')) return 'under that path'
   const left = path === '' ? [] : path.split(delimiter).filter(folder => !isAbsolute(folder))
   if (left.length === 0) return 'on the PATH'

@@ -1,13 +1,26 @@
+import { execFile } from 'node:child_process'
+import { realpathSync } from 'node:fs'
+import { sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import type { Marker } from './marker.ts'
-import { commandOf, directoryOf, hasTerminal, markedPids, processTable, withDescendants } from './process-table.ts'
-import { isAlive, type ProcessIdentity, startTimeOf } from './start-time.ts'
+import {
+  commandOf,
+  directoryOf,
+  findMarkedPids,
+  hasTerminal,
+  isAlive,
+  type ProcessIdentity,
+  readProcessTable,
+  startTimeOf,
+  withDescendants,
+} from './process-table.ts'
 
 export interface FoundProcess extends ProcessIdentity {
   command: string
 }
 
-export interface Swept {
+export interface SweepResult {
   killed: FoundProcess[]
   /** Still there at the deadline: in uninterruptible sleep, or not ours to kill. */
   left: FoundProcess[]
@@ -22,17 +35,17 @@ type Find = () => Promise<FoundProcess[]>
 
 /** Every living process that carries the marker or descends from one that does; never ourselves. */
 export async function findMarked(marker: Marker): Promise<FoundProcess[]> {
-  const roots = markedPids(marker).filter(pid => pid !== process.pid)
+  const roots = findMarkedPids(marker).filter(pid => pid !== process.pid)
   return roots.length === 0 ? [] : identify(familyOf(roots))
 }
 
 /** Kills all that `findMarked` finds, again and again until nothing is found. */
-export function sweepMarked(marker: Marker, options?: SweepOptions): Promise<Swept> {
+export function sweepMarked(marker: Marker, options?: SweepOptions): Promise<SweepResult> {
   return sweep(() => findMarked(marker), options)
 }
 
 /** The same for one process and everything that descends from it. A later process of the same number is left alone. */
-export function sweepTree(root: ProcessIdentity, options?: SweepOptions): Promise<Swept> {
+export function sweepTree(root: ProcessIdentity, options?: SweepOptions): Promise<SweepResult> {
   return sweep(async () => ((await isAlive(root)) ? identify(familyOf([root.pid])) : []), options)
 }
 
@@ -40,7 +53,7 @@ export function sweepTree(root: ProcessIdentity, options?: SweepOptions): Promis
  * The same for what works in a directory, nobody looks after any more and has no terminal, with all that descends from it:
  * a person may have gone there with a shell or an editor. For directories of our own only.
  */
-export function sweepDirectory(directory: string, options?: SweepOptions): Promise<Swept> {
+export function sweepDirectory(directory: string, options?: SweepOptions): Promise<SweepResult> {
   return sweep(async () => {
     const roots = orphans().filter(pid => isInside(directoryOf(pid), directory) && !hasTerminal(pid))
     return roots.length === 0 ? [] : identify(familyOf(roots))
@@ -48,7 +61,7 @@ export function sweepDirectory(directory: string, options?: SweepOptions): Promi
 }
 
 /** Those that work in one of these directories and that nobody looks after any more: their parent is gone. They may be a person's own. */
-export async function orphansIn(directories: string[]): Promise<Map<string, FoundProcess[]>> {
+export async function findOrphansIn(directories: string[]): Promise<Map<string, FoundProcess[]>> {
   const places = orphans().map(pid => ({ pid, cwd: directoryOf(pid) }))
   const found = new Map<string, FoundProcess[]>()
   for (const directory of new Set(directories)) {
@@ -61,13 +74,13 @@ export async function orphansIn(directories: string[]): Promise<Map<string, Foun
 /** An orphan is given to the first process, or to the one that systemd has for each user; never ourselves. */
 function orphans(): number[] {
   const isKeeper = new Map<number, boolean>([[1, true]])
-  return processTable().flatMap(({ pid, parent }) => {
+  return readProcessTable().flatMap(({ pid, parent }) => {
     if (!isKeeper.has(parent)) isKeeper.set(parent, /^\S*systemd --user$/.test(commandOf(parent)))
     return isKeeper.get(parent) && pid !== process.pid ? [pid] : []
   })
 }
 
-async function sweep(find: Find, { deadlineMs = 10_000, signal }: SweepOptions = {}): Promise<Swept> {
+async function sweep(find: Find, { deadlineMs = 10_000, signal }: SweepOptions = {}): Promise<SweepResult> {
   const killed = new Map<string, FoundProcess>()
   const end = Date.now() + deadlineMs
   for (;;) {
@@ -105,7 +118,7 @@ function isInside(cwd: string, directory: string): boolean {
 }
 
 function familyOf(roots: number[]): number[] {
-  const others = processTable().filter(row => row.pid !== process.pid)
+  const others = readProcessTable().filter(row => row.pid !== process.pid)
   return withDescendants(roots, others)
 }
 
@@ -123,5 +136,56 @@ function send(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal)
   } catch {
     // Gone in this instant, or another user's: the next look says which.
+  }
+}
+
+/** A process and the directory in which it works. */
+export interface WorkingProcess {
+  pid: number
+  command: string
+}
+
+/** Every process that works in a directory or below it; undefined where this system does not tell. */
+export async function findProcessesIn(directory: string): Promise<WorkingProcess[] | undefined> {
+  const real = resolved(directory)
+  const everyone = process.platform === 'linux' ? fromProc() : await fromLsof()
+  return everyone
+    ?.filter(({ cwd }) => cwd === real || cwd.startsWith(`${real}${sep}`))
+    .map(({ pid }) => ({ pid, command: commandOf(pid) }))
+}
+
+interface ProcessDirectory {
+  pid: number
+  cwd: string
+}
+
+function fromProc(): ProcessDirectory[] {
+  return readProcessTable().map(({ pid }) => ({ pid, cwd: directoryOf(pid) }))
+}
+
+/** What lsof prints for other programs: a line `p<pid>`, then a line `n<path>`. It exits with 1 where it may not see everything. */
+export function parseLsof(text: string): ProcessDirectory[] {
+  const found: ProcessDirectory[] = []
+  let pid = 0
+  for (const line of text.split('\n')) {
+    if (line.startsWith('p')) pid = Number(line.slice(1))
+    if (line.startsWith('n')) found.push({ pid, cwd: line.slice(1) })
+  }
+  return found
+}
+
+async function fromLsof(): Promise<ProcessDirectory[] | undefined> {
+  const options = { timeout: 20_000, maxBuffer: 32_000_000 }
+  const { stdout } = await promisify(execFile)('lsof', ['-n', '-P', '-a', '-d', 'cwd', '-F', 'pn'], options).catch(
+    (error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }),
+  )
+  return stdout === '' ? undefined : parseLsof(stdout)
+}
+
+function resolved(directory: string): string {
+  try {
+    return realpathSync(directory)
+  } catch {
+    return directory
   }
 }

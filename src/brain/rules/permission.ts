@@ -1,7 +1,7 @@
 import type { Assessment, Reason } from '../../domain/assessment.ts'
 
 /** What a brain thinks of a request. Not to be confident is an answer: then a person is asked. */
-export interface Opinion {
+export interface PermissionOpinion {
   approve: boolean
   confidence: number
   reason: string
@@ -114,7 +114,7 @@ const EVERYDAY = new Set<string>([
 ])
 
 /** The rule brain on permissions: sure about everyday work inside the project, and about nothing else. */
-export function judgePermission(assessment: Pick<Assessment, 'risk' | 'reasons'>): Opinion {
+export function judgePermission(assessment: Pick<Assessment, 'risk' | 'reasons'>): PermissionOpinion {
   if (assessment.risk === 'HIGH') return unsure(assessment.reasons[0])
   const open = assessment.reasons.find(reason => reason.risk !== 'LOW' && !EVERYDAY.has(reason.code))
   if (open) return unsure(open)
@@ -126,6 +126,6 @@ export function judgePermission(assessment: Pick<Assessment, 'risk' | 'reasons'>
   }
 }
 
-function unsure(reason: Reason | undefined): Opinion {
+function unsure(reason: Reason | undefined): PermissionOpinion {
   return { approve: false, confidence: 0, reason: reason?.text ?? 'it is not everyday work' }
 }

@@ -1,27 +1,55 @@
-import type { AnswerValue, BrainContext, Opinion } from '../../domain/brain/brain.ts'
+import type { AnswerValue, Brain, BrainContext, Opinion } from '../../domain/brain.ts'
 import type { QuestionItem } from '../../domain/session.ts'
-import { notConfident } from '../opinion.ts'
-import { graveAnswer } from './grave/grave-answer.ts'
-import { againstIt } from './question/against-it.ts'
-import { byPlace } from './question/by-place.ts'
-import { byRequirements } from './question/by-requirements.ts'
-import { byYes } from './question/by-yes.ts'
-import type { Thought } from './question/thought.ts'
+import { noOpinion } from '../chain.ts'
+import { byProhibition, byRequirements, type RuleAnswer } from './by-requirements.ts'
+import { byYes } from './by-yes.ts'
+import { explainGraveAnswer, findGraveWords } from './grave.ts'
+import { judgePermission } from './permission.ts'
+
+/** The brain without a model: it knows little, says so, costs nothing and answers at once. */
+export const rulesBrain: Brain = {
+  name: 'rules',
+  async answerQuestion(questions, context) {
+    return answerByRules(questions, context)
+  },
+  async evaluatePermission({ risk, found }) {
+    if (!found) return noOpinion('rules', 'the rules go by codes, and none were given')
+    const { approve, confidence, reason } = judgePermission({ risk, reasons: found })
+    return { value: approve ? true : undefined, confidence, reasoning: reason, by: 'rules' }
+  },
+  async summarize(text) {
+    const last =
+      text
+        .trim()
+        .split(/\n\s*\n/)
+        .at(-1)
+        ?.replace(/\s+/g, ' ')
+        .trim() ?? ''
+    if (!last) return noOpinion('rules', 'there is nothing to sum up')
+    return { value: clipped(last), confidence: 0.5, reasoning: 'the last paragraph stands for the whole', by: 'rules' }
+  },
+}
+
+const LONGEST_SUMMARY = 400
+
+function clipped(text: string): string {
+  return text.length <= LONGEST_SUMMARY ? text : `${text.slice(0, LONGEST_SUMMARY - 1)}…`
+}
 
 /**
  * The rules on an agent's questions. Each is answered by what the requirements say, else by the project's structure, else by
  * "yes" to going on or to a standard step; all of them or none. What nothing here knows has confidence 0.
  */
 export function answerByRules(questions: QuestionItem[], context: BrainContext): Opinion<AnswerValue> {
-  const thoughts: Thought[] = []
+  const thoughts: RuleAnswer[] = []
   for (const item of questions) {
     const thought = think(item, context)
-    if (thought === undefined) return notConfident('rules', `no rule knows "${item.question.slice(0, 120)}"`)
-    const grave = graveAnswer(item, [thought.answer].flat())
-    if (grave !== undefined) return notConfident('rules', `${grave}: a person decides`)
+    if (thought === undefined) return noOpinion('rules', `no rule knows "${item.question.slice(0, 120)}"`)
+    const grave = explainGraveAnswer(item, [thought.answer].flat())
+    if (grave !== undefined) return noOpinion('rules', `${grave}: a person decides`)
     thoughts.push(thought)
   }
-  if (thoughts.length === 0) return notConfident('rules', 'nothing was asked')
+  if (thoughts.length === 0) return noOpinion('rules', 'nothing was asked')
   return {
     value: thoughts.map(({ answer }) => answer),
     confidence: Math.min(...thoughts.map(({ confidence }) => confidence)),
@@ -30,14 +58,79 @@ export function answerByRules(questions: QuestionItem[], context: BrainContext):
   }
 }
 
-function think(item: QuestionItem, context: BrainContext): Thought | undefined {
+function think(item: QuestionItem, context: BrainContext): RuleAnswer | undefined {
   if (isOversized(item)) return undefined
   const { requirements, entries = [] } = context
-  const written = requirements && (byRequirements(item, requirements) ?? againstIt(item, requirements))
+  const written = requirements && (byRequirements(item, requirements) ?? byProhibition(item, requirements))
   return written ?? byPlace(item, entries) ?? byYes(item)
 }
 
 /** No question that a rule knows is that long, and to compare long texts with long texts takes time. */
 function isOversized({ question, options }: QuestionItem): boolean {
   return question.length > 2_000 || options.length > 30 || options.some(({ label }) => label.length > 200)
+}
+
+/** Where to save something, from the directories that the project has; only for what has a usual place, and never outside. */
+function byPlace(item: QuestionItem, entries: readonly string[]): RuleAnswer | undefined {
+  const text = `${item.header} ${item.question}`
+  if (!ASKS_WHERE.test(item.question) || findGraveWords(text) !== undefined || item.multiSelect) return undefined
+  const names = new Set(entries.map(entry => entry.replace(/\/+$/, '')))
+  const kind = KINDS.find(({ about }) => about.test(text))
+  const usual = kind?.places.filter(place => names.has(place)) ?? []
+  const answer = item.options.length === 0 ? folder(usual[0]) : amongOptions(item.options, names, usual)
+  if (answer === undefined) return undefined
+  return { answer, confidence: 0.7, reasoning: `the project keeps such things in ${usual[0] ?? answer}` }
+}
+
+const ASKS_WHERE =
+  /\bwhere (?:should|shall|do|would|can|to|does|will|in)\b|\b(?:which|what) (?:file|directory|folder|path|location|place|dir)\b|\bin(?:to)? which\b/i
+
+const KINDS: readonly { about: RegExp; places: readonly string[] }[] = [
+  { about: /\b(tests?|specs?|test cases?|fixtures?|e2e)\b/i, places: ['test', 'tests', '__tests__', 'spec', 'specs'] },
+  { about: /\b(docs?|documentation|guides?|adr|manual|tutorial)\b/i, places: ['docs', 'doc', 'documentation'] },
+  { about: /\b(examples?|samples?|demos?)\b/i, places: ['examples', 'example', 'samples'] },
+  { about: /\b(scripts?|tooling)\b/i, places: ['scripts', 'script', 'bin', 'tools'] },
+  { about: /\b(components?|views?|widgets?)\b/i, places: ['components', 'src', 'app'] },
+  { about: /\b(images?|icons?|assets?|fonts?|static)\b/i, places: ['assets', 'public', 'static'] },
+  { about: /\b(reports?|output|results?)\b/i, places: ['reports', 'report', 'output', 'out', 'docs'] },
+  { about: /\b(benchmarks?)\b/i, places: ['bench', 'benchmarks'] },
+  { about: /\b(migrations?)\b/i, places: ['migrations', 'db'] },
+  {
+    about:
+      /\b(code|modules?|functions?|class(?:es)?|types?|helpers?|implementation|files?|routes?|hooks?|services?|handlers?|logic|parser|api|endpoints?|models?|config\w*)\b/i,
+    places: ['src', 'lib', 'app', 'packages', 'source'],
+  },
+]
+
+function folder(name: string | undefined): string | undefined {
+  return name === undefined ? undefined : `${name}/`
+}
+
+/** The one option inside a directory that is there: of the usual ones the first, else the only one of all. */
+function amongOptions(
+  options: QuestionItem['options'],
+  names: ReadonlySet<string>,
+  usual: readonly string[],
+): string | undefined {
+  const placed = options.flatMap(({ label, description }) => {
+    const path = pathIn(label) ?? pathIn(description)
+    const top = path && topOf(path)
+    return top && names.has(top) && findGraveWords(`${label} ${description}`) === undefined ? [{ label, top }] : []
+  })
+  for (const place of usual) {
+    const fitting = placed.filter(({ top }) => top === place)
+    if (fitting.length === 1) return fitting[0]?.label
+    if (fitting.length > 1) return undefined
+  }
+  return placed.length === 1 ? placed[0]?.label : undefined
+}
+
+/** A path inside the project: not absolute, not of the home directory, not upwards, and not hidden. */
+function pathIn(text: string): string | undefined {
+  const path = /(?:^|[\s`'"(])(\.\/)?((?:[\w@-][\w.@-]*\/)+[\w.@*-]*|[\w@-]+$)/.exec(text.trim())?.[2]
+  return path === undefined || /(^|\/)\.\.?(\/|$)/.test(text) || /[~\\]|(^|\s)\//.test(text) ? undefined : path
+}
+
+function topOf(path: string): string | undefined {
+  return path.split('/')[0]
 }

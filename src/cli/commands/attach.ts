@@ -1,18 +1,15 @@
 import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
-import { type Client, openClient } from '../client.ts'
-import { sessionPath } from '../connection/session-path.ts'
-import { type Context, contextOf, ExitCode } from '../context.ts'
-import { closingLines, exitOf, interruptedLines } from '../live/closing.ts'
-import { isInteractive } from '../live/interactive.ts'
-import { runView } from '../live/run-view.ts'
-import { canBeResumed, goesOnByItself } from '../live/waiting/countdown.ts'
+import { type Client, openClient } from '../connection/client.ts'
+import { findRun, sessionPath } from '../connection/connection.ts'
+import { type CommandContext, contextOf, ExitCode, isInteractive } from '../context.ts'
+import { canBeResumed, resumesByItself, runLiveView } from '../live/watch.ts'
+import { eventLines } from '../render/event-lines.ts'
 import { isOver } from '../render/format.ts'
-import { attachHeader } from '../render/header.ts'
-import { eventLines } from '../render/lines/event-lines.ts'
-import { runNamed } from '../run/named-run.ts'
-import { environmentToGoOn } from '../session-env.ts'
+import { attachHeader } from '../render/session-page.ts'
+import { closingLines, exitCodeFor, interruptedLines } from '../render/summary.ts'
+import { resumeEnvironment } from '../session-env.ts'
 
 /** How much of what happened before is shown, so that one knows where one came in. */
 const BEFORE = 20
@@ -31,15 +28,15 @@ export function addAttachCommand(program: Command): void {
 }
 
 /** Shows a session live, whatever it is doing, until it is over or the person leaves. Returns the exit code. */
-export async function attach(ref: string, context: Context, { events: asEvents = true } = {}): Promise<number> {
+export async function attach(ref: string, context: CommandContext, { events: asEvents = true } = {}): Promise<number> {
   const { terminal, json, verbose, quiet } = context
   const out = quiet && !json ? () => {} : context.out
   const client = await openClient(context.places, context)
-  const run = await runNamed(ref, client)
-  if (run) return (await import('../run/watch-run.ts')).watchRun(run, { client, context })
+  const run = await findRun(ref, client)
+  if (run) return (await import('./run/control.ts')).watchRun(run, { client, context })
   const { id, ...found } = await client.request<SessionView>('GET', await sessionPath(ref))
   if (found.host === 'tmux' && !asEvents && !isOver(found) && isInteractive(context)) {
-    const left = await (await import('../terminal/enter.ts')).enterTerminal({ ...found, id }, context, client)
+    const left = await (await import('../live/tmux-window.ts')).enterTerminal({ ...found, id }, context, client)
     if (left !== undefined) return left
   }
   const path = `/sessions/${id}/events`
@@ -71,16 +68,16 @@ export async function attach(ref: string, context: Context, { events: asEvents =
   const unseen = open.filter(({ event }) => !events.some(({ id }) => id === event.id))
   const parked = isOver(session) && session.asks.length > 0
   if (!json && !answers) unseen.flatMap(one => one.lines).forEach(out)
-  const resumesAt = isOver(session) && goesOnByItself(events.findLast(isTurningPoint)) ? session.resumes_at : null
+  const resumesAt = isOver(session) && resumesByItself(events.findLast(isTurningPoint)) ? session.resumes_at : null
   const rests = answers && isOver(session) && canBeResumed(events.findLast(isTurningPoint))
   if (isOver(session) && resumesAt === null && !rests && !(parked && answers)) {
     if (!json) interruptedLines({ ...session, reason: null }, terminal).forEach(out)
     if (!json) (await closingLines(client, session, { id: session.id, terminal })).forEach(out)
-    return exitOf(session)
+    return exitCodeFor(session)
   }
   if (!json) out('')
-  const env = await environmentToGoOn({ places: context.places, env: context.env, project: session.project })
-  return runView({
+  const env = await resumeEnvironment({ places: context.places, env: context.env, project: session.project })
+  return runLiveView({
     client,
     session,
     context,
@@ -97,7 +94,7 @@ function isTurningPoint({ kind }: StoredEvent): boolean {
   return kind === 'session.ended' || kind === 'session.resumed'
 }
 
-type Asked = Extract<
+type AskEvent = Extract<
   StoredEvent,
   { kind: 'permission.asked' | 'question.asked' | 'question.parked' | 'permission.parked' }
 >
@@ -108,9 +105,9 @@ async function openAsksOf(client: Client, session: SessionView) {
   if (session.asks.length === 0) return []
   const kinds = 'tool.requested,permission.asked,question.asked,question.parked,permission.parked'
   const path = `/sessions/${session.id}/events?kinds=${kinds}`
-  const { events } = await client.request<{ events: (Asked | Wanted)[] }>('GET', path)
+  const { events } = await client.request<{ events: (AskEvent | Wanted)[] }>('GET', path)
   return session.asks.flatMap(ask => {
-    const event = events.findLast((one): one is Asked => 'ask_id' in one.body && one.body.ask_id === ask.ask_id)
+    const event = events.findLast((one): one is AskEvent => 'ask_id' in one.body && one.body.ask_id === ask.ask_id)
     if (!event) return []
     const { call_id } = event.body
     const wanted = events.filter(one => one.kind === 'tool.requested' && one.body.call_id === call_id)

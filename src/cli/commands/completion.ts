@@ -1,8 +1,7 @@
 import { Argument, Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import { SETTING_KEYS } from '../../domain/config/settings.ts'
-import type { CommandRow } from '../command-row.ts'
-import { contextOf } from '../context.ts'
+import { type CommandRow, contextOf } from '../context.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]

@@ -1,14 +1,14 @@
-import type { Command } from 'commander'
-import { type Places, placesFor } from '../../base/places.ts'
-import { variableIn } from '../../domain/config/environment-layer.ts'
+import { Argument, type Command } from 'commander'
+import { type AppPaths, appPathsFor } from '../../base/app-paths.ts'
+import { findProjectFile, variableIn } from '../../domain/config/layers.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
-import { findProjectFile } from '../../domain/config/project-layer.ts'
-import { settingNamed } from '../../domain/config/setting-names.ts'
-import { settingOf } from '../../domain/config/settings.ts'
-import { addBrainCommand } from '../config/brain/command.ts'
-import { settingRow, visible, written } from '../config/rows.ts'
-import { type Context, contextOf } from '../context.ts'
-import { refuseInSession } from './decide/own-terminal.ts'
+import { findSetting } from '../../domain/config/parse-setting.ts'
+import { isSettingKey, settingOf } from '../../domain/config/settings.ts'
+import { BRAIN_KINDS, type BrainKind } from '../../domain/option-values.ts'
+import { type CommandContext, contextOf } from '../context.ts'
+import { refuseInSession } from '../options.ts'
+import type { BrainOptions } from './config-brain.ts'
+import { settingRow, visible, written } from './config-rows.ts'
 
 /** `pcc config show | get | set | reset | brain | path`. What only one of them needs is imported there: `get` is called by scripts. */
 export function addConfigCommand(program: Command): void {
@@ -24,7 +24,7 @@ export function addConfigCommand(program: Command): void {
     .action(async (options: { origin?: boolean; reveal?: boolean; project: string }, command: Command) => {
       const context = await contextOf(command)
       const loaded = await loadFor(command, context, options.project)
-      const { showConfig } = await import('../config/show.ts')
+      const { showConfig } = await import('./config-rows.ts')
       showConfig(context, loaded, { origin: options.origin === true, reveal: options.reveal === true })
     })
 
@@ -36,7 +36,7 @@ export function addConfigCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (name: string, options: { reveal?: boolean; project: string }, command: Command) => {
       const context = await contextOf(command)
-      const key = settingNamed(name)
+      const key = findSetting(name)
       const row = settingRow(await loadFor(command, context, options.project), key, options.reveal === true)
       context.out(context.json ? JSON.stringify(row, null, 2) : `${key} = ${written(row.value)}`)
     })
@@ -47,7 +47,7 @@ export function addConfigCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (name: string, text: string, _options: object, command: Command) => {
       const context = { ...(await plainContext(command)), env: process.env }
-      const key = settingNamed(name)
+      const key = findSetting(name)
       refuseInSession(process.env, `config set ${key} …`)
       const { setSetting } = await import('../../domain/config/edit.ts')
       const value = visible(key, setSetting(context.places, key, text), false)
@@ -67,10 +67,10 @@ export function addConfigCommand(program: Command): void {
     .action(async (name: string | undefined, options: { yes?: boolean }, command: Command) => {
       const context = await plainContext(command)
       const { places } = context
-      const key = name === undefined ? undefined : settingNamed(name)
+      const key = name === undefined ? undefined : findSetting(name)
       refuseInSession(process.env, `config reset ${key ?? ''}`.trim())
       const what = key ?? `all settings in ${places.configFile}`
-      const { confirm } = await import('../confirm.ts')
+      const { confirm } = await import('../input.ts')
       await confirm({ action: `Resetting ${what}`, question: `Reset ${what}?`, yes: options.yes === true })
       const { resetSetting, resetSettings } = await import('../../domain/config/edit.ts')
       const backup = key ? resetSetting(places, key) : resetSettings(places)
@@ -93,24 +93,103 @@ export function addConfigCommand(program: Command): void {
 }
 
 /** The settings as a project sees them, with what a person has agreed to. */
-async function loadFor(command: Command, { places, env }: Context, project: string): Promise<LoadedConfig> {
+async function loadFor(command: Command, { places, env }: CommandContext, project: string): Promise<LoadedConfig> {
   const given = command.optsWithGlobals<{ dataDir?: string }>().dataDir
   const flags = given === undefined ? {} : { 'data.directory': places.data }
   const untrusted = await loadConfig({ places, env, project, flags })
   if (untrusted.untrusted.length === 0) return untrusted
-  const { trustedFile, trustStatus } = await import('../../policy/trust.ts')
+  const { trustedFile, trustStatus } = await import('../../policy/trust/trust.ts')
   return loadConfig({ places, env, project, flags, trusted: trustedFile(await trustStatus(places, project)) })
 }
 
 /** Does not read the config file to find the data directory, so that a wrong file can still be reset. */
-async function plainContext(command: Command): Promise<Pick<Context, 'json' | 'out' | 'note'> & { places: Places }> {
+async function plainContext(
+  command: Command,
+): Promise<Pick<CommandContext, 'json' | 'out' | 'note'> & { places: AppPaths }> {
   const options = command.optsWithGlobals<{ config?: string; dataDir?: string; json?: boolean; quiet?: boolean }>()
   return {
-    places: placesFor({ env: process.env, configFile: options.config, dataDir: options.dataDir }),
+    places: appPathsFor({ env: process.env, configFile: options.config, dataDir: options.dataDir }),
     json: options.json === true,
     out: line => process.stdout.write(`${line}\n`),
     note: line => {
       if (!options.quiet) process.stderr.write(`${line}\n`)
     },
+  }
+}
+
+interface Options extends BrainOptions {
+  test: boolean
+}
+
+interface Output {
+  places: AppPaths
+  json: boolean
+  out(line: string): void
+  note(line: string): void
+}
+
+/** `pcc config brain <kind>`: sets a brain up, after it has answered a question. */
+function addBrainCommand(config: Command, outputOf: (command: Command) => Promise<Output>): void {
+  config
+    .command('brain')
+    .description('set up what forms opinions: asks for what it needs, checks it, asks a test question')
+    .addArgument(new Argument('<kind>', 'none is the rules alone').choices(BRAIN_KINDS))
+    .option('--model <name>', 'the model')
+    .option('--key-env <name>', 'take the API key from this variable')
+    .option('--key-stdin', 'read the API key from standard input')
+    .option('--url <url>', 'where its server is')
+    .option('--no-test', 'write it down unchecked')
+    .option('--json', 'print JSON')
+    .action(async (kind: BrainKind, options: Options, command: Command) => {
+      refuseInSession(process.env, `config brain ${kind}`)
+      await brainCommand(kind, options, await outputOf(command))
+    })
+}
+
+async function brainCommand(kind: BrainKind, options: Options, { places, json, out, note }: Output): Promise<void> {
+  const { checkOptions } = await import('./config-brain.ts')
+  checkOptions(kind, options)
+  const { settings, model, tested } = kind === 'none' ? NONE : await chosen(kind, options, { places, json, note })
+  const { setSetting } = await import('../../domain/config/edit.ts')
+  const file = places.configFile
+  const shown: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(settings)) {
+    if (value === undefined || !isSettingKey(key)) continue
+    shown[key] = visible(key, setSetting(places, key, String(value)), false)
+  }
+  if (json) return out(JSON.stringify({ kind, model: model ?? null, file, settings: shown, test: tested ?? null }))
+  if (tested) out(`${kind} answers: ${model} said "${tested.answer}" to a test question (${tested.ms} ms).`)
+  for (const [key, value] of Object.entries(shown)) out(`${key} = ${written(value)}  (in ${file})`)
+  if (kind === 'none') out('Questions are answered by rules, and by you.')
+}
+
+const NONE = { settings: { 'brain.type': 'none' as const }, model: undefined, tested: undefined }
+
+async function chosen(
+  kind: Exclude<BrainKind, 'none'>,
+  options: Options,
+  { places, json, note }: Pick<Output, 'places' | 'json' | 'note'>,
+) {
+  const [{ setUpBrain }, { openPrompter }, { loadConfig }] = await Promise.all([
+    import('./config-brain.ts'),
+    import('../input.ts'),
+    import('../../domain/config/load.ts'),
+  ])
+  const atTerminal = !json && process.stdin.isTTY === true && process.stderr.isTTY === true
+  const gone = new AbortController()
+  const interrupt = () => gone.abort()
+  process.once('SIGINT', interrupt)
+  try {
+    return await setUpBrain({
+      kind,
+      options,
+      load: settings => loadConfig({ places, env: process.env, flags: settings }),
+      person: atTerminal ? await openPrompter(`Setting up ${kind}`) : undefined,
+      env: process.env,
+      note,
+      signal: gone.signal,
+    })
+  } finally {
+    process.off('SIGINT', interrupt)
   }
 }

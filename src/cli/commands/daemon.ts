@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
+import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
-import { readVerdict } from '../../daemon/parent/parent-files.ts'
+import { isAlive, type ProcessIdentity, startTimeOf } from '../../base/process/process-table.ts'
+import { findLivingParent, readVerdict } from '../../daemon/parent-process.ts'
 import type { Health } from '../../domain/api.ts'
-import type { RunView } from '../../domain/runs/run-view.ts'
-import { type Client, findClient, openClient } from '../client.ts'
-import { stopDaemon, stopParent } from '../connection/stop-daemon.ts'
-import { type Context, contextOf, ExitCode } from '../context.ts'
+import type { RunView } from '../../domain/run.ts'
+import { type Client, findClient, openClient } from '../connection/client.ts'
+import { type CommandContext, contextOf, ExitCode } from '../context.ts'
 import { counted, duration } from '../render/format.ts'
 import { neutral } from '../render/text.ts'
 
@@ -18,7 +19,7 @@ const STOP_MS = 60_000
 /** `pcc daemon …`: the background process. Other commands start it by themselves. */
 export function addDaemonCommand(program: Command): void {
   const daemon = program.command('daemon').description('Start, stop and look at the background process.')
-  const add = (name: string, description: string, body: (context: Context) => Promise<number>) =>
+  const add = (name: string, description: string, body: (context: CommandContext) => Promise<number>) =>
     daemon
       .command(name)
       .description(description)
@@ -52,7 +53,7 @@ export function addDaemonCommand(program: Command): void {
     })
 }
 
-async function start(context: Context): Promise<number> {
+async function start(context: CommandContext): Promise<number> {
   const before = await findClient(context.places)
   const gaveUp = before ? undefined : gaveUpLine(context)
   if (gaveUp) context.note(gaveUp)
@@ -60,7 +61,7 @@ async function start(context: Context): Promise<number> {
   return say(context, health, `The daemon ${before ? 'already runs' : 'is running'} (pid ${health.pid}).`)
 }
 
-async function stop(context: Context): Promise<number> {
+async function stop(context: CommandContext): Promise<number> {
   const client = await findClient(context.places)
   const runs = client ? await openRuns(client) : []
   await drain(client, context)
@@ -78,7 +79,7 @@ async function openRuns(client: Client): Promise<string[]> {
 
 const WAS_WAITING = 'The daemon had died and was about to be started again; it stays down now.'
 
-async function status(context: Context): Promise<number> {
+async function status(context: CommandContext): Promise<number> {
   const client = await findClient(context.places)
   if (!client) {
     const words = [gaveUpLine(context), 'The daemon is not running. Any command that needs it starts it.']
@@ -99,7 +100,7 @@ async function status(context: Context): Promise<number> {
 }
 
 /** What its parent left behind when it stopped trying. */
-function gaveUpLine({ places }: Context): string | undefined {
+function gaveUpLine({ places }: CommandContext): string | undefined {
   const verdict = readVerdict(places)
   if (!verdict) return undefined
   const how = verdict.why === 'refused' ? 'refused to start again' : `died ${counted(verdict.deaths, 'time')} in a row`
@@ -116,7 +117,7 @@ const KEEPERS: Record<NonNullable<Health['kept_by']>, string> = {
 /** Returns when the process is gone, so that a restart does not meet its predecessor. */
 async function drain(
   client: Client | undefined,
-  { places, note }: Context,
+  { places, note }: CommandContext,
   { goOn }: { goOn: boolean } = { goOn: false },
 ): Promise<void> {
   if (!client) return
@@ -126,7 +127,10 @@ async function drain(
   throw new AppError('daemon_unreachable', { home: places.home, problem })
 }
 
-async function logs({ tail, follow }: { tail: number; follow?: boolean }, { places, out }: Context): Promise<void> {
+async function logs(
+  { tail, follow }: { tail: number; follow?: boolean },
+  { places, out }: CommandContext,
+): Promise<void> {
   const file = join(places.logs, 'daemon.log')
   let shown = logText(file)
   const lines = shown.split('\n').filter(Boolean)
@@ -153,7 +157,7 @@ function logText(file: string): string {
   }
 }
 
-function say({ json, out }: Context, data: Health | { status: 'stopped' }, words: string): number {
+function say({ json, out }: CommandContext, data: Health | { status: 'stopped' }, words: string): number {
   out(json ? JSON.stringify(data, null, 2) : words)
   return 0
 }
@@ -161,4 +165,37 @@ function say({ json, out }: Context, data: Health | { status: 'stopped' }, words
 function count(value: string): number {
   if (!/^\d{1,7}$/.test(value)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(value)
+}
+
+export interface StopDaemonOptions {
+  timeoutMs: number
+  /** Its sessions are only cut off, and go on with the next daemon. */
+  goOn?: boolean
+}
+
+/** Asks the daemon to stop and waits until its process, and the parent that kept it, are gone. `false`: not in time. */
+export async function stopDaemon(client: Client, places: AppPaths, options: StopDaemonOptions): Promise<boolean> {
+  const { pid } = client.health
+  const startTime = await startTimeOf(pid)
+  const parent = await findLivingParent(places)
+  await client.request('POST', '/daemon/stop', { go_on: options.goOn ?? false })
+  const daemon = startTime === undefined ? undefined : { pid, startTime }
+  return areGone([daemon, parent], options.timeoutMs)
+}
+
+/** Ends a parent that waits to start its daemon again. False where there is none. */
+async function stopParent(places: AppPaths, timeoutMs: number): Promise<boolean> {
+  const parent = await findLivingParent(places)
+  if (!parent) return false
+  process.kill(parent.pid, 'SIGTERM')
+  return areGone([parent], timeoutMs)
+}
+
+async function areGone(processes: (ProcessIdentity | undefined)[], timeoutMs: number): Promise<boolean> {
+  const there = processes.filter(one => one !== undefined)
+  for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(20)) {
+    const alive = await Promise.all(there.map(isAlive))
+    if (!alive.includes(true)) return true
+  }
+  return false
 }

@@ -10,9 +10,9 @@ export function addDoctorCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ repair: wantsRepair }: { repair?: boolean }, command: Command) => {
       const { places, env, json, out, terminal } = await contextOf(command)
-      const { findingLines, rebuiltLines } = await import('../doctor/lines.ts')
-      const rebuilt = wantsRepair ? await (await import('../doctor/repair.ts')).repair(places) : undefined
-      const { examine } = await import('../doctor/examine.ts')
+      const { findingLines, rebuiltLines } = await import('./doctor-checks.ts')
+      const rebuilt = wantsRepair ? await (await import('./doctor-examine.ts')).repair(places) : undefined
+      const { examine } = await import('./doctor-examine.ts')
       const findings = await examine(places, env)
       const isWell = findings.every(({ level }) => level !== 'problem')
       if (json) out(JSON.stringify({ ok: isWell, findings, ...(wantsRepair && { rebuilt: rebuilt ?? null }) }, null, 2))

@@ -1,15 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
-import { type Client, openClient } from '../client.ts'
-import { sessionPath } from '../connection/session-path.ts'
-import { type Context, contextOf } from '../context.ts'
-import { interruptedLines } from '../live/closing.ts'
+import { type Client, openClient } from '../connection/client.ts'
+import { findRun, sessionPath } from '../connection/connection.ts'
+import { type CommandContext, contextOf } from '../context.ts'
 import { followSession } from '../live/follow.ts'
+import { eventLines } from '../render/event-lines.ts'
 import { isOver } from '../render/format.ts'
-import { LEVELS, type Level, levelFilter } from '../render/levels.ts'
-import { eventLines } from '../render/lines/event-lines.ts'
-import { runNamed } from '../run/named-run.ts'
+import { interruptedLines } from '../render/summary.ts'
+import { isHookRefusal } from '../render/tool-lines.ts'
 
 interface LogsOptions {
   tail: number
@@ -32,11 +31,11 @@ export function addLogsCommand(program: Command): void {
     })
 }
 
-async function logs(ref: string, { tail, follow, level }: LogsOptions, context: Context): Promise<void> {
+async function logs(ref: string, { tail, follow, level }: LogsOptions, context: CommandContext): Promise<void> {
   const { terminal, json, out } = context
   const client = await openClient(context.places, context)
-  const run = await runNamed(ref, client, `?attempts=${tail}`)
-  if (run) return (await import('../run/watch-run.ts')).logRun(run, { client, context, follow: follow === true })
+  const run = await findRun(ref, client, `?attempts=${tail}`)
+  if (run) return (await import('./run/control.ts')).logRun(run, { client, context, follow: follow === true })
   const session = await client.request<SessionView>('GET', await sessionPath(ref))
   const debug = level === 'debug'
   const draw = eventLines({
@@ -88,4 +87,54 @@ async function lastEvents(client: Client, id: string, { tail, level }: { tail: n
 function count(value: string): number {
   if (!/^\d{1,7}$/.test(value)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(value)
+}
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+type Level = (typeof LEVELS)[number]
+
+/** How much a person who reads logs wants to hear of an event. */
+function levelOf(event: StoredEvent, refused: Set<string>): Level {
+  switch (event.kind) {
+    case 'agent.thought':
+    case 'tool.requested':
+    case 'usage.reported':
+    case 'turn.ended':
+    case 'agent.compacted':
+      return 'debug'
+    case 'tool.finished':
+      // A refusal is told when it is decided, and is no error.
+      if (event.body.ok || refused.has(event.body.call_id)) return 'debug'
+      return isHookRefusal(event.body.output) ? 'warn' : 'error'
+    case 'permission.decided':
+      return event.body.verdict === 'deny' ? 'warn' : 'info'
+    case 'permission.asked':
+    case 'question.asked':
+    case 'question.parked':
+    case 'permission.parked':
+    case 'session.noted':
+    case 'agent.retried':
+    case 'agent.changed':
+    case 'limit.warned':
+    case 'limit.hit':
+    case 'budget.warned':
+    case 'budget.spent':
+    case 'guard.tripped':
+    case 'task.blocked':
+    case 'task.failed':
+    case 'task.waiting':
+      return 'warn'
+    case 'session.ended':
+      return event.body.status === 'error' ? 'error' : 'info'
+    default:
+      return 'info'
+  }
+}
+
+/** Tells of each event, given in their order, whether it is at least as important as a level. */
+export function levelFilter(level: Level): (event: StoredEvent) => boolean {
+  const refused = new Set<string>()
+  return event => {
+    if (event.kind === 'permission.decided' && event.body.verdict === 'deny') refused.add(event.body.call_id)
+    return LEVELS.indexOf(levelOf(event, refused)) >= LEVELS.indexOf(level)
+  }
 }

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import { loadConfig } from '../../domain/config/load.ts'
-import type { ChannelName, Message, NotifySettings } from '../../human/notify/notice.ts'
-import { type Context, contextOf, ExitCode } from '../context.ts'
+import type { ChannelName, NotifyMessage, NotifySettings } from '../../human/notify/notice.ts'
+import { type CommandContext, contextOf, ExitCode } from '../context.ts'
 import { neutral } from '../render/text.ts'
 
 /** `pcc notify test`: a message on every channel that is set up, and whether it arrived. */
@@ -25,11 +25,11 @@ interface Tried {
   problem?: string
 }
 
-async function sendTest(only: string | undefined, context: Context): Promise<void> {
+async function sendTest(only: string | undefined, context: CommandContext): Promise<void> {
   const { env, places, json, out } = context
   const { config } = await loadConfig({ places, env })
   const settings = config.notifications
-  const { setUpOf } = await import('../../human/notify/set-up.ts')
+  const { setUpOf } = await import('../../human/notify/channel-setup.ts')
   const { channels, problems } = setUpOf(settings, env)
   const wanted = channels.filter(name => only === undefined || name === only)
   const broken = problems.filter(({ channel }) => only === undefined || channel === only)
@@ -43,14 +43,14 @@ async function sendTest(only: string | undefined, context: Context): Promise<voi
     ...broken.map(({ channel, problem }) => ({ channel, ok: false, problem })),
   ]
   if (json) out(JSON.stringify({ channels: tried }, null, 2))
-  else for (const line of tried.map(told)) out(line)
+  else for (const line of tried.map(resultLine)) out(line)
   if (tried.some(({ ok }) => !ok)) throw new ExitCode(1)
 }
 
-async function sendOn(channel: ChannelName, { env, json }: Context, settings: NotifySettings): Promise<Tried> {
+async function sendOn(channel: ChannelName, { env, json }: CommandContext, settings: NotifySettings): Promise<Tried> {
   const { openChannel } = await import('../../human/notify/open-channel.ts')
   const ring = async () => void (process.stdout.isTTY && !json && process.stdout.write('\x07'))
-  const message: Message = {
+  const message: NotifyMessage = {
     kind: 'complete',
     title: 'PerpetualCC: test',
     text: 'This is how you will be told what happens.',
@@ -61,6 +61,6 @@ async function sendOn(channel: ChannelName, { env, json }: Context, settings: No
   return sent.ok ? { channel, ok: true } : { channel, ok: false, problem: sent.problem }
 }
 
-function told({ channel, ok, problem }: Tried): string {
+function resultLine({ channel, ok, problem }: Tried): string {
   return ok ? `${channel}: sent` : `${channel}: failed: ${neutral(problem ?? '')}`
 }

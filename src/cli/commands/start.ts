@@ -1,9 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { SESSION_HOSTS } from '../../domain/agents/session-hosts.ts'
-import { BRAIN_KINDS } from '../../domain/brain/brain-kind.ts'
-import { budgetOption } from '../budget/option.ts'
+import { BRAIN_KINDS, SESSION_HOSTS } from '../../domain/option-values.ts'
 import { contextOf, ExitCode } from '../context.ts'
-import { hasClosedBrackets, positiveIn, type StartOptions, shareIn, toolsIn, wholeIn } from '../start/options.ts'
+import { budgetOption } from '../options.ts'
+import {
+  hasClosedBrackets,
+  parsePositive,
+  parseShare,
+  parseTools,
+  parseWhole,
+  type StartOptions,
+} from './start-session.ts'
 
 /** What `pcc start` does once its arguments are read. */
 export type StartBody = (path: string, options: StartOptions, command: Command) => Promise<number>
@@ -52,27 +58,27 @@ export function addStartCommand(program: Command, body: StartBody = start): void
 
 async function start(path: string, options: StartOptions, command: Command): Promise<number> {
   const [{ startSession }, { openClient }] = await Promise.all([
-    import('../start/start-session.ts'),
-    import('../client.ts'),
+    import('./start-session.ts'),
+    import('../connection/client.ts'),
   ])
   const context = await contextOf(command)
   return startSession({ path, options, context, connect: () => openClient(context.places, context) })
 }
 
 function positive(value: string): number {
-  const found = positiveIn(value)
+  const found = parsePositive(value)
   if (found === undefined) throw new InvalidArgumentError('It must be a whole number above 0.')
   return found
 }
 
 function whole(value: string): number {
-  const found = wholeIn(value)
+  const found = parseWhole(value)
   if (found === undefined) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
   return found
 }
 
 function share(value: string): number {
-  const found = shareIn(value)
+  const found = parseShare(value)
   if (found === undefined) throw new InvalidArgumentError('It must be a number from 0 to 1, as in 0.8.')
   return found
 }
@@ -80,7 +86,7 @@ function share(value: string): number {
 function names(value: string, before: string[] = []): string[] {
   if (!hasClosedBrackets(value))
     throw new InvalidArgumentError('A bracket is not closed, or closed twice, as in Bash(npm test).')
-  const found = toolsIn(value)
+  const found = parseTools(value)
   if (!found) throw new InvalidArgumentError('Name at least one tool.')
   return [...before, ...found]
 }

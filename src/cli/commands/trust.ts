@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { shellWord } from '../../base/shell-word.ts'
-import type { TrustStatus } from '../../policy/trust.ts'
-import { type Context, contextOf } from '../context.ts'
+import { quoteForShell } from '../../base/words.ts'
+import type { TrustStatus } from '../../policy/trust/trust.ts'
+import { type CommandContext, contextOf } from '../context.ts'
+import { refuseInSession } from '../options.ts'
 import { neutral } from '../render/text.ts'
-import { refuseInSession } from './decide/own-terminal.ts'
 
 /** `pcc trust [path]`, `pcc trust status`, `pcc trust revoke`. What they do is imported on use: completion needs only their names. */
 export function addTrustCommand(program: Command): void {
@@ -16,12 +16,12 @@ export function addTrustCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (path: string, options: { yes?: boolean }, command: Command) => {
       const context = await contextOf(command)
-      const { grantTrust, trustStatus } = await import('../../policy/trust.ts')
+      const { grantTrust, trustStatus } = await import('../../policy/trust/trust.ts')
       const status = await trustStatus(context.places, resolve(path))
       if (status.state === 'nothing-to-trust' || status.state === 'trusted') return report(context, status)
-      refuseInSession(context.env, `trust ${shellWord(path)}`)
+      refuseInSession(context.env, `trust ${quoteForShell(path)}`)
       if (!context.json) for (const line of pageOf(status, context)) context.out(line)
-      const { confirm } = await import('../confirm.ts')
+      const { confirm } = await import('../input.ts')
       await confirm({
         action: `Trusting ${status.project}`,
         question: 'Let this content take effect in sessions of this project?',
@@ -38,7 +38,7 @@ export function addTrustCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {
       const context = await contextOf(command)
-      const { trustStatus } = await import('../../policy/trust.ts')
+      const { trustStatus } = await import('../../policy/trust/trust.ts')
       const status = await trustStatus(context.places, resolve(path))
       if (!context.json && status.files.length > 0) for (const line of pageOf(status, context)) context.out(line)
       report(context, status)
@@ -51,16 +51,16 @@ export function addTrustCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {
       const context = await contextOf(command)
-      refuseInSession(context.env, `trust revoke ${shellWord(path)}`)
+      refuseInSession(context.env, `trust revoke ${quoteForShell(path)}`)
       const project = resolve(path)
-      const { revokeTrust } = await import('../../policy/trust.ts')
+      const { revokeTrust } = await import('../../policy/trust/trust.ts')
       const revoked = await revokeTrust(context.places, project)
       const said = revoked ? `No longer trusted: ${project}` : `Nothing to revoke: ${project} was not trusted.`
       context.out(context.json ? JSON.stringify({ project, revoked }) : neutral(said))
     })
 }
 
-function report(context: Context, status: TrustStatus): void {
+function report(context: CommandContext, status: TrustStatus): void {
   context.out(context.json ? JSON.stringify(status, null, 2) : neutral(sentenceFor(status)))
 }
 
@@ -79,7 +79,7 @@ function sentenceFor({ state, project, changed, since }: TrustStatus): string {
 }
 
 /** Everything a person agrees to; texts of the repository are made harmless for the terminal. */
-function pageOf(status: TrustStatus, { terminal }: Context): string[] {
+function pageOf(status: TrustStatus, { terminal }: CommandContext): string[] {
   const lines = [`Project: ${neutral(status.project)}`, 'These files run code or widen what an agent may do:', '']
   for (const file of status.files) {
     const mark = status.changed.includes(file.path) ? terminal.paint('yellow', '  (changed)') : ''

@@ -3,15 +3,14 @@ import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
-import type { Places } from '../../base/places.ts'
-import { keeperOf } from '../../daemon/parent/keeper.ts'
-import { parentFiles } from '../../daemon/parent/parent-files.ts'
-import { underParent } from '../../daemon/parent/under-parent.ts'
-import { unusableDirectory } from '../../daemon/start/directories.ts'
+import { readLockHolder } from '../../daemon/lock.ts'
+import { findRestarter, parentFiles, wrapInParent } from '../../daemon/parent-process.ts'
+import { unusableDirectory } from '../../daemon/startup.ts'
 import type { ErrorReply } from '../../domain/api.ts'
 import { loadConfig } from '../../domain/config/load.ts'
-import { RemoteError } from '../report.ts'
+import { RemoteError } from '../errors.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -22,13 +21,13 @@ const READY_MS = 30_000
  * Starts the daemon in the background, under a parent that keeps it running, and waits until it is ready. `running`: another
  * one was first.
  */
-export async function startDaemon(places: Places, env: Env): Promise<'ready' | 'running'> {
+export async function startDaemon(places: AppPaths, env: Env): Promise<'ready' | 'running'> {
   const failed = (problem: string) => new AppError('daemon_unreachable', { home: places.home, problem })
   const errFile = parentFiles(places).lastWords
   const errors = openErrorFile(errFile, places.data)
   const before = fstatSync(errors).size
   const bare = [process.execPath, BIN, '--config', places.configFile, '--data-dir', places.data, 'daemon', 'run']
-  const { command, args } = (await wantsParent(places, env)) ? underParent(bare, places) : alone(bare)
+  const { command, args } = (await wantsParent(places, env)) ? wrapInParent(bare, places) : withoutParent(bare)
   const child = spawn(command, args, {
     cwd: '/',
     detached: true,
@@ -52,20 +51,20 @@ export async function startDaemon(places: Places, env: Env): Promise<'ready' | '
 const BIN = fileURLToPath(new URL('../../../bin/pcc.js', import.meta.url))
 
 /** Settings that cannot be read are the daemon's to complain about. */
-async function wantsParent(places: Places, env: Env): Promise<boolean> {
-  if (keeperOf(env) !== 'nobody') return false
+async function wantsParent(places: AppPaths, env: Env): Promise<boolean> {
+  if (findRestarter(env) !== 'nobody') return false
   return loadConfig({ places, env }).then(
     ({ config }) => config.daemon.parent,
     () => true,
   )
 }
 
-function alone([command = '', ...args]: string[]): { command: string; args: string[] } {
+function withoutParent([command = '', ...args]: string[]): { command: string; args: string[] } {
   return { command, args }
 }
 
 /** What the daemon inherits. The variables of an agent travel with each session instead, so none of them is here. */
-function daemonEnvironment(env: Env, places: Places): Record<string, string> {
+function daemonEnvironment(env: Env, places: AppPaths): Record<string, string> {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined &&
@@ -115,4 +114,10 @@ function parsed(line: string): { ready: true } | ErrorReply | undefined {
 function lastWords(file: string, from: number): string {
   const lines = readFileSync(file).subarray(from).toString('utf8').trim().split('\n')
   return lines.findLast(line => /error/i.test(line))?.trim() || lines.at(-1) || 'it ended without a word'
+}
+
+/** What is told of a daemon that takes a connection and says nothing: which process it is, and how to be rid of it. */
+export function silentDaemonError(places: AppPaths, patienceMs: number): AppError {
+  const pid = readLockHolder(places)?.pid ?? '<pid>'
+  return new AppError('daemon_silent', { home: places.home, pid, seconds: patienceMs / 1000 })
 }

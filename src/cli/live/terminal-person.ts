@@ -1,16 +1,12 @@
 import type { OpenAsk } from '../../domain/api.ts'
 import type { QuestionItem } from '../../domain/session.ts'
-import { INDENT, type Terminal } from '../render/paint.ts'
-import { firstLine } from '../render/text.ts'
-import type { Keyboard, KeyQueue } from './keyboard.ts'
-import { editLine } from './line-editor.ts'
-import type { Person, Reply } from './person.ts'
-import { hasOptionKeys, permissionPrompt, questionKeys, REASON_PROMPT } from './prompts.ts'
-import type { Screen } from './screen.ts'
+import { firstLine, INDENT, type Terminal, widthOf } from '../render/text.ts'
+import { type AskReply, hasOptionKeys, type Person, permissionPrompt, questionKeys, REASON_PROMPT } from './asks.ts'
+import type { Keyboard, KeyQueue, Screen } from './terminal.ts'
 
 type Question = Extract<OpenAsk, { kind: 'question' }>
 
-interface Desk {
+interface TerminalDialog {
   keys: KeyQueue
   signal: AbortSignal
   show(text: string): void
@@ -23,7 +19,12 @@ export function terminalPerson(keyboard: Keyboard, screen: Screen, terminal: Ter
     async answer(ask, { signal, echo }) {
       using keys = keyboard.keys()
       const indent = ' '.repeat(INDENT)
-      const desk: Desk = { keys, signal, show: text => screen.prompt(indent + text), echo: text => echo(indent + text) }
+      const desk: TerminalDialog = {
+        keys,
+        signal,
+        show: text => screen.prompt(indent + text),
+        echo: text => echo(indent + text),
+      }
       try {
         return await (ask.kind === 'permission'
           ? decide(permissionPrompt(ask, terminal.width - 1), desk)
@@ -35,7 +36,7 @@ export function terminalPerson(keyboard: Keyboard, screen: Screen, terminal: Ter
   }
 }
 
-async function decide(prompt: string, desk: Desk): Promise<Reply | undefined> {
+async function decide(prompt: string, desk: TerminalDialog): Promise<AskReply | undefined> {
   for (;;) {
     desk.show(prompt)
     const key = await desk.keys.next(desk.signal)
@@ -49,7 +50,7 @@ async function decide(prompt: string, desk: Desk): Promise<Reply | undefined> {
   }
 }
 
-async function answerAll(ask: Question, desk: Desk): Promise<Reply | undefined> {
+async function answerAll(ask: Question, desk: TerminalDialog): Promise<AskReply | undefined> {
   const answers: Record<string, string | string[]> = {}
   for (const [index, item] of ask.questions.entries()) {
     const place = ask.questions.length > 1 ? `(${index + 1} of ${ask.questions.length}) ` : ''
@@ -75,7 +76,10 @@ interface Part {
   suggested: string | string[] | undefined
 }
 
-async function answerOne({ item, place, suggested }: Part, desk: Desk): Promise<string | string[] | undefined> {
+async function answerOne(
+  { item, place, suggested }: Part,
+  desk: TerminalDialog,
+): Promise<string | string[] | undefined> {
   const keys = `${place}${questionKeys(item, suggested !== undefined)}`
   const keyed = hasOptionKeys(item)
   const chosen = new Set<number>()
@@ -105,7 +109,7 @@ async function answerOne({ item, place, suggested }: Part, desk: Desk): Promise<
 }
 
 /** Words, or where options have no keys the number of one. */
-async function typeOne(item: QuestionItem, label: string, desk: Desk): Promise<string | undefined> {
+async function typeOne(item: QuestionItem, label: string, desk: TerminalDialog): Promise<string | undefined> {
   const typed = await editLine(desk, label)
   return typed && !hasOptionKeys(item) ? (item.options[Number(typed) - 1]?.label ?? typed) : typed
 }
@@ -116,4 +120,32 @@ function labels(item: QuestionItem, chosen: Set<number>): string[] {
 
 function toggle(chosen: Set<number>, index: number): void {
   if (!chosen.delete(index)) chosen.add(index)
+}
+
+interface LineEditor {
+  keys: KeyQueue
+  signal: AbortSignal
+  show(text: string): void
+}
+
+/** Columns of typed text that stay in sight; the beginning of a longer text scrolls away. */
+const VISIBLE = 50
+
+/** Reads one line: Enter sends it, Escape gives up, an empty one counts as given up. */
+async function editLine({ keys, signal, show }: LineEditor, label: string): Promise<string | undefined> {
+  let typed = ''
+  for (;;) {
+    show(label + tail(typed))
+    const key = await keys.next(signal)
+    if (!key || key.name === 'escape') return undefined
+    if (key.name === 'return' || key.name === 'enter') return typed.trim() || undefined
+    if (key.name === 'backspace') typed = Array.from(typed).slice(0, -1).join('')
+    else typed += key.text
+  }
+}
+
+function tail(typed: string): string {
+  let shown = typed
+  while (widthOf(shown) > VISIBLE) shown = Array.from(shown).slice(1).join('')
+  return shown === typed ? shown : `…${shown}`
 }

@@ -1,6 +1,5 @@
 import type { SessionStatus, SessionView } from '../../domain/api.ts'
-import type { Tone } from './paint.ts'
-import { firstLine } from './text.ts'
+import { firstLine, type Tone } from './text.ts'
 
 /** How things look wherever they are shown: a glyph and its colour. */
 export const LOOKS = {
@@ -130,4 +129,33 @@ function worded(look: keyof typeof LOOKS, word: string): { text: string; tone: T
 
 function two(value: number): string {
   return String(value).padStart(2, '0')
+}
+
+/**
+ * The command by which a session that stands still goes on; none where it does so by itself, is done, or where what was
+ * said of it names one.
+ */
+export function commandsToResume(session: SessionView, said: string | null = session.reason): string[] {
+  if (!isOver(session) || session.status === 'completed') return []
+  if (session.status === 'waiting_input') return [`pcc attach ${session.id}`]
+  if (session.resumes_at !== null || /\bpcc (resume|retry) /.test(said ?? '')) return []
+  return [resumeCommand(session)]
+}
+
+/** How a session goes on in its own conversation. */
+export function resumeCommand({ id }: Pick<SessionView, 'id'>): string {
+  return `pcc resume ${id}`
+}
+
+/** A vendor's window as people call it: `five_hour` is `5-hour`. */
+export function windowName(window: string): string {
+  return WINDOW_NAMES[window] ?? window.replaceAll('_', ' ')
+}
+
+const WINDOW_NAMES: Record<string, string> = {
+  hour: '1-hour',
+  five_hour: '5-hour',
+  seven_day: '7-day',
+  seven_day_opus: '7-day Opus',
+  seven_day_sonnet: '7-day Sonnet',
 }

@@ -1,7 +1,6 @@
 import type { SessionView } from '../../domain/api.ts'
 import { isOver, shortCount, statusWords, wakeTime } from './format.ts'
-import type { Terminal, Tone } from './paint.ts'
-import { cut, firstLine, pad, widthOf } from './text.ts'
+import { cut, firstLine, pad, type Terminal, type Tone, widthOf } from './text.ts'
 
 export interface Cell {
   text: string

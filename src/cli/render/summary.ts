@@ -1,10 +1,9 @@
 import type { SessionView } from '../../domain/api.ts'
+import { isAutomatic } from '../../domain/escalation.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
-import { isAutomatic } from '../../domain/human/decided-by.ts'
-import { counted, duration, fullCount, money, statusWords, wakeTime } from './format.ts'
-import { goOn } from './go-on.ts'
-import type { Terminal } from './paint.ts'
-import { cut, firstLine, neutral, wrap } from './text.ts'
+import type { DaemonConnection } from '../connection/connection.ts'
+import { commandsToResume, counted, duration, fullCount, money, statusWords, wakeTime } from './format.ts'
+import { cut, firstLine, INDENT, neutral, type Terminal, wrap } from './text.ts'
 
 export interface Summary {
   files: { written: string[]; edited: string[] }
@@ -17,7 +16,7 @@ export interface Summary {
 }
 
 /** The events a summary is made of. */
-export const SUMMARY_KINDS = ['permission.decided', 'tool.finished', 'question.answered'] as const
+const SUMMARY_KINDS = ['permission.decided', 'tool.finished', 'question.answered'] as const
 
 const EDITORS = new Set(['Edit', 'MultiEdit', 'NotebookEdit'])
 
@@ -64,7 +63,7 @@ export function summaryLines(session: SessionView, summary: Summary, terminal: T
     ...row('Took', duration((session.ended_at ?? Date.now()) - session.created_at)),
     ...row('Tokens', `${fullCount(session.tokens.input)} in, ${fullCount(session.tokens.output)} out`),
     ...row('Cost', `${money(session.cost_usd)} in ${counted(session.turns, 'turn')}`),
-    ...goOn(session, reason).flatMap(text => row('Go on', text)),
+    ...commandsToResume(session, reason).flatMap(text => row('Go on', text)),
   ]
 }
 
@@ -119,4 +118,40 @@ function indented(name: string, text: string, terminal: Terminal): string[] {
   return wrap(neutral(text), terminal.width - 13).map(
     (line, index) => `${(index || !name ? '' : `${name}:`).padEnd(12)} ${line}`,
   )
+}
+
+/** What is printed when a session is over, from all of its events. */
+export async function closingLines(
+  client: DaemonConnection,
+  over: SessionView | Promise<SessionView>,
+  { id, terminal }: { id: string; terminal: Terminal },
+): Promise<string[]> {
+  const path = `/sessions/${id}/events?kinds=${SUMMARY_KINDS.join(',')}`
+  const asked = client.request<{ events: StoredEvent[] }>('GET', path)
+  const [session, { events }] = await Promise.all([over, asked])
+  return summaryLines(session, summaryOf(events), terminal)
+}
+
+/** The end of a session that has none in its log, because the daemon that ran it died: told from what it shows now. */
+export function interruptedLines({ status, reason, ended_at }: SessionView, terminal: Terminal): string[] {
+  if (status !== 'error' || ended_at !== null) return []
+  const lines = wrap(`Session ${neutral(reason ?? 'interrupted')}`, terminal.width - INDENT)
+  return lines.map(line => `${' '.repeat(INDENT)}${terminal.paint('red', line)}`)
+}
+
+/** The exit code of a command that saw a session end: only `completed` is 0. */
+export function exitCodeFor(session: SessionView): number {
+  switch (session.status) {
+    case 'completed':
+      return 0
+    case 'waiting_input':
+      return 3
+    case 'rate_limited':
+    case 'paused':
+      return 4
+    case 'stopped':
+      return 130
+    default:
+      return 1
+  }
 }

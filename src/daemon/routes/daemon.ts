@@ -1,11 +1,18 @@
 import type { FastifyInstance } from 'fastify'
+import * as z from 'zod'
 import { type Health, StopDaemon } from '../../domain/api.ts'
-import { hasToken } from '../http/guard.ts'
-import { keeperOf } from '../parent/keeper.ts'
-import type { World } from '../world.ts'
+import type { Report } from '../../domain/report.ts'
+import { isZone } from '../../domain/schedule.ts'
+import { gatherReport } from '../../supervisor/report/gather.ts'
+import { parseSince } from '../../tasks/schedules.ts'
+import { type DaemonContext, getTasks } from '../context.ts'
+import { findRestarter } from '../parent-process.ts'
+import { parseRequest } from './errors.ts'
+import { hasToken } from './guard.ts'
+import { realOrGiven } from './tasks.ts'
 
 /** Health for everybody who may open the socket, details and the switch for who has the token. */
-export function daemonRoutes(app: FastifyInstance, world: World): void {
+export function daemonRoutes(app: FastifyInstance, world: DaemonContext): void {
   app.get('/health', async request => {
     const status = world.stopping.aborted ? 'stopping' : 'ok'
     return hasToken(request, world.token) ? await details(world, status) : { status }
@@ -18,7 +25,7 @@ export function daemonRoutes(app: FastifyInstance, world: World): void {
   })
 }
 
-async function details(world: World, status: Health['status']): Promise<Health> {
+async function details(world: DaemonContext, status: Health['status']): Promise<Health> {
   const { places, version, startedAt, store, supervisor } = world
   const disk = world.disk.report()
   return {
@@ -30,9 +37,29 @@ async function details(world: World, status: Health['status']): Promise<Health> 
     data: places.data,
     sessions: { live: supervisor.liveCount, total: (await store.sessions.list()).length },
     schema: store.schema,
-    kept_by: keeperOf(world.agentEnv),
+    kept_by: findRestarter(world.agentEnv),
     watchdog_seconds: world.watchdogSeconds,
     ...(disk.state !== 'ok' && { disk: disk.reason }),
     ...(world.recovered && { recovered: world.recovered }),
   }
+}
+
+const ReportQuery = z.strictObject({
+  since: z.string().trim().min(1).max(100),
+  until: z.string().trim().min(1).max(100).optional(),
+  project: z.string().min(1).optional(),
+  /** The zone of the person's clock. */
+  zone: z.string().refine(isZone, 'it is no time zone of this machine'),
+})
+
+/** What happened while nobody looked. */
+export function reportRoutes(app: FastifyInstance, world: DaemonContext): void {
+  app.get('/report', async (request): Promise<Report> => {
+    const { since, until, project, zone } = parseRequest(ReportQuery, request.query, 'GET /report')
+    const now = Date.now()
+    const to = until === undefined ? now : parseSince(until, zone, now)
+    const span = { since: parseSince(since, zone, to), until: to }
+    const of = project === undefined ? {} : { project: await realOrGiven(project) }
+    return gatherReport({ ...span, ...of }, { store: world.store, tasks: getTasks(world), quota: world.quota })
+  })
 }

@@ -1,20 +1,30 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
-import { AnswerEscalation, type Escalation, EscalationState, type EscalationView } from '../../domain/escalation.ts'
-import { checked } from '../http/errors.ts'
-import { answerEscalation } from '../human/answer-escalation.ts'
-import type { World } from '../world.ts'
-import { escalationsOf } from './escalations-of.ts'
+import { AnswerAsk } from '../../domain/api.ts'
+import {
+  AnswerEscalation,
+  type Escalation,
+  type EscalationAnswer,
+  EscalationState,
+  type EscalationView,
+} from '../../domain/escalation.ts'
+import type { RememberedAnswer, RememberedView } from '../../domain/remembered-answer.ts'
+import { findAnswerProblem } from '../../human/terminals.ts'
+import type { Parked, SessionRow } from '../../store/tables.ts'
+import { answerAsked, answerEscalation, answerOpen } from '../answers.ts'
+import { type DaemonContext, getEscalations } from '../context.ts'
+import { parseRequest } from './errors.ts'
+import { findSession, toOpenAsk } from './sessions.ts'
 
 const ListQuery = z.strictObject({ session: z.string().min(1).optional(), state: z.string().optional() })
 
 /** What waits for a person, and their answers to it. */
-export function escalationRoutes(app: FastifyInstance, world: World): void {
-  const escalations = escalationsOf(world)
+export function escalationRoutes(app: FastifyInstance, world: DaemonContext): void {
+  const escalations = getEscalations(world)
 
   app.get('/escalations', async request => {
-    const query = checked(ListQuery, request.query, 'GET /escalations')
+    const query = parseRequest(ListQuery, request.query, 'GET /escalations')
     const session = query.session === undefined ? undefined : (await world.store.sessions.resolve(query.session)).id
     const states = query.state === undefined ? undefined : statesOf(query.state)
     return { escalations: await shown(await escalations.list({ session, states }), world) }
@@ -27,7 +37,7 @@ export function escalationRoutes(app: FastifyInstance, world: World): void {
 
   app.post('/escalations/:number/answer', async request => {
     const number = numberOf(request.params)
-    const answer = checked(AnswerEscalation, request.body, 'POST /escalations/:number/answer')
+    const answer = parseRequest(AnswerEscalation, request.body, 'POST /escalations/:number/answer')
     if (answer.verdict === undefined && answer.answer === undefined) {
       const problem = 'verdict: allow or deny, or answer: what you say to a question'
       throw new AppError('bad_request', { route: 'POST /escalations/:number/answer', problem })
@@ -39,7 +49,7 @@ export function escalationRoutes(app: FastifyInstance, world: World): void {
   })
 }
 
-async function shown(escalations: Escalation[], { store }: World): Promise<EscalationView[]> {
+async function shown(escalations: Escalation[], { store }: DaemonContext): Promise<EscalationView[]> {
   const waiting = await store.escalations.sessionsOf(escalations.map(({ number }) => number))
   const sessions = Map.groupBy(waiting, ({ number }) => number)
   return escalations.map(({ fingerprint: _, dedup_key: __, ...row }) => {
@@ -48,7 +58,7 @@ async function shown(escalations: Escalation[], { store }: World): Promise<Escal
 }
 
 function statesOf(text: string): EscalationState[] {
-  return text.split(',').map(name => checked(EscalationState, name.trim(), 'GET /escalations?state='))
+  return text.split(',').map(name => parseRequest(EscalationState, name.trim(), 'GET /escalations?state='))
 }
 
 /** Not a number is a number nobody has. */
@@ -56,4 +66,79 @@ function numberOf(params: unknown): number {
   const { number } = params as { number: string }
   if (!/^[1-9]\d{0,8}$/.test(number)) throw new AppError('escalation_unknown', { number: JSON.stringify(number) })
   return Number(number)
+}
+
+const ROUTE = 'POST /sessions/:ref/answers'
+
+/** Answers to what a session asks: at once while its agent waits, or by starting a parked one again. */
+export function answerRoutes(app: FastifyInstance, world: DaemonContext): void {
+  app.post('/sessions/:ref/answers', async request => {
+    const answer = parseRequest(AnswerAsk, request.body, ROUTE)
+    const row = await parkedBy(await findSession(request.params, world), answer.ask_id, world)
+    if (row.state === 'ended' && row.parked?.ask_id === answer.ask_id) await answerParked(row, answer, world)
+    else await answerAsked(row.id, answer, world)
+    return { ok: true }
+  })
+
+  // A key was touched where something is asked: whoever sits there is not taken for absent.
+  app.post('/sessions/:ref/presence', async request => {
+    world.terminals.stir((await findSession(request.params, world)).id)
+    return { ok: true }
+  })
+}
+
+/** Putting a call off takes its agent a moment. */
+const PARKED_WITHIN_MS = 10_000
+
+/** The session, when it is parked on what was asked at its terminal: an answer may come just when the grace is over. */
+async function parkedBy(row: SessionRow, askId: string, { store, supervisor }: DaemonContext): Promise<SessionRow> {
+  const parking = supervisor.run(row.id)?.parking.values() ?? []
+  if (row.state === 'ended' || ![...parking].some(({ parked }) => parked.ask_id === askId)) return row
+  const signal = AbortSignal.timeout(PARKED_WITHIN_MS)
+  for await (const { kind } of store.follow(0, { subject: row.id, signal })) {
+    const now = kind === 'session.ended' ? await store.sessions.get(row.id) : undefined
+    if (now?.state === 'ended') return now
+  }
+  return row
+}
+
+async function answerParked(row: SessionRow, answer: AnswerAsk, world: DaemonContext): Promise<void> {
+  const parked = row.parked
+  if (!parked) return
+  const problem = findAnswerProblem(toOpenAsk(parked), answer)
+  if (problem) throw new AppError('bad_request', { route: ROUTE, problem })
+  if (!answer.env) {
+    throw new AppError('bad_request', { route: ROUTE, problem: 'env: needed, because the agent is started again' })
+  }
+  const said = saidTo(parked, answer)
+  if (parked.number === undefined) await world.supervisor.resumeParked(row, { said, env: answer.env })
+  else await answerOpen(parked.number, { said, env: answer.env, first: row.id }, world)
+}
+
+/** The answers in the order of the questions: by their words they could not be found again where a secret was taken out. */
+function saidTo(parked: Parked, { verdict, answers, reason, by }: AnswerAsk): EscalationAnswer {
+  if (!('questions' in parked) || !answers) return { verdict, reason, by }
+  return { answer: parked.questions.map(({ question }) => answers[question] ?? ''), reason, by }
+}
+
+const RememberedQuery = z.strictObject({ project: z.string().min(1).optional() })
+
+/** Answers of people that count again. */
+export function rememberedRoutes(app: FastifyInstance, { store, log }: DaemonContext): void {
+  app.get('/answers', async request => {
+    const { project } = parseRequest(RememberedQuery, request.query, 'GET /answers')
+    return { answers: (await store.answers.list({ project })).map(showRemembered) }
+  })
+
+  app.delete('/answers/:id', async request => {
+    const { id } = request.params as { id: string }
+    const found = (await store.answers.list()).find(answer => answer.id === id)
+    if (!found || !(await store.answers.forget(id))) throw new AppError('answer_unknown', { id })
+    log.info({ id }, 'answer forgotten')
+    return { forgotten: showRemembered(found) }
+  })
+}
+
+function showRemembered({ fingerprint: _, normalised: __, project, ...answer }: RememberedAnswer): RememberedView {
+  return { ...answer, scope: project === '' ? 'everywhere' : 'project', project: project === '' ? null : project }
 }

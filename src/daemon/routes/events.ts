@@ -1,9 +1,12 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
-import { checked } from '../http/errors.ts'
-import { streamEvents } from '../http/stream.ts'
-import type { World } from '../world.ts'
+import type { StoredEvent } from '../../domain/event.ts'
+import type { Store } from '../../store/store.ts'
+import type { DaemonContext } from '../context.ts'
+import { parseRequest } from './errors.ts'
 
 const id = z.coerce.number().int().min(0)
 
@@ -16,9 +19,9 @@ const Query = z.strictObject({
 })
 
 /** Everything that happens, as it happens; with `attach=1` the connection is a person at the session's terminal. */
-export function eventRoutes(app: FastifyInstance, world: World): void {
+export function eventRoutes(app: FastifyInstance, world: DaemonContext): void {
   app.get('/events', async (request, reply) => {
-    const query = checked(Query, request.query, 'GET /events')
+    const query = parseRequest(Query, request.query, 'GET /events')
     const attach = query.attach === '1'
     if (attach && query.session === undefined) {
       throw new AppError('bad_request', { route: 'GET /events', problem: 'attach: needs a session' })
@@ -26,7 +29,7 @@ export function eventRoutes(app: FastifyInstance, world: World): void {
     const row = query.session === undefined ? undefined : await world.store.sessions.resolve(query.session)
     const lastSeen = request.headers['last-event-id']
     // A client that reconnects knows best how far it came.
-    const seen = lastSeen === undefined ? (query.after ?? 0) : checked(id, lastSeen, 'GET /events Last-Event-ID')
+    const seen = lastSeen === undefined ? (query.after ?? 0) : parseRequest(id, lastSeen, 'GET /events Last-Event-ID')
     const after = query.from === 'now' ? Math.max(seen, await newestId(world)) : seen
     reply.hijack()
     const leave = attach && row ? world.terminals.attach(row.id) : () => {}
@@ -41,7 +44,71 @@ export function eventRoutes(app: FastifyInstance, world: World): void {
   })
 }
 
-async function newestId({ store }: World): Promise<number> {
+async function newestId({ store }: DaemonContext): Promise<number> {
   const [newest] = await store.events({ tail: 1 })
   return newest?.id ?? 0
+}
+
+export interface StreamOptions {
+  /** Id of the last event the client has. */
+  after: number
+  subject: string | undefined
+  store: Store
+  /** Aborted when the daemon ends: what is stored by then is still told. */
+  closing: AbortSignal
+}
+
+/** Events read at once for a client that is behind when the daemon ends. */
+const PAGE = 200
+
+/** Slow enough to cost nothing, fast enough that a dead connection is noticed within a minute. */
+const HEARTBEAT_MS = 20_000
+
+/**
+ * Server-sent events, read from the store by cursor: a client that reads slowly makes us read slowly, and nothing is kept for
+ * it in memory. Returns when the client has left or the daemon ends.
+ */
+async function streamEvents(response: ServerResponse, options: StreamOptions): Promise<void> {
+  const { subject, store, closing } = options
+  const left = new AbortController()
+  response.on('close', () => left.abort())
+  response.on('error', () => left.abort())
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    connection: 'keep-alive',
+  })
+  response.write(': hello\n\n')
+  const heartbeat = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(': still here\n\n')
+  }, HEARTBEAT_MS)
+  heartbeat.unref()
+
+  let last = options.after
+  const tell = async (event: StoredEvent) => {
+    last = event.id
+    if (!response.write(lineOf(event))) await drained(response, left.signal)
+  }
+  try {
+    const signal = AbortSignal.any([left.signal, closing])
+    for await (const event of store.follow(last, { subject, signal })) await tell(event)
+    while (!left.signal.aborted) {
+      const rest = await store.events({ subject, after: last, limit: PAGE })
+      for (const event of rest) await tell(event)
+      if (rest.length < PAGE) break
+    }
+  } finally {
+    clearInterval(heartbeat)
+    response.end()
+  }
+}
+
+function lineOf(event: StoredEvent): string {
+  return `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`
+}
+
+async function drained(response: ServerResponse, left: AbortSignal): Promise<void> {
+  await once(response, 'drain', { signal: left }).catch(() => {
+    // The client left; the loop sees the same signal and ends.
+  })
 }

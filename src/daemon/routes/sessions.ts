@@ -3,16 +3,14 @@ import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
-import { EVERY_ACCOUNT } from '../../domain/account/limit.ts'
-import { SessionStatus, type SessionView, StartSession } from '../../domain/api.ts'
+import type { HandOver } from '../../domain/agent-choice.ts'
+import { type OpenAsk, SessionStatus, type SessionView, StartSession, statusOf } from '../../domain/api.ts'
 import { EVENT_BODIES, type EventKind } from '../../domain/event.ts'
-import type { SessionRow } from '../../store/tables.ts'
-import { checked } from '../http/errors.ts'
-import { viewOf } from '../http/view-of.ts'
-import type { World } from '../world.ts'
-import { escalationsOf } from './escalations-of.ts'
-import { sessionOfTask } from './runs/session-of-task.ts'
-import { tasksOf } from './tasks-of.ts'
+import { EVERY_ACCOUNT } from '../../domain/limit.ts'
+import type { Worktree } from '../../domain/worktree.ts'
+import type { Parked, SessionRow } from '../../store/tables.ts'
+import { type DaemonContext, getEscalations, getTasks } from '../context.ts'
+import { parseRequest } from './errors.ts'
 
 const Ref = z.object({ ref: z.string().min(1) })
 
@@ -31,56 +29,60 @@ const EventsQuery = z.strictObject({
 export const FINAL_STATUSES: ReadonlySet<SessionStatus> = new Set(['completed', 'stopped', 'error'])
 
 /** Starting sessions and looking at them. */
-export function sessionRoutes(app: FastifyInstance, world: World): void {
+export function sessionRoutes(app: FastifyInstance, world: DaemonContext): void {
   app.post('/sessions', async (request, reply) => {
     if (isBlankTask(request.body)) throw new AppError('task_empty', {})
-    const start = checked(StartSession, request.body, 'POST /sessions')
+    const start = parseRequest(StartSession, request.body, 'POST /sessions')
     const row = await world.supervisor.start(start)
-    return reply.code(201).send(view(row, world))
+    return reply.code(201).send(viewSession(row, world))
   })
 
   app.get('/sessions', async request => {
-    const query = checked(ListQuery, request.query, 'GET /sessions')
+    const query = parseRequest(ListQuery, request.query, 'GET /sessions')
     const wanted = query.status === undefined ? undefined : statusesOf(query.status)
     const project = query.project === undefined ? undefined : await realOrSpelled(query.project)
     const rows = await world.store.sessions.list({ project })
     const held = await heldAccounts(world)
-    const sessions = rows.map(row => view(row, world, held)).filter(({ status }) => wanted?.has(status) ?? true)
-    return { sessions, decisions: await escalationsOf(world).waiting() }
+    const sessions = rows.map(row => viewSession(row, world, held)).filter(({ status }) => wanted?.has(status) ?? true)
+    return { sessions, decisions: await getEscalations(world).waiting() }
   })
 
   app.get('/sessions/:ref', async (request): Promise<SessionView> => {
-    const row = await sessionOf(request.params, world)
-    return { ...view(row, world, await heldAccounts(world)), queue: await tasksOf(world).queue(row.id) }
+    const row = await findSession(request.params, world)
+    return { ...viewSession(row, world, await heldAccounts(world)), queue: await getTasks(world).queue(row.id) }
   })
 
   app.get('/sessions/:ref/events', async request => {
-    const { id } = await sessionOf(request.params, world)
-    const query = checked(EventsQuery, request.query, 'GET /sessions/:ref/events')
+    const { id } = await findSession(request.params, world)
+    const query = parseRequest(EventsQuery, request.query, 'GET /sessions/:ref/events')
     const kinds = query.kinds === undefined ? undefined : kindsOf(query.kinds)
     return { events: await world.store.events({ subject: id, after: query.after, tail: query.tail, kinds }) }
   })
 }
 
 /** The session a route's `:ref` means: by its own id or name, or by the id of the task that it does. */
-export async function sessionOf(params: unknown, world: World): Promise<SessionRow> {
-  const { ref } = checked(Ref, params, 'a session route')
+export async function findSession(params: unknown, world: DaemonContext): Promise<SessionRow> {
+  const { ref } = parseRequest(Ref, params, 'a session route')
   try {
     return await world.store.sessions.resolve(ref)
   } catch (error) {
     const isUnknown = error instanceof AppError && error.code === 'session_unknown'
     if (!isUnknown || !TASK_ID.test(ref)) throw error
-    return sessionOfTask(ref, world)
+    return findSessionOfTask(ref, world)
   }
 }
 
 const TASK_ID = /^t-[0-9a-f]{1,6}$/i
 
 /** A row with what is open at its terminals. One that is at work by its row, but run by nobody here, was interrupted. */
-export function view(row: SessionRow, world: World, heldAccounts: ReadonlySet<string> = NONE): SessionView {
+export function viewSession(
+  row: SessionRow,
+  world: DaemonContext,
+  heldAccounts: ReadonlySet<string> = NONE,
+): SessionView {
   const atWork = row.state === 'running' || row.state === 'asking'
   const owner = atWork && !world.supervisor.run(row.id) ? NOBODY : world.bootId
-  const seen = viewOf(row, owner, world.terminals.open(row.id))
+  const seen = toSessionView(row, owner, world.terminals.open(row.id))
   const held = holdOn(row, seen, heldAccounts)
   const isTakenOver = row.state !== 'ended' && world.supervisor.run(row.id)?.session?.takenOver === true
   return { ...seen, ...(held && { held }), ...(isTakenOver && { taken_over: true }) }
@@ -90,7 +92,7 @@ const NOBODY = ''
 const NONE: ReadonlySet<string> = new Set()
 
 /** Accounts whose sessions a person holds back; `EVERY_ACCOUNT` among them where it is all. */
-async function heldAccounts({ store }: World): Promise<ReadonlySet<string>> {
+async function heldAccounts({ store }: DaemonContext): Promise<ReadonlySet<string>> {
   return new Set((await store.gates.list()).filter(gate => gate.held).map(({ account }) => account))
 }
 
@@ -109,12 +111,12 @@ export function isBlankTask(body: unknown): boolean {
 /** `running` is what people call `processing`. */
 function statusesOf(text: string): Set<string> {
   const names = listOf(text).map(name => (name === 'running' ? 'processing' : name))
-  return new Set(names.map(name => checked(SessionStatus, name, 'GET /sessions?status=')))
+  return new Set(names.map(name => parseRequest(SessionStatus, name, 'GET /sessions?status=')))
 }
 
 function kindsOf(text: string): EventKind[] {
   const Kind = z.enum(Object.keys(EVENT_BODIES) as [EventKind, ...EventKind[]])
-  return listOf(text).map(name => checked(Kind, name, 'GET /sessions/:ref/events?kinds='))
+  return listOf(text).map(name => parseRequest(Kind, name, 'GET /sessions/:ref/events?kinds='))
 }
 
 function listOf(text: string): string[] {
@@ -124,4 +126,78 @@ function listOf(text: string): string[] {
 /** Projects are stored by their real path; one that is gone is looked up as it is spelled. */
 function realOrSpelled(path: string): Promise<string> {
   return realpath(path).catch(() => resolve(path))
+}
+
+/** A session as the API shows it. What is parked is an open ask too: it can be answered. */
+function toSessionView(row: SessionRow, bootId: string, openAsks: OpenAsk[]): SessionView {
+  const { status, reason } = statusOf(row, bootId)
+  return {
+    id: row.id,
+    name: row.name,
+    project: row.project,
+    task: row.task,
+    task_id: row.task_id,
+    ...(row.options.place && { place: toPlaceView(row.options.place) }),
+    agent: row.agent,
+    ...(row.options.host && { host: row.options.host }),
+    ...(row.options.handed && { handed: restingIn(row.options.handed) }),
+    model: row.model,
+    status,
+    queued: status === 'idle' && row.state === 'queued',
+    mind: row.options.mind,
+    reason,
+    vendor_id: row.vendor_id,
+    created_at: row.created_at,
+    ended_at: row.ended_at,
+    activity: row.activity,
+    resumes_at: row.held_at === null ? row.resumes_at : null,
+    plan: row.plan,
+    tokens: {
+      context: row.context_tokens,
+      window: row.context_window,
+      input: row.input_tokens,
+      output: row.output_tokens,
+    },
+    // The cost comes with the end of a turn: one that was cut short leaves tokens without a price.
+    cost_usd: row.cost_usd === 0 && row.output_tokens > 0 ? null : row.cost_usd,
+    turns: row.turns,
+    tools: { auto: row.tools_auto, human: row.tools_human, denied: row.tools_denied },
+    questions: { auto: row.questions_auto, human: row.questions_human },
+    asks: [...parkedAsk(row), ...openAsks],
+  }
+}
+
+function restingIn({ resting }: HandOver): SessionView['handed'] {
+  return resting.map(({ choice, left_at, until, why }) => ({ agent: choice.name, left_at, until, why }))
+}
+
+function toPlaceView({ directory, branch, target }: Worktree): SessionView['place'] {
+  return { directory, branch, target }
+}
+
+function parkedAsk({ parked, state, ended_as }: SessionRow): OpenAsk[] {
+  return parked && state === 'ended' && ended_as === 'waiting_input' ? [toOpenAsk(parked)] : []
+}
+
+/** What is parked, as it would be asked at a terminal. */
+export function toOpenAsk(parked: Parked): OpenAsk {
+  const { ask_id, number } = parked
+  const told = { ask_id, ...(number !== undefined && { number }) }
+  if ('questions' in parked) {
+    const { questions, suggestion } = parked
+    return { kind: 'question', ...told, questions, ...(suggestion && { suggestion }) }
+  }
+  const { tool, target, risk, reason, reasons = [], suggestion } = parked
+  return { kind: 'permission', ...told, tool, target, risk, reason, reasons, ...(suggestion && { suggestion }) }
+}
+
+/** The session that does a task, or did it last. */
+async function findSessionOfTask(ref: string, world: DaemonContext): Promise<SessionRow> {
+  const { store } = world
+  const { id, state, session_id } = await getTasks(world).find(ref)
+  const last = (await store.runs.attempts({ task: id })).at(-1)
+  const of = session_id ?? last?.session_id
+  const session = of === undefined ? undefined : await store.sessions.get(of)
+  if (!session) throw new AppError('task_without_session', { id, state })
+  return session
 }

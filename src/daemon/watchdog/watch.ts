@@ -1,11 +1,11 @@
 import { workerData } from 'node:worker_threads'
-import { BEATS, LIVE, type Watched } from './watched.ts'
+import { BEATS, LIVE, type WatchdogData } from './watchdog.ts'
 
 /**
  * The thread that watches the event loop of the daemon. Only looks that came in time count: when the machine slept, or the
  * whole process was stopped, or so busy that even this thread was late, the count starts anew.
  */
-const { memory, limitMs, everyMs, logs, log } = workerData as Watched
+const { memory, limitMs, everyMs, logs, log } = workerData as WatchdogData
 const beats = new Int32Array(memory)
 let last = -1
 let missed = 0

@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { BEATS, LIVE, type Watched } from './watched.ts'
 
-export interface Watchdog {
+export interface WatchdogOptions {
   /** For how long the event loop may stand still. */
   limitMs: number
   /** Where the diagnostic goes, and where the log lies whose last lines belong into it. */
@@ -20,7 +19,7 @@ const LOOKS = 12
  * Ends this process when its event loop stands still for too long: the loop counts its beats in shared memory, and a thread
  * of its own sees whether the count rises. Whoever keeps the daemon starts it again; a diagnostic says where it stood.
  */
-export function startWatchdog({ limitMs, logs, live, lost }: Watchdog): Disposable {
+export function startWatchdog({ limitMs, logs, live, lost }: WatchdogOptions): Disposable {
   const everyMs = Math.ceil(limitMs / LOOKS)
   const memory = new SharedArrayBuffer(8)
   const beats = new Int32Array(memory)
@@ -30,7 +29,7 @@ export function startWatchdog({ limitMs, logs, live, lost }: Watchdog): Disposab
   }
   beat()
   const timer = setInterval(beat, everyMs).unref()
-  const watched: Watched = { memory, limitMs, everyMs, logs, log: join(logs, 'daemon.log') }
+  const watched: WatchdogData = { memory, limitMs, everyMs, logs, log: join(logs, 'daemon.log') }
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const worker = new Worker(new URL(`./watch.${extension}`, import.meta.url), {
     workerData: watched,
@@ -53,3 +52,16 @@ export function startWatchdog({ limitMs, logs, live, lost }: Watchdog): Disposab
 
 /** It only compares two numbers. */
 const SMALL = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1, codeRangeSizeMb: 4, stackSizeMb: 1 }
+
+/** What the thread that watches is given. */
+export interface WatchdogData {
+  memory: SharedArrayBuffer
+  limitMs: number
+  everyMs: number
+  logs: string
+  log: string
+}
+
+/** Places in the shared memory: beats of the event loop, and how many sessions ran at the last one. */
+export const BEATS = 0
+export const LIVE = 1

@@ -2,18 +2,17 @@ import { chmodSync, constants, copyFileSync, existsSync, readFileSync } from 'no
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import type { AppPaths } from '../../base/app-paths.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
-import { exclusively } from '../../base/files/exclusively.ts'
-import { replaceFile } from '../../base/files/replace-file.ts'
-import type { Places } from '../../base/places.ts'
-import { removeFromToml, setInToml, type TomlValue } from '../../base/toml/edit.ts'
-import { checkConfigText } from './file-layer.ts'
-import { checkText } from './setting-value.ts'
+import { replaceFile, withFileLock } from '../../base/files.ts'
+import { removeFromToml, setInToml, type TomlValue } from '../../base/toml-edit.ts'
+import { checkConfigText } from './layers.ts'
+import { checkText } from './parse-setting.ts'
 import { type SettingKey, settingOf } from './settings.ts'
 
 /** Sets one key in the user's file and nothing else in it. A file that is wrong is refused, not repaired. */
-export function setSetting(places: Places, key: SettingKey, text: string): TomlValue {
+export function setSetting(places: AppPaths, key: SettingKey, text: string): TomlValue {
   const checked = checkText(key, text)
   if (!checked.ok) throw new AppError('setting_invalid', { origin: 'pcc config set', key, problem: checked.problem })
   const value = stored(key, checked.value as TomlValue)
@@ -29,7 +28,7 @@ export function setSetting(places: Places, key: SettingKey, text: string): TomlV
 }
 
 /** Takes one key out of the user's file, the old file kept beside it; undefined when it was not in there. */
-export function resetSetting(places: Places, key: SettingKey, clock: Clock = systemClock): string | undefined {
+export function resetSetting(places: AppPaths, key: SettingKey, clock: Clock = systemClock): string | undefined {
   return editing(places, file => {
     const before = readText(file) ?? ''
     check(file, before)
@@ -44,7 +43,7 @@ export function resetSetting(places: Places, key: SettingKey, clock: Clock = sys
 }
 
 /** Empties the user's file, whatever is in it, the old one kept beside it; undefined when there was none. */
-export function resetSettings(places: Places, clock: Clock = systemClock): string | undefined {
+export function resetSettings(places: AppPaths, clock: Clock = systemClock): string | undefined {
   return editing(places, file => {
     if (!existsSync(file)) return undefined
     const backup = backUp(file, clock)
@@ -53,8 +52,8 @@ export function resetSettings(places: Places, clock: Clock = systemClock): strin
   })
 }
 
-function editing<T>(places: Places, work: (file: string) => T): T {
-  return exclusively(join(places.home, 'config.lock'), () => work(places.configFile))
+function editing<T>(places: AppPaths, work: (file: string) => T): T {
+  return withFileLock(join(places.home, 'config.lock'), () => work(places.configFile))
 }
 
 /** A path typed at a prompt is meant from where one stands; in the file it would start at the file. */

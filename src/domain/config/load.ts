@@ -1,16 +1,21 @@
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
+import { type AppPathOptions, type AppPaths, appPathsFor } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
-import type { Places } from '../../base/places.ts'
-import { type Config, nestValues, standardValues, type Values } from './config.ts'
-import { environmentLayer, variableIn, variableOf } from './environment-layer.ts'
-import { readConfigFile, readUserFile } from './file-layer.ts'
-import { findProjectFile, projectLayer } from './project-layer.ts'
-import { checkValue } from './setting-value.ts'
-import { isSettingKey, type SettingKey } from './settings.ts'
+import {
+  environmentLayer,
+  findProjectFile,
+  projectLayer,
+  readConfigFile,
+  readUserFile,
+  variableIn,
+  variableOf,
+} from './layers.ts'
+import { checkValue } from './parse-setting.ts'
+import { type Config, defaultValues, isSettingKey, nestValues, type SettingKey, type Values } from './settings.ts'
 
 export interface LoadOptions {
-  places: Places
+  places: AppPaths
   env: Record<string, string | undefined>
   /** The project's directory; its file is looked for there and above. */
   project?: string | undefined
@@ -35,7 +40,7 @@ export interface LoadedConfig {
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { places, env, project, flags, trusted } = options
   const home = env['HOME'] || homedir()
-  const values: Values = { ...standardValues(), 'data.directory': join(places.home, 'data') }
+  const values: Values = { ...defaultValues(), 'data.directory': join(places.home, 'data') }
   const origins = new Map<string, string>()
   const lay = (layer: Partial<Values>, originOf: (key: SettingKey) => string) => {
     for (const key of Object.keys(layer) as SettingKey[]) {
@@ -74,4 +79,22 @@ function checkedFlags(flags: Partial<Values>): Partial<Values> {
     if (!checked.ok) throw new AppError('setting_invalid', { origin: 'command line', key, problem: checked.problem })
   }
   return flags
+}
+
+/** `placesFor` that also heeds `data.directory` of the user's file; call it where `dataDirectoryHint` says `look`. */
+export async function resolvePlaces(options: AppPathOptions): Promise<AppPaths> {
+  const { env } = options
+  refuseRelativeHome(env['PCC_HOME'])
+  const places = appPathsFor(options)
+  const user = await readUserFile(places, env['HOME'] || homedir())
+  if (options.dataDir || env['PCC_DATA_DIRECTORY']) return places
+  const dataDir = user?.values['data.directory']
+  return dataDir === undefined ? places : appPathsFor({ ...options, dataDir })
+}
+
+/** It would be another home, with another daemon, in every directory one stands in. */
+function refuseRelativeHome(home: string | undefined): void {
+  if (!home || isAbsolute(home)) return
+  const problem = `expected an absolute path, found "${home}"`
+  throw new AppError('setting_invalid', { origin: 'environment', key: 'PCC_HOME', problem })
 }

@@ -171,3 +171,14 @@ function anyOf(words: readonly string[]): string {
   const quoted = words.map(each => `"${each}"`)
   return `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
 }
+
+/** How what a project says joins what holds already: only ever to the stricter side. */
+export const bothTrue = (held: boolean, proposed: boolean): boolean => held && proposed
+export const lowerOf = (held: number, proposed: number): number => Math.min(held, proposed)
+export const intersection = (held: string[], proposed: string[]): string[] =>
+  held.filter(each => proposed.includes(each))
+export const unionOf = (held: string[], proposed: string[]): string[] => [...new Set([...held, ...proposed])]
+export const onlyTo =
+  <T>(strict: T) =>
+  (held: T, proposed: T): T =>
+    proposed === strict ? strict : held

@@ -1,24 +1,14 @@
-import { FAILOVER_SETTINGS } from './sections/agents/failover.ts'
-import { AGENTS_SETTINGS } from './sections/agents.ts'
+import { AGENTS_SETTINGS, FAILOVER_SETTINGS } from './sections/agents.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
-import { BUDGET_SETTINGS, GUARD_SETTINGS } from './sections/budgets.ts'
-import { EXECUTION_SETTINGS } from './sections/execution.ts'
-import { HUMAN_SETTINGS } from './sections/human.ts'
-import { NOTIFICATION_SETTINGS } from './sections/notifications.ts'
-import { PERMISSIONS_SETTINGS } from './sections/permissions.ts'
-import { QUOTA_SETTINGS } from './sections/quota.ts'
-import { REPORT_SETTINGS } from './sections/report.ts'
-import { SESSIONS_SETTINGS } from './sections/sessions.ts'
-import { onlyTo } from './sections/tighten.ts'
-import { UPKEEP_SETTINGS } from './sections/upkeep.ts'
-import { GATE_DIFF_SETTINGS } from './sections/workspace/gate-diff.ts'
-import { GATE_SETTINGS } from './sections/workspace/gates.ts'
-import { MERGE_SETTINGS } from './sections/workspace/merge.ts'
-import { WORKTREE_SETTINGS } from './sections/workspace/worktrees.ts'
-import { count, flag, oneOf, path, type Setting, word } from './setting.ts'
+import { BUDGET_SETTINGS, GUARD_SETTINGS, QUOTA_SETTINGS } from './sections/budgets.ts'
+import { EXECUTION_SETTINGS, REPORT_SETTINGS, UPKEEP_SETTINGS } from './sections/execution.ts'
+import { HUMAN_SETTINGS, NOTIFICATION_SETTINGS } from './sections/human.ts'
+import { PERMISSIONS_SETTINGS, SESSIONS_SETTINGS } from './sections/sessions.ts'
+import { GATE_DIFF_SETTINGS, GATE_SETTINGS, MERGE_SETTINGS, WORKTREE_SETTINGS } from './sections/workspace.ts'
+import { count, flag, oneOf, onlyTo, path, type Setting, word } from './setting.ts'
 
 /** Every setting there is, by its full key: the one table that files, environment, flags and `pcc config` go by. */
-export const SETTINGS = {
+const SETTINGS = {
   ...BRAIN_SETTINGS,
   ...SESSIONS_SETTINGS,
   ...QUOTA_SETTINGS,
@@ -103,4 +93,38 @@ export function settingOf(key: SettingKey): Setting {
 
 export function isSettingKey(key: string): key is SettingKey {
   return Object.hasOwn(SETTINGS, key)
+}
+
+/** Every setting's value by its full key. */
+export type Values = { [Key in SettingKey]: (typeof SETTINGS)[Key] extends Setting<infer T> ? T : never }
+
+type First<Key> = Key extends `${infer Head}.${string}` ? Head : Key
+type Nested<T> = {
+  [Head in First<keyof T> & string]: Head extends keyof T
+    ? T[Head]
+    : Nested<{ [Key in keyof T as Key extends `${Head}.${infer Rest}` ? Rest : never]: T[Key] }>
+}
+
+/** The settings as the manual nests them: `config.sessions.max_concurrent`. */
+export type Config = Nested<Values>
+
+/** What holds when nobody has said anything. */
+export function defaultValues(): Values {
+  return Object.fromEntries(SETTING_KEYS.map(key => [key, settingOf(key).standard])) as Values
+}
+
+/** Flat values as nested sections. */
+export function nestValues(values: Values): Config {
+  const root: Record<string, unknown> = {}
+  for (const key of SETTING_KEYS) {
+    const parts = key.split('.')
+    const last = parts.pop() ?? key
+    let section = root
+    for (const part of parts) {
+      section[part] ??= {}
+      section = section[part] as Record<string, unknown>
+    }
+    section[last] = values[key]
+  }
+  return root as Config
 }

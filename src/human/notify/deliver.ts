@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
 import { crashPoint } from '../../base/crash-point.ts'
 import { type Log, silentLog } from '../../base/log.ts'
+import { readHours } from '../../domain/hours.ts'
 import type { Store } from '../../store/store.ts'
-import { compose, ROLL_UP_ABOVE, type Told } from './compose.ts'
-import type { Channel, Notice, NotifySettings, Sent } from './notice.ts'
-import { quietUntil } from './quiet.ts'
+import type { OutboxRow } from '../../store/tables.ts'
+import type { Channel, Notice, NoticeKind, NotifyMessage, NotifySettings, SendResult } from './notice.ts'
 
 /**
  * One channel's way of telling: rows that are due are gathered for a moment, what was settled meanwhile is left out, what
@@ -110,7 +110,7 @@ async function tell(delivery: Delivery, times: Times): Promise<void> {
   const company = due.filter(({ row }) => row.next_at <= now || row.state === 'told')
   const { open, settled } = await stillOpen(company, store)
   await store.outbox.update(idsOf(settled), { state: 'done' })
-  const awake = await putOffQuiet(open, settings, { store, now })
+  const awake = await rescheduleQuiet(open, settings, { store, now })
   const untold = new Set(awake)
   for (const { message, rows } of compose(awake, settings.sound)) {
     crashPoint('outbox.before-send')
@@ -118,24 +118,27 @@ async function tell(delivery: Delivery, times: Times): Promise<void> {
     crashPoint('outbox.after-send')
     if (signal.aborted) return // it is tried again by the next daemon
     if (sent.ok) {
-      await noteTold(rows, settings, { store, now: clock.now() })
+      await recordSent(rows, settings, { store, now: clock.now() })
       for (const told of rows) untold.delete(told)
     } else {
       log.warn({ channel: channel.name, problem: sent.problem }, 'notification could not be sent; it is tried again')
-      await putOffFailed([...untold], sent, { store, now: clock.now(), times })
+      await rescheduleFailed([...untold], sent, { store, now: clock.now(), times })
       return
     }
   }
 }
 
-function read(row: Told['row']): Told {
+function read(row: DueNotice['row']): DueNotice {
   return { row, notice: JSON.parse(row.body) as Notice }
 }
 
 /** What was answered or withdrawn before it could be told is not told. */
-async function stillOpen(rows: Told[], store: Delivery['store']): Promise<{ open: Told[]; settled: Told[] }> {
-  const open: Told[] = []
-  const settled: Told[] = []
+async function stillOpen(
+  rows: DueNotice[],
+  store: Delivery['store'],
+): Promise<{ open: DueNotice[]; settled: DueNotice[] }> {
+  const open: DueNotice[] = []
+  const settled: DueNotice[] = []
   for (const told of rows) {
     const { decision } = told.notice
     const found = decision && (await store.escalations.get(decision.number))
@@ -150,9 +153,9 @@ interface At {
   now: number
 }
 
-async function putOffQuiet(rows: Told[], settings: NotifySettings, { store, now }: At): Promise<Told[]> {
-  const awake: Told[] = []
-  const later = new Map<number, Told[]>()
+async function rescheduleQuiet(rows: DueNotice[], settings: NotifySettings, { store, now }: At): Promise<DueNotice[]> {
+  const awake: DueNotice[] = []
+  const later = new Map<number, DueNotice[]>()
   for (const told of rows) {
     const until = quietUntil(told.notice.kind, settings, now)
     if (until === undefined) awake.push(told)
@@ -163,7 +166,7 @@ async function putOffQuiet(rows: Told[], settings: NotifySettings, { store, now 
 }
 
 /** A decision may be reminded of, each time after twice as long, so often and no more. */
-async function noteTold(rows: Told[], settings: NotifySettings, { store, now }: At): Promise<void> {
+async function recordSent(rows: DueNotice[], settings: NotifySettings, { store, now }: At): Promise<void> {
   await store.outbox.update(idsOf(rows.filter(({ notice }) => !notice.decision)), { state: 'done', problem: null })
   const decisions = rows.filter(({ notice }) => notice.decision)
   const byCount = Map.groupBy(decisions, ({ row }) => (row.state === 'told' ? row.reminders + 1 : 0))
@@ -174,9 +177,13 @@ async function noteTold(rows: Told[], settings: NotifySettings, { store, now }: 
   }
 }
 
-type Failed = Extract<Sent, { ok: false }>
+type Failed = Extract<SendResult, { ok: false }>
 
-async function putOffFailed(rows: Told[], sent: Failed, { store, now, times }: At & { times: Times }): Promise<void> {
+async function rescheduleFailed(
+  rows: DueNotice[],
+  sent: Failed,
+  { store, now, times }: At & { times: Times },
+): Promise<void> {
   for (const [tries, same] of Map.groupBy(rows, ({ row }) => row.tries)) {
     const backoffMs = Math.min(times.longestRetryMs, times.firstRetryMs * 2 ** Math.min(tries, 20))
     const next_at = now + Math.max(backoffMs, sent.retryAfterMs ?? 0)
@@ -190,14 +197,87 @@ async function putOffFailed(rows: Told[], sent: Failed, { store, now, times }: A
 }
 
 /** A decision that still waits is worth telling however late. */
-function isOld(before: number): (told: Told) => boolean {
+function isOld(before: number): (told: DueNotice) => boolean {
   return ({ row, notice }) => row.created_at < before && !notice.decision
 }
 
-function idsOf(rows: Told[]): number[] {
+function idsOf(rows: DueNotice[]): number[] {
   return rows.map(({ row }) => row.id)
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined) // ended early: the caller looks at the signal
+}
+
+/** A row with its notice read. */
+interface DueNotice {
+  row: OutboxRow
+  notice: Notice
+}
+
+/** More than this at once are one message. */
+const ROLL_UP_ABOVE = 3
+const LISTED = 5
+
+/** The messages that tell rows that are due together, each with the rows it tells. */
+function compose(rows: DueNotice[], sound: boolean): { message: NotifyMessage; rows: DueNotice[] }[] {
+  if (rows.length > ROLL_UP_ABOVE) return [{ message: rolledUp(rows, sound), rows }]
+  return rows.map(told => ({ message: single(told, sound), rows: [told] }))
+}
+
+function single({ row, notice }: DueNotice, sound: boolean): NotifyMessage {
+  const { kind, title, text, decision } = notice
+  return { kind, title: row.state === 'told' ? `Still waiting: ${title}` : title, text, decision, sound }
+}
+
+function rolledUp(rows: DueNotice[], sound: boolean): NotifyMessage {
+  const counts = Map.groupBy(rows, ({ notice }) => notice.kind)
+  const said = ORDER.flatMap(kind => {
+    const count = counts.get(kind)?.length ?? 0
+    return count === 0 ? [] : [`${count} ${NOUNS[kind](count)}`]
+  })
+  const first = ORDER.find(kind => counts.has(kind)) ?? 'question'
+  const listed = rows.slice(0, LISTED).map(({ notice }) => `• ${notice.title}`)
+  const more = rows.length > LISTED ? [`… and ${rows.length - LISTED} more`] : []
+  const ask = rows.some(({ notice }) => notice.decision) ? ['Answer them: pcc pending'] : []
+  return { kind: first, title: said.join(', '), text: [...listed, ...more, ...ask].join('\n'), sound }
+}
+
+/** What a person must act on stands first. */
+const ORDER: readonly NoticeKind[] = ['question', 'error', 'report', 'rate_limit', 'complete']
+
+const NOUNS: Record<NoticeKind, (count: number) => string> = {
+  question: count => (count === 1 ? 'question waiting' : 'questions waiting'),
+  error: count => (count === 1 ? 'failure' : 'failures'),
+  rate_limit: count => (count === 1 ? 'limit hit' : 'limits hit'),
+  report: count => (count === 1 ? 'report' : 'reports'),
+  complete: count => (count === 1 ? 'session completed' : 'sessions completed'),
+}
+
+type QuietSettings = Pick<NotifySettings, 'quiet_hours' | 'working_days' | 'wake_for'>
+
+const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
+const DAY_MS = 24 * 60 * 60_000
+
+/** When a person may be told: now (undefined), or from a later time, by the wall clock of this machine. */
+export function quietUntil(kind: NoticeKind, settings: QuietSettings, now: number): number | undefined {
+  if (settings.wake_for.includes(kind) || !isQuiet(new Date(now), settings)) return undefined
+  const ends = [0, ...(readHours(settings.quiet_hours ?? '') ?? []).map(({ to }) => to)].sort((a, b) => a - b)
+  const today = new Date(now)
+  for (let day = 0; day <= 8; day++) {
+    for (const minutes of ends) {
+      const then = new Date(today.getFullYear(), today.getMonth(), today.getDate() + day, 0, minutes)
+      if (then.getTime() > now && !isQuiet(then, settings)) return then.getTime()
+    }
+  }
+  return now + DAY_MS // quiet on every day: looked at again, for the settings may change
+}
+
+function isQuiet(at: Date, { quiet_hours, working_days }: QuietSettings): boolean {
+  const day = DAYS[at.getDay()]
+  if (day && !working_days.includes(day)) return true
+  const minute = at.getHours() * 60 + at.getMinutes()
+  return (readHours(quiet_hours ?? '') ?? []).some(({ from, to }) =>
+    from < to ? minute >= from && minute < to : minute >= from || minute < to,
+  )
 }

@@ -1,6 +1,6 @@
 import { unreachable } from '../../base/errors.ts'
+import { resolveSecret } from './channel-setup.ts'
 import type { Channel, ChannelName, NotifySettings } from './notice.ts'
-import { secretOf } from './set-up.ts'
 
 export interface OpenChannel {
   settings: NotifySettings
@@ -13,23 +13,23 @@ export interface OpenChannel {
 export async function openChannel(name: ChannelName, { settings, env, ring }: OpenChannel): Promise<Channel> {
   switch (name) {
     case 'desktop': {
-      const { desktopChannel, findDesktop } = await import('./channels/desktop.ts')
+      const { desktopChannel, findDesktop } = await import('./desktop.ts')
       const desktop = findDesktop(env)
       if (!desktop) throw new Error('the desktop is gone')
       return desktopChannel(desktop, env)
     }
     case 'bell':
-      return (await import('./channels/bell.ts')).bellChannel(ring)
+      return (await import('./channels.ts')).bellChannel(ring)
     case 'ntfy': {
       const { server, topic, token } = settings.ntfy
-      const { ntfyChannel } = await import('./channels/ntfy.ts')
-      return ntfyChannel({ server, topic: secretOf(topic, env) ?? '', token: secretOf(token, env) })
+      const { ntfyChannel } = await import('./channels.ts')
+      return ntfyChannel({ server, topic: resolveSecret(topic, env) ?? '', token: resolveSecret(token, env) })
     }
     case 'slack':
-      return (await import('./channels/slack.ts')).slackChannel(secretOf(settings.slack.webhook, env) ?? '')
+      return (await import('./channels.ts')).slackChannel(resolveSecret(settings.slack.webhook, env) ?? '')
     case 'telegram': {
-      const { telegramBot } = await import('./telegram/bot.ts')
-      const { telegramChannel } = await import('./telegram/channel.ts')
+      const { telegramBot } = await import('./telegram.ts')
+      const { telegramChannel } = await import('./telegram.ts')
       return telegramChannel(telegramBot(settings.telegram, env))
     }
     default:

@@ -1,15 +1,20 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
 import type { Assessment, Reason } from '../../domain/assessment.ts'
-import { type FenceData, fenceFor } from '../paths/fence.ts'
-import { type Fence, isInside, type WorktreeFence } from '../paths/place.ts'
-import { realPathOf } from '../paths/real-path.ts'
-import { mayBeSlow } from '../shell/precheck.ts'
-import { assessTool } from '../tools/assess-tool.ts'
-import { toolUseOf } from '../tools/tool-use.ts'
-import { assessCommand } from './command.ts'
-import { openSlowLane } from './worker/open-worker.ts'
+import {
+  createFence,
+  type Fence,
+  type FenceData,
+  isInside,
+  resolveRealPath,
+  type WorktreeFence,
+} from '../paths/fence.ts'
+import { mayBeSlow } from '../shell/parse.ts'
+import { assessCommand, assessTool, refuseCommand } from './assess.ts'
+import { readToolUse } from './tool-use.ts'
 
 /** A request as the policy looks at it. */
-export interface Question {
+export interface ClassifyRequest {
   tool: string
   input: unknown
   /** Real path of the project. */
@@ -26,10 +31,10 @@ export interface Question {
 
 export interface Classifier extends Disposable {
   /** At once for what is small; later for a long command, which is read in a worker with a deadline. */
-  classify(question: Question): Assessment | Promise<Assessment>
+  classify(question: ClassifyRequest): Assessment | Promise<Assessment>
 }
 
-interface Options {
+interface ClassifierOptions {
   /** Follows paths in place of the disk. It cannot cross to the worker: with it, everything is read here and at once. */
   realPath?: Fence['realPath']
   deadlineMs?: number
@@ -38,8 +43,8 @@ interface Options {
 const SAFE_DIRECTORIES = ['src/', 'tests/', 'lib/', 'app/', 'packages/']
 
 /** A classifier with its own worker. It keeps nothing alive and remembers nothing between requests. */
-export function openClassifier({ realPath, deadlineMs }: Options = {}): Classifier {
-  const lane = openSlowLane(deadlineMs === undefined ? {} : { deadlineMs })
+export function openClassifier({ realPath, deadlineMs }: ClassifierOptions = {}): Classifier {
+  const lane = openAssessWorker(deadlineMs === undefined ? {} : { deadlineMs })
   return {
     classify(question) {
       const { worktree, home, safeDirectories: safe = SAFE_DIRECTORIES } = question
@@ -47,8 +52,8 @@ export function openClassifier({ realPath, deadlineMs }: Options = {}): Classifi
       const boundary = worktree && !isInside(question.project, worktree.top) ? worktree.top : question.project
       const data: FenceData = { boundary, home, safe, worktree }
       const cwd = question.cwd ?? boundary
-      const around = { cwd, fence: fenceFor(data, realPath ?? realPathOf) }
-      const use = toolUseOf(question.tool, question.input)
+      const around = { cwd, fence: createFence(data, realPath ?? resolveRealPath) }
+      const use = readToolUse(question.tool, question.input)
       if (use.does !== 'command')
         return assessTool(use, { tool: question.tool, ownServers: question.ownServers ?? [] }, around)
       const { command, unfenced } = use
@@ -68,9 +73,77 @@ function fenced(assessment: Assessment, unfenced: boolean): Assessment {
 }
 
 /** One request, with a classifier for it alone. */
-export function classify(question: Question, options: Options = {}): Assessment | Promise<Assessment> {
+export function classify(question: ClassifyRequest, options: ClassifierOptions = {}): Assessment | Promise<Assessment> {
   const classifier = openClassifier(options)
   const assessment = classifier.classify(question)
   if (!(assessment instanceof Promise)) return assessment
   return assessment.finally(() => classifier[Symbol.dispose]())
+}
+
+/** From asking to answering, the start of the worker not included: hostile input ends here. */
+const DEADLINE_MS = 80
+/** A worker that does not even start is a broken installation; nobody may wait for it for ever. */
+const START_MS = 10_000
+
+export interface AssessJob {
+  command: string
+  cwd: string
+  fence: FenceData
+}
+
+/** Assesses commands that may take long, apart from the event loop and with a deadline that ends in HIGH. */
+export interface AssessWorker extends Disposable {
+  assess(job: AssessJob): Promise<Assessment>
+}
+
+/** The worker starts with the first command that needs it and then stays, without keeping the process alive. */
+function openAssessWorker({ deadlineMs = DEADLINE_MS } = {}): AssessWorker {
+  let worker: Promise<Worker> | undefined
+  let queue: Promise<unknown> = Promise.resolve()
+
+  const assess = async (job: AssessJob): Promise<Assessment> => {
+    try {
+      worker ??= startWorker()
+      return await askWorker(await worker, job, deadlineMs)
+    } catch {
+      // Too slow, out of memory or gone: all the same here, for what could not be assessed is refused.
+      const ended = worker
+      worker = undefined
+      ended?.then(one => one.terminate()).catch(() => undefined)
+      return refuseCommand(job.command, 'it could not be read in time')
+    }
+  }
+
+  return {
+    assess(job) {
+      const assessment = queue.then(() => assess(job))
+      queue = assessment
+      return assessment
+    },
+    [Symbol.dispose]() {
+      worker?.then(one => one.terminate()).catch(() => undefined)
+      worker = undefined
+    },
+  }
+}
+
+/** The worker runs from source as `.ts` and from the published package as `.js`, whichever this file is. */
+async function startWorker(): Promise<Worker> {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const worker = new Worker(new URL(`./assess-worker.${extension}`, import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: 128, stackSizeMb: 4 },
+    env: {},
+    execArgv: [],
+  })
+  // Warm: the first real command must not pay for loading and compiling.
+  await askWorker(worker, { command: 'true', cwd: '/', fence: { boundary: '/', home: '/', safe: [] } }, START_MS)
+  worker.unref()
+  return worker
+}
+
+async function askWorker(worker: Worker, job: AssessJob, withinMs: number): Promise<Assessment> {
+  const answer = once(worker, 'message', { signal: AbortSignal.timeout(withinMs) })
+  worker.postMessage(job)
+  const [assessment] = (await answer) as [Assessment]
+  return assessment
 }

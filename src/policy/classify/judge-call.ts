@@ -1,23 +1,22 @@
-import type { Call, Rule } from './call.ts'
-import { runsWhenEvaluated } from './effects/evaluated.ts'
-import { judgeSharedFiles } from './effects/shared-files.ts'
-import { nameOf } from './names.ts'
-import { PROGRAMS } from './programs/all.ts'
-import { onlyAsksForHelp } from './programs/common/help.ts'
-import { WAYS, WORKTREE_PROGRAMS } from './programs/git/worktree-table.ts'
-import { DANGERS } from './programs/system/dangers.ts'
-import { judgeUnknown } from './unknown.ts'
-import type { Arg } from './words/arg.ts'
+import type { Reason } from '../../domain/assessment.ts'
+import { type Fence, locatePath } from '../paths/fence.ts'
+import { judgePath } from '../paths/judge-path.ts'
+import { GIT_ALTERNATIVES, WORKTREE_PROGRAMS } from '../programs/git-worktree.ts'
+import { PROGRAMS } from '../programs/programs.ts'
+import { DANGERS } from '../programs/system.ts'
+import { type Arg, HOLE, isFlag } from '../shell/args.ts'
+import type { Scope } from '../shell/scope.ts'
+import type { ProgramCall, ProgramRule } from './call.ts'
 
 /** Judges one program call: what is its name, is there a rule for it, and what does the rule say. */
-export function judgeCall(call: Call): undefined {
-  const named = nameOf(call.head, call.scope, call.fence)
+export function judgeCall(call: ProgramCall): undefined {
+  const named = resolveName(call.head, call.scope, call.fence)
   for (const arg of call.args)
     if (arg.secret !== undefined && !TESTS.has(call.head.value))
       call.say('secret.variable', 'HIGH', `${arg.secret} looks like a secret`, arg)
   if (named.is === 'unknown') return call.say('name.unknown', 'HIGH', `it is not known before it runs ${named.why}`)
   call.name = named.name
-  if (named.is !== 'program') judgePlace(call, named.is === 'foreign-file')
+  if (named.is !== 'program') judgeProgramFile(call, named.is === 'foreign-file')
   const rule = ruleFor(named.name)
   // A function may be undefined again, be passed over by a wrapper or never come to be: it hides no program with a rule.
   if (named.is === 'program' && rule === undefined && call.direct && call.scope.functions.has(named.name)) return
@@ -33,13 +32,13 @@ export function judgeCall(call: Call): undefined {
   if (qualifier) call.say('shell.odd', 'MEDIUM', `${qualifier.text} runs a command in some shells`, qualifier)
   judgeSharedFiles(call)
   if (call.fence.worktree && WORKTREE_PROGRAMS.test(named.name))
-    call.say('boundary.git', 'HIGH', `${named.name} does what git may not do here: ${WAYS.land}`)
+    call.say('boundary.git', 'HIGH', `${named.name} does what git may not do here: ${GIT_ALTERNATIVES.land}`)
   if (rule) rule(call)
   else judgeUnknown(call, named.is === 'program')
 }
 
 /** Some file systems do not tell `RM` from `rm`, and other systems' shells do not either: danger is looked up both ways. */
-function ruleFor(name: string): Rule | undefined {
+function ruleFor(name: string): ProgramRule | undefined {
   if (Object.hasOwn(PROGRAMS, name)) return PROGRAMS[name]
   const lower = name.toLowerCase().replace(/\.exe$/, '')
   return Object.hasOwn(DANGERS, lower) ? DANGERS[lower] : undefined
@@ -51,13 +50,13 @@ const TESTS = new Set(['[', 'test'])
 /** What no program is called, and what people write to make one look like another. */
 const ODD_NAME = /[^\x21-\x7e]|[;|&<>()$`"'{}*?=]/
 
-function judgePlace(call: Call, foreign: boolean): undefined {
+function judgeProgramFile(call: ProgramCall, foreign: boolean): undefined {
   if (foreign) call.say('script.foreign', 'HIGH', `${call.head.text} is a program outside the project and the system`)
   else call.say('script.project', 'MEDIUM', `${call.head.text} is a program of the project`)
 }
 
 /** Letters and signs made to look like others. Quoted, they are text. */
-function judgeLetters(call: Call, arg: Arg): undefined {
+function judgeLetters(call: ProgramCall, arg: Arg): undefined {
   if (ASCII.test(arg.text) || /['"]/.test(arg.text)) return
   if (LIKE_OPERATORS.test(arg.text))
     return call.say('text.look-alike', 'HIGH', `${arg.text} holds a sign that looks like one of the shell's`, arg)
@@ -66,7 +65,7 @@ function judgeLetters(call: Call, arg: Arg): undefined {
 }
 
 /** Builtins take the index of an array for arithmetic and run what is substituted in it, quoted or not. */
-function judgeArithmetic(call: Call, arg: Arg): undefined {
+function judgeArithmetic(call: ProgramCall, arg: Arg): undefined {
   if (/@P\}/.test(arg.text)) call.say('shell.arithmetic', 'MEDIUM', `${arg.text} expands a text a second time`, arg)
   if (!EVALUATES.has(call.name) || !runsWhenEvaluated(arg.value)) return
   call.say('shell.arithmetic', 'HIGH', `${arg.text} runs a command when ${call.name} evaluates it`, arg)
@@ -81,3 +80,146 @@ const LIKE_OPERATORS =
   /[\uff1b\uff5c\uff06\uff1c\uff1e\uff04\uff40\uff0f\uff0d\u037e\u2016\u01c0\u2223\u2225\u2758\ufe31\ufe33\u204f\ufe54\u061b\u203a\u2039\u276f\u276e\ufe64\ufe65\ufe69\ufe60\u3009\u27e9\u2e35\u00a6\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/
 const LIKE_LATIN =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\uff00-\uff5e\u2018-\u201f]/u
+
+/** Where a program's name leads. */
+export type ResolvedName =
+  /** A bare name or a system path: the program of that name. */
+  | { is: 'program'; name: string }
+  /** A file of the project: its name says nothing about what it is. */
+  | { is: 'project-file'; name: string; path: string }
+  | { is: 'foreign-file'; name: string; path: string }
+  | { is: 'unknown'; why: string }
+
+const SYSTEM =
+  /^\/(usr\/(local\/)?)?s?bin\/([^/]+)$|^\/(opt\/(homebrew|local)|home\/linuxbrew\/\.linuxbrew)\/s?bin\/([^/]+)$|^\/usr\/lib\/git-core\/([^/]+)$/
+
+/** Reads the first word of a command. */
+function resolveName(head: Arg, scope: Scope, fence: Fence): ResolvedName {
+  const { value } = head
+  if (!head.known) {
+    const base = value.slice(value.lastIndexOf('/') + 1)
+    return { is: 'unknown', why: base.includes(HOLE) ? 'which program it is' : 'where the program lies' }
+  }
+  if (head.glob) return { is: 'unknown', why: 'which program the pattern finds' }
+  if (value === '') return { is: 'unknown', why: 'which program it is' }
+  if (!value.includes('/')) return { is: 'program', name: value }
+  const name = value.slice(value.lastIndexOf('/') + 1)
+  if (scope.cwd === undefined && !value.startsWith('/')) return { is: 'foreign-file', name, path: value }
+  const place = locatePath(value, scope.cwd ?? fence.boundary, fence)
+  if (place.where === 'strange') return { is: 'unknown', why: 'where the program lies' }
+  if (place.where === 'inside') return { is: 'project-file', name, path: place.relative }
+  // The spelling and where it leads must both be the system's: a link in /usr/bin is the system's own business.
+  const spelled = SYSTEM.exec(value) ?? SYSTEM.exec(place.path)
+  if (spelled) return { is: 'program', name: spelled[3] ?? spelled[6] ?? spelled[7] ?? name }
+  return { is: 'foreign-file', name, path: place.path }
+}
+
+const HELP = new Set(['--help', '--version', '-help', '-version', '--usage'])
+
+/** Programs that take a verb and then `--help`, or `help verb`. */
+const WITH_VERBS = new Set(
+  'git npm pnpm yarn bun deno cargo rustup go docker podman kubectl helm terraform tofu pulumi aws gcloud az gh glab pip pip3 uv poetry pipenv brew apt apt-get systemctl vercel netlify heroku fly flyctl firebase make nx turbo prisma rails bundle gem composer dotnet mvn gradle ng vite next pytest supabase wrangler'.split(
+    ' ',
+  ),
+)
+
+/** Programs for which one of these letters alone prints the version. */
+const SHORT = /^(-v|-V)$/
+
+const SHORT_VERSION = new Set(
+  'node npm npx pnpm yarn bun deno python python3 python2 ruby perl php java javac go rustc cargo gcc g++ clang tsc git make cmake docker pip pip3 ssh psql eslint prettier jest mocha vitest lua R ghc dotnet swift kotlinc scala bash zsh'.split(
+    ' ',
+  ),
+)
+
+/** Whether a call only prints what the program is or how to use it. The name must be that of a program with a rule. */
+function onlyAsksForHelp({ name, args }: ProgramCall): boolean {
+  const [first, second] = args
+  if (first === undefined || !args.every(arg => arg.known && !arg.glob) || args.length > 3) return false
+  if (args.length === 1) {
+    if (HELP.has(first.value)) return !NEVER.has(name)
+    return SHORT.test(first.value)
+      ? SHORT_VERSION.has(name)
+      : WITH_VERBS.has(name) && /^(help|version)$/.test(first.value)
+  }
+  if (!WITH_VERBS.has(name)) return false
+  if (first.value === 'help') return args.every(arg => /^[a-z][a-z-]*$/.test(arg.value))
+  const last = args.at(-1)?.value
+  const words = args.slice(0, -1).every(arg => /^[a-z][a-z-]*$/.test(arg.value))
+  return (
+    words && (last === '--help' || (last === '-h' && second !== undefined && name !== 'git')) && !RUNS.test(first.value)
+  )
+}
+
+/** Programs that would take `--help` for something else: a host, a file, a command. */
+const NEVER = new Set(['echo', 'eval', 'source', '.', 'busybox', 'toybox', 'exec', 'builtin'])
+
+/** Verbs that hand the flag on to what they run. */
+const RUNS = /^(run|run-script|exec|dlx|x|test|start|t|explore|create|init|foreach)$/
+
+/** Programs that change or remove the files they are given, beside those whose rules look at each one. */
+const CHANGES =
+  /^(rm|rmdir|unlink|shred|truncate|chmod|chown|chgrp|ln|install|rsync|dd|touch|mkdir|mv|cp|tee|sed|perl|ed|ex|patch|trash|rename|tar|unzip|sponge|xattr|chattr|setfacl)$/
+
+/** In a worktree: words of such a program that are places which it shares with others. Adds nothing else. */
+function judgeSharedFiles(call: ProgramCall): undefined {
+  if (call.fence.worktree === undefined || !CHANGES.test(call.name)) return
+  for (const arg of call.args) {
+    const equals = arg.value.indexOf('=')
+    if (!isFlag(arg)) judgeWord(call, arg, arg.value)
+    if (equals > 0) judgeWord(call, arg, arg.value.slice(equals + 1))
+  }
+}
+
+function judgeWord(call: ProgramCall, arg: Arg, value: string): undefined {
+  if (value === '' || value.includes(HOLE)) return
+  const cwd = call.scope.cwd ?? call.fence.boundary
+  // Of a pattern the part before the first wildcard is a path.
+  const path = arg.glob ? value.replace(/[^/]*[*?[].*$/s, '') : value
+  if (path === '') return
+  const { code, risk, text } = judgePath(path, 'write', { cwd, fence: call.fence })
+  if (code === 'boundary.file') call.say(code, risk, text, arg)
+}
+
+/** Words of a sum or a test: an index in them is a sum again, and what is substituted there runs. */
+export function judgeEvaluated(words: readonly Arg[], add: (reason: Reason) => undefined): undefined {
+  for (const { value, text, at } of words)
+    if (runsWhenEvaluated(value))
+      add({ code: 'shell.arithmetic', risk: 'HIGH', text: `${text} runs a command when it is evaluated`, at })
+}
+
+/** Whether a text holds an array index with a command in it. */
+function runsWhenEvaluated(text: string): boolean {
+  return /\[[^\]]*(\$\(|`)/.test(text)
+}
+
+/** Words that destroy, in whichever program. */
+const DESTRUCTIVE =
+  /^-*(delete|destroy|rm|rmi|rmdir|remove|drop|purge|prune|wipe|wipeall|format|erase|kill|killall|terminate|uninstall|unlink|truncate|publish|unpublish|upload|push|flush|flushall|flushdb|reset|teardown|nuke|clean-all|deprovision|revoke|shutdown|reboot|poweroff|factory-reset|undeploy|shred|overwrite|drop-database|delete-.*|destroy-.*|remove-.*|drop-.*|purge-.*|terminate-.*|.*[:.](delete|destroy|drop|purge|remove|reset|wipe))$/i
+const FORCING =
+  /^(--force|--yes|--assume-yes|--no-confirm|--noconfirm|--force-.*|--hard|--no-preserve-root|--i-know-what-i-am-doing|--yes-.*|--auto-approve|--delete|--overwrite)$/i
+
+/** Words of the shell itself. As the name of a program they are a slip or a trick, and what follows was not read as a command. */
+const RESERVED = new Set(
+  '! { } [[ ]] case coproc do done elif else esac fi for function if in select then time until while'.split(' '),
+)
+
+/** A program without a rule: never LOW, and HIGH where its words sound like destruction. */
+function judgeUnknown(call: ProgramCall, bare: boolean): undefined {
+  const { args, name } = call
+  if (RESERVED.has(name)) return call.say('name.reserved', 'HIGH', `${name} is a word of the shell, not a program`)
+  if (bare) call.say('program.unknown', 'MEDIUM', `${name} is not a program the policy knows`)
+  for (const arg of args) {
+    if (!arg.known) continue
+    const [key, value] = isFlag(arg) && arg.value.includes('=') ? split(arg.value) : [arg.value, undefined]
+    if (DESTRUCTIVE.test(key)) call.say('words.destructive', 'HIGH', `${arg.text} sounds like destruction`, arg)
+    else if (FORCING.test(key) || (bare && (key === '-f' || key === '-y')))
+      call.say('words.force', 'HIGH', `${arg.text} skips what would stop it`, arg)
+    call.path({ ...arg, value: value ?? arg.value }, 'read')
+  }
+}
+
+function split(flag: string): [string, string] {
+  const equals = flag.indexOf('=')
+  return [flag.slice(0, equals), flag.slice(equals + 1)]
+}

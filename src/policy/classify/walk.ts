@@ -1,22 +1,15 @@
 import type { Piece, Reason, Span } from '../../domain/assessment.ts'
-import type { Fence } from '../paths/place.ts'
-import { parseShell, unread } from '../shell/parse.ts'
-import { mayBeSlow } from '../shell/precheck.ts'
-import type { Node, Reading, Redirect, Script, Word } from '../shell/tree.ts'
-import type { Feed } from './call.ts'
-import { assign } from './effects/assign.ts'
-import { judgeAssignment } from './effects/environment.ts'
-import { judgeEvaluated } from './effects/evaluated.ts'
-import { judgeRedirect } from './effects/redirects.ts'
-import { callsItselfApart } from './fork-bomb.ts'
-import { callOf } from './hands.ts'
-import { judgeCall } from './judge-call.ts'
-import { add, child, childOf, point } from './pieces.ts'
-import type { Arg } from './words/arg.ts'
-import { expandWord, expandWords } from './words/expand.ts'
-import { childScope, noteSetters, type Scope } from './words/scope.ts'
-import { type Upstream, upstreamOf } from './words/upstream.ts'
-import { textOf } from './words/values.ts'
+import type { Fence } from '../paths/fence.ts'
+import type { Arg } from '../shell/args.ts'
+import { expandText, expandWord, expandWords } from '../shell/expand.ts'
+import { failedParse, mayBeSlow, parseShell } from '../shell/parse.ts'
+import { childScope, noteSetters, type Scope } from '../shell/scope.ts'
+import type { ParsedShell, Redirect, Script, ShellNode, Word } from '../shell/tree.ts'
+import { addNodePiece, addPiece, addReason, pointAt } from './assessment-tree.ts'
+import { createCall, readUpstream, type StandardInput, type Upstream } from './call.ts'
+import { assign, judgeAssignment } from './environment.ts'
+import { judgeCall, judgeEvaluated } from './judge-call.ts'
+import { judgeRedirect } from './judge-file.ts'
 
 /** Wrappers in wrappers, scripts in scripts: nobody writes more, and whoever does hides something. */
 const MAX_DEPTH = 8
@@ -25,18 +18,18 @@ const MAX_COMMANDS = 2_000
 /** Values of a loop that are walked one by one; with more, the variable is unknown. */
 const MAX_ROUNDS = 8
 
-const NO_FEED: Feed = { piped: false }
+const NO_INPUT: StandardInput = { piped: false }
 
 /** Where a walk stands. */
-interface Spot {
+interface WalkState {
   piece: Piece
   scope: Scope
-  feed: Feed
+  feed: StandardInput
   depth: number
 }
 
 /** Visits every command that a script can run and collects what the rules say about each. */
-export class Walk {
+export class CommandWalker {
   readonly #fence: Fence
   readonly #source: string
   /** Shared with the walks of nested texts. */
@@ -49,43 +42,43 @@ export class Walk {
   }
 
   /** The piece for a whole reading. */
-  reading({ script, errors }: Reading, scope: Scope): Piece {
+  reading({ script, errors }: ParsedShell, scope: Scope): Piece {
     const piece: Piece = { text: this.#source, risk: 'LOW', at: script.at, reasons: [], pieces: [] }
-    this.#script({ script, errors }, { piece, scope, feed: NO_FEED, depth: 0 })
+    this.#script({ script, errors }, { piece, scope, feed: NO_INPUT, depth: 0 })
     return piece
   }
 
-  #script({ script, errors }: Reading, spot: Spot): undefined {
+  #script({ script, errors }: ParsedShell, spot: WalkState): undefined {
     for (const { message, at } of errors.slice(0, 3))
-      add(spot.piece, { code: 'shell.unreadable', risk: 'HIGH', text: `it cannot be read: ${message}`, at })
+      addReason(spot.piece, { code: 'shell.unreadable', risk: 'HIGH', text: `it cannot be read: ${message}`, at })
     noteSetters(script, spot.scope)
     this.#nodes(script.body, spot)
   }
 
-  #nodes(nodes: readonly Node[], spot: Spot): undefined {
+  #nodes(nodes: readonly ShellNode[], spot: WalkState): undefined {
     for (const node of nodes) this.#node(node, spot)
   }
 
-  #node(node: Node, spot: Spot): undefined {
+  #node(node: ShellNode, spot: WalkState): undefined {
     switch (node.is) {
       case 'command':
         return this.#command(node, spot)
       case 'pipeline': {
-        const piece = child(spot.piece, node, this.#source.slice(node.at[0], node.at[1]))
+        const piece = addNodePiece(spot.piece, node, this.#source.slice(node.at[0], node.at[1]))
         piece.piped = true
         const before: Upstream[] = []
         for (const [place, part] of node.parts.entries()) {
           const feed = place === 0 ? spot.feed : { piped: true, upstream: [...before] }
           const scope = childScope(spot.scope)
           this.#node(part, { ...spot, piece, feed, scope })
-          before.push(upstreamOf(part, scope))
+          before.push(readUpstream(part, scope))
         }
         return
       }
       case 'group': {
         const feed = this.#redirects(node.redirects, spot)
         this.#words(node.words, spot)
-        judgeEvaluated(expandWords(node.words, spot.scope), reason => add(spot.piece, reason))
+        judgeEvaluated(expandWords(node.words, spot.scope), reason => addReason(spot.piece, reason))
         const scope = node.apart ? childScope(spot.scope) : spot.scope
         return this.#nodes(node.body, { ...spot, feed, scope })
       }
@@ -96,11 +89,11 @@ export class Walk {
     }
   }
 
-  #loop(node: Extract<Node, { is: 'loop' }>, spot: Spot): undefined {
+  #loop(node: Extract<ShellNode, { is: 'loop' }>, spot: WalkState): undefined {
     this.#words(node.words ?? [], spot)
     const { scope } = spot
     const at = node.at
-    judgeAssignment({ name: node.name, value: undefined, at, alone: true }, reason => add(spot.piece, reason))
+    judgeAssignment({ name: node.name, value: undefined, at, alone: true }, reason => addReason(spot.piece, reason))
     const values = node.words === undefined ? undefined : expandWords(node.words, scope)
     const followable = values?.every(one => one.known && one.secret === undefined) && !scope.unknown.has(node.name)
     if (values?.some(one => one.secret !== undefined)) scope.secrets.add(node.name)
@@ -115,11 +108,11 @@ export class Walk {
     if (values.length !== 1) scope.unknown.add(node.name)
   }
 
-  #function(node: Extract<Node, { is: 'function' }>, spot: Spot): undefined {
+  #function(node: Extract<ShellNode, { is: 'function' }>, spot: WalkState): undefined {
     spot.scope.functions.add(node.name)
-    const piece = child(spot.piece, node, `function ${node.name}`)
-    if (callsItselfApart(node.body, node.name, false))
-      add(piece, {
+    const piece = addNodePiece(spot.piece, node, `function ${node.name}`)
+    if (isForkBomb(node.body, node.name, false))
+      addReason(piece, {
         code: 'proc.bomb',
         risk: 'HIGH',
         text: `${node.name} starts copies of itself without end`,
@@ -132,24 +125,24 @@ export class Walk {
   }
 
   /** Words that are no command: what is substituted in them runs all the same. */
-  #words(words: readonly Word[], spot: Spot): undefined {
+  #words(words: readonly Word[], spot: WalkState): undefined {
     for (const word of words) this.#bits(word, spot)
   }
 
-  #bits(word: Word, spot: Spot): undefined {
+  #bits(word: Word, spot: WalkState): undefined {
     for (const bit of word.bits) {
       if (bit.is === 'substitution') this.#substitution(bit.script, word, spot)
       else if (bit.is === 'variable' || bit.is === 'brace' || bit.is === 'arithmetic') this.#words(bit.inner, spot)
       if (bit.is === 'variable' && bit.sets)
         judgeAssignment({ name: bit.name, value: undefined, at: word.at, alone: true }, reason =>
-          add(spot.piece, reason),
+          addReason(spot.piece, reason),
         )
     }
   }
 
-  #substitution(script: Script, word: Word, spot: Spot): undefined {
-    const piece = child(spot.piece, script, this.#slice(script, word))
-    this.#nodes(script.body, { piece, scope: childScope(spot.scope), feed: NO_FEED, depth: spot.depth })
+  #substitution(script: Script, word: Word, spot: WalkState): undefined {
+    const piece = addNodePiece(spot.piece, script, this.#slice(script, word))
+    this.#nodes(script.body, { piece, scope: childScope(spot.scope), feed: NO_INPUT, depth: spot.depth })
   }
 
   #slice(script: Script, word: Word): string {
@@ -157,35 +150,39 @@ export class Walk {
     return text === '' ? word.text : text
   }
 
-  #redirects(redirects: readonly Redirect[], spot: Spot): Feed {
+  #redirects(redirects: readonly Redirect[], spot: WalkState): StandardInput {
     let { feed } = spot
     for (const one of redirects) {
       if (one.target) this.#bits(one.target, spot)
       if (one.body) this.#bits(one.body, spot)
       const target = one.target && expandWord(one.target, spot.scope)
-      const body = one.body && textOf(one.body, spot.scope)
+      const body = one.body && expandText(one.body, spot.scope)
       judgeRedirect(
         { redirect: one, targets: target ?? [] },
-        { ...spot, fence: this.#fence, add: reason => add(spot.piece, reason) },
+        { ...spot, fence: this.#fence, add: reason => addReason(spot.piece, reason) },
       )
-      if (body?.secret !== undefined) add(spot.piece, shownSecret(body.secret, body.at))
+      if (body?.secret !== undefined) addReason(spot.piece, shownSecret(body.secret, body.at))
       if (body) feed = { piped: false, text: body }
       else if (one.op === '<' && target?.[0]) feed = { piped: false, file: target[0] }
     }
     return feed
   }
 
-  #command(node: Extract<Node, { is: 'command' }>, outer: Spot): undefined {
+  #command(node: Extract<ShellNode, { is: 'command' }>, outer: WalkState): undefined {
     if (this.#budget.commands > MAX_COMMANDS) return
-    const piece = child(outer.piece, node, this.#source.slice(node.at[0], node.at[1]))
+    const piece = addNodePiece(outer.piece, node, this.#source.slice(node.at[0], node.at[1]))
     const spot = { ...outer, piece }
     if (++this.#budget.commands > MAX_COMMANDS)
-      return add(piece, { ...tooDeep(node.at), code: 'shell.too-many', text: `more than ${MAX_COMMANDS} commands` })
+      return addReason(piece, {
+        ...tooDeep(node.at),
+        code: 'shell.too-many',
+        text: `more than ${MAX_COMMANDS} commands`,
+      })
     const alone = node.words.length === 0
     for (const one of node.assigns) {
       if (one.value) this.#bits(one.value, spot)
       this.#words(one.inner, spot)
-      assign(one, { alone, of: node.words[0]?.text, scope: spot.scope, add: reason => add(piece, reason) })
+      assign(one, { alone, of: node.words[0]?.text, scope: spot.scope, add: reason => addReason(piece, reason) })
     }
     this.#words(node.words, spot)
     const feed = this.#redirects(node.redirects, spot)
@@ -194,7 +191,7 @@ export class Walk {
   }
 
   /** Judges expanded words as a command; wrappers come back here with what they run. */
-  #run(args: readonly Arg[], spot: Spot): undefined {
+  #run(args: readonly Arg[], spot: WalkState): undefined {
     const [head, ...rest] = args
     if (head === undefined) return
     if (head.value === '!') return this.#run(rest, spot)
@@ -202,12 +199,12 @@ export class Walk {
     if (set) {
       // Most wrappers would look for a program of that name; a shell behind one of them would not.
       const value = { ...head, value: set[2] ?? '' }
-      judgeAssignment({ name: set[1] ?? '', value, at: head.at, alone: false }, reason => add(spot.piece, reason))
+      judgeAssignment({ name: set[1] ?? '', value, at: head.at, alone: false }, reason => addReason(spot.piece, reason))
       return this.#run(rest, { ...spot, depth: spot.depth + 1 })
     }
-    if (spot.depth > MAX_DEPTH) return add(spot.piece, tooDeep(head.at))
+    if (spot.depth > MAX_DEPTH) return addReason(spot.piece, tooDeep(head.at))
     spot.piece.argv = args.map(arg => arg.value)
-    const call = callOf(args, {
+    const call = createCall(args, {
       ...spot,
       fence: this.#fence,
       run: (inner, piece) => this.#run(inner, { ...spot, piece, depth: spot.depth + 1 }),
@@ -217,23 +214,23 @@ export class Walk {
   }
 
   /** A text that a shell will read: read it now, unless part of it is known only later. */
-  #nested(script: Arg, spot: Spot): undefined {
+  #nested(script: Arg, spot: WalkState): undefined {
     const { value, at } = script
     if (!script.known)
-      return add(spot.piece, {
+      return addReason(spot.piece, {
         code: 'shell.unknown-text',
         risk: 'HIGH',
         text: 'a shell reads a text that is known only when it runs',
         at,
       })
-    if (spot.depth >= MAX_DEPTH) return add(spot.piece, tooDeep(at))
-    const reading = mayBeSlow(value) ? unread(value, 'a text for a nested shell is too long') : parseShell(value)
-    const piece = childOf(spot.piece, { text: value, at })
+    if (spot.depth >= MAX_DEPTH) return addReason(spot.piece, tooDeep(at))
+    const reading = mayBeSlow(value) ? failedParse(value, 'a text for a nested shell is too long') : parseShell(value)
+    const piece = addPiece(spot.piece, { text: value, at })
     piece.derived = true
-    const walk = new Walk(value, this.#fence, this.#budget)
+    const walk = new CommandWalker(value, this.#fence, this.#budget)
     walk.#script(reading, { ...spot, piece, depth: spot.depth + 1 })
     // Offsets of a nested text mean that text: what is said about it points at the word that holds it.
-    point(piece, at)
+    pointAt(piece, at)
   }
 }
 
@@ -243,4 +240,22 @@ function tooDeep(at: Span): Reason {
 
 function shownSecret(name: string, at: Span): Reason {
   return { code: 'secret.variable', risk: 'HIGH', text: `${name} looks like a secret`, at }
+}
+
+/** Whether a function starts itself in a pipe or in the background: copies without end. */
+function isForkBomb(nodes: readonly ShellNode[], name: string, apart: boolean): boolean {
+  return nodes.some(node => {
+    switch (node.is) {
+      case 'command': {
+        const bit = node.words[0]?.bits[0]
+        return apart && bit?.is === 'text' && bit.value === name
+      }
+      case 'pipeline':
+        return isForkBomb(node.parts, name, true)
+      case 'group':
+        return isForkBomb(node.body, name, apart || node.background)
+      default:
+        return isForkBomb(node.body, name, apart)
+    }
+  })
 }

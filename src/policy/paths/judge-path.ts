@@ -1,23 +1,24 @@
+import { dirname } from 'node:path'
 import type { Reason } from '../../domain/assessment.ts'
-import { type Fence, isInside, placeOf } from './place.ts'
-import { isHistory, secretPart } from './secret-files.ts'
-import { sharedPlace } from './shared-place.ts'
-import { steeringOf } from './steering-files.ts'
+import { type Fence, isInside, locatePath, type WorktreeFence } from './fence.ts'
+import { findSecretPart, isHistory } from './secret-files.ts'
+import { findSteering } from './steering-files.ts'
+import { foldName } from './wildcard.ts'
 
 /** What a tool or program does to a path. */
 export type Access = 'read' | 'write'
 
 /** The risk of one path. Reads are LOW anywhere but at secrets; writes are LOW only in the safe folders of the project. */
 export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: string; fence: Fence }): Reason {
-  const place = placeOf(path, cwd, fence)
+  const place = locatePath(path, cwd, fence)
   const real = place.where === 'strange' ? path.replace(/\\/g, '/') : place.path
-  const shared = access === 'write' && fence.worktree ? sharedPlace(real, fence.worktree) : undefined
+  const shared = access === 'write' && fence.worktree ? explainSharedPath(real, fence.worktree) : undefined
   if (shared !== undefined) return { code: 'boundary.file', risk: 'HIGH', text: `${path} ${shared}` }
-  const secret = secretPart(real) ?? secretPart(path.replace(/\\/g, '/'))
+  const secret = findSecretPart(real) ?? findSecretPart(path.replace(/\\/g, '/'))
   if (secret !== undefined)
     return { code: 'path.secret', risk: 'HIGH', text: `${path} holds secrets${secret === path ? '' : ` (${secret})`}` }
   if (access === 'read') return judgeRead(path, real, place.where === 'strange' ? place.why : undefined)
-  const steering = steeringOf(withinWorktree(real, fence))
+  const steering = findSteering(withinWorktree(real, fence))
   if (steering && (steering.risk === 'HIGH' || place.where === 'inside'))
     return { code: steering.code, risk: steering.risk, text: `${path}: ${steering.why}` }
   if (place.where === 'strange')
@@ -60,4 +61,25 @@ function isSafe(relativePath: string, safe: readonly string[]): boolean {
 /** A project that is a whole home directory, or holds one: being inside says nothing. */
 function tooWide({ boundary, home }: Fence): boolean {
   return home === boundary || home.startsWith(boundary.endsWith('/') ? boundary : `${boundary}/`)
+}
+
+/** Why a path is not for a session in a worktree to write; undefined where it is its own, or lies somewhere else altogether. */
+function explainSharedPath(path: string, { top, repository }: WorktreeFence): string | undefined {
+  if (isInside(path, repository)) return 'is the git directory that all worktrees share: leave it to git and pcc'
+  if (isInside(top, path)) return 'is the worktree itself, or holds it: change the files in it'
+  if (isInside(path, top)) return ownPart(path.slice(top.length + 1))
+  if (isInside(repository, path)) return 'holds the repository: leave it where it is'
+  if (isInside(path, dirname(top))) return "is another task's worktree: work in this one"
+  if (/\/\.git$/.test(repository) && isInside(path, dirname(repository)))
+    return "is the person's own checkout: work in this worktree, pcc merges it"
+  return undefined
+}
+
+/** What of the worktree itself belongs to git and to pcc. */
+function ownPart(relative: string): string | undefined {
+  const [first = '', second = ''] = relative.split('/').map(foldName)
+  if (/^(\.git|git~\d)$/.test(first)) return 'tells git which worktree this is: leave it to git and pcc'
+  if (first === '.perpetualcc' && (second === 'task.json' || second === ''))
+    return 'tells pcc which task this is: leave it as it is'
+  return undefined
 }

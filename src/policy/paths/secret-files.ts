@@ -1,5 +1,4 @@
-import { foldName } from './fold-name.ts'
-import { fitsPattern } from './wildcard.ts'
+import { foldName, matchesWildcard } from './wildcard.ts'
 
 /** Files that hold secrets, by name alone, wherever they lie. */
 const SECRET_NAMES: RegExp[] = [
@@ -55,7 +54,7 @@ const HISTORY =
   /^\.(bash|zsh|sh|fish|node_repl|python|psql|mysql|sqlite|irb|rediscli|lesshst|viminfo|mongo)_?(history|hst)?$/
 
 /** Which part of an absolute path makes it a secret; `undefined` when none does. */
-export function secretPart(path: string): string | undefined {
+export function findSecretPart(path: string): string | undefined {
   const parts = path.split('/').filter(part => part !== '')
   const folded = parts.map(foldName)
   for (const [place, name] of folded.entries()) {
@@ -120,10 +119,10 @@ export function globFindsSecret(pattern: string): boolean {
     const letters = part.replace(/\[[^\]]*\]|[*?]/g, '')
     // Nobody writes such a pattern by hand.
     if (part.length > MAX_PATTERN) return true
-    if (part.startsWith('.') || /^[[?]/.test(part)) if (SAMPLES.some(name => fitsPattern(part, name))) return true
+    if (part.startsWith('.') || /^[[?]/.test(part)) if (SAMPLES.some(name => matchesWildcard(part, name))) return true
     const telling = letters.length >= 2 && !/^\.(json|ya?ml|txt|toml)$/.test(letters) && !/^[a-z]$/.test(letters)
-    if (telling && PLAIN_SAMPLES.some(name => fitsPattern(part, name))) return true
-    if (/[?[]/.test(part) && letters.length >= 1 && PLAIN_SAMPLES.some(name => fitsPattern(part, name))) return true
+    if (telling && PLAIN_SAMPLES.some(name => matchesWildcard(part, name))) return true
+    if (/[?[]/.test(part) && letters.length >= 1 && PLAIN_SAMPLES.some(name => matchesWildcard(part, name))) return true
   }
   return false
 }

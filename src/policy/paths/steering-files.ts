@@ -1,28 +1,36 @@
-import { foldName } from './fold-name.ts'
+import { foldName } from './wildcard.ts'
 
-export interface Steering {
+export interface SteeringRisk {
   code: 'path.guard' | 'path.git' | 'path.startup' | 'path.hook' | 'path.ci' | 'path.tool-config'
   risk: 'MEDIUM' | 'HIGH'
   why: string
 }
 
-const GUARD: Steering = { code: 'path.guard', risk: 'HIGH', why: 'it steers the agent or its guard' }
-const GIT: Steering = { code: 'path.git', risk: 'HIGH', why: "it is git's own: hooks and settings there run programs" }
-const STARTUP: Steering = {
+const GUARD: SteeringRisk = { code: 'path.guard', risk: 'HIGH', why: 'it steers the agent or its guard' }
+const GIT: SteeringRisk = {
+  code: 'path.git',
+  risk: 'HIGH',
+  why: "it is git's own: hooks and settings there run programs",
+}
+const STARTUP: SteeringRisk = {
   code: 'path.startup',
   risk: 'HIGH',
   why: 'it runs by itself when a shell, login or editor starts',
 }
-const HOOK: Steering = { code: 'path.hook', risk: 'HIGH', why: 'it is run by other programs without being asked for' }
-const CI: Steering = { code: 'path.ci', risk: 'MEDIUM', why: 'it runs elsewhere with secrets at hand' }
-const TOOL: Steering = {
+const HOOK: SteeringRisk = {
+  code: 'path.hook',
+  risk: 'HIGH',
+  why: 'it is run by other programs without being asked for',
+}
+const CI: SteeringRisk = { code: 'path.ci', risk: 'MEDIUM', why: 'it runs elsewhere with secrets at hand' }
+const TOOL: SteeringRisk = {
   code: 'path.tool-config',
   risk: 'HIGH',
   why: 'it says where packages come from or which programs run',
 }
 
 /** Patterns on the whole path, folded, beginning with a slash. The first that fits counts. */
-const STEERING: [RegExp, Steering][] = [
+const STEERING: [RegExp, SteeringRisk][] = [
   [/\/\.perpetualcc(\.toml|\/)?/, GUARD],
   // The folder itself too: what is copied into it brings its own name.
   [
@@ -67,7 +75,7 @@ const STEERING: [RegExp, Steering][] = [
 ]
 
 /** Whether writing this file steers programs that run later; `undefined` when it is an ordinary file. */
-export function steeringOf(path: string): Steering | undefined {
+export function findSteering(path: string): SteeringRisk | undefined {
   const folded = `/${path.split('/').filter(Boolean).map(foldName).join('/')}`
   for (const [shape, steering] of STEERING) if (shape.test(folded)) return steering
   return undefined

@@ -2,7 +2,7 @@
  * Whether a text fits a shell pattern with `*`, `?` and `[…]`. Written out instead of made into a regular expression: a
  * pattern comes from the command, and one like `*a*a*a*a` would keep an expression busy for years.
  */
-export function fitsPattern(pattern: string, text: string): boolean {
+export function matchesWildcard(pattern: string, text: string): boolean {
   let [at, from, star, mark] = [0, 0, -1, 0]
   while (from < text.length) {
     const width = stepWidth(pattern, at, text[from] ?? '')
@@ -45,4 +45,23 @@ function inClass(content: string, letter: string): boolean {
     if (ranged) index += 2
   }
   return found !== negated
+}
+
+/**
+ * One spelling for all that a file system may take for the same name: letter case, compatibility forms, characters that some
+ * systems ignore, trailing dots and spaces.
+ */
+export function foldName(name: string): string {
+  const lower = name.toLowerCase()
+  const plain = ASCII.test(lower) ? lower : fold(lower)
+  return plain.endsWith('.') || plain.endsWith(' ') ? plain.replace(/[. ]+$/, '') || plain : plain
+}
+
+const ASCII = /^[\x20-\x7e]*$/
+
+function fold(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toLowerCase()
 }

@@ -4,7 +4,7 @@ import type { Span } from '../../domain/assessment.ts'
 // knows which parser made it.
 
 /** One part of a word, before the shell expands it. */
-export type Bit =
+export type WordPart =
   | { is: 'text'; value: string; quoted: boolean }
   | { is: 'glob'; value: string }
   /** `{a,b}` with nothing in it that expands further; `undefined` value when something does. */
@@ -28,7 +28,7 @@ export interface Word {
   /** As written. */
   text: string
   at: Span
-  bits: Bit[]
+  bits: WordPart[]
 }
 
 export interface Assign {
@@ -48,17 +48,25 @@ export interface Redirect {
   body: Word | undefined
 }
 
-export type Node =
+export type ShellNode =
   | { is: 'command'; at: Span; assigns: Assign[]; words: Word[]; redirects: Redirect[] }
-  | { is: 'pipeline'; at: Span; parts: Node[] }
+  | { is: 'pipeline'; at: Span; parts: ShellNode[] }
   /** Any compound: what it contains runs; `apart` when in a process of its own, `background` when not waited for. */
-  | { is: 'group'; at: Span; apart: boolean; background: boolean; body: Node[]; words: Word[]; redirects: Redirect[] }
-  | { is: 'loop'; at: Span; name: string; words: Word[] | undefined; body: Node[] }
-  | { is: 'function'; at: Span; name: string; body: Node[] }
+  | {
+      is: 'group'
+      at: Span
+      apart: boolean
+      background: boolean
+      body: ShellNode[]
+      words: Word[]
+      redirects: Redirect[]
+    }
+  | { is: 'loop'; at: Span; name: string; words: Word[] | undefined; body: ShellNode[] }
+  | { is: 'function'; at: Span; name: string; body: ShellNode[] }
 
 export interface Script {
   at: Span
-  body: Node[]
+  body: ShellNode[]
 }
 
 export interface ShellError {
@@ -67,7 +75,7 @@ export interface ShellError {
 }
 
 /** What the reader gives: the tree, and every complaint of every nested script. */
-export interface Reading {
+export interface ParsedShell {
   script: Script
   errors: ShellError[]
 }

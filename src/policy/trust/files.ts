@@ -1,40 +1,46 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readFile, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, relative } from 'node:path'
-import type { Places } from '../../base/places.ts'
-import { readConfigFile } from '../../domain/config/file-layer.ts'
+import { dirname, relative, resolve, sep } from 'node:path'
+import type { AppPaths } from '../../base/app-paths.ts'
+import { messageOf } from '../../base/errors.ts'
+import { findProjectFile, readConfigFile } from '../../domain/config/layers.ts'
 import { loadConfig } from '../../domain/config/load.ts'
-import { findProjectFile } from '../../domain/config/project-layer.ts'
 import { settingOf } from '../../domain/config/settings.ts'
-import { findingsInRules } from '../rules/findings.ts'
-import { findProjectRules } from '../rules/places.ts'
-import { type Finding, findingsInMcp, findingsInSettings, shown } from './findings.ts'
-import { findingsInPrompt } from './prompt-findings.ts'
-import { readSurface } from './read.ts'
-import { scriptsNamedIn } from './scripts.ts'
-import { type SurfaceFile, type SurfaceKind, surfaceOf } from './surface.ts'
+import { findProjectRules } from '../verdict/rules-file.ts'
+import {
+  findingsInMcp,
+  findingsInPrompt,
+  findingsInRules,
+  findingsInSettings,
+  showValue,
+  type TrustFinding,
+} from './findings.ts'
+import { findSurface, type SurfaceFile, type SurfaceKind } from './surface.ts'
 
 export interface TrustedFile {
   /** Relative to the project. */
   path: string
   kind: SurfaceKind
-  contains: Finding[]
+  contains: TrustFinding[]
   sha256: string
   /** Set where it cannot be agreed to at all. */
   refused?: { problem: string; target: string }
 }
 
 /** Every file of a project that somebody must agree to, sorted by path; empty when nothing runs code or widens rights. */
-export async function filesToTrust(places: Places, project: string): Promise<TrustedFile[]> {
+export async function filesToTrust(places: AppPaths, project: string): Promise<TrustedFile[]> {
   const surface = [
     ...(await projectFileOf(project)),
     ...(await rulesFileOf(places, project)),
-    ...(await surfaceOf(project)),
+    ...(await findSurface(project)),
   ]
   return judged(surface, { places, directory: project, named: path => relative(project, path) || '.' })
 }
 
 /** A checkout of a project's repository beside the project itself. */
-export interface Checkout {
+export interface TrustCheckout {
   /** What the project is of it. */
   directory: string
   /** Its top. */
@@ -46,16 +52,16 @@ export interface Checkout {
  * are not among them: those are the project's own, wherever the agent works.
  */
 export async function filesToTrustIn(
-  places: Places,
-  { project, directory, top }: Checkout & { project: string },
+  places: AppPaths,
+  { project, directory, top }: TrustCheckout & { project: string },
 ): Promise<TrustedFile[]> {
   const isInside = (path: string) => !relative(top, path).startsWith('..')
   const named = (path: string) => relative(isInside(path) ? directory : project, path) || '.'
-  return judged(await surfaceOf(directory), { places, directory, named })
+  return judged(await findSurface(directory), { places, directory, named })
 }
 
 interface Judging {
-  places: Places
+  places: AppPaths
   directory: string
   /** What a file is called. */
   named(path: string): string
@@ -68,7 +74,7 @@ async function judged(surface: readonly SurfaceFile[], judging: Judging): Promis
     const one = await judge(file, judging)
     if (!one) continue
     found.set(file.path, one.file)
-    const scripts = await scriptsNamedIn(
+    const scripts = await findNamedScripts(
       file.kind === 'pcc' ? withoutComments(one.text) : one.text,
       judging.directory,
       file.within,
@@ -94,7 +100,7 @@ async function judge(
   const path = named(file.path)
   if (read.is === 'unreadable') {
     const { problem, target } = read
-    const contains = [{ kind: problem, text: `${problem}: ${shown(target)}` }]
+    const contains = [{ kind: problem, text: `${problem}: ${showValue(target)}` }]
     return { file: { path, kind: file.kind, contains, sha256: '', refused: { problem, target } }, text: '' }
   }
   const contains = await findingsIn(places, file, read.text)
@@ -103,7 +109,7 @@ async function judge(
   return { file: { path, kind: file.kind, contains, sha256: read.sha256, ...refused }, text: read.text }
 }
 
-async function findingsIn(places: Places, file: SurfaceFile, text: string): Promise<Finding[]> {
+async function findingsIn(places: AppPaths, file: SurfaceFile, text: string): Promise<TrustFinding[]> {
   switch (file.kind) {
     case 'pcc':
       return settingsThatWait(places, file.path)
@@ -123,11 +129,11 @@ async function findingsIn(places: Places, file: SurfaceFile, text: string): Prom
   }
 }
 
-async function settingsThatWait(places: Places, path: string): Promise<Finding[]> {
+async function settingsThatWait(places: AppPaths, path: string): Promise<TrustFinding[]> {
   const { untrusted } = await loadConfig({ places, env: {}, project: dirname(path) })
   const file = await readConfigFile(path, homedir())
   return untrusted.map(key => {
-    const value = settingOf(key).secret ? '(secret)' : shown(file?.values[key])
+    const value = settingOf(key).secret ? '(secret)' : showValue(file?.values[key])
     return { kind: key, text: `${key} = ${value}` }
   })
 }
@@ -137,7 +143,7 @@ async function projectFileOf(project: string): Promise<SurfaceFile[]> {
   return path === undefined ? [] : [{ path, kind: 'pcc', within: dirname(path) }]
 }
 
-async function rulesFileOf(places: Places, project: string): Promise<SurfaceFile[]> {
+async function rulesFileOf(places: AppPaths, project: string): Promise<SurfaceFile[]> {
   const path = await findProjectRules(places, project)
   return path === undefined ? [] : [{ path, kind: 'rules', within: dirname(dirname(path)) }]
 }
@@ -145,4 +151,76 @@ async function rulesFileOf(places: Places, project: string): Promise<SurfaceFile
 /** What a comment of our own file names is run by nobody: `pcc init` notes there which files it has looked at. */
 function withoutComments(toml: string): string {
   return toml.replaceAll(/^\s*#.*$/gm, '')
+}
+
+export type ReadFile =
+  | { is: 'absent' }
+  /** `outside` is where a link out of the project leads. */
+  | { is: 'file'; sha256: string; text: string; outside?: string }
+  | { is: 'unreadable'; problem: string; target: string }
+
+/** A surface file's content, links followed. Scripts may be large, so theirs is hashed but not kept. */
+export async function readSurface({ path, within, kind, problem }: SurfaceFile): Promise<ReadFile> {
+  if (problem !== undefined) return { is: 'unreadable', problem, target: path }
+  try {
+    const real = await realpath(path)
+    const fence = await realpath(within)
+    const isInside = real.startsWith(fence.endsWith(sep) ? fence : fence + sep)
+    const outside = isInside ? {} : { outside: real }
+    // Opening a pipe would wait for a writer for ever.
+    if (!(await stat(real)).isFile()) return { is: 'unreadable', problem: 'not a regular file', target: real }
+    if (kind === 'scripts') return { is: 'file', sha256: await hashOf(real), text: '', ...outside }
+    const bytes = await readFile(real)
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    return { is: 'file', sha256, text: bytes.toString('utf8'), ...outside }
+  } catch (thrown) {
+    // A link to nothing loads nothing; when its target appears it is judged like any other.
+    if (isAbsent(thrown)) return { is: 'absent' }
+    return { is: 'unreadable', problem: messageOf(thrown), target: path }
+  }
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+  return hash.digest('hex')
+}
+
+function isAbsent(thrown: unknown): boolean {
+  const code = (thrown as NodeJS.ErrnoException).code
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
+/**
+ * The files of a project that a settings text names in its commands: `"$CLAUDE_PROJECT_DIR"/scripts/guard.sh`,
+ * `node tools/server.js`. Their content is part of what a person agrees to. What a command reaches only through another
+ * program (`npm run x`, an `import`) is not seen, and what it only writes (`>> hook.log`) is not asked about: the first
+ * session would take the agreement back. A file that is written here and named otherwise there counts all the same.
+ */
+export async function findNamedScripts(text: string, project: string, within: string): Promise<string[]> {
+  const fromProject = withoutOutputs(text.replaceAll(PROJECT_VARIABLE, ' ./'))
+  const words = fromProject.split(/[\s"'`\\;|&()<>=,{}[\]]+/)
+  // A whole string too: an argument may be a file name with a space in it.
+  const strings = [...fromProject.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(match => (match[1] ?? '').trim())
+  const found = new Set<string>()
+  for (const name of new Set([...words, ...strings])) {
+    const path = resolve(project, name)
+    if (!/[./]/.test(name) || !path.startsWith(within + sep)) continue
+    const here = await stat(path).catch(() => undefined)
+    if (here?.isFile()) found.add(path)
+  }
+  return [...found]
+}
+
+/** With the quotes that its documentation puts around it, also when they are escaped in JSON. */
+const PROJECT_VARIABLE = /(?:\\?["'])?\$\{?(?:CLAUDE_PROJECT_DIR|PWD)\}?(?:\\?["'])?\/?/g
+
+/** Where a redirection leads; `->`, `=>` and the read-write `<>` are none, and what is run by `>( … )` stays. */
+const REDIRECTION = /(?<![-=<>])(?:>>|>\||>)\s*(?:\\?["'][^"'\\]*\\?["']|[^\s"'`\\;|&()<>]+)/g
+
+/** Arguments of programs that make or remove files and run none, where they stand as the command and nowhere else. */
+const MAKERS = /(["'`;|&(\n]\s*)(?:touch|tee|mkdir|rm)\s[^"'`\\;|&()<>$\n]*/g
+
+function withoutOutputs(text: string): string {
+  return text.replaceAll(REDIRECTION, ' ').replaceAll(MAKERS, '$1')
 }

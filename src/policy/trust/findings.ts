@@ -1,5 +1,9 @@
+import { parse } from 'yaml'
+import { describeRule } from '../verdict/rules.ts'
+import { parseRules } from '../verdict/rules-file.ts'
+
 /** One thing in a project's file that runs code or widens rights. `kind` is the word for notes, `text` what is agreed to. */
-export interface Finding {
+export interface TrustFinding {
   kind: string
   text: string
   /**
@@ -43,55 +47,55 @@ const HARMLESS_PERMISSIONS = new Set([
 ])
 
 /** What a `settings.json` of Claude Code would bring in. */
-export function findingsInSettings(text: string): Finding[] {
+export function findingsInSettings(text: string): TrustFinding[] {
   const settings = objectFrom(text)
   if (!settings) return [unreadable]
-  return Object.entries(settings).flatMap(([key, value]): Finding[] => {
+  return Object.entries(settings).flatMap(([key, value]): TrustFinding[] => {
     if (HARMLESS_SETTINGS.has(key)) return []
     if (key === 'hooks') return hooksIn(value)
     if (key === 'env') return environmentIn(value)
     if (key === 'permissions') return permissionsIn(value)
-    return [{ kind: key, text: `${key}: ${shown(value)}`, ...(/plugin/i.test(key) && racing) }]
+    return [{ kind: key, text: `${key}: ${showValue(value)}`, ...(/plugin/i.test(key) && racing) }]
   })
 }
 
 /** The servers a `.mcp.json` would start or call. */
-export function findingsInMcp(text: string): Finding[] {
+export function findingsInMcp(text: string): TrustFinding[] {
   const file = objectFrom(text)
   if (!file) return [unreadable]
   const servers = isObject(file['mcpServers']) ? file['mcpServers'] : {}
   return Object.entries(servers).map(([name, server]) => ({
     kind: 'MCP servers',
-    text: `MCP server ${name}: ${shown(server)}`,
+    text: `MCP server ${name}: ${showValue(server)}`,
   }))
 }
 
 /** A value of a repository's file as it may be shown: on one line, capped, nothing in it that a terminal would obey. */
-export function shown(value: unknown): string {
+export function showValue(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
   const plain = text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, sign => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
   return plain.length > 400 ? `${plain.slice(0, 397)}…` : plain
 }
 
 /** The event whose hooks race our own answer. */
-export const RACING_EVENT = 'PermissionRequest'
-export const racing = { mayRace: true } as const
+const RACING_EVENT = 'PermissionRequest'
+const racing = { mayRace: true } as const
 /** Said of what cannot be parsed: anything may be in it. */
-export const unreadable: Finding = {
+const unreadable: TrustFinding = {
   kind: 'a form that cannot be read',
   text: 'not valid, so what it does cannot be told',
   ...racing,
 }
 
-function hooksIn(value: unknown): Finding[] {
-  if (!isObject(value)) return [{ kind: 'hooks', text: `hooks: ${shown(value)}`, ...racing }]
+function hooksIn(value: unknown): TrustFinding[] {
+  if (!isObject(value)) return [{ kind: 'hooks', text: `hooks: ${showValue(value)}`, ...racing }]
   return Object.entries(value).flatMap(([event, matchers]) =>
     (Array.isArray(matchers) ? matchers : [matchers]).flatMap((entry: unknown) => {
       const matcher = isObject(entry) && typeof entry['matcher'] === 'string' ? ` (${entry['matcher']})` : ''
       const hooks = isObject(entry) && Array.isArray(entry['hooks']) ? entry['hooks'] : [entry]
       return hooks.map((hook: unknown) => ({
         kind: 'hooks',
-        text: shown(`hook ${event}${matcher}: ${hookWords(hook)}`),
+        text: showValue(`hook ${event}${matcher}: ${hookWords(hook)}`),
         ...(event === RACING_EVENT && racing),
       }))
     }),
@@ -104,18 +108,18 @@ function hookWords(hook: unknown): string {
   return plain && typeof hook['command'] === 'string' ? hook['command'] : JSON.stringify(hook)
 }
 
-function environmentIn(value: unknown): Finding[] {
-  if (!isObject(value)) return [{ kind: 'env', text: `env: ${shown(value)}` }]
-  return Object.entries(value).map(([name, to]) => ({ kind: 'env', text: shown(`env ${name}=${String(to)}`) }))
+function environmentIn(value: unknown): TrustFinding[] {
+  if (!isObject(value)) return [{ kind: 'env', text: `env: ${showValue(value)}` }]
+  return Object.entries(value).map(([name, to]) => ({ kind: 'env', text: showValue(`env ${name}=${String(to)}`) }))
 }
 
-function permissionsIn(value: unknown): Finding[] {
-  if (!isObject(value)) return [{ kind: 'permissions', text: `permissions: ${shown(value)}` }]
-  return Object.entries(value).flatMap(([key, rules]): Finding[] => {
+function permissionsIn(value: unknown): TrustFinding[] {
+  if (!isObject(value)) return [{ kind: 'permissions', text: `permissions: ${showValue(value)}` }]
+  return Object.entries(value).flatMap(([key, rules]): TrustFinding[] => {
     if (HARMLESS_PERMISSIONS.has(key)) return []
     if (key !== 'allow' || !Array.isArray(rules))
-      return [{ kind: `permissions.${key}`, text: `permissions.${key}: ${shown(rules)}` }]
-    return rules.map(rule => ({ kind: 'allow rules', text: `allow ${shown(rule)}` }))
+      return [{ kind: `permissions.${key}`, text: `permissions.${key}: ${showValue(rules)}` }]
+    return rules.map(rule => ({ kind: 'allow rules', text: `allow ${showValue(rule)}` }))
   })
 }
 
@@ -129,6 +133,103 @@ function objectFrom(text: string): Record<string, unknown> | undefined {
   }
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * Names in the head of an agent, command or skill file that only describe it, or take something away. Like the settings: a
+ * list of what is harmless. Compared without `-`, `_` and capitals.
+ */
+const HARMLESS_HEAD = new Set([
+  'argumenthint',
+  'arguments',
+  'author',
+  'category',
+  'color',
+  'compatibility',
+  'created',
+  'date',
+  'description',
+  'disablemodelinvocation',
+  'disallowedtools',
+  'effort',
+  'id',
+  'keywords',
+  'license',
+  'maxturns',
+  'metadata',
+  'model',
+  'name',
+  'namespace',
+  'tags',
+  'title',
+  // Which tools a subagent has at all; each call of theirs is judged.
+  'tools',
+  'updated',
+  'url',
+  'userinvocable',
+  'version',
+  'whentouse',
+])
+
+/** What the others are called when they are known. */
+const HEAD_KINDS: Record<string, string> = {
+  hooks: 'hooks',
+  mcpservers: 'MCP servers',
+  allowedtools: 'allow rules',
+  permissionmode: 'a permission mode',
+}
+
+/** What the head of an agent, command or skill file declares, and whether its text runs commands when it is read. */
+export function findingsInPrompt(text: string): TrustFinding[] {
+  const found: TrustFinding[] = /!`|```!/.test(text)
+    ? [{ kind: 'commands in its text', text: 'runs commands when read' }]
+    : []
+  const lines = text.replace(/\r\n?/g, '\n')
+  const heads = new Set(HEADS.flatMap(form => form.exec(lines)?.[1]?.trimEnd() ?? []))
+  for (const finding of [...heads].flatMap(findingsInHead)) {
+    if (!found.some(each => each.text === finding.text)) found.push(finding)
+  }
+  return found
+}
+
+/**
+ * Where a head may be: as Claude Code 2.1.325 reads it (any space after the dashes, closed by the first three dashes there
+ * are, in the middle of a line too), and as everybody else does. What either of them would see is looked at.
+ */
+const HEADS = [/^\s*---\s*\n([\s\S]*?)---/, /^\s*---[^\n]*\n([\s\S]*?)\n\s*---/]
+
+function findingsInHead(head: string): TrustFinding[] {
+  const fields = fieldsOf(head)
+  if (!fields) return [unreadable]
+  return Object.entries(fields).flatMap(([name, value]): TrustFinding[] => {
+    const plain = name.toLowerCase().replace(/[-_]/g, '')
+    if (HARMLESS_HEAD.has(plain)) return []
+    const kind = HEAD_KINDS[plain] ?? showValue(name)
+    const races = kind === 'hooks' && JSON.stringify(value ?? null).includes(RACING_EVENT)
+    return [{ kind, text: `${showValue(name)}: ${showValue(value)}`, ...(races && racing) }]
+  })
+}
+
+function fieldsOf(head: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = parse(head, { logLevel: 'error' })
+    if (value === null) return {}
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What a project's rules would let through. Its ask and deny rules only tighten: they need nobody's yes. */
+export function findingsInRules(file: string, content: string): TrustFinding[] {
+  try {
+    const rules = parseRules(file, content).map(each => each.rule)
+    return rules
+      .filter(rule => rule.effect === 'allow')
+      .map(rule => ({ kind: 'allow rules', text: describeRule(rule) }))
+  } catch {
+    return [] // a wrong file allows nothing, whoever agrees to it
+  }
 }

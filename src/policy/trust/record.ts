@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
+import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
-import { exclusively } from '../../base/files/exclusively.ts'
-import { replaceFile } from '../../base/files/replace-file.ts'
-import type { Places } from '../../base/places.ts'
+import { replaceFile, withFileLock } from '../../base/files.ts'
 
 const Agreement = z.object({
   /** Over the sorted paths and contents of all files. */
@@ -17,14 +16,14 @@ export type Agreement = z.infer<typeof Agreement>
 const TrustFile = z.object({ version: z.literal(1), projects: z.record(z.string(), Agreement) })
 
 /** What a person agreed to for one project, by its real path. */
-export function agreementFor(places: Places, project: string): Agreement | undefined {
+export function agreementFor(places: AppPaths, project: string): Agreement | undefined {
   const { projects } = readTrustFile(places.trustFile)
   return Object.hasOwn(projects, project) ? projects[project] : undefined
 }
 
 /** Writes, or with `undefined` removes, the agreement for one project; says whether there was one before. */
-export function keepAgreement(places: Places, project: string, agreement: Agreement | undefined): boolean {
-  return exclusively(`${places.trustFile}.lock`, () => {
+export function keepAgreement(places: AppPaths, project: string, agreement: Agreement | undefined): boolean {
+  return withFileLock(`${places.trustFile}.lock`, () => {
     const file = readTrustFile(places.trustFile)
     const { [project]: before, ...others } = file.projects
     if (!before && !agreement) return false

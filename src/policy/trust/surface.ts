@@ -1,7 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { claudeFoldersBelow } from './claude-folders.ts'
 
 /** `settings` and `prompts` come with Claude Code's source `project`, `local` with `local`, `mcp` with `project`. */
 export type SurfaceKind = 'pcc' | 'rules' | 'settings' | 'local' | 'mcp' | 'prompts' | 'scripts'
@@ -23,7 +22,7 @@ export interface SurfaceFile {
  * skills in every directory below, from the moment the agent touches a file there. What else lies in a `.claude` below is not
  * loaded today; it counts all the same, because that is one release away.
  */
-export async function surfaceOf(project: string): Promise<SurfaceFile[]> {
+export async function findSurface(project: string): Promise<SurfaceFile[]> {
   const above = directoriesAbove(project)
   const checkout = await checkoutOf(above)
   const top = checkout?.top
@@ -43,7 +42,7 @@ export async function surfaceOf(project: string): Promise<SurfaceFile[]> {
 }
 
 async function surfaceBelow(project: string, within: string): Promise<SurfaceFile[]> {
-  const { holders, isCut } = await claudeFoldersBelow(project)
+  const { holders, isCut } = await findClaudeFolders(project)
   const found = await Promise.all(
     holders
       .filter(each => !isHome(each))
@@ -140,4 +139,39 @@ async function isDirectory(path: string): Promise<boolean> {
     found => found.isDirectory(),
     () => false,
   )
+}
+
+/** More than any repository has; looking through so many takes a second. */
+const MOST_FOLDERS = 100_000
+/** Folders read at once: one after another takes ten times as long. */
+const AT_ONCE = 64
+
+export interface ClaudeFolders {
+  /** Every directory below the project, not the project itself, that has a `.claude` in it. */
+  holders: string[]
+  /** There are more folders than were looked through. */
+  isCut: boolean
+}
+
+/**
+ * Looks through a whole project, `node_modules` included: the agent picks up `.claude/skills` in any folder whose files it
+ * touches. Links are not followed: where they lead to is in the project and seen there, or outside of it and asked about.
+ * `.git` cannot come with a clone.
+ */
+export async function findClaudeFolders(project: string, most = MOST_FOLDERS): Promise<ClaudeFolders> {
+  const waiting = [project]
+  const holders: string[] = []
+  const look = async (folder: string) => {
+    for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+      if (entry.name === '.claude' && folder !== project) holders.push(folder)
+      if (entry.isDirectory() && entry.name !== '.git') waiting.push(join(folder, entry.name))
+    }
+  }
+  let looked = 0
+  while (waiting.length > 0 && looked < most) {
+    const batch = waiting.splice(-AT_ONCE)
+    looked += batch.length
+    await Promise.all(batch.map(look))
+  }
+  return { holders: holders.sort(), isCut: waiting.length > 0 }
 }

@@ -1,8 +1,6 @@
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Verdict } from '../../domain/session.ts'
-import { anyMatches, patternOf } from './pattern.ts'
-import { type PolicyRule, ruleFor, runsCommands, shownRule } from './rules.ts'
-import { wayRound } from './way-round.ts'
+import { anyMatches, describeRule, findRule, type PolicyRule, parsePattern, runsCommands } from './rules.ts'
 
 /** An answer that somebody formed: a person earlier, or a brain. */
 export interface Advice {
@@ -47,24 +45,25 @@ export async function decide(assessment: Assessment, context: DecisionContext, s
     return {
       verdict: 'deny',
       risk,
-      reason: `"${blocked}" is a blocked command; ${wayRound(assessment)}`,
+      reason: `"${blocked}" is a blocked command; ${suggestAlternative(assessment)}`,
       confidence: 1,
       by: 'rule',
       rule: `blocked ${blocked}`,
     }
-  const rule = ruleFor(context.tool, assessment, context.rules)
+  const rule = findRule(context.tool, assessment, context.rules)
   if (rule?.effect === 'allow')
-    return { verdict: 'allow', risk, reason: 'a rule allows it', confidence: 1, by: 'rule', rule: shownRule(rule) }
+    return { verdict: 'allow', risk, reason: 'a rule allows it', confidence: 1, by: 'rule', rule: describeRule(rule) }
   if (rule?.effect === 'deny')
     return {
       verdict: 'deny',
       risk,
-      reason: `a rule forbids it; ${wayRound(assessment)}`,
+      reason: `a rule forbids it; ${suggestAlternative(assessment)}`,
       confidence: 1,
       by: 'rule',
-      rule: shownRule(rule),
+      rule: describeRule(rule),
     }
-  if (rule?.effect === 'ask') return { verdict: 'ask', risk, reason, confidence: 1, by: 'rule', rule: shownRule(rule) }
+  if (rule?.effect === 'ask')
+    return { verdict: 'ask', risk, reason, confidence: 1, by: 'rule', rule: describeRule(rule) }
   if (risk === 'LOW' && context.autoApproveLow)
     return { verdict: 'allow', risk, reason, confidence: 0.95, by: 'policy' }
   if (risk === 'HIGH') return decideHigh(assessment, reason, context)
@@ -75,7 +74,7 @@ export async function decide(assessment: Assessment, context: DecisionContext, s
 /** A blocked entry that cannot be read as a command is compared as text, so that a mistake in it does not unblock it. */
 function isBlocked(text: string, tool: string, assessment: Assessment): boolean {
   if (!runsCommands(tool)) return false
-  const pattern = patternOf(text)
+  const pattern = parsePattern(text)
   return pattern ? anyMatches(pattern, assessment) : assessment.normalised.includes(text)
 }
 
@@ -85,7 +84,7 @@ function decideHigh(assessment: Assessment, reason: string, { attached, unattend
   return {
     verdict: 'deny',
     risk,
-    reason: `${reason}; ${wayRound(assessment)}`,
+    reason: `${reason}; ${suggestAlternative(assessment)}`,
     confidence: 1,
     by: 'policy',
     morning: true,
@@ -127,4 +126,36 @@ async function ask(whom: Asked, assessment: Assessment, signal: AbortSignal): Pr
     // A brain or a memory that fails has no say; the request goes on to a person.
     return undefined
   }
+}
+
+/** What an agent can do instead, by the beginning of a reason's code. The first that fits counts. */
+const ALTERNATIVES: [beginning: string, way: string][] = [
+  ['boundary.file', 'leave it as it is; what lies in this worktree is yours'],
+  ['boundary.', 'commit here; pcc merges it'],
+  ['path.secret', 'do without the secret; ask for a value in your report if you need one'],
+  ['secret.', 'do without the secret'],
+  ['write.', 'use the Write or Edit tool'],
+  ['editor', 'use the Edit tool'],
+  ['file.delete', 'leave the file where it is and name it in your report'],
+  ['file.mode', 'leave the rights as they are; run a script through its interpreter'],
+  ['git.force', 'push without force, or leave pushing to a person'],
+  ['git.destroy', 'keep the work: commit it, or stash it'],
+  ['pipe.interpreter', 'save it with the Write tool, read it, then run it from the project'],
+  ['net.run', 'add it to the project as a dependency'],
+  ['net.download', 'read it with WebFetch and write it with the Write tool'],
+  ['path.outside', 'stay inside the project'],
+  ['shell.', 'write it as plain separate commands'],
+  ['name.unknown', 'name the program plainly'],
+  ['code.', 'put the code into a file of the project and run that'],
+  ['pkg.publish', 'leave publishing to a person'],
+]
+
+/** The way round for a request that was refused. */
+export function suggestAlternative({ reasons }: Assessment): string {
+  for (const { code, risk } of reasons) {
+    if (risk !== 'HIGH') continue
+    const way = ALTERNATIVES.find(([beginning]) => code.startsWith(beginning))
+    if (way) return way[1]
+  }
+  return 'go on without it and say in your report that it was left out'
 }

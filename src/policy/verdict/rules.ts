@@ -1,6 +1,8 @@
-import { type Assessment, highest } from '../../domain/assessment.ts'
-import { fitsPattern } from '../paths/wildcard.ts'
-import { allMatch, anyMatches, patternOf } from './pattern.ts'
+import { type Assessment, highestRisk, type Piece } from '../../domain/assessment.ts'
+import type { Request, Risk } from '../../domain/session.ts'
+import { matchesWildcard } from '../paths/wildcard.ts'
+import { parseShell } from '../shell/parse.ts'
+import type { ShellNode } from '../shell/tree.ts'
 
 /** What a person wrote down: an effect, and what it is for. A tool alone means every call of that tool. */
 export interface PolicyRule {
@@ -17,13 +19,13 @@ export interface PolicyRule {
  * The rule that decides: the last that matches, but a deny is final. An allow counts for a HIGH request only when it is
  * that exact request, letter by letter: nothing wider may open what is dangerous.
  */
-export function ruleFor(tool: string, assessment: Assessment, rules: readonly PolicyRule[]): PolicyRule | undefined {
-  const matching = rules.filter(rule => matches(rule, tool, assessment))
+export function findRule(tool: string, assessment: Assessment, rules: readonly PolicyRule[]): PolicyRule | undefined {
+  const matching = rules.filter(rule => ruleMatches(rule, tool, assessment))
   return matching.findLast(rule => rule.effect === 'deny') ?? matching.at(-1)
 }
 
 /** A rule in words, for events and `pcc explain`. */
-export function shownRule({ effect, tool, match, shown }: PolicyRule): string {
+export function describeRule({ effect, tool, match, shown }: PolicyRule): string {
   return shown ?? `${effect} ${tool}${match === undefined ? '' : ` ${match}`}`
 }
 
@@ -32,24 +34,213 @@ export function runsCommands(tool: string): boolean {
   return tool === 'Bash' || tool === 'Monitor'
 }
 
-function matches(rule: PolicyRule, called: string, assessment: Assessment): boolean {
+function ruleMatches(rule: PolicyRule, called: string, assessment: Assessment): boolean {
   const tool = runsCommands(called) ? 'Bash' : called
   if (!globMatches(rule.tool, called) && !globMatches(rule.tool, tool)) return false
   const allows = rule.effect === 'allow'
   const { match } = rule
   const isExact = match !== undefined && assessment.normalised === (match === '' ? tool : `${tool} ${match}`)
-  if (allows && risky(assessment)) return isExact && !match.includes('*')
+  if (allows && isHigh(assessment)) return isExact && !match.includes('*')
   if (match === undefined || isExact) return true
   if (tool !== 'Bash') return globMatches(match, assessment.normalised.slice(tool.length + 1))
-  const pattern = patternOf(match)
+  const pattern = parsePattern(match)
   if (pattern === undefined) return assessment.normalised === `${tool} ${match}`
   return allows ? allMatch(pattern, assessment) : anyMatches(pattern, assessment)
 }
 
-function risky({ reasons }: Assessment): boolean {
-  return highest(reasons.map(reason => reason.risk)) === 'HIGH'
+function isHigh({ reasons }: Assessment): boolean {
+  return highestRisk(reasons.map(reason => reason.risk)) === 'HIGH'
 }
 
 function globMatches(pattern: string, text: string): boolean {
-  return fitsPattern(pattern.replace(/[?[]/g, '[$&]'), text)
+  return matchesWildcard(pattern.replace(/[?[]/g, '[$&]'), text)
+}
+
+/** Commands joined by pipes, each as the words that must be there. */
+export interface Pattern {
+  text: string
+  stages: string[][]
+}
+
+/** Reads a pattern as it is written in a config: `rm -rf /`, `git push *`, `curl | sh`. `undefined` when it is no command. */
+export function parsePattern(text: string): Pattern | undefined {
+  const { script, errors } = parseShell(text)
+  const [only, second] = script.body
+  if (errors.length > 0 || only === undefined || second !== undefined) return undefined
+  const nodes = only.is === 'pipeline' ? only.parts : [only]
+  const stages = nodes.map(wordsOf)
+  return stages.every(stage => stage !== undefined && stage.length > 0)
+    ? { text, stages: stages as string[][] }
+    : undefined
+}
+
+function wordsOf(node: ShellNode): string[] | undefined {
+  if (node.is !== 'command' || node.redirects.length > 0 || node.assigns.length > 0) return undefined
+  return node.words.map(word =>
+    word.bits.map(bit => (bit.is === 'text' || bit.is === 'glob' ? bit.value : '*')).join(''),
+  )
+}
+
+/** Whether any command of a request is one that the pattern forbids: its program, all its flags, all its bare words. */
+export function anyMatches(pattern: Pattern, assessment: Assessment): boolean {
+  const [first] = pattern.stages
+  if (first === undefined) return false
+  const search = (piece: Piece): boolean =>
+    (pattern.stages.length === 1
+      ? piece.argv !== undefined && forbids(first, piece.argv)
+      : pipeMatches(pattern, piece)) || piece.pieces.some(search)
+  return assessment.pieces.some(search)
+}
+
+/** Whether every command of a request is one that the pattern allows, word by word; `*` at the end allows more words. */
+export function allMatch(pattern: Pattern, assessment: Assessment): boolean {
+  const [first, second] = pattern.stages
+  if (first === undefined || second !== undefined) return false
+  let commands = 0
+  const check = (piece: Piece): boolean => {
+    if (piece.argv) commands++
+    // A variable before the program is none of its words, and may make it another program.
+    const bare = !piece.reasons.some(({ code }) => /^env\.(hijack|redirect|unlisted|odd|code-text)$/.test(code))
+    const allowed = piece.argv !== undefined && bare && allows(first, piece.argv)
+    if (piece.argv && !allowed) return false
+    // What an allowed command runs out of its own words is allowed with it; what is substituted into them is not.
+    return piece.pieces.every(inner => (allowed && inner.derived) || check(inner))
+  }
+  return assessment.pieces.every(check) && commands > 0
+}
+
+/** Stages in their order, others may stand between them. */
+function pipeMatches({ stages }: Pattern, piece: Piece): boolean {
+  if (!piece.piped) return false
+  let next = 0
+  for (const part of piece.pieces) {
+    const stage = stages[next]
+    if (stage !== undefined && commandsIn(part).some(argv => forbids(stage, argv))) next++
+  }
+  return next === stages.length
+}
+
+/** A stage may be wrapped or grouped: `curl … | sudo bash`, `curl … | (sh)`. */
+function commandsIn(piece: Piece): (readonly string[])[] {
+  return [...(piece.argv ? [piece.argv] : []), ...piece.pieces.flatMap(commandsIn)]
+}
+
+const SHELLS = /^(ba|z|da|k|mk|a|fi|c|tc)?sh$/
+/** What a shell stands for in a pattern: anything that runs what it is fed. */
+const INTERPRETERS =
+  /^((ba|z|da|k|mk|a|fi|c|tc|pw)?sh|python[\d.]*|node|perl|ruby|php|lua|deno|bun|osascript|tclsh|eval|source|\.)$/
+
+function forbids(stage: readonly string[], argv: readonly string[]): boolean {
+  const [name = '', ...words] = stage
+  const program = baseOf(argv[0] ?? '')
+  const same = SHELLS.test(name) && words.length === 0 ? INTERPRETERS.test(program) : matchWord(name, program)
+  if (!same) return false
+  const rest = argv.slice(1)
+  const flags = new Set(rest.filter(word => word.startsWith('-')).flatMap(lettersOf))
+  return words.every(word =>
+    word.startsWith('-')
+      ? lettersOf(word).every(letter => flags.has(letter))
+      : rest.some(other => matchWord(plain(word), plain(other))),
+  )
+}
+
+function allows(stage: readonly string[], argv: readonly string[]): boolean {
+  const open = stage.at(-1) === '*'
+  const words = open ? stage.slice(0, -1) : stage
+  if (open ? argv.length < words.length : argv.length !== words.length) return false
+  return argv.every(
+    (word, place) => !word.includes('\0') && (words[place] === undefined ? open : matchWord(words[place], word)),
+  )
+}
+
+function baseOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+/** `-rf` is `-r` and `-f`, `--force` is `-f` where everybody has both. */
+function lettersOf(flag: string): string[] {
+  const long: Record<string, string> = { '--recursive': '-r', '--force': '-f', '-R': '-r' }
+  if (flag.startsWith('--')) return [long[flag] ?? flag]
+  return [...flag.slice(1)].map(letter => long[`-${letter}`] ?? `-${letter}`)
+}
+
+/** `/` and `/.` and `//` are one place, `x/` is `x`. */
+function plain(word: string): string {
+  if (/^\/[/.]*$/.test(word)) return '/'
+  return word.length > 1 ? word.replace(/\/+$/, '') : word
+}
+
+function matchWord(pattern: string, word: string): boolean {
+  return pattern.includes('*') ? matchesWildcard(pattern.replace(/[?[]/g, '[$&]'), word) : pattern === word
+}
+
+/**
+ * `--allowed-tools`: what the person who started the session wrote down as needing no question, in Claude Code's own form.
+ * `Bash(npm test)` is that exact command; `Bash(npm run:*)` any that begins with those words and is nothing but plain words;
+ * `WebFetch(domain:example.com)` that host; a bare name every call of that tool, unless it is HIGH risk. `Bash` alone is no
+ * rule, because it would be all of them.
+ *
+ * Each entry that is about this request becomes a rule for exactly this request, so that it stands among the other rules
+ * and a deny of theirs is final.
+ */
+export function rulesFromAllowedTools(
+  allowed: readonly string[],
+  { tool, input }: Pick<Request, 'tool' | 'input'>,
+  { risk, normalised }: Assessment,
+): PolicyRule[] {
+  return allowed
+    .filter(entry => entryMatches(readEntry(entry), { tool, input }, risk))
+    .map(entry => ({
+      effect: 'allow',
+      tool,
+      match: normalised.slice(tool.length + 1),
+      shown: `--allowed-tools ${entry}`,
+    }))
+}
+
+/** Rules that let nothing through, for the person to know. */
+export function findIdleRules(rules: readonly string[]): string[] {
+  return rules.filter(rule => {
+    const { tool, what } = readEntry(rule)
+    if (tool === 'Bash') return what === undefined || what === '' || what === '*' || what === ':*'
+    return what !== undefined && !(tool === 'WebFetch' && what.startsWith('domain:'))
+  })
+}
+
+interface AllowedEntry {
+  tool: string
+  what: string | undefined
+}
+
+function readEntry(rule: string): AllowedEntry {
+  const parts = /^([^(]+)\((.*)\)$/s.exec(rule.trim())
+  return { tool: (parts?.[1] ?? rule).trim(), what: parts?.[2]?.trim() }
+}
+
+function entryMatches({ tool, what }: AllowedEntry, request: Pick<Request, 'tool' | 'input'>, risk: Risk): boolean {
+  if (tool === 'Bash') return request.tool === 'Bash' && commandMatches(what, request.input['command'], risk)
+  if (what === undefined) return risk !== 'HIGH' && (request.tool === tool || ofServer(tool, request.tool))
+  if (tool !== 'WebFetch' || request.tool !== tool || !what.startsWith('domain:')) return false
+  return risk !== 'HIGH' && hostOf(request.input['url']) === what.slice('domain:'.length).trim().toLowerCase()
+}
+
+function commandMatches(what: string | undefined, command: unknown, risk: Risk): boolean {
+  if (!what || typeof command !== 'string') return false
+  if (!what.endsWith(':*')) return command.trim() === what
+  const words = what.slice(0, -2).trim()
+  if (words === '' || risk === 'HIGH' || !PLAIN.test(command)) return false
+  return command === words || command.startsWith(`${words} `)
+}
+
+/** Nothing in it that a shell would treat as more than a word: one command, no substitution, no redirection. */
+const PLAIN = /^[\w@%+:,./= -]+$/
+
+/** `mcp__server` stands for all tools of that server. */
+function ofServer(rule: string, tool: string): boolean {
+  return /^mcp__[^_]+(?:_[^_]+)*$/.test(rule) && tool.startsWith(`${rule}__`)
+}
+
+function hostOf(url: unknown): string | undefined {
+  const parsed = typeof url === 'string' ? URL.parse(url) : null
+  return parsed?.hostname.toLowerCase()
 }

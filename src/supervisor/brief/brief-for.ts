@@ -1,19 +1,15 @@
-import type { PastAttempt } from '../../domain/runs/past-attempt.ts'
+import type { PastAttempt } from '../../domain/attempt.ts'
 import type { Task } from '../../domain/task.ts'
-import type { Place } from '../../domain/workspace/place.ts'
-import { type About, matchNotes } from '../../knowledge/notes/match-notes.ts'
-import type { BrokenNote } from '../../knowledge/notes/note.ts'
-import { readNotes } from '../../knowledge/notes/read-notes.ts'
+import type { Worktree } from '../../domain/worktree.ts'
+import { matchNotes, type NoteQuery } from '../../knowledge/match-notes.ts'
+import type { BrokenNote } from '../../knowledge/note.ts'
+import { readNotes } from '../../knowledge/read-notes.ts'
 import type { Store, Tx } from '../../store/store.ts'
-import { type JournalForTask, journalForTask } from '../../tasks/journal/for-task.ts'
-import { retryPlan } from '../retries/retry-plan.ts'
+import { type JournalForTask, readJournalForTask } from '../../tasks/journal.ts'
+import { retryPlan } from '../runs/next-step.ts'
 import { type Brief, type BriefSection, buildBrief } from './build-brief.ts'
-import { journalSection } from './journal-section.ts'
-import { notesSection } from './notes-section.ts'
-import { placeSection } from './place-section.ts'
-import { retrySection } from './retry-section.ts'
-import { skillsSection } from './skills-section.ts'
-import { taskSections } from './task-sections.ts'
+import { journalSection, notesSection, retrySection } from './history-sections.ts'
+import { skillsSection, taskSections, worktreeSection } from './task-sections.ts'
 
 /** Leaves most of the smallest window of today (200,000) to the work. */
 const MOST_TOKENS = 60_000
@@ -25,7 +21,7 @@ export interface BriefOptions {
   /** The run that it is begun by. */
   run?: string | undefined
   /** The worktree in which it will be done. */
-  place?: (Pick<Place, 'branch' | 'target'> & Partial<Pick<Place, 'directory'>>) | undefined
+  place?: (Pick<Worktree, 'branch' | 'target'> & Partial<Pick<Worktree, 'directory'>>) | undefined
   /** What other parts have to tell: spec and plan, code, memory. */
   more?: readonly BriefSection[]
   tx?: Tx | undefined
@@ -47,7 +43,7 @@ export async function briefFor(
   const sections = taskSections({ task, parent, blockers: blockers.sort((a, b) => a.position - b.position) })
   const retry = retrySection(await withEvidence(attempts, task.id, { store, tx }), plan.again ? plan.note : undefined)
   const archives = place ? await archivesOf(task.id, { store, tx }) : []
-  const journal = await journalForTask(task, { store, run, tx })
+  const journal = await readJournalForTask(task, { store, run, tx })
   const known = readNotes(task.project)
   const notes = notesSection(matchNotes(known.notes, aboutOf(task, journal)))
   const past = journalSection(
@@ -55,7 +51,7 @@ export async function briefFor(
     blockers.flatMap(({ result }) => result ?? []),
   )
   const skills = await skillsSection(place?.directory ?? task.project)
-  const brief = buildBrief([...sections, placeSection(place, archives), retry, notes, past, ...more, skills], {
+  const brief = buildBrief([...sections, worktreeSection(place, archives), retry, notes, past, ...more, skills], {
     tokens: MOST_TOKENS,
   })
   return { ...brief, skipped: known.broken }
@@ -86,7 +82,7 @@ async function withEvidence(
 }
 
 /** Files that others changed just now say where the work is. */
-function aboutOf({ title, description, labels, feature }: Task, { recent }: JournalForTask): About {
+function aboutOf({ title, description, labels, feature }: Task, { recent }: JournalForTask): NoteQuery {
   const files = recent.slice(0, FILES_OF).flatMap(entry => entry.files)
   return { title, description, feature, labels: labels.split(' ').filter(label => label !== ''), files }
 }

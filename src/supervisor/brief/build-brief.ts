@@ -1,5 +1,4 @@
-import { closed, fenced } from './fence.ts'
-import { firstTokens, lastTokens, tokensOf } from './tokens.ts'
+import { closeFence, countTokens, fenceText, firstTokens, lastTokens } from './prompt-text.ts'
 
 /** One part of a brief, as data: whoever has something to tell an agent gives a section. */
 export interface BriefSection {
@@ -27,10 +26,10 @@ export interface Brief {
   /** About how many it has. */
   tokens: number
   /** What is not in it for its length, in the order of the sections. */
-  dropped: Dropped[]
+  dropped: DroppedSection[]
 }
 
-export interface Dropped {
+export interface DroppedSection {
   section: string
   /** About how many are missing. */
   tokens: number
@@ -54,23 +53,23 @@ export function buildBrief(sections: readonly BriefSection[], { tokens }: { toke
     if (cap < LEAST) continue
     const one = draw(section, cap)
     drawn.set(section, one)
-    room -= tokensOf(one.text) + 1
+    room -= countTokens(one.text) + 1
   }
   const kept = filled.flatMap(section => drawn.get(section)?.text ?? [])
   const dropped = filled.flatMap(section => droppedOf(section, drawn.get(section)))
   const missing = dropped.filter(({ whole }) => whole).map(({ section }) => section)
   const text = [...kept, ...(missing.length > 0 ? [`${NOTE}${missing.join(', ')}.`] : [])].join('\n\n')
-  return { text, tokens: tokensOf(text), dropped }
+  return { text, tokens: countTokens(text), dropped }
 }
 
 const NOTE = 'Left out because this was too long: '
 
 /** Room for the last line, if all but the first should be named in it. */
 function noteTokens(sections: readonly BriefSection[]): number {
-  return sections.length < 2 ? 0 : tokensOf(`${NOTE}${sections.map(({ name }) => name).join(', ')}.\n\n`)
+  return sections.length < 2 ? 0 : countTokens(`${NOTE}${sections.map(({ name }) => name).join(', ')}.\n\n`)
 }
 
-function droppedOf({ name, pieces, omitted = 0 }: BriefSection, drawn: Drawn | undefined): Dropped[] {
+function droppedOf({ name, pieces, omitted = 0 }: BriefSection, drawn: Drawn | undefined): DroppedSection[] {
   const whole = () => pieces.reduce((sum, piece) => sum + sizeOf(piece), omitted)
   if (!drawn) return [{ section: name, tokens: whole(), whole: true }]
   const tokens = drawn.dropped + omitted
@@ -90,9 +89,9 @@ function draw({ title, pieces }: BriefSection, cap: number): Drawn {
   const parts = [`## ${title}`]
   let dropped = 0
   for (const [index, piece] of pieces.entries()) {
-    const room = cap - tokensOf(parts.join('\n\n')) - AROUND
+    const room = cap - countTokens(parts.join('\n\n')) - AROUND
     const whole = drawPiece(piece)
-    if (tokensOf(whole) <= room) {
+    if (countTokens(whole) <= room) {
       parts.push(whole)
       continue
     }
@@ -107,38 +106,38 @@ function draw({ title, pieces }: BriefSection, cap: number): Drawn {
 }
 
 function drawPiece({ text, verbatim }: BriefPiece): string {
-  const parts = [...(text ? [closed(text)] : []), ...(verbatim ? [fenced(verbatim)] : [])]
+  const parts = [...(text ? [closeFence(text)] : []), ...(verbatim ? [fenceText(verbatim)] : [])]
   return parts.join('\n\n')
 }
 
 /** Words are cut at their end, what was recorded in its middle: how a program began and how it ended both say something. */
 function cutPiece({ text = '', verbatim = '' }: BriefPiece, room: number): Drawn | undefined {
-  const forText = verbatim === '' ? room : Math.min(room, tokensOf(text))
+  const forText = verbatim === '' ? room : Math.min(room, countTokens(text))
   const words = cutEnd(text, forText - AROUND / 2)
-  const left = room - tokensOf(words.text) - 2
+  const left = room - countTokens(words.text) - 2
   const shown = cutMiddle(verbatim, left)
   if (words.text === '' && shown.text === '') return undefined
   return { text: drawPiece({ text: words.text, verbatim: shown.text }), dropped: words.dropped + shown.dropped }
 }
 
 function cutEnd(text: string, room: number): Drawn {
-  if (tokensOf(text) <= room) return { text, dropped: 0 }
+  if (countTokens(text) <= room) return { text, dropped: 0 }
   const kept = firstTokens(text, room - AROUND)
-  const dropped = tokensOf(text) - tokensOf(kept)
-  return { text: `${closed(kept)}\n(about ${dropped} tokens more are left out)`, dropped }
+  const dropped = countTokens(text) - countTokens(kept)
+  return { text: `${closeFence(kept)}\n(about ${dropped} tokens more are left out)`, dropped }
 }
 
 function cutMiddle(text: string, room: number): Drawn {
   if (text === '') return { text, dropped: 0 }
-  const fence = tokensOf(fenced(text)) - tokensOf(text) + 1
-  if (tokensOf(text) + fence <= room) return { text, dropped: 0 }
+  const fence = countTokens(fenceText(text)) - countTokens(text) + 1
+  if (countTokens(text) + fence <= room) return { text, dropped: 0 }
   const space = room - fence - AROUND
-  if (space < AROUND) return { text: '', dropped: tokensOf(text) }
+  if (space < AROUND) return { text: '', dropped: countTokens(text) }
   const [begin, end] = [firstTokens(text, space / 2), lastTokens(text, space / 2)]
-  const dropped = tokensOf(text) - tokensOf(begin) - tokensOf(end)
+  const dropped = countTokens(text) - countTokens(begin) - countTokens(end)
   return { text: `${begin}\n… (about ${dropped} tokens are left out here) …\n${end}`, dropped }
 }
 
 function sizeOf({ text = '', verbatim = '' }: BriefPiece): number {
-  return tokensOf(text) + tokensOf(verbatim)
+  return countTokens(text) + countTokens(verbatim)
 }

@@ -1,25 +1,21 @@
 import { AppError, messageOf } from '../../base/errors.ts'
-import type { CreateFeature, FeatureUntil } from '../../domain/features/feature.ts'
-import type { FeaturePhase } from '../../domain/features/phase.ts'
-import type { FeatureRow } from '../../store/features/rows.ts'
-import type { SessionRow } from '../../store/tables.ts'
-import { removeDocuments } from '../../tasks/features/files.ts'
-import { removeTasks } from '../../tasks/features/remove-tasks.ts'
-import { checkProject } from '../start/check-project.ts'
-import { beginPhase } from './begin-phase.ts'
-import { collect } from './collect.ts'
-import { newFeature, passWritten, refuseBegun } from './create.ts'
-import type { FeaturesParts } from './parts.ts'
-import { moveFeature } from './write-row.ts'
+import type { CreateFeature, FeatureUntil } from '../../domain/feature.ts'
+import type { FeaturePhase } from '../../domain/feature-phase.ts'
+import type { FeatureRow, SessionRow } from '../../store/tables.ts'
+import { removeDocuments } from '../../tasks/features.ts'
+import { removeFeatureTasks } from '../../tasks/graph.ts'
+import { checkProject } from '../context.ts'
+import { collectPhase, type FeatureDeps, moveFeature, newFeature, refuseBegun, skipWrittenPhases } from './create.ts'
+import { beginPhase } from './phases.ts'
 
-export interface GoOn {
+export interface ContinueFeature {
   until: FeatureUntil
   env: Record<string, string>
   attach?: boolean | undefined
 }
 
 /** The phases that are begun without asking the person again. */
-const BY_ITSELF: Record<FeatureUntil, readonly FeaturePhase[]> = {
+const PHASES_UNTIL: Record<FeatureUntil, readonly FeaturePhase[]> = {
   spec: ['interview', 'spec'],
   plan: ['interview', 'spec', 'plan'],
   tasks: ['interview', 'spec', 'plan', 'tasks'],
@@ -29,11 +25,11 @@ const BY_ITSELF: Record<FeatureUntil, readonly FeaturePhase[]> = {
 const HOPELESS: ReadonlySet<string> = new Set(['account_differs', 'session_complete', 'session_unknown'])
 
 /** Somebody else makes it go on in the same moment: a daemon that has just come back, or its waker. */
-const TAKEN_UP: ReadonlySet<string> = new Set(['session_running', 'conversation_live', 'feature_moved'])
+const RESUMED_ELSEWHERE: ReadonlySet<string> = new Set(['session_running', 'conversation_live', 'feature_moved'])
 
 /** Whether the phase that comes next is one that the person wants to be begun. */
-function isWanted({ phase, until }: FeatureRow): boolean {
-  return BY_ITSELF[until].includes(phase)
+function isPhaseWanted({ phase, until }: FeatureRow): boolean {
+  return PHASES_UNTIL[until].includes(phase)
 }
 
 /** Whether nobody needs to make it go on: it works, it has a time at which it will, or an answer makes it. */
@@ -45,12 +41,12 @@ function goesOn({ state, ended_as, resumes_at }: SessionRow): boolean {
  * Features on their way from an idea to tasks. Each phase is one session; when it is over, what it came to is taken over and the
  * next begins, as far as the person said. All of it is rows and files: a restart goes on where it was.
  */
-export class Features {
-  readonly #parts: FeaturesParts
+export class FeatureManager {
+  readonly #parts: FeatureDeps
   readonly #looking = new Map<string, Promise<void>>()
   #closed = false
 
-  constructor(parts: FeaturesParts) {
+  constructor(parts: FeatureDeps) {
     this.#parts = parts
   }
 
@@ -67,17 +63,17 @@ export class Features {
       return this.goOn(found, request)
     }
     const row = await newFeature(wanted, this.#parts)
-    if (isWanted(row)) await beginPhase(row, { ...this.#parts, attach: request.attach })
+    if (isPhaseWanted(row)) await beginPhase(row, { ...this.#parts, attach: request.attach })
     return this.#row(row.id)
   }
 
   /** Goes on with a feature: with the session that is at it, or with the phase that comes next. */
-  async goOn({ id }: FeatureRow, { until, env, attach }: GoOn): Promise<FeatureRow> {
+  async goOn({ id }: FeatureRow, { until, env, attach }: ContinueFeature): Promise<FeatureRow> {
     const { store, kept } = this.#parts
     await store.features.update(id, { until })
     await this.look(id)
-    const row = await this.#row(id).then(found => passWritten(found, this.#parts))
-    if (!isWanted(row)) return row
+    const row = await this.#row(id).then(found => skipWrittenPhases(found, this.#parts))
+    if (!isPhaseWanted(row)) return row
     const onDisk = await this.#parts.keepsEnvironment({ project: row.project, ...row.options })
     kept.keep(id, { ...kept.of(id), ...env }, { onDisk })
     const session = row.session_id === null ? undefined : await store.sessions.get(row.session_id)
@@ -88,7 +84,7 @@ export class Features {
       else await this.#parts.resume(session, env)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      if (TAKEN_UP.has(error.code)) return this.#row(id)
+      if (RESUMED_ELSEWHERE.has(error.code)) return this.#row(id)
       if (!session || !HOPELESS.has(error.code)) throw error
       await beginPhase(row, { ...this.#parts, attach })
     }
@@ -128,7 +124,7 @@ export class Features {
     const { id, project, name, session_id } = row
     if (session_id !== null) await this.#parts.stop(session_id, 'its feature was deleted')
     await store.transaction(async tx => {
-      if (tasks) await removeTasks({ project, name }, { ...this.#parts, tx })
+      if (tasks) await removeFeatureTasks({ project, name }, { ...this.#parts, tx })
       await store.features.remove(id, tx)
       await tx.append([{ actor: 'human', subject: id, kind: 'feature.deleted', body: { project, name } }])
     })
@@ -152,15 +148,15 @@ export class Features {
       return
     }
     if (session.ended_as !== 'completed') return // it goes on: at its time, or with an answer
-    const moved = await moveFeature(row, await collect(row, session.id, this.#parts), this.#parts)
+    const moved = await moveFeature(row, await collectPhase(row, session.id, this.#parts), this.#parts)
     if (moved.phase === 'ready') return this.#parts.kept.forget(id)
-    if (moved.problem === null && isWanted(moved)) await beginPhase(moved, this.#parts)
+    if (moved.problem === null && isPhaseWanted(moved)) await beginPhase(moved, this.#parts)
   }
 
   /** What could not be done is kept with the feature: whoever looks sees it, and what to do. */
   async #halt(id: string, error: unknown): Promise<void> {
     const { store, log } = this.#parts
-    if (error instanceof AppError && TAKEN_UP.has(error.code)) return
+    if (error instanceof AppError && RESUMED_ELSEWHERE.has(error.code)) return
     log.warn({ feature: id, error }, 'the feature could not go on')
     const row = await store.features.get(id).catch(() => undefined) // the store itself may be what fails
     if (!row || row.phase === 'ready') return

@@ -1,31 +1,58 @@
+import { nextAllowedTime } from '../../agents/limits/resume-times.ts'
 import { AppError } from '../../base/errors.ts'
-import type { Budgets } from '../../domain/budget/budget.ts'
+import {
+  amountWords,
+  type BudgetScope,
+  type Budgets,
+  type BudgetUse,
+  budgetWords,
+  typedAmount,
+} from '../../domain/budget.ts'
+import type { NewEvent } from '../../domain/event.ts'
+import type { Limit } from '../../domain/limit.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
-import { book, totalsOf } from '../../tasks/budgets/ledger.ts'
-import { overrun, type Totals, warnings } from '../../tasks/budgets/overrun.ts'
-import { eventOf } from '../events/agent-event.ts'
-import type { Desk, Ending, Parts, Run } from '../run.ts'
-import { budgetTrip, keyOf } from './budget-trip.ts'
-import { halted } from './halted.ts'
-import { trip } from './trip.ts'
+import {
+  bookSpending,
+  calendarDayOf,
+  findBudgetWarnings,
+  findOverrun,
+  readSpendingTotals,
+  type SpendingTotals,
+  startOfNextDay,
+} from '../../tasks/budgets.ts'
+import {
+  eventOf,
+  type GuardTrip,
+  type LiveSession,
+  type LiveSessionEnding,
+  type SessionContext,
+  type SessionDeps,
+} from '../session/context.ts'
+import { errorRow, limitHit, taskAfter } from '../session/endings.ts'
+import { tripGuard } from '../session/stop-agent.ts'
 
-export interface Booked {
-  totals: Totals
+export interface BookedSpending {
+  totals: SpendingTotals
   /** It was not stored after all. */
   undo(): void
 }
 
 /** Books what the session has spent since the last time, in the transaction of what is stored anyway. */
-export async function bookSpent(run: Run, parts: Parts, tx: Tx, { all = false } = {}): Promise<Booked | undefined> {
+export async function bookSpent(
+  run: LiveSession,
+  parts: SessionDeps,
+  tx: Tx,
+  { all = false } = {},
+): Promise<BookedSpending | undefined> {
   const now = parts.clock.now()
   run.meter.passes(now, run.session !== undefined && run.row.state !== 'asking')
   const taken = run.meter.take({ all })
   if (!taken) return undefined
   try {
-    const { before, after } = await book(run.row, taken.amounts, { ...parts, tx })
-    const told = warnings(before, after, run.budgets).map(use =>
-      eventOf(run, 'budget.warned', { ...use, key: keyOf(use.scope, run.row, now) }, 'daemon'),
+    const { before, after } = await bookSpending(run.row, taken.amounts, { ...parts, tx })
+    const told = findBudgetWarnings(before, after, run.budgets).map(use =>
+      eventOf(run, 'budget.warned', { ...use, key: budgetKey(use.scope, run.row, now) }, 'daemon'),
     )
     await tx.append(told)
     return { totals: after, undo: taken.undo }
@@ -36,9 +63,9 @@ export async function bookSpent(run: Run, parts: Parts, tx: Tx, { all = false } 
 }
 
 /** Books the time that passes while nothing happens, and looks whether that was all there is. */
-export async function bookNow({ run, parts }: Desk): Promise<void> {
+export async function bookNow({ run, parts }: SessionContext): Promise<void> {
   if (run.row.state === 'ended' || run.session === undefined) return
-  let booked: Booked | undefined
+  let booked: BookedSpending | undefined
   try {
     booked = await parts.store.transaction(tx => bookSpent(run, parts, tx))
   } catch (error) {
@@ -49,33 +76,98 @@ export async function bookNow({ run, parts }: Desk): Promise<void> {
 }
 
 /** Stops the session where what was booked has reached a bound, and nobody has raised that meanwhile. */
-export async function stopWhenSpent({ totals }: Pick<Booked, 'totals'>, run: Run, { clock }: Parts): Promise<void> {
-  if (!overrun(totals, run.budgets) || run.pausing !== undefined) return
+export async function stopWhenSpent(
+  { totals }: Pick<BookedSpending, 'totals'>,
+  run: LiveSession,
+  { clock }: SessionDeps,
+): Promise<void> {
+  if (!findOverrun(totals, run.budgets) || run.pausing !== undefined) return
   try {
     run.budgets = await run.budgetsNow()
   } catch (error) {
     run.log.warn({ error }, 'the settings cannot be read; the budgets stay as they were')
   }
-  const use = overrun(totals, run.budgets)
-  if (use) trip(run, budgetTrip(use, run, clock.now()))
+  const use = findOverrun(totals, run.budgets)
+  if (use) tripGuard(run, budgetTrip(use, run, clock.now()))
 }
 
 /** Before an agent is opened, or a task begun: the ending of a session that may spend nothing more. */
-export async function spentBefore(run: Run, parts: Parts): Promise<Ending | undefined> {
-  const use = overrun(await totalsOf(run.row, parts), run.budgets)
+export async function endingIfSpent(run: LiveSession, parts: SessionDeps): Promise<LiveSessionEnding | undefined> {
+  const use = findOverrun(await readSpendingTotals(run.row, parts), run.budgets)
   return use && halted(run, budgetTrip(use, run, parts.clock.now()))
 }
 
 /** Before the next task is begun: others may have spent what was left of the day or the project. */
-export async function stopBeforeNext({ run, parts }: Desk): Promise<void> {
-  const totals = await totalsOf({ ...run.row, task_id: null }, parts)
+export async function stopWhenSpentBeforeNext({ run, parts }: SessionContext): Promise<void> {
+  const totals = await readSpendingTotals({ ...run.row, task_id: null }, parts)
   await stopWhenSpent({ totals }, run, parts)
 }
 
 /** A person makes it go on: they are told what stands in the way, and nothing has happened. */
-export async function refuseSpent(row: SessionRow, budgets: Budgets, parts: Parts): Promise<void> {
-  const use = overrun(await totalsOf(row, parts), budgets)
+export async function refuseSpent(row: SessionRow, budgets: Budgets, parts: SessionDeps): Promise<void> {
+  const use = findOverrun(await readSpendingTotals(row, parts), budgets)
   if (!use) return
   const { reason, next } = budgetTrip(use, { id: row.id, consent: { autoResume: false } }, parts.clock.now())
   throw new AppError('budget_spent', { reason, remedy: next })
+}
+
+interface Halt {
+  /** Its task was completed first. */
+  text?: string | undefined
+  /** One was met on the way to the stop. */
+  limit?: Limit | undefined
+}
+
+/**
+ * The ending of a session that a guard has stopped. It goes on by itself where a time will mend it; otherwise it waits for a
+ * person, who finds it among what needs them.
+ */
+export function halted(run: LiveSession, why: GuardTrip, { text, limit }: Halt = {}): LiveSessionEnding {
+  const { guard, reason, next, resumesAt } = why
+  const told = `${reason}\n${next}`
+  const isSilent = resumesAt !== undefined
+  return {
+    as: 'paused',
+    reason: told,
+    resumesAt,
+    events: [...limitHit(limit, run), ...spentEvent(why, run)],
+    task: taskAfter(text, reason, resumesAt),
+    checkpoint: guard === 'budget' ? 'capped' : 'error',
+    ...(!isSilent && { escalation: errorRow({ kind: 'other', message: reason }, run.row, `${reason}. ${next}`) }),
+  }
+}
+
+function spentEvent({ use }: GuardTrip, run: LiveSession): NewEvent[] {
+  return use ? [eventOf(run, 'budget.spent', { ...use, key: budgetKey(use.scope, run.row) }, 'daemon')] : []
+}
+
+/** Why a session stops whose budget is spent, what helps, and when it goes on by itself: a day's budget is fresh tomorrow. */
+function budgetTrip(use: BudgetUse, run: Pick<LiveSession, 'id' | 'consent'>, now: number): GuardTrip {
+  const resumesAt = use.scope === 'day' ? (nextAllowedTime(startOfNextDay(now), run.consent) ?? undefined) : undefined
+  const reason = `${capital(budgetWords(use))} is spent (${amountWords(use.measure, use.spent)})`
+  return { guard: 'budget', reason, next: remedy(use, run.id), resumesAt, use }
+}
+
+/** How a person raises it. */
+function remedy({ scope, measure, limit }: BudgetUse, session: string): string {
+  const raised = `pcc config set budgets.${scope}.${measure} ${Math.ceil(limit * 2)}`
+  switch (scope) {
+    case 'session':
+      return `Raise it with: pcc resume ${session} --budget "${typedAmount(measure, limit * 2)}"`
+    case 'task':
+      return `Raise it with: ${raised}, then: pcc resume ${session}`
+    case 'day':
+      return `Raise it with: ${raised}, then: pcc resume ${session}; tomorrow counts anew`
+    case 'project':
+      return `Raise it with: ${raised}, or count from zero with: pcc budget reset; then: pcc resume ${session}`
+  }
+}
+
+/** Of what the budget is counted. */
+function budgetKey(scope: BudgetScope, row: Pick<SessionRow, 'id' | 'project' | 'task_id'>, now = Date.now()): string {
+  return { task: row.task_id ?? '', session: row.id, project: row.project, day: calendarDayOf(now) }[scope]
+}
+
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }

@@ -1,19 +1,39 @@
-import type { RunOutcome } from '../../domain/runs/run-outcome.ts'
-import type { RunRow } from '../../store/runs/rows.ts'
-import { beginNext } from './begin/begin-next.ts'
-import { warmNext } from './begin/warm-next.ts'
-import { budgetLeft } from './facts/budget-left.ts'
-import { factsOf, openAttempts } from './facts/facts-of.ts'
-import { mergedOf } from './facts/merged-of.ts'
-import { nextStep, type RunFacts } from './facts/next-step.ts'
+import type { Log } from '../../base/log.ts'
+import type { RunOutcome } from '../../domain/attempt.ts'
+import type { Store } from '../../store/store.ts'
+import type { AttemptRow, RunRow } from '../../store/tables.ts'
+import { findCompletingTask } from '../completion/work.ts'
+import type { KeptEnvironments } from '../session/kept-environments.ts'
+import type { WarmProcesses } from '../session/warm-processes.ts'
+import { agentByLabel, type BeginDeps, type BeginOptions, beginNext, requestFor } from './begin-next.ts'
+import { closeAttempts, openAttempts } from './close-attempt.ts'
+import { chooseModel } from './models.ts'
+import { budgetLeft, countMerged, nextStep, type RunFacts, scopeOf } from './next-step.ts'
 import type { RunSettings } from './run-settings.ts'
-import type { RunsParts } from './runs-parts.ts'
-import { scopeOf } from './scope.ts'
+
+/** What runs need of those around them. */
+export interface RunManagerDeps extends BeginDeps {
+  log: Log
+  /** Held while notes of a project are written. */
+  notesLock: string
+  kept: KeptEnvironments
+  warmth: WarmProcessesOfRun
+  /** Where nothing was kept. */
+  agentEnv: Record<string, string>
+  settingsOf(run: Pick<RunRow, 'project' | 'options'>): Promise<RunSettings>
+  stop(session: string, reason: string): Promise<void>
+  pause(session: string): Promise<void>
+  resume(session: string): Promise<void>
+  /** Looks once more at what was called done and has not landed. */
+  landAgain(): Promise<void>
+  /** Keeps a session that has no process from going on by itself. */
+  pauseWaiting(session: string): Promise<void>
+}
 
 /** Makes as many steps of a run as can be made now. A time comes back where it has to be looked at again by the clock alone. */
-export async function advance(
+export async function advanceRun(
   id: string,
-  parts: RunsParts,
+  parts: RunManagerDeps,
   { closing, mayEnd }: { closing: AbortSignal; mayEnd(): boolean },
 ): Promise<number | undefined> {
   const { store } = parts
@@ -21,25 +41,25 @@ export async function advance(
     const run = await store.runs.get(id)
     if (!run || closing.aborted) return undefined
     const settings = await parts.settingsOf(run)
-    const before = await factsOf(run, settings, parts)
+    const before = await closeAttempts(run, settings, parts)
     // One that is over has sessions that outlive it: a question that is answered later still ends its attempt.
     if (run.state === 'ended') return undefined
     const { left, spent } = await budgetLeft(run, await store.runs.attempts({ run: id }), store)
     const facts = { ...before, spent: spent ?? before.spent }
     const step = nextStep(facts)
     if (step.do === 'end' && !mayEnd()) return undefined // it is looked at again when its sessions are over
-    if (step.do === 'end' && step.reason === spent) await giveBack(run, settings, parts)
+    if (step.do === 'end' && step.reason === spent) await stopOpenAttempts(run, settings, parts)
     if (step.do === 'end') return void (await endRun(run, step, parts))
     const total = Object.values(facts.counts).reduce((sum, count) => sum + count, 0)
     const env = parts.kept.of(id) ?? parts.agentEnv
     const options = { ...settings, env, total, budget: left }
     if (step.do === 'wait') {
-      await tell(run, waitReason(facts, settings) ?? parts.heldBack.next(id)?.why ?? null, parts)
-      return void (await warmNext(run, { ...options, facts }, parts))
+      await noteReason(run, waitReason(facts, settings) ?? parts.heldBack.next(id)?.why ?? null, parts)
+      return void (await warmNextProcess(run, { ...options, facts }, parts))
     }
     const begun = await beginNext(run, options, parts)
     if (begun === 'no') return undefined
-    await tell(run, begun === 'yes' ? null : begun.why, parts)
+    await noteReason(run, begun === 'yes' ? null : begun.why, parts)
     if (begun === 'yes') continue
     if (!('heldBack' in begun)) return begun.notBefore
     parts.log.warn({ run: id, task: begun.heldBack, why: begun.why }, 'a task got no place yet')
@@ -53,7 +73,11 @@ function waitReason({ inPlace, counts }: RunFacts, { parallel }: RunSettings): s
 }
 
 /** While it is paused it says why it is. */
-async function tell({ id, reason: before, state }: RunRow, reason: string | null, { store }: RunsParts): Promise<void> {
+async function noteReason(
+  { id, reason: before, state }: RunRow,
+  reason: string | null,
+  { store }: RunManagerDeps,
+): Promise<void> {
   if (state === 'running' && before !== reason) await store.runs.update(id, { reason })
 }
 
@@ -61,11 +85,11 @@ async function tell({ id, reason: before, state }: RunRow, reason: string | null
 export async function endRun(
   run: RunRow,
   { outcome, reason }: { outcome: RunOutcome; reason: string },
-  { store, clock, kept, warmth, heldBack, log }: RunsParts,
+  { store, clock, kept, warmth, heldBack, log }: RunManagerDeps,
 ): Promise<void> {
   const tasks = await store.tasks.counts(scopeOf(run))
   const unverified = await store.runs.unverified(scopeOf(run))
-  const landed = await mergedOf(run.id, store)
+  const landed = await countMerged(run.id, store)
   await store.transaction(async tx => {
     await store.runs.update(run.id, { state: 'ended', outcome, reason, ended_at: clock.now() }, tx)
     const body = { outcome, reason, tasks, unverified, ...landed }
@@ -78,11 +102,66 @@ export async function endRun(
 }
 
 /** What stands still for want of money would do so for ever: the run is over, and its tasks are free again. */
-async function giveBack(run: RunRow, settings: RunSettings, parts: RunsParts): Promise<void> {
+async function stopOpenAttempts(run: RunRow, settings: RunSettings, parts: RunManagerDeps): Promise<void> {
   for (const { session_id } of await openAttempts(run.id, parts.store)) {
     await parts
       .stop(session_id, 'its run was stopped')
       .catch(error => parts.log.warn({ run: run.id, session: session_id, error }, 'not stopped'))
   }
-  await factsOf(run, settings, parts)
+  await closeAttempts(run, settings, parts)
+}
+
+/** What a run asks for a process that waits for its next task. */
+type WarmProcessesOfRun = Pick<WarmProcesses, 'has' | 'expect' | 'drop'>
+
+export interface WarmNextDeps {
+  store: Store
+  warmth: WarmProcessesOfRun
+}
+
+/**
+ * Lets the agent of a run's next task start while the current one works, as if that went well: a guess that does not come
+ * true costs a process and nothing else. Where no task can follow, or nothing works, none is kept.
+ */
+async function warmNextProcess(
+  run: RunRow,
+  { facts, ...options }: BeginOptions & { facts: RunFacts; warm: boolean },
+  { store, warmth }: WarmNextDeps,
+): Promise<void> {
+  const iteration = run.iterations + 1
+  const attempts = await store.runs.attempts({ run: run.id })
+  const current = await atWork(attempts, store)
+  if (!options.warm || !current) return warmth.drop(run.id)
+  if (warmth.has(run.id, iteration)) return
+  const task = await likelyNext(run, current.task_id, store)
+  const follows = nextStep({ ...facts, working: 0, waiting: 0, counts: { ...facts.counts, ready: 1 } })
+  if (!task || follows.do !== 'begin' || agentByLabel(task, options.labels) !== undefined) return
+  const { strategy, names, env, budget } = options
+  const history = attempts.map(each => (each === current ? { ...each, outcome: 'done' as const } : each))
+  const { model } = chooseModel(strategy, history, { names, task: task.id, hint: task.model, model: options.model })
+  const request = requestFor(run, task, { prompt: task.description, model, env, budget })
+  const place = { id: run.id, iteration, total: options.limit ?? options.total }
+  // Not waited for: the run goes on meanwhile.
+  void warmth.expect({ session: current.session_id, request: { ...request, run: place } })
+}
+
+/** The open attempt that has a process, or whose work is being verified: one that waits for an answer or a limit has none. */
+async function atWork(attempts: readonly AttemptRow[], store: Store): Promise<AttemptRow | undefined> {
+  for (const attempt of attempts.filter(({ outcome }) => outcome === null)) {
+    const session = await store.sessions.get(attempt.session_id)
+    if (session && (session.state !== 'ended' || (await findCompletingTask(session.id, store)))) return attempt
+  }
+  return undefined
+}
+
+/** A task that is ready, or one that becomes so when the current one is done. */
+async function likelyNext(run: RunRow, current: string, store: Store) {
+  const scope = scopeOf(run)
+  const ready = await store.transaction(tx => store.tasks.nextFree(scope, tx))
+  if (ready) return ready
+  const after = await store.tasks.dependentsOf(current)
+  return after.find(
+    ({ state, open_blockers, children, session_id }) =>
+      state === 'blocked' && open_blockers === 1 && children === 0 && session_id === null,
+  )
 }

@@ -1,16 +1,64 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
-import type { AttemptRow, RunRow } from '../../store/runs/rows.ts'
+import type { MergeState } from '../../domain/merge.ts'
 import type { Store, Tx } from '../../store/store.ts'
-import type { SessionRow } from '../../store/tables.ts'
-import type { Tasks } from '../../tasks/open.ts'
-import { attemptStory } from '../journal/attempt-story.ts'
-import { keepNotes } from '../journal/keep-notes.ts'
-import { retryPlan, sinceReset } from '../retries/retry-plan.ts'
-import { standingOf } from './facts/standing.ts'
+import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
+import type { Tasks } from '../../tasks/tasks.ts'
+import { attemptStory, keepNotes } from '../brief/journal.ts'
+import { type RunFacts, retryPlan, scopeOf, sinceReset, standingOfAttempt } from './next-step.ts'
 import { type RunSettings, retriesOf } from './run-settings.ts'
 
-export interface ClosingParts {
+/** Its attempts that have no outcome yet. */
+export async function openAttempts(id: string, { runs }: Pick<Store, 'runs'>): Promise<AttemptRow[]> {
+  return (await runs.attempts({ run: id })).filter(({ outcome }) => outcome === null)
+}
+
+export interface FactsDeps extends Omit<CloseDeps, 'settings'> {
+  store: Store
+  tasks: Tasks
+}
+
+/** Closes the attempts that are over, and says how the run stands then. */
+export async function closeAttempts(run: RunRow, settings: RunSettings, parts: FactsDeps): Promise<RunFacts> {
+  const { store, tasks } = parts
+  const standing = { works: 0, lands: 0, waits: 0 }
+  let limited: string | undefined
+  let inPlace: string | undefined
+  for (const attempt of await openAttempts(run.id, store)) {
+    const session = await store.sessions.get(attempt.session_id)
+    const task = await store.tasks.get(attempt.task_id)
+    const found = session ? standingOfAttempt(session, task) : 'over'
+    const stands = found === 'lands' && (await isHeldUp(attempt, store)) ? 'waits' : found
+    if (session?.ended_as === 'rate_limited' && stands === 'waits')
+      limited = `the account is limited, and ${session.id} was not to go on by itself: pcc resume ${session.id}`
+    if (stands === 'works' || stands === 'lands') inPlace ??= session?.options.in_place
+    if (stands !== 'over') standing[stands] += 1
+    else if (session) await closeAttempt(run, { attempt, session }, { ...parts, settings })
+  }
+  const { stopping, gave_up } = (await store.runs.get(run.id)) ?? run
+  return {
+    counts: await tasks.counts(scopeOf(run)),
+    working: standing.works + standing.lands,
+    waiting: standing.waits,
+    iterations: run.iterations,
+    limit: settings.limit,
+    parallel: inPlace === undefined ? settings.parallel : 1,
+    inPlace,
+    spent: limited,
+    stopping: run.state === 'paused' ? 'paused' : stopping ? 'after current' : undefined,
+    gaveUp: gave_up ?? undefined,
+  }
+}
+
+/** What was called done waits for a person, or for a checkout that is in use: other tasks need not wait for that. */
+async function isHeldUp({ session_id, task_id }: AttemptRow, { escalations, merges }: Store): Promise<boolean> {
+  const asked = await escalations.list({ session: session_id, states: ['open'] })
+  return asked.length > 0 || HELD_UP.has((await merges.open(task_id))?.state ?? 'queued')
+}
+
+const HELD_UP: ReadonlySet<MergeState> = new Set(['waiting', 'review'])
+
+interface CloseDeps {
   store: Store
   tasks: Tasks
   clock: Clock
@@ -21,7 +69,7 @@ export interface ClosingParts {
 }
 
 /** Why a session was stopped whose task a person has settled, reset or cancelled: the run goes on with the next. */
-export const TAKEN = 'a person has said what becomes of its task'
+export const SETTLED_BY_PERSON = 'a person has said what becomes of its task'
 
 /**
  * Writes down how an attempt went whose session is over, and what becomes of its task: a failed one goes back, or stays failed
@@ -30,10 +78,10 @@ export const TAKEN = 'a person has said what becomes of its task'
 export async function closeAttempt(
   run: RunRow,
   { attempt, session }: { attempt: AttemptRow; session: SessionRow },
-  parts: ClosingParts,
+  parts: CloseDeps,
 ): Promise<void> {
   const { store, clock } = parts
-  const { sigils, failure } = await lastOf(session.id, store)
+  const { sigils, failure } = await readLastTurn(session.id, store)
   const { columns, knowledge } = await attemptStory({ attempt, session }, store)
   const { title = '', feature = null } = (await store.tasks.get(attempt.task_id)) ?? {}
   // Before the row is closed: after an accident in between they are written once more, which changes nothing.
@@ -43,7 +91,7 @@ export async function closeAttempt(
     const now = await store.sessions.get(session.id, tx)
     const task = await store.tasks.get(attempt.task_id, tx)
     // Somebody made it go on since it was looked at; where it has ended again by now, that end asks for another look.
-    if (now && (standingOf(now, task) !== 'over' || now.ended_at !== session.ended_at)) return
+    if (now && (standingOfAttempt(now, task) !== 'over' || now.ended_at !== session.ended_at)) return
     const outcome = session.ended_as === 'error' ? 'failed' : task?.state === 'done' ? 'done' : 'interrupted'
     const closed = await store.runs.end(
       attempt,
@@ -61,19 +109,19 @@ export async function closeAttempt(
       tx,
     )
     if (!closed) return
-    if (outcome === 'interrupted') await giveBack(attempt, parts, tx)
+    if (outcome === 'interrupted') await giveTaskBack(attempt, parts, tx)
     // A person who stops the session of a run does not want the next one to begin.
-    const isTaken = session.status_reason === TAKEN
+    const isTaken = session.status_reason === SETTLED_BY_PERSON
     if (session.ended_as === 'stopped' && !isTaken) await store.runs.update(run.id, { stopping: true }, tx)
     if (outcome === 'failed' && sigils?.gave_up !== undefined) {
       await store.runs.update(run.id, { gave_up: sigils.gave_up || session.status_reason }, tx)
     }
-    if (outcome === 'failed') await judge({ run, attempt }, parts, tx)
+    if (outcome === 'failed') await failWhenTriedOut({ run, attempt }, parts, tx)
   })
 }
 
 /** What its agent asked of the run at the end of its last turn, and what it failed with. */
-async function lastOf(session: string, store: Store) {
+async function readLastTurn(session: string, store: Store) {
   const last = { subject: session, tail: 1 }
   const [[turn], [end]] = await Promise.all([
     store.events({ ...last, kinds: ['turn.ended'] }),
@@ -84,7 +132,7 @@ async function lastOf(session: string, store: Store) {
   return { sigils, failure: ended ?? failure?.kind ?? null }
 }
 
-async function giveBack({ task_id, session_id }: AttemptRow, { store, tasks }: ClosingParts, tx: Tx): Promise<void> {
+async function giveTaskBack({ task_id, session_id }: AttemptRow, { store, tasks }: CloseDeps, tx: Tx): Promise<void> {
   const task = await store.tasks.get(task_id, tx)
   // Somebody else may have it by now.
   if (task?.session_id === session_id && (task.state === 'waiting' || task.state === 'running'))
@@ -92,9 +140,9 @@ async function giveBack({ task_id, session_id }: AttemptRow, { store, tasks }: C
 }
 
 /** A task that failed has gone back already (`endings.ts`); where it was tried often enough it fails for good. */
-async function judge(
+async function failWhenTriedOut(
   { run, attempt: { task_id } }: { run: RunRow; attempt: AttemptRow },
-  { store, tasks, settings }: ClosingParts,
+  { store, tasks, settings }: CloseDeps,
   tx: Tx,
 ): Promise<void> {
   const task = await store.tasks.get(task_id, tx)

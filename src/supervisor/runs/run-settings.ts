@@ -1,15 +1,13 @@
 import { AppError } from '../../base/errors.ts'
-import type { AgentChoice } from '../../domain/agents/choice.ts'
+import type { AgentChoice } from '../../domain/agent-choice.ts'
 import { loadConfig } from '../../domain/config/load.ts'
-import { type Task, USUAL_RETRIES } from '../../domain/task.ts'
-import { trustedFile, trustStatus } from '../../policy/trust.ts'
-import type { RunRow } from '../../store/runs/rows.ts'
-import { namesFor } from '../models/model-names.ts'
-import { byNames, settleStrategy } from '../models/settle-strategy.ts'
-import { callersSettings } from '../settings/callers-settings.ts'
-import { agentIn } from '../start/agent/agent-in.ts'
-import type { PrepareParts } from '../start/preparation.ts'
-import type { BeginOptions } from './begin/begin-next.ts'
+import { DEFAULT_RETRIES, type Task } from '../../domain/task.ts'
+import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
+import type { RunRow } from '../../store/tables.ts'
+import type { PrepareDeps } from '../session/prepare.ts'
+import { agentFor, settingsOfCaller } from '../session/settings.ts'
+import type { BeginOptions } from './begin-next.ts'
+import { byNames, chooseStrategy, namesFor } from './models.ts'
 
 /** The settings under which a run goes on. */
 export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
@@ -37,15 +35,15 @@ const RETRY_FACTORS = [12, 60, 180]
 /** The settings in force for a run: those of the shell that started it, as the project may tighten them. */
 export async function runSettings(
   { project, options }: Pick<RunRow, 'project' | 'options'>,
-  parts: PrepareParts,
+  parts: PrepareDeps,
 ): Promise<RunSettings> {
-  const { places, env } = callersSettings(options, parts)
+  const { places, env } = settingsOfCaller(options, parts)
   const trusted = trustedFile(await trustStatus(places, project))
   const loaded = await loadConfig({ places, env, project, trusted })
   const { execution, sessions } = loaded.config
-  const agent = agentIn({ ...options, project }, loaded)
+  const agent = agentFor({ ...options, project }, loaded)
   const names = namesFor(agent, loaded)
-  const settled = settleStrategy({
+  const settled = chooseStrategy({
     flags: { model: options.model, strategy: options.strategy },
     settings: { model: execution.model, strategy: execution.model_strategy },
   })
@@ -74,5 +72,5 @@ export function retriesOf(
   { options }: Pick<RunRow, 'options'>,
   { maxRetries }: Pick<RunSettings, 'maxRetries'>,
 ): number {
-  return options.max_retries ?? (own === USUAL_RETRIES ? maxRetries : own)
+  return options.max_retries ?? (own === DEFAULT_RETRIES ? maxRetries : own)
 }

@@ -1,33 +1,29 @@
+import type { Clock } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
-import { brainKeysIn, settingsToKeep } from '../../domain/config/environment-layer.ts'
-import type { StartRun } from '../../domain/runs/run.ts'
-import type { RunPlan } from '../../domain/runs/run-view.ts'
+import { brainKeysIn, settingsToKeep } from '../../domain/config/layers.ts'
+import type { RunPlan, StartRun } from '../../domain/run.ts'
 import type { Task } from '../../domain/task.ts'
-import type { RunRow } from '../../store/runs/rows.ts'
 import type { Tx } from '../../store/store.ts'
-import { checkProject } from '../start/check-project.ts'
-import { advance, endRun } from './advance.ts'
-import { TAKEN } from './close-attempt.ts'
-import { openAttempts } from './facts/facts-of.ts'
-import { Looks } from './looks.ts'
-import { PASSING } from './passing.ts'
-import { planRun } from './plan/plan-run.ts'
-import type { RunsParts } from './runs-parts.ts'
-import { overlap, targetName } from './scope.ts'
+import type { RunRow } from '../../store/tables.ts'
+import { checkProject } from '../context.ts'
+import { advanceRun, endRun, type RunManagerDeps } from './advance.ts'
+import { openAttempts, SETTLED_BY_PERSON } from './close-attempt.ts'
+import { overlap, PASSING_CODES, targetName } from './next-step.ts'
+import { planRun } from './plan-run.ts'
 
 /** Runs that drain a target, a fresh session per task. They are rows: a restart goes on with those that are open. */
-export class Runs {
-  readonly #parts: RunsParts
-  readonly #looks: Looks
+export class RunManager {
+  readonly #parts: RunManagerDeps
+  readonly #looks: CoalescingQueue
   /** Those whose sessions are being stopped. */
   readonly #clearing = new Set<string>()
 
-  constructor(parts: RunsParts) {
+  constructor(parts: RunManagerDeps) {
     this.#parts = parts
-    this.#looks = new Looks({
+    this.#looks = new CoalescingQueue({
       clock: parts.clock,
-      work: (id, closing) => advance(id, parts, { closing, mayEnd: () => !this.#clearing.has(id) }),
+      work: (id, closing) => advanceRun(id, parts, { closing, mayEnd: () => !this.#clearing.has(id) }),
       failed: (id, error) => this.#failed(id, error),
     })
   }
@@ -123,7 +119,7 @@ export class Runs {
       if (run_id === null || session_id === null) continue
       await this.#looks.done(run_id)
       await this.#parts
-        .stop(session_id, TAKEN)
+        .stop(session_id, SETTLED_BY_PERSON)
         .catch(error => this.#parts.log.warn({ run: run_id, session: session_id, error }, 'not stopped'))
       this.look(run_id)
     }
@@ -192,8 +188,75 @@ export class Runs {
     const [run, open] = [await store.runs.get(id), await openAttempts(id, store)]
     if (!run || run.state === 'ended') return
     const reason = messageOf(error)
-    const passes = !(error instanceof AppError) || PASSING.has(error.code)
+    const passes = !(error instanceof AppError) || PASSING_CODES.has(error.code)
     if (!passes && open.length === 0) await endRun(run, { outcome: 'failure', reason }, this.#parts)
     else await store.runs.update(id, { reason })
+  }
+}
+
+const LONGEST_SLEEP_MS = 15_000
+const SHORTEST_SLEEP_MS = 100
+
+export interface CoalescingQueueDeps {
+  clock: Clock
+  /** Makes what steps can be made; a time comes back where it has to be looked at again by the clock alone. */
+  work(id: string, closing: AbortSignal): Promise<number | undefined>
+  /** It could not be done. Never throws. */
+  failed(id: string, error: unknown): Promise<void>
+}
+
+/** Looks at things by their id: at each once at a time, and once more when somebody asked meanwhile. */
+class CoalescingQueue {
+  readonly #parts: CoalescingQueueDeps
+  readonly #looking = new Map<string, Promise<void>>()
+  readonly #again = new Set<string>()
+  readonly #timers = new Map<string, NodeJS.Timeout>()
+  readonly #closing = new AbortController()
+
+  constructor(parts: CoalescingQueueDeps) {
+    this.#parts = parts
+  }
+
+  look(id: string): void {
+    if (this.#closing.signal.aborted) return
+    this.#again.add(id)
+    if (this.#looking.has(id)) return
+    const done = this.#lookWhileAsked(id).finally(() => {
+      this.#looking.delete(id)
+      // Asked for after the last look and before this: nobody else would see it.
+      if (this.#again.has(id)) this.look(id)
+    })
+    this.#looking.set(id, done)
+  }
+
+  /** Resolves when the look that is under way is over. */
+  async done(id: string): Promise<void> {
+    await this.#looking.get(id)
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    for (const timer of this.#timers.values()) clearTimeout(timer)
+    await Promise.all(this.#looking.values())
+  }
+
+  async #lookWhileAsked(id: string): Promise<void> {
+    while (this.#again.delete(id) && !this.#closing.signal.aborted) {
+      try {
+        this.#lookAt(id, await this.#parts.work(id, this.#closing.signal))
+      } catch (error) {
+        await this.#parts.failed(id, error)
+        return
+      }
+    }
+  }
+
+  /** The clock may be set, and the machine may sleep: it is looked at now and then whatever the time says. */
+  #lookAt(id: string, at: number | undefined): void {
+    clearTimeout(this.#timers.get(id))
+    this.#timers.delete(id)
+    if (at === undefined || this.#closing.signal.aborted) return
+    const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, at - this.#parts.clock.now()))
+    this.#timers.set(id, setTimeout(() => this.look(id), waitMs).unref())
   }
 }

@@ -1,6 +1,6 @@
 import { isMap, isNode, isSeq, LineCounter, type Node, parseDocument, type YAMLSeq } from 'yaml'
 import { messageOf } from '../../base/errors.ts'
-import type { RawTasks } from './raw-tasks.ts'
+import type { RawTasks } from './task-text.ts'
 
 /** A list of tasks, or a map with one under `tasks`. */
 export function fromYaml(text: string): RawTasks {

@@ -1,26 +1,25 @@
 import { AppError } from '../../base/errors.ts'
 import type { Task } from '../../domain/task.ts'
-import type { ImportedTask } from '../../domain/tasks/requests.ts'
-import type { TxParts } from '../parts.ts'
-import { submit } from '../submit.ts'
-import { orderOf } from './order.ts'
-import { type FileProblem, wrong } from './raw-tasks.ts'
+import type { ImportedTask } from '../../domain/task-requests.ts'
+import { submitTask } from '../submit.ts'
+import type { TasksDeps, TasksTxDeps } from '../transition.ts'
+import { type FileProblem, tasksWrongError } from './task-text.ts'
 
 /** Stores all tasks of a file in the caller's transaction, or none. */
 export async function importTasks(
   tasks: readonly ImportedTask[],
   { project, copy }: { project: string; copy: boolean },
-  parts: TxParts,
+  parts: TasksTxDeps,
 ): Promise<Task[]> {
   refuseDuplicates(tasks)
-  const ordered = orderOf(tasks)
+  const ordered = orderTasks(tasks)
   if ('circle' in ordered) {
-    throw wrong('the import', [
+    throw tasksWrongError('the import', [
       { line: ordered.line, problem: `tasks wait for one another: ${ordered.circle.join(' → ')}` },
     ])
   }
   await refuseUnknown(tasks, parts)
-  const taken = await takenIds(tasks, parts)
+  const taken = await findTakenIds(tasks, parts)
   if (taken.size > 0 && !copy) throw new AppError('task_taken', { ids: shown([...taken]) })
   const ids = new Map<string, string>()
   const realOf = (name: string) => ids.get(name) ?? name
@@ -28,7 +27,7 @@ export async function importTasks(
   const added: Task[] = []
   for (const { id, line: _, state = 'open', parent, after, description = '', max_retries, ...rest } of ordered.order) {
     const keeps = id !== undefined && OWN_ID.test(id) && !taken.has(id)
-    const task = await submit(
+    const task = await submitTask(
       {
         ...rest,
         session_id: null,
@@ -63,11 +62,11 @@ function refuseDuplicates(tasks: readonly ImportedTask[]): void {
       problems.push({ line, problem: `${JSON.stringify(id.slice(0, 60))} is another one's id already` })
     names.add(id)
   }
-  if (problems.length > 0) throw wrong('the import', problems)
+  if (problems.length > 0) throw tasksWrongError('the import', problems)
 }
 
 /** What is neither in the file nor a task that is there. */
-async function refuseUnknown(tasks: readonly ImportedTask[], { store, tx }: TxParts): Promise<void> {
+async function refuseUnknown(tasks: readonly ImportedTask[], { store, tx }: TasksTxDeps): Promise<void> {
   const names = new Set(tasks.flatMap(({ id }) => id ?? []))
   const problems: FileProblem[] = []
   for (const { line = 0, after = [], parent } of tasks) {
@@ -76,10 +75,10 @@ async function refuseUnknown(tasks: readonly ImportedTask[], { store, tx }: TxPa
       problems.push({ line, problem: `no task has the id ${JSON.stringify(name.slice(0, 60))}` })
     }
   }
-  if (problems.length > 0) throw wrong('the import', problems)
+  if (problems.length > 0) throw tasksWrongError('the import', problems)
 }
 
-async function takenIds(tasks: readonly ImportedTask[], { store, tx }: TxParts): Promise<Set<string>> {
+async function findTakenIds(tasks: readonly ImportedTask[], { store, tx }: TasksTxDeps): Promise<Set<string>> {
   const taken = new Set<string>()
   for (const { id } of tasks) {
     if (id !== undefined && OWN_ID.test(id) && (await store.tasks.get(id, tx))) taken.add(id)
@@ -91,4 +90,84 @@ const SHOWN = 8
 
 function shown(ids: string[]): string {
   return [...ids.slice(0, SHOWN), ...(ids.length > SHOWN ? [`${ids.length - SHOWN} more`] : [])].join(', ')
+}
+
+/** Imports tasks to see whether that can be done, and undoes it. Throws what the import would. */
+export async function tryImport(
+  tasks: readonly ImportedTask[],
+  where: { project: string; copy: boolean },
+  parts: TasksDeps,
+): Promise<Task[]> {
+  let added: Task[] = []
+  const undone = parts.store.transaction(async tx => {
+    added = await importTasks(tasks, where, { ...parts, tx })
+    throw new Undo()
+  })
+  await undone.catch(error => (error instanceof Undo ? undefined : Promise.reject(error)))
+  return added
+}
+
+class Undo extends Error {}
+
+/** Tasks so that each comes behind what it comes after and what it is a part of; or ids that go round in a circle. */
+export type TaskOrder = { order: ImportedTask[] } | { circle: string[]; line: number }
+
+/**
+ * Puts the tasks of a file in the order in which they can be stored. A task begins after its blockers have ended and once what
+ * it is a part of may begin; it ends after its parts. Whatever goes round in that would wait for itself for ever.
+ */
+function orderTasks(tasks: readonly ImportedTask[]): TaskOrder {
+  const points = orderPoints(tasks)
+  const state = new Map<OrderPoint, 'open' | 'left'>()
+  const order: ImportedTask[] = []
+  for (const point of points.all) {
+    if (state.has(point)) continue
+    // By hand and not by calling itself: a chain may be as long as the file.
+    const way: { point: OrderPoint; next: number }[] = [{ point, next: 0 }]
+    state.set(point, 'open')
+    for (let top = way.at(-1); top; top = way.at(-1)) {
+      const before = top.point.waitsFor[top.next++]
+      if (!before) {
+        state.set(top.point, 'left')
+        if (top.point.at === 'begin') order.push(top.point.task)
+        way.pop()
+      } else if (state.get(before) === 'open') {
+        const round = [...way.slice(way.findIndex(step => step.point === before)).map(step => step.point), before]
+        const names = round.map(({ task }) => nameOf(task)).filter((name, index, all) => name !== all[index - 1])
+        return { circle: names.length === 1 ? [...names, ...names] : names, line: before.task.line ?? 0 }
+      } else if (!state.has(before)) {
+        state.set(before, 'open')
+        way.push({ point: before, next: 0 })
+      }
+    }
+  }
+  return { order }
+}
+
+interface OrderPoint {
+  task: ImportedTask
+  at: 'begin' | 'end'
+  waitsFor: OrderPoint[]
+}
+
+function orderPoints(tasks: readonly ImportedTask[]): { all: OrderPoint[] } {
+  const begins = tasks.map((task): OrderPoint => ({ task, at: 'begin', waitsFor: [] }))
+  const ends = begins.map((begin): OrderPoint => ({ task: begin.task, at: 'end', waitsFor: [begin] }))
+  const places = new Map(tasks.flatMap(({ id }, index) => (id === undefined ? [] : [[id, index] as const])))
+  for (const [index, { after = [], parent }] of tasks.entries()) {
+    const [begin, end] = [begins[index], ends[index]]
+    const above = parent === undefined ? undefined : places.get(parent)
+    for (const place of after.map(name => places.get(name))) {
+      const blocker = place === undefined ? undefined : ends[place]
+      if (blocker) begin?.waitsFor.push(blocker)
+    }
+    const [parentBegin, parentEnd] = above === undefined ? [] : [begins[above], ends[above]]
+    if (parentBegin) begin?.waitsFor.push(parentBegin)
+    if (parentEnd && end) parentEnd.waitsFor.push(end)
+  }
+  return { all: [...begins, ...ends] }
+}
+
+function nameOf({ id, line }: ImportedTask): string {
+  return id ?? `line ${line ?? '?'}`
 }

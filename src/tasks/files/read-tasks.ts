@@ -1,5 +1,5 @@
-import { ImportedTask, MAX_IMPORTED } from '../../domain/tasks/requests.ts'
-import { type RawTasks, type TaskFormat, wrong } from './raw-tasks.ts'
+import { ImportedTask, MAX_IMPORTED } from '../../domain/task-requests.ts'
+import { type RawTasks, type TaskFormat, tasksWrongError } from './task-text.ts'
 
 /** Which form a file has, by its name; nothing where that says nothing. */
 export function formatOf(path: string): TaskFormat | undefined {
@@ -16,7 +16,7 @@ export async function readTasks(text: string, format: TaskFormat, path: string):
   const lines = new Map<string, number>()
   if (tasks.length > MAX_IMPORTED) {
     const problem = `there are ${tasks.length} tasks; ${MAX_IMPORTED} can be taken at once`
-    throw wrong(path, [{ line: tasks[MAX_IMPORTED]?.line ?? 0, problem }])
+    throw tasksWrongError(path, [{ line: tasks[MAX_IMPORTED]?.line ?? 0, problem }])
   }
   for (const { line, value } of tasks) {
     const checked = ImportedTask.safeParse(value)
@@ -32,13 +32,13 @@ export async function readTasks(text: string, format: TaskFormat, path: string):
     if (id !== undefined) lines.set(id, line)
     found.push({ ...checked.data, line })
   }
-  if (problems.length > 0) throw wrong(path, problems)
+  if (problems.length > 0) throw tasksWrongError(path, problems)
   return found
 }
 
 /** Imported on use: a parser takes longer to load than a command to start. */
 async function readerFor(format: TaskFormat): Promise<(text: string) => RawTasks> {
   if (format === 'yaml') return (await import('./from-yaml.ts')).fromYaml
-  if (format === 'jsonl') return (await import('./from-json-lines.ts')).fromJsonLines
-  return (await import('./from-markdown.ts')).fromMarkdown
+  if (format === 'jsonl') return (await import('./task-text.ts')).fromJsonLines
+  return (await import('./task-text.ts')).fromMarkdown
 }

@@ -1,17 +1,17 @@
 import { stringify } from 'yaml'
-import { OPEN_STATES, type TaskState, type TaskView, USUAL_RETRIES } from '../../domain/task.ts'
-import type { TaskFormat } from './raw-tasks.ts'
+import { DEFAULT_RETRIES, OPEN_STATES, type TaskState, type TaskView } from '../../domain/task.ts'
+import type { TaskFormat } from './task-text.ts'
 
 /** Tasks as a file that `readTasks` reads again: the same tasks, with the same ids. What a run has done to them is no part of it. */
 export function writeTasks(tasks: readonly TaskView[], format: TaskFormat): string {
   if (format === 'markdown') return markdown(tasks)
-  const plain = tasks.map(plainOf)
+  const plain = tasks.map(plainTask)
   if (format === 'jsonl') return plain.map(task => `${JSON.stringify(task)}\n`).join('')
   return stringify({ tasks: plain }, { lineWidth: 0, aliasDuplicateObjects: false })
 }
 
 /** What is said of a task; what is as usual is left out. */
-function plainOf(task: TaskView) {
+function plainTask(task: TaskView) {
   const { id, title, description, after, parent_id, priority, feature, type, labels, acceptance, paths } = task
   const state = stateOf(task.state)
   // A task with parts follows them.
@@ -29,7 +29,7 @@ function plainOf(task: TaskView) {
     ...(labels.length > 0 && { labels }),
     ...(acceptance.length > 0 && { acceptance }),
     ...(paths.length > 0 && { paths }),
-    ...(task.max_retries !== USUAL_RETRIES && { max_retries: task.max_retries }),
+    ...(task.max_retries !== DEFAULT_RETRIES && { max_retries: task.max_retries }),
     ...(task.model !== null && { model: task.model }),
     ...(task.budget !== null && { budget: task.budget }),
   }
@@ -62,7 +62,7 @@ function itemLines(task: TaskView, depth: number): string[] {
     state = 'open',
     parent,
     ...more
-  } = { parent: undefined, description: undefined, ...plainOf(task) }
+  } = { parent: undefined, description: undefined, ...plainTask(task) }
   const before = '  '.repeat(depth)
   const isPlain = description !== undefined && isPlainText(description)
   const shown = title.replaceAll('<!--', '<! --')

@@ -1,6 +1,12 @@
-import { keyValue, type Section, sectionNamed } from './key-value.ts'
-import { newReading, type Reading } from './reading.ts'
-import { constraintsIn, preferenceIn } from './ruled-out.ts'
+import {
+  emptyReading,
+  parseConstraints,
+  parseKeyValue,
+  parsePreference,
+  type RequirementsReading,
+  type RequirementsSection,
+  sectionNamed,
+} from './reading.ts'
 
 interface Item {
   text: string
@@ -14,13 +20,13 @@ interface Item {
  * item and indented lines belong to the one above. A text that is a list and nothing else is a list of tasks; any other text
  * without a section for them has none, and is one task as a whole.
  */
-export function fromText(source: string): Reading {
-  const reading = newReading()
+export function fromText(source: string): RequirementsReading {
+  const reading = emptyReading()
   const { requirements, taskLines } = reading
   const lines = source.split(/\r?\n/).map((text, index) => ({ text, line: index + 1 }))
-  let section: Section | undefined = isList(lines) ? 'tasks' : undefined
-  const parts = new Map<Section, Line[]>()
-  const put = (to: Section, line: Line) => parts.set(to, [...(parts.get(to) ?? []), line])
+  let section: RequirementsSection | undefined = isList(lines) ? 'tasks' : undefined
+  const parts = new Map<RequirementsSection, Line[]>()
+  const put = (to: RequirementsSection, line: Line) => parts.set(to, [...(parts.get(to) ?? []), line])
   for (const line of lines) {
     const label = labelIn(line.text)
     if (label?.name === 'project') requirements.title = label.rest || undefined
@@ -36,9 +42,9 @@ export function fromText(source: string): Reading {
     requirements.tasks.push({ text: rest, done, priority: 0, depends_on: [], line })
     taskLines.push([line, to])
   }
-  const stated = (of: Section) => itemsIn(parts.get(of) ?? []).map(({ text }) => text.replace(/\s+/g, ' '))
-  requirements.preferences.push(...stated('preferences').map(keyValue).map(preferenceIn))
-  requirements.constraints.push(...stated('constraints').flatMap(constraintsIn))
+  const stated = (of: RequirementsSection) => itemsIn(parts.get(of) ?? []).map(({ text }) => text.replace(/\s+/g, ' '))
+  requirements.preferences.push(...stated('preferences').map(parseKeyValue).map(parsePreference))
+  requirements.constraints.push(...stated('constraints').flatMap(parseConstraints))
   const overview = parts
     .get('overview')
     ?.map(({ text }) => text)
@@ -50,7 +56,7 @@ export function fromText(source: string): Reading {
 
 type Line = Omit<Item, 'to'>
 
-function labelIn(text: string): { name: Section | 'project'; rest: string } | undefined {
+function labelIn(text: string): { name: RequirementsSection | 'project'; rest: string } | undefined {
   const [, label = '', rest = ''] = /^(\p{L}[\p{L} -]{0,20}):\s*(.*?)\s*$/u.exec(text) ?? []
   const name = label.toLowerCase() === 'project' ? 'project' : sectionNamed(label)
   return name && { name, rest }

@@ -1,20 +1,19 @@
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
 import { secretId } from '../../base/ids.ts'
-import type { Guard, GuardedChild } from '../../base/process/guardian.ts'
+import type { GuardedChild, ProcessGuard } from '../../base/process/guardian.ts'
 import type { Isolation } from '../../base/process/isolation.ts'
-import type { KeptMarkers } from '../../base/process/kept-markers.ts'
-import { sessionMarker } from '../../base/process/marker.ts'
+import { MarkerFiles, sessionMarker } from '../../base/process/marker.ts'
 import { redactText } from '../../base/redact.ts'
-import { KeptOutput } from './kept-output.ts'
 
 /** How commands of a project are started. */
-export interface Runner {
-  guard: Guard
+export interface CommandRunner {
+  guard: ProcessGuard
   isolation?: Isolation | undefined
   /** Where the next daemon finds what this one leaves behind. Without it the guardian alone sees to it. */
-  markers?: KeptMarkers | undefined
+  markers?: MarkerFiles | undefined
 }
 
 export interface ProjectCommandRun {
@@ -61,7 +60,7 @@ const LONGEST_LINE = 16_000
  */
 export async function runCommand(
   run: ProjectCommandRun,
-  { guard, isolation = 'auto', markers }: Runner,
+  { guard, isolation = 'auto', markers }: CommandRunner,
 ): Promise<CommandOutcome> {
   const began = performance.now()
   const kept = new KeptOutput()
@@ -193,4 +192,79 @@ class Lines {
   close(): void {
     if (!this.isTooLong) for (const part of this.#parts) part.flush()
   }
+}
+
+/** What is kept of what a command printed: how it began, and more of how it ended, where mistakes are told. */
+const HEAD_BYTES = 4_000
+const TAIL_BYTES = 12_000
+
+/** A tail is cut again only when it has grown by this, so that each byte is copied a few times at most. */
+const SLACK_BYTES = 64_000
+
+/** Takes what a command prints, however much, and holds a bounded part of it. */
+class KeptOutput {
+  #head = Buffer.alloc(0)
+  #tail: Buffer[] = []
+  #tailBytes = 0
+  #bytes = 0
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  add(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    const room = HEAD_BYTES - this.#head.length
+    if (room > 0) this.#head = Buffer.concat([this.#head, chunk.subarray(0, room)])
+    const rest = room > 0 ? chunk.subarray(room) : chunk
+    if (rest.length === 0) return
+    this.#tail.push(Buffer.from(rest.length > TAIL_BYTES ? rest.subarray(-TAIL_BYTES) : rest))
+    this.#tailBytes += this.#tail.at(-1)?.length ?? 0
+    if (this.#tailBytes > TAIL_BYTES + SLACK_BYTES) this.#cut()
+  }
+
+  /** The beginning and the end, and how much is left out between them. */
+  text(): string {
+    this.#cut()
+    const tail = Buffer.concat(this.#tail)
+    const left = this.#bytes - this.#head.length - tail.length
+    if (left === 0) return Buffer.concat([this.#head, tail]).toString('utf8')
+    return `${this.#head.toString('utf8')}\n[… ${left} bytes left out …]\n${tail.toString('utf8')}`
+  }
+
+  #cut(): void {
+    const all = Buffer.concat(this.#tail)
+    this.#tail = [Buffer.from(all.subarray(Math.max(0, all.length - TAIL_BYTES)))]
+    this.#tailBytes = this.#tail[0]?.length ?? 0
+  }
+}
+
+/** What any program needs to run as its person. Keys and what changes how programs are loaded are not among it. */
+const PASSED_NAMES = ['PATH', 'HOME', 'LANG', 'LC_*', 'TZ', 'TMPDIR', 'USER', 'SHELL']
+
+/** Keys of model vendors, and what loads foreign code: nobody can ask for these. */
+const NEVER_PASSED =
+  /^(ANTHROPIC|CLAUDE|OPENAI|GEMINI|GOOGLE_(API|GENAI|GENERATIVE)|MISTRAL|COHERE|GROQ|XAI|DEEPSEEK|OPENROUTER|CODEX|COPILOT|PCC)(_|$)|^(LD_PRELOAD|LD_AUDIT|DYLD_.*|BASH_ENV|ENV|NODE_OPTIONS|NODE_TEST_CONTEXT|NODE_CHANNEL_FD)$/i
+
+/** The environment of a command of the project: the usual few, and those a person named. */
+export function commandEnvironment(
+  env: Record<string, string | undefined>,
+  named: readonly string[] = [],
+): Record<string, string> {
+  const passed: Record<string, string> = {}
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || NEVER_PASSED.test(name)) continue
+    if (named.includes(name) || isPassed(name)) passed[name] = value
+  }
+  // What asks questions or draws pictures for a terminal does not in a build.
+  return { ...passed, CI: '1', NO_COLOR: '1' }
+}
+
+function isPassed(name: string): boolean {
+  return PASSED_NAMES.some(each => (each.endsWith('*') ? name.startsWith(each.slice(0, -1)) : name === each))
+}
+
+/** Markers of commands that run for a project: where the next daemon looks for what this one left running. */
+export function commandMarkers(runDir: string): MarkerFiles {
+  return new MarkerFiles(join(runDir, 'commands'))
 }

@@ -1,5 +1,5 @@
 import { extname } from 'node:path'
-import type { Walk } from './walk.ts'
+import type { ProjectWalk } from './project-files.ts'
 
 const BY_ENDING: Record<string, string> = {
   ts: 'TypeScript',
@@ -61,7 +61,7 @@ const BY_ENDING: Record<string, string> = {
 }
 
 /** Which languages a project is written in, by number of files, most first. */
-export function languagesIn({ folders }: Walk): { name: string; files: number }[] {
+export function countLanguages({ folders }: ProjectWalk): { name: string; files: number }[] {
   const counts = new Map<string, number>()
   for (const { files } of folders) {
     for (const file of files) {
@@ -81,7 +81,7 @@ const SOURCE_FOLDERS = new Set(
 )
 
 /** Folders at the top that hold code: by a usual name, or because a file of a known language lies right in them. */
-export function sourceDirectories({ folders }: Walk): string[] {
+export function findSourceDirectories({ folders }: ProjectWalk): string[] {
   const top = folders.find(({ path }) => path === '.')?.folders ?? []
   const holding = new Set(
     folders
@@ -93,7 +93,7 @@ export function sourceDirectories({ folders }: Walk): string[] {
     .map(name => `${name}/`)
 }
 
-function hasCode(folders: Walk['folders'], name: string): boolean {
+function hasCode(folders: ProjectWalk['folders'], name: string): boolean {
   const own = folders.find(({ path }) => path === name)?.files ?? []
   return own.some(file => languageOf(file) !== undefined && !/^(docs?|scripts?|bench|tools?|hack|ci)$/.test(name))
 }

@@ -1,18 +1,23 @@
 import { AppError, messageOf } from '../../base/errors.ts'
-import { MERGES_AT_WORK, type Merge, type MergeStrategy } from '../../domain/workspace/merge.ts'
-import type { Place } from '../../domain/workspace/place.ts'
-import type { MergeLane } from '../../store/merges/shapes.ts'
+import { MERGES_AT_WORK, type Merge, type MergeStrategy } from '../../domain/merge.ts'
+import type { Worktree } from '../../domain/worktree.ts'
 import type { Tx } from '../../store/store.ts'
-import { factsOf } from './facts.ts'
-import { nextMergeStep } from './next-step.ts'
-import type { MergeParts } from './parts.ts'
-import { changeRow, changeWithin } from './rows.ts'
-import { finish, giveUp, holdUp, refuse } from './steps/endings.ts'
-import type { Tried } from './steps/land.ts'
-import { tryTogether } from './steps/try-together.ts'
-import { targetBlocked } from './target/move-target.ts'
+import type { MergeQueueKey } from '../../store/task-stores.ts'
+import { type BatchResult, tryBatch } from './attempt.ts'
+import {
+  changeMerge,
+  changeMergeIn,
+  type MergeDeps,
+  nextMergeStep,
+  readMergeFacts,
+  usableWorktreeOfMerge,
+} from './merge-state.ts'
+import { whyTargetBlocked } from './move-target.ts'
+import { abortStale, cleanUp, finish, giveUp, holdUp } from './outcomes.ts'
+import { restoreAfterDeath } from './restore-work.ts'
+import { findCheckouts, repairCheckout } from './target-checkout.ts'
 
-export interface Enqueue {
+export interface EnqueueRequest {
   strategy: MergeStrategy
   /** The commit that was verified: what `VerificationResult.commit` says. */
   head: string
@@ -25,7 +30,11 @@ export interface Enqueue {
  * Queues verified work, in the caller's transaction. A task has one merge that is not over: one that comes back from a conflict
  * goes on in its row, asked again for the same work it gives the same, and that of an older attempt gives way.
  */
-export async function enqueue(place: Place, wanted: Enqueue, parts: QueueParts & { tx: Tx }): Promise<Merge> {
+export async function enqueueMerge(
+  place: Worktree,
+  wanted: EnqueueRequest,
+  parts: QueueDeps & { tx: Tx },
+): Promise<Merge> {
   const { store, clock, tx } = parts
   const { task: task_id, attempt } = place
   const worktree = await store.worktrees.get({ task: task_id, attempt }, tx)
@@ -38,9 +47,9 @@ export async function enqueue(place: Place, wanted: Enqueue, parts: QueueParts &
     const isAtWork = MERGES_AT_WORK.some(each => each === open.state)
     if (isAtWork || (open.head === head && open.state !== 'conflicted')) return open
     const patch = { state, head, strategy, base: null, result: null, reason: null } as const
-    return (await changeWithin(open, patch, parts, tx)) ?? open
+    return (await changeMergeIn(open, patch, parts, tx)) ?? open
   }
-  if (open) await changeWithin(open, { state: 'aborted', reason: `attempt ${attempt} took its place` }, parts, tx)
+  if (open) await changeMergeIn(open, { state: 'aborted', reason: `attempt ${attempt} took its place` }, parts, tx)
   return store.merges.insert(
     {
       ...{ task_id, attempt, project, repository, branch, target, strategy, state, head },
@@ -51,7 +60,7 @@ export async function enqueue(place: Place, wanted: Enqueue, parts: QueueParts &
   )
 }
 
-type QueueParts = Pick<MergeParts, 'store' | 'clock'>
+type QueueDeps = Pick<MergeDeps, 'store' | 'clock'>
 
 /** A checkout is looked at again so soon, or later the longer it has stood in the way. */
 const SOONEST_MS = 2_000
@@ -61,15 +70,15 @@ const LATEST_MS = 60_000
  * Brings forward what waits in one queue until nothing can go on; one caller at a time for each. Where together they do not pass,
  * fewer are tried, half of them each time, until the one is found that is at fault: it goes back alone, the others land.
  */
-export async function advanceMerges(lane: MergeLane, parts: MergeParts): Promise<{ lookAgainAt?: number }> {
+export async function advanceMerges(lane: MergeQueueKey, parts: MergeDeps): Promise<{ lookAgainAt?: number }> {
   let size = parts.batch
   let suspects = 0
   while (!parts.signal?.aborted) {
-    const { ready, tip } = await readyIn(lane, size, parts)
-    if (ready.length === 0 || tip === null) return lookAgain(await waitingIn(lane, parts), parts)
-    if (await isStillBlocked(ready[0], tip, parts)) return lookAgain(await waitingIn(lane, parts), parts)
-    const tried = await tryGuarded(together(ready, size), tip, parts)
-    if (tried.kind === 'waits') return lookAgain(await waitingIn(lane, parts), parts)
+    const { ready, tip } = await collectReady(lane, size, parts)
+    if (ready.length === 0 || tip === null) return whenToLookAgain(await listWaiting(lane, parts), parts)
+    if (await isStillBlocked(ready[0], tip, parts)) return whenToLookAgain(await listWaiting(lane, parts), parts)
+    const tried = await tryBatchSafely(nextBatch(ready, size), tip, parts)
+    if (tried.kind === 'waits') return whenToLookAgain(await listWaiting(lane, parts), parts)
     suspects = tried.kind === 'red' ? tried.count : tried.kind === 'landed' ? suspects - tried.count : 0
     size = suspects > 0 ? Math.ceil(Math.min(size, suspects) / 2) : parts.batch
   }
@@ -77,7 +86,7 @@ export async function advanceMerges(lane: MergeLane, parts: MergeParts): Promise
 }
 
 /** The first ones, up to so many; what becomes a pull request goes alone. */
-function together(ready: readonly Merge[], size: number): Merge[] {
+function nextBatch(ready: readonly Merge[], size: number): Merge[] {
   const alone = ready.findIndex(merge => merge.as_pull_request)
   return ready.slice(0, Math.max(1, alone < 0 ? size : Math.min(size, alone)))
 }
@@ -86,21 +95,21 @@ function together(ready: readonly Merge[], size: number): Merge[] {
  * The first so many whose turn can come, and the target as they were looked at; what git and the store say of the others is
  * carried out on the way.
  */
-async function readyIn(
-  lane: MergeLane,
+async function collectReady(
+  lane: MergeQueueKey,
   most: number,
-  parts: MergeParts,
+  parts: MergeDeps,
 ): Promise<{ ready: Merge[]; tip: string | null }> {
   const ready: Merge[] = []
   let tip: string | null = null
-  for (const merge of await waitingIn(lane, parts)) {
+  for (const merge of await listWaiting(lane, parts)) {
     if (ready.length >= most) break
     const isStale = await parts.store.transaction(tx => parts.isStale(merge, tx))
-    const facts = await factsOf(merge, isStale)
+    const facts = await readMergeFacts(merge, isStale)
     const step = nextMergeStep(merge, facts)
     tip ??= facts.target
     if (step.kind === 'finish') await finish([{ merge, result: step.result }], parts)
-    else if (step.kind === 'refuse') await refuse(merge, step.why, parts)
+    else if (step.kind === 'refuse') await abortStale(merge, step.why, parts)
     else if (step.kind === 'give_up') await giveUp(merge, step.why, parts)
     else if (step.kind === 'wait') await holdUp(merge, step.why, parts)
     else if (step.kind === 'attempt') ready.push(merge)
@@ -108,15 +117,15 @@ async function readyIn(
   return { ready, tip }
 }
 
-function waitingIn(lane: MergeLane, { store }: MergeParts): Promise<Merge[]> {
+function listWaiting(lane: MergeQueueKey, { store }: MergeDeps): Promise<Merge[]> {
   return store.merges.list({ lane, states: ['queued', 'waiting'] })
 }
 
 /** Whether what held the first one up still does: looked at alone, so that waiting costs one look at the checkout each time. */
-async function isStillBlocked(first: Merge | undefined, tip: string, parts: MergeParts): Promise<boolean> {
+async function isStillBlocked(first: Merge | undefined, tip: string, parts: MergeDeps): Promise<boolean> {
   if (first?.state !== 'waiting' || first.result === null) return false
   const { repository, target, result } = first
-  const why = await targetBlocked({ repository, target, from: tip, to: result })
+  const why = await whyTargetBlocked({ repository, target, from: tip, to: result })
   if (why !== undefined) await holdUp(first, why, parts)
   return why !== undefined
 }
@@ -125,9 +134,9 @@ async function isStillBlocked(first: Merge | undefined, tip: string, parts: Merg
  * A failure that nobody foresaw leaves the rows in the queue and says so; what it left in the worktrees is put right at the next
  * try. So does somebody who has taken one of them away.
  */
-async function tryGuarded(rows: readonly Merge[], tip: string, parts: MergeParts): Promise<Tried> {
+async function tryBatchSafely(rows: readonly Merge[], tip: string, parts: MergeDeps): Promise<BatchResult> {
   try {
-    return await tryTogether(rows, tip, parts)
+    return await tryBatch(rows, tip, parts)
   } catch (error) {
     const isMoved = error instanceof AppError && error.code === 'merge_moved'
     const state = isMoved ? 'queued' : 'waiting'
@@ -135,15 +144,39 @@ async function tryGuarded(rows: readonly Merge[], tip: string, parts: MergeParts
     parts.log.error({ merges: rows.map(({ id }) => id), problem: messageOf(error) }, 'merge failed')
     for (const { id } of rows) {
       const now = await parts.store.merges.get(id)
-      if (now && MERGES_AT_WORK.some(each => each === now.state)) await changeRow(now, { state, reason }, parts)
+      if (now && MERGES_AT_WORK.some(each => each === now.state)) await changeMerge(now, { state, reason }, parts)
     }
     return { kind: isMoved ? 'again' : 'waits' }
   }
 }
 
-function lookAgain(rows: readonly Merge[], { clock }: MergeParts): { lookAgainAt?: number } {
+function whenToLookAgain(rows: readonly Merge[], { clock }: MergeDeps): { lookAgainAt?: number } {
   const waiting = rows.filter(({ state }) => state === 'waiting')
   if (waiting.length === 0) return {}
   const age = clock.now() - Math.min(...waiting.map(({ updated_at }) => updated_at))
   return { lookAgainAt: clock.now() + Math.min(LATEST_MS, Math.max(SOONEST_MS, age / 4)) }
+}
+
+/**
+ * After a death: what was under way is finished where git says that it happened, and goes back into the queue where it did not;
+ * checkouts that somebody died in are mended. Called once, before anything of the queues goes on.
+ */
+export async function recoverMerges(parts: MergeDeps): Promise<void> {
+  for (const lane of await parts.store.merges.lanes()) {
+    const checkouts = (await findCheckouts(lane.repository, lane.target)) ?? []
+    for (const checkout of checkouts) await repairCheckout(checkout)
+  }
+  for (const merge of await parts.store.merges.list({ states: MERGES_AT_WORK })) await recoverMerge(merge, parts)
+  for (const merge of await parts.store.merges.toClean()) await cleanUp(merge, parts)
+}
+
+async function recoverMerge(merge: Merge, parts: MergeDeps): Promise<void> {
+  // Whether it is stale is asked when its turn comes: what has happened has happened.
+  const step = nextMergeStep(merge, await readMergeFacts(merge, false))
+  if (step.kind === 'finish') return finish([{ merge, result: step.result }], parts)
+  const place = await usableWorktreeOfMerge(merge, parts)
+  const why = place && (await restoreAfterDeath(merge, place))
+  if (why !== undefined) return giveUp(merge, why, parts)
+  const reason = 'the daemon ended while it was being merged'
+  await changeMerge(merge, { state: 'queued', batch: null, result: null, reason }, parts)
 }

@@ -1,7 +1,6 @@
-import type { Config } from '../../domain/config/config.ts'
-import type { GateProfile } from '../../domain/workspace/gate-profile.ts'
-import type { DiffSettings } from './diff/change/change.ts'
-import { diffSettingsIn } from './diff/diff-settings.ts'
+import type { Config } from '../../domain/config/settings.ts'
+import type { GateProfile } from '../../domain/option-values.ts'
+import { type DiffSettings, diffSettingsIn } from './diff/change.ts'
 
 /** Commands that a person may name, in the order in which they run: what is told soonest comes first. */
 export const GATE_COMMANDS = ['build', 'typecheck', 'lint', 'test'] as const
@@ -23,7 +22,7 @@ export interface GateSettings {
 }
 
 /** The settings of a project's gates. Commands of a file that nobody trusts are not in `config`, and so not here. */
-export function gatesIn({ gates }: Pick<Config, 'gates'>): GateSettings {
+export function readGateSettings({ gates }: Pick<Config, 'gates'>): GateSettings {
   const commands = GATE_COMMANDS.flatMap(name => (gates[name] === undefined ? [] : [[name, gates[name]]]))
   return {
     profile: gates.profile,
@@ -35,4 +34,21 @@ export function gatesIn({ gates }: Pick<Config, 'gates'>): GateSettings {
     knownFailures: gates.known_failures,
     diff: diffSettingsIn({ gates }),
   }
+}
+
+export interface Profile {
+  commands: readonly GateCommand[]
+  /** What tests are compared with: the base's results where they are known already, run where they are not, run anew always. */
+  base: 'known' | 'run' | 'anew'
+  /** Whether a green result of the same tree, command, lock files and tools stands for another run. */
+  cache: boolean
+  /** When a second agent looks: never, for what no command can prove, always. `gates.verifier` says otherwise. */
+  verifier: 'never' | 'unproven' | 'always'
+}
+
+/** What each profile contains. Plan, diff and acceptance criteria are looked at in all of them: they cost nothing. */
+export const PROFILES: Record<GateProfile, Profile> = {
+  quick: { commands: ['typecheck', 'test'], base: 'known', cache: true, verifier: 'never' },
+  standard: { commands: ['build', 'typecheck', 'lint', 'test'], base: 'run', cache: true, verifier: 'unproven' },
+  deep: { commands: ['build', 'typecheck', 'lint', 'test'], base: 'anew', cache: false, verifier: 'always' },
 }

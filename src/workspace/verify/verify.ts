@@ -1,64 +1,69 @@
 import { crashPoint } from '../../base/crash-point.ts'
-import type { NewEvidence, VerificationResult } from '../../domain/workspace/evidence.ts'
-import { isProvenBy } from '../../domain/workspace/proven.ts'
-import { allowed } from './gates/allowed.ts'
-import { type Seen, seen } from './gates/seen.ts'
-import { lookAtTree } from './look.ts'
-import { nextSteps } from './next-steps.ts'
-import type { VerifyParts, VerifyRequest } from './request.ts'
-import { cleanGround } from './tree/clean-ground.ts'
-import { ignoredIn } from './tree/ignored-sources.ts'
-import { sharedGround } from './tree/shared-ground.ts'
-import { nameSubject, type Subject } from './tree/subject.ts'
-import { afterDeath, openWatch } from './tree/watch.ts'
+import { type Finding, isProvenBy, type NewEvidence, type VerificationResult } from '../../domain/evidence.ts'
+import { nameVerifiedTree, type VerifiedTree } from './commit-leftovers.ts'
+import { type GateCheck, gateCheck, type VerifyDeps, type VerifyRequest } from './request.ts'
+import { applyAllowList, runAllGates } from './run-gates.ts'
+import { restoreAfterInterruption, watchTree } from './tree-watch.ts'
+import { checkSharedRepository, cleanWorktree, listIgnored } from './worktree-checks.ts'
 
 /**
  * Finds out whether a task is done: names what its agent left, lets the gates of the profile look at exactly that, and writes
  * down what they saw. An abort is thrown as the signal's reason and leaves no rows: nothing was found out.
  */
-export async function verify(request: VerifyRequest, parts: VerifyParts): Promise<VerificationResult> {
+export async function verify(request: VerifyRequest, parts: VerifyDeps): Promise<VerificationResult> {
   request.signal.throwIfAborted()
-  if (request.place) await afterDeath(request.place)
-  const named = await nameSubject(request)
+  if (request.place) await restoreAfterInterruption(request.place)
+  const named = await nameVerifiedTree(request)
   crashPoint('verify.after-commit')
   if (!named.ok) {
     const { status, finding } = named
-    return written([seen({ gate: 'tree', kind: 'diff', status, findings: [finding] })], NOTHING, { request, parts })
+    return recordChecks([gateCheck({ gate: 'tree', kind: 'diff', status, findings: [finding] })], NO_TREE, {
+      request,
+      parts,
+    })
   }
   const { subject } = named
-  const ignored = request.place ? await ignoredIn(request.place.top) : []
+  const ignored = request.place ? await listIgnored(request.place.top) : []
   const moved = await sharedChecks(subject, request)
-  if (moved?.status === 'broken') return written([moved], subject, { request, parts })
-  const ground = await cleanGround(request, { head: subject.commit, env: parts.env, ignored })
-  if (ground.some(({ status }) => status === 'broken')) return written(ground, subject, { request, parts })
-  const watch = await openWatch(subject, request.place)
-  const asRow = (check: Seen) => rowOf(check, subject, { request, parts })
-  const checks = await lookAtTree({ request, parts, subject, ignored, watch, asRow })
+  if (moved?.status === 'broken') return recordChecks([moved], subject, { request, parts })
+  const ground = await cleanWorktree(request, { head: subject.commit, env: parts.env, ignored })
+  if (ground.some(({ status }) => status === 'broken')) return recordChecks(ground, subject, { request, parts })
+  const watch = await watchTree(subject, request.place)
+  const asRow = (check: GateCheck) => evidenceRow(check, subject, { request, parts })
+  const checks = await runAllGates({ request, parts, subject, ignored, watch, asRow })
   await watch?.end()
-  return written([...(moved ? [moved] : []), ...ground, ...checks], subject, { request, parts })
+  return recordChecks([...(moved ? [moved] : []), ...ground, ...checks], subject, { request, parts })
 }
 
 /** What a person has to look at before anything can be believed, unless they let it pass by its name. */
-async function sharedChecks({ folder }: Subject, { place, gates }: VerifyRequest): Promise<Seen | undefined> {
-  const findings = place && folder ? await sharedGround(place, folder) : []
+async function sharedChecks({ folder }: VerifiedTree, { place, gates }: VerifyRequest): Promise<GateCheck | undefined> {
+  const findings = place && folder ? await checkSharedRepository(place, folder) : []
   if (findings.length === 0) return undefined
-  return allowed(seen({ gate: 'repository', kind: 'diff', status: 'broken', findings }), gates.diff.allow)
+  return applyAllowList(gateCheck({ gate: 'repository', kind: 'diff', status: 'broken', findings }), gates.diff.allow)
 }
 
-const NOTHING: Subject = { commit: null, tree: null, folder: undefined }
+const NO_TREE: VerifiedTree = { commit: null, tree: null, folder: undefined }
 
-interface Of {
+interface VerifyContext {
   request: VerifyRequest
-  parts: VerifyParts
+  parts: VerifyDeps
 }
 
-function rowOf(check: Seen, { tree }: Subject, { request: { task, round }, parts }: Of): NewEvidence {
+function evidenceRow(
+  check: GateCheck,
+  { tree }: VerifiedTree,
+  { request: { task, round }, parts }: VerifyContext,
+): NewEvidence {
   return { ...check, task_id: task.id, attempt: task.attempt, round, tree, created_at: parts.clock.now() }
 }
 
-async function written(seen: readonly Seen[], subject: Subject, of: Of): Promise<VerificationResult> {
+async function recordChecks(
+  seen: readonly GateCheck[],
+  subject: VerifiedTree,
+  of: VerifyContext,
+): Promise<VerificationResult> {
   const { request, parts } = of
-  const checks = seen.map(check => rowOf(check, subject, of))
+  const checks = seen.map(check => evidenceRow(check, subject, of))
   const round = { task_id: request.task.id, attempt: request.task.attempt, round: request.round }
   crashPoint('verify.before-row')
   await parts.store.transaction(tx => parts.store.evidence.put(round, checks, tx))
@@ -67,7 +72,7 @@ async function written(seen: readonly Seen[], subject: Subject, of: Of): Promise
   return result
 }
 
-function resultOf(checks: NewEvidence[], { commit, tree }: Subject): VerificationResult {
+function resultOf(checks: NewEvidence[], { commit, tree }: VerifiedTree): VerificationResult {
   return {
     status: statusOf(checks),
     isProven: isProvenBy(checks),
@@ -86,4 +91,28 @@ function statusOf(checks: readonly NewEvidence[]): VerificationResult['status'] 
 
 function gateAndStatus({ gate, status }: NewEvidence): string {
   return `${gate} ${status}`
+}
+
+/** What goes back to an agent is read by a model: each piece is bounded. */
+const MOST_STEPS = 30
+const MOST_OUTPUT = 4_000
+
+/** What is to be done, gate by gate, in words for the agent whose work it is. Empty where nothing stands in the way. */
+function nextSteps(checks: readonly NewEvidence[]): string[] {
+  const all = [...new Set(checks.flatMap(stepsForCheck))]
+  if (all.length <= MOST_STEPS) return all
+  return [...all.slice(0, MOST_STEPS), `And ${all.length - MOST_STEPS} more of the same kind.`]
+}
+
+function stepsForCheck({ findings, status, command, output, kind }: NewEvidence): string[] {
+  const steps = findings.filter(({ weight }) => weight === 'block').map(describeFinding)
+  if (kind !== 'command' || status === 'passed' || output.trim() === '' || steps.length === 0) return steps
+  const shown = output.length > MOST_OUTPUT ? `[…]\n${output.slice(-MOST_OUTPUT)}` : output
+  const [first = '', ...rest] = steps
+  return [`${first} Mend the cause and see \`${command}\` pass. It printed:\n${shown.trimEnd()}`, ...rest]
+}
+
+function describeFinding({ text, file, line }: Finding): string {
+  if (file === undefined || text.includes(file)) return text
+  return `${text} (${file}${line === undefined ? '' : `:${line}`})`
 }

@@ -1,10 +1,12 @@
-import { readFile, realpath } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readFile, realpath, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { findProgram } from '../../base/process/find-program.ts'
-import { type GitResult, git } from '../git/git.ts'
+import type { WorktreeRow } from '../../domain/worktree.ts'
+import { type GitResult, git, isRepositoryBusy, retryWhileBusy } from '../git/git.ts'
 import { findGitFolder } from '../git/git-folder.ts'
-import { readRefs } from '../git/read-refs.ts'
-import { meaningOf } from './refusal.ts'
+import { readRefs } from '../git/refs.ts'
+import { explainGitError, gitErrorLine, type WorktreeDeps, worktreeError } from './worktree.ts'
 
 /** A repository as whoever wants a worktree of it has to know it. */
 export interface Repository {
@@ -23,13 +25,17 @@ export interface Repository {
 }
 
 /** `in_place`: there is nothing to make a worktree of. `refused`: there is, and somebody has to do something first. */
-export type Look =
+export type RepositoryLookup =
   | { kind: 'there'; repository: Repository }
   | { kind: 'in_place'; why: string }
   | { kind: 'refused'; why: string; remedy: string }
 
 /** Looks a project's repository up: by its files, and with one call of git. */
-export async function lookAt(wanted: { project: string; task: string; target?: string | undefined }): Promise<Look> {
+export async function lookAt(wanted: {
+  project: string
+  task: string
+  target?: string | undefined
+}): Promise<RepositoryLookup> {
   const project = await realpath(wanted.project).catch(() => wanted.project)
   const folder = await findGitFolder(project)
   if (!folder) return { kind: 'in_place', why: 'it is in no git repository' }
@@ -38,9 +44,9 @@ export async function lookAt(wanted: { project: string; task: string; target?: s
   if (findProgram('git', process.env) === undefined) return { kind: 'in_place', why: 'git is not installed' }
   const [wantedRef, ours] = [`refs/heads/${target}`, `refs/heads/pcc/${wanted.task}`]
   const refs = await refsOf(project, folder.common, [wantedRef, ours])
-  if ('stderr' in refs) return { kind: 'refused', ...meaningOf(refs.stderr) }
+  if ('stderr' in refs) return { kind: 'refused', ...explainGitError(refs.stderr) }
   const base = refs.get(wantedRef)?.tip
-  if (base === undefined) return wanted.target === undefined ? NO_COMMIT : noSuch(target)
+  if (base === undefined) return wanted.target === undefined ? NO_COMMIT : noSuchBranch(target)
   return {
     kind: 'there',
     repository: {
@@ -55,17 +61,17 @@ export async function lookAt(wanted: { project: string; task: string; target?: s
   }
 }
 
-const FORMAT = '--format=%(refname)%00%(objectname)%00%(worktreepath)%00'
+const REF_FORMAT = '--format=%(refname)%00%(objectname)%00%(worktreepath)%00'
 
-const DETACHED: Look = {
+const DETACHED: RepositoryLookup = {
   kind: 'refused',
   why: 'no branch is checked out there (detached HEAD), so nobody knows where the work is to go',
   remedy: 'Check a branch out with: git switch BRANCH. Or name one: pcc config set merge.target BRANCH',
 }
 
-const NO_COMMIT: Look = { kind: 'in_place', why: 'its repository has no commit yet' }
+const NO_COMMIT: RepositoryLookup = { kind: 'in_place', why: 'its repository has no commit yet' }
 
-function noSuch(target: string): Look {
+function noSuchBranch(target: string): RepositoryLookup {
   return {
     kind: 'refused',
     why: `there is no branch "${target}"`,
@@ -80,7 +86,7 @@ async function refsOf(at: string, common: string, names: [target: string, ours: 
   const read = await readRefs(common, names)
   const tip = read?.get(names[0])
   if (read && tip !== undefined && !read.has(names[1])) return new Map([[names[0], { tip, checkedOutIn: '' }]])
-  const listed = await git(at, ['for-each-ref', FORMAT, ...names])
+  const listed = await git(at, ['for-each-ref', REF_FORMAT, ...names])
   return listed.ok ? new Map(listed.stdout.split('\0\n').map(line => refOf(line))) : listed
 }
 
@@ -97,4 +103,61 @@ async function checkedOut(own: string): Promise<string | undefined> {
 function refOf(line: string): [string, { tip: string; checkedOutIn: string }] {
   const [name = '', tip = '', checkedOutIn = ''] = line.split('\0')
   return [name, { tip, checkedOutIn }]
+}
+
+/** A large repository on a slow disk takes its time. */
+const PATIENCE_MS = 10 * 60_000
+
+/** Has git make the worktree, and gives what a person should know of it. What failed leaves nothing behind. */
+export async function addWorktree(
+  row: WorktreeRow,
+  repository: Repository,
+  parts: WorktreeDeps,
+): Promise<string | null> {
+  const { branch } = repository
+  // Somebody's branch of the same name, or that of an earlier attempt: what it holds is kept, then it begins anew.
+  if (branch && branch.tip !== row.base) await archiveCommit(row, branch.tip, repository.at)
+  const add = ['worktree', 'add', '-q', '--no-track', branch ? '-B' : '-b', row.branch, row.top, row.base]
+  const tryOnce = async () => {
+    const first = await git(repository.at, add, { timeoutMs: PATIENCE_MS })
+    // It was there before and somebody deleted the directory: git still has it in its list.
+    const isListed = !first.ok && first.stderr.includes('already registered')
+    return isListed ? git(repository.at, add.with(2, '-f'), { timeoutMs: PATIENCE_MS }) : first
+  }
+  const added = await retryWhileBusy(tryOnce, { undo: () => undoAddWorktree(row, branch !== undefined) })
+  if (added.ok) return existsSync(join(row.top, '.gitmodules')) ? SUBMODULES : null
+  await undoAddWorktree(row, branch !== undefined)
+  const meaning = explainGitError(added.stderr)
+  await parts.store.worktrees.update(row, { state: 'removed', reason: meaning.why, ended_at: parts.clock.now() })
+  throw worktreeError(row, meaning)
+}
+
+/** Takes back what a call that failed or was cut off has left. Nobody has worked in it. */
+export async function undoAddWorktree(row: WorktreeRow, keepBranch: boolean): Promise<void> {
+  // Twice by force: git locks a worktree while it is being made.
+  await git(row.repository, ['worktree', 'remove', '--force', '--force', row.top], { timeoutMs: PATIENCE_MS })
+  await rm(row.top, { recursive: true, force: true })
+  if (keepBranch) return
+  const tip = await git(row.repository, ['rev-parse', '-q', '--verify', `refs/heads/${row.branch}^{commit}`])
+  if (tip.stdout.trim() === row.base) await git(row.repository, ['branch', '-q', '-D', row.branch])
+}
+
+const SUBMODULES = 'its submodules are empty (docs/worktrees.md)'
+
+/** Puts a commit under the next free `refs/pcc/archive/<task>/<n>`, and gives the ref. */
+export async function archiveCommit(
+  { task, project }: Pick<WorktreeRow, 'task' | 'project'>,
+  commit: string,
+  at: string,
+): Promise<string> {
+  const prefix = `refs/pcc/archive/${task}/`
+  const { stdout } = await git(at, ['for-each-ref', '--format=%(refname)', prefix])
+  const highest = Math.max(0, ...stdout.split('\n').map(name => Number(name.slice(prefix.length)) || 0))
+  const ref = `${prefix}${highest + 1}`
+  // Zeros: it must not be there yet.
+  const { ok, stderr } = await git(at, ['update-ref', ref, commit, '0'.repeat(commit.length)])
+  if (ok) return ref
+  const remedy = `Nothing was removed. Mend what git says, then: pcc worktree archive ${task}`
+  const why = `its work could not be kept (${gitErrorLine(stderr)})`
+  throw worktreeError({ task, project }, { why, remedy, passes: isRepositoryBusy(stderr) })
 }

@@ -1,31 +1,30 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { AppError } from '../../base/errors.ts'
-import { AT_WORK } from '../../domain/task.ts'
-import type { Place, Worktree } from '../../domain/workspace/place.ts'
-import type { WorktreeForecast } from '../../domain/workspace/worktree-view.ts'
-import { forecastOf } from './gone/forecast.ts'
-import { type Pruned, pruneWorktrees } from './gone/prune.ts'
-import { restoreRow } from './gone/restore.ts'
-import type { WorktreeParts } from './parts.ts'
-import { placeOf } from './place-of.ts'
-import { removePlace } from './remove-place.ts'
-import type { Removal } from './remove-row.ts'
+import { AT_WORK, OPEN_STATES } from '../../domain/task.ts'
+import type { Worktree, WorktreeForecast, WorktreeRow } from '../../domain/worktree.ts'
+import type { Store } from '../../store/store.ts'
+import { git } from '../git/git.ts'
+import { restoreWorktree } from './make-worktree.ts'
+import { forecastRemoval, removePlace, type WorktreeRemoval } from './remove-worktree.ts'
+import { type WorktreeDeps, worktreeOfRow } from './worktree.ts'
 
 /** Worktrees as a person handles them, by their task. */
 export interface Worktrees {
   /** Those that are there; with `all`, those that were too. Newest first. */
-  list(filter: { project?: string | undefined; all?: boolean }): Promise<Worktree[]>
+  list(filter: { project?: string | undefined; all?: boolean }): Promise<WorktreeRow[]>
   /** Every attempt's, newest first. Throws `worktree_unknown` where the task has had none. */
-  show(task: string): Promise<Worktree[]>
+  show(task: string): Promise<WorktreeRow[]>
   /** What would become of the one that is there. */
-  forecast(rows: readonly Worktree[]): Promise<WorktreeForecast | null>
-  remove(task: string): Promise<Removal>
-  archive(task: string): Promise<Removal>
-  restore(task: string): Promise<Place>
-  prune(filter: { project?: string | undefined }): Promise<Pruned[]>
+  forecast(rows: readonly WorktreeRow[]): Promise<WorktreeForecast | null>
+  remove(task: string): Promise<WorktreeRemoval>
+  archive(task: string): Promise<WorktreeRemoval>
+  restore(task: string): Promise<Worktree>
+  prune(filter: { project?: string | undefined }): Promise<PrunedWorktree[]>
 }
 
 /** Opens the worktrees of this installation. Who asks for one whose task is being worked on is refused. */
-export function openWorktrees(parts: WorktreeParts): Worktrees {
+export function openWorktrees(parts: WorktreeDeps): Worktrees {
   const { worktrees, tasks } = parts.store
   const show = async (ref: string) => {
     const rows = await worktrees.list({ task: ref })
@@ -36,7 +35,7 @@ export function openWorktrees(parts: WorktreeParts): Worktrees {
     if (others.length > 0) throw new AppError('worktree_ambiguous', { ref, matches: [first, ...others].join(', ') })
     return fitting
   }
-  const idle = async (ref: string, wanted: (row: Worktree) => boolean) => {
+  const idle = async (ref: string, wanted: (row: WorktreeRow) => boolean) => {
     const rows = await show(ref)
     const [newest] = rows
     const state = newest && (await tasks.get(newest.task))?.state
@@ -47,17 +46,104 @@ export function openWorktrees(parts: WorktreeParts): Worktrees {
     if (!row) throw new AppError('worktree_not_so', { task: ref, state: newest?.state ?? 'removed' })
     return row
   }
-  const isThere = ({ state }: Worktree) => state === 'live' || state === 'making'
+  const isThere = ({ state }: WorktreeRow) => state === 'live' || state === 'making'
   return {
     show,
     list: ({ project, all }) => worktrees.list({ project, ...(all ? {} : { states: ['making', 'live'] }) }),
     forecast: async rows => {
       const live = rows.find(({ state }) => state === 'live')
-      return live ? forecastOf(live) : null
+      return live ? forecastRemoval(live) : null
     },
-    remove: async task => removePlace(placeOf(await idle(task, isThere)), parts),
-    archive: async task => removePlace(placeOf(await idle(task, isThere)), parts, { archive: true }),
-    restore: async task => restoreRow(await idle(task, ({ state }) => state === 'archived'), parts),
+    remove: async task => removePlace(worktreeOfRow(await idle(task, isThere)), parts),
+    archive: async task => removePlace(worktreeOfRow(await idle(task, isThere)), parts, { archive: true }),
+    restore: async task => restoreWorktree(await idle(task, ({ state }) => state === 'archived'), parts),
     prune: filter => pruneWorktrees(parts, filter),
   }
+}
+
+export interface PrunedWorktree {
+  worktree: WorktreeRow
+  removal: WorktreeRemoval
+}
+
+/** Removes every worktree whose task is over and that holds nothing of its own. What holds something stays, and says what. */
+export async function pruneWorktrees(
+  parts: WorktreeDeps,
+  of: { project?: string | undefined } = {},
+): Promise<PrunedWorktree[]> {
+  const rows = await overRows(parts.store, of)
+  const pruned: PrunedWorktree[] = []
+  for (const worktree of rows) {
+    pruned.push({ worktree, removal: await removePlace(worktreeOfRow(worktree), parts, { onlyClean: true }) })
+  }
+  return pruned
+}
+
+const DAY_MS = 24 * 60 * 60_000
+
+/**
+ * What is older than it is kept: a worktree whose task is over is archived, and later what was archived goes too. Nothing that
+ * a task may still go on with is touched, however old it is. Gives how many.
+ */
+export async function removeOld(parts: WorktreeDeps, days: number, signal: AbortSignal): Promise<number> {
+  const before = parts.clock.now() - days * DAY_MS
+  let count = 0
+  for (const row of await overRows(parts.store)) {
+    if (signal.aborted) return count
+    const isReachable = existsSync(row.top) || isDirectoryDeleted(row)
+    if (!isReachable || (await overSince(row, parts.store)) >= before) continue
+    if ((await removePlace(worktreeOfRow(row), parts)).kind !== 'kept') count += 1
+  }
+  for (const row of await parts.store.worktrees.list({ states: ['archived'] })) {
+    if (signal.aborted) return count
+    if ((row.ended_at ?? row.created_at) < before && (await dropArchive(row, parts, days))) count += 1
+  }
+  return count
+}
+
+async function overRows(
+  { worktrees, tasks }: Store,
+  of: { project?: string | undefined } = {},
+): Promise<WorktreeRow[]> {
+  const rows = await worktrees.list({ ...of, states: ['live'] })
+  const found = await Promise.all(rows.map(({ task }) => tasks.get(task)))
+  const isOpen = (state: string | undefined) => OPEN_STATES.some(open => open === state)
+  return rows.filter((_, index) => !isOpen(found[index]?.state))
+}
+
+/** A task that nobody knows any more was over when its worktree was made. */
+async function overSince({ task, created_at }: WorktreeRow, { tasks }: Store): Promise<number> {
+  return (await tasks.get(task))?.ended_at ?? created_at
+}
+
+async function dropArchive(row: WorktreeRow, parts: WorktreeDeps, days: number): Promise<boolean> {
+  if (row.archive !== null && existsSync(row.repository)) {
+    const { ok } = await git(row.repository, ['update-ref', '-d', row.archive])
+    if (!ok) return false
+  }
+  const reason = `what was archived of it was older than ${days} days`
+  await parts.store.worktrees.update(row, { state: 'removed', archive: null, reason })
+  parts.log.info({ task: row.task, attempt: row.attempt, ref: row.archive }, 'an old archive of a worktree removed')
+  return true
+}
+
+/**
+ * After a death, from what git and the disk say: what was being made is taken back (nobody had it yet), and a row whose
+ * directory is gone gets the end that its branch or its archive tells of. Everything else is as it was.
+ */
+export async function recoverWorktrees(parts: WorktreeDeps): Promise<number> {
+  const rows = await parts.store.worktrees.list({ states: ['making', 'live'] })
+  const broken = rows.filter(row => row.state === 'making' || isDirectoryDeleted(row))
+  for (const row of broken) {
+    // One that cannot be mended must not keep a daemon from starting.
+    await removePlace(worktreeOfRow(row), parts).catch(error =>
+      parts.log.warn({ task: row.task, top: row.top, error }, 'a worktree could not be recovered'),
+    )
+  }
+  return broken.length
+}
+
+/** Where not even the folder around it is there, a disk may be missing: that is no reason to give anything up. */
+function isDirectoryDeleted({ top }: WorktreeRow): boolean {
+  return !existsSync(top) && existsSync(dirname(top))
 }

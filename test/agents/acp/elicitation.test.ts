@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Form, filledIn, questionsOf } from '../../../src/agents/acp/client/elicitation.ts'
+import { Form, fillForm, readQuestions } from '../../../src/agents/acp/gate.ts'
 import { ALLOW, asking } from '../conformance/world.ts'
 import { stage } from './stage.ts'
 
@@ -15,7 +15,7 @@ const CHOICES = [
 
 test('a field with choices is a question with options, and the answer goes back as the value behind its label', () => {
   const one = form({ pick: { type: 'string', title: 'Fruit', oneOf: CHOICES }, pick_custom: { type: 'string' } })
-  const fields = questionsOf(one)
+  const fields = readQuestions(one)
   assert.deepEqual(
     fields.map(field => field.item),
     [
@@ -30,7 +30,7 @@ test('a field with choices is a question with options, and the answer goes back 
       },
     ],
   )
-  const answered = (said: string) => filledIn(one, fields, { answers: { 'Which one?': said }, by: 'test' })
+  const answered = (said: string) => fillForm(one, fields, { answers: { 'Which one?': said }, by: 'test' })
   assert.deepEqual(answered('Bear'), { action: 'accept', content: { pick: 'b' } })
   assert.deepEqual(answered('a pear'), { action: 'accept', content: { pick_custom: 'a pear' } })
 })
@@ -43,7 +43,7 @@ test('several fields are several questions, each by its own words', () => {
     name: { type: 'string', title: 'What name?' },
     size: { type: 'string', title: 'Size?', enum: ['s', 'l'], enumNames: ['small', 'large'] },
   })
-  const fields = questionsOf(many)
+  const fields = readQuestions(many)
   assert.deepEqual(
     fields.map(({ item }) => [item.question, item.multiSelect, item.options.map(option => option.label)]),
     [
@@ -61,7 +61,7 @@ test('several fields are several questions, each by its own words', () => {
     'What name?': 'Eve',
     'Size?': 'large',
   }
-  assert.deepEqual(filledIn(many, fields, { answers, by: 'test' }), {
+  assert.deepEqual(fillForm(many, fields, { answers, by: 'test' }), {
     action: 'accept',
     content: { parts: ['a', 'b'], sure: false, count: 3, name: 'Eve', size: 'l' },
   })
@@ -69,10 +69,10 @@ test('several fields are several questions, each by its own words', () => {
 
 test('no answer, or none to a field that must have one, is a refusal', () => {
   const one = form({ pick: { type: 'string', oneOf: CHOICES } }, { required: ['pick'] })
-  const fields = questionsOf(one)
-  assert.deepEqual(filledIn(one, fields, { declined: 'later', by: 'test' }), { action: 'decline' })
-  assert.deepEqual(filledIn(one, fields, { answers: { 'Which one?': 'a pear' }, by: 'test' }), { action: 'decline' })
-  assert.deepEqual(filledIn(one, fields, { answers: {}, by: 'test' }), { action: 'decline' })
+  const fields = readQuestions(one)
+  assert.deepEqual(fillForm(one, fields, { declined: 'later', by: 'test' }), { action: 'decline' })
+  assert.deepEqual(fillForm(one, fields, { answers: { 'Which one?': 'a pear' }, by: 'test' }), { action: 'decline' })
+  assert.deepEqual(fillForm(one, fields, { answers: {}, by: 'test' }), { action: 'decline' })
 })
 
 test('a form reaches whoever answers; a page to open, and nonsense, reach nobody', async t => {

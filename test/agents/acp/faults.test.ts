@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Translator } from '../../../src/agents/acp/messages/translator.ts'
+import { AcpTranslator } from '../../../src/agents/acp/translator.ts'
 import { ALLOW, asking, until } from '../conformance/world.ts'
 import { PLAIN, stage } from './stage.ts'
 
@@ -210,7 +210,7 @@ test('a call too large to be kept is refused, and nobody is asked', async t => {
 })
 
 test('of a call that is over neither its input nor its output is kept', () => {
-  const translator = new Translator(PLAIN, { resumed: false })
+  const translator = new AcpTranslator(PLAIN, { resumed: false })
   const told = { toolCallId: 'c1', kind: 'execute', rawInput: { command: 'x' }, rawOutput: 'y', content: [] }
   const events = translator.read({ sessionUpdate: 'tool_call', status: 'completed', ...told })
   assert.equal(events.find(({ kind }) => kind === 'tool_result')?.kind, 'tool_result')

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rpcFailure } from '../../../src/agents/acp/messages/failure.ts'
-import { limitEvent, limitOf } from '../../../src/agents/acp/messages/limits.ts'
-import { namedCalls } from '../../../src/agents/acp/messages/request-of.ts'
-import { Translator } from '../../../src/agents/acp/messages/translator.ts'
-import { ToolCall } from '../../../src/agents/acp/wire/schemas.ts'
-import { claudeAcpManifest } from '../../../src/agents/manifests/claude-acp.ts'
+import { readLimitEvent, readTurnLimit, rpcFailure } from '../../../src/agents/acp/failures.ts'
+import { nameCalls } from '../../../src/agents/acp/tool-names.ts'
+import { AcpTranslator } from '../../../src/agents/acp/translator.ts'
+import { AcpToolCall } from '../../../src/agents/acp/wire.ts'
+import { readJsonLines } from '../../../src/agents/json-lines.ts'
+import { claudeAcpManifest } from '../../../src/agents/manifests/claude.ts'
 import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
-import { linesOf } from '../../../src/agents/wire/lines.ts'
 import type { FailureKind } from '../../../src/domain/session.ts'
 
 const ERRORS: [unknown, FailureKind][] = [
@@ -33,24 +32,24 @@ for (const [error, kind] of ERRORS)
 test('when a limit resets is read from a record first, then from the words of the program', () => {
   const now = Date.UTC(2026, 0, 1, 12)
   const none = { event: undefined, now, tz: 'UTC' }
-  const record = limitEvent({
+  const record = readLimitEvent({
     '_claude/rateLimit': { status: 'rejected', rateLimitType: 'five_hour', resetsAt: now / 1000 + 60 },
   })
-  assert.deepEqual(limitOf('resets 3pm', { ...none, event: record }), {
+  assert.deepEqual(readTurnLimit('resets 3pm', { ...none, event: record }), {
     window: 'five_hour',
     resetsAt: now + 60_000,
     source: 'event',
     message: 'resets 3pm',
   })
-  assert.equal(limitOf('Your quota will reset after 1h2m3s.', none).resetsAt, now + 3_723_000)
-  assert.equal(limitOf('Suggested retry after 90s.', none).resetsAt, now + 90_000)
-  assert.equal(limitOf("You've hit your limit · resets 3pm (UTC)", none).resetsAt, Date.UTC(2026, 0, 1, 15))
-  assert.deepEqual(limitOf('No more today.', none), { source: 'result', message: 'No more today.' })
-  assert.equal(limitEvent({ '_claude/rateLimit': { status: 'nonsense' } }), undefined)
+  assert.equal(readTurnLimit('Your quota will reset after 1h2m3s.', none).resetsAt, now + 3_723_000)
+  assert.equal(readTurnLimit('Suggested retry after 90s.', none).resetsAt, now + 90_000)
+  assert.equal(readTurnLimit("You've hit your limit · resets 3pm (UTC)", none).resetsAt, Date.UTC(2026, 0, 1, 15))
+  assert.deepEqual(readTurnLimit('No more today.', none), { source: 'result', message: 'No more today.' })
+  assert.equal(readLimitEvent({ '_claude/rateLimit': { status: 'nonsense' } }), undefined)
 })
 
 test('calls of Gemini CLI, which gives no input, are read from what it shows, and judged as the worst when it shows too little', () => {
-  const named = (call: Record<string, unknown>) => namedCalls(ToolCall.parse(call), geminiManifest.tools)
+  const named = (call: Record<string, unknown>) => nameCalls(AcpToolCall.parse(call), geminiManifest.tools)
   const id = (tool: string) => `${tool}__call_1`
   const diff = { type: 'diff', path: '/p/a.txt', oldText: 'old', newText: 'new' }
   assert.deepEqual(named({ toolCallId: id('run_shell_command'), title: 'rm -rf /\ntrue' }), [
@@ -71,7 +70,7 @@ test('calls of Gemini CLI, which gives no input, are read from what it shows, an
 })
 
 test('pieces of one message are one event, and those of two are two', () => {
-  const translator = new Translator(claudeAcpManifest, { resumed: false })
+  const translator = new AcpTranslator(claudeAcpManifest, { resumed: false })
   const say = (text: string, messageId: string, sessionUpdate = 'agent_message_chunk') =>
     translator.read({ sessionUpdate, messageId, content: { type: 'text', text } })
   const events = [
@@ -95,7 +94,7 @@ test('pieces of one message are one event, and those of two are two', () => {
 })
 
 test('the cost of a resumed conversation counts from its opening', () => {
-  const translator = new Translator(claudeAcpManifest, { resumed: true })
+  const translator = new AcpTranslator(claudeAcpManifest, { resumed: true })
   const cost = (amount: number) => {
     const [usage] = translator.read({
       sessionUpdate: 'usage_update',
@@ -115,14 +114,14 @@ test('lines are read however they are cut, and one without end is given up', asy
     for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
   }
   for (const size of [1, 2, 7, 1000]) {
-    const lines = await Array.fromAsync(linesOf(cut(size)))
+    const lines = await Array.fromAsync(readJsonLines(cut(size)))
     assert.deepEqual(lines, [{ message }, { garbage: 'no json' }, { garbage: '[1]' }, { message }])
   }
   const endless = async function* () {
     for (let at = 0; at < 40; at++) yield Buffer.alloc(1_000_000, 'x')
     yield Buffer.from(`\n${JSON.stringify(message)}\n`)
   }
-  const [given, after] = await Array.fromAsync(linesOf(endless()))
+  const [given, after] = await Array.fromAsync(readJsonLines(endless()))
   assert.match(given && 'garbage' in given ? given.garbage : '', /more than 32000000 bytes/)
   assert.deepEqual(after, { message })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toolUseOf } from '../../../src/policy/tools/tool-use.ts'
+import { readToolUse } from '../../../src/policy/classify/tool-use.ts'
 import { ALLOW, asking, DENY, until } from '../conformance/world.ts'
 import type { AgentStep } from './scripted-agent.ts'
 import { stage } from './stage.ts'
@@ -58,7 +58,7 @@ test('a call of an unknown kind, or one that does not say what it does, is named
   assert.equal((await talk.turn()).denials, calls.length)
   for (const { tool, input } of asks.requests) {
     assert.match(tool, /^unknown:execute:/)
-    assert.equal(toolUseOf(tool, input).does, 'unknown')
+    assert.equal(readToolUse(tool, input).does, 'unknown')
   }
   assert.equal(asks.requests[0]?.input['title'], 'Go there')
 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { onlyReads } from '../../../src/agents/acp/messages/only-reads.ts'
-import { Translator } from '../../../src/agents/acp/messages/translator.ts'
-import { claudeAcpManifest } from '../../../src/agents/manifests/claude-acp.ts'
+import { isReadOnlyCommand } from '../../../src/agents/acp/tool-names.ts'
+import { AcpTranslator } from '../../../src/agents/acp/translator.ts'
+import { claudeAcpManifest } from '../../../src/agents/manifests/claude.ts'
 import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
 import { opencodeManifest } from '../../../src/agents/manifests/opencode.ts'
-import type { AgentManifest } from '../../../src/domain/agents/manifest.ts'
+import type { AgentManifest } from '../../../src/domain/agent-manifest.ts'
 import { asking, DENY } from '../conformance/world.ts'
 import type { AgentStep } from './scripted-agent.ts'
 import { PLAIN, stage } from './stage.ts'
@@ -33,7 +33,7 @@ function permission(toolCallId = 'b1'): AgentStep {
 
 /** What the second look makes of it, every ask answered with yes. */
 function unjudged(manifest: Partial<AgentManifest>, steps: AgentStep[]): string | undefined {
-  const translator = new Translator({ ...PLAIN, ...manifest }, { resumed: false })
+  const translator = new AcpTranslator({ ...PLAIN, ...manifest }, { resumed: false })
   for (const step of steps) {
     if ('update' in step) translator.read(step.update as { sessionUpdate: string })
     if (!('ask' in step)) continue
@@ -149,8 +149,8 @@ test('a line is known to read only by every program in it', () => {
     ...['git branch -D x', 'sed -i s/a/b/ x', 'echo "$(rm x)"', 'cat a\nrm b', 'git -c x=y status', "cat 'a"],
   ].filter(Boolean)
   assert.deepEqual(
-    reading.filter(line => !onlyReads(line)),
+    reading.filter(line => !isReadOnlyCommand(line)),
     [],
   )
-  assert.deepEqual(doing.filter(onlyReads), [])
+  assert.deepEqual(doing.filter(isReadOnlyCommand), [])
 })

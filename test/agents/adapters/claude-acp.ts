@@ -1,4 +1,4 @@
-import { claudeAcpManifest } from '../../../src/agents/manifests/claude-acp.ts'
+import { claudeAcpManifest } from '../../../src/agents/manifests/claude.ts'
 import { openDriver } from '../../../src/agents/open.ts'
 import { claude } from '../claude-adapter.ts'
 import { claudeDialect } from '../claude-model.ts'

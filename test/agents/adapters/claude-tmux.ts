@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fastify from 'fastify'
-import { claudeTmuxManifest } from '../../../src/agents/manifests/claude-tmux.ts'
+import { claudeTmuxManifest } from '../../../src/agents/manifests/claude.ts'
 import { tmuxDriver } from '../../../src/agents/tmux/driver.ts'
-import { HookDesk } from '../../../src/agents/tmux/hooks/desk.ts'
-import { tmuxSocket } from '../../../src/agents/tmux/window/socket.ts'
-import { hookRoutes } from '../../../src/daemon/hooks/hook-routes.ts'
+import { HookRegistry } from '../../../src/agents/tmux/session-folder.ts'
+import { tmuxSocket } from '../../../src/agents/tmux/tmux.ts'
+import { hookRoutes } from '../../../src/daemon/routes/agent-calls.ts'
 import { bareEnv } from '../../support/world.ts'
 import { claude } from '../claude-adapter.ts'
 import type { Adapter } from '../conformance/adapter.ts'
@@ -19,7 +19,7 @@ export const claudeTmux: Adapter = {
   async openDriver(options = {}) {
     const run = mkdtempSync(join(tmpdir(), 'pcc-tmux-'))
     const socket = join(run, 'pcc.sock')
-    const desk = new HookDesk()
+    const desk = new HookRegistry()
     const app = fastify({ forceCloseConnections: true })
     hookRoutes(app, { hooks: desk })
     await app.listen({ path: socket })

@@ -3,10 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { changedSince } from '../../../src/agents/checkpoints/changed-since.ts'
-import { hashFile } from '../../../src/agents/checkpoints/files/hash-file.ts'
-import { modifiedFiles } from '../../../src/agents/checkpoints/files/modified-files.ts'
-import { scanChanged } from '../../../src/agents/checkpoints/files/scan.ts'
+import { changedSince, findModifiedFiles, hashFile } from '../../../src/agents/checkpoints/changed-files.ts'
+import { scanChanged } from '../../../src/agents/checkpoints/scan.ts'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 import { sampleCheckpoint } from './sample.ts'
@@ -21,7 +19,7 @@ async function taken(t: TestContext, written: Record<string, string>, others: Re
   }
   writeFileSync(join(project, 'last'), '')
   const now = await timeAfter(join(project, 'last'), tempDir(t))
-  const { files } = await modifiedFiles({ project, since: now, written: Object.keys(written) })
+  const { files } = await findModifiedFiles({ project, since: now, written: Object.keys(written) })
   return { project, checkpoint: sampleCheckpoint({ project_path: project, timestamp: now, modified_files: files }) }
 }
 
@@ -83,7 +81,7 @@ test('a link that was listed is the same as long as it points to the same place,
   const outside = tempDir(t)
   writeFileSync(join(outside, 'a'), '1')
   symlinkSync(join(outside, 'a'), join(project, 'link'))
-  const { files } = await modifiedFiles({ project, since: 0, written: [] })
+  const { files } = await findModifiedFiles({ project, since: 0, written: [] })
   const timestamp = await timeAfter(join(outside, 'a'), tempDir(t))
   const checkpoint = sampleCheckpoint({ project_path: project, modified_files: files, timestamp })
   writeFileSync(join(outside, 'a'), 'two')
@@ -109,7 +107,7 @@ test('a pipe is not waited for, and it costs only itself', async t => {
   execFileSync('mkfifo', [join(project, 'pipe')], { env: bareEnv(project) })
   writeFileSync(join(project, 'a.ts'), '1')
   assert.equal(await hashFile(project, 'pipe'), 'unreadable')
-  const { files, leftOut } = await modifiedFiles({ project, since: 0, written: ['pipe'] })
+  const { files, leftOut } = await findModifiedFiles({ project, since: 0, written: ['pipe'] })
   assert.deepEqual(
     files.map(({ path }) => path),
     ['a.ts'],

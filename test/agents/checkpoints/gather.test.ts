@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type Gather, gather } from '../../../src/agents/checkpoints/gather.ts'
+import { type GatherInput, gather } from '../../../src/agents/checkpoints/gather.ts'
 import { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { NewEvent } from '../../../src/domain/event.ts'
 import type { SessionRow } from '../../../src/store/tables.ts'
@@ -16,7 +16,7 @@ const [database] = DATABASES
 interface Given {
   events?: NewEvent[]
   row?: Partial<SessionRow>
-  ask?: Partial<Gather>
+  ask?: Partial<GatherInput>
   /** Runs after the session began: what its commands do. */
   meanwhile?(project: string): void
 }
@@ -222,7 +222,7 @@ test('the next checkpoint reads on from the last and knows what that knew', asyn
   await first.store.append([plan(['Write tests', 'done']), event('agent.said', { text: 'Tests are written.' })])
   rmSync(join(first.project, 'x.ts'))
   const asked: (number | undefined)[] = []
-  const store: Gather['store'] = {
+  const store: GatherInput['store'] = {
     events(query) {
       asked.push(query.after)
       return first.store.events(query)
@@ -246,7 +246,7 @@ test('a hundred thousand events are read in pages, and nothing of it grows witho
   const { store, session } = await gathered(t, {})
   for (let at = 0; at < events.length; at += 10_000) await store.append(events.slice(at, at + 10_000))
   let largest = 0
-  const counted: Gather['store'] = {
+  const counted: GatherInput['store'] = {
     async events(query) {
       const page = await store.events(query)
       largest = Math.max(largest, page.length)

@@ -5,10 +5,8 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { idFor } from '../../../src/agents/checkpoints/checkpoint-id.ts'
-import { prune } from '../../../src/agents/checkpoints/prune.ts'
 import { list, read } from '../../../src/agents/checkpoints/read.ts'
-import { save } from '../../../src/agents/checkpoints/save.ts'
+import { checkpointId, prune, save } from '../../../src/agents/checkpoints/save.ts'
 import { bareEnv, COMPILED, tempDir } from '../../support/world.ts'
 import { NOON, sampleCheckpoint } from './sample.ts'
 
@@ -66,29 +64,29 @@ test('one that is damaged or from a newer version is passed over by name, and th
   const good = await save(dir, sampleCheckpoint())
   const folder = join(dir, 's-abc123')
   const whole = readFileSync(join(folder, `${good}.json`), 'utf8')
-  const put = (nth: number, text: string) => writeFileSync(join(folder, `${idFor(NOON + nth, 0)}.json`), text)
+  const put = (nth: number, text: string) => writeFileSync(join(folder, `${checkpointId(NOON + nth, 0)}.json`), text)
   put(1, whole.slice(0, whole.length / 2))
   put(2, whole.replace('"version": 1', '"version": 2'))
   put(3, '')
   put(4, '[]')
   put(5, whole.replace('"session_id": "s-abc123"', '"session_id": "s-000000"'))
   put(6, whole.replace('"reason": "limit"', '"reason": "whim"'))
-  mkdirSync(join(folder, `${idFor(NOON + 7, 0)}.json`))
+  mkdirSync(join(folder, `${checkpointId(NOON + 7, 0)}.json`))
   const found = await read(dir, 's-abc123')
   assert.equal(found.good?.id, good)
   assert.deepEqual(
     found.bad.map(({ id, problem }) => [id, problem]),
     [
-      [idFor(NOON + 7, 0), 'it cannot be read (EISDIR)'],
-      [idFor(NOON + 6, 0), 'it is damaged (reason)'],
-      [idFor(NOON + 5, 0), 'it belongs to another session (s-000000)'],
-      [idFor(NOON + 4, 0), 'it is damaged (not a checkpoint)'],
-      [idFor(NOON + 3, 0), 'it is damaged (not whole JSON)'],
-      [idFor(NOON + 2, 0), 'a newer pcc wrote it (version 2; this one knows 1)'],
-      [idFor(NOON + 1, 0), 'it is damaged (not whole JSON)'],
+      [checkpointId(NOON + 7, 0), 'it cannot be read (EISDIR)'],
+      [checkpointId(NOON + 6, 0), 'it is damaged (reason)'],
+      [checkpointId(NOON + 5, 0), 'it belongs to another session (s-000000)'],
+      [checkpointId(NOON + 4, 0), 'it is damaged (not a checkpoint)'],
+      [checkpointId(NOON + 3, 0), 'it is damaged (not whole JSON)'],
+      [checkpointId(NOON + 2, 0), 'a newer pcc wrote it (version 2; this one knows 1)'],
+      [checkpointId(NOON + 1, 0), 'it is damaged (not whole JSON)'],
     ],
   )
-  const named = await read(dir, 's-abc123', idFor(NOON + 2, 0))
+  const named = await read(dir, 's-abc123', checkpointId(NOON + 2, 0))
   assert.equal(named.good, undefined)
   assert.match(named.bad[0]?.problem ?? '', /newer pcc/)
   assert.equal((await list(dir, 's-abc123')).length, 8)
@@ -123,8 +121,8 @@ test('old ones go, but not the last of a session that is not over, and broken sa
   const removed = await prune(dir, { days: 30, now, keepLast: id => id === 's-live' })
   assert.equal(removed, 5)
   assert.deepEqual(readdirSync(dir).sort(), ['s-fresh', 's-live'])
-  assert.deepEqual(readdirSync(join(dir, 's-live')), [`${idFor(NOON + DAY_MS, 0)}.json`])
-  assert.deepEqual(readdirSync(join(dir, 's-fresh')).sort(), ['.now.tmp', `${idFor(now - DAY_MS, 0)}.json`])
+  assert.deepEqual(readdirSync(join(dir, 's-live')), [`${checkpointId(NOON + DAY_MS, 0)}.json`])
+  assert.deepEqual(readdirSync(join(dir, 's-fresh')).sort(), ['.now.tmp', `${checkpointId(now - DAY_MS, 0)}.json`])
   assert.equal(await prune(join(dir, 'nothing'), { days: 30, now, keepLast: () => false }), 0)
 })
 

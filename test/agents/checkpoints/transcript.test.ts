@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { transcriptState } from '../../../src/agents/claude/conversations/transcript-state.ts'
+import { readTranscriptState } from '../../../src/agents/claude/past-sessions.ts'
 import { tempDir } from '../../support/world.ts'
 import { claude } from '../claude-adapter.ts'
 import { World } from '../conformance/world.ts'
@@ -64,8 +64,8 @@ test('missing, empty, cut, overwritten and foreign files are told apart', async 
   const folder = join(config, 'projects', '-code-my-api')
   const file = join(folder, `${ID}.jsonl`)
   mkdirSync(folder, { recursive: true })
-  const state = (change: Partial<Parameters<typeof transcriptState>[0]> = {}) =>
-    transcriptState({ env: { CLAUDE_CONFIG_DIR: config }, cwd: '/code/my api', vendorId: ID, ...change })
+  const state = (change: Partial<Parameters<typeof readTranscriptState>[0]> = {}) =>
+    readTranscriptState({ env: { CLAUDE_CONFIG_DIR: config }, cwd: '/code/my api', vendorId: ID, ...change })
   const after = (text: string | Buffer) => {
     writeFileSync(file, text)
     return state()
@@ -97,7 +97,7 @@ test('one that was moved to another folder counts, also beside a damaged one, an
   const projects = join(home, '.claude', 'projects')
   for (const folder of ['-code-api', '-other']) mkdirSync(join(projects, folder), { recursive: true })
   writeFileSync(join(projects, '-other', `${ID}.jsonl`), `${USER}\n`)
-  const state = () => transcriptState({ env: { HOME: home }, cwd: '/code/api', vendorId: ID })
+  const state = () => readTranscriptState({ env: { HOME: home }, cwd: '/code/api', vendorId: ID })
   assert.equal(await state(), 'intact')
   writeFileSync(join(projects, '-code-api', `${ID}.jsonl`), '')
   assert.equal(await state(), 'intact')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Tripwire } from '../../../src/agents/claude/tripwire.ts'
+import { Tripwire } from '../../../src/agents/claude/gate.ts'
 
 const INTERRUPTED =
   "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. Check whether it took effect before relying on it or running it again.]"

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Query } from '@anthropic-ai/claude-agent-sdk'
 import { AgentProcess } from '../../../src/agents/agent-process.ts'
-import { Gate } from '../../../src/agents/claude/gate.ts'
-import { OwnServer } from '../../../src/agents/claude/own-server.ts'
+import { ClaudeGate } from '../../../src/agents/claude/gate.ts'
+import { ClaudeOwnTools } from '../../../src/agents/claude/own-tools.ts'
 import { ClaudeSession } from '../../../src/agents/claude/session.ts'
 import { claudeManifest } from '../../../src/agents/manifests/claude.ts'
 import { openDriver } from '../../../src/agents/open.ts'
@@ -141,7 +141,7 @@ test('a session that is stopped while a process becomes its own says nothing to 
     isolation: 'marker',
     marker: 'of-nobody',
   })
-  const seat = { gate: new Gate(1000), agent, own: new OwnServer([]), askDeadlineMs: 1000, reofferMs: 1000 }
+  const seat = { gate: new ClaudeGate(1000), agent, own: new ClaudeOwnTools([]), askDeadlineMs: 1000, reofferMs: 1000 }
   const options = { id: 's-000001', cwd: '/', env: {}, asks: asking(() => DENY), settingSources: [], prompt: 'go' }
   const session = new ClaudeSession({ ...options, isolation: 'marker' }, { ...seat, query: hears })
   const closed = session[Symbol.asyncDispose]()

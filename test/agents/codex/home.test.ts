@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'smol-toml'
 import { codexDriver } from '../../../src/agents/codex/driver.ts'
-import { prepareHome } from '../../../src/agents/codex/start/home.ts'
+import { prepareHome } from '../../../src/agents/codex/open-thread.ts'
 import { tempDir } from '../../support/world.ts'
 
 const CONFIG = `

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { turnFailure } from '../../../src/agents/codex/messages/failure.ts'
-import { limitEvent, limitOf } from '../../../src/agents/codex/messages/limits.ts'
-import { scriptOf } from '../../../src/agents/codex/messages/shell-line.ts'
-import { Spending } from '../../../src/agents/codex/messages/spending.ts'
+import { readScript } from '../../../src/agents/codex/calls.ts'
+import { readLimitEvent, readTurnLimit, turnFailure } from '../../../src/agents/codex/failures.ts'
+import { CodexSpending } from '../../../src/agents/codex/translator.ts'
 
 const lines: [string, string][] = [
   ["/bin/bash -lc 'cat README.md'", 'cat README.md'],
@@ -25,7 +24,7 @@ const lines: [string, string][] = [
 ]
 for (const [line, script] of lines) {
   test(`of ${JSON.stringify(line)} the command is ${JSON.stringify(script)}`, () =>
-    assert.equal(scriptOf(line), script))
+    assert.equal(readScript(line), script))
 }
 
 const NOW = Date.UTC(2026, 10, 15, 12)
@@ -34,7 +33,7 @@ const seconds = NOW / 1000
 test('windows are named by their length, and the fullest one stands for all', () => {
   const primary = { usedPercent: 40, windowDurationMins: 300, resetsAt: seconds + 60 }
   const secondary = { usedPercent: 92.5, windowDurationMins: 10_080, resetsAt: seconds + 600 }
-  const event = limitEvent({ rateLimits: { primary, secondary } })
+  const event = readLimitEvent({ rateLimits: { primary, secondary } })
   assert.deepEqual(event, {
     ...{ kind: 'limit', status: 'warning', window: 'seven_day', utilization: 0.925, resetsAt: NOW + 600_000 },
     windows: {
@@ -42,29 +41,32 @@ test('windows are named by their length, and the fullest one stands for all', ()
       seven_day: { utilization: 0.925, resetsAt: NOW + 600_000 },
     },
   })
-  assert.equal(limitEvent({ rateLimits: { primary, secondary: null } })?.status, 'allowed')
-  assert.equal(limitEvent({ rateLimits: { primary: { ...primary, usedPercent: 100 } } })?.status, 'rejected')
+  assert.equal(readLimitEvent({ rateLimits: { primary, secondary: null } })?.status, 'allowed')
+  assert.equal(readLimitEvent({ rateLimits: { primary: { ...primary, usedPercent: 100 } } })?.status, 'rejected')
   assert.equal(
-    limitEvent({ rateLimits: { primary: { usedPercent: 1, windowDurationMins: 60 } } })?.window,
+    readLimitEvent({ rateLimits: { primary: { usedPercent: 1, windowDurationMins: 60 } } })?.window,
     '60_minutes',
   )
-  assert.equal(limitEvent({ rateLimits: { primary: null, secondary: null } }), undefined)
-  assert.equal(limitEvent({ rateLimits: 'x' }), undefined)
+  assert.equal(readLimitEvent({ rateLimits: { primary: null, secondary: null } }), undefined)
+  assert.equal(readLimitEvent({ rateLimits: 'x' }), undefined)
 })
 
 test("a limit's reset is that of the window that is full, else what the error says, else unknown", () => {
-  const full = limitEvent({
+  const full = readLimitEvent({
     rateLimits: { primary: { usedPercent: 100, windowDurationMins: 300, resetsAt: seconds + 60 } },
   })
   const message = 'You’ve hit your usage limit. Upgrade to Pro or try again at 3:30 PM.'
   const told = { now: NOW, tz: 'UTC' }
-  assert.deepEqual(limitOf(message, { ...told, event: full }), {
+  assert.deepEqual(readTurnLimit(message, { ...told, event: full }), {
     ...{ window: 'five_hour', resetsAt: NOW + 60_000, source: 'event', message },
   })
-  assert.deepEqual(limitOf(message, { ...told, event: undefined }), {
+  assert.deepEqual(readTurnLimit(message, { ...told, event: undefined }), {
     ...{ resetsAt: NOW + 3.5 * 3_600_000, source: 'message', message },
   })
-  assert.deepEqual(limitOf('Too many.', { ...told, event: undefined }), { source: 'result', message: 'Too many.' })
+  assert.deepEqual(readTurnLimit('Too many.', { ...told, event: undefined }), {
+    source: 'result',
+    message: 'Too many.',
+  })
 })
 
 const failures: [string, unknown, string][] = [
@@ -102,18 +104,18 @@ test('what a resumed conversation had spent before is taken off, told beforehand
     threadId: 't',
     tokenUsage: { total, last, modelContextWindow: 1000 },
   })
-  const counted = (spending: Spending, told: unknown) => {
+  const counted = (spending: CodexSpending, told: unknown) => {
     const [event] = spending.read(told, 1)
     assert.ok(event?.kind === 'usage')
     return [event.inputTokens, event.cacheReadTokens, event.contextTokens, event.contextWindow]
   }
   assert.deepEqual(
-    counted(new Spending({ resumed: false }), usage(tokens(100, 40), tokens(100, 40))),
+    counted(new CodexSpending({ resumed: false }), usage(tokens(100, 40), tokens(100, 40))),
     [60, 40, 105, 1000],
   )
-  const resumed = new Spending({ resumed: true })
+  const resumed = new CodexSpending({ resumed: true })
   assert.deepEqual(counted(resumed, usage(tokens(1100, 140), tokens(100, 40))), [60, 40, 105, 1000])
-  const warned = new Spending({ resumed: true })
+  const warned = new CodexSpending({ resumed: true })
   warned.past(usage(tokens(1000, 100), tokens(1, 0)))
   assert.deepEqual(counted(warned, usage(tokens(1100, 140), tokens(100, 40))), [60, 40, 105, 1000])
 })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { wantsOut } from '../../../src/agents/codex/messages/escalation.ts'
-import { Rollout } from '../../../src/agents/codex/rollout.ts'
+import { Rollout } from '../../../src/agents/codex/conversation.ts'
+import { wantsUnsandboxed } from '../../../src/agents/codex/translator.ts'
 import { tempDir } from '../../support/world.ts'
 
 const NEVER = new AbortController().signal
@@ -33,9 +33,9 @@ test('a call of which nothing is written counts as one that wants to leave, and 
 })
 
 test('what a call says of the sandbox is read as Codex reads it, however it is written', () => {
-  assert.equal(wantsOut('{"cmd":"echo require_escalated"}'), false)
-  assert.equal(wantsOut('{"cmd":"ls","sandbox_permissions":"use_default"}'), false)
-  assert.equal(wantsOut('{"cmd":"ls","sandbox_permissions":"require\\u005fescalated"}'), true)
-  assert.equal(wantsOut('{"cmd":"ls","sandbox_permissions":"with_additional_permissions"}'), true)
-  assert.equal(wantsOut('{"cmd":'), true)
+  assert.equal(wantsUnsandboxed('{"cmd":"echo require_escalated"}'), false)
+  assert.equal(wantsUnsandboxed('{"cmd":"ls","sandbox_permissions":"use_default"}'), false)
+  assert.equal(wantsUnsandboxed('{"cmd":"ls","sandbox_permissions":"require\\u005fescalated"}'), true)
+  assert.equal(wantsUnsandboxed('{"cmd":"ls","sandbox_permissions":"with_additional_permissions"}'), true)
+  assert.equal(wantsUnsandboxed('{"cmd":'), true)
 })

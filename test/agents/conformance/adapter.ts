@@ -1,5 +1,5 @@
-import type { DriverOptions } from '../../../src/agents/driver-options.ts'
-import type { AgentManifest } from '../../../src/domain/agents/manifest.ts'
+import type { DriverOptions } from '../../../src/agents/agent-process.ts'
+import type { AgentManifest } from '../../../src/domain/agent-manifest.ts'
 import type { Driver, FailureKind, OpenSession, SessionEvent } from '../../../src/domain/session.ts'
 import type { Fault, Model, Script } from './script.ts'
 

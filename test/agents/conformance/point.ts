@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { appendFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import type { TallyLine } from '../../../scripts/testing/agents/tally.ts'
-import { CONTRACT, type ContractPoint } from '../../../src/domain/agents/contract.ts'
+import { CONTRACT, type ContractPoint } from '../../../src/domain/agent-manifest.ts'
 import type { Adapter } from './adapter.ts'
 
 /** What is looked at when an agent falls short in each of the ways that a manifest may name. */

@@ -1,4 +1,4 @@
-import type { AgentToolName } from '../../../src/domain/tools/agent-tools.ts'
+import type { AgentToolName } from '../../../src/domain/agent-tools.ts'
 
 /** What the model does, in words that every vendor's adapter can turn into its own wire. */
 export interface Script {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { secretId } from '../../../src/base/ids.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { findMarked } from '../../../src/base/process/sweep.ts'
+import type { AgentToolName } from '../../../src/domain/agent-tools.ts'
 import type {
   Answer,
   Asks,
@@ -17,7 +18,6 @@ import type {
   SessionEvent,
   Verdict,
 } from '../../../src/domain/session.ts'
-import type { AgentToolName } from '../../../src/domain/tools/agent-tools.ts'
 import { type Ending, gitProject, tempDir } from '../../support/world.ts'
 import type { Adapter, EventOf, Login } from './adapter.ts'
 import type { Model, Script } from './script.ts'

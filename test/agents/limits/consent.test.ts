@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { nextAllowed } from '../../../src/agents/limits/consent.ts'
+import { nextAllowedTime } from '../../../src/agents/limits/resume-times.ts'
 import { loadConfig } from '../../../src/domain/config/load.ts'
 import { readHours } from '../../../src/domain/hours.ts'
-import { configWorld, writeText } from '../../domain/config/world.ts'
+import { writeConfigFiles, writeText } from '../../domain/config/config-files.ts'
 
 const MINUTE_MS = 60_000
 const at = (iso: string) => Date.parse(iso)
 const allowed = (iso: string, hours: string, zone = 'UTC') => {
-  const next = nextAllowed(at(iso), { autoResume: true, hours, zone })
+  const next = nextAllowedTime(at(iso), { autoResume: true, hours, zone })
   return next === null ? null : new Date(next).toISOString()
 }
 
 test('without consent work never goes on by itself; with it and without hours it goes on at once', () => {
-  assert.equal(nextAllowed(1000, { autoResume: false }), null)
-  assert.equal(nextAllowed(1000, { autoResume: false, hours: '00:00-24:00' }), null)
-  assert.equal(nextAllowed(1000, { autoResume: true }), 1000)
+  assert.equal(nextAllowedTime(1000, { autoResume: false }), null)
+  assert.equal(nextAllowedTime(1000, { autoResume: false, hours: '00:00-24:00' }), null)
+  assert.equal(nextAllowedTime(1000, { autoResume: true }), 1000)
 })
 
 test('work waits for the first of the hours, also past midnight, and the end of the hours is outside', () => {
@@ -38,11 +38,11 @@ test('the hours are those of the stated wall clock, whatever its clocks do', () 
 })
 
 test('sessions.auto_resume and sessions.resume_hours are the consent, and hours that mean nothing are refused', async t => {
-  const { places, env } = configWorld(t)
+  const { places, env } = writeConfigFiles(t)
   const next = async (settings: string) => {
     writeText(places.configFile, settings)
     const { sessions } = (await loadConfig({ places, env })).config
-    return nextAllowed(1000, { autoResume: sessions.auto_resume, hours: sessions.resume_hours, zone: 'UTC' })
+    return nextAllowedTime(1000, { autoResume: sessions.auto_resume, hours: sessions.resume_hours, zone: 'UTC' })
   }
   assert.equal(await next(''), 1000)
   assert.equal(await next('sessions.auto_resume = false\n'), null)
@@ -62,7 +62,7 @@ test('hours that cannot be read allow nothing', () => {
     '22:00-07:00,',
   ]) {
     assert.equal(readHours(hours), undefined, hours)
-    assert.equal(nextAllowed(1000, { autoResume: true, hours }), null, hours)
+    assert.equal(nextAllowedTime(1000, { autoResume: true, hours }), null, hours)
   }
 })
 
@@ -98,7 +98,7 @@ test('for any hours, zone and moment the answer is the first minute at which a w
       (zone, ranges, minute) => {
         const hours = ranges.map(([from, to]) => `${words(from)}-${words(to)}`).join(',')
         const start = minute * MINUTE_MS
-        assert.equal(nextAllowed(start, { autoResume: true, hours, zone }), firstByLooking(start, ranges, zone))
+        assert.equal(nextAllowedTime(start, { autoResume: true, hours, zone }), firstByLooking(start, ranges, zone))
       },
     ),
     { numRuns: 150 },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { Conversation } from '../../../src/agents/claude/messages/conversation.ts'
+import { ClaudeConversation } from '../../../src/agents/claude/conversation.ts'
 import type { SessionEvent } from '../../../src/domain/session.ts'
 
 // Records that the real Claude Code does not write, as somebody would make them up who wants to stop the work.
@@ -163,7 +163,7 @@ function tool(input: object) {
 
 /** How the last turn ended. */
 function endOf(records: object[], tz?: string): Extract<SessionEvent, { kind: 'turn_ended' }> | undefined {
-  const conversation = new Conversation({ resumed: false, ...(tz && { tz }) })
+  const conversation = new ClaudeConversation({ resumed: false, ...(tz && { tz }) })
   conversation.prompted()
   const events = [INIT, ...records, IDLE].flatMap(record => conversation.read(record))
   return events.filter(event => event.kind === 'turn_ended').at(-1)

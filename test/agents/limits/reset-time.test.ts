@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { resetTime } from '../../../src/agents/limits/reset-time.ts'
+import { parseResetTime } from '../../../src/agents/limits/reset-time.ts'
 
 const NOW = Date.parse('2026-11-15T05:47:00Z')
 const MINUTE_MS = 60_000
@@ -43,7 +43,7 @@ const TOLD: [string, string | undefined][] = [
 ]
 for (const [message, expected] of TOLD) {
   test(`"${message}" ${expected === undefined ? 'says no time' : `means ${expected}`}`, () => {
-    const found = resetTime(message, { now: NOW, tz: 'Asia/Tokyo' })
+    const found = parseResetTime(message, { now: NOW, tz: 'Asia/Tokyo' })
     assert.equal(found, expected === undefined ? undefined : Date.parse(expected))
   })
 }
@@ -51,14 +51,14 @@ for (const [message, expected] of TOLD) {
 test('a time that the clocks show twice means the first that is still to come', () => {
   // On 25 October 2026 the clocks of Berlin go from 3:00 back to 2:00, at 01:00Z.
   const message = 'resets 2:30am (Europe/Berlin)'
-  assert.equal(resetTime(message, { now: Date.parse('2026-10-24T23:00Z') }), Date.parse('2026-10-25T00:30Z'))
-  assert.equal(resetTime(message, { now: Date.parse('2026-10-25T00:45Z') }), Date.parse('2026-10-25T01:30Z'))
+  assert.equal(parseResetTime(message, { now: Date.parse('2026-10-24T23:00Z') }), Date.parse('2026-10-25T00:30Z'))
+  assert.equal(parseResetTime(message, { now: Date.parse('2026-10-25T00:45Z') }), Date.parse('2026-10-25T01:30Z'))
 })
 
 test('a time that the clocks leave out means the moment at which it would have come', () => {
   // On 29 March 2026 they go from 2:00 to 3:00, at 01:00Z.
   const message = 'resets 2:30am (Europe/Berlin)'
-  assert.equal(resetTime(message, { now: Date.parse('2026-03-29T00:00Z') }), Date.parse('2026-03-29T01:30Z'))
+  assert.equal(parseResetTime(message, { now: Date.parse('2026-03-29T00:00Z') }), Date.parse('2026-03-29T01:30Z'))
 })
 
 test('a reset told as the vendor tells it is found again, in any zone and across changes of clocks', () => {
@@ -69,7 +69,7 @@ test('a reset told as the vendor tells it is found again, in any zone and across
     fc.property(zones, moment, ahead, (zone, minute, minutes) => {
       const now = minute * MINUTE_MS
       const reset = now + minutes * MINUTE_MS
-      const found = resetTime(toldAsVendor(reset, now, zone), { now })
+      const found = parseResetTime(toldAsVendor(reset, now, zone), { now })
       const offsets = [0, 60, 30].map(shift => reset - shift * MINUTE_MS)
       // Where the clocks show the time twice, the first of both is as true as the second.
       assert.ok(offsets.includes(found ?? 0), new Date(found ?? 0).toISOString())
@@ -82,7 +82,7 @@ test('a reset told as the vendor tells it is found again, in any zone and across
 test('whatever a message says, reading it throws nothing', () => {
   fc.assert(
     fc.property(fc.string(), text => {
-      const found = resetTime(`resets ${text}`, { now: NOW })
+      const found = parseResetTime(`resets ${text}`, { now: NOW })
       assert.ok(found === undefined || Number.isSafeInteger(found))
     }),
   )

@@ -9,7 +9,7 @@ import { openSandbox } from '../../../src/agents/sandbox/sandbox.ts'
 import { secretId } from '../../../src/base/ids.ts'
 import { openGuard } from '../../../src/base/process/guardian.ts'
 import type { Isolation } from '../../../src/base/process/isolation.ts'
-import type { SandboxAsked, SandboxNeeds } from '../../../src/domain/agents/sandbox.ts'
+import type { SandboxNeeds, SandboxSettings } from '../../../src/domain/agent-manifest.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 
 /** Whether this machine can make a sandbox, and why not. */
@@ -18,7 +18,7 @@ export const bubblewrap = await findBubblewrap()
 interface Around {
   project: string
   home?: string
-  asked?: Partial<SandboxAsked>
+  asked?: Partial<SandboxSettings>
   needs?: Partial<SandboxNeeds>
   isolation?: Isolation
   env?: Record<string, string>

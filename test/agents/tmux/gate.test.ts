@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkedAsks } from '../../../src/agents/checked-asks.ts'
-import { OwnTools } from '../../../src/agents/own-tools/own-tools.ts'
-import { TmuxGate } from '../../../src/agents/tmux/hooks/gate.ts'
+import { OwnTools } from '../../../src/agents/own-tools.ts'
+import { TmuxGate } from '../../../src/agents/tmux/gate.ts'
 import type { Asks } from '../../../src/domain/session.ts'
 
 const NEVER = new AbortController().signal

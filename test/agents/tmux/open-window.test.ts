@@ -4,8 +4,8 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
 import { tmuxDriver } from '../../../src/agents/tmux/driver.ts'
-import { HookDesk } from '../../../src/agents/tmux/hooks/desk.ts'
-import { tmuxSocket } from '../../../src/agents/tmux/window/socket.ts'
+import { HookRegistry } from '../../../src/agents/tmux/session-folder.ts'
+import { tmuxSocket } from '../../../src/agents/tmux/tmux.ts'
 import { secretId } from '../../../src/base/ids.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { findMarked } from '../../../src/base/process/sweep.ts'
@@ -36,7 +36,7 @@ test('a window that tmux made without telling so is closed, with what began in i
       // it went with its last window
     }
   })
-  const host = { run: root, socket, desk: new HookDesk() }
+  const host = { run: root, socket, desk: new HookRegistry() }
   const driver = tmuxDriver(
     { ...host, env: { ...env, PATH: `${join(root, 'bin')}${delimiter}${env['PATH']}` } },
     { executable },

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { SubagentRecords } from '../../../src/agents/tmux/reading/subagent-records.ts'
-import { TerminalRecord } from '../../../src/agents/tmux/record.ts'
+import { TmuxRecord } from '../../../src/agents/tmux/record.ts'
+import { SubagentRecords } from '../../../src/agents/tmux/transcript.ts'
 import type { OpenSession } from '../../../src/domain/session.ts'
 import { tempDir } from '../../support/world.ts'
 
@@ -50,7 +50,7 @@ test('in a conversation that is resumed, what subagents did before is passed ove
 test('whoever reads the record of a conversation is shown the calls of its subagents, which are not told', t => {
   const { transcript, subagent } = records(t)
   const open = { id: 's-1', cwd: '/p', env: {}, settingSources: [], asks: {} } as unknown as OpenSession
-  const record = new TerminalRecord(open)
+  const record = new TmuxRecord(open)
   record.begin()
   record.follow({ transcript_path: transcript, source: 'startup' })
   subagent('agent-a.jsonl', result('c1'), { ...result('c3'), isMeta: true })

@@ -5,11 +5,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { tmuxDriver } from '../../../src/agents/tmux/driver.ts'
-import { HookDesk } from '../../../src/agents/tmux/hooks/desk.ts'
-import { SeatFolder } from '../../../src/agents/tmux/seat.ts'
-import { tmuxSocket } from '../../../src/agents/tmux/window/socket.ts'
-import { Tmux } from '../../../src/agents/tmux/window/tmux.ts'
-import { bornAt } from '../../../src/base/process/start-time.ts'
+import { HookRegistry, TmuxSessionFolder } from '../../../src/agents/tmux/session-folder.ts'
+import { Tmux, tmuxSocket } from '../../../src/agents/tmux/tmux.ts'
+import { rawStartTime } from '../../../src/base/process/process-table.ts'
 import type { OpenSession, Session } from '../../../src/domain/session.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 
@@ -73,15 +71,15 @@ async function adopted(t: TestContext, { takenOver, ...driver }: { takenOver: bo
   })
   before.push(() => tmux.close('s-000001'))
   while (!existsSync(file)) await sleep(20)
-  const folder = new SeatFolder(root, 's-000001')
+  const folder = new TmuxSessionFolder(root, 's-000001')
   folder.make({ session: 's-000001', socket, awayMs: 1000 })
-  const at = { pane, pid, born: bornAt(pid) ?? '', vendorId: VENDOR, config: root, marker: 'none-has-this' }
+  const at = { pane, pid, born: rawStartTime(pid) ?? '', vendorId: VENDOR, config: root, marker: 'none-has-this' }
   folder.keep({ ...at, model: '', offset: 0, takenOver, working: true, owed: false, allowed: [] })
   mkdirSync(join(root, 'sessions'))
   const says = (status: string) =>
     writeFileSync(join(root, 'sessions', `${pid}.json`), JSON.stringify({ sessionId: VENDOR, status }))
   says('busy')
-  const session = await tmuxDriver({ run: root, socket, env, desk: new HookDesk() }, driver).open({
+  const session = await tmuxDriver({ run: root, socket, env, desk: new HookRegistry() }, driver).open({
     ...{ id: 's-000001', cwd: root, env, settingSources: [], resume: { vendorId: VENDOR, fork: false } },
     asks: { permission: async () => assert.fail(), question: async () => assert.fail() },
   } as unknown as OpenSession)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Turn } from '../../../src/agents/tmux/turn.ts'
+import { TmuxTurn } from '../../../src/agents/tmux/turn.ts'
 
 function said(lastText: string) {
   return { lastText, isCutShort: false }
@@ -9,7 +9,7 @@ function said(lastText: string) {
 /** A turn with a clock that the test moves. */
 function turnAt() {
   const clock = { now: 0 }
-  return { turn: new Turn(() => clock.now), later: (ms: number) => (clock.now += ms) }
+  return { turn: new TmuxTurn(() => clock.now), later: (ms: number) => (clock.now += ms) }
 }
 
 test('a turn ends when its hook told so and its last words and their cost are there', () => {
@@ -31,7 +31,7 @@ test('a turn ends when its hook told so and its last words and their cost are th
 })
 
 test('a turn that became idle without a word ended as it was told to, or by the hand of a person', () => {
-  const ended = (prepare: (turn: Turn) => void, isCutShort = false) => {
+  const ended = (prepare: (turn: TmuxTurn) => void, isCutShort = false) => {
     const { turn, later } = turnAt()
     turn.asked()
     turn.begun()

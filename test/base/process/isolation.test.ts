@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { test } from 'node:test'
-import { type Isolation, isolationLevel, probeNamespace } from '../../../src/base/process/isolation.ts'
+import { spawnGuarded } from '../../../src/base/process/guardian.ts'
+import { type Isolation, isAlone, isolationLevel, probeNamespace } from '../../../src/base/process/isolation.ts'
+import { bareEnv } from '../../support/world.ts'
 
 test('"marker" never makes a namespace', () => {
   assert.equal(isolationLevel('marker'), 'marker')
@@ -30,3 +33,32 @@ function unprivileged(isolation: Isolation): string[] | undefined {
   const enter: string[] | null = JSON.parse(execFileSync(command, args, { encoding: 'utf8' }))
   return enter ?? undefined
 }
+
+test('a namespace tells whether its agent is alone in it; an orphan counts as company', async () => {
+  await using child = spawnGuarded({
+    command: process.execPath,
+    args: ['-e', NODE],
+    env: bareEnv('/'),
+    marker: { name: 'PCC_TEST_MARK', value: `alone-${process.pid}` },
+    isolation: 'auto',
+  })
+  await once(child.stdout, 'data')
+  assert.equal(isAlone(child.pid ?? 0), isolationLevel() === 'namespace')
+  child.stdin.write('go\n')
+  await once(child.stdout, 'data')
+  assert.equal(isAlone(child.pid ?? 0), false)
+})
+
+/** An agent with threads, as the real one, that starts something which leaves it. */
+const NODE = `
+const { spawnSync } = require('node:child_process')
+process.stdin.once('data', () => {
+  spawnSync('/bin/sh', ['-c', 'setsid sleep 600 >/dev/null 2>&1 &'], { stdio: 'ignore' })
+  console.log('orphan')
+})
+console.log('started')
+`
+
+test('a process that is gone is not alone', () => {
+  assert.equal(isAlone(2 ** 22 + 1), false)
+})

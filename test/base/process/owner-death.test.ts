@@ -71,7 +71,7 @@ interface Owned {
 async function startOwner(t: TestContext, level: string, then = 'exec sleep 600'): Promise<Owned> {
   const tool = messyTool(t, then)
   const marker = secretId()
-  const program = fileURLToPath(new URL('owner.ts', import.meta.url))
+  const program = fileURLToPath(new URL('./guardian-owner.ts', import.meta.url))
   const owner = spawn(process.execPath, [program, level, marker, tool.script], {
     env: bareEnv(tempDir(t)),
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,14 +1,14 @@
-import { spawnGuarded } from '../../../src/base/process/guardian.ts'
-import type { IsolationLevel } from '../../../src/base/process/isolation.ts'
-import { sessionMarker } from '../../../src/base/process/marker.ts'
+import { openForkServer } from '../../../src/base/process/run-short.ts'
 
-// A program that owns a guarded child: `node owner.ts <level> <marker> <script>`. It tells when the child is up, and waits.
-const [level, marker = '', script = ''] = process.argv.slice(2)
-const child = spawnGuarded({
-  command: '/bin/sh',
-  args: ['-c', script],
-  env: process.env,
-  marker: sessionMarker(marker),
-  isolation: level as IsolationLevel,
+// Lets its small process run something that ends at once, says which process it is, and waits to be killed.
+const forks = openForkServer()
+await forks.run({
+  command: 'true',
+  args: [],
+  cwd: '/',
+  env: { PATH: '/usr/bin:/bin' },
+  timeoutMs: 20_000,
+  maxBytes: 100,
 })
-child.stdout.pipe(process.stdout)
+process.stdout.write(`${forks.pid}\n`)
+setInterval(() => undefined, 60_000)

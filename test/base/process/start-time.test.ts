@@ -5,7 +5,7 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { test } from 'node:test'
-import { isAlive, type ProcessIdentity, startTimeOf } from '../../../src/base/process/start-time.ts'
+import { isAlive, type ProcessIdentity, startTimeOf } from '../../../src/base/process/process-table.ts'
 import { tempDir } from '../../support/world.ts'
 
 test('a living process has a start time that does not change', async () => {

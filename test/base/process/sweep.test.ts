@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { secretId } from '../../../src/base/ids.ts'
-import { branded, type Marker, sessionMarker } from '../../../src/base/process/marker.ts'
-import { startTimeOf } from '../../../src/base/process/start-time.ts'
+import { brandCommand, type Marker, sessionMarker } from '../../../src/base/process/marker.ts'
+import { startTimeOf } from '../../../src/base/process/process-table.ts'
 import { findMarked, sweepMarked } from '../../../src/base/process/sweep.ts'
 import { allStarted, messyTool } from './messy-tool.ts'
 
@@ -32,7 +32,7 @@ test('a double fork that keeps its environment is found by the marker', async t 
 test('a double fork that drops its environment is found by the brand', async t => {
   const marker = sessionMarker(secretId())
   const tool = messyTool(t, 'exit')
-  const { command, args } = branded(marker, '/bin/sh', ['-c', tool.script])
+  const { command, args } = brandCommand(marker, '/bin/sh', ['-c', tool.script])
   await once(spawn(command, args, { env: { PATH }, stdio: 'ignore' }), 'exit')
   await allStarted(tool)
   const { killed, left } = await sweepMarked(marker)

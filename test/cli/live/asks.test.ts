@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AskDesk, openAsks } from '../../../src/cli/live/asks.ts'
-import type { Moment, Reply } from '../../../src/cli/live/person.ts'
-import { RemoteError } from '../../../src/cli/report.ts'
+import { RemoteError } from '../../../src/cli/errors.ts'
+import { type AskContext, type AskQueue, type AskReply, openAskQueue } from '../../../src/cli/live/asks.ts'
 import type { OpenAsk } from '../../../src/domain/api.ts'
 import type { EventBody } from '../../../src/domain/event.ts'
 import { decided, event } from '../render/sample.ts'
@@ -16,16 +15,16 @@ const permission = (id: string): OpenAsk => ({
   reason: 'r',
 })
 
-function put(desk: AskDesk, id: string): void {
+function put(desk: AskQueue, id: string): void {
   desk.put({ ask: permission(id), callId: `call-${id}`, lines: [`wanted ${id}`] })
 }
 
 /** A desk whose person answers when the test says so. */
 function deskOf() {
-  const asked: { id: string; moment: Moment; answer(reply: Reply | undefined): void }[] = []
+  const asked: { id: string; moment: AskContext; answer(reply: AskReply | undefined): void }[] = []
   const pinned: (string[] | undefined)[] = []
-  const posted: [string, Reply][] = []
-  const desk = openAsks({
+  const posted: [string, AskReply][] = []
+  const desk = openAskQueue({
     person: {
       answer: (ask, moment) =>
         new Promise(answer => {
@@ -130,8 +129,8 @@ test('what waits without an agent is let go when its session is stopped or the c
 
 test('an answer that is not taken is asked for again where the session waits without an agent', async () => {
   const told: unknown[] = []
-  const asked: ((reply: Reply) => void)[] = []
-  const desk = openAsks({
+  const asked: ((reply: AskReply) => void)[] = []
+  const desk = openAskQueue({
     person: { answer: () => new Promise(answer => asked.push(answer)) },
     pin: () => undefined,
     post: async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { goesOnByItself, openCountdown } from '../../../src/cli/live/waiting/countdown.ts'
+import { openCountdown, resumesByItself } from '../../../src/cli/live/watch.ts'
 import { countdown } from '../../../src/cli/render/format.ts'
 import { event, NOON, session } from '../render/sample.ts'
 
@@ -96,10 +96,10 @@ test('an answer that comes after the session went on changes nothing', async t =
 })
 
 test('only an ending with a time is one after which the session goes on by itself', () => {
-  assert.equal(goesOnByItself(waits), true)
-  assert.equal(goesOnByItself(resumed), false)
-  assert.equal(goesOnByItself(event('session.ended', { status: 'rate_limited', reason: 'limit' })), false)
-  assert.equal(goesOnByItself(undefined), false)
+  assert.equal(resumesByItself(waits), true)
+  assert.equal(resumesByItself(resumed), false)
+  assert.equal(resumesByItself(event('session.ended', { status: 'rate_limited', reason: 'limit' })), false)
+  assert.equal(resumesByItself(undefined), false)
 })
 
 /** Lets promises that are settled be heard of. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { screenOf } from '../../../scripts/picture/screen.ts'
-import { openScreen } from '../../../src/cli/live/screen.ts'
+import { openScreen } from '../../../src/cli/live/terminal.ts'
 
 function onTerminal({ rows = 24, columns = 40 } = {}) {
   let sent = ''

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decisionLines } from '../../../src/cli/render/lines/decision-lines.ts'
+import { decisionLines } from '../../../src/cli/render/event-lines.ts'
 import { decided, event, plain } from './sample.ts'
 
 const draw = decisionLines({ terminal: plain(80), project: '/p', verbose: false })

@@ -1,4 +1,4 @@
-import { type Terminal, terminalOf } from '../../../src/cli/render/paint.ts'
+import { type Terminal, terminalOf } from '../../../src/cli/render/text.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
 import type { EventBody, EventKind, StoredEvent } from '../../../src/domain/event.ts'
 import type { TaskView } from '../../../src/domain/task.ts'

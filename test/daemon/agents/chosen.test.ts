@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { openDrivers, type WantedDriver } from '../../../src/agents/open.ts'
+import { type DriverRequest, openDrivers } from '../../../src/agents/open.ts'
 import type { AgentScript } from '../../agents/acp/scripted-agent.ts'
-import { scriptedAgent } from '../../supervisor/steering/scripted-agent.ts'
-import { scriptedWorld } from '../../supervisor/steering/scripted-world.ts'
+import { scriptedAgent } from '../../supervisor/session/scripted-agent.ts'
+import { scriptedWorld } from '../../supervisor/session/scripted-world.ts'
 import { tempDir } from '../../support/world.ts'
 
 const AGENT = fileURLToPath(new URL('../../agents/acp/scripted-agent.ts', import.meta.url))
@@ -17,7 +17,7 @@ async function worldWithMine(t: TestContext, script: AgentScript = { prompt: SAY
   const drivers = openDrivers(() => undefined)
   t.after(() => drivers[Symbol.asyncDispose]())
   const agent = scriptedAgent()
-  const wanted: WantedDriver[] = []
+  const wanted: DriverRequest[] = []
   const world = await scriptedWorld(t, agent, {}, async each => {
     wanted.push(each)
     return each.agent.kind === 'custom' ? drivers.get(each) : agent.driver

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { variableOf } from '../../../src/domain/config/environment-layer.ts'
+import { variableOf } from '../../../src/domain/config/layers.ts'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BudgetView } from '../../../src/domain/budget/budget.ts'
+import type { BudgetView } from '../../../src/domain/budget.ts'
 import type { EscalationView } from '../../../src/domain/escalation.ts'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'

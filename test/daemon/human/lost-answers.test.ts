@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { SessionRow } from '../../../src/store/tables.ts'
-import { claimParked } from '../../../src/supervisor/resume/claim-parked.ts'
+import { claimParked } from '../../../src/supervisor/session/resume-parked.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { startDaemon, viewWhen } from '../daemon-process.ts'
 

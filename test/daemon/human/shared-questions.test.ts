@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/base/clock.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
 import type { EscalationView } from '../../../src/domain/escalation.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { claimParked } from '../../../src/supervisor/resume/claim-parked.ts'
+import { claimParked } from '../../../src/supervisor/session/resume-parked.ts'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { type DaemonProcess, startDaemon, viewWhen } from '../daemon-process.ts'
 

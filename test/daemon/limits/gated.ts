@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { QuotaView } from '../../../src/domain/account/quota.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
+import type { QuotaView } from '../../../src/domain/quota.ts'
 import type { LoggedRequest } from '../../../src/simulator/request-log.ts'
 import type { AgentSessions } from '../agent-sessions.ts'
 import { type DaemonProcess, viewWhen } from '../daemon-process.ts'

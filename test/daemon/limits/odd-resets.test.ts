@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { QuotaView } from '../../../src/domain/account/quota.ts'
+import type { QuotaView } from '../../../src/domain/quota.ts'
 import { agentSessions } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
 import { isComplete, isLimited, limitFor, openVendor, otherAccount } from './gated.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { QuotaView } from '../../../src/domain/account/quota.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
+import type { QuotaView } from '../../../src/domain/quota.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
 import { closedUntil, isComplete, isLimited, openVendor } from './gated.ts'

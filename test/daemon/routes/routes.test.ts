@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { scriptedAgent } from '../../supervisor/steering/scripted-agent.ts'
-import { scriptedWorld } from '../../supervisor/steering/scripted-world.ts'
+import { scriptedAgent } from '../../supervisor/session/scripted-agent.ts'
+import { scriptedWorld } from '../../supervisor/session/scripted-world.ts'
 
 const HOUR = 3_600_000
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { named } from '../../supervisor/runs/scripts.ts'
-import { scriptedAgent, type Turn } from '../../supervisor/steering/scripted-agent.ts'
+import { scriptedAgent, type Turn } from '../../supervisor/session/scripted-agent.ts'
 import { makeRepository } from '../../support/world.ts'
 import { runWorld } from './run-world.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { scriptedAgent, type Turn } from '../../supervisor/steering/scripted-agent.ts'
+import { scriptedAgent, type Turn } from '../../supervisor/session/scripted-agent.ts'
 import { runWorld } from './run-world.ts'
 
 const FAILED: Turn = { failure: { kind: 'refusal', message: 'it will not' } }

@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test'
 import type { StoredEvent } from '../../../src/domain/event.ts'
-import type { RunDetail } from '../../../src/domain/runs/run-view.ts'
-import type { ScriptedAgent } from '../../supervisor/steering/scripted-agent.ts'
-import { type ScriptedWorld, scriptedWorld } from '../../supervisor/steering/scripted-world.ts'
+import type { RunDetail } from '../../../src/domain/run.ts'
+import type { ScriptedAgent } from '../../supervisor/session/scripted-agent.ts'
+import { type ScriptedWorld, scriptedWorld } from '../../supervisor/session/scripted-world.ts'
 import { tempDir } from '../../support/world.ts'
 
 export interface RunWorld extends ScriptedWorld {

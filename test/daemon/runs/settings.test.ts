@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { scriptedAgent } from '../../supervisor/steering/scripted-agent.ts'
+import { scriptedAgent } from '../../supervisor/session/scripted-agent.ts'
 import { runWorld } from './run-world.ts'
 
 /** The models of the attempts of a run over three tasks, the first of which fails once; and how it ended. */

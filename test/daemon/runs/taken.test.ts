@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { scriptedAgent } from '../../supervisor/steering/scripted-agent.ts'
+import { scriptedAgent } from '../../supervisor/session/scripted-agent.ts'
 import { runWorld } from './run-world.ts'
 
 for (const [word, state] of [

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { OpenSession } from '../../../src/domain/session.ts'
-import { type ScriptedAgent, scriptedAgent, type Turn } from '../../supervisor/steering/scripted-agent.ts'
+import { type ScriptedAgent, scriptedAgent, type Turn } from '../../supervisor/session/scripted-agent.ts'
 import { runWorld } from './run-world.ts'
 
 // While a task of a run works, the agent of the next one is started; a process that nobody will take is not kept.

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { placesFor } from '../../../src/base/places.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { runDaemon } from '../../../src/daemon/main.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 
@@ -21,4 +21,4 @@ Supervisor.prototype.close = async () => {
   throw new Error('it cannot leave')
 }
 
-process.exit(await runDaemon({ places: placesFor({ env: process.env }), env: process.env }))
+process.exit(await runDaemon({ places: appPathsFor({ env: process.env }), env: process.env }))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { placesFor } from '../../../src/base/places.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { bareEnv, COMPILED, tempDir } from '../../support/world.ts'
 
 /** One of them gets the lowest number that is free; a file that is open for a moment may have it before. */
@@ -21,10 +21,10 @@ test('a daemon that fails after it was ready says so to nobody but standard erro
   t.after(() => child.kill('SIGKILL'))
   const [line] = await once(createInterface({ input: child.stdout }), 'line')
   assert.deepEqual(JSON.parse(line), { ready: true, pid: child.pid })
-  const clients = Array.from({ length: CLIENTS }, () => connect(placesFor({ env }).socket))
+  const clients = Array.from({ length: CLIENTS }, () => connect(appPathsFor({ env }).socket))
   await Promise.all(clients.map(client => once(client, 'connect')))
   // Answered: the daemon has taken all those before it, in their order.
-  const last = connect(placesFor({ env }).socket)
+  const last = connect(appPathsFor({ env }).socket)
   last.write('GET / HTTP/1.1\r\nhost: pcc\r\n\r\n')
   await once(last, 'data')
   const heard = clients.map(client => text(client).catch(String))

@@ -4,14 +4,14 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { secretId } from '../../../src/base/ids.ts'
 import { silentLog } from '../../../src/base/log.ts'
-import { placesFor } from '../../../src/base/places.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
-import { isAlive, startTimeOf } from '../../../src/base/process/start-time.ts'
-import { sweepLeftovers } from '../../../src/daemon/start/sweep-leftovers.ts'
+import { isAlive, startTimeOf } from '../../../src/base/process/process-table.ts'
+import { sweepLeftovers } from '../../../src/daemon/recovery.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { commandMarkers } from '../../../src/workspace/command/markers.ts'
+import { commandMarkers } from '../../../src/workspace/command/run-command.ts'
 import { undying } from '../../support/undying.ts'
 import { tempDir } from '../../support/world.ts'
 
@@ -30,7 +30,7 @@ async function sleeper(t: TestContext, { cwd = '/', env = {}, orphan = false }) 
 }
 
 test('what a dead daemon left is ended by marker, by recorded tree and by directory, counted, and nobody else is touched', async t => {
-  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
   const worktree = join(places.home, 'worktrees', 'one')
   const project = tempDir(t, 'pcc-project-')
   mkdirSync(worktree, { recursive: true })
@@ -68,7 +68,7 @@ test('what a dead daemon left is ended by marker, by recorded tree and by direct
 })
 
 test('a session of which a process withstands is told of, and alone keeps what it is found by', async t => {
-  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
   await using store = await openStore({ file: join(places.home, 'db') })
   for (const how of ['marker', 'tree'] as const) {
     const value = secretId()
@@ -92,7 +92,7 @@ test('a session of which a process withstands is told of, and alone keeps what i
 })
 
 test('a gate’s command that a dead daemon left is ended, and its checkout of the base is gone', async t => {
-  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
   await using store = await openStore({ file: join(places.home, 'db') })
   const value = secretId()
   const command = await sleeper(t, { env: { [sessionMarker(value).name]: value }, orphan: true })

@@ -5,9 +5,9 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { placesFor } from '../../../src/base/places.ts'
-import { diskReport } from '../../../src/daemon/disk/disk.ts'
-import { takeLock } from '../../../src/daemon/start/lock.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
+import { readDiskReport } from '../../../src/daemon/disk.ts'
+import { takeLock } from '../../../src/daemon/lock.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 import { launch, startDaemon } from '../daemon-process.ts'
 
@@ -36,7 +36,7 @@ async function startWithoutRights(t: TestContext, home: string) {
 test('a home that cannot be written to is refused in clear words, whether it is there already or not', async t => {
   const root = tempDir(t)
   const there = join(root, 'there')
-  const { run, logs, data } = placesFor({ env: { PCC_HOME: there } })
+  const { run, logs, data } = appPathsFor({ env: { PCC_HOME: there } })
   for (const dir of [run, logs, data]) mkdirSync(dir, { recursive: true })
   for (const dir of [run, logs, data, there, root]) chmodSync(dir, 0o555)
   using _writable = {
@@ -68,7 +68,7 @@ test('on a full disk the daemon says that and leaves, at the lock and at the sto
     assert.equal(await ended, 1)
   }
   await refused(/lock\.db/)
-  const places = placesFor({ env: { PCC_HOME: join(home, 'pcc') } })
+  const places = appPathsFor({ env: { PCC_HOME: join(home, 'pcc') } })
   const lock = await takeLock(places, 'boot-1')
   lock.release()
   await refused(/perpetualcc\.db/)
@@ -79,9 +79,9 @@ test('on a full disk the daemon says that and leaves, at the lock and at the sto
 
 test('a directory says whether it is full; one that is not there says nothing', t => {
   const dir = tempDir(t)
-  assert.equal(diskReport(dir, 0).state, 'ok')
-  const { state, reason } = diskReport(dir, 1e12)
+  assert.equal(readDiskReport(dir, 0).state, 'ok')
+  const { state, reason } = readDiskReport(dir, 1e12)
   assert.equal(state, 'full')
   assert.match(reason, /only \d+ MB are free in .*data\.min_free_mb/)
-  assert.equal(diskReport(join(dirname(dir), 'no-such-directory'), 1).state, 'ok')
+  assert.equal(readDiskReport(join(dirname(dir), 'no-such-directory'), 1).state, 'ok')
 })

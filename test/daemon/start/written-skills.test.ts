@@ -2,12 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { applySteps } from '../../../src/cli/init/files/apply.ts'
-import { planSteps } from '../../../src/cli/init/files/plan.ts'
-import { settingsText } from '../../../src/cli/init/texts/settings.ts'
-import { skillFiles } from '../../../src/cli/init/texts/skills.ts'
+import { applySteps, planSteps } from '../../../src/cli/commands/init/files.ts'
+import { settingsText, skillFiles } from '../../../src/cli/commands/init/texts.ts'
 import { detectProject } from '../../../src/workspace/detect/detect-project.ts'
-import { readerOf } from '../../../src/workspace/detect/reader.ts'
+import { openProjectReader } from '../../../src/workspace/detect/project-files.ts'
 import { agentSessions } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
 
@@ -23,7 +21,7 @@ test('the real agent finds the skills that pcc init wrote, may load one without 
   const world = await agentSessions(t, SCENARIO)
   const { project } = world
   writeFileSync(join(project, 'go.mod'), 'module x\n')
-  const facts = await detectProject(readerOf(project), project)
+  const facts = await detectProject(openProjectReader(project), project)
   const things = [{ path: '.perpetualcc.toml', content: settingsText(facts) }, ...skillFiles(facts)]
   applySteps(project, planSteps(project, { things, ignore: true }))
 

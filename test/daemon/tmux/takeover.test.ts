@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { StoredEvent } from '../../../src/domain/event.ts'
-import { handOver } from '../../../src/supervisor/hosted/hand-over.ts'
-import type { Desk } from '../../../src/supervisor/run.ts'
+import type { SessionContext } from '../../../src/supervisor/session/context.ts'
+import { handOverTerminal } from '../../../src/supervisor/session/terminal.ts'
 import { tempDir } from '../../support/world.ts'
 import { bodiesOf, isEnd } from '../agent-sessions.ts'
 import { startDaemon } from '../daemon-process.ts'
@@ -106,6 +106,9 @@ async function pressUntil(
 }
 
 test('a session whose agent has no terminal cannot be taken over', async () => {
-  const desk = { run: { id: 's-000001', session: { interrupt: async () => undefined } } } as unknown as Desk
-  await assert.rejects(handOver(desk, 'takeover'), { code: 'not_in_terminal', message: /s-000001 has no terminal/ })
+  const desk = { run: { id: 's-000001', session: { interrupt: async () => undefined } } } as unknown as SessionContext
+  await assert.rejects(handOverTerminal(desk, 'takeover'), {
+    code: 'not_in_terminal',
+    message: /s-000001 has no terminal/,
+  })
 })

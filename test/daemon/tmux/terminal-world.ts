@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { tmuxSocket } from '../../../src/agents/tmux/window/socket.ts'
-import { placesFor } from '../../../src/base/places.ts'
+import { tmuxSocket } from '../../../src/agents/tmux/tmux.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
 import type { SessionView, StartSession } from '../../../src/domain/api.ts'
 import { type AgentSessions, agentSessions } from '../agent-sessions.ts'
 
@@ -17,7 +17,7 @@ export interface TerminalWorld extends AgentSessions {
 /** A daemon with agents in tmux. Its server is ended first of all, while its socket is there, whatever became of the daemon. */
 export async function terminalWorld(t: TestContext, scenario: string): Promise<TerminalWorld> {
   const home = mkdtempSync(join(tmpdir(), 'pcc-test-'))
-  const socket = tmuxSocket(placesFor({ env: { PCC_HOME: `${home}/pcc` } }).socket)
+  const socket = tmuxSocket(appPathsFor({ env: { PCC_HOME: `${home}/pcc` } }).socket)
   const tmux = (...args: string[]) => execFileSync('tmux', ['-S', socket, ...args], { encoding: 'utf8', stdio: 'pipe' })
   t.after(() => {
     try {

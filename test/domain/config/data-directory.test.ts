@@ -2,30 +2,30 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { dataDirectoryHint, placesFor } from '../../../src/base/places.ts'
-import { resolvePlaces } from '../../../src/domain/config/resolve-places.ts'
+import { appPathsFor, dataDirectoryHint } from '../../../src/base/app-paths.ts'
+import { resolvePlaces } from '../../../src/domain/config/load.ts'
 import { bareEnv } from '../../support/world.ts'
-import { configWorld } from './world.ts'
+import { writeConfigFiles } from './config-files.ts'
 
 test('data.directory moves the database, the socket and the logs, below --data-dir and PCC_DATA_DIRECTORY', async t => {
-  const { env, home } = configWorld(t, { user: '[data]\ndirectory = "~/elsewhere"\n' })
+  const { env, home } = writeConfigFiles(t, { user: '[data]\ndirectory = "~/elsewhere"\n' })
   const places = await resolvePlaces({ env })
   assert.equal(places.database, join(home, 'elsewhere', 'perpetualcc.db'))
   assert.equal(places.run, join(home, 'elsewhere', 'run'))
   assert.equal(places.logs, join(home, 'elsewhere', 'logs'))
   assert.equal((await resolvePlaces({ env, dataDir: '/flag' })).data, '/flag')
   assert.equal((await resolvePlaces({ env: { ...env, PCC_DATA_DIRECTORY: '/env' } })).data, '/env')
-  const { env: bare } = configWorld(t)
-  assert.deepEqual(await resolvePlaces({ env: bare }), placesFor({ env: bare }))
+  const { env: bare } = writeConfigFiles(t)
+  assert.deepEqual(await resolvePlaces({ env: bare }), appPathsFor({ env: bare }))
 })
 
 test('the hint says default only where the file cannot move the data directory', async t => {
-  const hint = (user?: string) => dataDirectoryHint(configWorld(t, user === undefined ? {} : { user }).places, {})
+  const hint = (user?: string) => dataDirectoryHint(writeConfigFiles(t, user === undefined ? {} : { user }).places, {})
   assert.equal(hint(), 'default')
   assert.equal(hint('[permissions]\nsafe_directories = ["src/"]\n'), 'default')
   assert.equal(hint('[data]\ndirectory = "/x"\n'), 'look')
   assert.equal(hint('[data]\n"\\u0064irectory" = "/x"\n'), 'look')
-  const { home, places } = configWorld(t)
+  const { home, places } = writeConfigFiles(t)
   const named = (configFile: string) => dataDirectoryHint({ ...places, configFile }, {})
   assert.equal(named(home), 'look', 'what cannot be read is for the loader to refuse')
   assert.equal(named(join(home, 'nope.toml')), 'look', 'and so is one that was named and is not there')
@@ -33,13 +33,13 @@ test('the hint says default only where the file cannot move the data directory',
 })
 
 test('the hint costs neither zod nor a TOML parser', t => {
-  const module = new URL('../../../src/base/places.ts', import.meta.url).href
+  const module = new URL('../../../src/base/app-paths.ts', import.meta.url).href
   const code = `import { registerHooks } from 'node:module'
     const seen = []
     registerHooks({ resolve: (name, context, next) => { seen.push(name); return next(name, context) } })
     await import(${JSON.stringify(module)})
     console.log(JSON.stringify(seen))`
-  const { home } = configWorld(t)
+  const { home } = writeConfigFiles(t)
   const printed = execFileSync(process.execPath, ['--input-type=module', '-e', code], {
     encoding: 'utf8',
     env: bareEnv(home),

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { AppError } from '../../../src/base/errors.ts'
 import { resetSetting, resetSettings, setSetting } from '../../../src/domain/config/edit.ts'
 import { loadConfig } from '../../../src/domain/config/load.ts'
-import { configWorld, writeText } from './world.ts'
+import { writeConfigFiles, writeText } from './config-files.ts'
 
 const MINE = `# my settings, please keep
 version = 1
@@ -21,7 +21,7 @@ type = "none"
 `
 
 test('setting a key keeps every comment, the order and all other values', async t => {
-  const { places, env } = configWorld(t, { user: MINE })
+  const { places, env } = writeConfigFiles(t, { user: MINE })
   setSetting(places, 'sessions.max_concurrent', '3')
   setSetting(places, 'sessions.auto_resume', 'false')
   setSetting(places, 'brain.gemini.api_key', 'env:GEMINI_API_KEY')
@@ -35,21 +35,21 @@ test('setting a key keeps every comment, the order and all other values', async 
 })
 
 test('the first set makes the file, readable by its owner only', t => {
-  const { places } = configWorld(t)
+  const { places } = writeConfigFiles(t)
   setSetting(places, 'logs.level', 'debug')
   assert.equal(readFileSync(places.configFile, 'utf8'), '[logs]\nlevel = "debug"\n')
   assert.equal(statSync(places.configFile).mode & 0o777, 0o600)
 })
 
 test('a wrong value changes nothing', t => {
-  const { places } = configWorld(t, { user: MINE })
+  const { places } = writeConfigFiles(t, { user: MINE })
   assert.throws(() => setSetting(places, 'sessions.max_concurrent', '0'), { code: 'setting_invalid' })
   assert.equal(readFileSync(places.configFile, 'utf8'), MINE)
 })
 
 test('a wrong file is refused with its line and not touched', t => {
   const broken = '[sessions]\nmax_concurrent = "two"\n'
-  const { places } = configWorld(t, { user: broken })
+  const { places } = writeConfigFiles(t, { user: broken })
   assert.throws(
     () => setSetting(places, 'logs.keep', '3'),
     (thrown: AppError) => thrown.code === 'config_invalid' && thrown.message.includes(':2: sessions.max_concurrent'),
@@ -62,7 +62,7 @@ test('a wrong file is not repaired by the way: neither its syntax nor the very k
     ['logs.keep = 0\n', ':1: logs.keep: expected a whole number'],
     ['[logs\n', ':1: TOML: '],
   ] as const) {
-    const { places } = configWorld(t, { user })
+    const { places } = writeConfigFiles(t, { user })
     assert.throws(
       () => setSetting(places, 'logs.keep', '3'),
       (thrown: AppError) => thrown.code === 'config_invalid' && thrown.message.includes(words),
@@ -72,7 +72,7 @@ test('a wrong file is not repaired by the way: neither its syntax nor the very k
 })
 
 test('a config file that is a link stays a link, and what it leads to is changed', t => {
-  const { places, home } = configWorld(t)
+  const { places, home } = writeConfigFiles(t)
   const dotfile = join(home, 'dotfiles', 'pcc.toml')
   writeText(dotfile, '# dot\n')
   writeText(join(places.home, 'x'), '')
@@ -84,13 +84,13 @@ test('a config file that is a link stays a link, and what it leads to is changed
 })
 
 test('a path is stored from where it was typed', t => {
-  const { places } = configWorld(t)
+  const { places } = writeConfigFiles(t)
   assert.equal(setSetting(places, 'agents.path', 'bin/claude'), join(process.cwd(), 'bin/claude'))
   assert.equal(setSetting(places, 'agents.path', '~/bin/claude'), '~/bin/claude')
 })
 
 test('resetting a key takes only it out and keeps the old file', t => {
-  const { places } = configWorld(t, { user: MINE })
+  const { places } = writeConfigFiles(t, { user: MINE })
   const backup = resetSetting(places, 'sessions.max_concurrent', { now: () => 0 })
   assert.equal(backup, `${places.configFile}.1970-01-01T00-00-00.bak`)
   assert.equal(readFileSync(backup, 'utf8'), MINE)
@@ -100,18 +100,18 @@ test('resetting a key takes only it out and keeps the old file', t => {
 })
 
 test('resetting everything works on a broken file too, and never overwrites an older backup', t => {
-  const { places } = configWorld(t, { user: 'broken = = =' })
+  const { places } = writeConfigFiles(t, { user: 'broken = = =' })
   const clock = { now: () => 0 }
   const first = resetSettings(places, clock)
   const second = resetSettings(places, clock)
   assert.equal(readFileSync(first ?? '', 'utf8'), 'broken = = =')
   assert.equal(readFileSync(second ?? '', 'utf8'), '')
   assert.equal(readFileSync(places.configFile, 'utf8'), '')
-  assert.equal(resetSettings(configWorld(t).places), undefined)
+  assert.equal(resetSettings(writeConfigFiles(t).places), undefined)
 })
 
 test('processes that set different keys at once lose none of them', async t => {
-  const { places, env } = configWorld(t, { user: MINE })
+  const { places, env } = writeConfigFiles(t, { user: MINE })
   const module = new URL('../../../src/domain/config/edit.ts', import.meta.url).href
   const changes = {
     'logs.keep': '7',

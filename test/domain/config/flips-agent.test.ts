@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { placesFor } from '../../../src/base/places.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { openGuard } from '../../../src/base/process/guardian.ts'
 import { openSimulator } from '../../../src/simulator/open.ts'
 import { pccFor } from '../../cli/pcc.ts'
@@ -30,7 +30,7 @@ async function sessionWith(t: TestContext, settings: string): Promise<Seen> {
     `#!/bin/sh\nenv > ${seen('env')}\necho "$@" > ${seen('args')}\nreadlink /proc/self/ns/pid > ${seen('pid')}\nexec ${realClaude()} "$@"\n`,
   )
   chmodSync(script, 0o755)
-  const { configFile } = placesFor({ env: pcc.env })
+  const { configFile } = appPathsFor({ env: pcc.env })
   mkdirSync(dirname(configFile), { recursive: true })
   writeFileSync(configFile, `agents.path = "${script}"\n${settings}`)
   const env = { ...agentEnv(pcc.home, simulator.url), MINE: 'it travels' }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { AppError } from '../../../src/base/errors.ts'
-import { placesFor } from '../../../src/base/places.ts'
 import { loadConfig } from '../../../src/domain/config/load.ts'
-import { configWorld, writeText } from './world.ts'
+import { writeConfigFiles, writeText } from './config-files.ts'
 
 const refusal =
   (code: string, ...words: (string | RegExp)[]) =>
@@ -18,7 +18,7 @@ const refusal =
   }
 
 test('without any file the defaults hold, and the data lies under PCC_HOME', async t => {
-  const { places, env } = configWorld(t)
+  const { places, env } = writeConfigFiles(t)
   const { config, origin, untrusted } = await loadConfig({ places, env })
   assert.equal(config.sessions.max_concurrent, 5)
   assert.equal(config.data.directory, join(places.home, 'data'))
@@ -28,11 +28,11 @@ test('without any file the defaults hold, and the data lies under PCC_HOME', asy
 
 test('each layer stands above the one before it: default, user file, project file, environment, flag', async t => {
   const key = 'sessions.max_concurrent'
-  const { places, env, project } = configWorld(t, {
+  const { places, env, project } = writeConfigFiles(t, {
     user: '\n[sessions]\nmax_concurrent = 4\n',
     project: 'sessions.max_concurrent = 3\n',
   })
-  const bare = configWorld(t)
+  const bare = writeConfigFiles(t)
   const layers = [
     await loadConfig({ places: bare.places, env }),
     await loadConfig({ places, env }),
@@ -53,7 +53,7 @@ test('each layer stands above the one before it: default, user file, project fil
 })
 
 test('the environment gives lists by commas or as TOML, and an empty variable sets nothing', async t => {
-  const { places, env } = configWorld(t)
+  const { places, env } = writeConfigFiles(t)
   const { config } = await loadConfig({
     places,
     env: {
@@ -73,7 +73,7 @@ test('the environment gives lists by commas or as TOML, and an empty variable se
 })
 
 test('a wrong or mistyped variable is refused by its name', async t => {
-  const { places, env } = configWorld(t)
+  const { places, env } = writeConfigFiles(t)
   const load = (more: Record<string, string>) => loadConfig({ places, env: { ...env, ...more } })
   await assert.rejects(
     load({ PCC_SESSIONS_MAX_CONCURRENT: 'many' }),
@@ -133,19 +133,19 @@ const wrong: [string, string, RegExp][] = [
 ]
 for (const [what, text, words] of wrong) {
   test(`${what} is refused by file, line, key and expectation, and the file stays as it is`, async t => {
-    const { places, env } = configWorld(t, { user: text })
+    const { places, env } = writeConfigFiles(t, { user: text })
     await assert.rejects(loadConfig({ places, env }), refusal('config_invalid', places.configFile, words))
     assert.equal(readFileSync(places.configFile, 'utf8'), text)
   })
 }
 
 test('the first wrong line is the one that is told', async t => {
-  const { places, env } = configWorld(t, { user: '[logs]\nkeep = 0\n[brain]\ntype = 1\n' })
+  const { places, env } = writeConfigFiles(t, { user: '[logs]\nkeep = 0\n[brain]\ntype = 1\n' })
   await assert.rejects(loadConfig({ places, env }), refusal('config_invalid', ':2: logs.keep'))
 })
 
 test('a refused secret is never repeated', async t => {
-  const { places, env } = configWorld(t, { user: '[brain.gemini]\napi_key = ["AIza-very-secret"]\n' })
+  const { places, env } = writeConfigFiles(t, { user: '[brain.gemini]\napi_key = ["AIza-very-secret"]\n' })
   await assert.rejects(loadConfig({ places, env }), thrown => {
     assert.ok(thrown instanceof AppError)
     assert.match(thrown.message, /:2: brain\.gemini\.api_key: expected text, found a list/)
@@ -155,24 +155,24 @@ test('a refused secret is never repeated', async t => {
 })
 
 test('a file for a newer program is refused with its own code, a known version is fine', async t => {
-  const newer = configWorld(t, { user: 'version = 2\nwhatever = 1\n' })
+  const newer = writeConfigFiles(t, { user: 'version = 2\nwhatever = 1\n' })
   await assert.rejects(
     loadConfig(newer),
     thrown => refusal('config_newer', '(version 2, ')(thrown) && (thrown as AppError).exit === 5,
   )
-  const known = configWorld(t, { user: 'version = 1\n[logs]\nkeep = 2\n' })
+  const known = writeConfigFiles(t, { user: 'version = 1\n[logs]\nkeep = 2\n' })
   assert.equal((await loadConfig(known)).config.logs.keep, 2)
 })
 
 test('a file that cannot be read as text is refused, and so is one that was named and does not exist', async t => {
-  const { places, env, home } = configWorld(t)
+  const { places, env, home } = writeConfigFiles(t)
   writeText(places.configFile, '')
   writeFileSync(places.configFile, Buffer.from([0xff, 0xfe, 0x00]))
   await assert.rejects(loadConfig({ places, env }), refusal('config_unreadable', 'not text in UTF-8'))
-  const folder = placesFor({ env, configFile: join(home, 'folder') })
+  const folder = appPathsFor({ env, configFile: join(home, 'folder') })
   mkdirSync(folder.configFile)
   await assert.rejects(loadConfig({ places: folder, env }), refusal('config_unreadable', 'EISDIR'))
-  const named = placesFor({ env, configFile: join(home, 'nowhere.toml') })
+  const named = appPathsFor({ env, configFile: join(home, 'nowhere.toml') })
   await assert.rejects(
     loadConfig({ places: named, env }),
     refusal('config_unreadable', 'nowhere.toml', 'does not exist'),
@@ -180,21 +180,23 @@ test('a file that cannot be read as text is refused, and so is one that was name
 })
 
 test('a file with a byte order mark and Windows line ends is read, with the right lines', async t => {
-  const { places, env } = configWorld(t, { user: '\uFEFF[sessions]\r\n# c\r\nmax_concurrent = 2\r\n' })
+  const { places, env } = writeConfigFiles(t, { user: '\uFEFF[sessions]\r\n# c\r\nmax_concurrent = 2\r\n' })
   const { config, origin } = await loadConfig({ places, env })
   assert.equal(config.sessions.max_concurrent, 2)
   assert.equal(origin('sessions.max_concurrent'), `${places.configFile}:3`)
 })
 
 test('paths in a file start at the file, and ~ is the home directory', async t => {
-  const { places, env, home } = configWorld(t, { user: '[data]\ndirectory = "~/d"\n[agents]\npath = "bin/claude"\n' })
+  const { places, env, home } = writeConfigFiles(t, {
+    user: '[data]\ndirectory = "~/d"\n[agents]\npath = "bin/claude"\n',
+  })
   const { config } = await loadConfig({ places, env })
   assert.equal(config.data.directory, join(home, 'd'))
   assert.equal(config.agents.path, join(places.home, 'bin/claude'))
 })
 
 test('the project file is the nearest one upwards, and nothing above home is looked at', async t => {
-  const { places, env, project, home } = configWorld(t)
+  const { places, env, project, home } = writeConfigFiles(t)
   const deep = join(project, 'packages', 'api')
   mkdirSync(deep, { recursive: true })
   const nearest = async () => (await loadConfig({ places, env, project: deep })).projectFile
@@ -208,7 +210,7 @@ test('the project file is the nearest one upwards, and nothing above home is loo
 
   const inner = { ...env, HOME: project }
   const outside = await loadConfig({
-    places: placesFor({ env: inner }),
+    places: appPathsFor({ env: inner }),
     env: inner,
     project: join(project, 'packages'),
   })
@@ -216,7 +218,7 @@ test('the project file is the nearest one upwards, and nothing above home is loo
 })
 
 test('a project file that may not be read is refused, not passed over', async t => {
-  const { places, env, project } = configWorld(t, { project: '' })
+  const { places, env, project } = writeConfigFiles(t, { project: '' })
   if (process.getuid?.() !== 0) chmodSync(join(project, '.perpetualcc.toml'), 0)
   else {
     rmSync(join(project, '.perpetualcc.toml'))

@@ -6,10 +6,10 @@ import fc from 'fast-check'
 import { AppError } from '../../../src/base/errors.ts'
 import { loadConfig } from '../../../src/domain/config/load.ts'
 import { SETTING_KEYS, type SettingKey, settingOf } from '../../../src/domain/config/settings.ts'
-import { configWorld } from './world.ts'
+import { writeConfigFiles } from './config-files.ts'
 
 test('until it is trusted a project file may only make things stricter', async t => {
-  const world = configWorld(t, {
+  const world = writeConfigFiles(t, {
     user: '[sessions]\nmax_concurrent = 4\n[permissions]\nauto_approve_low_risk = false\n',
     project: `
 [sessions]
@@ -74,7 +74,7 @@ auto_index = false
 
 test('trust is asked for the very file and content that is loaded', async t => {
   const text = 'agents.path = "x"\n'
-  const world = configWorld(t, { project: text })
+  const world = writeConfigFiles(t, { project: text })
   const asked: unknown[] = []
   await loadConfig({ ...world, trusted: file => asked.push(file) < 0 })
   assert.deepEqual(asked, [{ path: join(world.project, '.perpetualcc.toml'), content: text }])
@@ -87,7 +87,7 @@ for (const key of SETTING_KEYS.filter(each => settingOf(each).project === 'never
   test(`a project file may not set ${key}, trusted or not`, async t => {
     const example = EXAMPLES.find(value => settingOf(key).accepts(value))
     assert.notEqual(example, undefined, `none of the examples is a value of ${key}`)
-    const world = configWorld(t, { project: `# p\n${key} = ${JSON.stringify(example)}\n` })
+    const world = writeConfigFiles(t, { project: `# p\n${key} = ${JSON.stringify(example)}\n` })
     await assert.rejects(
       loadConfig({ ...world, trusted: () => true }),
       thrown =>

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { AppError } from '../../../src/base/errors.ts'
-import { standardValues } from '../../../src/domain/config/config.ts'
-import { variableOf } from '../../../src/domain/config/environment-layer.ts'
-import { settingNamed, suggestionFor } from '../../../src/domain/config/setting-names.ts'
-import { checkValue } from '../../../src/domain/config/setting-value.ts'
-import { SETTING_KEYS, settingOf } from '../../../src/domain/config/settings.ts'
+import { variableOf } from '../../../src/domain/config/layers.ts'
+import { checkValue, findSetting, suggestionFor } from '../../../src/domain/config/parse-setting.ts'
+import { defaultValues, SETTING_KEYS, settingOf } from '../../../src/domain/config/settings.ts'
 
 /** The tables of the manual, word for word. */
 const MANUAL: Record<string, unknown> = {
@@ -38,7 +36,7 @@ const MANUAL: Record<string, unknown> = {
 }
 
 test('every key of the manual is there with its default', () => {
-  const standard: Record<string, unknown> = standardValues()
+  const standard: Record<string, unknown> = defaultValues()
   for (const [key, value] of Object.entries(MANUAL)) {
     assert.ok(key in standard, key)
     assert.deepEqual(standard[key], value, key)
@@ -46,8 +44,8 @@ test('every key of the manual is there with its default', () => {
 })
 
 test('every default is a value that the setting itself accepts', () => {
-  for (const [key, value] of Object.entries(standardValues())) {
-    if (value !== undefined) assert.deepEqual(checkValue(settingNamed(key), value), { ok: true, value })
+  for (const [key, value] of Object.entries(defaultValues())) {
+    if (value !== undefined) assert.deepEqual(checkValue(findSetting(key), value), { ok: true, value })
   }
 })
 
@@ -57,25 +55,25 @@ test('each key has a variable of its own', () => {
 })
 
 test('the short names of the manual, and any ending that only one key has, stand for the full key', () => {
-  assert.equal(settingNamed('confidence_threshold'), 'brain.confidence_threshold')
-  assert.equal(settingNamed('auto_approve'), 'permissions.auto_approve_low_risk')
-  assert.equal(settingNamed('notification_sound'), 'notifications.sound')
-  assert.equal(settingNamed('gemini.model'), 'brain.gemini.model')
-  assert.equal(settingNamed('data.directory'), 'data.directory')
+  assert.equal(findSetting('confidence_threshold'), 'brain.confidence_threshold')
+  assert.equal(findSetting('auto_approve'), 'permissions.auto_approve_low_risk')
+  assert.equal(findSetting('notification_sound'), 'notifications.sound')
+  assert.equal(findSetting('gemini.model'), 'brain.gemini.model')
+  assert.equal(findSetting('data.directory'), 'data.directory')
 })
 
 test('a short name that several keys share is refused with all of them', () => {
   assert.throws(
-    () => settingNamed('model'),
+    () => findSetting('model'),
     (thrown: AppError) =>
       thrown.code === 'config_ambiguous_key' && /brain\.gemini\.model, brain\.ollama\.model/.test(thrown.message),
   )
 })
 
 test('an unknown name is refused, with the nearest one when there is one', () => {
-  assert.throws(() => settingNamed('brain.tpye'), /There is no setting "brain\.tpye"; did you mean "brain\.type"\?/)
+  assert.throws(() => findSetting('brain.tpye'), /There is no setting "brain\.tpye"; did you mean "brain\.type"\?/)
   assert.throws(
-    () => settingNamed('toString'),
+    () => findSetting('toString'),
     (thrown: AppError) => thrown.code === 'config_unknown_key',
   )
   assert.equal(suggestionFor('max-concurrent'), '; did you mean "sessions.max_concurrent"?')

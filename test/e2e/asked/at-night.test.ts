@@ -6,7 +6,7 @@ import type { SessionView } from '../../../src/domain/api.ts'
 import type { EscalationView } from '../../../src/domain/escalation.ts'
 import type { StoredEvent } from '../../../src/domain/event.ts'
 import { bodiesOf } from '../../daemon/agent-sessions.ts'
-import { receiver } from '../../human/notify/world.ts'
+import { receiver } from '../../human/notify/notify-harness.ts'
 import { agentWorld } from '../agent-world.ts'
 
 const SCENARIO = `

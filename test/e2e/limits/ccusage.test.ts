@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { QuotaView } from '../../../src/domain/account/quota.ts'
+import type { QuotaView } from '../../../src/domain/quota.ts'
 import { agentWorld } from '../agent-world.ts'
 
 const CCUSAGE = fileURLToPath(new URL('../../../node_modules/.bin/ccusage', import.meta.url))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { QuotaView } from '../../../src/domain/account/quota.ts'
+import type { QuotaView } from '../../../src/domain/quota.ts'
 import { agentWorld } from '../agent-world.ts'
 import { onTerminal } from '../pty.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { QuotaView } from '../../../src/domain/account/quota.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
+import type { QuotaView } from '../../../src/domain/quota.ts'
 import type { Pcc } from '../../cli/pcc.ts'
 import { agentWorld } from '../agent-world.ts'
 

@@ -2,15 +2,13 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { desktopChannel, findDesktop } from '../../../src/human/notify/channels/desktop.ts'
-import { ntfyChannel } from '../../../src/human/notify/channels/ntfy.ts'
-import { slackChannel } from '../../../src/human/notify/channels/slack.ts'
-import type { Message } from '../../../src/human/notify/notice.ts'
-import { plain } from '../../../src/human/notify/plain.ts'
-import { fakeDesktop, receiver } from './world.ts'
+import { ntfyChannel, slackChannel } from '../../../src/human/notify/channels.ts'
+import { desktopChannel, findDesktop } from '../../../src/human/notify/desktop.ts'
+import { type NotifyMessage, toSafeText } from '../../../src/human/notify/notice.ts'
+import { fakeDesktop, receiver } from './notify-harness.ts'
 
 const never = new AbortController().signal
-const message = (title: string, text: string): Message => ({ kind: 'question', title, text, sound: true })
+const message = (title: string, text: string): NotifyMessage => ({ kind: 'question', title, text, sound: true })
 
 test('on the desktop an agent’s words are arguments: no shell, no script, no option and no markup', async t => {
   const { env, file, dir } = fakeDesktop(t)
@@ -101,13 +99,13 @@ test('what looks like a secret is taken out, what does not stays', () => {
     ['Which token bucket size? 10:30 or src/auth.ts:12', 'Which token bucket size? 10:30 or src/auth.ts:12'],
     ['Should the secret santa page be green?', 'Should the secret santa page be green?'],
   ]
-  for (const [text, expected] of cases) assert.equal(plain(text, 500, ['my-own-secret-value']), expected)
-  assert.equal(plain('a\x1b]0;title\x07b\x9b31mc\x85\u2066d\ne', 500), 'abcd\ne')
-  assert.equal(plain('x'.repeat(50), 10), `${'x'.repeat(9)}…`)
+  for (const [text, expected] of cases) assert.equal(toSafeText(text, 500, ['my-own-secret-value']), expected)
+  assert.equal(toSafeText('a\x1b]0;title\x07b\x9b31mc\x85\u2066d\ne', 500), 'abcd\ne')
+  assert.equal(toSafeText('x'.repeat(50), 10), `${'x'.repeat(9)}…`)
 })
 
 test('no text that an agent thinks of keeps the daemon busy: one like these once took seven minutes', () => {
   for (const piece of ['--password', 'token', '-u', 'curl -u ', '-', 'mysql -', 'a://b:', 'secret_']) {
-    assert.ok(plain(piece.repeat(20_000 / piece.length), 100).length <= 100)
+    assert.ok(toSafeText(piece.repeat(20_000 / piece.length), 100).length <= 100)
   }
 })

@@ -1,19 +1,19 @@
 import type { TestContext } from 'node:test'
-import type { Values } from '../../../src/domain/config/config.ts'
+import type { Values } from '../../../src/domain/config/settings.ts'
+import { buildNotices } from '../../../src/human/notify/build-notices.ts'
 import { deliver } from '../../../src/human/notify/deliver.ts'
-import type { Message, Sent } from '../../../src/human/notify/notice.ts'
-import { noticesOf } from '../../../src/human/notify/notice-of.ts'
-import { notifyWorld, settingsWith } from './world.ts'
+import type { NotifyMessage, SendResult } from '../../../src/human/notify/notice.ts'
+import { notifyWorld, settingsWith } from './notify-harness.ts'
 
 export interface DeliverySteps {
   /** Several come at the same moment. */
   ask(...questions: string[]): Promise<void>
   /** Every message that arrived so far, once all that is due was tried. */
-  told(): Promise<Message[]>
+  told(): Promise<NotifyMessage[]>
   move(ms: number): Promise<void>
   moveTo(time: number): Promise<void>
   /** What the channel says to a message from now on. */
-  reply(sent: (message: Message) => Sent): void
+  reply(sent: (message: NotifyMessage) => SendResult): void
   /** A person answers the decision of this number. */
   answer(number: number): Promise<void>
 }
@@ -24,13 +24,13 @@ export async function deliverSteps(t: TestContext, values: Partial<Values>, from
   const { store } = world
   let now = from
   let wake = () => {}
-  let reply: (message: Message) => Sent = () => ({ ok: true })
-  const said: Message[] = []
+  let reply: (message: NotifyMessage) => SendResult = () => ({ ok: true })
+  const said: NotifyMessage[] = []
   const leave = new AbortController()
   const noticeOf = async (question: string) => {
     await world.park({}, question)
     const [event] = await store.events({ kinds: ['question.parked'], tail: 1 })
-    const [notice] = event ? await noticesOf(event, { store, hidden: [] }) : []
+    const [notice] = event ? await buildNotices(event, { store, hidden: [] }) : []
     if (!notice) throw new Error('a parked question is worth telling')
     return { channel: 'ntfy', kind: notice.kind, dedup_key: notice.key, body: JSON.stringify(notice) }
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openEscalations } from '../../../src/human/escalations.ts'
-import { notifyWorld, receiver } from './world.ts'
+import { notifyWorld, receiver } from './notify-harness.ts'
 
 const MESSAGE = 'the vendor does not answer; it was tried 5 times'
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import type { Values } from '../../../src/domain/config/config.ts'
+import type { Values } from '../../../src/domain/config/settings.ts'
 import type { NewEvent } from '../../../src/domain/event.ts'
-import type { Channel, Message } from '../../../src/human/notify/notice.ts'
+import { setUpOf } from '../../../src/human/notify/channel-setup.ts'
+import { quietUntil } from '../../../src/human/notify/deliver.ts'
+import type { Channel, NotifyMessage } from '../../../src/human/notify/notice.ts'
 import { openChannel } from '../../../src/human/notify/open-channel.ts'
-import { quietUntil } from '../../../src/human/notify/quiet.ts'
-import { setUpOf } from '../../../src/human/notify/set-up.ts'
 import { deliverSteps } from './deliver-steps.ts'
-import { fakeDesktop, notifyWorld, receiver, settingsWith } from './world.ts'
+import { fakeDesktop, notifyWorld, receiver, settingsWith } from './notify-harness.ts'
 
-const MESSAGE: Message = { kind: 'question', title: 'Title', text: 'Text', sound: true }
+const MESSAGE: NotifyMessage = { kind: 'question', title: 'Title', text: 'Text', sound: true }
 const of = { actor: 'daemon', subject: 's-1' }
 const COMPLETED: NewEvent = { ...of, kind: 'session.ended', body: { status: 'completed', reason: 'done' } }
 const FAILED: NewEvent = { ...of, kind: 'session.ended', body: { status: 'error', reason: 'gone' } }

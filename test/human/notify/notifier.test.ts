@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { EventBody } from '../../../src/domain/event.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { tempDir } from '../../support/world.ts'
-import { fakeDesktop, notifyWorld, receiver } from './world.ts'
+import { fakeDesktop, notifyWorld, receiver } from './notify-harness.ts'
 
 const NTFY = (url: string) => ({ 'notifications.ntfy.server': url, 'notifications.ntfy.topic': 'my-topic' })
 

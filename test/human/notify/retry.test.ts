@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deliver } from '../../../src/human/notify/deliver.ts'
-import type { Sent } from '../../../src/human/notify/notice.ts'
+import type { SendResult } from '../../../src/human/notify/notice.ts'
 import { deliverSteps } from './deliver-steps.ts'
-import { notifyWorld, receiver, settingsWith } from './world.ts'
+import { notifyWorld, receiver, settingsWith } from './notify-harness.ts'
 
 const DAY_MS = 24 * 60 * 60_000
-const FAILED: Sent = { ok: false, problem: '503' }
+const FAILED: SendResult = { ok: false, problem: '503' }
 
 test('each failure waits twice as long, as the server asks at least, and after days what is no decision is given up', async t => {
   const { store } = await notifyWorld(t)
   let now = 1_000_000
-  let reply: Sent = FAILED
+  let reply: SendResult = FAILED
   let wake = () => {}
   const tried = { at: [] as number[] }
   const body = JSON.stringify({ kind: 'complete', key: 'k', title: 'Done', text: '' })

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
-import { type Got, type Receiver, receiver } from './world.ts'
+import { type Got, type Receiver, receiver } from './notify-harness.ts'
 
 export interface TelegramServer {
   url: string

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { AppError } from '../../../src/base/errors.ts'
-import type { SaidFromAfar } from '../../../src/human/notify/notice.ts'
-import { readPress } from '../../../src/human/notify/telegram/buttons.ts'
+import type { RemoteAnswer } from '../../../src/human/notify/notice.ts'
+import { readPress } from '../../../src/human/notify/telegram.ts'
+import { type NotifyWorld, notifyWorld } from './notify-harness.ts'
 import { type TelegramServer, telegramServer } from './telegram-server.ts'
-import { type NotifyWorld, notifyWorld } from './world.ts'
 
 const CHAT = 42
 const ANN = { id: 7, username: 'ann' }
@@ -13,13 +13,13 @@ const EVE = { id: 13, username: 'eve' }
 interface Talk {
   world: NotifyWorld
   server: TelegramServer
-  answers: { number: number; said: SaidFromAfar }[]
+  answers: { number: number; said: RemoteAnswer }[]
   press(data: string, chat?: number): void
   /** Data of the buttons of the first message. */
   buttons(): Promise<string[]>
 }
 
-async function talk(t: TestContext, answer: (number: number, said: SaidFromAfar) => void = () => {}): Promise<Talk> {
+async function talk(t: TestContext, answer: (number: number, said: RemoteAnswer) => void = () => {}): Promise<Talk> {
   const world = await notifyWorld(t)
   const server = await telegramServer(t)
   const answers: Talk['answers'] = []

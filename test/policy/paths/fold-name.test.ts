@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { foldName } from '../../../src/policy/paths/fold-name.ts'
+import { foldName } from '../../../src/policy/paths/wildcard.ts'
 
 test('names that some file system takes for one are one', () => {
   const rows: [string, string[]][] = [

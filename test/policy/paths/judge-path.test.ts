@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Fence } from '../../../src/policy/paths/fence.ts'
 import { type Access, judgePath } from '../../../src/policy/paths/judge-path.ts'
-import type { Fence } from '../../../src/policy/paths/place.ts'
 
 const standard: Fence = {
   boundary: '/proj',

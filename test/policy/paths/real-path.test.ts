@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { realPathOf } from '../../../src/policy/paths/real-path.ts'
+import { resolveRealPath } from '../../../src/policy/paths/fence.ts'
 import { tempDir } from '../../support/world.ts'
 
 function disk(t: TestContext): string {
@@ -25,8 +25,8 @@ test('a path is followed to its end, whether that exists or not', t => {
     ['link/dangling', 'a/new/deep'],
     ['none', 'none'],
   ]
-  for (const [path, end] of rows) assert.equal(realPathOf(join(root, path)), join(root, end), path)
-  assert.equal(realPathOf('/'), '/')
+  for (const [path, end] of rows) assert.equal(resolveRealPath(join(root, path)), join(root, end), path)
+  assert.equal(resolveRealPath('/'), '/')
 })
 
 test('a loop, a file used as a folder and a very long chain cannot be told', t => {
@@ -35,14 +35,14 @@ test('a loop, a file used as a folder and a very long chain cannot be told', t =
   symlinkSync('two', join(root, 'one'))
   symlinkSync('one/x', join(root, 'two'))
   for (const path of ['loop', 'loop/x', 'one', 'one/y', 'two/z', 'a/file/x', 'a/file/x/y', 'a/\0'])
-    assert.equal(realPathOf(join(root, path)), undefined, path)
+    assert.equal(resolveRealPath(join(root, path)), undefined, path)
 })
 
 test('links that dangle one into another are followed so far and no further', t => {
   const root = disk(t)
   const chain = (length: number) => {
     for (let step = 0; step < length; step++) symlinkSync(`${length}-${step + 1}`, join(root, `${length}-${step}`))
-    return realPathOf(join(root, `${length}-0`))
+    return resolveRealPath(join(root, `${length}-0`))
   }
   assert.equal(chain(5), join(root, '5-5'))
   assert.equal(chain(30), join(root, '30-30'))
@@ -52,6 +52,6 @@ test('links that dangle one into another are followed so far and no further', t 
 test('a path as deep as there are steps is followed, one deeper is not', t => {
   const root = disk(t)
   const deep = (levels: number) => join(root, ...Array.from({ length: levels }, () => 'n'))
-  assert.equal(realPathOf(deep(199)), deep(199))
-  assert.equal(realPathOf(deep(200)), undefined)
+  assert.equal(resolveRealPath(deep(199)), deep(199))
+  assert.equal(resolveRealPath(deep(200)), undefined)
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { globFindsSecret, isHistory, secretPart } from '../../../src/policy/paths/secret-files.ts'
+import { findSecretPart, globFindsSecret, isHistory } from '../../../src/policy/paths/secret-files.ts'
 
-const isSecret = (name: string) => secretPart(`/p/${name}`) !== undefined
+const isSecret = (name: string) => findSecretPart(`/p/${name}`) !== undefined
 
 function check(secrets: string[], others: string[]): void {
   for (const name of secrets) assert.ok(isSecret(name), `${name} is a secret`)
@@ -189,9 +189,9 @@ test('what lies in a folder of secrets is one, but for public keys', () => {
     '/p/.secrets/readme.md',
     '/h/.kube/config.pub/x',
   ])
-    assert.ok(secretPart(path), path)
+    assert.ok(findSecretPart(path), path)
   for (const path of ['/h/.ssh/id_rsa.pub', '/h/ssh/config', '/h/.sshx/a', '/h/.ssh/deep/key.PUB'])
-    assert.equal(secretPart(path), undefined, path)
+    assert.equal(findSecretPart(path), undefined, path)
 })
 
 test('some folders are secret only below another', () => {
@@ -215,7 +215,7 @@ test('some folders are secret only below another', () => {
     '/dev/mem',
     '/h/.mozilla/firefox/a',
   ]
-  for (const path of secrets) assert.ok(secretPart(path), path)
+  for (const path of secrets) assert.ok(findSecretPart(path), path)
   const others = [
     '/h/.config/nvim/x',
     '/p/gh/x',
@@ -231,15 +231,15 @@ test('some folders are secret only below another', () => {
     '/x.config/gh/x',
     '/h/.cargo/credentials.tom',
   ]
-  for (const path of others) assert.equal(secretPart(path), undefined, path)
+  for (const path of others) assert.equal(findSecretPart(path), undefined, path)
 })
 
 test('the part that makes a path a secret is named as it was spelled', () => {
-  assert.equal(secretPart('/h/.SSH/Config'), '.SSH')
-  assert.equal(secretPart('/p/a/.Env'), '.Env')
-  assert.equal(secretPart('/h/.config/gh/Hosts'), 'Hosts')
-  assert.equal(secretPart('//p//.env/'), '.env')
-  assert.equal(secretPart('/p/.env/readable.ts'), undefined, 'a folder of that name is no file of variables')
+  assert.equal(findSecretPart('/h/.SSH/Config'), '.SSH')
+  assert.equal(findSecretPart('/p/a/.Env'), '.Env')
+  assert.equal(findSecretPart('/h/.config/gh/Hosts'), 'Hosts')
+  assert.equal(findSecretPart('//p//.env/'), '.env')
+  assert.equal(findSecretPart('/p/.env/readable.ts'), undefined, 'a folder of that name is no file of variables')
 })
 
 test('what a prompt remembers of its person is a history', () => {
@@ -376,7 +376,7 @@ test('passwords of vaults, tokens and keys are secrets, also where their name so
     '/etc/ppp/chap-secrets',
     '/h/.fly/config.yml',
   ])
-    assert.ok(secretPart(path), path)
+    assert.ok(findSecretPart(path), path)
   for (const path of ['/h/.config/ngrokx', '/etc/wireguardx/a', '/h/.dbt/profiles.yaml', '/p/fly/config.yml'])
-    assert.equal(secretPart(path), undefined, path)
+    assert.equal(findSecretPart(path), undefined, path)
 })

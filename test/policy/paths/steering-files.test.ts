@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { steeringOf } from '../../../src/policy/paths/steering-files.ts'
+import { findSteering } from '../../../src/policy/paths/steering-files.ts'
 
 function check(code: string, risk: string, paths: string[]): void {
   for (const path of paths) {
-    const found = steeringOf(path)
+    const found = findSteering(path)
     assert.deepEqual([found?.code, found?.risk], [code, risk], path)
     assert.match(found?.why ?? '', /\w+ \w+/, path)
   }
 }
 function ordinary(paths: string[]): void {
-  for (const path of paths) assert.equal(steeringOf(path), undefined, path)
+  for (const path of paths) assert.equal(findSteering(path), undefined, path)
 }
 
 test('what steers an agent or its guard is HIGH', () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fitsPattern } from '../../../src/policy/paths/wildcard.ts'
+import { matchesWildcard } from '../../../src/policy/paths/wildcard.ts'
 
 function check(rows: [pattern: string, fits: string[], fitsNot: string[]][]): void {
   for (const [pattern, fits, fitsNot] of rows) {
-    for (const text of fits) assert.ok(fitsPattern(pattern, text), `${pattern} is for ${text}`)
-    for (const text of fitsNot) assert.ok(!fitsPattern(pattern, text), `${pattern} is not for ${text}`)
+    for (const text of fits) assert.ok(matchesWildcard(pattern, text), `${pattern} is for ${text}`)
+    for (const text of fitsNot) assert.ok(!matchesWildcard(pattern, text), `${pattern} is not for ${text}`)
   }
 }
 
@@ -29,7 +29,7 @@ test('a star stands for any number of letters, also for none, and several are tr
 })
 
 test('a pattern with stars that fits nothing is given up at once', () => {
-  assert.ok(!fitsPattern(`${'*a'.repeat(40)}b`, 'a'.repeat(4000)))
+  assert.ok(!matchesWildcard(`${'*a'.repeat(40)}b`, 'a'.repeat(4000)))
 })
 
 test('a question mark stands for one letter', () => {

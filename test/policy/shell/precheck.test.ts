@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MAX_COMMAND, mayBeSlow, precheck } from '../../../src/policy/shell/precheck.ts'
+import { MAX_COMMAND, mayBeSlow, precheck } from '../../../src/policy/shell/parse.ts'
 
 const said = (command: string) => precheck(command).map(({ code, risk, at }) => `${risk} ${code} ${at?.join('-')}`)
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseShell, unread } from '../../../src/policy/shell/parse.ts'
-import type { Bit, Node, Redirect, Script, Word } from '../../../src/policy/shell/tree.ts'
+import { failedParse, parseShell } from '../../../src/policy/shell/parse.ts'
+import type { Redirect, Script, ShellNode, Word, WordPart } from '../../../src/policy/shell/tree.ts'
 
 // The tree in one line: what a reader of a test can hold against the command.
 const scriptText = ({ body }: Script): string => body.map(nodeText).join('; ')
 const wordsText = (words: readonly Word[]) => words.map(wordText).join(' ')
 const wordText = ({ bits }: Word): string => bits.map(bitText).join('')
 
-function nodeText(node: Node): string {
+function nodeText(node: ShellNode): string {
   switch (node.is) {
     case 'command': {
       const assigns = node.assigns.map(
@@ -33,7 +33,7 @@ function nodeText(node: Node): string {
 function redirectText({ op, target, body }: Redirect): string {
   return `${op}${target ? wordText(target) : ''}${body ? `"${wordText(body)}"` : ''}`
 }
-function bitText(bit: Bit): string {
+function bitText(bit: WordPart): string {
   const inner = (words: readonly Word[]) => (words.length > 0 ? `(${wordsText(words)})` : '')
   switch (bit.is) {
     case 'text':
@@ -155,7 +155,7 @@ test('a place in the tree is a place in the command, and in escaped backticks th
   assert.deepEqual(script.at, [0, 9])
   const command = 'x `a \\`b\\`` y'
   const found: (readonly [number, number])[] = []
-  const look = (node: Node) => {
+  const look = (node: ShellNode) => {
     if (node.is === 'command')
       for (const word of node.words)
         for (const bit of word.bits) if (bit.is === 'substitution') for (const inner of bit.script.body) look(inner)
@@ -171,5 +171,8 @@ test('what cannot be read is an error with its place, however deep it lies', () 
   const nested = (depth: number) => `${'$('.repeat(depth)}a${')'.repeat(depth)}`
   assert.deepEqual(parseShell(nested(12)).errors, [])
   assert.match(parseShell(nested(13)).errors[0]?.message ?? '', /nested more than 12 deep/)
-  assert.deepEqual(unread('abc', 'why'), { script: { at: [0, 3], body: [] }, errors: [{ message: 'why', at: [0, 3] }] })
+  assert.deepEqual(failedParse('abc', 'why'), {
+    script: { at: [0, 3], body: [] },
+    errors: [{ message: 'why', at: [0, 3] }],
+  })
 })

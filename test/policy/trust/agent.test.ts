@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { query } from '@anthropic-ai/claude-agent-sdk'
-import { placesFor } from '../../../src/base/places.ts'
-import { grantTrust, settingSourcesFor, trustStatus } from '../../../src/policy/trust.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
+import { grantTrust, settingSourcesFor, trustStatus } from '../../../src/policy/trust/trust.ts'
 import { openSimulator } from '../../../src/simulator/open.ts'
 import { agentEnv, gitProject, tempDir } from '../../support/world.ts'
 
@@ -25,7 +25,7 @@ async function loadedBy(t: TestContext, files: Record<string, string>) {
   const user = join(home, '.claude/settings.json')
   mkdirSync(dirname(user), { recursive: true })
   writeFileSync(user, filled(hook('user')))
-  const places = placesFor({ env: { HOME: home } })
+  const places = appPathsFor({ env: { HOME: home } })
 
   const run = async (): Promise<Loaded> => {
     await using simulator = await openSimulator({ text: SCENARIO })

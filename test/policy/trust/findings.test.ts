@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findingsInMcp, findingsInSettings, shown } from '../../../src/policy/trust/findings.ts'
-import { findingsInPrompt } from '../../../src/policy/trust/prompt-findings.ts'
+import { findingsInMcp, findingsInPrompt, findingsInSettings, showValue } from '../../../src/policy/trust/findings.ts'
 
 const settings = (value: unknown) =>
   findingsInSettings(JSON.stringify(value)).map(
@@ -90,11 +89,11 @@ test('each server of a project is named with what starts it', () => {
 })
 
 test('what is shown is one line, capped, and holds nothing that a terminal would obey', () => {
-  assert.equal(shown('a\nb\u2028\u202e'), 'a\\u{a}b\\u{2028}\\u{202e}')
-  assert.equal(shown('x'.repeat(400)), 'x'.repeat(400))
-  assert.equal(shown('x'.repeat(401)), `${'x'.repeat(397)}…`)
-  assert.equal(shown(undefined), 'undefined')
-  assert.equal(shown({ a: 1 }), '{"a":1}')
+  assert.equal(showValue('a\nb\u2028\u202e'), 'a\\u{a}b\\u{2028}\\u{202e}')
+  assert.equal(showValue('x'.repeat(400)), 'x'.repeat(400))
+  assert.equal(showValue('x'.repeat(401)), `${'x'.repeat(397)}…`)
+  assert.equal(showValue(undefined), 'undefined')
+  assert.equal(showValue({ a: 1 }), '{"a":1}')
 })
 
 test('the head of a prompt is asked about word by word, however its words are spelled', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { scriptsNamedIn } from '../../../src/policy/trust/scripts.ts'
+import { findNamedScripts } from '../../../src/policy/trust/files.ts'
 import { tempDir } from '../../support/world.ts'
 
 const FILES = ['tools/guard.sh', 'hook.log', 'HOOK_RAN', 'late.sh']
@@ -25,7 +25,7 @@ for (const [command, counts] of CASES) {
   test(`the hook ${command} brings in ${counts.join(', ') || 'no script'}`, async t => {
     const project = projectWith(t, FILES)
     const text = JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: 'command', command }] }] } })
-    const found = await scriptsNamedIn(text, project, project)
+    const found = await findNamedScripts(text, project, project)
     assert.deepEqual(found.map(path => path.slice(project.length + 1)).sort(), counts)
   })
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { settingSourcesFor } from '../../../src/policy/trust/setting-sources.ts'
-import type { TrustStatus } from '../../../src/policy/trust/status.ts'
+import { settingSourcesFor, type TrustStatus } from '../../../src/policy/trust/setting-sources.ts'
 import type { SurfaceKind } from '../../../src/policy/trust/surface.ts'
 
 const ALL = ['user', 'project', 'local'] as const

@@ -3,15 +3,18 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { placesFor } from '../../../src/base/places.ts'
-import { claudeFoldersBelow } from '../../../src/policy/trust/claude-folders.ts'
-import { differences, hashesOf, hashOver } from '../../../src/policy/trust/hash.ts'
-import { readSurface } from '../../../src/policy/trust/read.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
+import { findNamedScripts, readSurface } from '../../../src/policy/trust/files.ts'
 import { agreementFor, keepAgreement } from '../../../src/policy/trust/record.ts'
-import { scriptsNamedIn } from '../../../src/policy/trust/scripts.ts'
-import { skillVerdict } from '../../../src/policy/trust/skill-verdict.ts'
-import { surfaceOf } from '../../../src/policy/trust/surface.ts'
-import { grantTrust, trustStatus } from '../../../src/policy/trust.ts'
+import { findClaudeFolders, findSurface } from '../../../src/policy/trust/surface.ts'
+import {
+  findChangedPaths,
+  grantTrust,
+  hashAll,
+  hashesByPath,
+  judgeSkill,
+  trustStatus,
+} from '../../../src/policy/trust/trust.ts'
 import { tempDir } from '../../support/world.ts'
 
 function folder(t: TestContext, files: Record<string, string> = {}): string {
@@ -24,7 +27,7 @@ function folder(t: TestContext, files: Record<string, string> = {}): string {
 }
 /** The surface inside a folder, one line a file; what lies above it belongs to the machine. */
 async function surface(root: string, project = root): Promise<string[]> {
-  const files = await surfaceOf(project)
+  const files = await findSurface(project)
   return files
     .filter(({ path }) => path.startsWith(`${root}/`))
     .map(({ path, kind, within }) => `${kind} ${path.slice(root.length + 1)} of ${within.slice(root.length) || '.'}`)
@@ -125,9 +128,9 @@ test('folders with a .claude are found below a project, not in it, not through l
   const root = folder(t, { '.claude/x': '', 'a/.claude/x': '', 'a/b/.claude/x': '', '.git/c/.claude/x': '', 'd/x': '' })
   symlinkSync(join(root, 'a'), join(root, 'e'))
   const found = { holders: [join(root, 'a'), join(root, 'a/b')], isCut: false }
-  assert.deepEqual(await claudeFoldersBelow(root), found)
-  assert.deepEqual(await claudeFoldersBelow(root, 1000), found)
-  assert.equal((await claudeFoldersBelow(root, 2)).isCut, true)
+  assert.deepEqual(await findClaudeFolders(root), found)
+  assert.deepEqual(await findClaudeFolders(root, 1000), found)
+  assert.equal((await findClaudeFolders(root, 2)).isCut, true)
 })
 
 test('a file is read through links, a link out of its place is told, and scripts are only hashed', async t => {
@@ -158,16 +161,16 @@ test('a file is read through links, a link out of its place is told, and scripts
 
 test('two sets of files differ by content, by name and by order alone not', () => {
   const file = (path: string, sha256: string) => ({ path, sha256, kind: 'mcp' as const, contains: [] })
-  assert.deepEqual(hashesOf([file('a', '1'), file('b', '2')]), { a: '1', b: '2' })
-  assert.notEqual(hashOver([file('a', '1')]), hashOver([file('a', '2')]))
-  assert.notEqual(hashOver([file('a', '1')]), hashOver([file('b', '1')]))
-  assert.notEqual(hashOver([file('a', '1'), file('b', '2')]), hashOver([file('a', '1')]))
-  assert.deepEqual(differences({ c: '1', a: '1', b: '1' }, { d: '1', a: '1', b: '2' }), ['b', 'c', 'd'])
-  assert.deepEqual(differences({ a: '1' }, { a: '1' }), [])
+  assert.deepEqual(hashesByPath([file('a', '1'), file('b', '2')]), { a: '1', b: '2' })
+  assert.notEqual(hashAll([file('a', '1')]), hashAll([file('a', '2')]))
+  assert.notEqual(hashAll([file('a', '1')]), hashAll([file('b', '1')]))
+  assert.notEqual(hashAll([file('a', '1'), file('b', '2')]), hashAll([file('a', '1')]))
+  assert.deepEqual(findChangedPaths({ c: '1', a: '1', b: '1' }, { d: '1', a: '1', b: '2' }), ['b', 'c', 'd'])
+  assert.deepEqual(findChangedPaths({ a: '1' }, { a: '1' }), [])
 })
 
 test('an agreement is kept and taken back for one project, beside those of others', t => {
-  const places = placesFor({ env: { HOME: tempDir(t) } })
+  const places = appPathsFor({ env: { HOME: tempDir(t) } })
   mkdirSync(places.home, { recursive: true })
   const agreement = { hash: 'h', since: 5, files: { a: '1' } }
   assert.equal(agreementFor(places, '/a'), undefined)
@@ -193,7 +196,7 @@ test('scripts are found by the words of a text, inside the place that is vouched
     'p/sub/c.py': '',
   })
   const named = async (text: string, project = join(root, 'p'), within = join(root, 'p')) =>
-    (await scriptsNamedIn(text, project, within)).map(path => path.slice(root.length + 1)).sort()
+    (await findNamedScripts(text, project, within)).map(path => path.slice(root.length + 1)).sort()
   assert.deepEqual(await named('sh a.sh && python sub/c.py'), ['p/a.sh', 'p/sub/c.py'])
   assert.deepEqual(await named('{"command":"node \\"with space.js\\""}'), [])
   assert.deepEqual(await named('["with space.js", " a.sh "]'), ['p/a.sh', 'p/with space.js'])
@@ -230,12 +233,12 @@ test('scripts are found by the words of a text, inside the place that is vouched
 test('a skill or a subagent of the project waits for a yes, others do not', async t => {
   const project = folder(t, { '.claude/skills/s/SKILL.md': '---\nhooks: {}\n---\n' })
   execFileSync('git', ['init', '-q'], { cwd: project, env: { PATH: process.env['PATH'] ?? '', HOME: project } })
-  const places = placesFor({ env: { HOME: tempDir(t) } })
+  const places = appPathsFor({ env: { HOME: tempDir(t) } })
   const verdict = async (
     tool: string,
     input: Record<string, unknown> = {},
     settingSources: ('user' | 'project' | 'local')[] = ['project'],
-  ) => (await skillVerdict({ tool, input }, { places, project, settingSources }))?.reason
+  ) => (await judgeSkill({ tool, input }, { places, project, settingSources }))?.reason
   assert.match(
     (await verdict('Skill')) ?? '',
     /^\.claude\/skills\/s\/SKILL\.md can run code .* go on without skills\. .* pcc trust \//,
@@ -255,7 +258,7 @@ test('a skill or a subagent of the project waits for a yes, others do not', asyn
   assert.match((await verdict('Task', { subagent_type: 'x' })) ?? '', /and 2 more/)
   assert.equal(await verdict('Task', {}), undefined, 'the standard subagent is no file')
   assert.match((await verdict('Skill')) ?? '', /and 3 more/)
-  const denied = await skillVerdict({ tool: 'Skill', input: {} }, { places, project, settingSources: ['project'] })
+  const denied = await judgeSkill({ tool: 'Skill', input: {} }, { places, project, settingSources: ['project'] })
   assert.deepEqual(
     { ...denied, reason: '' },
     { verdict: 'deny', risk: 'HIGH', reason: '', confidence: 1, by: 'policy' },

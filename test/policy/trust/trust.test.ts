@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { type AppPaths, appPathsFor } from '../../../src/base/app-paths.ts'
 import type { AppError } from '../../../src/base/errors.ts'
-import { type Places, placesFor } from '../../../src/base/places.ts'
 import { loadConfig } from '../../../src/domain/config/load.ts'
-import { claudeFoldersBelow } from '../../../src/policy/trust/claude-folders.ts'
+import { findClaudeFolders } from '../../../src/policy/trust/surface.ts'
 import {
   grantTrust,
   isTrusted,
@@ -15,7 +15,7 @@ import {
   settingSourcesFor,
   trustedFile,
   trustStatus,
-} from '../../../src/policy/trust.ts'
+} from '../../../src/policy/trust/trust.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
 const HOOKS = JSON.stringify({
@@ -27,7 +27,7 @@ const SERVERS = JSON.stringify({ mcpServers: { db: { command: 'node', args: ['to
 const ALL = ['user', 'project', 'local'] as const
 
 interface World {
-  places: Places
+  places: AppPaths
   project: string
   write(path: string, text: string): void
 }
@@ -39,7 +39,7 @@ function world(t: TestContext, files: Record<string, string> = {}): World {
     mkdirSync(dirname(join(project, path)), { recursive: true })
     writeFileSync(join(project, path), text)
   }
-  return { places: placesFor({ env: { HOME: home } }), project, write }
+  return { places: appPathsFor({ env: { HOME: home } }), project, write }
 }
 
 const agree = async ({ places, project }: World) => grantTrust(places, await trustStatus(places, project))
@@ -184,8 +184,8 @@ test('what lies in a .claude below the project counts too, in whatever folder, a
 
 test('a project with more folders than can be looked through is said to be so', async t => {
   const { project } = world(t, { 'a/b/c.txt': '', 'd/e.txt': '', 'd/.claude/x': '' })
-  assert.deepEqual(await claudeFoldersBelow(project), { holders: [join(project, 'd')], isCut: false })
-  assert.equal((await claudeFoldersBelow(project, 1)).isCut, true)
+  assert.deepEqual(await findClaudeFolders(project), { holders: [join(project, 'd')], isCut: false })
+  assert.equal((await findClaudeFolders(project, 1)).isCut, true)
 })
 
 test('what changed while it was shown is not agreed to', async t => {
@@ -346,7 +346,7 @@ test('after a change the note names what changed', async t => {
 test('projects trusted by several processes at once are all kept', async t => {
   const first = world(t, { '.mcp.json': SERVERS })
   const projects = [first.project, ...Array.from({ length: 5 }, () => world(t, { '.mcp.json': SERVERS }).project)]
-  const module = new URL('../../../src/policy/trust.ts', import.meta.url).href
+  const module = new URL('../../../src/policy/trust/trust.ts', import.meta.url).href
   const children = projects.map(project => {
     const places = JSON.stringify(first.places)
     const code = `const { grantTrust, trustStatus } = await import(${JSON.stringify(module)}); await grantTrust(${places}, await trustStatus(${places}, ${JSON.stringify(project)}))`

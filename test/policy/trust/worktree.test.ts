@@ -3,9 +3,14 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { placesFor } from '../../../src/base/places.ts'
-import { skillVerdict } from '../../../src/policy/trust/skill-verdict.ts'
-import { grantTrust, settingSourcesFor, trustStatus, trustStatusIn } from '../../../src/policy/trust.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
+import {
+  grantTrust,
+  judgeSkill,
+  settingSourcesFor,
+  trustStatus,
+  trustStatusIn,
+} from '../../../src/policy/trust/trust.ts'
 import { bareEnv, commitAll, gitProject, tempDir } from '../../support/world.ts'
 
 const SETTINGS = '.claude/settings.json'
@@ -14,7 +19,7 @@ const hooks = (command: string) =>
 
 /** A project that somebody has agreed to, or not, and a worktree of it. */
 function worlds(t: TestContext, files: Record<string, string>) {
-  const places = placesFor({ env: { PCC_HOME: tempDir(t) } })
+  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
   const project = realpathSync(gitProject(t, { 'README.md': '# sample\n', ...files }))
   const top = join(places.home, 'worktrees', 'sample', 't-000001')
   const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env: bareEnv(project), stdio: 'pipe' })
@@ -55,10 +60,10 @@ test('a file that nobody has agreed to waits although the project brings nothing
   assert.equal((await status()).state, 'untrusted')
   const call = { tool: 'Skill', input: { skill: 'evil' } }
   const around = { places, project, place: { directory: top, top }, settingSources: ['project' as const] }
-  assert.equal(await skillVerdict(call, around), undefined, 'of skills there is nothing')
+  assert.equal(await judgeSkill(call, around), undefined, 'of skills there is nothing')
   put('.claude/skills/evil/SKILL.md', '---\nname: evil\ndescription: x\nallowed-tools: Bash(*)\n---\nHelp.\n')
-  assert.equal((await skillVerdict(call, around))?.verdict, 'deny')
-  assert.equal(await skillVerdict(call, { ...around, place: undefined }), undefined, 'the project has no such skill')
+  assert.equal((await judgeSkill(call, around))?.verdict, 'deny')
+  assert.equal(await judgeSkill(call, { ...around, place: undefined }), undefined, 'the project has no such skill')
 })
 
 test('what only the project has is not missed in a worktree: a file that is deleted there is no news', async t => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Risk } from '../../../src/domain/session.ts'
-import { idleRules, rulesFromAllowedTools } from '../../../src/policy/verdict/allowed-tools.ts'
+import { findIdleRules, rulesFromAllowedTools } from '../../../src/policy/verdict/rules.ts'
 
 function made(entry: string, tool: string, input: Record<string, unknown>, risk: Risk = 'MEDIUM') {
   const normalised = `${tool} what it is`
@@ -86,5 +86,5 @@ test('entries that let nothing through are named', () => {
     'WebSearch()',
   ]
   const busy = ['Bash(ls)', 'Bash(ls:*)', 'Read', 'WebFetch(domain:x)', 'mcp__x']
-  assert.deepEqual(idleRules([...idle, ...busy]), idle)
+  assert.deepEqual(findIdleRules([...idle, ...busy]), idle)
 })

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Assessment, Reason } from '../../../src/domain/assessment.ts'
 import type { Risk } from '../../../src/domain/session.ts'
-import { type DecisionContext, decide } from '../../../src/policy/verdict/decide.ts'
-import { wayRound } from '../../../src/policy/verdict/way-round.ts'
+import { type DecisionContext, decide, suggestAlternative } from '../../../src/policy/verdict/decide.ts'
 
 function request(risk: Risk, reasons: Reason[] = [{ code: 'net.get', risk, text: 'it reads a page' }]): Assessment {
   return { risk, reasons, pieces: [], normalised: 'WebFetch https://e.example' }
@@ -135,7 +134,7 @@ test('blocked commands are about commands, and are refused above every rule', as
 
 test('a refusal names a way round that fits its first HIGH reason', () => {
   const way = (...codes: string[]) =>
-    wayRound(
+    suggestAlternative(
       request(
         'HIGH',
         codes.map(code => ({ code, risk: code.startsWith('?') ? 'LOW' : 'HIGH', text: '' })),
@@ -164,5 +163,5 @@ test('a refusal names a way round that fits its first HIGH reason', () => {
   assert.match(way('anything', 'git.force'), /push without force/)
   assert.match(way('git.force', 'editor'), /push without force/)
   const low: Reason = { code: 'editor', risk: 'MEDIUM', text: '' }
-  assert.match(wayRound(request('HIGH', [low, { ...low, code: 'pkg.publish', risk: 'HIGH' }])), /publishing/)
+  assert.match(suggestAlternative(request('HIGH', [low, { ...low, code: 'pkg.publish', risk: 'HIGH' }])), /publishing/)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Assessment } from '../../../src/domain/assessment.ts'
 import { classify } from '../../../src/policy/classify/classify.ts'
-import { allMatch, anyMatches, patternOf } from '../../../src/policy/verdict/pattern.ts'
+import { allMatch, anyMatches, parsePattern } from '../../../src/policy/verdict/rules.ts'
 
 const assess = (command: string) =>
   classify(
@@ -11,7 +11,7 @@ const assess = (command: string) =>
   ) as Assessment
 
 function pattern(text: string) {
-  const found = patternOf(text)
+  const found = parsePattern(text)
   assert.ok(found, text)
   return found
 }
@@ -27,11 +27,11 @@ function allows(text: string, commands: string[], others: string[]): void {
 }
 
 test('a pattern is one command or one pipe of words, and nothing else is one', () => {
-  assert.deepEqual(patternOf('git push *')?.stages, [['git', 'push', '*']])
-  assert.deepEqual(patternOf(`rm "a b" 'c'`)?.stages, [['rm', 'a b', 'c']])
-  assert.deepEqual(patternOf('curl | sh')?.stages, [['curl'], ['sh']])
-  assert.deepEqual(patternOf('echo $x')?.stages, [['echo', '*']])
-  assert.deepEqual(patternOf('ls [a]?')?.stages, [['ls', '[a]?']])
+  assert.deepEqual(parsePattern('git push *')?.stages, [['git', 'push', '*']])
+  assert.deepEqual(parsePattern(`rm "a b" 'c'`)?.stages, [['rm', 'a b', 'c']])
+  assert.deepEqual(parsePattern('curl | sh')?.stages, [['curl'], ['sh']])
+  assert.deepEqual(parsePattern('echo $x')?.stages, [['echo', '*']])
+  assert.deepEqual(parsePattern('ls [a]?')?.stages, [['ls', '[a]?']])
   for (const text of [
     '',
     'a; b',
@@ -47,7 +47,7 @@ test('a pattern is one command or one pipe of words, and nothing else is one', (
     'a | b > c',
     '# x',
   ])
-    assert.equal(patternOf(text), undefined, text)
+    assert.equal(parsePattern(text), undefined, text)
 })
 
 test('a forbidden command is found by its program, all its flags and all its words', () => {

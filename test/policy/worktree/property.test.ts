@@ -133,6 +133,4 @@ test('git anywhere but in the worktree is refused, whatever it does', () => {
   )
 })
 
-const KNOWN = new Set(
-  Object.keys((await import('../../../src/policy/classify/programs/git/worktree-table.ts')).WORKTREE_GIT),
-)
+const KNOWN = new Set(Object.keys((await import('../../../src/policy/programs/git-worktree.ts')).WORKTREE_GIT))

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { briefFor } from '../../../src/supervisor/brief/brief-for.ts'
-import { readSigils } from '../../../src/supervisor/sigils/read-sigils.ts'
+import { readSigils } from '../../../src/supervisor/session/read-sigils.ts'
 import { openQueue } from '../../tasks/a-queue.ts'
-import { past } from '../models/past.ts'
+import { past } from '../runs/past-attempts.ts'
 
 const failed = (number: number, reason: string) => past({ number, outcome: 'failed', reason })
 

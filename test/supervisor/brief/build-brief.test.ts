@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type BriefSection, buildBrief } from '../../../src/supervisor/brief/build-brief.ts'
-import { firstTokens, lastTokens, tokensOf } from '../../../src/supervisor/brief/tokens.ts'
-import { plainlyFencedLines } from '../../../src/supervisor/sigils/fenced-lines.ts'
+import { countTokens, firstTokens, lastTokens } from '../../../src/supervisor/brief/prompt-text.ts'
+import { plainlyFencedLines } from '../../../src/supervisor/session/quoted-lines.ts'
 
 function section(given: Partial<BriefSection> & { name: string }): BriefSection {
   return { title: given.name, pieces: [{ text: 'something' }], tokens: 1_000, weight: 1, ...given }
@@ -21,7 +21,7 @@ test('sections stand in their order, each under its title, and empty ones not at
   )
   assert.deepEqual(brief, {
     text: '## one\n\nsomething\n\n## two\n\na\n\nb\n\n```\nc\n```',
-    tokens: tokensOf(brief.text),
+    tokens: countTokens(brief.text),
     dropped: [],
   })
 })
@@ -120,13 +120,13 @@ test('whatever is in it, a brief keeps within its tokens, closes every fence, an
 })
 
 test('tokens are estimated by length, cut at whole characters, and a part never has more than the whole', () => {
-  assert.equal(tokensOf(''), 0)
-  assert.equal(tokensOf('abcdefg'), 2)
+  assert.equal(countTokens(''), 0)
+  assert.equal(countTokens('abcdefg'), 2)
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 0, max: 50 }), (text, tokens) => {
       const [begin, end] = [firstTokens(text, tokens), lastTokens(text, tokens)]
       assert.ok(text.startsWith(begin) && text.endsWith(end))
-      assert.ok(tokensOf(begin) <= tokens && tokensOf(end) <= tokens)
+      assert.ok(countTokens(begin) <= tokens && countTokens(end) <= tokens)
       assert.ok(begin.isWellFormed() && end.isWellFormed())
     }),
   )

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { skillFiles } from '../../../src/cli/init/texts/skills.ts'
+import { skillFiles } from '../../../src/cli/commands/init/texts.ts'
 import { buildBrief } from '../../../src/supervisor/brief/build-brief.ts'
-import { skillsSection } from '../../../src/supervisor/brief/skills-section.ts'
+import { skillsSection } from '../../../src/supervisor/brief/task-sections.ts'
 import { detectProject } from '../../../src/workspace/detect/detect-project.ts'
-import { readerOf } from '../../../src/workspace/detect/reader.ts'
+import { openProjectReader } from '../../../src/workspace/detect/project-files.ts'
 import { tempDir } from '../../support/world.ts'
 import { projectOf } from '../../workspace/detect/project-of.ts'
 
 const textFor = async (project: string) => buildBrief([await skillsSection(project)], { tokens: 10_000 }).text
 
 test('the skills that pcc init writes are named with what they are for', async t => {
-  const facts = await detectProject(readerOf(tempDir(t)), '/')
+  const facts = await detectProject(openProjectReader(tempDir(t)), '/')
   const project = projectOf(t, Object.fromEntries(skillFiles(facts).map(({ path, content }) => [path, content])))
   const text = await textFor(project)
   assert.match(text, /^## Skills of this project/)

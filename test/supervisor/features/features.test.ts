@@ -5,11 +5,11 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
-import type { CreateFeature } from '../../../src/domain/features/feature.ts'
+import type { CreateFeature } from '../../../src/domain/feature.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { Features } from '../../../src/supervisor/features/features.ts'
-import { KeptEnvironments } from '../../../src/supervisor/waits/kept-environments.ts'
-import { openTasks } from '../../../src/tasks/open.ts'
+import { FeatureManager } from '../../../src/supervisor/features/features.ts'
+import { KeptEnvironments } from '../../../src/supervisor/session/kept-environments.ts'
+import { openTasks } from '../../../src/tasks/tasks.ts'
 import { tempDir } from '../../support/world.ts'
 
 /** Features whose sessions are rows: what an agent came to is said by `ends`. */
@@ -21,7 +21,7 @@ async function aShop(t: TestContext) {
   const begun: { prompt: string }[] = []
   const agents: (string | undefined)[] = []
   const taken: string[] = []
-  const features = new Features({
+  const features = new FeatureManager({
     ...{ store, tasks, clock: systemClock, log: silentLog },
     ...{ kept: new KeptEnvironments(tempDir(t)), agentEnv: {} },
     keepsEnvironment: async () => false,

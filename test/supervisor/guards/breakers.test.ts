@@ -2,14 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { SessionEvent } from '../../../src/domain/session.ts'
-import { Breakers, type Found } from '../../../src/supervisor/guards/breakers/breakers.ts'
-import { Progress } from '../../../src/supervisor/guards/breakers/progress.ts'
-import { type Done, Repetition } from '../../../src/supervisor/guards/breakers/repetition.ts'
-import { callShape, resultShape } from '../../../src/supervisor/guards/breakers/shape.ts'
+import { type BreakerFinding, Breakers, ProgressDetector } from '../../../src/supervisor/guards/breakers.ts'
+import {
+  callShape,
+  type FinishedCall,
+  RepetitionDetector,
+  resultShape,
+} from '../../../src/supervisor/guards/repetition.ts'
 
 const MOST = 6
 
-const done = (call: string, more: Partial<Done> = {}): Done => ({
+const done = (call: string, more: Partial<FinishedCall> = {}): FinishedCall => ({
   call,
   result: 'r',
   tookMs: 10,
@@ -18,8 +21,8 @@ const done = (call: string, more: Partial<Done> = {}): Done => ({
 })
 
 /** At which of these calls the circle is told of and at which it is stopped, counted from 1. */
-function outcome(calls: Done[], most = MOST) {
-  const circle = new Repetition(most)
+function outcome(calls: FinishedCall[], most = MOST) {
+  const circle = new RepetitionDetector(most)
   const verdicts = calls.map(call => circle.done(call).verdict)
   return { told: verdicts.indexOf('tell') + 1, stopped: verdicts.indexOf('stop') + 1 }
 }
@@ -96,7 +99,7 @@ test('rounds that change nothing add up, those that bring nothing new and wait f
     fc.property(
       fc.array(fc.record({ changed: fc.boolean(), fresh: fc.boolean(), waited: fc.boolean() }), { maxLength: 300 }),
       rounds => {
-        const progress = new Progress(40)
+        const progress = new ProgressDetector(40)
         let weight = 0
         for (const [index, round] of rounds.entries()) {
           const waits = round.waited || (rounds[index - 1]?.waited ?? false)
@@ -116,7 +119,7 @@ function hear(
   more = {},
 ) {
   const breakers = new Breakers({ ...SETTINGS, ...more })
-  const found: [number, Found][] = []
+  const found: [number, BreakerFinding][] = []
   const told: number[] = []
   let now = 0
   const say = (event: SessionEvent, index: number) => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BudgetView } from '../../../src/domain/budget/budget.ts'
+import type { BudgetView } from '../../../src/domain/budget.ts'
 import type { SessionEvent } from '../../../src/domain/session.ts'
 import { bodiesOf } from '../../daemon/agent-sessions.ts'
-import { scriptedAgent } from '../steering/scripted-agent.ts'
-import { scriptedWorld } from '../steering/scripted-world.ts'
+import { scriptedAgent } from '../session/scripted-agent.ts'
+import { scriptedWorld } from '../session/scripted-world.ts'
 
 const DAY = 24 * 3_600_000
 

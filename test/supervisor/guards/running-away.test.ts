@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import type { SessionEvent } from '../../../src/domain/session.ts'
 import { bodiesOf } from '../../daemon/agent-sessions.ts'
 import { tempDir } from '../../support/world.ts'
-import { scriptedAgent } from '../steering/scripted-agent.ts'
-import { type ScriptedWorld, scriptedWorld } from '../steering/scripted-world.ts'
+import { scriptedAgent } from '../session/scripted-agent.ts'
+import { type ScriptedWorld, scriptedWorld } from '../session/scripted-world.ts'
 
 const MINUTE = 60_000
 

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SessionEvent } from '../../../src/domain/session.ts'
-import { ActivityBook } from '../../../src/supervisor/guards/watch/activity.ts'
-import { hogIn } from '../../../src/supervisor/guards/watch/hog.ts'
-import { MemoryCap } from '../../../src/supervisor/guards/watch/memory.ts'
+import { ActivityTracker, findHog, MemoryCap } from '../../../src/supervisor/guards/session-guards.ts'
 
 const MINUTE = 60_000
 const STALL = 5 * MINUTE
 
 /** After how many minutes of silence an agent counts as hung that was last heard to say this. */
 function hungAfter(last: SessionEvent[], seen: { waits?: boolean; stopped?: boolean; sees?: boolean } = {}): number {
-  const book = new ActivityBook(0)
+  const book = new ActivityTracker(0)
   for (const event of last) book.heard(event, 0)
   const how = { waits: false, stopped: false, sees: true, stallMs: STALL, ...seen }
   for (let minute = 0; minute < 24 * 60; minute++) if (book.isHung(minute * MINUTE, how)) return minute
@@ -50,7 +48,7 @@ for (const [what, events, minutes, seen] of [
 }
 
 test('a machine that slept for hours, or a clock that jumped, makes nobody hang', () => {
-  const book = new ActivityBook(0)
+  const book = new ActivityTracker(0)
   const how = { waits: false, stopped: false, sees: true, stallMs: STALL }
   assert.equal(book.isHung(0, how), false)
   assert.equal(book.isHung(8 * 60 * MINUTE, how), false)
@@ -59,7 +57,7 @@ test('a machine that slept for hours, or a clock that jumped, makes nobody hang'
 })
 
 test('a clock that is set back does not keep a hung agent young, and one that works is never hung', () => {
-  const book = new ActivityBook(10 * 60 * MINUTE)
+  const book = new ActivityTracker(10 * 60 * MINUTE)
   const how = { waits: false, stopped: false, sees: true, stallMs: STALL }
   for (let minute = 0; minute < 5; minute++) assert.equal(book.isHung(minute * MINUTE, how), false)
   assert.equal(book.isHung(STALL, how), true)
@@ -102,7 +100,7 @@ test('only a group of its own inside of the tree is a tool that can be ended alo
     stopped: false,
   })
   const tree = [one(10, 1, 10, 5), one(11, 10, 10, 200), one(20, 11, 20, 100), one(21, 20, 20, 600)]
-  const look = (all = tree, inside = tree) => hogIn(inside, { agent: 10, all, capBytes: 1000 * MB })
+  const look = (all = tree, inside = tree) => findHog(inside, { agent: 10, all, capBytes: 1000 * MB })
   assert.deepEqual([look()?.group, look()?.pids], [20, [20, 21]])
   assert.equal(look([...tree, one(99, 1, 20, 1)]), undefined, 'somebody else is in that group')
   const own = tree.map(each => ({ ...each, group: 10 }))

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Task, TaskState } from '../../../src/domain/task.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { makeRepository } from '../../support/world.ts'
-import { scriptedAgent, type Turn } from '../steering/scripted-agent.ts'
+import { scriptedAgent, type Turn } from '../session/scripted-agent.ts'
 import { type Life, openLives } from './lives.ts'
 import { FAILED, watched } from './scripts.ts'
 

@@ -5,10 +5,10 @@ import { silentLog } from '../../../src/base/log.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { SessionRow } from '../../../src/store/tables.ts'
 import { closeAttempt } from '../../../src/supervisor/runs/close-attempt.ts'
-import { keepAttempt, keepRun } from '../../store/journal/an-attempt.ts'
+import { keepAttempt, keepRun } from '../../store/an-attempt.ts'
 import { tempDir } from '../../support/world.ts'
-import { aRun } from '../a-run.ts'
-import { partsOn } from '../parts.ts'
+import { aLiveSession } from '../session/live-session.ts'
+import { sessionDepsOn } from '../session/session-deps.ts'
 
 const FAILED: Partial<SessionRow> = {
   ...{ state: 'ended', ended_as: 'error', ended_at: 100, status_reason: 'it failed', owner: null },
@@ -19,7 +19,7 @@ async function failed(t: TestContext) {
   const dir = tempDir(t)
   const store = await openStore({ file: join(dir, 'db') })
   t.after(() => store.close())
-  const parts = partsOn(store)
+  const parts = sessionDepsOn(store)
   const task = await store.transaction(tx => parts.tasks.submit({ session_id: null, project: dir, text: 'do it' }, tx))
   await keepRun(store, 'r-1', dir)
   await keepAttempt(store, { task: task.id, outcome: null })
@@ -27,7 +27,7 @@ async function failed(t: TestContext) {
   const run = await store.runs.get('r-1')
   assert.ok(attempt && run)
   const id = attempt.session_id
-  await store.sessions.insert({ ...aRun().row, id, project: dir })
+  await store.sessions.insert({ ...aLiveSession().row, id, project: dir })
   await store.sessions.update(id, FAILED)
   const session = await store.sessions.get(id)
   assert.ok(session)

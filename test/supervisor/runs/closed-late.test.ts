@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { silentLog } from '../../../src/base/log.ts'
 import { openStore } from '../../../src/store/open.ts'
-import type { RunRow } from '../../../src/store/runs/rows.ts'
-import { takeOf } from '../../../src/supervisor/runs/begin/take.ts'
+import type { RunRow } from '../../../src/store/tables.ts'
+import { claimFor } from '../../../src/supervisor/runs/begin-next.ts'
 import { closeAttempt } from '../../../src/supervisor/runs/close-attempt.ts'
-import { openTasks } from '../../../src/tasks/open.ts'
+import { openTasks } from '../../../src/tasks/tasks.ts'
 import { tempDir } from '../../support/world.ts'
 
 const RUN: RunRow = {
@@ -28,7 +28,7 @@ async function stoppedInTheMiddle(t: TestContext) {
     await store.sessions.insert({ id, name: id, project: '/p', task: 'do it', agent: 'none' })
     const session = await store.sessions.get(id)
     assert.ok(session)
-    const take = takeOf(await get(), { run: RUN, model: undefined }, { store, tasks, clock })
+    const take = claimFor(await get(), { run: RUN, model: undefined }, { store, tasks, clock })
     await store.transaction(tx => take(session, tx))
   }
   await begin('s-000001')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ScriptedAgent } from '../steering/scripted-agent.ts'
+import type { ScriptedAgent } from '../session/scripted-agent.ts'
 import { type Life, type Lives, openLives } from './lives.ts'
 import { meeting, named, watched } from './scripts.ts'
 

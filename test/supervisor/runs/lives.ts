@@ -1,20 +1,20 @@
 import type { TestContext } from 'node:test'
-import { openGates } from '../../../src/agents/limits/gates.ts'
-import { openQuota } from '../../../src/agents/quota/quota.ts'
-import { HookDesk } from '../../../src/agents/tmux/hooks/desk.ts'
+import { openAccountGates } from '../../../src/agents/limits/account-gates.ts'
+import { openQuota } from '../../../src/agents/limits/quota.ts'
+import { HookRegistry } from '../../../src/agents/tmux/session-folder.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { silentLog } from '../../../src/base/log.ts'
-import { placesFor } from '../../../src/base/places.ts'
-import { buildServer } from '../../../src/daemon/http/server.ts'
-import { policyShelf } from '../../../src/daemon/policy-shelf.ts'
-import { deliverAnswers } from '../../../src/daemon/start/deliver-answers.ts'
-import type { World } from '../../../src/daemon/world.ts'
-import { nestValues, standardValues } from '../../../src/domain/config/config.ts'
-import { Terminals } from '../../../src/human/terminals.ts'
+import type { DaemonContext } from '../../../src/daemon/context.ts'
+import { deliverAnswers } from '../../../src/daemon/deliver-answers.ts'
+import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
+import { buildServer } from '../../../src/daemon/routes/server.ts'
+import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
+import { AttachedTerminals } from '../../../src/human/terminals.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { tempDir } from '../../support/world.ts'
-import type { ScriptedAgent } from '../steering/scripted-agent.ts'
+import type { ScriptedAgent } from '../session/scripted-agent.ts'
 import { mortalStore } from './mortal-store.ts'
 
 /** One life of a daemon. */
@@ -52,8 +52,8 @@ export async function openLives(
   const store = await openStore({ file: `${home}/db` })
   const time = { ahead: 0 }
   const clock = { now: () => Date.now() + time.ahead }
-  const places = placesFor({ env: { PCC_HOME: home } })
-  const policy = policyShelf()
+  const places = appPathsFor({ env: { PCC_HOME: home } })
+  const policy = openLazyPolicy()
   let boots = 0
   let current: Life | undefined
   t.after(async () => {
@@ -68,9 +68,9 @@ export async function openLives(
     async begin() {
       const { store: mine, die, dieAt } = mortalStore(store)
       const bootId = `boot-${++boots}`
-      const gates = openGates({ store: mine, clock })
-      const quota = openQuota({ store: mine, clock, settings: async () => nestValues(standardValues()).quota })
-      const terminals = new Terminals()
+      const gates = openAccountGates({ store: mine, clock })
+      const quota = openQuota({ store: mine, clock, settings: async () => nestValues(defaultValues()).quota })
+      const terminals = new AttachedTerminals()
       const supervisor = new Supervisor({
         ...{ store: mine, terminals, policy, clock, places, quota, gates, bootId, log: silentLog, agentEnv: {} },
         env: { ...env, HOME: home },
@@ -78,14 +78,14 @@ export async function openLives(
         driverFor: async () => agent.driver,
       })
       const over = new AbortController()
-      const world: World = {
+      const world: DaemonContext = {
         ...{ places, version: '0', agentEnv: {}, bootId, startedAt: 0, token: TOKEN, log: silentLog, store: mine },
         ...{
           terminals,
           supervisor,
           quota,
           gates,
-          hooks: new HookDesk(),
+          hooks: new HookRegistry(),
           streams: new Set(),
           stop: () => undefined,
           cutsOff: false,

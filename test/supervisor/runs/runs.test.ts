@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { RunTarget } from '../../../src/domain/runs/run.ts'
-import { openTasks } from '../../../src/tasks/open.ts'
+import type { RunTarget } from '../../../src/domain/run.ts'
+import { openTasks } from '../../../src/tasks/tasks.ts'
 import { tempDir } from '../../support/world.ts'
-import type { ScriptedAgent } from '../steering/scripted-agent.ts'
-import { type ScriptedWorld, scriptedWorld } from '../steering/scripted-world.ts'
+import type { ScriptedAgent } from '../session/scripted-agent.ts'
+import { type ScriptedWorld, scriptedWorld } from '../session/scripted-world.ts'
 import { FAILED, meeting, named } from './scripts.ts'
 
 interface RunWorld extends ScriptedWorld {

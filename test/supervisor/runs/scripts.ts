@@ -1,4 +1,4 @@
-import { type ScriptedAgent, scriptedAgent, type Turn } from '../steering/scripted-agent.ts'
+import { type ScriptedAgent, scriptedAgent, type Turn } from '../session/scripted-agent.ts'
 
 /** The agent meets what stands under the task's name, in order; then it does the task. */
 export function meeting(script: Record<string, Turn[]>): ScriptedAgent {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type RunWorld, runWorld } from '../../daemon/runs/run-world.ts'
-import { scriptedAgent, type Turn } from '../steering/scripted-agent.ts'
+import { scriptedAgent, type Turn } from '../session/scripted-agent.ts'
 import { FAILED, meeting, named } from './scripts.ts'
 
 const OVERLOADED: Turn = { refused: { kind: 'overloaded', message: 'too many at once' } }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { AppError } from '../../../src/base/errors.ts'
-import type { Requirements } from '../../../src/domain/brain/requirements.ts'
-import { parseRequirements } from '../../../src/tasks/requirements/parse.ts'
+import type { Requirements } from '../../../src/domain/brain.ts'
+import { parseRequirements } from '../../../src/tasks/requirements/requirements.ts'
 
 /** The texts of the tasks that are open. */
 export function openTexts({ tasks }: Requirements): string[] {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { parseRequirements } from '../../../src/tasks/requirements/parse.ts'
-import { queueFrom } from '../../../src/tasks/requirements/queue.ts'
+import { parseRequirements, queueFromRequirements } from '../../../src/tasks/requirements/requirements.ts'
 
 const page = readFileSync(new URL('../../../docs/requirements.md', import.meta.url), 'utf8')
 
@@ -19,7 +18,7 @@ test('the files that the page shows are read as it says', async () => {
     assert.equal(parsed.requirements.overview, 'Notes over HTTP, for one person.')
     assert.deepEqual(parsed.requirements.preferences[0]?.value, 'PostgreSQL')
     assert.deepEqual(parsed.requirements.constraints, ['No network while tests run'])
-    const queue = queueFrom({ path, text, parsed })
+    const queue = queueFromRequirements({ path, text, parsed })
     assert.deepEqual(
       queue.map(task => task.text.split('\n', 1)[0]),
       expected,

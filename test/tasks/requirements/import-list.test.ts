@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ImportedTask } from '../../../src/domain/tasks/requests.ts'
-import { importedFrom } from '../../../src/tasks/requirements/import-list.ts'
-import { parseRequirements } from '../../../src/tasks/requirements/parse.ts'
+import { ImportedTask } from '../../../src/domain/task-requests.ts'
+import { importedFromRequirements, parseRequirements } from '../../../src/tasks/requirements/requirements.ts'
 
 const imported = async (path: string, text: string) =>
-  importedFrom({ path, text, parsed: await parseRequirements(path, text) }).map(task => ImportedTask.parse(task))
+  importedFromRequirements({ path, text, parsed: await parseRequirements(path, text) }).map(task =>
+    ImportedTask.parse(task),
+  )
 
 test('open tasks come with their order; without anything besides them there is no task above', async () => {
   const text =

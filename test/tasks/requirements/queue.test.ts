@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { RequiredTask } from '../../../src/domain/brain/requirements.ts'
-import { parseRequirements } from '../../../src/tasks/requirements/parse.ts'
-import { queueFrom } from '../../../src/tasks/requirements/queue.ts'
-import { cycleIn, inRunOrder } from '../../../src/tasks/requirements/run-order.ts'
+import type { RequiredTask } from '../../../src/domain/brain.ts'
+import { findRequirementsCycle, orderOpenTasks } from '../../../src/tasks/requirements/reading.ts'
+import { parseRequirements, queueFromRequirements } from '../../../src/tasks/requirements/requirements.ts'
 
 const queue = async (path: string, text: string) =>
-  queueFrom({ path, text, parsed: await parseRequirements(path, text) })
+  queueFromRequirements({ path, text, parsed: await parseRequirements(path, text) })
 
 test('what is open runs in the order of the file; the rest of the file stands under the first task alone', async () => {
   const text = '# Project: N\n\nA lead.\n\n## Tasks\n- [x] done\n- [ ] one\n- [ ] two\n\n## Notes\nMind the gap.\n'
@@ -76,7 +75,7 @@ test('whatever the graph: a cycle that is told is one, and without one every ope
   const seen = { cycles: 0, orders: 0 }
   fc.assert(
     fc.property(graph, tasks => {
-      const cycle = cycleIn(tasks)
+      const cycle = findRequirementsCycle(tasks)
       if (cycle) {
         seen.cycles += 1
         for (const [index, { depends_on }] of cycle.entries()) {
@@ -85,7 +84,7 @@ test('whatever the graph: a cycle that is told is one, and without one every ope
         return
       }
       seen.orders += 1
-      const order = inRunOrder(tasks).map(({ text }) => text)
+      const order = orderOpenTasks(tasks).map(({ text }) => text)
       const open = tasks.filter(({ done }) => !done)
       assert.deepEqual(order.toSorted(), open.map(({ text }) => text).toSorted())
       for (const { text, depends_on } of open) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseRequirements } from '../../../src/tasks/requirements/parse.ts'
+import { parseRequirements } from '../../../src/tasks/requirements/requirements.ts'
 import { openTexts } from './a-file.ts'
 
 const read = async (text: string, path = 'r.txt') => (await parseRequirements(path, text)).requirements

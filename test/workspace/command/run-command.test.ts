@@ -3,10 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openGuard } from '../../../src/base/process/guardian.ts'
-import { KeptMarkers } from '../../../src/base/process/kept-markers.ts'
-import { bornAt } from '../../../src/base/process/start-time.ts'
-import { commandEnvironment } from '../../../src/workspace/command/environment.ts'
-import { type ProjectCommandRun, runCommand } from '../../../src/workspace/command/run-command.ts'
+import { MarkerFiles } from '../../../src/base/process/marker.ts'
+import { rawStartTime } from '../../../src/base/process/process-table.ts'
+import { commandEnvironment, type ProjectCommandRun, runCommand } from '../../../src/workspace/command/run-command.ts'
 import { tempDir } from '../../support/world.ts'
 
 const guard = openGuard()
@@ -55,7 +54,7 @@ test('a daemon that a command forks is dead when the command is over', async t =
     directory,
   })
   assert.equal(done.exit, 0)
-  assert.equal(bornAt(pidIn(directory)), undefined)
+  assert.equal(rawStartTime(pidIn(directory)), undefined)
 })
 
 test('a command that ignores SIGTERM is over soon after its time, and all it started with it', async t => {
@@ -64,7 +63,7 @@ test('a command that ignores SIGTERM is over soon after its time, and all it sta
   const done = await run(t, command, { directory, timeoutMs: 300 })
   assert.equal(done.end, 'timed_out')
   assert.match(done.output, /begun/)
-  assert.equal(bornAt(pidIn(directory)), undefined)
+  assert.equal(rawStartTime(pidIn(directory)), undefined)
 })
 
 test('a command that is told to end may tidy up first', async t => {
@@ -85,7 +84,7 @@ test('an abort ends a command and leaves no process', async t => {
     onLine: line => line === 'begun' && abort.abort(),
   })
   assert.equal((await running).end, 'aborted')
-  assert.equal(bornAt(pidIn(directory)), undefined)
+  assert.equal(rawStartTime(pidIn(directory)), undefined)
 })
 
 test('what was told to stop before it began never begins', async t => {
@@ -135,7 +134,7 @@ test('secrets are not in the output that is kept', async t => {
 
 test('the marker is noted while the command runs, and forgotten afterwards', async t => {
   const [directory, noted] = [tempDir(t), tempDir(t)]
-  const markers = new KeptMarkers(noted)
+  const markers = new MarkerFiles(noted)
   const seen: string[][] = []
   const whole = {
     ...{ command: 'echo x', directory, env: commandEnvironment({ PATH }), timeoutMs: 60_000 },

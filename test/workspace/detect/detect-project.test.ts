@@ -4,15 +4,14 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { ProjectFacts } from '../../../src/domain/project/project-facts.ts'
-import { detectProject } from '../../../src/workspace/detect/detect-project.ts'
-import { type Reader, readerOf } from '../../../src/workspace/detect/reader.ts'
-import { walk } from '../../../src/workspace/detect/walk.ts'
+import type { ProjectCommand, ProjectFacts } from '../../../src/domain/project-facts.ts'
+import { detectProject, proposeGateCommands } from '../../../src/workspace/detect/detect-project.ts'
+import { openProjectReader, type ProjectReader, walkProject } from '../../../src/workspace/detect/project-files.ts'
 import { bareEnv } from '../../support/world.ts'
 import { projectOf } from './project-of.ts'
 import { SAMPLES } from './projects.ts'
 
-const detect = (project: string) => detectProject(readerOf(project), project)
+const detect = (project: string) => detectProject(openProjectReader(project), project)
 
 for (const { title, files, managers, commands } of SAMPLES) {
   test(`is recognised: ${title}`, async t => {
@@ -145,7 +144,10 @@ test('whatever stands in the files, something is found or named, and every comma
 
 test('a project with more folders than are looked at is cut, the deepest first', async t => {
   const files = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index}/deep/x.ts`, '']))
-  const walked = await walk(readerOf(projectOf(t, { ...files, 'top.ts': '' })), { files: 1_000, folders: 31 })
+  const walked = await walkProject(openProjectReader(projectOf(t, { ...files, 'top.ts': '' })), {
+    files: 1_000,
+    folders: 31,
+  })
   assert.equal(walked.isCut, true)
   assert.equal(walked.files, 1)
   assert.deepEqual(walked.folders.map(({ depth }) => depth).slice(-2), [1, 1])
@@ -194,7 +196,7 @@ test('a .git that is none, and a branch with an odd name, are not believed', asy
 })
 
 /** Files that are nowhere but here. */
-function readerFrom(files: Record<string, string>): Reader {
+function readerFrom(files: Record<string, string>): ProjectReader {
   return {
     read: async path => (files[path] === undefined ? undefined : { text: files[path] }),
     list: async path => (path === '.' ? Object.keys(files).map(name => ({ name, kind: 'file' as const })) : []),
@@ -211,3 +213,26 @@ function managersOf({ units }: ProjectFacts): string[] {
 function commandsOf({ commands }: ProjectFacts): string[] {
   return commands.map(({ directory, kind, run }) => `${directory === '.' ? '' : `[${directory}] `}${kind}: ${run}`)
 }
+
+const command = (more: Partial<ProjectCommand>): ProjectCommand => ({
+  ...{ kind: 'test', run: 'npm test', directory: '.', from: 'package.json', declared: true, ...more },
+})
+
+test('a command of the project itself is the gate as it is; one of a folder runs there; both run in turn', () => {
+  const own = command({})
+  const web = command({ run: 'pytest', directory: 'services/api', from: 'services/api/pyproject.toml' })
+  const runs = (...commands: ProjectCommand[]) => proposeGateCommands(commands).map(({ run }) => run)
+  assert.deepEqual(runs(own), ['npm test'])
+  assert.deepEqual(runs(web), ['(cd services/api && pytest)'])
+  assert.deepEqual(runs(own, web), ['npm test && (cd services/api && pytest)'])
+})
+
+test('a folder that a shell would read otherwise is left out, and a caution is handed on', () => {
+  const strange = command({ directory: 'a; rm b' })
+  assert.deepEqual(proposeGateCommands([strange]), [])
+  const watches = command({ kind: 'lint', run: 'eslint', caution: 'it changes files' })
+  assert.deepEqual(proposeGateCommands([command({}), watches, strange]), [
+    { gate: 'lint', run: 'eslint', from: 'package.json', caution: 'it changes files' },
+    { gate: 'test', run: 'npm test', from: 'package.json' },
+  ])
+})

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { committer } from '../../../src/workspace/git/committer.ts'
 import { git } from '../../../src/workspace/git/git.ts'
+import { committerEnv } from '../../../src/workspace/git/harden.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
 /** A repository of which every setting that can name a program names one that leaves a trace. */
@@ -175,9 +175,9 @@ test('a commit is by the person, as their settings or the repository have it, an
   t.after(() => Object.assign(process.env, saved))
   process.env['GIT_CONFIG_NOSYSTEM'] = '1'
   process.env['GIT_CONFIG_GLOBAL'] = join(home, 'nothing')
-  assert.equal((await committer(root))['GIT_AUTHOR_NAME'], 'PerpetualCC')
+  assert.equal((await committerEnv(root))['GIT_AUTHOR_NAME'], 'PerpetualCC')
   process.env['GIT_CONFIG_GLOBAL'] = join(home, 'config')
-  assert.equal((await committer(root))['GIT_COMMITTER_EMAIL'], 'ada@example.invalid')
+  assert.equal((await committerEnv(root))['GIT_COMMITTER_EMAIL'], 'ada@example.invalid')
   execFileSync('git', ['config', 'user.name', 'Of the project'], { cwd: root })
-  assert.equal((await committer(root))['GIT_AUTHOR_NAME'], 'Of the project')
+  assert.equal((await committerEnv(root))['GIT_AUTHOR_NAME'], 'Of the project')
 })

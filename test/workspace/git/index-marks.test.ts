@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { indexMarks } from '../../../src/workspace/git/index-marks.ts'
-import { readRefs } from '../../../src/workspace/git/read-refs.ts'
+import { readIndexMarks } from '../../../src/workspace/git/checkout-state.ts'
+import { readRefs } from '../../../src/workspace/git/refs.ts'
 import { gitProject } from '../../support/world.ts'
-import { plainGit } from '../worktrees/place-world.ts'
+import { plainGit } from '../worktrees/worktree-fixture.ts'
 
 /** Every length of name modulo the padding, one that the flags cannot say, and names that are no ASCII. */
 const NAMES = [...Array.from({ length: 17 }, (_, index) => `d/${'n'.repeat(index + 1)}`), 'ü ✓\n.txt', longName()]
@@ -22,19 +22,19 @@ test('what the index file says is what git says, in the plain form and in every 
   git('update-index', '--add', '--cacheinfo', `160000,${git('rev-parse', 'HEAD').trim()},sub module`)
   git('update-index', '--assume-unchanged', '--', 'd/nnn', 'ü ✓\n.txt', longName())
   const unseen = ['d/nnn', longName(), 'ü ✓\n.txt']
-  const plain = await indexMarks(root, join(root, '.git'))
+  const plain = await readIndexMarks(root, join(root, '.git'))
   assert.deepEqual([plain?.unseen.toSorted(), plain?.submodules], [unseen.toSorted(), ['sub module']])
-  assert.deepEqual(await indexMarks(root, undefined), plain, 'as git tells it')
+  assert.deepEqual(await readIndexMarks(root, undefined), plain, 'as git tells it')
   git('update-index', '--skip-worktree', '--', 'd/n')
-  const marked = await indexMarks(root, join(root, '.git'))
+  const marked = await readIndexMarks(root, join(root, '.git'))
   assert.ok(marked?.unseen.includes('d/n'), 'version 3')
   git('update-index', '--index-version', '4')
-  assert.deepEqual(await indexMarks(root, join(root, '.git')), marked)
+  assert.deepEqual(await readIndexMarks(root, join(root, '.git')), marked)
   git('update-index', '--index-version', '2', '--no-skip-worktree', '--', 'd/n')
   git('update-index', '--split-index')
-  assert.deepEqual((await indexMarks(root, join(root, '.git')))?.unseen.toSorted(), unseen.toSorted())
+  assert.deepEqual((await readIndexMarks(root, join(root, '.git')))?.unseen.toSorted(), unseen.toSorted())
   writeFileSync(join(root, '.git', 'index'), 'DIRC damaged')
-  assert.equal(await indexMarks(root, join(root, '.git')), undefined)
+  assert.equal(await readIndexMarks(root, join(root, '.git')), undefined)
 })
 
 test('refs are read from their files, packed or not, and left to git where they are something else', async t => {

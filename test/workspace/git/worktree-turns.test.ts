@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { git } from '../../../src/workspace/git/git.ts'
-import { isOthersDoing, outlastOthers } from '../../../src/workspace/git/outlast-others.ts'
-import { takeWorktreeTurn } from '../../../src/workspace/git/worktree-turns.ts'
+import { git, isRepositoryBusy, lockWorktrees, retryWhileBusy } from '../../../src/workspace/git/git.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import { gitWithHiccup } from './hiccup.ts'
 
@@ -46,7 +44,7 @@ for (const what of ['add', 'remove', 'prune']) {
     await git(project, ['worktree', 'add', '-q', '--detach', top, 'HEAD'])
     if (what === 'prune') rmSync(top, { recursive: true })
     const before = listed(project)
-    const turn = await takeWorktreeTurn(join(project, '.git'))
+    const turn = await lockWorktrees(join(project, '.git'))
     const end = what === 'add' ? ['--detach', join(home, 'new')] : what === 'remove' ? [top] : []
     const changing = git(top === end[0] ? top : project, ['worktree', what, ...end])
     // Time enough for one that does not wait.
@@ -64,15 +62,15 @@ function listed(project: string): string[] {
 }
 
 test('whoever adds or removes a worktree waits for its turn in that repository, and gives it up when it is called off', async () => {
-  const first = await takeWorktreeTurn('/one')
+  const first = await lockWorktrees('/one')
   const order: string[] = []
   const calledOff = new AbortController()
-  const second = takeWorktreeTurn('/one', calledOff.signal).then(turn => order.push(turn ? 'second' : 'called off'))
-  const third = takeWorktreeTurn('/one').then(turn => {
+  const second = lockWorktrees('/one', calledOff.signal).then(turn => order.push(turn ? 'second' : 'called off'))
+  const third = lockWorktrees('/one').then(turn => {
     order.push('third')
     return turn
   })
-  using _other = await takeWorktreeTurn('/two')
+  using _other = await lockWorktrees('/two')
   order.push('another repository')
   calledOff.abort()
   await second
@@ -81,7 +79,7 @@ test('whoever adds or removes a worktree waits for its turn in that repository, 
   const turn = await third
   assert.deepEqual(order, ['another repository', 'called off', 'first leaves', 'third'])
   turn?.[Symbol.dispose]()
-  assert.equal(await takeWorktreeTurn('/one', AbortSignal.abort()), undefined)
+  assert.equal(await lockWorktrees('/one', AbortSignal.abort()), undefined)
 })
 
 test('what fails because another git holds a lock in that moment is tried again, and what it left is taken back first', async t => {
@@ -90,7 +88,7 @@ test('what fails because another git holds a lock in that moment is tried again,
   writeFileSync(lock, '')
   const top = join(tempDir(t), 'w')
   let undone = 0
-  const added = await outlastOthers(() => git(project, ['worktree', 'add', '-q', '-b', 'work', top, 'HEAD']), {
+  const added = await retryWhileBusy(() => git(project, ['worktree', 'add', '-q', '-b', 'work', top, 'HEAD']), {
     undo: async () => {
       undone += 1
       rmSync(lock)
@@ -126,5 +124,5 @@ test('words of git that tell of another one in the same moment are known, and a 
     "fatal: 'pcc/t-1' is already checked out at '/elsewhere'",
     'fatal: invalid reference: main',
   ]
-  assert.deepEqual([others.filter(each => !isOthersDoing(each)), faults.filter(isOthersDoing)], [[], []])
+  assert.deepEqual([others.filter(each => !isRepositoryBusy(each)), faults.filter(isRepositoryBusy)], [[], []])
 })

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type MergeWorld, mergeWorld } from './merge-world.ts'
+import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
 const TASKS = Array.from({ length: 5 }, (_, index) => `t-00000${index + 1}`)
 
 /** So many tasks from the same commit, each with a file of its own; a bad one breaks every tree that it is in. */
-async function queued(world: MergeWorld, tasks: readonly string[], bad: readonly string[] = []): Promise<void> {
+async function queued(world: MergeFixture, tasks: readonly string[], bad: readonly string[] = []): Promise<void> {
   for (const task of tasks) await world.enqueue(await world.work(task, { [`${task}.txt`]: 'new\n' }))
   world.gates((_, place) => (bad.some(task => existsSync(join(place.top, `${task}.txt`))) ? 'failed' : 'passed'))
 }
 
-const toldOf = (world: MergeWorld, wanted: string) =>
+const toldOf = (world: MergeFixture, wanted: string) =>
   world.told.flatMap(({ kind, task }) => (kind === wanted ? [task] : []))
 
 test('several that are ready are verified once, together, and all land', async t => {
-  const world = await mergeWorld(t, { batch: 4 })
+  const world = await openMergeFixture(t, { batch: 4 })
   await queued(world, TASKS.slice(0, 4))
   await world.advance()
   assert.deepEqual(toldOf(world, 'landed'), TASKS.slice(0, 4))
@@ -29,7 +29,7 @@ test('several that are ready are verified once, together, and all land', async t
 
 for (const bad of ['t-000001', 't-000004']) {
   test(`of five together the bad one (${bad}) is found by halves and goes back alone; the others land`, async t => {
-    const world = await mergeWorld(t, { batch: 5 })
+    const world = await openMergeFixture(t, { batch: 5 })
     await queued(world, TASKS, [bad])
     world.commit({ 'moved.txt': 'so that even the first is looked at\n' })
     await world.advance()
@@ -47,7 +47,7 @@ for (const bad of ['t-000001', 't-000004']) {
 }
 
 test('one that conflicts with another of its batch waits for that one, and then goes to its own conversation', async t => {
-  const world = await mergeWorld(t, { batch: 4 })
+  const world = await openMergeFixture(t, { batch: 4 })
   await world.enqueue(await world.work('t-000001', { 'a.txt': 'one\nfirst\nthree\n' }))
   await world.enqueue(await world.work('t-000002', { 'a.txt': 'one\nsecond\nthree\n' }))
   await world.enqueue(await world.work('t-000003', { 'c.txt': 'c\n' }))
@@ -57,7 +57,7 @@ test('one that conflicts with another of its batch waits for that one, and then 
 })
 
 test('a stale attempt is refused, however far it is, and those that it was tried with land', async t => {
-  const world = await mergeWorld(t, { batch: 4 })
+  const world = await openMergeFixture(t, { batch: 4 })
   await queued(world, TASKS.slice(0, 3))
   world.gates(() => {
     world.stale.add('t-000002')
@@ -72,7 +72,7 @@ test('a stale attempt is refused, however far it is, and those that it was tried
 })
 
 test('a stale attempt that is in the target already has landed all the same', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'x\n' })
   await world.enqueue(place)
   world.git('merge', '-q', '--ff-only', 'pcc/t-000001')
@@ -82,7 +82,7 @@ test('a stale attempt that is in the target already has landed all the same', as
 })
 
 test('commits that somebody adds after the verification are neither merged nor lost: a person is asked', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'x\n' })
   await world.enqueue(place)
   world.gitIn(place.top, 'commit', '-q', '--allow-empty', '-m', 'late')
@@ -93,7 +93,7 @@ test('commits that somebody adds after the verification are neither merged nor l
 })
 
 test('queued again, the same work stays one merge; that of a newer attempt takes its place', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'x\n' })
   const first = await world.enqueue(place)
   assert.deepEqual(await world.enqueue(place), first)

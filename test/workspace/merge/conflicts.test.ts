@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import type { Conflict } from '../../../src/domain/workspace/merge.ts'
-import type { Place } from '../../../src/domain/workspace/place.ts'
-import { continueRebase } from '../../../src/workspace/merge/work/continue.ts'
-import { write } from '../worktrees/place-world.ts'
-import { type MergeWorld, mergeWorld } from './merge-world.ts'
+import type { Conflict } from '../../../src/domain/merge.ts'
+import type { Worktree } from '../../../src/domain/worktree.ts'
+import { continueRebase } from '../../../src/workspace/merge/rebase.ts'
+import { write } from '../worktrees/worktree-fixture.ts'
+import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
 /** A task and a person change the same line. */
-async function conflicting(world: MergeWorld, strategy: 'rebase' | 'merge' | 'squash' = 'rebase'): Promise<Place> {
+async function conflicting(world: MergeFixture, strategy: 'rebase' | 'merge' | 'squash' = 'rebase'): Promise<Worktree> {
   const place = await world.work('t-000001', { 'a.txt': 'one\ntask\nthree\n' })
   world.commit({ 'a.txt': 'one\nperson\nthree\n' })
   await world.enqueue(place, { strategy })
@@ -17,7 +17,7 @@ async function conflicting(world: MergeWorld, strategy: 'rebase' | 'merge' | 'sq
   return place
 }
 
-function conflictOf(world: MergeWorld): Conflict {
+function conflictOf(world: MergeFixture): Conflict {
   const last = world.told.at(-1)
   assert.ok(last?.kind === 'conflicted' && last.conflict)
   return last.conflict
@@ -25,7 +25,7 @@ function conflictOf(world: MergeWorld): Conflict {
 
 for (const strategy of ['rebase', 'merge', 'squash'] as const) {
   test(`a conflict of a ${strategy} goes to its own conversation, comes back resolved and lands`, async t => {
-    const world = await mergeWorld(t)
+    const world = await openMergeFixture(t)
     const place = await conflicting(world, strategy)
     const { files, count, kind } = conflictOf(world)
     assert.deepEqual([kind, count, files[0]?.path], [strategy === 'rebase' ? 'rebase' : 'merge', 1, 'a.txt'])
@@ -50,7 +50,7 @@ for (const strategy of ['rebase', 'merge', 'squash'] as const) {
 }
 
 test('what is not finished is said: markers that are left, files that are not added', async t => {
-  const world = await mergeWorld(t, { files: { 'a.txt': 'one\ntwo\nthree\n', 'b.txt': 'b\n' } })
+  const world = await openMergeFixture(t, { files: { 'a.txt': 'one\ntwo\nthree\n', 'b.txt': 'b\n' } })
   const place = await world.work('t-000001', { 'a.txt': 'one\ntask\nthree\n', 'b.txt': 'task\n' })
   world.commit({ 'a.txt': 'one\nperson\nthree\n', 'b.txt': 'person\n' })
   await world.enqueue(place)
@@ -69,7 +69,7 @@ test('what is not finished is said: markers that are left, files that are not ad
 })
 
 test('the next commit of the same work that conflicts goes round again, and one that is empty now is skipped', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'a.txt': 'one\nfirst\nthree\n' })
   for (const text of ['one\nperson\nthree\n', 'one\nlast\nthree\n']) {
     write(place.top, { 'a.txt': text })
@@ -98,7 +98,7 @@ test('the next commit of the same work that conflicts goes round again, and one 
 })
 
 test('a file that one side deletes is told in words', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'a.txt': null })
   world.commit({ 'a.txt': 'one\nperson\nthree\n' })
   await world.enqueue(place)
@@ -116,7 +116,7 @@ test('what a conversation gets of a conflict is bounded, whatever the files hold
     Object.fromEntries(
       Array.from({ length: 30 }, (_, file) => [`f${file}.txt`, `${`${who} ${'x'.repeat(80)}\n`.repeat(300)}`]),
     )
-  const world = await mergeWorld(t, { files: many('base') })
+  const world = await openMergeFixture(t, { files: many('base') })
   const place = await world.work('t-000001', many('task'))
   world.commit(many('person'))
   await world.enqueue(place)
@@ -128,7 +128,7 @@ test('what a conversation gets of a conflict is bounded, whatever the files hold
 })
 
 test('after so many rounds a person is asked, and the worktree stands ready', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await conflicting(world)
   for (let round = 2; round <= 6; round += 1) {
     // Its conversation took the rebase back in place of resolving it.
@@ -144,7 +144,7 @@ test('after so many rounds a person is asked, and the worktree stands ready', as
 })
 
 test('nothing stands: there is nothing to go on with', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'x\n' })
   assert.deepEqual(await continueRebase(place), { kind: 'none' })
   assert.ok(existsSync(place.top))

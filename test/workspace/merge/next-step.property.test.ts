@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { MERGE_STATES, type Merge, type MergeState } from '../../../src/domain/workspace/merge.ts'
-import { type MergeFacts, nextMergeStep } from '../../../src/workspace/merge/next-step.ts'
+import { MERGE_STATES, type Merge, type MergeState } from '../../../src/domain/merge.ts'
+import { type MergeFacts, nextMergeStep } from '../../../src/workspace/merge/merge-state.ts'
 
 const ROW: Merge = {
   ...{ id: 1, task_id: 't-000001', attempt: 1, project: '/p', repository: '/p/.git', branch: 'pcc/t-000001' },

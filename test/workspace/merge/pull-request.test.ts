@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openProposer } from '../../../src/workspace/merge/pull-request/propose.ts'
+import { openPullRequestProposer } from '../../../src/workspace/merge/pull-request.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
-import { write } from '../worktrees/place-world.ts'
-import { mergeWorld } from './merge-world.ts'
+import { write } from '../worktrees/worktree-fixture.ts'
+import { openMergeFixture } from './merge-fixture.ts'
 
 /** Notes what it is called with and answers as gh does: `pr list` gives what is open, `pr create` opens one. */
 const GH = `#!/bin/sh
@@ -19,7 +19,7 @@ echo https://example.invalid/pr/1 | tee "$here/open"
 
 /** A world with a bare repository as its remote and a stand-in for gh. */
 async function proposing(t: TestContext, options: { gh?: boolean; remote?: boolean } = {}) {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const tools = tempDir(t)
   const remote = join(tempDir(t), 'remote.git')
   world.git('init', '-q', '--bare', remote)
@@ -29,7 +29,7 @@ async function proposing(t: TestContext, options: { gh?: boolean; remote?: boole
     chmodSync(join(tools, 'gh'), 0o755)
   }
   const env = bareEnv(tools)
-  world.merges.propose = openProposer({ ...env, PATH: `${tools}:/usr/bin:/bin` })
+  world.merges.propose = openPullRequestProposer({ ...env, PATH: `${tools}:/usr/bin:/bin` })
   const place = await world.work('t-000001', { 'new.txt': 'new\n' })
   return { world, place, remote, called: () => readFileSync(join(tools, 'called'), 'utf8'), tools }
 }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { forgetOldWork } from '../../../src/workspace/merge/forget-old.ts'
-import { mergeWorld } from './merge-world.ts'
+import { forgetOldWork } from '../../../src/workspace/merge/restore-work.ts'
+import { openMergeFixture } from './merge-fixture.ts'
 
 test('verified work on an unmoved target lands as it is, without another look, and its branch and worktree go', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'new\n' })
   const head = world.tip('pcc/t-000001')
   await world.enqueue(place)
@@ -22,7 +22,7 @@ test('verified work on an unmoved target lands as it is, without another look, a
 })
 
 test('work on a target that has moved is rebased and verified again before it lands', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'new\n' })
   const head = world.tip('pcc/t-000001')
   world.commit({ 'other.txt': 'other\n' })
@@ -38,7 +38,7 @@ test('work on a target that has moved is rebased and verified again before it la
 })
 
 test('work that fails on the moved target goes back with the report, rebased, and lands when it comes again', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'new\n' })
   world.commit({ 'other.txt': 'other\n' })
   const before = world.tip('main')
@@ -59,7 +59,7 @@ test('work that fails on the moved target goes back with the report, rebased, an
 })
 
 test('the first form of work that landed in another one is forgotten by age, where nothing is under way', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const kept = () =>
     world.git('for-each-ref', '--format=%(refname)', 'refs/pcc/merged').trim().split('\n').filter(Boolean)
   await world.enqueue(await world.work('t-000001', { 'new.txt': 'new\n' }), { strategy: 'squash' })
@@ -78,7 +78,7 @@ test('the first form of work that landed in another one is forgotten by age, whe
 })
 
 test('gates that looked at another commit than the one to land let nothing land', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'new\n' })
   world.commit({ 'other.txt': 'other\n' })
   const before = world.tip('main')

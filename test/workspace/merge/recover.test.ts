@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Merge } from '../../../src/domain/workspace/merge.ts'
-import { recoverMerges } from '../../../src/workspace/merge/recover.ts'
-import { write } from '../worktrees/place-world.ts'
-import { type MergeWorld, mergeWorld } from './merge-world.ts'
+import type { Merge } from '../../../src/domain/merge.ts'
+import { recoverMerges } from '../../../src/workspace/merge/queue.ts'
+import { write } from '../worktrees/worktree-fixture.ts'
+import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
 /** The row says so, whatever git says. */
-async function left(world: MergeWorld, patch: Partial<Merge>): Promise<void> {
+async function left(world: MergeFixture, patch: Partial<Merge>): Promise<void> {
   const { store } = world.parts
   const row = await world.row('t-000001')
   await store.transaction(tx => store.merges.move(row, patch, tx))
 }
 
 test('what lies in a worktree beside the verified work is kept under a ref before it is put right, and the work lands', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'new\n' })
   await world.enqueue(place)
   world.gitIn(place.top, 'commit', '-q', '--allow-empty', '-m', 'somebody was here')
@@ -31,7 +31,7 @@ test('what lies in a worktree beside the verified work is kept under a ref befor
 })
 
 test('a rebase that stands half done is given up, and done anew', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'a.txt': 'one\ntask\nthree\n' })
   const head = world.tip('pcc/t-000001')
   world.commit({ 'a.txt': 'one\nperson\nthree\n' })
@@ -46,7 +46,7 @@ test('a rebase that stands half done is given up, and done anew', async t => {
 })
 
 test('what git says counts: a result that is in the target has landed, whatever was written down', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'new\n' })
   await world.enqueue(place)
   world.git('merge', '-q', '--ff-only', 'pcc/t-000001')
@@ -57,7 +57,7 @@ test('what git says counts: a result that is in the target has landed, whatever 
 })
 
 test('a worktree whose file .git leads elsewhere is not believed', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'new\n' })
   await world.enqueue(place)
   write(world.project, { 'a.txt': 'in the middle of something\n' })
@@ -70,7 +70,7 @@ test('a worktree whose file .git leads elsewhere is not believed', async t => {
 })
 
 test('what an older attempt left of its merge does not touch the worktree of the newer one, which has the same directory', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const first = await world.enqueue(await world.work('t-000001', { 'new.txt': 'first\n' }))
   await left(world, { state: 'rebasing' })
   const newer = await world.work('t-000001', { 'new.txt': 'second\n' }, { attempt: 2 })
@@ -91,7 +91,7 @@ test('what an older attempt left of its merge does not touch the worktree of the
 })
 
 test('work of a newer attempt gets a merge of its own, and that of the older one is called off', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const { store } = world.parts
   const first = await world.enqueue(await world.work('t-000001', { 'new.txt': 'first\n' }))
   const newer = await world.work('t-000001', { 'new.txt': 'second\n' }, { attempt: 2 })

@@ -2,18 +2,24 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { checkoutsOf } from '../../../src/workspace/merge/target/checkouts.ts'
-import { freeIndexLock, ourIndexLock, takeIndexLock } from '../../../src/workspace/merge/target/index-lock.ts'
-import { repairCheckout } from '../../../src/workspace/merge/target/repair-checkout.ts'
-import { write } from '../worktrees/place-world.ts'
-import { mergeWorld } from './merge-world.ts'
+import {
+  findCheckouts,
+  freeIndexLock,
+  readIndexLock,
+  repairCheckout,
+  takeIndexLock,
+} from '../../../src/workspace/merge/target-checkout.ts'
+import { write } from '../worktrees/worktree-fixture.ts'
+import { openMergeFixture } from './merge-fixture.ts'
 
 /** A process that is not there any more. */
 const DEAD = 'pcc-merge {from} {to} 999999999 nobody\n'
 
 /** A checkout that was to go from `from` to `to` when whoever did it died. */
 async function dying(t: TestContext) {
-  const world = await mergeWorld(t, { files: { 'a.txt': 'old\n', 'gone.txt': 'gone\n', 'dir/x': 'x\n', same: 's\n' } })
+  const world = await openMergeFixture(t, {
+    files: { 'a.txt': 'old\n', 'gone.txt': 'gone\n', 'dir/x': 'x\n', same: 's\n' },
+  })
   const from = world.tip('main')
   const place = await world.make()
   write(place.top, { 'a.txt': 'a longer new text\n', 'deep/er/new.txt': 'new\n' })
@@ -24,7 +30,7 @@ async function dying(t: TestContext) {
   world.gitIn(place.top, 'commit', '-qm', 'work')
   const to = world.tip('pcc/t-000001')
   const own = join(world.project, '.git')
-  const [checkout] = (await checkoutsOf(own, 'main')) ?? []
+  const [checkout] = (await findCheckouts(own, 'main')) ?? []
   assert.ok(checkout)
   const lock = () => writeFileSync(join(own, 'index.lock'), DEAD.replace('{from}', from).replace('{to}', to))
   /** What `git read-tree -m -u` does with an index aside: files of the new commit, and the index of the old one. */
@@ -73,7 +79,7 @@ test('a lock is taken once, says whose it is, and is left alone while its owner 
   const { world, checkout, own, from, to } = await dying(t)
   assert.equal(await takeIndexLock(own, from, to), true)
   assert.equal(await takeIndexLock(own, from, to), false)
-  assert.deepEqual(await ourIndexLock(own), { from, to, isHeld: true })
+  assert.deepEqual(await readIndexLock(own), { from, to, isHeld: true })
   assert.equal(await repairCheckout(checkout), false)
   assert.throws(() => world.git('commit', '-q', '--allow-empty', '-m', 'x'), /index\.lock/, 'nobody commits meanwhile')
   await freeIndexLock(own)

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Config, nestValues, standardValues } from '../../../src/domain/config/config.ts'
-import { mergeWorld } from './merge-world.ts'
+import { type Config, defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
+import { openMergeFixture } from './merge-fixture.ts'
 
-const settings = (flipped: Partial<ReturnType<typeof standardValues>> = {}): Config['merge'] =>
-  nestValues({ ...standardValues(), ...flipped }).merge
+const settings = (flipped: Partial<ReturnType<typeof defaultValues>> = {}): Config['merge'] =>
+  nestValues({ ...defaultValues(), ...flipped }).merge
 
 /** Two tasks from the same commit, queued as the settings say. */
 async function queued(t: TestContext, { strategy, target, mode, batch, review }: Config['merge']) {
-  const world = await mergeWorld(t, { batch })
+  const world = await openMergeFixture(t, { batch })
   world.git('branch', 'stable')
   for (const task of ['t-000001', 't-000002']) {
     const place = await world.work(task, { [`${task}.txt`]: 'new\n' }, target === undefined ? {} : { target })

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { moveTarget } from '../../../src/workspace/merge/target/move-target.ts'
+import { moveTarget } from '../../../src/workspace/merge/move-target.ts'
 import { tempDir } from '../../support/world.ts'
-import { write } from '../worktrees/place-world.ts'
-import { type MergeWorld, mergeWorld } from './merge-world.ts'
+import { write } from '../worktrees/worktree-fixture.ts'
+import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
 /** Queues work that adds `new.txt` and changes `a.txt`, and says why it does not land. */
-async function held(world: MergeWorld): Promise<string> {
+async function held(world: MergeFixture): Promise<string> {
   const before = world.tip('main')
   await world.enqueue(await world.work('t-000001', { 'new.txt': 'new\n', 'a.txt': 'changed\n' }))
   const { lookAgainAt } = await world.advance()
@@ -19,7 +19,7 @@ async function held(world: MergeWorld): Promise<string> {
   return reason ?? ''
 }
 
-async function landsNow(world: MergeWorld): Promise<void> {
+async function landsNow(world: MergeFixture): Promise<void> {
   assert.deepEqual(await world.advance(), {})
   assert.deepEqual(world.told.at(-1), { kind: 'landed', task: 't-000001' })
   assert.equal(readFileSync(join(world.project, 'new.txt'), 'utf8'), 'new\n')
@@ -27,7 +27,7 @@ async function landsNow(world: MergeWorld): Promise<void> {
 }
 
 test('a checkout with changes is not touched: the merge waits, says which files, and lands once they are gone', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   write(world.project, { 'a.txt': 'in the middle of something\n' })
   assert.match(await held(world), /has changes that are not committed: a\.txt\. Commit or stash them/)
   assert.equal(readFileSync(join(world.project, 'a.txt'), 'utf8'), 'in the middle of something\n')
@@ -39,14 +39,14 @@ test('a checkout with changes is not touched: the merge waits, says which files,
 })
 
 test('a file that was touched and not changed is in nobody’s way', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   utimesSync(join(world.project, 'a.txt'), 1, 1)
   await world.enqueue(await world.work('t-000001', { 'new.txt': 'new\n', 'a.txt': 'changed\n' }))
   await landsNow(world)
 })
 
 test('staged changes hold a merge up as well', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   write(world.project, { 'staged.txt': 'x\n' })
   world.git('add', 'staged.txt')
   assert.match(await held(world), /not committed: staged\.txt/)
@@ -56,7 +56,7 @@ test('staged changes hold a merge up as well', async t => {
 })
 
 test('a file that git does not know holds a merge up where it would be overwritten, an ignored one too', async t => {
-  const world = await mergeWorld(t, { files: { 'a.txt': 'one\n', '.gitignore': 'new.txt\n' } })
+  const world = await openMergeFixture(t, { files: { 'a.txt': 'one\n', '.gitignore': 'new.txt\n' } })
   write(world.project, { 'new.txt': 'mine\n' })
   const place = await world.make({ task: 't-000001', attempt: 1 })
   write(place.top, { 'new.txt': 'new\n', 'folder/inner.txt': 'x\n' })
@@ -75,7 +75,7 @@ test('a file that git does not know holds a merge up where it would be overwritt
 })
 
 test('a checkout in which a rebase, a merge or a bisect is under way is not touched', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   world.git('branch', 'other')
   world.commit({ 'a.txt': 'main\n' })
   world.git('switch', '-q', 'other')
@@ -99,7 +99,7 @@ test('a checkout in which a rebase, a merge or a bisect is under way is not touc
 })
 
 test('another git command in the checkout holds a merge up, and its lock is left alone', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const lock = join(world.project, '.git', 'index.lock')
   writeFileSync(lock, '')
   assert.match(await held(world), /another git command is at work in .*index\.lock is there/)
@@ -109,7 +109,7 @@ test('another git command in the checkout holds a merge up, and its lock is left
 })
 
 test('a target that is checked out nowhere is moved by itself', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'new\n' })
   world.git('switch', '-q', '-c', 'elsewhere')
   write(world.project, { 'a.txt': 'in the middle of something else\n' })
@@ -121,7 +121,7 @@ test('a target that is checked out nowhere is moved by itself', async t => {
 })
 
 test('a target that is checked out in another worktree is moved with that one', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   world.git('switch', '-q', '-c', 'elsewhere')
   const other = join(tempDir(t), 'other')
   world.git('worktree', 'add', '-q', other, 'main')
@@ -137,7 +137,7 @@ test('a target that is checked out in another worktree is moved with that one', 
 })
 
 test('a person who commits to the target while the gates run loses nothing: the work is queued anew', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const place = await world.work('t-000001', { 'new.txt': 'new\n' })
   world.commit({ 'first.txt': '1\n' })
   let isFirst = true
@@ -154,7 +154,7 @@ test('a person who commits to the target while the gates run loses nothing: the 
 })
 
 test('deletions, modes, links and folders that become files arrive in the checkout', async t => {
-  const world = await mergeWorld(t, { files: { 'dir/a.txt': 'a\n', 'gone.txt': 'x\n', 'run.sh': 'echo\n' } })
+  const world = await openMergeFixture(t, { files: { 'dir/a.txt': 'a\n', 'gone.txt': 'x\n', 'run.sh': 'echo\n' } })
   const place = await world.make({ task: 't-000001', attempt: 1 })
   rmSync(join(place.top, 'dir'), { recursive: true })
   rmSync(join(place.top, 'gone.txt'))
@@ -171,7 +171,7 @@ test('deletions, modes, links and folders that become files arrive in the checko
 })
 
 test('hooks and signatures of the repository never run', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   const proof = join(tempDir(t), 'ran')
   for (const hook of [
     'pre-commit',
@@ -204,7 +204,7 @@ test('hooks and signatures of the repository never run', async t => {
 })
 
 test('a target stays where it is while git cannot tell in which checkouts it is', async t => {
-  const world = await mergeWorld(t)
+  const world = await openMergeFixture(t)
   await world.work('t-000001', { 'new.txt': 'new\n' })
   const move = { ...world.lane, from: world.tip('main'), to: world.tip('pcc/t-000001'), message: 'merge' }
   const half = join(world.project, '.git', 'worktrees', 'half')

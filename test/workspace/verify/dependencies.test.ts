@@ -3,11 +3,11 @@ import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, utimesSync } 
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openGuard } from '../../../src/base/process/guardian.ts'
-import type { Place } from '../../../src/domain/workspace/place.ts'
+import type { Worktree } from '../../../src/domain/worktree.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
-import { noteFileOf } from '../../../src/workspace/worktrees/notes/place-note.ts'
+import { noteFileOf } from '../../../src/workspace/worktrees/worktree-note.ts'
 import { tempDir } from '../../support/world.ts'
-import { type PlaceWorld, placeWorld, write } from '../worktrees/place-world.ts'
+import { openWorktreeFixture, type WorktreeFixture, write } from '../worktrees/worktree-fixture.ts'
 
 const RUNNER = 'node_modules/.bin/check'
 const guard = openGuard()
@@ -15,7 +15,7 @@ const guard = openGuard()
 /** A project whose test command is a program of its dependencies, which says no to a file that holds "wrong". */
 async function world(t: TestContext, setup?: string) {
   const files = { '.gitignore': 'node_modules\n*.tsbuildinfo\n', 'package.json': '{}\n', 'work.txt': 'right\n' }
-  const made = await placeWorld(t, { files, settings: setup === undefined ? {} : { setup } })
+  const made = await openWorktreeFixture(t, { files, settings: setup === undefined ? {} : { setup } })
   write(made.project, {
     [RUNNER]: '#!/bin/sh\n! grep -q wrong work.txt\n',
     'node_modules/lib/package.json': '{"version":"1.0.0"}\n',
@@ -27,7 +27,7 @@ async function world(t: TestContext, setup?: string) {
   return { made, place, look: (round = 1) => look({ made, place, round, setup }) }
 }
 
-function look(of: { made: PlaceWorld; place: Place; round: number; setup: string | undefined }) {
+function look(of: { made: WorktreeFixture; place: Worktree; round: number; setup: string | undefined }) {
   const { made, place, round, setup } = of
   const { store, clock, log, env } = made.parts
   return verify(
@@ -119,7 +119,7 @@ test('with a set-up command, dependencies that were changed along with the manif
 })
 
 test('dependencies that the agent made itself are told as such', async t => {
-  const made = await placeWorld(t, { files: { '.gitignore': 'node_modules\n', 'work.txt': 'right\n' } })
+  const made = await openWorktreeFixture(t, { files: { '.gitignore': 'node_modules\n', 'work.txt': 'right\n' } })
   const place = await made.make()
   write(place.top, { [RUNNER]: '#!/bin/sh\nexit 0\n', 'work.txt': 'other\n' })
   chmodSync(join(place.top, RUNNER), 0o755)

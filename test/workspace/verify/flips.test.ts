@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nestValues, standardValues, type Values } from '../../../src/domain/config/config.ts'
-import { gatesIn } from '../../../src/workspace/verify/gate-settings.ts'
+import { defaultValues, nestValues, type Values } from '../../../src/domain/config/settings.ts'
+import { readGateSettings } from '../../../src/workspace/verify/gate-settings.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
-import { aPlace } from './a-place.ts'
+import { openVerifyFixture } from './worktree-fixture.ts'
 
 /** What the gates are with some settings changed. */
 function gates(changed: Partial<Values>) {
-  return gatesIn(nestValues({ ...standardValues(), ...changed }))
+  return readGateSettings(nestValues({ ...defaultValues(), ...changed }))
 }
 
 test('gates.build, gates.typecheck, gates.lint and gates.test are run in this order', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const commands = { 'gates.test': 'true', 'gates.lint': 'true', 'gates.typecheck': 'true', 'gates.build': 'true' }
   const { checks } = await verify(work.request({ gates: gates(commands) }), work.parts())
   const ran = checks.filter(({ kind }) => kind === 'command').map(({ gate }) => gate)
@@ -19,7 +19,7 @@ test('gates.build, gates.typecheck, gates.lint and gates.test are run in this or
 })
 
 test('gates.profile says which of them are run', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const commands = { 'gates.test': 'true', 'gates.lint': 'true', 'gates.typecheck': 'true', 'gates.build': 'true' }
   const quick = gates({ ...commands, 'gates.profile': 'quick' })
   const { checks } = await verify(work.request({ gates: quick }), work.parts())
@@ -28,7 +28,7 @@ test('gates.profile says which of them are run', async t => {
 })
 
 test('gates.timeout_seconds ends a command', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   work.write('b.txt', 'b\n')
   const short = gates({ 'gates.test': 'sleep 600', 'gates.timeout_seconds': 1 })
   const { findings } = await verify(work.request({ gates: short }), work.parts())
@@ -39,7 +39,7 @@ test('gates.timeout_seconds ends a command', async t => {
 })
 
 test('gates.env lets a variable through', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const env = { PATH: process.env['PATH'], SHOP: 'open' }
   const seen = async (named: string[]) => {
     const settings = gates({ 'gates.test': 'echo "[$SHOP]"', 'gates.env': named })

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { nameWorkTree } from '../../../src/workspace/git/checkout-state.ts'
 import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
-import { nameWorkTree } from '../../../src/workspace/verify/tree/work-tree.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
-import { aPlace } from './a-place.ts'
+import { openVerifyFixture } from './worktree-fixture.ts'
 
 const CHECK =
   "import assert from 'node:assert/strict'\nimport { test } from 'node:test'\ntest('two', () => { assert.equal(1 + 1, 2) })\n"
@@ -13,7 +13,7 @@ const WEAK = "import { test } from 'node:test'\ntest('two', () => { })\n"
 
 for (const mark of ['--assume-unchanged', '--skip-worktree']) {
   test(`a file that is hidden from git with ${mark} is committed like any other`, async t => {
-    const work = await aPlace(t, { 'check.sh': 'exit 1\n', 'a.txt': 'a\n' })
+    const work = await openVerifyFixture(t, { 'check.sh': 'exit 1\n', 'a.txt': 'a\n' })
     work.git('update-index', mark, 'check.sh')
     work.write('check.sh', 'exit 0\n')
     work.write('b.txt', 'b\n')
@@ -23,7 +23,7 @@ for (const mark of ['--assume-unchanged', '--skip-worktree']) {
 }
 
 test('another object in the place of what the work began with hides nothing', async t => {
-  const work = await aPlace(t, { 'test/a.test.ts': CHECK })
+  const work = await openVerifyFixture(t, { 'test/a.test.ts': CHECK })
   const before = work.git('rev-parse', 'HEAD:test/a.test.ts')
   work.write('test/a.test.ts', WEAK)
   work.git('commit', '-qam', 'weaker')
@@ -33,7 +33,7 @@ test('another object in the place of what the work began with hides nothing', as
 })
 
 test('a worktree that git is told to look for elsewhere is not looked at', async t => {
-  const work = await aPlace(t, { 'check.sh': 'exit 1\n' })
+  const work = await openVerifyFixture(t, { 'check.sh': 'exit 1\n' })
   const other = join(work.place.top, '..', 'other')
   mkdirSync(other)
   writeFileSync(join(other, 'check.sh'), 'exit 1\n')
@@ -45,7 +45,7 @@ test('a worktree that git is told to look for elsewhere is not looked at', async
 })
 
 test('a repository within the work, of which a commit holds nothing, stands in its way', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   work.write('lib/index.js', 'x\n')
   work.git('init', '-q', 'lib')
   work.git('-C', 'lib', 'add', '-A')
@@ -55,7 +55,7 @@ test('a repository within the work, of which a commit holds nothing, stands in i
 })
 
 test('a link out of the tree stands in the way of being done; one within it does not', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   symlinkSync('a.txt', join(work.place.top, 'same'))
   const parts = work.parts()
   assert.equal((await verify(work.request({}, { commands: { test: 'true' } }), parts)).status, 'passed')
@@ -65,20 +65,20 @@ test('a link out of the tree stands in the way of being done; one within it does
 })
 
 test('work without any change proves nothing', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const result = await verify(work.request({}, { commands: { test: 'true' } }), work.parts())
   assert.deepEqual([result.status, result.isProven], ['passed', false])
 })
 
 test('work without any change is proven by an agent that has read it', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const judge = async () => ({ status: 'passed' as const, criteria: [], remarks: '', model: null, cost_usd: 0 })
   const result = await verify(work.request({}, { verifier: 'on', commands: { test: 'true' } }), work.parts({ judge }))
   assert.deepEqual([result.status, result.isProven], ['passed', true])
 })
 
 test('a file that is hidden and taken away is gone from the commit too', async t => {
-  const work = await aPlace(t, { 'gone.txt': 'x\n', 'a.txt': 'a\n' })
+  const work = await openVerifyFixture(t, { 'gone.txt': 'x\n', 'a.txt': 'a\n' })
   work.git('update-index', '--skip-worktree', 'gone.txt')
   rmSync(join(work.place.top, 'gone.txt'))
   const result = await verify(work.request({}, { commands: { test: 'true' } }), work.parts())
@@ -86,7 +86,7 @@ test('a file that is hidden and taken away is gone from the commit too', async t
 })
 
 test('in a project without a worktree the change is looked at too, from what it held when the work began', async t => {
-  const work = await aPlace(t, { 'test/a.test.ts': CHECK })
+  const work = await openVerifyFixture(t, { 'test/a.test.ts': CHECK })
   const folder = await findGitFolder(work.place.top)
   assert.ok(folder)
   const began = await nameWorkTree(folder)
@@ -99,7 +99,7 @@ test('in a project without a worktree the change is looked at too, from what it 
 })
 
 test('a source file that the work had git ignore stands in its way; what was ignored before does not', async t => {
-  const work = await aPlace(t, { '.gitignore': 'old.js\n', 'a.txt': 'a\n' })
+  const work = await openVerifyFixture(t, { '.gitignore': 'old.js\n', 'a.txt': 'a\n' })
   work.write('old.js', 'x\n')
   work.write('b.txt', 'b\n')
   const request = work.request({}, { commands: { test: 'cat old.js' } })
@@ -117,7 +117,7 @@ test('a source file that the work had git ignore stands in its way; what was ign
 
 test('in a project without a worktree, tests that passed when the work began must pass', async t => {
   const one = `${CHECK}import { two } from '../two.mjs'\ntest('is two', () => { assert.equal(two, 2) })\n`
-  const work = await aPlace(t, { 'test/a.test.mjs': one, 'two.mjs': 'export const two = 2\n' })
+  const work = await openVerifyFixture(t, { 'test/a.test.mjs': one, 'two.mjs': 'export const two = 2\n' })
   work.write('new.txt', 'not committed when it began\n')
   const folder = await findGitFolder(work.place.top)
   assert.ok(folder)

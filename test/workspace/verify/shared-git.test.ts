@@ -3,13 +3,13 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openGuard } from '../../../src/base/process/guardian.ts'
-import type { VerificationResult } from '../../../src/domain/workspace/evidence.ts'
-import type { Place } from '../../../src/domain/workspace/place.ts'
+import type { VerificationResult } from '../../../src/domain/evidence.ts'
+import type { Worktree } from '../../../src/domain/worktree.ts'
 import { git } from '../../../src/workspace/git/git.ts'
-import { commitLeftovers } from '../../../src/workspace/verify/tree/commit-leftovers.ts'
+import { commitLeftovers } from '../../../src/workspace/verify/commit-leftovers.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
-import { noteBases } from '../../../src/workspace/worktrees/notes/shared-files.ts'
-import { type PlaceWorld, placeWorld, write } from '../worktrees/place-world.ts'
+import { noteBases } from '../../../src/workspace/worktrees/worktree-note.ts'
+import { openWorktreeFixture, type WorktreeFixture, write } from '../worktrees/worktree-fixture.ts'
 
 const guard = openGuard()
 const FAILING = "import { test } from 'node:test'\ntest('no', () => { throw new Error('no') })\n"
@@ -17,8 +17,8 @@ const HONEST =
   "import assert from 'node:assert/strict'\nimport { test } from 'node:test'\ntest('two', () => { assert.equal(1 + 1, 2) })\n"
 
 interface At {
-  world: PlaceWorld
-  place: Place
+  world: WorktreeFixture
+  place: Worktree
   /** git as the agent would call it, in its worktree. */
   git(...args: string[]): string
   /** The folder that all checkouts share. */
@@ -183,7 +183,7 @@ const ROWS: Row[] = [
 
 for (const { what, tamper, outcome, files, command = 'true', also } of ROWS) {
   test(`in the shared .git: ${what}`, async t => {
-    const world = await placeWorld(t, files ? { files } : {})
+    const world = await openWorktreeFixture(t, files ? { files } : {})
     const place = await world.make()
     write(place.top, { 'work.txt': 'work\n' })
     const at: At = {
@@ -200,7 +200,7 @@ for (const { what, tamper, outcome, files, command = 'true', also } of ROWS) {
 }
 
 test('a person may let their own change of the repository pass by its name', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   write(place.top, { 'work.txt': 'work\n' })
   writeFileSync(join(world.project, '.git/info/attributes'), '*.png -diff\n')
@@ -210,7 +210,7 @@ test('a person may let their own change of the repository pass by its name', asy
 })
 
 test('a target that pcc itself has put the work onto is known, and one that was taken back hides nothing', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   write(world.project, { 'other.txt': 'o\n' })
   world.git('add', '-A')
   world.git('commit', '-qm', 'second')
@@ -232,7 +232,7 @@ test('a target that pcc itself has put the work onto is known, and one that was 
 
 test('a checkout that was sparse when it was made stays so', async t => {
   const files = { 'a/a.txt': 'a\n', 'b/b.txt': 'b\n' }
-  const world = await placeWorld(t, { files })
+  const world = await openWorktreeFixture(t, { files })
   world.git('sparse-checkout', 'set', 'a')
   const place = await world.make()
   write(place.top, { 'a/more.txt': 'm\n' })

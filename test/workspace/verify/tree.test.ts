@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { verify } from '../../../src/workspace/verify/verify.ts'
-import { noteFileOf } from '../../../src/workspace/worktrees/notes/place-note.ts'
-import { aPlace } from './a-place.ts'
+import { noteFileOf } from '../../../src/workspace/worktrees/worktree-note.ts'
+import { openVerifyFixture } from './worktree-fixture.ts'
 
 test('a check that changes files has them put back, is told so and has not passed', async t => {
-  const work = await aPlace(t, { 'a.txt': 'a\n', 'b.txt': 'b\n' })
+  const work = await openVerifyFixture(t, { 'a.txt': 'a\n', 'b.txt': 'b\n' })
   const commands = { lint: 'echo mended >a.txt; rm b.txt' }
   const result = await verify(work.request({}, { commands }), work.parts())
   assert.equal(result.status, 'failed')
@@ -22,7 +22,7 @@ test('a check that changes files has them put back, is told so and has not passe
 })
 
 test('a build may write files of the repository; they are put back all the same', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   work.write('c.txt', 'c\n')
   const result = await verify(work.request({}, { commands: { build: 'echo built >a.txt' } }), work.parts())
   assert.equal(result.status, 'passed')
@@ -34,7 +34,7 @@ test('a build may write files of the repository; they are put back all the same'
 })
 
 test('gates.allow lets a check that changes files pass', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const gates = {
     commands: { lint: 'echo mended >a.txt' },
     diff: { maxChangedLines: 0, forbiddenPaths: [], allow: ['gate.changed_files'] },
@@ -44,7 +44,7 @@ test('gates.allow lets a check that changes files pass', async t => {
 })
 
 test('what a command makes is neither deleted nor committed, then or in the next round, until somebody touches it', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   work.write('c.txt', 'c\n')
   const request = work.request({}, { commands: { test: 'test -e report.txt || echo r >report.txt' } })
   const first = await verify(request, work.parts())
@@ -63,7 +63,7 @@ test('what a command makes is neither deleted nor committed, then or in the next
 })
 
 test('a command that commits or leaves the branch has both put back', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const commit = 'git -c user.name=x -c user.email=x@x commit -q --allow-empty -m sneaky && git checkout -q --detach'
   const result = await verify(work.request({}, { commands: { test: commit } }), work.parts())
   assert.equal(result.status, 'failed')
@@ -73,14 +73,14 @@ test('a command that commits or leaves the branch has both put back', async t =>
 })
 
 test('a command that deletes .git of the worktree has it put back', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const result = await verify(work.request({}, { commands: { build: 'rm -rf .git', test: 'cat a.txt' } }), work.parts())
   assert.equal(result.status, 'passed')
   assert.equal(work.git('status', '--porcelain'), '')
 })
 
 test('a repository that a command destroyed is nobody’s success', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const destroy = 'rm -rf "$(git rev-parse --absolute-git-dir)"'
   const result = await verify(work.request({}, { commands: { build: destroy } }), work.parts())
   assert.equal(result.status, 'broken')
@@ -88,7 +88,7 @@ test('a repository that a command destroyed is nobody’s success', async t => {
 })
 
 test('what an interrupted check changed is put back before anything is committed', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   // Where the daemon dies in a command, the note that is written before the first one is all there is.
   const note = noteFileOf(work.place.top)
   writeFileSync(note, JSON.stringify({ looking: work.git('rev-parse', 'HEAD'), files: [] }))
@@ -100,7 +100,7 @@ test('what an interrupted check changed is put back before anything is committed
 })
 
 test('the note is there while a command runs, and closed after the last one', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const note = noteFileOf(work.place.top)
   const result = await verify(work.request({}, { commands: { test: `cat '${note}'` } }), work.parts())
   const during = result.checks.find(({ gate }) => gate === 'test')?.output ?? ''
@@ -109,7 +109,7 @@ test('the note is there while a command runs, and closed after the last one', as
 })
 
 test('an abort leaves no rows and no process, and the tree as it was', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const abort = new AbortController()
   const request = work.request(
     { signal: abort.signal },
@@ -125,7 +125,7 @@ test('an abort leaves no rows and no process, and the tree as it was', async t =
 })
 
 test('conflicts that nobody resolved go back to the agent', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   work.write('a.txt', 'ours\n')
   work.git('commit', '-qam', 'ours')
   work.git('checkout', '-q', '-b', 'other', 'main')
@@ -139,7 +139,7 @@ test('conflicts that nobody resolved go back to the agent', async t => {
 })
 
 test('an agent that went off its branch with its work is put back onto it', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   work.git('checkout', '-q', '--detach')
   work.write('b.txt', 'b\n')
   work.git('add', '-A')
@@ -151,7 +151,7 @@ test('an agent that went off its branch with its work is put back onto it', asyn
 })
 
 test('our note about the task is taken out again where an agent has committed it', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   work.write('.perpetualcc/task.json', '{}')
   work.git('add', '-f', '.perpetualcc/task.json')
   work.git('commit', '-qm', 'all of it')
@@ -161,7 +161,7 @@ test('our note about the task is taken out again where an agent has committed it
 })
 
 test('in a project itself nothing is committed or put back, and the tree has a name all the same', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   work.write('b.txt', 'b\n')
   const before = work.git('rev-parse', 'HEAD')
   const result = await verify(
@@ -177,7 +177,7 @@ test('in a project itself nothing is committed or put back, and the tree has a n
 })
 
 test('without git the commands run, and nothing has a name', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   rmSync(join(work.place.top, '.git'))
   const result = await verify(work.request({ place: undefined }, { commands: { test: 'cat a.txt' } }), work.parts())
   assert.deepEqual([result.status, result.tree], ['passed', null])

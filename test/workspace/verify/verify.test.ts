@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { verify } from '../../../src/workspace/verify/verify.ts'
-import { aPlace } from './a-place.ts'
+import { openVerifyFixture } from './worktree-fixture.ts'
 
 test('what an agent left uncommitted is committed on its branch, and the gates look at that very tree', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   work.write('new/b.txt', 'b\n')
   work.write('a.txt', 'changed\n')
   work.write('.perpetualcc/task.json', '{}')
@@ -21,7 +21,7 @@ test('what an agent left uncommitted is committed on its branch, and the gates l
 })
 
 test('a command that fails is told with its exit code and what it printed, and the rest runs all the same', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const commands = { build: 'echo broken things; exit 2', test: 'echo fine' }
   const result = await verify(work.request({}, { commands }), work.parts())
   assert.equal(result.status, 'failed')
@@ -36,7 +36,7 @@ test('a command that fails is told with its exit code and what it printed, and t
 })
 
 test('an open item of the agent’s plan keeps the task from being done', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const plan = [
     { text: 'Write it', state: 'done' as const },
     { text: 'Test it', state: 'pending' as const },
@@ -50,7 +50,7 @@ test('an open item of the agent’s plan keeps the task from being done', async 
 })
 
 test('without any command nothing is proven', async t => {
-  const work = await aPlace(t)
+  const work = await openVerifyFixture(t)
   const result = await verify(work.request(), work.parts())
   assert.deepEqual([result.status, result.isProven], ['passed', false])
 })

@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { silentLog } from '../../../src/base/log.ts'
-import { nestValues, standardValues } from '../../../src/domain/config/config.ts'
-import type { Worktree } from '../../../src/domain/workspace/place.ts'
+import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
+import type { WorktreeRow } from '../../../src/domain/worktree.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { recoverWorktrees } from '../../../src/workspace/worktrees/gone/recover.ts'
-import { makePlace } from '../../../src/workspace/worktrees/make-place.ts'
-import { removePlace } from '../../../src/workspace/worktrees/remove-place.ts'
+import { makePlace } from '../../../src/workspace/worktrees/make-worktree.ts'
+import { removePlace } from '../../../src/workspace/worktrees/remove-worktree.ts'
+import { recoverWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { bareEnv, COMPILED, gitProject, tempDir } from '../../support/world.ts'
-import { plainGit, write } from './place-world.ts'
+import { plainGit, write } from './worktree-fixture.ts'
 
 const CHILD = fileURLToPath(new URL('children/do-until-killed.ts', import.meta.url))
 
@@ -93,7 +93,7 @@ async function killedWorld(t: TestContext) {
   const [file, root] = [join(home, 'store.db'), join(home, 'worktrees')]
   const withParts = async <T>(run: (parts: Parameters<typeof makePlace>[1]) => Promise<T>): Promise<T> => {
     await using store = await openStore({ file })
-    const settings = nestValues(standardValues()).worktrees
+    const settings = nestValues(defaultValues()).worktrees
     return await run({ store, clock: { now: () => Date.now() }, log: silentLog, root, env: {}, settings })
   }
   const git = (...args: string[]) => plainGit(project, home, args)
@@ -113,7 +113,7 @@ async function killedWorld(t: TestContext) {
       withParts(async parts => {
         const place = await makePlace({ project, task: 't-000001', attempt: 1 }, parts)
         if ('kind' in place) throw new Error(place.why)
-        return place as Worktree
+        return place as WorktreeRow
       }),
     dieAt: async (point: string, what: 'make' | 'remove') => {
       const env = { ...bareEnv(home), ...COMPILED, PCC_CRASH_AT: point }

@@ -12,12 +12,12 @@ import {
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { silentLog } from '../../../src/base/log.ts'
-import { pruneSnapshots, snapshotCopy } from '../../../src/workspace/worktrees/ready/snapshot.ts'
+import { pruneSnapshots, snapshotCopy } from '../../../src/workspace/worktrees/snapshot.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
-import { placeWorld, plainGit, write } from './place-world.ts'
+import { openWorktreeFixture, plainGit, write } from './worktree-fixture.ts'
 
 test('the worktree says whose it is in one file, which alone is kept out of the project’s history', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   const note = JSON.parse(readFileSync(join(place.directory, '.perpetualcc', 'task.json'), 'utf8'))
   assert.deepEqual(note, {
@@ -35,7 +35,7 @@ test('the worktree says whose it is in one file, which alone is kept out of the 
 })
 
 test('what the person has written into info/exclude stays', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   write(world.project, { '.git/info/exclude': 'mine' })
   await world.make()
   const lines = readFileSync(join(world.project, '.git/info/exclude'), 'utf8').split('\n')
@@ -49,17 +49,17 @@ test('a repository that makes .perpetualcc a link, or has a task.json itself, do
   symlinkSync(outside, join(linked, '.perpetualcc'))
   plainGit(linked, linked, ['add', '-A'])
   plainGit(linked, linked, ['commit', '-qm', 'link'])
-  const first = await placeWorld(t, { project: linked })
+  const first = await openWorktreeFixture(t, { project: linked })
   const place = await first.make()
   assert.equal(existsSync(join(outside, 'task.json')), false)
   assert.match((await first.parts.store.worktrees.get(place))?.setup ?? '', /is no directory/)
-  const second = await placeWorld(t, { files: { '.perpetualcc/task.json': '{"theirs":true}\n' } })
+  const second = await openWorktreeFixture(t, { files: { '.perpetualcc/task.json': '{"theirs":true}\n' } })
   const theirs = await second.make()
   assert.equal(readFileSync(join(theirs.top, '.perpetualcc/task.json'), 'utf8'), '{"theirs":true}\n')
 })
 
 test('dependency directories are copies: what an agent writes there does not reach the person’s', async t => {
-  const world = await placeWorld(t, { files: { '.gitignore': 'node_modules\n', 'packages/p/p.js': 'p\n' } })
+  const world = await openWorktreeFixture(t, { files: { '.gitignore': 'node_modules\n', 'packages/p/p.js': 'p\n' } })
   write(world.project, { 'node_modules/x/index.js': 'x\n', 'node_modules/.bin/run': '#!/bin/sh\n' })
   chmodSync(join(world.project, 'node_modules/.bin/run'), 0o755)
   mkdirSync(join(world.project, 'node_modules/@org'))
@@ -83,7 +83,7 @@ test('dependency directories are copies: what an agent writes there does not rea
 })
 
 test('a virtual environment is not copied, and a vendor directory that is committed stays as it is', async t => {
-  const world = await placeWorld(t, { files: { '.gitignore': '.venv\n', 'vendor/lib.go': 'l\n' } })
+  const world = await openWorktreeFixture(t, { files: { '.gitignore': '.venv\n', 'vendor/lib.go': 'l\n' } })
   write(world.project, { '.venv/bin/python': 'p\n', 'vendor/extra.go': 'e\n' })
   const place = await world.make()
   assert.equal(existsSync(join(place.top, '.venv')), false)

@@ -4,13 +4,13 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readLsof, workingIn } from '../../../src/base/process/directory/working-in.ts'
-import { recoverWorktrees } from '../../../src/workspace/worktrees/gone/recover.ts'
-import { noteMade } from '../../../src/workspace/worktrees/notes/made-by-gates.ts'
+import { findProcessesIn, parseLsof } from '../../../src/base/process/sweep.ts'
+import { noteGateMadeFiles } from '../../../src/workspace/worktrees/worktree-note.ts'
+import { recoverWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
-import { type PlaceWorld, placeWorld, write } from './place-world.ts'
+import { openWorktreeFixture, type WorktreeFixture, write } from './worktree-fixture.ts'
 
-const commit = (world: PlaceWorld, top: string, file: string, text = 'x\n') => {
+const commit = (world: WorktreeFixture, top: string, file: string, text = 'x\n') => {
   write(top, { [file]: text })
   world.gitIn(top, 'add', '-A')
   world.gitIn(top, 'commit', '-qm', file)
@@ -18,7 +18,7 @@ const commit = (world: PlaceWorld, top: string, file: string, text = 'x\n') => {
 }
 
 test('commits that are not merged are archived, and the branch goes', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   const head = commit(world, place.top, 'work.txt')
   const removal = await world.remove(place)
@@ -28,7 +28,7 @@ test('commits that are not merged are archived, and the branch goes', async t =>
 })
 
 test('a commit on a detached HEAD is work, although the worktree is clean and its branch is merged', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   world.gitIn(place.top, 'checkout', '-q', '--detach')
   const head = commit(world, place.top, 'work.txt')
@@ -40,7 +40,7 @@ test('a commit on a detached HEAD is work, although the worktree is clean and it
 })
 
 test('commits of its branch are work, whatever is checked out meanwhile', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   const tip = commit(world, place.top, 'work.txt')
   const kept = { kind: 'kept', why: 'its commits are not merged' }
@@ -54,7 +54,7 @@ test('commits of its branch are work, whatever is checked out meanwhile', async 
 })
 
 test('without its branch what is checked out decides, and without its target nothing counts as merged', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   commit(world, world.project, 'meanwhile.txt')
   world.gitIn(place.top, 'checkout', '-q', '--detach')
@@ -67,7 +67,7 @@ test('without its branch what is checked out decides, and without its target not
 })
 
 test('work that reached its target squashed counts as merged where that is known, and only that', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   const landed = commit(world, place.top, 'work.txt')
   world.git('merge', '-q', '--squash', place.branch)
@@ -79,7 +79,7 @@ test('work that reached its target squashed counts as merged where that is known
 })
 
 test('what is staged, stashed, hidden from git, on another branch or in conflict is in the archive too', async t => {
-  const world = await placeWorld(t, { files: { 'a.txt': 'a\n', 'b.txt': 'b\n', 'c.txt': 'c\n' } })
+  const world = await openWorktreeFixture(t, { files: { 'a.txt': 'a\n', 'b.txt': 'b\n', 'c.txt': 'c\n' } })
   const place = await world.make()
   const onBranch = commit(world, place.top, 'branch.txt')
   write(place.top, { 'a.txt': 'stashed\n' })
@@ -107,7 +107,7 @@ test('what is staged, stashed, hidden from git, on another branch or in conflict
 })
 
 test('a stash of somebody else is no reason to keep anything', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   write(world.project, { 'README.md': 'mine\n' })
   world.git('stash', '-q')
@@ -116,7 +116,7 @@ test('a stash of somebody else is no reason to keep anything', async t => {
 })
 
 test('a conflict in the middle of a rebase is archived with its markers and the branch as it was', async t => {
-  const world = await placeWorld(t, { files: { 'a.txt': 'a\n' } })
+  const world = await openWorktreeFixture(t, { files: { 'a.txt': 'a\n' } })
   const place = await world.make()
   const work = commit(world, place.top, 'a.txt', 'ours\n')
   commit(world, world.project, 'a.txt', 'theirs\n')
@@ -128,7 +128,7 @@ test('a conflict in the middle of a rebase is archived with its markers and the 
 })
 
 test('while a process works in it nothing is removed, and afterwards it is', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   const folder = join(place.top, 'deep')
   mkdirSync(folder)
@@ -147,7 +147,7 @@ test('while a process works in it nothing is removed, and afterwards it is', asy
 })
 
 test('where only lsof tells who works where, its lines are read', () => {
-  const found = readLsof('p12\nfcwd\nn/Users/a/my project\np13\nfcwd\nn/\n')
+  const found = parseLsof('p12\nfcwd\nn/Users/a/my project\np13\nfcwd\nn/\n')
   assert.deepEqual(found, [
     { pid: 12, cwd: '/Users/a/my project' },
     { pid: 13, cwd: '/' },
@@ -162,15 +162,15 @@ test('a directory next to one of a longer name is not taken for it', async t => 
   const child = spawn('sleep', ['60'], { cwd: long, stdio: 'ignore' })
   t.after(() => child.kill('SIGKILL'))
   await once(child, 'spawn')
-  assert.deepEqual(await workingIn(short), [])
+  assert.deepEqual(await findProcessesIn(short), [])
   assert.deepEqual(
-    (await workingIn(long))?.map(({ pid }) => pid),
+    (await findProcessesIn(long))?.map(({ pid }) => pid),
     [child.pid],
   )
 })
 
 test('a repository that an agent made inside of it keeps the worktree from being removed', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   mkdirSync(join(place.top, 'inner'))
   world.gitIn(join(place.top, 'inner'), 'init', '-q')
@@ -180,7 +180,7 @@ test('a repository that an agent made inside of it keeps the worktree from being
 })
 
 test('a .git that points at another repository is pointed back, and what was hidden that way is archived', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   write(place.top, { 'precious.txt': 'p\n' })
   const other = gitProject(t, { 'README.md': '# sample\n', 'precious.txt': 'p\n' })
@@ -191,7 +191,7 @@ test('a .git that points at another repository is pointed back, and what was hid
 })
 
 test('a directory that was deleted by hand leaves its commits in the archive, and comes back from there', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   const head = commit(world, place.top, 'work.txt')
   rmSync(place.top, { recursive: true })
@@ -207,7 +207,7 @@ test('a directory that was deleted by hand leaves its commits in the archive, an
 })
 
 test('a commit on a detached HEAD outlives the directory that was deleted by hand', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   const onBranch = commit(world, place.top, 'branch.txt')
   world.gitIn(place.top, 'checkout', '-q', '--detach', 'main')
@@ -219,7 +219,7 @@ test('a commit on a detached HEAD outlives the directory that was deleted by han
 })
 
 test('a commit on a detached HEAD is all that is kept of a deleted directory without a branch of its own work', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   for (const [attempt, isBranchGone] of [false, true].entries()) {
     const place = await world.make({ attempt: attempt + 1 })
     world.gitIn(place.top, 'checkout', '-q', '--detach')
@@ -237,7 +237,7 @@ test('a commit on a detached HEAD is all that is kept of a deleted directory wit
 })
 
 test('a start without the disk on which worktrees lie gives none of them up', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   write(place.top, { 'precious.txt': 'p\n' })
   const away = `${world.parts.root}-away`
@@ -251,7 +251,7 @@ test('a start without the disk on which worktrees lie gives none of them up', as
 })
 
 test('a worktree whose repository is gone stays as it is', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   rmSync(world.project, { recursive: true })
   const kept = await world.remove(place)
@@ -260,7 +260,7 @@ test('a worktree whose repository is gone stays as it is', async t => {
 })
 
 test('the next attempt begins anew, and what the one before left is in the archive', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const first = await world.make()
   write(first.top, { 'half.txt': 'half\n' })
   const second = await world.make({ attempt: 2 })
@@ -272,10 +272,10 @@ test('the next attempt begins anew, and what the one before left is in the archi
 })
 
 test('files that a gate’s command made are no reason to keep a merged worktree', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   write(place.top, { 'report.xml': '<r/>\n' })
   assert.equal((await world.remove(place, { onlyClean: true })).kind, 'kept')
-  await noteMade(place.top, ['report.xml'], true)
+  await noteGateMadeFiles(place.top, ['report.xml'], true)
   assert.deepEqual(await world.remove(place), { kind: 'removed' })
 })

@@ -3,10 +3,10 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSyn
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { AppError } from '../../../src/base/errors.ts'
-import { makePlace } from '../../../src/workspace/worktrees/make-place.ts'
+import { makePlace } from '../../../src/workspace/worktrees/make-worktree.ts'
 import { openWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
-import { placeWorld, plainGit, write } from './place-world.ts'
+import { openWorktreeFixture, plainGit, write } from './worktree-fixture.ts'
 
 const WANTED = { task: 't-000001', attempt: 1 }
 
@@ -19,25 +19,25 @@ const refusedWith = (why: RegExp, remedy: RegExp) => (thrown: unknown) => {
 }
 
 test('a project without git, or without a commit, is worked in itself, and that is said', async t => {
-  const bare = await placeWorld(t, { project: tempDir(t) })
+  const bare = await openWorktreeFixture(t, { project: tempDir(t) })
   const inPlace = { kind: 'in_place', why: 'it is in no git repository' }
   assert.deepEqual(await makePlace({ project: bare.project, ...WANTED }, bare.parts), inPlace)
   const empty = tempDir(t)
   plainGit(empty, empty, ['init', '-q'])
-  const fresh = await placeWorld(t, { project: empty })
+  const fresh = await openWorktreeFixture(t, { project: empty })
   const none = { kind: 'in_place', why: 'its repository has no commit yet' }
   assert.deepEqual(await makePlace({ project: empty, ...WANTED }, fresh.parts), none)
 })
 
 test('a detached HEAD is refused with what to do, and works once a target is named', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   world.git('checkout', '-q', '--detach')
   await assert.rejects(world.make(), refusedWith(/detached HEAD/, /git switch/))
   assert.equal((await world.make({ target: 'main' })).target, 'main')
 })
 
 test('a target that does not exist is refused', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   await assert.rejects(world.make({ target: 'nowhere' }), refusedWith(/no branch "nowhere"/, /git branch nowhere/))
 })
 
@@ -45,7 +45,7 @@ test('a repository without a checkout gives worktrees too', async t => {
   const source = gitProject(t)
   const bare = join(tempDir(t), 'bare.git')
   plainGit(source, source, ['clone', '-q', '--bare', source, bare])
-  const world = await placeWorld(t, { project: bare })
+  const world = await openWorktreeFixture(t, { project: bare })
   const place = await world.make()
   assert.equal(readFileSync(join(place.directory, 'README.md'), 'utf8'), '# sample\n')
   assert.deepEqual(await world.remove(place), { kind: 'removed' })
@@ -53,7 +53,7 @@ test('a repository without a checkout gives worktrees too', async t => {
 
 test('a project that is a folder of its repository has the same folder of the worktree as its place', async t => {
   const top = gitProject(t, { 'packages/one/a.txt': 'a\n', 'other.txt': 'o\n' })
-  const world = await placeWorld(t, { project: join(top, 'packages', 'one') })
+  const world = await openWorktreeFixture(t, { project: join(top, 'packages', 'one') })
   const place = await world.make()
   assert.equal(place.directory, join(place.top, 'packages', 'one'))
   assert.equal(readFileSync(join(place.directory, 'a.txt'), 'utf8'), 'a\n')
@@ -68,7 +68,7 @@ test('paths with spaces, line breaks and other letters are no matter', async t =
   const strange = join(tempDir(t), 'ein "Ort"\nmit ü und $HOME')
   renameSync(gitProject(t), strange)
   const root = join(tempDir(t), 'wo rk\ntrees ✓')
-  const world = await placeWorld(t, { project: strange, root })
+  const world = await openWorktreeFixture(t, { project: strange, root })
   const place = await world.make()
   write(place.top, { 'neu ü\n.txt': 'x\n' })
   const removal = await world.remove(place)
@@ -79,7 +79,7 @@ test('paths with spaces, line breaks and other letters are no matter', async t =
 })
 
 test('a dirty main checkout is left alone, and its changes are said to be missing', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   write(world.project, { 'README.md': 'changed\n', 'untracked.txt': 'u\n' })
   const place = await world.make()
   assert.equal(readFileSync(join(place.top, 'README.md'), 'utf8'), '# sample\n')
@@ -90,7 +90,7 @@ test('a dirty main checkout is left alone, and its changes are said to be missin
 })
 
 test('what would become of a worktree is told beforehand, and nothing is changed by that', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   const forecast = async () => {
     const [row] = await openWorktrees(world.parts).show('t-000001')
@@ -110,7 +110,7 @@ test('what would become of a worktree is told beforehand, and nothing is changed
 })
 
 test('a branch that is there already is kept in the archive before it begins anew', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   world.git('checkout', '-q', '-b', 'pcc/t-000001')
   write(world.project, { 'theirs.txt': 'x\n' })
   world.git('add', '-A')
@@ -124,7 +124,7 @@ test('a branch that is there already is kept in the archive before it begins ane
 })
 
 test('a branch "pcc" stands in the way of ours, and that is said', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   world.git('branch', 'pcc')
   await assert.rejects(world.make(), refusedWith(/pcc/, /git branch -m pcc/))
   assert.equal((await world.parts.store.worktrees.get(WANTED))?.state, 'removed')
@@ -135,7 +135,7 @@ test('a worktree of the person’s own gives worktrees for the branch that is ch
   const main = gitProject(t)
   const theirs = join(tempDir(t), 'theirs')
   plainGit(main, main, ['worktree', 'add', '-q', '-b', 'feature', theirs])
-  const world = await placeWorld(t, { project: theirs })
+  const world = await openWorktreeFixture(t, { project: theirs })
   const place = await world.make()
   assert.equal(place.target, 'feature')
   assert.deepEqual(await world.remove(place), { kind: 'removed' })
@@ -143,7 +143,7 @@ test('a worktree of the person’s own gives worktrees for the branch that is ch
 
 test('worktrees inside of the project are refused unless git ignores them, and none is made of a worktree of ours', async t => {
   const project = gitProject(t)
-  const inner = await placeWorld(t, { project, root: join(project, '.trees') })
+  const inner = await openWorktreeFixture(t, { project, root: join(project, '.trees') })
   await assert.rejects(inner.make(), refusedWith(/inside of the project/, /worktrees\.directory/))
   write(project, { '.git/info/exclude': '.trees\n' })
   const place = await inner.make()
@@ -153,7 +153,7 @@ test('worktrees inside of the project are refused unless git ignores them, and n
 
 test('submodules stay empty and say so; one that is filled keeps the worktree from being removed', async t => {
   const library = gitProject(t, { 'lib.txt': 'lib\n' })
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   world.git('submodule', '--quiet', 'add', library, 'lib')
   world.git('commit', '-qm', 'with a submodule')
   const place = await world.make()
@@ -171,7 +171,9 @@ test('submodules stay empty and say so; one that is filled keeps the worktree fr
 test('files of git-lfs stay pointers, and are committed and archived as they are', async t => {
   const pointer = 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n'
   const attributes = '*.bin filter=lfs diff=lfs merge=lfs -text\n'
-  const world = await placeWorld(t, { files: { '.gitattributes': attributes, 'big.bin': pointer, 'a.txt': 'a\n' } })
+  const world = await openWorktreeFixture(t, {
+    files: { '.gitattributes': attributes, 'big.bin': pointer, 'a.txt': 'a\n' },
+  })
   const trace = join(tempDir(t), 'trace')
   for (const kind of ['smudge', 'clean', 'process']) world.git('config', `filter.lfs.${kind}`, `touch '${trace}'; cat`)
   world.git('config', 'filter.lfs.required', 'true')
@@ -185,7 +187,7 @@ test('files of git-lfs stay pointers, and are committed and archived as they are
 })
 
 test('a sparse checkout gives a worktree that is as sparse, and nothing of it is taken for deleted', async t => {
-  const world = await placeWorld(t, { files: { 'in/a.txt': 'a\n', 'out/b.txt': 'b\n', 'top.txt': 't\n' } })
+  const world = await openWorktreeFixture(t, { files: { 'in/a.txt': 'a\n', 'out/b.txt': 'b\n', 'top.txt': 't\n' } })
   world.git('sparse-checkout', 'set', 'in')
   const place = await world.make()
   assert.deepEqual([existsSync(join(place.top, 'in/a.txt')), existsSync(join(place.top, 'out/b.txt'))], [true, false])
@@ -198,13 +200,13 @@ test('a sparse checkout gives a worktree that is as sparse, and nothing of it is
 test('a directory in which nothing can be written is refused with what to do, and leaves nothing behind', async t => {
   const root = join(tempDir(t), 'file')
   write(join(root, '..'), { file: 'no directory\n' })
-  const world = await placeWorld(t, { root: join(root, 'worktrees') })
+  const world = await openWorktreeFixture(t, { root: join(root, 'worktrees') })
   await assert.rejects(world.make(), refusedWith(/ENOTDIR/, /worktrees\.directory/))
   assert.equal(world.git('branch', '--list', 'pcc/*'), '')
 })
 
 test('git that runs out of room half way leaves nothing behind', async t => {
-  const world = await placeWorld(t, { files: { 'a.txt': 'a\n', 'z.txt': 'z'.repeat(200_000) } })
+  const world = await openWorktreeFixture(t, { files: { 'a.txt': 'a\n', 'z.txt': 'z'.repeat(200_000) } })
   await withSmallFiles(t, async () => {
     await assert.rejects(world.make(), refusedWith(/./, /./))
   })
@@ -217,7 +219,7 @@ test('git that runs out of room half way leaves nothing behind', async t => {
 })
 
 test('what lies where the worktree is to be made is put aside, never deleted', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   await world.remove(place)
   write(place.top, { 'somebody.txt': 'mine\n' })
@@ -230,7 +232,7 @@ test('a project that is reached over a link has its folder in the worktree all t
   const top = gitProject(t, { 'sub/a.txt': 'a\n' })
   const link = join(tempDir(t), 'link')
   symlinkSync(join(top, 'sub'), link)
-  const world = await placeWorld(t, { project: link })
+  const world = await openWorktreeFixture(t, { project: link })
   const place = await world.make()
   assert.equal(place.directory, join(place.top, 'sub'))
   assert.equal(realpathSync(link), realpathSync(join(top, 'sub')))

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
-import { placeWorld, write } from './place-world.ts'
+import { openWorktreeFixture, write } from './worktree-fixture.ts'
 
 test('bringing an older attempt back first puts away the one that stands there, with all that is in it', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const first = await world.make()
   write(first.top, { 'first.txt': 'first\n' })
   const second = await world.make({ attempt: 2 })
@@ -20,7 +20,7 @@ test('bringing an older attempt back first puts away the one that stands there, 
 })
 
 test('what somebody put where a worktree was is not removed to bring it back', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   write(place.top, { 'work.txt': 'work\n' })
   await world.remove(place)
@@ -32,7 +32,7 @@ test('what somebody put where a worktree was is not removed to bring it back', a
 })
 
 test('commits that a branch got since its worktree was archived are kept when it is brought back', async t => {
-  const world = await placeWorld(t)
+  const world = await openWorktreeFixture(t)
   const place = await world.make()
   write(place.top, { 'work.txt': 'work\n' })
   await world.remove(place)

@@ -2,30 +2,30 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { silentLog } from '../../../src/base/log.ts'
-import { placesFor } from '../../../src/base/places.ts'
-import { workingIn } from '../../../src/base/process/directory/working-in.ts'
-import { pruneWorktrees } from '../../../src/daemon/retention/prune-worktrees.ts'
-import { worktreeParts } from '../../../src/daemon/worktrees/parts.ts'
-import { makePlace } from '../../../src/workspace/worktrees/make-place.ts'
+import { findProcessesIn } from '../../../src/base/process/sweep.ts'
+import { readWorktreeDeps } from '../../../src/daemon/context.ts'
+import { pruneWorktrees } from '../../../src/daemon/retention.ts'
+import { makePlace } from '../../../src/workspace/worktrees/make-worktree.ts'
 import { tempDir } from '../../support/world.ts'
-import { placeWorld, write } from './place-world.ts'
+import { openWorktreeFixture, write } from './worktree-fixture.ts'
 
 const DAY = 24 * 60 * 60_000
 
 test('worktrees.mode: "off" lets a task work in the project itself', async t => {
-  const { project, parts } = await placeWorld(t, { settings: { mode: 'off' } })
+  const { project, parts } = await openWorktreeFixture(t, { settings: { mode: 'off' } })
   const place = await makePlace({ project, task: 't-000001', attempt: 1 }, parts)
   assert.deepEqual(place, { kind: 'in_place', why: 'worktrees.mode is off' })
 })
 
 test('worktrees.directory: worktrees lie where it says, or else in the home of pcc', async t => {
-  const { parts } = await placeWorld(t)
+  const { parts } = await openWorktreeFixture(t)
   const home = tempDir(t)
-  const places = placesFor({ env: { PCC_HOME: home } })
+  const places = appPathsFor({ env: { PCC_HOME: home } })
   const rootWith = async (config: string) => {
     write(home, { 'config.toml': config })
-    return (await worktreeParts({ places, env: {}, store: parts.store, log: silentLog })).root
+    return (await readWorktreeDeps({ places, env: {}, store: parts.store, log: silentLog })).root
   }
   assert.equal(await rootWith(''), join(home, 'worktrees'))
   assert.equal(await rootWith('worktrees.directory = "/somewhere/else"\n'), '/somewhere/else')
@@ -33,7 +33,7 @@ test('worktrees.directory: worktrees lie where it says, or else in the home of p
 
 test('worktrees.setup: the command makes a worktree ready, and what became of it is noted', async t => {
   const setup = 'echo "$PWD|$CI|$ANTHROPIC_API_KEY|" > ready; echo out of luck; test -n "$FINE"'
-  const world = await placeWorld(t, { settings: { setup } })
+  const world = await openWorktreeFixture(t, { settings: { setup } })
   world.parts.env['ANTHROPIC_API_KEY'] = 'sk-ant-fake-0000'
   const place = await world.make()
   assert.equal(readFileSync(join(place.directory, 'ready'), 'utf8'), `${place.directory}|1||\n`)
@@ -44,15 +44,15 @@ test('worktrees.setup: the command makes a worktree ready, and what became of it
 
 test('worktrees.setup_seconds: a command that takes longer is ended with all it started', async t => {
   const setup = 'sleep 300 & wait'
-  const world = await placeWorld(t, { settings: { setup, setup_seconds: 1 } })
+  const world = await openWorktreeFixture(t, { settings: { setup, setup_seconds: 1 } })
   const place = await world.make()
   assert.match((await world.parts.store.worktrees.get(place))?.setup ?? '', /took too long and was ended after 1/)
-  assert.deepEqual(await workingIn(place.directory), [])
+  assert.deepEqual(await findProcessesIn(place.directory), [])
 })
 
 test('worktrees.link: the named directories are copied, without it those that are usual', async t => {
   const files = { '.gitignore': 'node_modules\ndeps\n', 'a.txt': 'a\n' }
-  const world = await placeWorld(t, { files })
+  const world = await openWorktreeFixture(t, { files })
   write(world.project, { 'node_modules/x/index.js': 'x\n', 'deps/y.txt': 'y\n' })
   const usual = await world.make()
   assert.deepEqual(
@@ -68,9 +68,9 @@ test('worktrees.link: the named directories are copied, without it those that ar
 })
 
 test('worktrees.keep_days: a worktree whose task is over is archived when it is old, and later its archive goes', async t => {
-  const { parts, ...world } = await placeWorld(t)
+  const { parts, ...world } = await openWorktreeFixture(t)
   const home = tempDir(t)
-  const places = placesFor({ env: { PCC_HOME: home } })
+  const places = appPathsFor({ env: { PCC_HOME: home } })
   mkdirSync(places.data, { recursive: true })
   const place = await world.make()
   write(place.top, { 'left.txt': 'left\n' })

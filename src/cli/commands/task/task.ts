@@ -1,11 +1,17 @@
-import type { Command } from 'commander'
-import { addBriefCommand } from './brief.ts'
-import { addCreateCommand } from './create.ts'
-import { addDepsCommand } from './deps.ts'
-import { addFileCommands } from './files.ts'
-import { addLookCommands } from './look.ts'
-import { addSayCommands } from './say.ts'
-import { addWriteCommands } from './write.ts'
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type Command, Option } from 'commander'
+import { AppError, messageOf } from '../../../base/errors.ts'
+import type { TaskView } from '../../../domain/task.ts'
+import type { TaskDetail, TaskMention } from '../../../domain/task-requests.ts'
+import type { BrokenNote } from '../../../knowledge/note.ts'
+import { TASK_FORMATS, type TaskFormat } from '../../../tasks/files/task-text.ts'
+import { type Client, openCommandCall, taskPath } from '../../connection/client.ts'
+import type { CommandContext } from '../../context.ts'
+import { brokenLines } from '../notes-lines.ts'
+import { GRAPH_FORMATS, type GraphFormat, taskLine } from './lines.ts'
+import { addLookCommands, mentionLines } from './show.ts'
+import { addCreateCommand, addWriteCommands } from './write.ts'
 
 /** `pcc task …`: a project's tasks and their graph. */
 export function addTaskCommand(program: Command): void {
@@ -19,4 +25,213 @@ export function addTaskCommand(program: Command): void {
   addDepsCommand(task)
   addFileCommands(task)
   addBriefCommand(task)
+}
+
+/** Answer of GET /tasks/:ref/brief */
+interface TaskBrief {
+  task: string
+  text: string
+  tokens: number
+  dropped: { section: string; tokens: number; whole: boolean }[]
+  skipped: BrokenNote[]
+}
+
+/** `pcc task brief`. */
+function addBriefCommand(task: Command): void {
+  task
+    .command('brief')
+    .description('Exactly what an agent would be sent for a task now.')
+    .argument('<task>', 'id, or a unique beginning of it')
+    .option('--json', 'print JSON')
+    .action(async (ref: string, _options: object, command: Command) => {
+      const { client, show, note, terminal } = await openCommandCall(command, { writes: false })
+      const brief = await client.request<TaskBrief>('GET', `${taskPath(ref)}/brief`)
+      show(brief, () => [brief.text])
+      for (const { section, tokens, whole } of brief.dropped) {
+        note(`${whole ? 'Left out' : 'Cut'}: ${section}, about ${tokens} tokens.`)
+      }
+      for (const line of brokenLines(brief.skipped, terminal)) note(line)
+    })
+}
+
+/** `pcc task deps add | rm | list`. */
+function addDepsCommand(task: Command): void {
+  const deps = task.command('deps').description('What comes after what.')
+
+  deps
+    .command('add')
+    .description('the first task must be done before the second')
+    .argument('<before>', 'the task that comes first')
+    .argument('<task>', 'the task that comes after it')
+    .option('--json', 'print JSON')
+    .action(async (before: string, ref: string, _options: object, command: Command) => {
+      const { client, show } = await openCommandCall(command, { writes: true })
+      const answer = await client.request<{ task: TaskView }>('POST', `${taskPath(ref)}/deps`, { after: before })
+      show(answer, () => [`${taskLine(answer.task)}, after ${answer.task.after.join(', ')}`])
+    })
+
+  deps
+    .command('rm')
+    .description('the second task need not wait for the first any more')
+    .argument('<before>', 'the task that came first')
+    .argument('<task>', 'the task that came after it')
+    .option('--json', 'print JSON')
+    .action(async (before: string, ref: string, _options: object, command: Command) => {
+      const { client, show } = await openCommandCall(command, { writes: true })
+      const path = `${taskPath(ref)}/deps/${encodeURIComponent(before)}`
+      const answer = await client.request<{ task: TaskView }>('DELETE', path)
+      show(answer, () => [taskLine(answer.task)])
+    })
+
+  deps
+    .command('list')
+    .description('what a task comes after, and what comes after it')
+    .argument('<task>', 'id, or a unique beginning of it')
+    .option('--json', 'print JSON')
+    .action(async (ref: string, _options: object, command: Command) => {
+      const { client, show, terminal } = await openCommandCall(command, { writes: false })
+      const { task, blockers, dependents } = await client.request<TaskDetail>('GET', taskPath(ref))
+      show({ task: task.id, blockers, dependents }, () => [
+        ...mentionLines(`${task.id} comes after`, blockers, terminal),
+        ...mentionLines('and before', dependents, terminal),
+      ])
+    })
+}
+
+const WORDS = [
+  ['done', 'Say that a task is done, whatever it is now. What comes after it becomes ready.'],
+  ['fail', 'Say that a task failed.'],
+  ['reset', 'Let a task be done anew; with parts, all of them.'],
+  ['cancel', 'A task is not to be done; with parts, none of them.'],
+] as const
+
+/** `pcc task done | fail | reset | cancel`. */
+function addSayCommands(task: Command): void {
+  for (const [word, description] of WORDS) {
+    task
+      .command(word)
+      .description(description)
+      .argument('<task...>', 'ids, or unique beginnings of them')
+      .option('-r, --reason <text>', 'why')
+      .option('--json', 'print JSON')
+      .action(async (refs: string[], { reason }: { reason?: string }, command: Command) => {
+        const { client, show } = await openCommandCall(command, { writes: true })
+        const tasks: TaskView[] = []
+        const body = reason === undefined ? {} : { reason }
+        for (const ref of refs) {
+          const answer = await client.request<{ task: TaskView }>('POST', `${taskPath(ref)}/${word}`, body)
+          tasks.push(answer.task)
+        }
+        show({ tasks }, () => tasks.map(taskLine))
+      })
+  }
+}
+
+interface Where {
+  project?: string
+  feature?: string
+  state?: string
+  under?: string
+}
+
+/** `pcc task graph | import | export`. */
+function addFileCommands(task: Command): void {
+  withWhere(task.command('graph').description('A picture of what comes after what, with states.'))
+    .argument('[task]', 'only this task and its parts')
+    .addOption(new Option('--format <format>', 'how it is drawn').choices(GRAPH_FORMATS).default('text'))
+    .option('-o, --output <file>', 'into this file, not to standard output')
+    .option('--json', 'print JSON: nodes and edges')
+    .action(
+      async (ref: string | undefined, options: Where & { format: GraphFormat; output?: string }, command: Command) => {
+        const { client, json, out, terminal, note } = await openCommandCall(command, { writes: false })
+        const tasks = await tasksOf({ ...options, ...(ref !== undefined && { under: ref }) }, client)
+        const { drawGraph, graphJson } = await import('./graph.ts')
+        const text = json ? JSON.stringify(graphJson(tasks), null, 2) : drawGraph(tasks, options.format, terminal)
+        put(text, options.output, { out, note })
+      },
+    )
+
+  withWhere(task.command('export').description('Write tasks down so that they can be imported again.'))
+    .addOption(
+      new Option('--format <format>', 'yaml, jsonl or markdown (default: by the file’s name, else yaml)').choices(
+        TASK_FORMATS,
+      ),
+    )
+    .option('-o, --output <file>', 'into this file, not to standard output')
+    .option('--json', 'the same as --format jsonl')
+    .action(async (options: Where & { format?: TaskFormat; output?: string }, command: Command) => {
+      const { client, json, out, note } = await openCommandCall(command, { writes: false })
+      const [{ formatOf }, { writeTasks }] = await Promise.all([
+        import('../../../tasks/files/read-tasks.ts'),
+        import('../../../tasks/files/write-tasks.ts'),
+      ])
+      const format = json ? 'jsonl' : (options.format ?? formatOf(options.output ?? '') ?? 'yaml')
+      put(writeTasks(await tasksOf(options, client), format).trimEnd(), options.output, { out, note })
+    })
+
+  task
+    .command('import')
+    .description('Take the tasks of a file: YAML, JSON lines or a Markdown check-list. All of them, or none.')
+    .argument('<file>', 'the file; - reads standard input')
+    .addOption(
+      new Option('--format <format>', 'its form (default: by its name, else by its look)').choices(TASK_FORMATS),
+    )
+    .option('--project <path>', 'the project directory (default: this one)')
+    .option('--feature <name>', 'the feature of those that name none')
+    .option('--copy', 'give new ids to those that are there already')
+    .option('--dry-run', 'only check it')
+    .option('--json', 'print JSON')
+    .action(async (file: string, options: ImportOptions, command: Command) => {
+      const { readFileTasks } = await import('./create-tasks.ts')
+      const read = await readFileTasks(file, options.format)
+      const tasks = read.map(each => ({ ...(options.feature !== undefined && { feature: options.feature }), ...each }))
+      const { client, show } = await openCommandCall(command, { writes: true })
+      const body = {
+        project: resolve(options.project ?? '.'),
+        tasks,
+        copy: options.copy === true,
+        dry_run: options.dryRun === true,
+      }
+      const answer = await client.request<{ tasks: TaskMention[] }>('POST', '/tasks/import', body)
+      const count = `${answer.tasks.length} ${answer.tasks.length === 1 ? 'task' : 'tasks'}`
+      show(answer, () => [
+        options.dryRun ? `${count} could be imported; nothing was.` : `Imported ${count}. See them with: pcc task list`,
+      ])
+    })
+}
+
+interface ImportOptions {
+  format?: TaskFormat
+  project?: string
+  feature?: string
+  copy?: true
+  dryRun?: true
+}
+
+function withWhere(command: Command): Command {
+  return command
+    .option('--project <path>', 'the project directory (default: this one)')
+    .option('--feature <name>', 'only of this feature')
+    .option('--state <states>', 'only these, comma-separated, as of pcc task list')
+}
+
+async function tasksOf({ project, feature, state, under }: Where, client: Client): Promise<TaskView[]> {
+  const asked = { project: under === undefined ? resolve(project ?? '.') : undefined, feature, state, under }
+  const query = Object.entries(asked).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+  )
+  return (await client.request<{ tasks: TaskView[] }>('GET', `/tasks?${query.join('&')}`)).tasks
+}
+
+function put(text: string, file: string | undefined, { out, note }: Pick<CommandContext, 'out' | 'note'>): void {
+  if (file === undefined) {
+    out(text)
+    return
+  }
+  try {
+    writeFileSync(file, `${text}\n`)
+  } catch (error) {
+    throw new AppError('tasks_unreadable', { path: file, problem: messageOf(error) }, error)
+  }
+  note(`Written to ${file}`)
 }

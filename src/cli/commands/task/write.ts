@@ -2,14 +2,15 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { AppError } from '../../../base/errors.ts'
 import type { TaskView } from '../../../domain/task.ts'
-import type { TaskMention } from '../../../domain/tasks/requests.ts'
-import { confirm } from '../../confirm.ts'
+import type { TaskMention } from '../../../domain/task-requests.ts'
+import { openCommandCall, taskPath } from '../../connection/client.ts'
+import { confirm } from '../../input.ts'
+import { addTaskFields, collect, readTaskFields, type TaskFieldOptions } from '../../options.ts'
 import { neutral } from '../../render/text.ts'
-import { taskLine } from '../../tasks/words.ts'
-import { taskCall, taskPath } from './call.ts'
-import { collect, type FieldOptions, fieldsOf, withFields } from './options.ts'
+import type { CreateOptions } from './create-tasks.ts'
+import { taskLine } from './lines.ts'
 
-interface AddOptions extends FieldOptions {
+interface AddOptions extends TaskFieldOptions {
   project?: string
   parent?: string
   after?: string[]
@@ -17,7 +18,7 @@ interface AddOptions extends FieldOptions {
   model?: string
 }
 
-interface UpdateOptions extends FieldOptions {
+interface UpdateOptions extends TaskFieldOptions {
   title?: string
   parent?: string | false
   feature?: string | false
@@ -28,7 +29,9 @@ interface UpdateOptions extends FieldOptions {
 
 /** `pcc task add | update | delete`. */
 export function addWriteCommands(task: Command): void {
-  withFields(task.command('add').description('A new task of a project.').argument('<title>', 'what to do, in one line'))
+  addTaskFields(
+    task.command('add').description('A new task of a project.').argument('<title>', 'what to do, in one line'),
+  )
     .option('--project <path>', 'the project directory (default: this one)')
     .option('--parent <task>', 'it is a part of this task')
     .option('--after <task>', 'it comes after this task; may be repeated', collect)
@@ -37,12 +40,12 @@ export function addWriteCommands(task: Command): void {
     .option('--json', 'print JSON')
     .action(async (title: string, options: AddOptions, command: Command) => {
       if (title.trim() === '') throw new AppError('task_empty', {})
-      const { client, show } = await taskCall(command, { writes: true })
+      const { client, show } = await openCommandCall(command, { writes: true })
       const { project = '.', parent, after, feature, model } = options
       const body = {
         title,
         project: resolve(project),
-        ...(await fieldsOf(options, 'task add')),
+        ...(await readTaskFields(options, 'task add')),
         ...(parent !== undefined && { parent }),
         ...(after && { after }),
         ...(feature !== undefined && { feature }),
@@ -52,7 +55,7 @@ export function addWriteCommands(task: Command): void {
       show(answer, () => [`Added ${taskLine(answer.task)}`])
     })
 
-  withFields(task.command('update').description('Change what is said of a task.').argument('<task>', TASK))
+  addTaskFields(task.command('update').description('Change what is said of a task.').argument('<task>', TASK))
     .option('--title <text>', 'what to do, in one line')
     .option('--parent <task>', 'make it a part of this task')
     .option('--no-parent', 'make it a part of none')
@@ -64,8 +67,8 @@ export function addWriteCommands(task: Command): void {
     .option('--rm-label <word>', 'one label less; may be repeated', collect)
     .option('--json', 'print JSON')
     .action(async (ref: string, options: UpdateOptions, command: Command) => {
-      const { client, show } = await taskCall(command, { writes: true })
-      const body = { ...(await fieldsOf(options, 'task update')), ...changesOf(options) }
+      const { client, show } = await openCommandCall(command, { writes: true })
+      const body = { ...(await readTaskFields(options, 'task update')), ...changesOf(options) }
       const labels = await labelsOf(ref, options, client)
       if (Object.keys({ ...body, ...labels }).length === 0)
         throw new AppError('usage', { problem: 'nothing to change was named', command: 'task update' })
@@ -81,7 +84,7 @@ export function addWriteCommands(task: Command): void {
     .option('-y, --yes', 'do not ask')
     .option('--json', 'print JSON')
     .action(async (ref: string, options: { cascade?: true; yes?: true }, command: Command) => {
-      const { client, show } = await taskCall(command, { writes: true })
+      const { client, show } = await openCommandCall(command, { writes: true })
       if (options.cascade && process.stdin.isTTY) {
         const question = `Delete ${ref} and all that leans on it?`
         await confirm({ action: `Deleting ${ref}`, question, yes: options.yes === true })
@@ -111,4 +114,37 @@ async function labelsOf(
   if (addLabel.length + rmLabel.length === 0) return {}
   const before = label ?? (await client.request<{ task: TaskView }>('GET', taskPath(ref))).task.labels
   return { labels: [...new Set([...before, ...addLabel])].filter(word => !rmLabel.includes(word)) }
+}
+
+/** `pcc task create`. */
+export function addCreateCommand(task: Command): void {
+  task
+    .command('create')
+    .description('Say what you want; an agent that can only read makes tasks of it, and you say yes or no.')
+    .argument('[text]', 'what you want, in a sentence or more; - reads standard input')
+    .option('-f, --file <path>', 'read it from this file; - reads standard input')
+    .option('--project <path>', 'the project directory (default: this one)')
+    .option('--feature <name>', 'the feature that they belong to')
+    .option('--parent <task>', 'they are parts of this task')
+    .option('--after <task>', 'they come after this task; may be repeated', collect)
+    .option('--agent <command>', 'who makes them: claude, codex, … or a command line (agent.command)')
+    .option('--model <name>', "the agent's model")
+    .option('--dry-run', 'only show them')
+    .option('-y, --yes', 'store them without asking')
+    .option('--json', 'print JSON')
+    .action(async (text: string | undefined, options: CreateOptions & { file?: string }, command: Command) => {
+      const [{ wantedText }, { createTasks }] = await Promise.all([
+        import('../../input.ts'),
+        import('./create-tasks.ts'),
+      ])
+      const { client, ...context } = await openCommandCall(command, { writes: true })
+      const wanted = await wantedText({ text, file: options.file, command: 'task create', ask })
+      await createTasks(wanted, options, { client, context })
+    })
+}
+
+async function ask(): Promise<string> {
+  const { openPrompter } = await import('../../input.ts')
+  const person = await openPrompter('Creating tasks')
+  return person.text('What do you want done?', 'Let people reset their password by mail')
 }

@@ -1,6 +1,6 @@
-import { SANDBOX_MODES, type SandboxMode } from '../../agents/sandbox.ts'
-import { STANDARD_AGENT_ENV } from '../agent-env.ts'
-import { oneOf, path, type Setting, sections, someOf, text, texts } from '../setting.ts'
+import { STANDARD_AGENT_ENV } from '../../agent-env.ts'
+import { SANDBOX_MODES, type SandboxMode } from '../../agent-manifest.ts'
+import { count, oneOf, optionalAmount, path, type Setting, sections, someOf, text, texts } from '../setting.ts'
 
 /** Strictness of `agents.isolation`, loosest first. */
 const ISOLATION = ['marker', 'auto', 'namespace'] as const
@@ -106,5 +106,44 @@ export const AGENTS_SETTINGS = {
     },
     /^[a-z][a-z0-9-]{0,39}$/,
     'names of agents such as "gemini"',
+  ),
+} as const satisfies Record<string, Setting>
+
+/** Which agents take a task over from one another, and when. Without an order nobody does. */
+export const FAILOVER_SETTINGS = {
+  'failover.agents': texts({
+    standard: [],
+    about: 'Agents in the order in which they take a task over from one another; empty, nobody does',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'failover.on': someOf(['limit', 'outage'], {
+    standard: ['limit', 'outage'],
+    about: 'What a task is handed over for',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'failover.after_minutes': count(0, {
+    standard: 15,
+    about:
+      'Minutes for which an agent is waited for; a longer limit hands its task over. Nobody returns sooner, either',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'failover.cost_usd': optionalAmount({
+    standard: undefined,
+    about: 'Dollars that one agent may spend on a session; then the next one goes on',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'failover.labels': texts(
+    {
+      standard: [],
+      about: 'Tasks of a run that begin with another agent, by label: "docs=gemini"',
+      project: 'trusted',
+      inForce: true,
+    },
+    /^[^=]+=.+$/,
+    'pairs such as "docs=gemini"',
   ),
 } as const satisfies Record<string, Setting>

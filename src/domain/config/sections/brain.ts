@@ -1,4 +1,4 @@
-import { BRAIN_KINDS, MODEL_KINDS } from '../../brain/brain-kind.ts'
+import { BRAIN_KINDS, MODEL_KINDS } from '../../option-values.ts'
 import { address, count, flag, oneOf, optionalAddress, type Setting, share, someOf, text, word } from '../setting.ts'
 
 /**

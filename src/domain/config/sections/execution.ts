@@ -1,4 +1,4 @@
-import { MODEL_STRATEGIES } from '../../runs/model-strategy.ts'
+import { MODEL_STRATEGIES } from '../../option-values.ts'
 import { count, flag, oneOf, type Setting, text, word } from '../setting.ts'
 
 /** Most attempts, where 0 is no bound at all. */
@@ -83,6 +83,73 @@ export const EXECUTION_SETTINGS = {
     standard: 'opus',
     about: 'What strategies and agents mean by "opus" or "strong"',
     project: 'trusted',
+    inForce: true,
+  }),
+} as const satisfies Record<string, Setting>
+
+const CLOCK = /^([01]?\d|2[0-3]):[0-5]\d$/
+
+const clock = <T extends string | undefined>(given: { standard: T; about: string }): Setting<T> =>
+  ({
+    ...text({ ...given, project: 'never', inForce: true }),
+    accepts: value => typeof value === 'string' && CLOCK.test(value),
+    expects: 'a time such as "07:00"',
+  }) as Setting<T>
+
+/** What is told of a night, and when. */
+export const REPORT_SETTINGS = {
+  'report.since': clock<string>({
+    standard: '22:00',
+    about: 'From when on `pcc report` tells, unless it is said otherwise',
+  }),
+  'report.at': clock<string | undefined>({
+    standard: undefined,
+    about: 'When the report is sent through the channels of notifications, each day; unset, it is not',
+  }),
+} as const satisfies Record<string, Setting>
+
+/** What keeps the daemon alive and its disk from filling up. They belong to the daemon, never to a project. */
+export const UPKEEP_SETTINGS = {
+  'daemon.parent': flag({
+    standard: true,
+    about: 'Run the background process under a small parent that starts it again when it dies',
+    project: 'never',
+    inForce: true,
+  }),
+  'daemon.watchdog_seconds': count(5, {
+    standard: 60,
+    about: 'Seconds for which the background process may stand still before it is ended and started again',
+    project: 'never',
+    inForce: true,
+  }),
+  'data.min_free_mb': count(0, {
+    standard: 200,
+    about: 'Free megabytes below which nothing new starts and running sessions pause until there is space again',
+    project: 'never',
+    inForce: true,
+  }),
+  'data.event_retention_days': count(1, {
+    standard: 90,
+    about: 'Days for which the events of a session that is over are kept',
+    project: 'never',
+    inForce: true,
+  }),
+  'data.max_events_mb': count(1, {
+    standard: 2_000,
+    about: 'Size of the database from which the oldest sessions that are over lose their events before that time',
+    project: 'never',
+    inForce: true,
+  }),
+  'data.max_checkpoints_mb': count(1, {
+    standard: 500,
+    about: 'Size of all checkpoints from which the oldest are removed before their time',
+    project: 'never',
+    inForce: true,
+  }),
+  'logs.keep_days': count(1, {
+    standard: 30,
+    about: 'Days for which rotated log files and diagnostics are kept',
+    project: 'never',
     inForce: true,
   }),
 } as const satisfies Record<string, Setting>

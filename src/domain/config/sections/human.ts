@@ -1,5 +1,16 @@
-import { count, oneOf, optionalCount, type Setting, share } from '../setting.ts'
-import { lower } from './tighten.ts'
+import {
+  address,
+  count,
+  flag,
+  hours,
+  lowerOf,
+  oneOf,
+  optionalCount,
+  type Setting,
+  share,
+  someOf,
+  text,
+} from '../setting.ts'
 
 /** What waits for a person, and how far their earlier answers go. */
 export const HUMAN_SETTINGS = {
@@ -33,14 +44,98 @@ export const HUMAN_SETTINGS = {
     standard: 90,
     about: 'Days for which an answer of yours counts when the same is asked again; `--always` has no end',
     project: 'tighten',
-    tighten: lower,
+    tighten: lowerOf,
     inForce: true,
   }),
   'memory.answers_confidence': share({
     standard: 0.95,
     about: 'Confidence of an answer that you gave before; below `brain.confidence_threshold` you are asked again',
     project: 'tighten',
-    tighten: lower,
+    tighten: lowerOf,
+    inForce: true,
+  }),
+} as const satisfies Record<string, Setting>
+
+const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+const KINDS = ['question', 'complete', 'rate_limit', 'error', 'report'] as const
+
+const when = (about: string, also?: string[]) =>
+  flag({ standard: true, about, project: 'trusted', inForce: true, ...(also ? { also } : {}) })
+
+const secret = (about: string) =>
+  text({ standard: undefined, about, project: 'never', inForce: true, secret: true as const })
+
+/** Who is told what, when and where. A repository may at most switch kinds; where words go to is the person's to say. */
+export const NOTIFICATION_SETTINGS = {
+  'notifications.enabled': when('Show notifications'),
+  'notifications.sound': when('Play a sound with them', ['notification_sound']),
+  'notifications.on_question': when('When a question or a dangerous call waits for a person'),
+  'notifications.on_complete': when('When a session has done its work'),
+  'notifications.on_rate_limit': when('When a limit is hit, or a budget is nearly spent'),
+  'notifications.on_error': when('When something fails'),
+  'notifications.on_report': when('When the report of `report.at` is made'),
+  'notifications.desktop': flag({
+    standard: true,
+    about: 'Show them on the desktop, where there is one: notify-send on Linux, osascript on macOS',
+    project: 'never',
+    inForce: true,
+  }),
+  'notifications.bell': flag({
+    standard: false,
+    about: 'Ring the bell of terminals that are attached to a session',
+    project: 'never',
+    inForce: true,
+  }),
+  'notifications.quiet_hours': hours({
+    standard: undefined,
+    about: 'Hours in which nobody is disturbed; what comes then is told in one message after them',
+    project: 'never',
+    inForce: true,
+  }),
+  'notifications.working_days': someOf(WEEKDAYS, {
+    standard: [...WEEKDAYS],
+    about: 'Days on which you are told; what comes on another is told on the next of them',
+    project: 'never',
+    inForce: true,
+  }),
+  'notifications.wake_for': someOf(KINDS, {
+    standard: [],
+    about: 'What is told at once even then',
+    project: 'never',
+    inForce: true,
+  }),
+  'notifications.remind_minutes': count(1, {
+    standard: 60,
+    about: 'Minutes until you are reminded of what still waits; each later reminder takes twice as long',
+    project: 'never',
+    inForce: true,
+  }),
+  'notifications.reminders': count(0, {
+    standard: 3,
+    about: 'Most reminders of one decision',
+    project: 'never',
+    inForce: true,
+  }),
+  'notifications.ntfy.topic': secret('Topic of ntfy, or "env:NAME"; whoever knows it can read it'),
+  'notifications.ntfy.server': address({
+    standard: 'https://ntfy.sh',
+    about: 'Address of the ntfy server',
+    project: 'never',
+    inForce: true,
+  }),
+  'notifications.ntfy.token': secret('Access token of ntfy where it wants one, or "env:NAME"'),
+  'notifications.slack.webhook': secret('Address of an incoming webhook as Slack has them, or "env:NAME"'),
+  'notifications.telegram.bot_token': secret('Token of your Telegram bot, or "env:NAME"'),
+  'notifications.telegram.chat_id': text({
+    standard: undefined,
+    about: 'The one chat that is told, and that may answer',
+    project: 'never',
+    inForce: true,
+  }),
+  'notifications.telegram.base_url': address({
+    standard: 'https://api.telegram.org',
+    about: "Address of Telegram's bot API",
+    project: 'never',
     inForce: true,
   }),
 } as const satisfies Record<string, Setting>

@@ -1,5 +1,16 @@
-import { count, flag, hours, type Setting } from '../setting.ts'
-import { both, lower } from './tighten.ts'
+import {
+  bothTrue,
+  count,
+  flag,
+  hours,
+  intersection,
+  lowerOf,
+  oneOf,
+  onlyTo,
+  type Setting,
+  texts,
+  unionOf,
+} from '../setting.ts'
 
 /** How sessions start, go on and are kept. */
 export const SESSIONS_SETTINGS = {
@@ -7,14 +18,14 @@ export const SESSIONS_SETTINGS = {
     standard: 5,
     about: 'Most sessions at once; the rest wait as `idle` in the order they came',
     project: 'tighten',
-    tighten: lower,
+    tighten: lowerOf,
     inForce: true,
   }),
   'sessions.auto_resume': flag({
     standard: true,
     about: 'Go on by itself after a limit',
     project: 'tighten',
-    tighten: both,
+    tighten: bothTrue,
     inForce: true,
   }),
   'sessions.resume_hours': hours({
@@ -40,7 +51,7 @@ export const SESSIONS_SETTINGS = {
     standard: true,
     about: 'Keep what an agent was started with in a private file until its session is over, to go on after a restart',
     project: 'tighten',
-    tighten: both,
+    tighten: bothTrue,
     inForce: true,
   }),
   'sessions.persist_history': flag({
@@ -48,5 +59,38 @@ export const SESSIONS_SETTINGS = {
     about: 'Keep the history of sessions',
     project: 'trusted',
     inForce: false,
+  }),
+} as const satisfies Record<string, Setting>
+
+/** What is allowed without a person. */
+export const PERMISSIONS_SETTINGS = {
+  'permissions.auto_approve_low_risk': flag({
+    standard: true,
+    about: 'Allow LOW risk requests without a person',
+    project: 'tighten',
+    tighten: bothTrue,
+    inForce: true,
+    also: ['auto_approve'],
+  }),
+  'permissions.safe_directories': texts({
+    standard: ['src/', 'tests/', 'lib/', 'app/', 'packages/'],
+    about: 'Directories in which a write is LOW risk',
+    project: 'tighten',
+    tighten: intersection,
+    inForce: true,
+  }),
+  'permissions.blocked_commands': texts({
+    standard: ['rm -rf /', 'sudo', 'curl | sh'],
+    about: 'Commands that are always refused',
+    project: 'tighten',
+    tighten: unionOf,
+    inForce: true,
+  }),
+  'permissions.unattended_high': oneOf(['deny', 'wait'], {
+    standard: 'deny',
+    about: 'HIGH risk with nobody there: refused at once with the way round, or the session waits for a person',
+    project: 'tighten',
+    tighten: onlyTo<'deny' | 'wait'>('deny'),
+    inForce: true,
   }),
 } as const satisfies Record<string, Setting>

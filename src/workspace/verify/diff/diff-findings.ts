@@ -1,7 +1,8 @@
-import type { Finding } from '../../../domain/workspace/evidence.ts'
-import type { DiffSettings } from './change/change.ts'
-import { readChange } from './change/read-change.ts'
-import { type JudgeDiff, judgeApart } from './worker/judge-apart.ts'
+import type { Finding } from '../../../domain/evidence.ts'
+import { git } from '../../git/git.ts'
+import { type DiffChange, type DiffFile, type DiffSettings, parseDiff } from './change.ts'
+import { isSnapshot } from './file-kind.ts'
+import { type JudgeDiff, judgeApart } from './judge-apart.ts'
 
 export interface DiffRequest {
   /** Anywhere in the worktree. */
@@ -34,4 +35,116 @@ const EMPTY: Finding = {
   code: 'diff.empty',
   weight: 'note',
   text: 'Nothing was changed: that the gates pass says nothing about the task.',
+}
+
+/** More files than these in one change are not looked at one by one. */
+const MOST_FILES = 3_000
+/** Files that one call of git is asked for. */
+const BATCH = 100
+/** What one call may say. A batch that says more is asked for in halves. */
+const MOST_BYTES = 16_000_000
+/** Test files that are read because their snapshot was changed. */
+const MOST_NEIGHBOURS = 40
+
+interface Asked {
+  directory: string
+  base: string
+  head: string
+  signal?: AbortSignal | undefined
+}
+
+/** What lies between two commits, with the whole text of each file on both sides; undefined where git cannot tell. */
+export async function readChange(asked: Asked): Promise<DiffChange | undefined> {
+  const { directory, base, head, signal } = asked
+  const top = await git(directory, ['rev-parse', '--show-toplevel'], { signal })
+  if (!top.ok) return undefined
+  const place = { ...asked, directory: top.stdout.replace(/\n$/, '') }
+  const listed = await git(
+    place.directory,
+    ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', '--ignore-submodules=none', base, head, '--'],
+    { signal },
+  )
+  if (!listed.ok) return undefined
+  const paths = listed.stdout.split('\0').filter(path => path !== '')
+  const files: DiffFile[] = []
+  const unread = paths.slice(MOST_FILES)
+  for (let from = 0; from < Math.min(paths.length, MOST_FILES); from += BATCH) {
+    const read = await readFiles(place, paths.slice(from, Math.min(from + BATCH, MOST_FILES)))
+    files.push(...read.files)
+    unread.push(...read.unread)
+  }
+  return { files, unread, unchanged: await readNeighbours(place, files) }
+}
+
+async function readFiles(asked: Asked, paths: string[]): Promise<{ files: DiffFile[]; unread: string[] }> {
+  const whole = await diffOf(asked, paths, ['--unified=10000000', '--text'])
+  if (whole !== undefined) return { files: parseDiff(whole).map(asBinary), unread: [] }
+  if (paths.length > 1) {
+    const middle = Math.ceil(paths.length / 2)
+    const first = await readFiles(asked, paths.slice(0, middle))
+    const second = await readFiles(asked, paths.slice(middle))
+    return { files: [...first.files, ...second.files], unread: [...first.unread, ...second.unread] }
+  }
+  const parts = await diffOf(asked, paths, ['--unified=3'])
+  return parts === undefined
+    ? { files: [], unread: paths }
+    : { files: parseDiff(parts, { isWhole: false }), unread: [] }
+}
+
+async function diffOf(
+  { directory, base, head, signal }: Asked,
+  paths: string[],
+  how: string[],
+): Promise<string | undefined> {
+  const fixed = ['--no-renames', '--no-color', '--no-ext-diff', '--no-textconv', '--full-index', '--src-prefix=a/']
+  const args = ['diff', ...fixed, '--dst-prefix=b/', '--ignore-submodules=none', '--submodule=short', ...how]
+  const result = await git(directory, [...args, base, head, '--', ...paths], {
+    signal,
+    maxBytes: MOST_BYTES,
+    env: { GIT_LITERAL_PATHSPECS: '1' },
+  })
+  return result.ok ? result.stdout : undefined
+}
+
+/**
+ * git was asked to take every file for text, for the attributes that say which is none lie in the tree and the agent writes
+ * them. One with a zero byte is none all the same.
+ */
+function asBinary(file: DiffFile): DiffFile {
+  if (!file.before?.includes('\0') && !file.after?.includes('\0')) return file
+  const { before: _, after: __, ...rest } = file
+  return { ...rest, kind: 'binary', added: [], removed: [] }
+}
+
+/** Tests that were left alone, and whose recorded expectation was not. */
+async function readNeighbours(asked: Asked, files: DiffFile[]): Promise<Map<string, string>> {
+  const changed = new Set(files.map(file => file.path))
+  const wanted = files.filter(file => isSnapshot(file.path)).flatMap(file => testsOfSnapshot(file.path))
+  const texts = new Map<string, string>()
+  for (const path of [...new Set(wanted)].filter(each => !changed.has(each)).slice(0, MOST_NEIGHBOURS)) {
+    const { signal } = asked
+    const read = await git(asked.directory, ['cat-file', 'blob', `${asked.head}:${path}`], {
+      signal,
+      maxBytes: 500_000,
+    })
+    if (read.ok) texts.set(path, read.stdout.replaceAll('\r\n', '\n'))
+  }
+  return texts
+}
+
+/** Where the tests of a recorded expectation may lie, by the habits of the runners. */
+export function testsOfSnapshot(path: string): string[] {
+  const parts = path.split('/')
+  const name = parts.pop() ?? ''
+  const folder = parts.at(-1)
+  const above = parts.slice(0, -1).join('/')
+  const inside = (where: string, file: string) => (where === '' ? file : `${where}/${file}`)
+  const plain = name.replace(/\.(snap|snapshot|ambr|golden)$/, '')
+  if (folder === '__snapshots__') return [inside(above, plain), inside(above, `${plain}.py`)]
+  if (folder === 'snapshots') {
+    // insta names it `crate__module__test.snap`, and keeps it beside the module.
+    const module = plain.split('__').at(-2)
+    return [inside(above, plain), ...(module === undefined ? [] : [inside(above, `${module}.rs`)])]
+  }
+  return []
 }

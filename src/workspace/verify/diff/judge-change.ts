@@ -1,12 +1,30 @@
-import type { Finding } from '../../../domain/workspace/evidence.ts'
-import type { Change, DiffSettings } from './change/change.ts'
-import { binaryRule } from './rules/binaries.ts'
-import { mergeMarkerRule } from './rules/merge-markers.ts'
-import { fits, pathRule } from './rules/paths.ts'
-import type { DiffFinding, DiffRule } from './rules/rule.ts'
-import { secretRule } from './rules/secrets.ts'
-import { sizeRule } from './rules/size.ts'
-import { TAMPERING_RULES } from './tampering/all.ts'
+import type { Finding } from '../../../domain/evidence.ts'
+import type { DiffChange, DiffSettings } from './change.ts'
+import { checkerRule } from './checker-rule.ts'
+import { launcherRule, shimRule, thresholdRule } from './config-rules.ts'
+import { binaryRule, fits, mergeMarkerRule, pathRule, secretRule, sizeRule } from './file-rules.ts'
+import { lintRule } from './lint-rule.ts'
+import { otherTestRule } from './other-test-rule.ts'
+import { mockRule, riggedRule } from './rigged-rule.ts'
+import type { DiffFinding, DiffRule } from './rule.ts'
+import { scriptRule } from './script-rule.ts'
+import { snapshotRule } from './snapshot-rule.ts'
+import { testRule } from './test-rule.ts'
+
+/** Rules about changes that make a check pass without making the work right. */
+const TAMPERING_RULES: readonly DiffRule[] = [
+  testRule,
+  otherTestRule,
+  snapshotRule,
+  mockRule,
+  riggedRule,
+  shimRule,
+  scriptRule,
+  launcherRule,
+  checkerRule,
+  thresholdRule,
+  lintRule,
+]
 
 const RULES: readonly DiffRule[] = [sizeRule, pathRule, secretRule, binaryRule, mergeMarkerRule, ...TAMPERING_RULES]
 
@@ -14,7 +32,7 @@ const RULES: readonly DiffRule[] = [sizeRule, pathRule, secretRule, binaryRule, 
 const MOST_FINDINGS = 60
 
 /** What all rules see in a change, without what a person lets pass. Pure. */
-export function judgeChange(change: Change, settings: DiffSettings): Finding[] {
+export function judgeChange(change: DiffChange, settings: DiffSettings): Finding[] {
   const found = RULES.flatMap(rule => rule(change, settings)).filter(finding => !isAllowed(finding, settings.allow))
   return once(found).sort(byWeight).slice(0, MOST_FINDINGS)
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { callersSettings } from '../../../../src/cli/session-env.ts'
-import { settingsToKeep } from '../../../../src/domain/config/environment-layer.ts'
+import { callerSettings } from '../../../../src/cli/session-env.ts'
+import { settingsToKeep } from '../../../../src/domain/config/layers.ts'
 import { loadConfig } from '../../../../src/domain/config/load.ts'
 import { SETTING_KEYS, settingOf } from '../../../../src/domain/config/settings.ts'
-import { configWorld } from '../world.ts'
+import { writeConfigFiles } from '../config-files.ts'
 
 const SHORT = {
   PCC_LIMIT: '7',
@@ -15,7 +15,7 @@ const SHORT = {
 }
 
 test('the short variables set what they are short for, and are named as the origin', async t => {
-  const { places, env } = configWorld(t)
+  const { places, env } = writeConfigFiles(t)
   const { values, origin } = await loadConfig({ places, env: { ...env, ...SHORT } })
   assert.equal(values['execution.limit'], 7)
   assert.equal(values['execution.model'], 'opus')
@@ -25,7 +25,7 @@ test('the short variables set what they are short for, and are named as the orig
 })
 
 test('the variable made of the key stands above the short one, whichever comes first', async t => {
-  const { places, env } = configWorld(t)
+  const { places, env } = writeConfigFiles(t)
   for (const both of [
     { PCC_MODEL: 'haiku', PCC_EXECUTION_MODEL: 'opus' },
     { PCC_EXECUTION_MODEL: 'opus', PCC_MODEL: 'haiku' },
@@ -36,7 +36,7 @@ test('the variable made of the key stands above the short one, whichever comes f
 })
 
 test('a wrong value in a short variable is refused by its name; an empty one sets nothing', async t => {
-  const { places, env } = configWorld(t)
+  const { places, env } = writeConfigFiles(t)
   const load = (more: Record<string, string>) => loadConfig({ places, env: { ...env, ...more } })
   await assert.rejects(load({ PCC_LIMIT: 'many' }), /PCC_LIMIT/)
   await assert.rejects(load({ PCC_MODEL_STRATEGY: 'cheapest' }), /expected "fixed", "cost-optimized"/)
@@ -44,14 +44,14 @@ test('a wrong value in a short variable is refused by its name; an empty one set
 })
 
 test('what an agent is told of its run is no setting', async t => {
-  const { places, env } = configWorld(t)
+  const { places, env } = writeConfigFiles(t)
   const told = await loadConfig({ places, env: { ...env, PCC_ITERATION: '3', PCC_TOTAL: '12' } })
   assert.deepEqual(told.values, (await loadConfig({ places, env })).values)
 })
 
 test('short variables travel with a session and are kept with it', t => {
-  const { places } = configWorld(t)
-  assert.deepEqual(callersSettings(places, { ...SHORT, PCC_HOME: '/h' }).settings, SHORT)
+  const { places } = writeConfigFiles(t)
+  assert.deepEqual(callerSettings(places, { ...SHORT, PCC_HOME: '/h' }).settings, SHORT)
   assert.deepEqual(settingsToKeep({ ...SHORT, PCC_HOME: '/h' }), SHORT)
   const all = SETTING_KEYS.flatMap(key => settingOf(key).variable ?? [])
   assert.deepEqual(all.toSorted(), Object.keys(SHORT).toSorted())
@@ -70,7 +70,7 @@ test('a project that is not trusted can lower the attempts and switch verifying 
     '[models]',
     'light = "opus"',
   ].join('\n')
-  const world = configWorld(t, { project })
+  const world = writeConfigFiles(t, { project })
   const { values, untrusted } = await loadConfig({ ...world, project: world.project })
   assert.equal(values['execution.limit'], 4)
   assert.equal(values['execution.max_retries'], 3)

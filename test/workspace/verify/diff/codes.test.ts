@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { DIFF_CODES } from '../../../../src/workspace/verify/diff/codes.ts'
+import { DIFF_CODES } from '../../../../src/workspace/verify/diff/rule.ts'
 
 const root = join(import.meta.dirname, '../../../..')
 const source = join(root, 'src/workspace/verify/diff')

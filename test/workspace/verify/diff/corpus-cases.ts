@@ -1,9 +1,9 @@
 import { chmodSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { Finding } from '../../../../src/domain/workspace/evidence.ts'
-import type { Change } from '../../../../src/workspace/verify/diff/change/change.ts'
-import { readChange } from '../../../../src/workspace/verify/diff/change/read-change.ts'
+import type { Finding } from '../../../../src/domain/evidence.ts'
+import type { DiffChange } from '../../../../src/workspace/verify/diff/change.ts'
+import { readChange } from '../../../../src/workspace/verify/diff/diff-findings.ts'
 import { judgeChange } from '../../../../src/workspace/verify/diff/judge-change.ts'
 import { repository, type Tree } from './repository.ts'
 
@@ -83,7 +83,7 @@ function placed(cases: readonly Case[], side: 'before' | 'after'): Tree {
   )
 }
 
-function within({ files, unchanged }: Change, folder: string): Change {
+function within({ files, unchanged }: DiffChange, folder: string): DiffChange {
   const cut = (path: string) => path.slice(folder.length)
   return {
     files: files.filter(({ path }) => path.startsWith(folder)).map(file => ({ ...file, path: cut(file.path) })),

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Change } from '../../../../src/workspace/verify/diff/change/change.ts'
+import type { DiffChange } from '../../../../src/workspace/verify/diff/change.ts'
+import { judgeApart, keepJudge } from '../../../../src/workspace/verify/diff/judge-apart.ts'
 import { judgeChange } from '../../../../src/workspace/verify/diff/judge-change.ts'
-import { judgeApart, keepJudge } from '../../../../src/workspace/verify/diff/worker/judge-apart.ts'
 import { readCases } from './corpus-cases.ts'
 
 const SETTINGS = { maxChangedLines: 0, forbiddenPaths: [], allow: [] }
 
-function changeOf(path: string, before: string | undefined, after: string | undefined): Change {
+function changeOf(path: string, before: string | undefined, after: string | undefined): DiffChange {
   const lines = (text = '') => text.split('\n').map((line, place) => ({ line: place + 1, text: line }))
   const status = before === undefined ? 'added' : after === undefined ? 'deleted' : 'modified'
   const sides = { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseDiff } from '../../../../src/workspace/verify/diff/change/parse-diff.ts'
+import { parseDiff } from '../../../../src/workspace/verify/diff/change.ts'
 
 const joined = (...lines: string[]) => `${lines.join('\n')}\n`
 

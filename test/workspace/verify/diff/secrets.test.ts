@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Change } from '../../../../src/workspace/verify/diff/change/change.ts'
+import type { DiffChange } from '../../../../src/workspace/verify/diff/change.ts'
 import { judgeChange } from '../../../../src/workspace/verify/diff/judge-change.ts'
 
 /** Made of two halves, so that nobody takes this file for one with secrets. */
@@ -15,7 +15,7 @@ const KEYS = {
 
 function found(path: string, text: string) {
   const added = text.split('\n').map((line, place) => ({ line: place + 1, text: line }))
-  const change: Change = {
+  const change: DiffChange = {
     files: [{ path, status: 'added', kind: 'text', newMode: '100644', after: text, added, removed: [] }],
     unread: [],
     unchanged: new Map(),

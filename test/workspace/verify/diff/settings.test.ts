@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { nestValues, standardValues } from '../../../../src/domain/config/config.ts'
+import { defaultValues, nestValues } from '../../../../src/domain/config/settings.ts'
+import { diffSettingsIn } from '../../../../src/workspace/verify/diff/change.ts'
 import { diffFindings } from '../../../../src/workspace/verify/diff/diff-findings.ts'
-import { diffSettingsIn } from '../../../../src/workspace/verify/diff/diff-settings.ts'
 import { repository, type Tree } from './repository.ts'
 
 test('more lines than gates.max_changed_lines stand in the way, and 0 is no bound', async t => {
@@ -35,13 +35,13 @@ test('gates.allow lets a finding pass, everywhere or in the files that it names'
   )
 })
 
-type Said = Partial<ReturnType<typeof standardValues>>
+type Said = Partial<ReturnType<typeof defaultValues>>
 
 async function found(t: TestContext, files: Tree, said: Said) {
   const { directory, commit } = repository(t)
   const base = commit({ 'README.md': 'a' })
   const head = commit(files)
-  const settings = diffSettingsIn(nestValues({ ...standardValues(), ...said }))
+  const settings = diffSettingsIn(nestValues({ ...defaultValues(), ...said }))
   return diffFindings({ directory, base, head, settings })
 }
 

@@ -1,0 +1,297 @@
+import { RequestError } from '@agentclientprotocol/sdk'
+import * as z from 'zod'
+import type { Answer, Question, QuestionItem, Request } from '../../domain/session.ts'
+import type { OwnTools, OwnToolsCallbacks } from '../own-tools.ts'
+import type { AcpCalls } from './calls.ts'
+import { type AcpNamedCall, readInput } from './tool-names.ts'
+import { readSubagent } from './translator.ts'
+import { type AcpToolCall, PermissionAsk } from './wire.ts'
+
+/** What we do for an agent is asked like what it does by itself. */
+export interface CallApprover {
+  /** Resolves when it may happen, in this folder or in that of the session; rejects with the reason when not. */
+  may(call: AcpNamedCall, signal: AbortSignal, cwd?: string): Promise<void>
+}
+
+/** Who is asked, and who hears of it. */
+export interface AcpGateCallbacks extends OwnToolsCallbacks {
+  /** A tool that this session is not given is refused without a question. */
+  withheld(tool: string): string | undefined
+  called(call: AcpToolCall, by: { agentId?: string }): void
+  /** A call was refused: the model learns why, where the agent has a way for it. */
+  refused(call: AcpToolCall, reason: string): void
+  /** Why a question has no answer. */
+  declined(reason: string): void
+}
+
+type Outcome = { outcome: { outcome: 'cancelled' } | { outcome: 'selected'; optionId: string } }
+
+const CANCELLED: Outcome = { outcome: { outcome: 'cancelled' } }
+
+/**
+ * The one way by which a call of the agent's gets our yes. Only `allow_once` is ever chosen: what is allowed for ever is not
+ * asked again. Whatever goes wrong is a refusal, and a refusal for which the agent offers no option is a cancel.
+ */
+export class AcpGate implements CallApprover {
+  readonly #keeper: AcpGateCallbacks
+  readonly #calls: AcpCalls
+  readonly #own: OwnTools | undefined
+  /** Writes that were allowed as a call and are then asked of us to be done, so that nobody is asked twice. */
+  readonly #granted = new Set<string>()
+  #asked = 0
+
+  constructor(keeper: AcpGateCallbacks, calls: AcpCalls, own?: OwnTools) {
+    this.#keeper = keeper
+    this.#calls = calls
+    this.#own = own
+    own?.bind(keeper)
+  }
+
+  /** Answers `session/request_permission`. */
+  async permission(params: unknown, signal: AbortSignal): Promise<Outcome> {
+    const ask = PermissionAsk.safeParse(params).data
+    if (!ask) return CANCELLED
+    const stop = AbortSignal.any([signal, this.#keeper.turn()])
+    if (stop.aborted) return CANCELLED
+    const call = this.#calls.ask(ask.toolCall)
+    const by = readSubagent(call._meta)
+    if (this.#calls.isTooLarge(call.toolCallId)) {
+      this.#keeper.refused(call, 'It is too large to be judged.')
+      return refusalOf(ask)
+    }
+    if (this.#announced(call, by)) return this.#yes(ask)
+    this.#keeper.called(call, by)
+    for (const named of this.#calls.named(call)) {
+      const verdict = await this.#judge({ callId: call.toolCallId, ...structuredClone(named), ...by }, stop)
+      if (stop.aborted) return CANCELLED
+      if (verdict === 'parked') return CANCELLED
+      if (verdict !== 'allow') {
+        this.#keeper.refused(call, verdict.reason)
+        return refusalOf(ask)
+      }
+      if (named.tool === 'Write' || named.tool === 'Edit') this.#granted.add(String(named.input['file_path']))
+    }
+    return this.#yes(ask)
+  }
+
+  /** Answers `elicitation/create`. */
+  async question(
+    params: unknown,
+    signal: AbortSignal,
+  ): Promise<{ action: 'accept'; content: Record<string, unknown> } | { action: 'decline' | 'cancel' }> {
+    const form = Form.safeParse(params).data
+    const stop = AbortSignal.any([signal, this.#keeper.turn()])
+    // A page that a person would have to open: there is none.
+    if (!form || stop.aborted) return { action: 'decline' }
+    const fields = readQuestions(form)
+    const [first] = fields
+    if (!first) return { action: 'decline' }
+    // Asked like this, the call that asks needs no other yes.
+    if (form.toolCallId !== undefined) this.#calls.allow(form.toolCallId)
+    const question: Question = { callId: form.toolCallId ?? this.#ownId(), questions: fields.map(field => field.item) }
+    this.#keeper.questioned(question)
+    const reply = await this.#keeper.asks.question(structuredClone(question), stop)
+    this.#keeper.asked({ kind: 'question', request: question, reply })
+    if (stop.aborted) return { action: 'cancel' }
+    if ('park' in reply) {
+      this.#keeper.parked({ callId: question.callId, tool: 'AskUserQuestion' })
+      return { action: 'cancel' }
+    }
+    if ('declined' in reply) this.#keeper.declined(reply.declined)
+    return fillForm(form, fields, reply)
+  }
+
+  /** Asks about something that we do for the agent. */
+  async may(call: AcpNamedCall, signal: AbortSignal, cwd?: string): Promise<void> {
+    const stop = AbortSignal.any([signal, this.#keeper.turn()])
+    if (stop.aborted) throw refusedError('It was called off.')
+    if (call.tool === 'Write' && this.#granted.delete(String(call.input['file_path']))) return
+    const verdict = await this.#judge({ callId: this.#ownId(), ...structuredClone(call), ...(cwd && { cwd }) }, stop)
+    if (stop.aborted || verdict === 'parked') throw refusedError('It waits for a person, and this turn ends.')
+    if (verdict !== 'allow') throw refusedError(verdict.reason)
+  }
+
+  /** What was granted counts for one turn. */
+  forget(): void {
+    this.#granted.clear()
+    this.#own?.forget()
+  }
+
+  #yes(ask: PermissionAsk): Outcome {
+    const once = ask.options.find(option => option.kind === 'allow_once')
+    if (!once) return refusalOf(ask)
+    this.#calls.allow(ask.toolCall.toolCallId)
+    return { outcome: { outcome: 'selected', optionId: once.optionId } }
+  }
+
+  /** A call of a tool of ours may come: it is judged where it arrives. */
+  #announced(call: AcpToolCall, by: { agentId?: string }): boolean {
+    const name = this.#calls.own(call)
+    if (name === undefined || !this.#own) return false
+    this.#own.announced({ callId: call.toolCallId, name, input: readInput(call), ...by })
+    return true
+  }
+
+  async #judge(
+    asked: Omit<Request, 'cwd'> & { cwd?: string },
+    signal: AbortSignal,
+  ): Promise<'allow' | 'parked' | { reason: string }> {
+    const request: Request = { cwd: this.#keeper.cwd, ...asked }
+    const withheld = this.#keeper.withheld(request.tool)
+    if (withheld !== undefined) return { reason: withheld }
+    const reply = await this.#keeper.asks.permission(structuredClone(request), signal)
+    this.#keeper.asked({ kind: 'permission', request, reply })
+    if (!('park' in reply)) return reply.verdict === 'allow' ? 'allow' : { reason: reply.reason }
+    if (request.agentId !== undefined)
+      return { reason: `Nobody can answer now (${reply.reason}). Go on without, and tell who called you.` }
+    this.#keeper.parked({ callId: request.callId, tool: request.tool })
+    return 'parked'
+  }
+
+  #ownId(): string {
+    this.#asked++
+    return `pcc-${this.#asked}`
+  }
+}
+
+function refusalOf({ options }: PermissionAsk): Outcome {
+  const option = options.find(one => one.kind === 'reject_once') ?? options.find(one => one.kind === 'reject_always')
+  return option ? { outcome: { outcome: 'selected', optionId: option.optionId } } : CANCELLED
+}
+
+const NOT_ALLOWED = -32001
+
+/** An answer that says no, with the reason for the agent. */
+export function refusedError(reason: string): RequestError {
+  return new RequestError(NOT_ALLOWED, reason)
+}
+
+/** A request that cannot be understood. */
+export function invalidParamsError(problem: string): RequestError {
+  return RequestError.invalidParams(undefined, problem)
+}
+
+const Choice = z.looseObject({ const: z.unknown(), title: z.string().optional(), description: z.string().optional() })
+const Property = z.looseObject({
+  type: z.string(),
+  title: z.string().nullish(),
+  description: z.string().nullish(),
+  enum: z.array(z.string()).optional(),
+  enumNames: z.array(z.string()).optional(),
+  oneOf: z.array(Choice).optional(),
+  items: z
+    .looseObject({
+      enum: z.array(z.string()).optional(),
+      anyOf: z.array(Choice).optional(),
+      oneOf: z.array(Choice).optional(),
+    })
+    .optional(),
+})
+type Property = z.infer<typeof Property>
+
+/** A form that an agent wants filled in. */
+export const Form = z.looseObject({
+  mode: z.literal('form'),
+  sessionId: z.string().optional(),
+  toolCallId: z.string().optional(),
+  message: z.string(),
+  requestedSchema: z.looseObject({
+    properties: z.record(z.string(), Property),
+    required: z.array(z.string()).nullish(),
+  }),
+})
+export type Form = z.infer<typeof Form>
+
+interface Field {
+  key: string
+  property: Property
+  item: QuestionItem
+  choices: { label: string; description: string; value: unknown }[]
+}
+
+/** The fields of a form as questions. A field that only adds a note to another one is no question of its own. */
+export function readQuestions(form: Form): Field[] {
+  const { properties } = form.requestedSchema
+  const fields = Object.entries(properties).filter(([key]) => !isNoteOf(key, properties))
+  const isOnly = fields.length === 1
+  return fields.map(([key, property]) => {
+    const choices = choicesOf(property)
+    const told = property.description || property.title || key
+    return {
+      key,
+      property,
+      choices,
+      item: {
+        question: isOnly ? form.message : told,
+        header: property.title ?? '',
+        multiSelect: property.type === 'array',
+        options: choices.map(({ label, description }) => ({ label, description })),
+      },
+    }
+  })
+}
+
+/** What is sent back for an answer. A required field without one makes it a refusal. */
+export function fillForm(
+  form: Form,
+  fields: Field[],
+  answer: Answer,
+): { action: 'accept'; content: Record<string, unknown> } | { action: 'decline' } {
+  if ('declined' in answer) return { action: 'decline' }
+  const content: Record<string, unknown> = {}
+  for (const field of fields) {
+    const said = answer.answers[field.item.question]
+    if (said !== undefined) Object.assign(content, valueFor(field, said, form.requestedSchema.properties))
+  }
+  const isWhole = (form.requestedSchema.required ?? []).every(key => key in content)
+  return isWhole && Object.keys(content).length > 0 ? { action: 'accept', content } : { action: 'decline' }
+}
+
+function valueFor(
+  field: Field,
+  said: string | string[],
+  properties: Form['requestedSchema']['properties'],
+): Record<string, unknown> {
+  const { key, property, choices } = field
+  const known = (text: string) => choices.find(one => one.label === text)
+  const words = [said].flat()
+  const note = noteKey(key)
+  const others = words.filter(word => !known(word)).join(', ')
+  // What is none of the choices goes where the form takes free text.
+  const free = choices.length > 0 && others && note in properties ? { [note]: others } : {}
+  const chosen = words.flatMap(word => known(word)?.value ?? [])
+  if (property.type === 'array') return { ...(chosen.length > 0 && { [key]: chosen }), ...free }
+  if (choices.length > 0) return { ...(chosen.length > 0 && { [key]: chosen[0] }), ...free }
+  const text = words.join(', ')
+  if (property.type === 'number' || property.type === 'integer')
+    return Number.isNaN(Number(text)) ? {} : { [key]: Number(text) }
+  return { [key]: text }
+}
+
+function choicesOf(property: Property): Field['choices'] {
+  const { type, oneOf, items, enum: plain, enumNames } = property
+  const listed = oneOf ?? items?.anyOf ?? items?.oneOf
+  if (listed) {
+    return listed.map(({ const: value, title, description = '' }) => ({
+      label: title ?? String(value),
+      description,
+      value,
+    }))
+  }
+  const names = plain ?? items?.enum
+  if (names) return names.map((value, at) => ({ label: enumNames?.[at] ?? value, description: '', value }))
+  if (type !== 'boolean') return []
+  return [
+    { label: 'yes', description: '', value: true },
+    { label: 'no', description: '', value: false },
+  ]
+}
+
+/** Claude's adapter puts a free text beside every choice. */
+function noteKey(key: string): string {
+  return `${key}_custom`
+}
+
+function isNoteOf(key: string, properties: Record<string, Property>): boolean {
+  return key.endsWith('_custom') && key.slice(0, -'_custom'.length) in properties
+}

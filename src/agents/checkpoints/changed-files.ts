@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
+import { dirname, join, sep } from 'node:path'
+import type { Checkpoint, FileChange, ModifiedFile } from '../../domain/checkpoint.ts'
+import { type ScanLimits, scanChanged } from './scan.ts'
+
+/**
+ * Files of the project that are not as the checkpoint knows them: listed ones by their hash, others by the time of their
+ * last change. A file that nobody had listed and that is gone now cannot be known.
+ */
+export async function changedSince(
+  checkpoint: Checkpoint,
+  { limits, signal }: { limits?: ScanLimits | undefined; signal?: AbortSignal | undefined } = {},
+): Promise<FileChange[]> {
+  const { project_path: project, modified_files: listed, timestamp } = checkpoint
+  const changes: FileChange[] = []
+  const states = await hashFiles(
+    project,
+    listed.map(({ path }) => path),
+  )
+  for (const { path, hash } of listed) {
+    const state = states.get(path) ?? 'unreadable'
+    if (state === 'gone') {
+      if (hash !== null) changes.push({ path, how: 'deleted' })
+    } else if (hash === null) changes.push({ path, how: 'created' })
+    else if (state === 'unreadable' || state.hash !== hash) changes.push({ path, how: 'changed' })
+  }
+  const known = new Set(listed.map(({ path }) => path))
+  const { files } = await scanChanged({ project, since: timestamp, limits, signal })
+  for (const { path, isNew } of files) {
+    if (!known.has(path)) changes.push({ path, how: isNew ? 'created' : 'changed' })
+  }
+  return changes.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+export interface ModifiedFilesQuery {
+  project: string
+  since: number
+  /** What tools wrote to, the latest last. */
+  written: string[]
+  limits?: ScanLimits | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** More files than anybody checks by name; hashing them takes well under a second. */
+export const MAX_FILES = 500
+
+/** The files that changed while a session was at work, with what is in them now, and what could not be told. */
+export async function findModifiedFiles(
+  find: ModifiedFilesQuery,
+): Promise<{ files: ModifiedFile[]; leftOut: string[] }> {
+  const { project, written } = find
+  const scan = await scanChanged(find)
+  const newestFirst = scan.files.toSorted((a, b) => b.changedAt - a.changedAt).map(({ path }) => path)
+  const paths = [...new Set([...written.toReversed(), ...newestFirst])]
+  const states = await hashFiles(project, paths.slice(0, MAX_FILES))
+  const files: ModifiedFile[] = []
+  let unreadable = 0
+  for (const [path, state] of states) {
+    if (state === 'unreadable') unreadable += 1
+    else files.push(state === 'gone' ? { path, hash: null, bytes: 0 } : { path, ...state })
+  }
+  const dropped = paths.length - MAX_FILES
+  return {
+    files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
+    leftOut: [
+      ...(dropped > 0 ? [`${dropped} more changed files are not listed.`] : []),
+      ...(unreadable > 0 ? [`${unreadable} changed files could not be read.`] : []),
+      ...(scan.complete ? [] : ['The project was not looked through to the end; other files may have changed.']),
+    ],
+  }
+}
+
+export interface HashedFile {
+  hash: string
+  bytes: number
+}
+
+/** What became of a file: its hash, `gone`, or `unreadable` where nothing can be said. */
+export type FileState = HashedFile | 'gone' | 'unreadable'
+
+/** Larger files are told apart by size, time, beginning and end: reading all of a disk image would hold up a pause. */
+const WHOLE_BYTES = 32 * 1024 * 1024
+const ENDS_BYTES = 1024 * 1024
+const CHUNK_BYTES = 256 * 1024
+const AT_ONCE = 16
+
+/**
+ * The state of one file of a project. Nothing is followed out of it: a link is hashed by where it points, and a file below
+ * a linked directory that leads outside is unreadable. A pipe or a device is never waited for.
+ */
+export async function hashFile(project: string, path: string): Promise<FileState> {
+  const file = join(project, path)
+  try {
+    if (!(await isInside(project, file))) return 'unreadable'
+    const found = await lstat(file)
+    if (found.isSymbolicLink()) return hashLink(await readlink(file))
+    if (!found.isFile()) return 'unreadable'
+    await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    const { size, mtimeMs } = await handle.stat()
+    const hash = createHash('sha256')
+    if (size <= WHOLE_BYTES) await feed(handle, hash, { from: 0, to: size })
+    else {
+      hash.update(`${size} ${mtimeMs}`)
+      await feed(handle, hash, { from: 0, to: ENDS_BYTES })
+      await feed(handle, hash, { from: size - ENDS_BYTES, to: size })
+    }
+    return { hash: hash.digest('hex'), bytes: size }
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    return code === 'ENOENT' || code === 'ENOTDIR' ? 'gone' : 'unreadable'
+  }
+}
+
+/** The states of many files, some at a time: few enough that large ones do not fill the memory. */
+async function hashFiles(project: string, paths: string[]): Promise<Map<string, FileState>> {
+  const states = new Map<string, FileState>()
+  for (let at = 0; at < paths.length; at += AT_ONCE) {
+    const some = paths.slice(at, at + AT_ONCE)
+    const found = await Promise.all(some.map(path => hashFile(project, path)))
+    for (const [nth, path] of some.entries()) states.set(path, found[nth] ?? 'unreadable')
+  }
+  return states
+}
+
+function hashLink(target: string): HashedFile {
+  const text = `link to ${target}`
+  return { hash: createHash('sha256').update(text).digest('hex'), bytes: 0 }
+}
+
+async function isInside(project: string, file: string): Promise<boolean> {
+  const [root, folder] = await Promise.all([realpath(project), realpath(dirname(file))])
+  return folder === root || folder.startsWith(root === sep ? root : root + sep)
+}
+
+async function feed(
+  handle: FileHandle,
+  hash: ReturnType<typeof createHash>,
+  { from, to }: { from: number; to: number },
+) {
+  const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(CHUNK_BYTES, to - from)))
+  for (let at = from; at < to; ) {
+    const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, to - at), at)
+    if (bytesRead === 0) return
+    hash.update(buffer.subarray(0, bytesRead))
+    at += bytesRead
+  }
+}

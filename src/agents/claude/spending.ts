@@ -1,0 +1,133 @@
+import type { SessionEvent } from '../../domain/session.ts'
+import type { Assistant, Result, Usage } from './messages.ts'
+
+type UsageEvent = Extract<SessionEvent, { kind: 'usage' }>
+type Totals = Omit<UsageEvent, 'kind' | 'turns' | 'contextTokens' | 'contextWindow'>
+
+const NOTHING: Totals = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
+
+/**
+ * Tokens, cost and rounds since the session was opened. The exact totals come with each result; they are cumulative and, in
+ * a resumed conversation, go on from its past, which is taken off again. Between two results a running sum of what the
+ * answers told is added, so that a turn of an hour does not show nothing for an hour.
+ */
+export class ClaudeSpending {
+  /** What the conversation had spent before. Undefined while that is not known: then only the running sum counts. */
+  #past: Totals | undefined
+  #exact = NOTHING
+  #sinceThen = NOTHING
+  #rounds = 0
+  #context: number | undefined
+  #window: number | undefined
+  #lastAnswer = ''
+
+  constructor({ resumed }: { resumed: boolean }) {
+    this.#past = resumed ? undefined : NOTHING
+  }
+
+  /** Told before the first answer of a resumed conversation. */
+  setPast({ modelUsage, total_cost_usd }: Pick<Result, 'modelUsage' | 'total_cost_usd'>): void {
+    this.#past = totalsOfModels(modelUsage, total_cost_usd)
+  }
+
+  /** The rounds with the model in this turn, as `--max-turns` counts them; the next turn counts anew. */
+  endTurn(): number {
+    const rounds = this.#rounds
+    this.#rounds = 0
+    return rounds
+  }
+
+  /** One answer of the model comes as several messages; the first of them counts. */
+  onAnswer({ message, agent_id, parent_tool_use_id }: Assistant): UsageEvent | undefined {
+    const { id, usage } = message
+    if (id === '' || id === this.#lastAnswer) return undefined
+    this.#lastAnswer = id
+    const isMain = agent_id === undefined && !parent_tool_use_id
+    if (isMain) this.#rounds++
+    if (!usage) return undefined
+    this.#sinceThen = sum(this.#sinceThen, totalsOf(usage))
+    if (isMain) this.#context = contextOf(usage)
+    return this.#event()
+  }
+
+  /** The cost so far, asked for within a turn. Only that: the tokens of an answer that is on its way would count twice. */
+  onCost(totalUsd: number): UsageEvent | undefined {
+    if (!this.#past) return undefined
+    this.#exact = { ...this.#exact, costUsd: Math.max(0, totalUsd - this.#past.costUsd) }
+    return this.#event()
+  }
+
+  onResult({ modelUsage, total_cost_usd }: Result): UsageEvent | undefined {
+    const models = Object.values(modelUsage)
+    // The result of a crash or of a failed start carries zeros: the totals known before are better.
+    if (models.length === 0) return undefined
+    this.#window = Math.max(...models.map(model => model.contextWindow ?? 0)) || undefined
+    if (this.#past) {
+      this.#exact = less(totalsOfModels(modelUsage, total_cost_usd), this.#past)
+      this.#sinceThen = NOTHING
+    }
+    return this.#event()
+  }
+
+  #event(): UsageEvent {
+    return {
+      kind: 'usage',
+      ...sum(this.#exact, this.#sinceThen),
+      turns: this.#rounds,
+      ...(this.#context !== undefined && { contextTokens: this.#context }),
+      ...(this.#window !== undefined && { contextWindow: this.#window }),
+    }
+  }
+}
+
+function totalsOfModels(models: Result['modelUsage'], costUsd: number): Totals {
+  return Object.values(models)
+    .map(totalsOfModel)
+    .reduce(sum, { ...NOTHING, costUsd })
+}
+
+function totalsOf(usage: Usage): Totals {
+  return {
+    inputTokens: usage.input_tokens ?? 0,
+    outputTokens: usage.output_tokens ?? 0,
+    cacheReadTokens: usage.cache_read_input_tokens ?? 0,
+    cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
+    costUsd: 0,
+  }
+}
+
+function totalsOfModel(model: Result['modelUsage'][string]): Totals {
+  return {
+    inputTokens: model.inputTokens,
+    outputTokens: model.outputTokens,
+    cacheReadTokens: model.cacheReadInputTokens,
+    cacheWriteTokens: model.cacheCreationInputTokens,
+    costUsd: 0,
+  }
+}
+
+function contextOf(usage: Usage): number {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = totalsOf(usage)
+  return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens
+}
+
+function sum(a: Totals, b: Totals): Totals {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+    costUsd: a.costUsd + b.costUsd,
+  }
+}
+
+/** Never below zero: totals that shrink are a new count of the vendor's. */
+function less(whole: Totals, part: Totals): Totals {
+  return {
+    inputTokens: Math.max(0, whole.inputTokens - part.inputTokens),
+    outputTokens: Math.max(0, whole.outputTokens - part.outputTokens),
+    cacheReadTokens: Math.max(0, whole.cacheReadTokens - part.cacheReadTokens),
+    cacheWriteTokens: Math.max(0, whole.cacheWriteTokens - part.cacheWriteTokens),
+    costUsd: Math.max(0, whole.costUsd - part.costUsd),
+  }
+}

@@ -1,0 +1,147 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+
+/** Far above any message that makes sense: a file of that size is never sent whole. */
+const MAX_LINE = 32_000_000
+
+/** What came on one line: a JSON object, or something that is none. */
+export type JsonLine = { message: Record<string, unknown> } | { garbage: string }
+
+/** Cuts a stream of bytes into lines and reads each as JSON. A line without end is given up, not kept. */
+export async function* readJsonLines(input: AsyncIterable<Buffer>): AsyncGenerator<JsonLine> {
+  let parts: Buffer[] = []
+  let size = 0
+  let isSkipping = false
+  for await (const chunk of input) {
+    let start = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      const line = isSkipping ? undefined : Buffer.concat([...parts, chunk.subarray(start, end)])
+      start = end + 1
+      parts = []
+      size = 0
+      isSkipping = false
+      if (line && line.length > 0) yield parseLine(line.toString('utf8'))
+    }
+    if (isSkipping || start === chunk.length) continue
+    parts.push(chunk.subarray(start))
+    size += chunk.length - start
+    if (size <= MAX_LINE) continue
+    yield { garbage: `a line of more than ${MAX_LINE} bytes` }
+    parts = []
+    size = 0
+    isSkipping = true
+  }
+  if (!isSkipping && parts.length > 0) yield parseLine(Buffer.concat(parts).toString('utf8'))
+}
+
+function parseLine(text: string): JsonLine {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return { message: value as Record<string, unknown> }
+  } catch {
+    // told below
+  }
+  return { garbage: text.slice(0, 200) }
+}
+
+/** A line holds a whole message, and a message can hold a picture. What is longer is passed over, each byte read once. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024
+const CHUNK_BYTES = 256 * 1024
+const NEWLINE = 10
+
+/** Reads what was added to an agent's own record of a conversation, each line once; half a line waits for its end. */
+export class TranscriptReader {
+  #path: string | undefined
+  #offset = 0
+  readonly #end: number
+  readonly #mostBytes: number
+  /** What stands at the offset is the rest of a line that is passed over. */
+  #passesOver = false
+
+  /** `end`: where the reading stops, though there may be more. */
+  constructor(at: { path?: string | undefined; offset: number; end?: number }, mostBytes = MAX_LINE_BYTES) {
+    this.#path = at.path
+    this.#offset = at.offset
+    this.#end = at.end ?? Number.POSITIVE_INFINITY
+    this.#mostBytes = mostBytes
+  }
+
+  get position(): { transcript?: string; offset: number } {
+    return { ...(this.#path !== undefined && { transcript: this.#path }), offset: this.#offset }
+  }
+
+  /** The record may become another one: `/clear` begins a new conversation. `skip`: what is in it already was told before. */
+  follow(path: string, { skip = false } = {}): void {
+    if (path === this.#path) return
+    this.#path = path
+    this.#offset = skip ? fileSize(path) : 0
+    this.#passesOver = false
+  }
+
+  read(): unknown[] {
+    if (this.#path === undefined) return []
+    const file = openTranscript(this.#path)
+    if (file === undefined) return []
+    try {
+      return [...this.#lines(file)].flatMap(parseRecord)
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  /** The whole lines behind the offset, which moves along with them. */
+  *#lines(file: number): Generator<Buffer> {
+    let pieces: Buffer[] = []
+    let pending = 0
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+      const room = Math.min(CHUNK_BYTES, this.#end - this.#offset - pending)
+      const count = room > 0 ? readSync(file, chunk, 0, room, this.#offset + pending) : 0
+      if (count === 0) return
+      let from = 0
+      for (let end = chunk.indexOf(NEWLINE); end >= 0 && end < count; end = chunk.indexOf(NEWLINE, from)) {
+        const line = Buffer.concat([...pieces, chunk.subarray(from, end)])
+        this.#offset += line.length + 1
+        if (!this.#passesOver) yield line
+        this.#passesOver = false
+        pieces = []
+        pending = 0
+        from = end + 1
+      }
+      pieces.push(chunk.subarray(from, count))
+      pending += count - from
+      if (pending <= this.#mostBytes && !this.#passesOver) continue
+      this.#offset += pending
+      this.#passesOver = true
+      pieces = []
+      pending = 0
+    }
+  }
+}
+
+function openTranscript(path: string): number | undefined {
+  try {
+    return openSync(path, 'r')
+  } catch {
+    return undefined // it is written with the first message
+  }
+}
+
+/** Nothing where there is no such file. */
+export function fileSize(path: string): number {
+  const file = openTranscript(path)
+  if (file === undefined) return 0
+  try {
+    return fstatSync(file).size
+  } finally {
+    closeSync(file)
+  }
+}
+
+function parseRecord(line: Buffer): unknown[] {
+  try {
+    return [JSON.parse(line.toString('utf8'))]
+  } catch {
+    return [] // not for us
+  }
+}

@@ -1,0 +1,173 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, existsSync, lstatSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { AppError } from '../../base/errors.ts'
+import { findProgram } from '../../base/process/find-program.ts'
+import type { SandboxNeeds, SandboxSettings } from '../../domain/agent-manifest.ts'
+import type { Mounts } from './bubblewrap.ts'
+
+/** Of a home directory only these are shown: programs and what they are made of. A list of what is secret would never be whole. */
+const TOOLS = [
+  ...['.nvm', '.volta', '.fnm', '.asdf', '.pyenv', '.rbenv', '.rustup', '.bun', '.deno/bin', '.npm-global', 'go'],
+  ...['.cargo/bin', '.cargo/registry', '.sdkman/candidates', '.m2/repository'],
+  ...['.local/bin', '.local/lib', '.local/share/fnm', '.local/share/mise', '.local/share/pipx', '.local/share/pnpm'],
+  ...['.local/share/uv', '.gitconfig', '.config/git/config', '.config/git/ignore'],
+]
+
+export interface SandboxedCommand {
+  cwd: string
+  env: Record<string, string | undefined>
+  /** The agent's program. */
+  command: string
+  args: string[]
+  /** Paths that were made for this session. */
+  shows: string[]
+  /** Of these, those that it may write. */
+  writes: string[]
+}
+
+interface SandboxScope {
+  asked: SandboxSettings
+  needs: SandboxNeeds
+  reading: boolean
+  /** Where the agent keeps its state, if not in the home directory. */
+  stateHome?: string | undefined
+}
+
+/** What an agent sees and may write: its project, what git needs, its own state, and programs. One that reads writes its state only. */
+export function mountsFor(inside: SandboxedCommand, { asked, needs, reading, stateHome }: SandboxScope): Mounts {
+  const home = inside.env['HOME'] ?? homedir()
+  const hidden = existing([home, homedir(), ...asked.hidden].filter(path => path !== '/'))
+  const project = existing([inside.cwd, ...(asked.git && isWithin(inside.cwd, asked.git.top) ? [asked.git.top] : [])])
+  refuseExposed(inside, hidden, project)
+  const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
+  const own = prepareAgentState(needs, path => resolve(stateHome ?? home, path))
+  const git = asked.git && !reading ? gitMounts(asked.git) : { writable: [], kept: [], regained: [] }
+  const read = reading ? [...project, ...(asked.git ? [asked.git.common] : [])] : []
+  const written = reading ? [] : [...project, ...git.writable, ...asked.write.map(inHome)]
+  const shown = existing([
+    ...[...TOOLS, ...asked.read].map(inHome),
+    ...programs(inside, hidden),
+    ...inside.shows,
+    ...read,
+  ])
+  const writable = existing([...written, ...inside.writes, ...own.state])
+  // A home may be shown by who says so, and what is ours may not.
+  refuseExposed(inside, existing(asked.hidden), [...shown, ...writable])
+  return { hidden, shown, writable, kept: existing([...git.kept, ...own.kept]), regained: existing(git.regained) }
+}
+
+function refuseExposed({ cwd }: SandboxedCommand, hidden: string[], seen: string[]): void {
+  const exposed = hidden.find(secret => seen.some(path => isWithin(secret, path)))
+  if (exposed !== undefined) throw new AppError('sandbox_project', { project: cwd, hidden: exposed })
+}
+
+/** What is hidden and yet on the PATH, and the agent's program and ours: these themselves, and never what they lie in. */
+function programs({ command, args, env, cwd }: SandboxedCommand, hidden: string[]): string[] {
+  const program = findProgram(command, env, cwd)
+  // A program may be a script that another one runs.
+  const scripts = args.filter(arg => arg.startsWith('/') && existsSync(arg) && statSync(arg).isFile())
+  const files = [process.execPath, ...scripts, ...(program === undefined ? [] : [program])]
+  const covers = [...hidden, '/tmp', '/var/tmp', '/run']
+  const exposes = (folder: string) => covers.some(cover => isWithin(cover, folder))
+  const folders = (env['PATH'] ?? '').split(':').filter(folder => folder.startsWith('/'))
+  const needed = [...folders, ...files, ...files.map(file => realpathSync(file))].flatMap(path => [
+    path,
+    ...packagesAround(path),
+    ...librariesOf(path).filter(folder => !exposes(dirname(folder))),
+  ])
+  return needed.filter(path => !exposes(path) && covers.some(cover => isWithin(path, cover)))
+}
+
+/** A package finds others in the `node_modules` that it lies in, and nothing else is kept there. */
+function packagesAround(path: string): string[] {
+  const at = path.indexOf('/node_modules/')
+  return at < 0 ? [] : [path.slice(0, at + '/node_modules'.length)]
+}
+
+/** What programs of a `bin` are made of lies beside it, under these names; logins and settings do too, under others. */
+function librariesOf(path: string): string[] {
+  const bin = [path, dirname(path)].find(folder => basename(folder) === 'bin')
+  return bin === undefined ? [] : ['lib', 'libexec'].map(name => join(dirname(bin), name))
+}
+
+function existing(paths: string[]): string[] {
+  return paths.filter(path => existsSync(path)).flatMap(path => [...new Set([path, realpathSync(path)])])
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`)
+}
+
+/**
+ * Where an agent keeps its login and conversations, and what of that it may not write: what it would do or run the next time, with nothing
+ * around it. What is not there is made, empty, or it could be put there.
+ */
+function prepareAgentState(needs: SandboxNeeds, inHome: (path: string) => string): { state: string[]; kept: string[] } {
+  const state = needs.state.map(inHome)
+  for (const path of state) mkdirSync(path, { recursive: true, mode: 0o700 })
+  const kept = Object.entries(needs.kept ?? {}).map(([name, empty]) => ({ path: inHome(name), empty }))
+  for (const { path, empty } of kept) {
+    // What it leads to can be held; the link itself cannot.
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) throw new AppError('sandbox_link', { path })
+    if (existsSync(path)) continue
+    mkdirSync(empty === null ? path : dirname(path), { recursive: true, mode: 0o700 })
+    if (empty !== null) writeFileSync(path, empty, { mode: 0o600 })
+  }
+  return { state, kept: kept.map(({ path }) => path) }
+}
+
+/** What of a repository may be written, what may not though it lies in that, and what may again though it lies in that. */
+export interface GitMounts {
+  writable: string[]
+  kept: string[]
+  regained: string[]
+}
+
+/**
+ * An agent commits into the repository that all checkouts share; what makes git run something is not its to change. In a worktree only
+ * what a commit needs may be written: by a `commondir` in the shared folder, or in that of another worktree, git would read a `config`
+ * of the agent's. In the main checkout git writes beside it, so there what is known to be dangerous may not be written, and what cannot be
+ * held is looked for (planted.ts).
+ */
+function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): GitMounts {
+  const inCommon = (...names: string[]) => names.map(name => join(common, name))
+  ensureWorktreeConfig(own)
+  if (own === common) {
+    for (const folder of inCommon('hooks', 'worktrees')) mkdirSync(folder, { recursive: true })
+    const kept = [...inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules'), ...includedSettings(top)]
+    // By itself too: a directory that is mounted cannot be moved out of the way.
+    return { writable: [common], kept, regained: [] }
+  }
+  for (const folder of inCommon('objects', 'refs', 'logs')) mkdirSync(folder, { recursive: true })
+  const ownKept = ['commondir', 'gitdir', 'config.worktree'].map(name => join(own, name))
+  return {
+    writable: [],
+    kept: [common, join(top, '.git'), ...ownKept, ...includedSettings(top)],
+    regained: [own, ...inCommon('objects', 'refs', 'logs', 'reftable', 'lfs')],
+  }
+}
+
+/** Read where a repository says that its worktrees have settings of their own; an empty one changes nothing. */
+function ensureWorktreeConfig(own: string): void {
+  closeSync(openSync(join(own, 'config.worktree'), 'a'))
+}
+
+/**
+ * Files that a repository's own settings are read from beside its `config`: one of the project may be among them, and what stands in it is
+ * started by git like all else. Reading settings starts nothing.
+ */
+function includedSettings(top: string): string[] {
+  try {
+    const told = execFileSync('git', ['config', '--local', '--includes', '--list', '--show-origin', '--null'], {
+      ...{ cwd: top, encoding: 'utf8', timeout: 10_000, stdio: ['ignore', 'pipe', 'ignore'] },
+      env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' },
+    })
+    // An origin, then what was set there.
+    const origins = told.split('\0').filter((_, at) => at % 2 === 0)
+    return [...new Set(origins.filter(one => one.startsWith('file:')).map(one => resolve(top, one.slice(5))))]
+  } catch {
+    return [] // settings that git cannot read are of no use to an agent either
+  }
+}

@@ -1,0 +1,217 @@
+import { type Dirent, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod'
+import { SYNTHETIC, toMilliseconds } from '../claude/messages.ts'
+import { fileSize, TranscriptReader } from '../json-lines.ts'
+
+/**
+ * A line of Claude Code's record as the message that its library would have sent: the same parts under nearly the same names.
+ * Undefined for what is no message of the conversation itself (notes, snapshots, what subagents say).
+ */
+export function toMessage(line: unknown): Record<string, unknown> | undefined {
+  if (!isObject(line) || line['isSidechain'] === true || line['isMeta'] === true) return undefined
+  if (line['type'] === 'assistant') return { ...line, api_error_params: line['apiErrorParams'] }
+  if (line['type'] !== 'user') return undefined
+  return { ...line, tool_use_result: line['toolUseResult'] }
+}
+
+/** What Claude Code itself wrote down, in the model's place, about a request that failed; undefined where the line tells of none. */
+export function readApiError(line: Record<string, unknown>): TranscriptApiError | undefined {
+  const { message, isApiErrorMessage, apiErrorStatus, apiError, errorDetails } = line
+  if (isApiErrorMessage !== true || !isObject(message) || message['model'] !== SYNTHETIC) return undefined
+  const [first] = Array.isArray(message['content']) ? message['content'] : []
+  return {
+    text: isObject(first) ? String(first['text'] ?? '') : '',
+    status: typeof apiErrorStatus === 'number' ? apiErrorStatus : undefined,
+    code: typeof apiError === 'string' ? apiError : undefined,
+    isTooLong: apiErrorStatus === 400 && /prompt is too long/i.test(String(errorDetails ?? '')),
+  }
+}
+
+export interface TranscriptApiError {
+  text: string
+  status: number | undefined
+  /** The vendor's own word for it. */
+  code: string | undefined
+  /** The conversation is longer than the model can take. */
+  isTooLong: boolean
+}
+
+/** Whether the line says that the turn was cut short from the keyboard. */
+export function isInterruption(line: Record<string, unknown>): boolean {
+  if (line['type'] !== 'user' || !isObject(line['message'])) return false
+  const { content } = line['message'] as { content?: unknown }
+  const texts = Array.isArray(content) ? content.map(part => (isObject(part) ? part['text'] : undefined)) : [content]
+  return texts.some(text => typeof text === 'string' && text.startsWith('[Request interrupted by user'))
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** How a turn in a terminal ended, and who says so. */
+export interface TmuxTurnEnd {
+  /**
+   * `completed` and `failed` are told by a hook. The others are no hook's word: it became idle, because it was told to, or, `by-person`,
+   * although nobody here wanted it: somebody pressed Escape.
+   */
+  how: 'completed' | 'failed' | 'interrupted' | 'paused' | 'parked' | 'capped' | 'by-person'
+  text: string
+}
+
+/** The message with which the vendor's library would have told it. `error` is what the agent wrote down of it. */
+export function buildResult(
+  { how, text }: TmuxTurnEnd,
+  error: TranscriptApiError | undefined,
+): Record<string, unknown> {
+  const isFailed = how === 'failed'
+  return {
+    ...{ type: 'result', subtype: 'success', is_error: isFailed, result: isFailed ? (error?.text ?? '') : text },
+    terminal_reason: isFailed && error?.isTooLong ? 'prompt_too_long' : REASONS[how],
+    ...(isFailed && { api_error_status: error?.status, api_error: error?.code }),
+  }
+}
+
+const REASONS: Record<TmuxTurnEnd['how'], string> = {
+  completed: 'completed',
+  failed: 'api_error',
+  interrupted: 'aborted_tools',
+  'by-person': 'aborted_tools',
+  paused: 'hook_stopped',
+  parked: 'hook_stopped',
+  capped: 'max_turns',
+}
+
+const Window = z.object({ used_percentage: z.number(), resets_at: z.number().optional() })
+
+/** What Claude Code gives to the command of its status line, as much of it as counts. */
+const StatusLine = z.object({
+  cost: z.object({ total_cost_usd: z.number() }).optional().catch(undefined),
+  context_window: z.object({ context_window_size: z.number() }).optional().catch(undefined),
+  rate_limits: z.record(z.string(), Window.nullable()).nullish().catch(undefined),
+})
+
+export interface AgentStatus {
+  /** Of the whole conversation, what came before this process included. */
+  costUsd: number | undefined
+  /** How much the model can take. */
+  contextWindow: number | undefined
+  /** How full the account's windows are. */
+  windows: Record<string, { utilization: number; resetsAt?: number }> | undefined
+}
+
+/** Reads it; what is not understood is not there. */
+export function readStatus(given: unknown): AgentStatus {
+  const { cost, context_window, rate_limits } = StatusLine.safeParse(given).data ?? {}
+  const windows = Object.entries(rate_limits ?? {}).flatMap(([name, window]) => (window ? [[name, told(window)]] : []))
+  return {
+    costUsd: cost?.total_cost_usd,
+    contextWindow: context_window?.context_window_size,
+    windows: windows.length === 0 ? undefined : Object.fromEntries(windows),
+  }
+}
+
+function told({ used_percentage, resets_at }: z.infer<typeof Window>) {
+  return { utilization: used_percentage / 100, ...(resets_at !== undefined && { resetsAt: toMilliseconds(resets_at) }) }
+}
+
+/** Where the conversation's own record is, and how far those of its subagents were read. */
+export interface SubagentPosition {
+  transcript?: string | undefined
+  offset: number
+  /** By the file's path in the folder of all of them. */
+  subagents?: Record<string, number> | undefined
+}
+
+/**
+ * Reads what was added to the records of subagents. Claude Code writes each into a file of its own, in a folder beside the record of
+ * the conversation that began it: a call that a subagent made stands there and nowhere else.
+ */
+export class SubagentRecords {
+  #transcript: string | undefined
+  /** How much of the conversation's own record was there before anybody here read it. */
+  #past = 0
+  #pastResults: string[] | undefined
+  #readers = new Map<string, TranscriptReader>()
+
+  constructor({ transcript, offset, subagents = {} }: SubagentPosition = { offset: 0 }) {
+    this.#transcript = transcript
+    this.#past = offset
+    for (const [name, from] of Object.entries(subagents)) this.#open(name, from)
+  }
+
+  get position(): Record<string, number> {
+    return Object.fromEntries([...this.#readers].map(([name, reader]) => [name, reader.position.offset]))
+  }
+
+  /** The conversation has another record. `skip`: what is there already was told before. */
+  follow(transcript: string, { skip = false } = {}): void {
+    if (transcript === this.#transcript) return
+    this.#transcript = transcript
+    this.#past = skip ? fileSize(transcript) : 0
+    this.#pastResults = undefined
+    this.#readers = new Map()
+    if (skip) for (const name of this.#names()) this.#open(name, fileSize(join(this.#folder, name)))
+  }
+
+  /** What subagents were told and said since, and what came of their calls. */
+  read(): Record<string, unknown>[] {
+    if (this.#transcript === undefined) return []
+    for (const name of this.#names()) if (!this.#readers.has(name)) this.#open(name, 0)
+    return [...this.#readers.values()].flatMap(reader => reader.read()).filter(isOfSubagent)
+  }
+
+  /**
+   * Calls that had their results before this record was followed. A subagent that begins with the whole conversation so far has copies of
+   * them in its own.
+   */
+  pastCalls(): string[] {
+    this.#pastResults ??= this.#readPast()
+    return this.#pastResults
+  }
+
+  #readPast(): string[] {
+    const reader = new TranscriptReader({ path: this.#transcript, offset: 0, end: this.#past })
+    return reader.read().filter(isMessage).flatMap(callsAnswered)
+  }
+
+  get #folder(): string {
+    return join((this.#transcript ?? '').replace(/\.jsonl$/, ''), 'subagents')
+  }
+
+  #open(name: string, offset: number): void {
+    this.#readers.set(name, new TranscriptReader({ path: join(this.#folder, name), offset }))
+  }
+
+  #names(): string[] {
+    try {
+      return readdirSync(this.#folder, { recursive: true, withFileTypes: true }).flatMap(entry => this.#nameOf(entry))
+    } catch {
+      return [] // it is made with the first subagent
+    }
+  }
+
+  #nameOf(entry: Dirent): string[] {
+    if (!entry.name.endsWith('.jsonl')) return []
+    return [join(entry.parentPath, entry.name).slice(this.#folder.length + 1)]
+  }
+}
+
+/**
+ * Whether a line of a record is something that a subagent said, or that came of its call. What Claude Code puts in by itself is not: about a
+ * call that was cut off by its own death it writes a result when the conversation goes on.
+ */
+export function isOfSubagent(line: unknown): line is Record<string, unknown> {
+  return isMessage(line) && line['isSidechain'] === true && line['isMeta'] !== true
+}
+
+function isMessage(line: unknown): line is Record<string, unknown> {
+  if (typeof line !== 'object' || line === null || !('type' in line)) return false
+  return line.type === 'user' || line.type === 'assistant'
+}
+
+function callsAnswered({ message }: Record<string, unknown>): string[] {
+  const { content } = (message ?? {}) as { content?: unknown }
+  if (!Array.isArray(content)) return []
+  return content.flatMap(block => (block?.type === 'tool_result' ? [String(block.tool_use_id)] : []))
+}

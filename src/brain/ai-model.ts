@@ -1,0 +1,70 @@
+import { APICallError, generateText, type LanguageModel, NoObjectGeneratedError, Output, RetryError } from 'ai'
+import { redactText } from '../base/redact.ts'
+import { type Model, ModelFailure } from './model-brain.ts'
+
+export interface AiModelOptions {
+  /** Whose model it is, for messages. */
+  name: string
+  /** Never shown, whoever quotes it. */
+  key?: string | undefined
+  /** Settings of one provider's own. */
+  providerOptions?: Parameters<typeof generateText>[0]['providerOptions']
+}
+
+/** One more try after a hiccup; the deadline is short, and a person is the next to be asked. */
+const RETRIES = 1
+const MOST_TOKENS = 2_000
+
+/** A model of the AI SDK. The shape goes to the provider in its own way; what comes back is checked by the brain. */
+export function aiModel(model: LanguageModel, { name, key, providerOptions }: AiModelOptions): Model {
+  // The library would write remarks of its own to the daemon's standard error.
+  globalThis.AI_SDK_LOG_WARNINGS = false
+  return async ({ instructions, prompt, shape, signal }) => {
+    try {
+      const { text, finishReason, rawFinishReason } = await generateText({
+        model,
+        instructions,
+        prompt,
+        output: Output.object({ schema: shape, name: 'opinion' }),
+        temperature: 0,
+        maxOutputTokens: MOST_TOKENS,
+        maxRetries: RETRIES,
+        abortSignal: signal,
+        ...(providerOptions && { providerOptions }),
+      })
+      return finishReason === 'content-filter' ? { refused: rawFinishReason ?? finishReason } : { text }
+    } catch (error) {
+      // Text of another shape is still a reply: the brain says what is wrong with it and asks again.
+      if (NoObjectGeneratedError.isInstance(error)) {
+        if (error.finishReason === 'content-filter') return { refused: 'its filter stepped in' }
+        return { text: error.text ?? '' }
+      }
+      throw new ModelFailure(describeFailure(name, error, key), { cause: error })
+    }
+  }
+}
+
+const LONGEST = 300
+
+/** Why a model did not answer, in words that say what to do. No key is in it. */
+function describeFailure(name: string, error: unknown, key?: string): string {
+  const last = RetryError.isInstance(error) ? error.lastError : error
+  const clean = (text: string) =>
+    redactText(text, key === undefined ? [] : [key])
+      .replace(/[^\P{C}]+/gu, ' ')
+      .slice(0, LONGEST)
+  if (!APICallError.isInstance(last)) return clean(last instanceof Error ? last.message : String(last))
+  const said = clean(last.message)
+  const { statusCode } = last
+  if (statusCode === undefined) return `it cannot be reached at ${new URL(last.url).origin}: ${said}`
+  if (isWrongKey(statusCode, last.message))
+    return `it refuses the key (${statusCode}): ${said}. Set another with: pcc config brain ${name}`
+  if (statusCode === 404) return `it does not know the model (404): ${said}. Choose one with: pcc config brain ${name}`
+  if (statusCode === 429) return `it allows no more requests for now (429): ${said}`
+  return `it answered with status ${statusCode}: ${said}`
+}
+
+/** Google says 400 to a key that is none. */
+function isWrongKey(status: number, message: string): boolean {
+  return status === 401 || status === 403 || (status === 400 && /api.?key/i.test(message))
+}

@@ -1,0 +1,248 @@
+import {
+  CircuitState,
+  ConsecutiveBreaker,
+  circuitBreaker,
+  handleWhen,
+  isBrokenCircuitError,
+  isTaskCancelledError,
+  TimeoutStrategy,
+  timeout,
+} from 'cockatiel'
+import * as z from 'zod'
+import type { AnswerValue, Brain, Opinion } from '../domain/brain.ts'
+import type { QuestionItem } from '../domain/session.ts'
+import { clampConfidence, noOpinion } from './chain.ts'
+import { answerPrompt, isShownWhole, type Prompt, permissionPrompt, repairPrompt, summaryPrompt } from './prompt.ts'
+
+/** One thing that is asked of a language model: what it is told, what it is to judge, and the shape of its reply. */
+export interface ModelAsk {
+  instructions: string
+  prompt: string
+  shape: z.ZodType
+  signal: AbortSignal
+}
+
+/** The text of a reply, which should be JSON of the asked shape and may be anything; or that the model refused. */
+export type ModelReply = { text: string } | { refused: string }
+
+/**
+ * A language model, whoever serves it. It throws when no reply comes: wrong key, limit, no connection. `ModelFailure` says
+ * so in words for a person.
+ */
+export type Model = (ask: ModelAsk) => Promise<ModelReply>
+
+/** No reply came, or none that could be used. */
+export class ModelFailure extends Error {}
+
+/** A text longer than this is no summary. */
+const LONGEST_SUMMARY = 4_000
+
+/**
+ * A brain over a language model. What it replies is checked; a reply that cannot be used is asked for once more, with what
+ * was wrong. It throws when there is still none: `guarded` counts that and makes it "not confident".
+ */
+export function modelBrain(name: string, model: Model): Brain {
+  async function ask<S extends Judged, T>(
+    asked: { prompt: Prompt; shape: z.ZodType<S>; signal: AbortSignal },
+    read: (reply: S) => Read<T>,
+  ): Promise<Opinion<T>> {
+    const { shape, signal } = asked
+    let prompt = asked.prompt
+    for (let repaired = false; ; repaired = true) {
+      const reply = await model({ ...prompt, shape, signal })
+      if ('refused' in reply) return noOpinion(name, `${name} refused: ${reply.refused}`)
+      const checked = checkedReply(reply.text, shape)
+      const result = 'problem' in checked ? checked : read(checked.reply)
+      if ('value' in result && 'reply' in checked) return opinionOf(name, result.value, checked.reply)
+      const problem = 'problem' in result ? result.problem : 'it is not what was asked for'
+      if (repaired) throw new ModelFailure(`its reply could not be used, twice: ${problem}`)
+      prompt = repairPrompt(asked.prompt, reply.text, problem)
+    }
+  }
+
+  return {
+    name,
+    answerQuestion: (questions, context, signal) =>
+      ask({ prompt: answerPrompt(questions, context), shape: AnswersReply, signal }, reply =>
+        reply.answers.length === 0 ? { value: undefined } : readAnswers(reply, questions),
+      ),
+    async evaluatePermission(request, context, signal) {
+      // Not asked, so that nothing in the request can talk it round.
+      if (request.risk === 'HIGH') return noOpinion(name, 'a request of HIGH risk is for a person to decide')
+      if (!isShownWhole(request)) return noOpinion(name, 'the call is too long to be shown whole to a model')
+      return ask({ prompt: permissionPrompt(request, context), shape: PermissionReply, signal }, reply => ({
+        value: reply.approve,
+      }))
+    },
+    summarize: (text, context, signal) =>
+      ask({ prompt: summaryPrompt(text, context), shape: SummaryReply, signal }, reply => {
+        const value = reply.summary.trim()
+        if (value === '') return { problem: 'the summary is empty' }
+        return value.length > LONGEST_SUMMARY ? { problem: 'the summary is far too long' } : { value }
+      }),
+  }
+}
+
+interface Judged {
+  confidence: number
+  reasoning: string
+}
+
+type Read<T> = { value: T | undefined } | { problem: string }
+
+function opinionOf<T>(by: string, value: T | undefined, { confidence, reasoning }: Judged): Opinion<T> {
+  const said = reasoning.trim().slice(0, 500)
+  return value === undefined || confidence === 0
+    ? noOpinion(by, said || `${by} could not tell`)
+    : { value, confidence, reasoning: said, by }
+}
+
+function checkedReply<S extends Judged>(text: string, shape: z.ZodType<S>): { reply: S } | { problem: string } {
+  const json = parsed(text)
+  if (json === undefined) return { problem: 'it is not a JSON object' }
+  const result = shape.safeParse(json)
+  if (!result.success) return { problem: z.prettifyError(result.error) }
+  const { confidence } = result.data
+  return confidence >= 0 && confidence <= 1 ? { reply: result.data } : { problem: '"confidence" is not from 0 to 1' }
+}
+
+/** Models wrap JSON in a code block, and some think aloud before it, even when told not to. */
+function parsed(text: string): unknown {
+  const bare = text.replace(/^[\s\S]*<\/think>/, '').trim()
+  const block = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/.exec(bare)?.[1] ?? bare
+  try {
+    return JSON.parse(block)
+  } catch {
+    return undefined
+  }
+}
+
+const judged = {
+  confidence: z.number().describe('from 0 to 1'),
+  reasoning: z.string().describe('one sentence'),
+}
+
+/** What a model replies to questions; no answers at all when it cannot tell. */
+const AnswersReply = z.object({
+  answers: z
+    .array(z.object({ chosen: z.array(z.string()).describe('exact labels, or one text where there are no options') }))
+    .describe('one per question, in order; empty when unsure'),
+  ...judged,
+})
+
+const PermissionReply = z.object({ approve: z.boolean(), ...judged })
+
+const SummaryReply = z.object({ summary: z.string(), ...judged })
+
+/** A text longer than this is no answer to a question. */
+const LONGEST_ANSWER = 2_000
+
+/** The answers as the agent takes them, or what is wrong with them in words that the model can go by. */
+export function readAnswers(
+  reply: z.infer<typeof AnswersReply>,
+  questions: QuestionItem[],
+): { value: AnswerValue } | { problem: string } {
+  if (reply.answers.length !== questions.length)
+    return { problem: `there are ${questions.length} questions and ${reply.answers.length} entries in "answers"` }
+  const value: AnswerValue = []
+  for (const [index, question] of questions.entries()) {
+    const chosen = (reply.answers[index]?.chosen ?? []).map(each => each.trim()).filter(each => each !== '')
+    const read = readAnswer(chosen, question)
+    if ('problem' in read) return { problem: `answer ${index + 1}: ${read.problem}` }
+    value.push(read.answer)
+  }
+  return { value }
+}
+
+function readAnswer(chosen: string[], question: QuestionItem): { answer: string | string[] } | { problem: string } {
+  const [first] = chosen
+  if (first === undefined) return { problem: 'nothing is chosen' }
+  if (chosen.length > 1 && !question.multiSelect) return { problem: 'only one may be chosen' }
+  if (question.options.length === 0) {
+    const text = chosen.join(', ')
+    return text.length > LONGEST_ANSWER
+      ? { problem: `it is longer than ${LONGEST_ANSWER} characters` }
+      : { answer: text }
+  }
+  const labels = chosen.map(each => labelOf(each, question))
+  if (!labels.every(label => label !== undefined))
+    return { problem: `"${first.slice(0, 100)}" is not one of the labels, which are to be given exactly` }
+  return { answer: question.multiSelect ? [...new Set(labels)] : (labels[0] ?? first) }
+}
+
+/** Exactly, or but for case and spaces (some of which we put there ourselves, see `claude-judge.ts`) where only one label is meant. */
+function labelOf(given: string, { options }: QuestionItem): string | undefined {
+  const labels = options.map(({ label }) => label)
+  if (labels.includes(given)) return given
+  const near = labels.filter(label => folded(label) === folded(given))
+  return near.length === 1 ? near[0] : undefined
+}
+
+function folded(text: string): string {
+  return text.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').replaceAll('@ ', '@').trim()
+}
+
+export interface GuardOptions {
+  /** An opinion that takes longer is none. */
+  deadlineMs: number
+  /** How long a brain that keeps failing is left alone before it is tried again. */
+  restMs?: number
+}
+
+/** Five in a row are no hiccup any more; a single slow answer must not cost the brain its place. */
+const FAILURES_IN_A_ROW = 5
+const REST_MS = 60_000
+
+/**
+ * A deadline and a circuit breaker around a brain that may fail: inside it throws when its model does not answer or keeps
+ * answering nonsense; outside nothing throws, and a failure is "not confident".
+ *
+ * Closed: every question is asked. After five failures in a row it is open: whoever asks is told "not confident" at once and
+ * goes on to the next brain or to a person. After the rest the first question is a trial, alone: while it is under way the
+ * others are still told at once. The trial closes the circuit or opens it for another rest. A caller who gives up is no
+ * failure of the brain, but no proof of its health either: a trial that is given up opens the circuit again.
+ */
+export function withGuard(brain: Brain, { deadlineMs, restMs = REST_MS }: GuardOptions): Brain {
+  const breaker = circuitBreaker(
+    handleWhen(error => !(error instanceof CallerGone) || breaker.state === CircuitState.HalfOpen),
+    { halfOpenAfter: restMs, breaker: new ConsecutiveBreaker(FAILURES_IN_A_ROW) },
+  )
+  const deadline = timeout(deadlineMs, TimeoutStrategy.Aggressive)
+
+  async function ask<T>(signal: AbortSignal, form: (signal: AbortSignal) => Promise<Opinion<T>>): Promise<Opinion<T>> {
+    // The breaker would make others wait for the outcome of the trial.
+    if (breaker.state === CircuitState.HalfOpen) return noOpinion(brain.name, `${brain.name} is being tried again`)
+    if (signal.aborted) return noOpinion(brain.name, 'nobody waits for the answer any more')
+    try {
+      return clampConfidence(
+        await breaker.execute(async () => {
+          try {
+            return await deadline.execute(({ signal: until }) => form(until), signal)
+          } catch (error) {
+            throw signal.aborted ? new CallerGone() : error
+          }
+        }),
+      )
+    } catch (error) {
+      return noOpinion(brain.name, sayWhy(brain.name, error, deadlineMs))
+    }
+  }
+
+  return {
+    name: brain.name,
+    answerQuestion: (questions, context, signal) =>
+      ask(signal, until => brain.answerQuestion(questions, context, until)),
+    evaluatePermission: (request, context, signal) =>
+      ask(signal, until => brain.evaluatePermission(request, context, until)),
+    summarize: (text, context, signal) => ask(signal, until => brain.summarize(text, context, until)),
+  }
+}
+
+class CallerGone extends Error {}
+
+function sayWhy(name: string, error: unknown, deadlineMs: number): string {
+  if (error instanceof CallerGone) return 'nobody waits for the answer any more'
+  if (isBrokenCircuitError(error)) return `${name} failed several times in a row and rests for a while`
+  if (isTaskCancelledError(error)) return `${name} did not answer within ${deadlineMs / 1000} s`
+  return `${name} failed: ${error instanceof Error ? error.message : String(error)}`
+}

@@ -1,0 +1,107 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { AppError } from '../../base/errors.ts'
+import type { SessionView } from '../../domain/api.ts'
+import type { AddedTask } from '../../domain/task.ts'
+import { openClient } from '../connection/client.ts'
+import { sessionPath } from '../connection/connection.ts'
+import { contextOf } from '../context.ts'
+import { refuseInSession } from '../options.ts'
+import { counted, wakeTime } from '../render/format.ts'
+import { firstLine, neutral } from '../render/text.ts'
+import { resumeEnvironment } from '../session-env.ts'
+
+interface AddOptions {
+  priority?: number
+  after?: string[]
+}
+
+/** `pcc add`: one more task for a session's queue. */
+export function addAddCommand(program: Command): void {
+  program
+    .command('add')
+    .description('Add a task to a session’s queue; a session works through it in one conversation.')
+    .argument('<session>', 'id, unique beginning of an id, or name')
+    .argument('<task>', 'what to do; - reads it from standard input')
+    .option('--priority <n>', 'higher runs sooner (default: 0)', wholeNumber)
+    .option(
+      '--after <task>',
+      'run after this task: id, or unique beginning of an id or title; may be repeated',
+      collect,
+    )
+    .option('--json', 'print JSON')
+    .action(async (ref: string, typed: string, { priority, after }: AddOptions, command: Command) => {
+      const { places, json, out, ...context } = await contextOf(command)
+      refuseInSession(context.env, `add ${ref} …`)
+      const task = typed === '-' ? await standardInput() : typed
+      if (task.trim() === '') throw new AppError('task_empty', {})
+      const client = await openClient(places, context)
+      const session = await client.request<SessionView>('GET', await sessionPath(ref))
+      const env = await resumeEnvironment({ places, env: context.env, project: session.project })
+      const body = { task, env, ...(priority !== undefined && { priority }), ...(after && { after }) }
+      const added = await client.request<AddedTask>('POST', `${await sessionPath(session.id)}/tasks`, body)
+      if (json) return out(JSON.stringify(added, null, 2))
+      for (const line of addedLines(added, session, Date.now())) out(line)
+    })
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[+-]?\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
+  return Number(text)
+}
+
+function collect(ref: string, before: string[] = []): string[] {
+  return [...before, ref]
+}
+
+/** A task may be longer than a command line; one that is not text is refused before it is half understood. */
+async function standardInput(): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+  } catch {
+    throw new AppError('usage', { problem: 'what came on standard input is not text in UTF-8', command: 'add' })
+  }
+}
+
+/** What was queued, and when it will run. */
+function addedLines(added: AddedTask, session: Pick<SessionView, 'id' | 'status'>, now: number): string[] {
+  const { id, title } = added.task
+  const { problem } = added
+  return [
+    `Task queued: ${id} (${firstLine(title)})`,
+    ...(problem ? [`The session could not go on with it: ${neutral(problem.message)}`, neutral(problem.next)] : []),
+    when(added, session, now),
+  ]
+}
+
+function when(
+  { task, will, ahead, resumes_at }: AddedTask,
+  { id, status }: Pick<SessionView, 'id' | 'status'>,
+  now: number,
+): string {
+  switch (will) {
+    case 'now':
+      return `The session goes on with it. Watch with: pcc attach ${id}`
+    case 'next':
+      return 'As it stands it runs next, in the same conversation.'
+    case 'in_line':
+      return `${counted(ahead, 'task')} before it. See the queue with: pcc status ${id}`
+    case 'after':
+      if (task.reason !== null) return `It does not run by itself: it ${firstLine(task.reason)}.`
+      return `It runs after ${task.after.join(', ')}.`
+    case 'on_reset':
+      return `It runs after the limit has reset${resumes_at === null ? '' : ` (${wakeTime(resumes_at, now)})`}.`
+    case 'on_answer':
+      return `It runs when the session has its answer. Answer with: pcc attach ${id}`
+    case 'on_resume':
+      return `${WORDS[status] ? `The session is ${WORDS[status]}. ` : ''}Run it with: pcc resume ${id}`
+  }
+}
+
+const WORDS: Partial<Record<SessionView['status'], string>> = {
+  paused: 'paused',
+  stopped: 'stopped',
+  rate_limited: 'stopped by a limit',
+  error: 'ended with an error',
+}

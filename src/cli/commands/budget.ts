@@ -1,0 +1,92 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { amountWords, type BudgetRow, type BudgetView, MEASURES, spentWords } from '../../domain/budget.ts'
+import { openClient } from '../connection/client.ts'
+import { contextOf } from '../context.ts'
+import { refuseInSession } from '../options.ts'
+import { wakeTime } from '../render/format.ts'
+import { firstLine, type Terminal, type Tone, wrap } from '../render/text.ts'
+
+/** `pcc budget`: what is spent and left, and what stops when. */
+export function addBudgetCommand(program: Command): void {
+  const budget = program
+    .command('budget')
+    .description('Show what is spent and left: today, by project, session and task.')
+    .option('--project <path>', 'only this project')
+    .option('--json', 'print JSON')
+    .action(async ({ project }: { project?: string }, command: Command) => {
+      const context = await contextOf(command)
+      const client = await openClient(context.places, context)
+      const query = project === undefined ? '' : `?project=${encodeURIComponent(resolve(project))}`
+      show(await client.request<BudgetView>('GET', `/budget${query}`), context)
+    })
+  budget
+    .command('reset')
+    .description("Let a project's budget count from zero again.")
+    .argument('[project-path]', 'the project directory', '.')
+    .option('--json', 'print JSON')
+    .action(async (path: string, _options: object, command: Command) => {
+      const context = await contextOf(command)
+      refuseInSession(context.env, 'budget reset')
+      const client = await openClient(context.places, context)
+      show(await client.request<BudgetView>('POST', '/budget/reset', { project: resolve(path) }), context)
+    })
+}
+
+function show(view: BudgetView, { json, out, terminal }: Awaited<ReturnType<typeof contextOf>>): void {
+  const lines = json ? [JSON.stringify(view, null, 2)] : budgetPage(view, terminal)
+  for (const line of lines) out(line)
+}
+
+const INDENT = 2
+const BAR = 20
+
+/** The page of `pcc budget`: each scope with what is spent, and a bar for each bound there is. */
+export function budgetPage({ at, day_ends_at, scopes }: BudgetView, terminal: Terminal): string[] {
+  const pages = scopes.map(row => rowLines(row, terminal))
+  const isBound = scopes.some(({ at_bound }) => at_bound !== null)
+  const lines = pages.flatMap((page, index) => (index === 0 ? page : ['', ...page]))
+  if (isBound) return [...lines, '', terminal.paint('dim', `A day's budget is fresh at ${wakeTime(day_ends_at, at)}.`)]
+  return [...lines, '', ...wrap(UNBOUND, terminal.width).map(line => terminal.paint('dim', line))]
+}
+
+const UNBOUND =
+  'No budget is set. Set one with: pcc config set budgets.day.cost_usd 20, or for one session: pcc start … --budget "5 usd, 2h"'
+
+function rowLines({ scope, key, name, spent, limits, at_bound }: BudgetRow, terminal: Terminal): string[] {
+  const title = scope === 'day' ? `Today (${key})` : `${NAMES[scope]} ${firstLine(name)}`
+  const where = scope === 'day' ? '' : ` ${terminal.paint('dim', firstLine(key))}`
+  const bars = MEASURES.flatMap(measure => {
+    const limit = limits[measure]
+    if (limit === undefined) return []
+    const share = spent[measure] / limit
+    const left = Math.max(0, limit - spent[measure])
+    const of = `${amountWords(measure, spent[measure])} of ${amountWords(measure, limit)}, ${amountWords(measure, left)} left`
+    const percent = `${Math.min(999, Math.floor(share * 100))}%`.padStart(4)
+    return [indented(`${terminal.paint(toneAt(share), barOf(share))} ${percent}  ${of}`)]
+  })
+  const stops = at_bound === null ? [] : wrap(`At the bound ${at_bound}.`, terminal.width - INDENT)
+  return [
+    `${terminal.paint('bold', title)}${where}`,
+    ...wrap(`Spent: ${spentWords(spent)}`, terminal.width - INDENT).map(indented),
+    ...bars,
+    ...stops.map(line => indented(terminal.paint('dim', line))),
+  ]
+}
+
+const NAMES = { project: 'Project', session: 'Session', task: 'Task' } as const
+
+/** Anything spent shows, and only what is full is filled to the end. */
+function barOf(share: number): string {
+  const filled = share >= 1 ? BAR : Math.min(BAR - 1, Math.ceil(Math.max(0, share) * BAR))
+  return '█'.repeat(filled) + '░'.repeat(BAR - filled)
+}
+
+function toneAt(share: number): Tone {
+  if (share >= 1) return 'red'
+  return share >= 0.8 ? 'yellow' : 'green'
+}
+
+function indented(line: string): string {
+  return ' '.repeat(INDENT) + line
+}

@@ -1,0 +1,261 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { appPathsFor } from '../../base/app-paths.ts'
+import { isAlive, startTimeOf } from '../../base/process/process-table.ts'
+import type { OpenAsk, SessionView } from '../../domain/api.ts'
+import { openSimulator } from '../../simulator/open.ts'
+import { type Client, openClient } from '../connection/client.ts'
+import type { CommandContext } from '../context.ts'
+import { type AskReply, type Person, permissionPrompt, questionKeys, REASON_PROMPT } from '../live/asks.ts'
+import { openScreen } from '../live/terminal.ts'
+import { watchSession } from '../live/watch.ts'
+import { startHeader } from '../render/session-page.ts'
+import { closingLines } from '../render/summary.ts'
+import { INDENT, type Terminal } from '../render/text.ts'
+import { stopDaemon } from './daemon.ts'
+import { DEMO_ANSWER, DEMO_COMMIT_MESSAGE, DEMO_FILES, DEMO_SCENARIO, DEMO_TASK } from './demo-scenario.ts'
+
+/** Nothing in the demo takes this long unless it hangs. */
+const LIMIT_MS = 120_000
+const STOP_MS = 15_000
+
+/**
+ * The demo: the real daemon and the real Claude Code on a small job, with a scripted model on loopback and a scripted
+ * person at the terminal. It leaves nothing behind, whatever happens. Returns the exit code: 0 if the world is as it should be.
+ */
+export async function runDemo(context: CommandContext): Promise<number> {
+  const interrupted = new AbortController()
+  const onSignal = () => interrupted.abort()
+  for (const signal of SIGNALS) process.once(signal, onSignal)
+  process.stdout.on('error', onSignal)
+  try {
+    using world = makeDemoSandbox(context.env)
+    await using simulator = await openSimulator({ text: DEMO_SCENARIO })
+    await using daemon = await startDaemonIn(world)
+    const signal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(LIMIT_MS)])
+    const env = { ...world.env, ...agentVariables(simulator.url) }
+    const session = await showSession({ world, client: daemon.client, env, context, signal })
+    if (!session) return interrupted.signal.aborted ? 130 : fail(context, 'The demo did not end in time.')
+    return report(checkDemo(world, session), context)
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, onSignal)
+    process.stdout.off('error', onSignal)
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+interface Show {
+  world: DemoSandbox
+  client: Client
+  env: Record<string, string>
+  context: CommandContext
+  signal: AbortSignal
+}
+
+async function showSession({ world, client, env, context, signal }: Show): Promise<SessionView | undefined> {
+  const { terminal, json, out, verbose } = context
+  const screen = openScreen(process.stdout)
+  const request = { project: world.project, task: DEMO_TASK, name: 'demo', env }
+  const session = await client.request<SessionView>('POST', '/sessions', request)
+  if (!json) screen.print([...intro(context), ...startHeader(session, { terminal, cwd: world.root, home: undefined })])
+  const watch = {
+    client,
+    session,
+    terminal,
+    screen: json ? { ticks: false, print: () => {}, pin: () => {}, prompt: () => {} } : screen,
+    verbose,
+    after: 0,
+    env,
+    signal,
+    raw: json ? (event: unknown) => out(JSON.stringify(event)) : undefined,
+  }
+  const ended = await watchSession({ ...watch, person: scriptedPerson(terminal) })
+  if (!ended) return undefined
+  const over = await client.request<SessionView>('GET', `/sessions/${session.id}`)
+  if (!json) screen.print(await closingLines(client, over, { id: over.id, terminal }))
+  return over
+}
+
+function intro({ terminal }: CommandContext): string[] {
+  return [
+    'The real Claude Code, supervised, in a temporary git project. Its model is a script on 127.0.0.1:',
+    'no account, no network, no cost (the prices shown are what the tokens would have cost).',
+    terminal.paint('dim', `Task: ${DEMO_TASK}`),
+    '',
+  ]
+}
+
+function report(checks: DemoCheck[], { json, terminal, out }: CommandContext): number {
+  const ok = checks.every(check => check.ok)
+  if (json) out(JSON.stringify({ demo: { ok, checks } }))
+  else {
+    out('')
+    out('Looked at afterwards:')
+    for (const check of checks)
+      out(`  ${check.ok ? terminal.paint('green', '✓') : terminal.paint('red', '✗')} ${check.what}`)
+  }
+  return ok ? 0 : 1
+}
+
+function fail({ note }: CommandContext, words: string): number {
+  note(words)
+  return 1
+}
+
+/** The daemon of this world. Disposed of, it has ended, with every agent. */
+async function startDaemonIn(world: DemoSandbox): Promise<AsyncDisposable & { client: Client }> {
+  const places = appPathsFor({ env: world.env })
+  const client = await openClient(places, { env: world.env })
+  const { pid } = client.health
+  const startTime = (await startTimeOf(pid)) ?? ''
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
+      const gone = await stopDaemon(client, places, { timeoutMs: STOP_MS }).catch(() => false)
+      // It hangs, or did not answer; its agents end with it, their guardians see to that.
+      if (!gone && (await isAlive({ pid, startTime }))) process.kill(pid, 'SIGKILL')
+    },
+  }
+}
+
+/** A world of its own: nothing of the person's home, settings, logins or keys is in it. */
+interface DemoSandbox extends Disposable {
+  root: string
+  project: string
+  /** What must still be there in the end. */
+  keepsake: string
+  /** The environment of everything that runs in it. */
+  env: Record<string, string>
+}
+
+/** Makes the world of the demo: a home, a git project whose tests fail, and backups beside it that are not to be touched. */
+function makeDemoSandbox(caller: Record<string, string | undefined>): DemoSandbox {
+  const root = mkdtempSync(join(tmpdir(), 'pcc-demo-'))
+  const home = join(root, 'home')
+  const project = join(root, 'slugs')
+  const keepsake = join(root, 'backups', 'photos.txt')
+  const env = bareEnvironment(root, home, caller)
+  try {
+    for (const [path, text] of Object.entries(DEMO_FILES)) write(join(project, path), text)
+    write(keepsake, 'ten years of photos\n')
+    mkdirSync(home)
+    const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env, stdio: 'pipe' })
+    git('init', '-q', '-b', 'main')
+    git('config', 'user.name', 'Demo')
+    git('config', 'user.email', 'demo@example.invalid')
+    git('add', '-A')
+    git('commit', '-q', '-m', 'Tests first')
+  } catch (error) {
+    remove(root)
+    throw error
+  }
+  return { root, project, keepsake, env, [Symbol.dispose]: () => remove(root) }
+}
+
+/** From the caller only how to show things; the way to programs is the system's and this Node's. */
+function bareEnvironment(
+  root: string,
+  home: string,
+  caller: Record<string, string | undefined>,
+): Record<string, string> {
+  const shown = ['LANG', 'LC_ALL', 'TZ', 'TERM', 'PCC_TEST_RUN'].flatMap(name => {
+    const value = caller[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return {
+    ...Object.fromEntries(shown),
+    HOME: home,
+    TMPDIR: tmpdir(),
+    PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
+    PCC_HOME: join(root, 'pcc'),
+    // It is here for a minute, and whoever must kill it means it.
+    PCC_DAEMON_PARENT: 'false',
+    CLAUDE_CONFIG_DIR: join(home, '.claude'),
+    GIT_CONFIG_NOSYSTEM: '1',
+  }
+}
+
+/** What points the real agent at the scripted model, with a key that is worth nothing elsewhere. */
+function agentVariables(url: string): Record<string, string> {
+  return {
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: 'sk-ant-demo-not-a-key',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    CLAUDE_CODE_MAX_RETRIES: '2',
+    DISABLE_TELEMETRY: '1',
+    DISABLE_AUTOUPDATER: '1',
+  }
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+}
+
+function remove(root: string): void {
+  rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+}
+
+/** Who the answers of the demo are by; it is stored and shown as such. */
+const WHO = 'scripted person'
+/** `() y`, behind the keys. */
+const TYPED = 4
+const REFUSAL = 'Leave what is outside the project alone.'
+
+/** Plays somebody at the terminal: chooses an answer, and refuses what is asked about. Shown as what it is. */
+function scriptedPerson(terminal: Terminal): Person {
+  // A whole line is printed, so the name must leave room for what is typed.
+  const width = terminal.width - INDENT - WHO.length - TYPED
+  return {
+    async answer(ask, { echo }) {
+      const type = (keys: string, typed: string) =>
+        echo(`${' '.repeat(INDENT)}${keys}${terminal.paint('cyan', `(${WHO}) ${typed}`)}`)
+      if (ask.kind === 'question') return chosen(ask, type)
+      type(permissionPrompt(ask, width), 't')
+      type(REASON_PROMPT, REFUSAL)
+      return { verdict: 'deny', reason: REFUSAL, by: WHO }
+    },
+  }
+}
+
+function chosen(ask: Extract<OpenAsk, { kind: 'question' }>, type: (keys: string, typed: string) => void): AskReply {
+  const answers: Record<string, string> = {}
+  for (const item of ask.questions) {
+    const index = Math.max(
+      0,
+      item.options.findIndex(option => option.label === DEMO_ANSWER),
+    )
+    type(questionKeys(item), String(index + 1))
+    answers[item.question] = item.options[index]?.label ?? DEMO_ANSWER
+  }
+  return { answers, by: WHO }
+}
+
+interface DemoCheck {
+  what: string
+  ok: boolean
+}
+
+/** Looks at the world itself, not at what was said about it. */
+function checkDemo(world: DemoSandbox, session: SessionView): DemoCheck[] {
+  const file = join(world.project, 'src/slug.js')
+  const written = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const tests = spawnSync(process.execPath, ['--test'], { cwd: world.project, env: world.env, stdio: 'ignore' })
+  return [
+    { what: 'the session completed', ok: session.status === 'completed' },
+    { what: 'src/slug.js holds the answer that was given', ok: written.includes(`'${DEMO_ANSWER}'`) },
+    { what: 'its tests pass', ok: written !== '' && tests.status === 0 },
+    { what: 'the backups outside the project are untouched', ok: existsSync(world.keepsake) },
+    { what: 'the work is committed', ok: lastCommit(world) === DEMO_COMMIT_MESSAGE },
+    { what: 'the blocked and the dangerous command were refused', ok: session.tools.denied === 2 },
+    { what: 'nobody had to approve the rest', ok: session.tools.human === 0 },
+  ]
+}
+
+function lastCommit({ project, env }: DemoSandbox): string {
+  const log = spawnSync('git', ['log', '-1', '--format=%s'], { cwd: project, env, encoding: 'utf8' })
+  return log.stdout?.trim() ?? ''
+}

@@ -1,0 +1,16 @@
+import type { Command } from 'commander'
+import { contextOf, ExitCode } from '../context.ts'
+
+/** `pcc demo`: the main job, shown, in a world of its own. */
+export function addDemoCommand(program: Command): void {
+  program
+    .command('demo')
+    .description(
+      'Watch the real Claude Code do a supervised task, with a scripted model on loopback: no account, no network.',
+    )
+    .option('--json', 'print events as JSON lines')
+    .action(async (_options: unknown, command: Command) => {
+      const { runDemo } = await import('./demo-run.ts')
+      throw new ExitCode(await runDemo(await contextOf(command)))
+    })
+}

@@ -1,0 +1,186 @@
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import type { Writable } from 'node:stream'
+import * as z from 'zod'
+import { messageOf } from '../../base/errors.ts'
+import type { Reason } from '../../domain/assessment.ts'
+import { type Classifier, openClassifier } from '../../policy/classify/classify.ts'
+import { judgeCall, type ProjectPolicy } from './explain-call.ts'
+
+/** A command of 1 MB with every character escaped, and some room. */
+const MAX_LINE = 16 * 1024 * 1024
+/** Answers are written once there is so much of them, or nothing more to read at once. */
+const WRITE_AT = 64 * 1024
+/** Projects whose settings are remembered; a batch that names more reads some again. */
+const MAX_PROJECTS = 64
+
+/** The highest come first; a hostile command can have thousands. */
+const MAX_REASONS = 50
+
+const Id = z.union([z.string(), z.number(), z.null()])
+const Row = z.object({
+  id: Id.default(null),
+  tool: z.string().min(1),
+  input: z.unknown(),
+  project: z.string().min(1).optional(),
+  home: z.string().min(1).optional(),
+})
+type Row = z.infer<typeof Row>
+
+export interface BatchDeps {
+  input: AsyncIterable<Buffer>
+  output: Writable
+  /** Where a line does not say. */
+  project: string
+  home: string
+  policyFor(project: string): Promise<ProjectPolicy>
+}
+
+/** One verdict a line, in order, as if nobody were there to be asked. It holds no more than a line and the answers of one chunk. */
+export async function runBatch({ input, output, project, home, policyFor }: BatchDeps): Promise<void> {
+  using classifier = openClassifier()
+  const policies = remembering(policyFor)
+  let answers = ''
+  const flush = async () => {
+    const text = answers
+    answers = ''
+    if (text !== '' && !output.write(text)) await once(output, 'drain')
+  }
+  for await (const lines of splitLines(input, MAX_LINE)) {
+    for (const line of lines) {
+      const answer = await answerTo(line, { classifier, policies, project, home })
+      if (answer !== undefined) answers += `${JSON.stringify(answer)}\n`
+      if (answers.length > WRITE_AT) await flush()
+    }
+    await flush()
+  }
+}
+
+interface BatchContext {
+  classifier: Classifier
+  policies(project: string): Promise<ProjectPolicy>
+  project: string
+  home: string
+}
+
+async function answerTo(line: BatchLine, desk: BatchContext): Promise<object | undefined> {
+  if ('tooLong' in line)
+    return refusal(null, 'line_too_long', `the line has ${line.tooLong} bytes, more than ${MAX_LINE}`)
+  const text = line.bytes.toString('utf8').replace(/^\uFEFF/, '')
+  if (text.trim() === '') return undefined
+  const read = readRow(text)
+  if ('error' in read) return read
+  // What was put in place of the broken bytes is not what would run.
+  if (!isText(line.bytes)) return refusal(read.row.id, 'not_utf8', 'the line is not text in UTF-8')
+  try {
+    return await judged(read.row, desk)
+  } catch (thrown) {
+    return refusal(read.row.id, 'failed', messageOf(thrown))
+  }
+}
+
+async function judged(row: Row, { classifier, policies, project, home }: BatchContext): Promise<object> {
+  const { id, tool, input } = row
+  const call = { tool, input, project: resolve(row.project ?? project), home: resolve(row.home ?? home) }
+  const policy = await policies(call.project)
+  const { assessment, decision } = await judgeCall(call, { classifier, policy, attached: false })
+  const { risk, verdict, confidence, by, rule } = decision
+  return {
+    id,
+    risk,
+    verdict,
+    confidence,
+    reasons: assessment.reasons.slice(0, MAX_REASONS).map(brief),
+    by,
+    ...(rule !== undefined && { rule }),
+  }
+}
+
+function readRow(text: string): { row: Row } | { error: object } {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (thrown) {
+    return refusal(null, 'not_json', messageOf(thrown))
+  }
+  const row = Row.safeParse(value)
+  if (row.success) return { row: row.data }
+  const id = Id.safeParse((value as { id?: unknown } | null)?.id)
+  const [issue] = row.error.issues
+  const where = issue?.path.join('.') ?? ''
+  const words = (issue?.message ?? 'not valid').replace(/^Invalid input: /, '')
+  return refusal(id.success ? id.data : null, 'not_valid', where === '' ? words : `${where}: ${words}`)
+}
+
+function refusal(
+  id: string | number | null,
+  code: string,
+  message: string,
+): { id: string | number | null; error: object } {
+  return { id, error: { code, message: shorten(message) } }
+}
+
+/** Texts name words of the command, which may be as long as the command. */
+function brief({ code, risk, text, at }: Reason): object {
+  return { code, risk, text: shorten(text), ...(at && { at }) }
+}
+
+function shorten(text: string): string {
+  return text.length > 400 ? `${text.slice(0, 399)}…` : text
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true })
+
+function isText(bytes: Buffer): boolean {
+  try {
+    strict.decode(bytes)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function remembering(policyFor: BatchDeps['policyFor']): BatchDeps['policyFor'] {
+  const known = new Map<string, Promise<ProjectPolicy>>()
+  return project => {
+    const policy = known.get(project) ?? policyFor(project)
+    if (!known.has(project)) {
+      const [oldest] = known.keys()
+      if (known.size >= MAX_PROJECTS && oldest !== undefined) known.delete(oldest)
+      known.set(project, policy)
+    }
+    return policy
+  }
+}
+
+/** A line as bytes, or how long one was that is too long to be kept. */
+type BatchLine = { bytes: Buffer } | { tooLong: number }
+
+/** The lines of a stream, one chunk's worth at a time. At most one unfinished line is held, and of that no more than `most` bytes. */
+async function* splitLines(stream: AsyncIterable<Buffer>, most: number): AsyncGenerator<BatchLine[]> {
+  let held: Buffer[] = []
+  let length = 0
+  const take = (part: Buffer): void => {
+    length += part.length
+    if (length > most) held = []
+    else held.push(part)
+  }
+  const finish = (): BatchLine => {
+    const line = length > most ? { tooLong: length } : { bytes: Buffer.concat(held) }
+    held = []
+    length = 0
+    return line
+  }
+  for await (const chunk of stream) {
+    const lines: BatchLine[] = []
+    let from = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+      take(chunk.subarray(from, end))
+      lines.push(finish())
+      from = end + 1
+    }
+    if (from < chunk.length) take(chunk.subarray(from))
+    if (lines.length > 0) yield lines
+  }
+  if (length > 0) yield [finish()]
+}

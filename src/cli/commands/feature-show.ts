@@ -1,0 +1,174 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import { AppError } from '../../base/errors.ts'
+import { quoteForShell } from '../../base/words.ts'
+import type { FeatureView } from '../../domain/feature.ts'
+import type { DocumentKind, FeaturePhase } from '../../domain/feature-phase.ts'
+import type { TaskView } from '../../domain/task.ts'
+import { openClient } from '../connection/client.ts'
+import { featurePath } from '../connection/connection.ts'
+import { type CommandContext, isInteractive } from '../context.ts'
+import { confirm } from '../input.ts'
+import { cut, firstLine, neutral, pad, type Terminal, type Tone, widthOf } from '../render/text.ts'
+import { countsText } from './run/format.ts'
+import { taskLines } from './task/lines.ts'
+
+/** `pcc feature list` */
+export async function listFeatures(project = '.', context: CommandContext): Promise<void> {
+  const client = await openClient(context.places, context)
+  const path = `/features?project=${encodeURIComponent(resolve(project))}`
+  const { features } = await client.request<{ features: FeatureView[] }>('GET', path)
+  print({ features }, () => featureLines(features, context.terminal), context)
+}
+
+/** `pcc feature show` */
+export async function showFeature(name: string, project = '.', context: CommandContext): Promise<void> {
+  const client = await openClient(context.places, context)
+  const home = { project: resolve(project), name }
+  const feature = await client.request<FeatureView>('GET', featurePath(home))
+  const query = `project=${encodeURIComponent(feature.project)}&feature=${encodeURIComponent(name)}`
+  const { tasks } = await client.request<{ tasks: TaskView[] }>('GET', `/tasks?${query}`)
+  const below = tasks.length === 0 ? [] : ['', ...taskLines(tasks, context.terminal)]
+  print({ ...feature, task_list: tasks }, () => [...featurePage(feature, context.terminal), ...below], context)
+}
+
+interface DeleteFlags {
+  project?: string
+  files?: true
+  tasks?: true
+  yes?: true
+}
+
+/** `pcc feature delete` */
+export async function deleteFeature(name: string, flags: DeleteFlags, context: CommandContext): Promise<void> {
+  const client = await openClient(context.places, context)
+  const home = { project: resolve(flags.project ?? '.'), name }
+  const feature = await client.request<FeatureView>('GET', featurePath(home))
+  const also = [...(flags.files ? ['its files'] : []), ...(flags.tasks ? ['its tasks'] : [])]
+  const what = [`the feature ${name}`, ...also].join(' with ').replace(' with its tasks', ' and its tasks')
+  await confirm({ action: `Deleting ${what}`, question: `Delete ${what}?`, yes: flags.yes === true })
+  const more = `${flags.files ? '&files=true' : ''}${flags.tasks ? '&tasks=true' : ''}`
+  await client.request('DELETE', `${featurePath(home)}${more}`)
+  const kept = feature.spec.exists && !flags.files ? [`Its files are left: ${feature.spec.path}`] : []
+  print({ deleted: name }, () => [`Deleted ${what}.`, ...kept], context)
+}
+
+function print(answer: unknown, lines: () => string[], { json, out }: CommandContext): void {
+  for (const line of json ? [JSON.stringify(answer, null, 2)] : lines()) out(line)
+}
+
+/** `pcc feature edit`: the file in the person's editor, or its path where there is no terminal. */
+export async function editFeature(
+  name: string,
+  { project = '.', kind }: { project?: string | undefined; kind: DocumentKind },
+  context: CommandContext,
+): Promise<void> {
+  const client = await openClient(context.places, context)
+  const feature = await client.request<FeatureView>('GET', featurePath({ project: resolve(project), name }))
+  const { path, exists } = feature[kind]
+  if (!exists) throw new AppError('feature_file', { path, problem: `there is no ${kind} yet` })
+  if (isInteractive(context)) return openInEditor(path, context)
+  context.out(context.json ? JSON.stringify({ path }) : path)
+}
+
+/** Opens a file in the person's editor and waits until that is closed. */
+export async function openInEditor(path: string, { env }: Pick<CommandContext, 'env'>): Promise<void> {
+  const editor = env['VISUAL'] || env['EDITOR'] || 'vi'
+  // As everybody does it: the setting may hold options.
+  const child = spawn('/bin/sh', ['-c', `${editor} ${quoteForShell(path)}`], { stdio: 'inherit' })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new AppError('feature_file', { path, problem: `the editor (${editor}) ended with ${code}` })
+}
+
+const PHASES: Record<FeaturePhase, { words: string; next: string }> = {
+  interview: { words: 'interview', next: 'the interview' },
+  spec: { words: 'writing the spec', next: 'the spec' },
+  plan: { words: 'planning', next: 'the plan' },
+  tasks: { words: 'making tasks', next: 'the tasks' },
+  ready: { words: 'ready', next: '' },
+}
+
+/** `● planning`, `○ next: the plan`, `✗ halted: …`, `✓ ready`. */
+function phaseText({ phase, session, problem }: FeatureView): { text: string; tone: Tone } {
+  if (phase === 'ready') return { text: '✓ ready', tone: 'green' }
+  if (problem !== null) return { text: `✗ halted at ${PHASES[phase].next}`, tone: 'red' }
+  if (!session) return { text: `○ next: ${PHASES[phase].next}`, tone: 'cyan' }
+  if (session.status === 'waiting_input') return { text: `⏳ ${PHASES[phase].words}: waits for you`, tone: 'yellow' }
+  const waits = session.status === 'rate_limited' || session.status === 'paused'
+  return waits
+    ? { text: `⏳ ${PHASES[phase].words}: ${session.status.replace('_', ' ')}`, tone: 'yellow' }
+    : { text: `● ${PHASES[phase].words}`, tone: 'green' }
+}
+
+/** What is shown before the work begins. */
+export function featureHeadLines(feature: FeatureView, { interactive }: { interactive: boolean }): string[] {
+  const { name, phase, session } = feature
+  if (phase === 'ready' || !session) return []
+  const asks = interactive && phase === 'interview'
+  return [
+    `Feature ${neutral(name)}: ${PHASES[phase].words} (${session.id})`,
+    ...(asks ? ['Answer what you are asked. "done" as an answer ends the interview; Ctrl+C leaves it for later.'] : []),
+  ]
+}
+
+/** What is shown when it has its tasks. */
+export function readyLines({ name, tasks }: FeatureView): string[] {
+  const count = Object.values(tasks).reduce((sum, each) => sum + each, 0)
+  return [
+    `✓ Feature ${neutral(name)} is ready: ${count} ${count === 1 ? 'task' : 'tasks'}.`,
+    `See them with: pcc feature show ${name}`,
+    `Work through them with: pcc run ${name}`,
+  ]
+}
+
+/** Where it stands, and how it goes on. */
+export function phaseLines(feature: FeatureView, { paint }: Terminal): string[] {
+  const { text, tone } = phaseText(feature)
+  const { name, problem } = feature
+  return [
+    `Feature ${neutral(name)}: ${paint(tone, text)}`,
+    ...(problem === null ? [] : problem.split('\n').map(line => `  ${neutral(line)}`)),
+    ...goOnLines(feature),
+  ]
+}
+
+function goOnLines({ name, session, phase, problem }: FeatureView): string[] {
+  if (phase === 'ready') return [`Work through it with: pcc run ${name}`]
+  if (session?.status === 'waiting_input') return [`Answer it with: pcc feature create ${name} (or pcc pending)`]
+  if (session?.status === 'rate_limited' && problem === null) return ['It goes on by itself when the limit is over.']
+  if (session?.status === 'processing') return [`Watch it with: pcc attach ${session.id}`]
+  return [`Go on with: pcc feature create ${name}`]
+}
+
+/** `pcc feature list`: one line each. */
+function featureLines(features: readonly FeatureView[], terminal: Terminal): string[] {
+  if (features.length === 0) return ['No features yet. Begin one with: pcc feature create <name>']
+  const names = features.map(({ name }) => firstLine(name))
+  const states = features.map(feature => phaseText(feature))
+  const [nameWidth, stateWidth] = [widest(names), widest(states.map(({ text }) => text))]
+  return features.map((feature, index) => {
+    const state = states[index] ?? { text: '', tone: 'dim' as const }
+    const tasks = countsText({ tasks: feature.tasks, unverified: 0 })
+    const painted = terminal.paint(state.tone, pad(state.text, stateWidth))
+    const room = terminal.width - nameWidth - stateWidth - 4
+    return `${pad(names[index] ?? '', nameWidth)}  ${painted}  ${cut(tasks, room)}`
+  })
+}
+
+/** `pcc feature show`, without its tasks. */
+function featurePage(feature: FeatureView, terminal: Terminal): string[] {
+  const { id, name, project, spec, plan, tasks } = feature
+  const file = ({ path, exists }: FeatureView['spec']) => (exists ? path : `${path} (not there yet)`)
+  return [
+    `${terminal.paint('bold', firstLine(name))}${id === null ? '' : ` (${id})`} in ${project}`,
+    `Spec:  ${file(spec)}`,
+    `Plan:  ${file(plan)}`,
+    `Tasks: ${countsText({ tasks, unverified: 0 })}`,
+    ...phaseLines(feature, terminal),
+  ]
+}
+
+function widest(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map(widthOf))
+}

@@ -1,0 +1,42 @@
+import { type Command, Option } from 'commander'
+import { contextOf } from '../context.ts'
+
+const PROJECT = 'the project directory'
+
+/** `pcc gates`: what is checked before a task is done. What it does is imported on use. */
+export function addGatesCommand(program: Command): void {
+  const gates = program
+    .command('gates')
+    .description('What is checked before a task is done, by us and on a named tree.')
+
+  gates
+    .command('list', { isDefault: true })
+    .description('The gates of a project; with a task, what they saw of it.')
+    .argument('[target]', 'a project directory or a task', '.')
+    .option('--json', 'print JSON')
+    .action(async (target: string, _options: object, command: Command) => {
+      await (await import('./gates-run.ts')).listGates(target, await contextOf(command))
+    })
+
+  gates
+    .command('detect')
+    .description('Find the commands that build and check a project; --write puts them into its .perpetualcc.toml.')
+    .argument('[path]', PROJECT, '.')
+    .option('--write', 'write those that are not set yet; they count after pcc trust')
+    .option('--json', 'print JSON')
+    .action(async (path: string, options: { write?: true }, command: Command) => {
+      const write = options.write === true
+      await (await import('./gates-run.ts')).detectGates({ path, write, context: await contextOf(command) })
+    })
+
+  gates
+    .command('run')
+    .description('Run the commands of the gates now, in a project or where a task works, and show how they do.')
+    .argument('[target]', 'a project directory or a task', '.')
+    .addOption(new Option('--only <gates...>', 'only these').choices(['build', 'typecheck', 'lint', 'test']))
+    .addOption(new Option('--profile <profile>', 'another profile').choices(['quick', 'standard', 'deep']))
+    .option('--json', 'print JSON')
+    .action(async (target: string, options: object, command: Command) => {
+      await (await import('./gates-run.ts')).runGates({ target, ...options, context: await contextOf(command) })
+    })
+}

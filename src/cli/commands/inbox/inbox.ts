@@ -1,0 +1,19 @@
+import type { Command } from 'commander'
+import { AppError } from '../../../base/errors.ts'
+import { contextOf, isInteractive } from '../../context.ts'
+import { refuseInSession } from '../../options.ts'
+
+/** `pcc inbox`: everything that waits for a person, worked through by keys. */
+export function addInboxCommand(program: Command): void {
+  program
+    .command('inbox')
+    .description('Work through everything that waits for your decision, by keys, on the whole screen.')
+    .action(async (_options: object, command: Command) => {
+      const context = await contextOf(command)
+      refuseInSession(context.env, 'inbox')
+      if (!isInteractive(context)) {
+        throw new AppError('usage', { problem: 'it needs a terminal; elsewhere use pcc pending', command: 'inbox' })
+      }
+      await (await import('./screen.ts')).runInbox(context)
+    })
+}

@@ -1,0 +1,113 @@
+import { messageOf } from '../../../base/errors.ts'
+import type { SessionView } from '../../../domain/api.ts'
+import type { EscalationView } from '../../../domain/escalation.ts'
+import type { EventKind } from '../../../domain/event.ts'
+import { openClient } from '../../connection/client.ts'
+import type { DaemonConnection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { AskReply } from '../../live/asks.ts'
+import { pollOnEvents } from '../../live/follow.ts'
+import { loadInk } from '../../live/terminal.ts'
+import { askingElsewhere } from '../../render/escalation-lines.ts'
+import { decisionsWait } from '../../render/list-table.ts'
+import { resumeEnvironment } from '../../session-env.ts'
+import { answeredLines, asTyped } from '../respond-lines.ts'
+import { openInboxStore } from './keys.ts'
+import { type InboxContents, partsOf } from './state.ts'
+
+/** The inbox on this terminal, until the person leaves it. What was on the screen before is there again then. */
+export async function runInbox(context: CommandContext): Promise<void> {
+  const client = await openClient(context.places, context)
+  const ink = await loadInk()
+  const [{ createElement }, { InboxView }] = await Promise.all([import('react'), import('./view.ts')])
+  const over = new AbortController()
+  const desk = openInboxStore({
+    send: (row, reply) => deliver(client, context, { row, reply }),
+    leave: () => app.unmount(),
+  })
+  const app = ink.render(createElement(InboxView, { ink, desk, env: context.env }), {
+    alternateScreen: true,
+    interactive: true,
+  })
+  const feeding = followInbox({
+    client,
+    signal: over.signal,
+    show: desk.show,
+    lost: desk.lost,
+  })
+  try {
+    await app.waitUntilExit()
+  } finally {
+    over.abort()
+    await feeding
+  }
+  const { rows, loaded } = desk.inbox()
+  if (loaded) context.out(rows.length === 0 ? 'Nothing waits for you.' : decisionsWait(rows.length))
+}
+
+interface Answered {
+  escalation: EscalationView
+  remembered: boolean
+}
+
+/** Sends an answer; the first and the last line of what `pcc respond` would say tell what became of it. */
+async function deliver(
+  client: DaemonConnection,
+  { places, env }: CommandContext,
+  { row, reply }: { row: EscalationView; reply: AskReply },
+): Promise<string> {
+  const wasOpen = row.state === 'open'
+  // A parked session goes on in the environment of this shell, as it would from `pcc attach`.
+  const own = wasOpen ? { env: await resumeEnvironment({ places, env, project: row.project }) } : {}
+  const body = { ...asTyped(reply, partsOf(row)), ...own }
+  const answered = await client.request<Answered>('POST', `/escalations/${row.number}/answer`, body)
+  const lines = answeredLines({ ...answered, wasOpen }, Number.POSITIVE_INFINITY)
+  return `${lines[0]}. ${lines.at(-1)?.trim()}`
+}
+
+export interface InboxFeed {
+  client: DaemonConnection
+  signal: AbortSignal
+  show(now: InboxContents): void
+  /** The daemon does not answer; it is asked again. */
+  lost(problem: string): void
+}
+
+const INBOX_EVENTS: ReadonlySet<EventKind> = new Set([
+  'permission.asked',
+  'permission.parked',
+  'permission.decided',
+  'question.asked',
+  'question.parked',
+  'question.answered',
+  'escalation.answered',
+  'session.resumed',
+  'session.ended',
+])
+
+/** Shows what waits for a person as it changes, until the signal. A daemon that goes away and comes back is no end. */
+async function followInbox({ client, signal, show, lost }: InboxFeed): Promise<void> {
+  const look = async () => {
+    const as_of = Date.now()
+    try {
+      const [{ escalations: rows }, { sessions }] = await Promise.all([
+        client.request<{ escalations: EscalationView[] }>('GET', '/escalations'),
+        client.request<{ sessions: SessionView[] }>('GET', '/sessions?status=waiting_input'),
+      ])
+      if (!signal.aborted) show({ rows, asking: askingElsewhere({ rows, sessions }), as_of })
+      return 'seen'
+    } catch (error) {
+      if (!signal.aborted) lost(messageOf(error))
+      return 'missed'
+    }
+  }
+  // The ages of rows change, and what was refused has no event of its own.
+  await pollOnEvents({
+    client,
+    signal,
+    isTelling: ({ kind }) => INBOX_EVENTS.has(kind),
+    everyMs: 2_000,
+    apartMs: 150,
+    look,
+  })
+}

@@ -1,0 +1,22 @@
+import type { Command } from 'commander'
+import { contextOf } from '../../context.ts'
+import type { InitOptions } from './init-project.ts'
+
+/** `pcc init [path]`. What it does is imported on use. */
+export function addInitCommand(program: Command): void {
+  program
+    .command('init')
+    .description(
+      'Set a project up for pcc: recognise it, write settings, skills and git-ignore lines. What is there already is kept.',
+    )
+    .argument('[path]', 'the project directory', '.')
+    .option('--requirements <file>', 'take the tasks of this file too (Markdown, YAML or text)')
+    .option('--skip-index', 'do not index the code (this version has no index yet)')
+    .option('--dry-run', 'only show what would be done')
+    .option('--force', 'also in your home directory or at the root')
+    .option('--json', 'print JSON')
+    .action(async (path: string, options: InitOptions, command: Command) => {
+      const context = await contextOf(command)
+      await (await import('./init-project.ts')).initProject({ path, options, context })
+    })
+}

@@ -1,0 +1,163 @@
+import { basename, resolve } from 'node:path'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { JournalEntry, JournalPage } from '../../domain/attempt.ts'
+import { ownZone } from '../../domain/schedule.ts'
+import { parseSince } from '../../tasks/schedules.ts'
+import { openClient } from '../connection/client.ts'
+import { contextOf } from '../context.ts'
+import { ago, counted, duration, money } from '../render/format.ts'
+import { cut, firstLine, neutral, type Terminal, type Tone, widthOf, wrap } from '../render/text.ts'
+
+interface JournalOptions {
+  run?: string
+  task?: string
+  since?: number
+  limit: number
+  project?: string
+  all?: true
+}
+
+/** `pcc journal`: what became of every attempt, by run, task, time and words. */
+export function addJournalCommand(program: Command): void {
+  program
+    .command('journal')
+    .description('What became of every attempt of your runs: newest first, or the best match for some words.')
+    .argument('[words...]', 'only entries with all of these, in title, notes, reason or files')
+    .option('--run <run>', 'only of this run')
+    .option('--task <task>', 'only of this task')
+    .option('--since <time>', 'only since: 2h, 7d, 22:00, yesterday, 2026-01-31', text =>
+      parseSince(text, ownZone(), Date.now()),
+    )
+    .option('--limit <n>', 'at most so many', limit, 20)
+    .option('--project <path>', 'the project directory (default: this one)')
+    .option('--all', 'of all projects')
+    .option('--json', 'print JSON')
+    .action(async (typed: string[], options: JournalOptions, command: Command) => {
+      const { json, out, terminal, ...context } = await contextOf(command)
+      const { run, task, since, limit: most, project, all } = options
+      const words = typed.join(' ').trim()
+      // A run or a task says by itself where it belongs.
+      const anywhere = all === true || ((run ?? task) !== undefined && project === undefined)
+      const query = new URLSearchParams({
+        ...(anywhere ? {} : { project: resolve(project ?? '.') }),
+        ...(run !== undefined && { run: run.toLowerCase() }),
+        ...(task !== undefined && { task }),
+        ...(words !== '' && { words }),
+        ...(since !== undefined && { since: String(since) }),
+        limit: String(most),
+      })
+      const client = await openClient(context.places, context)
+      const page = await client.request<JournalPage>('GET', `/journal?${query}`)
+      if (json) return out(JSON.stringify(page, null, 2))
+      const asked = { words, all: all === true, now: Date.now() }
+      for (const line of journalLines(page, terminal, asked)) out(line)
+    })
+}
+
+function limit(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text) || Number(text) > 1_000)
+    throw new InvalidArgumentError('It must be a number from 1 to 1000.')
+  return Number(text)
+}
+
+const LOOKS: Record<JournalEntry['outcome'], { glyph: string; tone: Tone }> = {
+  done: { glyph: '✓', tone: 'green' },
+  failed: { glyph: '✗', tone: 'red' },
+  interrupted: { glyph: '■', tone: 'yellow' },
+}
+
+const INDENT = 2
+/** Lines are for reading: wider ones are not, whatever the terminal has. */
+const WIDEST = 100
+/** Of the notes and of the reason of one entry; --json has all. */
+const LINES_SHOWN = 6
+const FILES_SHOWN = 4
+
+export interface JournalSearch {
+  words: string
+  /** Of several projects: each entry says which. */
+  all: boolean
+  now: number
+}
+
+/** `pcc journal`: entry by entry, those of one run under its name. */
+export function journalLines({ entries, total }: JournalPage, terminal: Terminal, asked: JournalSearch): string[] {
+  if (entries.length === 0) return [nothing(asked)]
+  let run: string | undefined
+  const lines = entries.flatMap(entry => {
+    // A search mixes the runs: there each entry says its own.
+    const isNew = asked.words === '' && entry.run_id !== run
+    run = entry.run_id
+    return [...(isNew ? [runLine(entry, terminal, asked)] : []), ...entryLines(entry, terminal, asked), '']
+  })
+  const more = total - entries.length
+  const rest =
+    more > 0 ? [terminal.paint('dim', `${counted(more, 'more')}: --limit ${total}`.replace('mores', 'more'))] : []
+  return [...lines.slice(0, -1), ...(rest.length > 0 ? ['', ...rest] : [])]
+}
+
+function nothing({ words, all }: JournalSearch): string {
+  if (words !== '') return `Nothing in the journal has to do with "${neutral(words)}".`
+  const where = all ? '' : ' of this project'
+  return `Nothing is in the journal${where} yet: every attempt of a run is written down when it ends. Begin one with: pcc run .`
+}
+
+function runLine({ run_id, project }: JournalEntry, { paint }: Terminal, { all }: JournalSearch): string {
+  return paint('bold', `Run ${run_id}${all ? ` of ${firstLine(basename(project))}` : ''}`)
+}
+
+function entryLines(entry: JournalEntry, terminal: Terminal, asked: JournalSearch): string[] {
+  const { paint } = terminal
+  const width = Math.min(terminal.width, WIDEST)
+  const { glyph, tone } = LOOKS[entry.outcome]
+  const facts = factsOf(entry, asked)
+  const head = `${entry.task_id} ${firstLine(entry.title)}${entry.number > 1 ? ` (attempt ${entry.number})` : ''}`
+  const room = width - INDENT - widthOf(facts) - 2
+  const isOneLine = widthOf(head) <= room
+  return [
+    `${paint(tone, glyph)} ${isOneLine ? head : cut(head, width - INDENT)}${isOneLine ? `  ${paint('dim', facts)}` : ''}`,
+    ...(isOneLine ? [] : [paint('dim', indented(facts))]),
+    ...(entry.reason && entry.outcome !== 'done' ? textLines(entry.reason, width).map(line => paint(tone, line)) : []),
+    ...filesLine(entry, width, paint),
+    ...(entry.notes ? textLines(entry.notes, width) : []),
+  ]
+}
+
+/** `2h ago, took 3m 12s, $0.42, sonnet` */
+function factsOf(
+  { ended_at, duration_ms, cost_usd, agents, model, run_id, iteration, project }: JournalEntry,
+  asked: JournalSearch,
+): string {
+  const place =
+    asked.words === '' ? [] : [`${run_id} #${iteration}${asked.all ? ` of ${firstLine(basename(project))}` : ''}`]
+  const shown = [
+    ago(asked.now - ended_at),
+    duration(duration_ms),
+    money(cost_usd),
+    ...(agents.join() === 'claude' || agents.length === 0 ? [] : [firstLine(agents.join(', then '))]),
+    ...(model ? [firstLine(model)] : []),
+    ...place,
+  ]
+  return shown.join(' · ')
+}
+
+function filesLine({ files, files_more }: JournalEntry, width: number, paint: Terminal['paint']): string[] {
+  if (files.length === 0) return []
+  const shown = files.slice(0, FILES_SHOWN).map(firstLine).join(', ')
+  const more = files.length - FILES_SHOWN + files_more
+  return [paint('cyan', indented(cut(`${shown}${more > 0 ? ` and ${more} more` : ''}`, width - INDENT)))]
+}
+
+function textLines(text: string, width: number): string[] {
+  const lines = wrap(
+    neutral(text)
+      .replace(/\n{2,}/g, '\n')
+      .trim(),
+    width - INDENT,
+  )
+  return [...lines.slice(0, LINES_SHOWN), ...(lines.length > LINES_SHOWN ? ['…'] : [])].map(indented)
+}
+
+function indented(line: string): string {
+  return ' '.repeat(INDENT) + line
+}

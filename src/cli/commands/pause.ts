@@ -1,0 +1,112 @@
+import type { Command } from 'commander'
+import type { SessionView } from '../../domain/api.ts'
+import { type Client, openClient } from '../connection/client.ts'
+import { findRun, sessionPath } from '../connection/connection.ts'
+import { type CommandContext, contextOf, ExitCode } from '../context.ts'
+import { followSession, lastEvent } from '../live/follow.ts'
+import { refuseInSession } from '../options.ts'
+import { isOver, nameOf, resumeCommand } from '../render/format.ts'
+import { neutral } from '../render/text.ts'
+import { pauseRun } from './run/control.ts'
+
+/** `pcc pause`: a session stops after the tool in flight, and goes on when a person says so. */
+export function addPauseCommand(program: Command): void {
+  program
+    .command('pause')
+    .description('Pause a session after the tool in flight; one that waits for a limit does not go on by itself then.')
+    .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
+    .option('--detach', 'ask for it and return, without waiting for the tool in flight')
+    .option('--json', 'print JSON')
+    .action(async (ref: string, { detach }: { detach?: boolean }, command: Command) => {
+      throw new ExitCode(await pause(ref, { detach: detach === true, context: await contextOf(command) }))
+    })
+}
+
+async function pause(ref: string, { detach, context }: { detach: boolean; context: CommandContext }): Promise<number> {
+  const { json, out, note } = context
+  refuseInSession(context.env, `pause ${ref}`)
+  const client = await openClient(context.places, context)
+  const run = await findRun(ref, client)
+  if (run) {
+    await pauseRun(run, { client, context })
+    return 0
+  }
+  const before = await client.request<SessionView>('GET', await sessionPath(ref))
+  const after = await lastEvent(client, before.id)
+  let session = await client.request<SessionView>('POST', `/sessions/${before.id}/pause`, {})
+  if (!isOver(session)) {
+    if (detach) {
+      out(json ? JSON.stringify(session, null, 2) : pausingLine(session))
+      return 0
+    }
+    note(pausingLine(session))
+    const ended = await untilOver(client, { session: session.id, after })
+    if (!ended) {
+      note('It pauses all the same.')
+      return INTERRUPTED
+    }
+    session = ended
+  }
+  if (json) out(JSON.stringify(session, null, 2))
+  else for (const line of pausedLines(session, before)) out(line)
+  return EXIT_CODES[session.status] ?? 0
+}
+
+/** Left with Ctrl+C. */
+const INTERRUPTED = 130
+
+/** A session that was quicker than the pause: it waits for a person, or failed. Whatever else stands still is as wanted. */
+const EXIT_CODES: Partial<Record<SessionView['status'], number>> = { waiting_input: 3, error: 1 }
+
+/** The session when its agent is gone. One that met its limit before it could pause is kept from going on by itself. */
+async function untilOver(
+  client: Client,
+  { session, after }: { session: string; after: number },
+): Promise<SessionView | undefined> {
+  const leave = new AbortController()
+  const onSignal = () => leave.abort()
+  process.once('SIGINT', onSignal)
+  try {
+    const events = followSession(client, { session, after, attach: false, signal: leave.signal })
+    for await (const event of events) {
+      if (event.kind !== 'session.ended') continue
+      if (event.body.resumes_at === undefined) return await client.request<SessionView>('GET', `/sessions/${session}`)
+      return await client.request<SessionView>('POST', `/sessions/${session}/pause`, {})
+    }
+    return undefined
+  } finally {
+    process.off('SIGINT', onSignal)
+  }
+}
+
+/** What a session is doing yet before it pauses. */
+export function pausingLine(session: SessionView): string {
+  const when =
+    session.asks.length > 0 ? `when it has its answer (pcc attach ${session.id})` : 'after the tool in flight'
+  return `Session ${nameOf(session)} pauses ${when}.`
+}
+
+/** What became of a session that was to be paused. */
+export function pausedLines(session: SessionView, before: SessionView): string[] {
+  const goOn = `Go on with: ${resumeCommand(session)}`
+  switch (session.status) {
+    case 'paused':
+      if (before.status === 'paused' && before.resumes_at === null)
+        return [`Session is paused already: ${nameOf(session)}`, goOn]
+      if (before.status === 'rate_limited')
+        return [`Session paused: ${nameOf(session)}`, 'It does not go on by itself when the limit resets.', goOn]
+      return [`Session paused: ${nameOf(session)}`, goOn]
+    case 'completed':
+      return [`Session was complete before it could pause: ${nameOf(session)}`]
+    case 'waiting_input':
+      return [`Session waits for your answer, and does nothing until then: ${nameOf(session)}`, 'See: pcc pending']
+    case 'stopped':
+      return [`Session was stopped before it could pause: ${nameOf(session)}`, goOn]
+    default:
+      return [`Session failed before it could pause: ${nameOf(session)}`, ...reasonOf(session)]
+  }
+}
+
+function reasonOf({ reason }: SessionView): string[] {
+  return reason === null ? [] : neutral(reason).split('\n')
+}

@@ -1,0 +1,81 @@
+import { basename } from 'node:path'
+import type { Report, ReportedTask } from '../../domain/report.ts'
+import { counted, duration, fullCount, money, shortCount } from '../render/format.ts'
+import { firstLine } from '../render/text.ts'
+
+/** `Sat 14 Nov 22:00`, by the clock of this machine. */
+export function dayTime(moment: number): string {
+  const date = new Date(moment)
+  const of = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', options).format(date)
+  return `${of({ weekday: 'short' })} ${of({ day: 'numeric' })} ${of({ month: 'short' })} ${of({ hour: '2-digit', minute: '2-digit' })}`
+}
+
+/** `22:41` */
+export function hourMinute(moment: number): string {
+  return dayTime(moment).slice(-5)
+}
+
+/** `Sat 14 Nov 22:00 to Sun 15 Nov 07:02 (9h 2m)` */
+export function spanText({ since, until }: Pick<Report, 'since' | 'until'>): string {
+  return `${dayTime(since)} to ${dayTime(until)} (${duration(until - since)})`
+}
+
+/** Whether there is anything to tell but what waits. */
+export function isEmpty({ done, failed, unfinished, spent, runs, not_begun }: Report): boolean {
+  return done.length + failed.length + unfinished.length + runs.length + not_begun.length === 0 && spent.sessions === 0
+}
+
+/** Names the project of something, where the report is about several. */
+export function placeIn({ done, failed, unfinished, runs, not_begun }: Report): (of: { project: string }) => string {
+  const all = new Set([...done, ...failed, ...unfinished, ...runs, ...not_begun].map(({ project }) => project))
+  return ({ project }) => (all.size > 1 ? basename(project) : '')
+}
+
+/** `24m 10s · 2 attempts · unverified`, behind the project where that must be said. */
+export function taskFacts({ worked_ms, attempts, verification }: ReportedTask, place: string): string {
+  return [
+    ...(place === '' ? [] : [firstLine(place)]),
+    ...(worked_ms > 0 ? [duration(worked_ms)] : []),
+    ...(attempts > 1 ? [counted(attempts, 'attempt')] : []),
+    ...(verification === null ? [] : [verification]),
+  ].join(' · ')
+}
+
+/** `$4.21 · 120K tokens read, 30K written · 230 turns · …` */
+export function spentText({ spent }: Pick<Report, 'spent'>): string {
+  return [
+    money(spent.cost_usd),
+    `${shortCount(spent.input_tokens)} tokens in, ${shortCount(spent.output_tokens)} out`,
+    counted(spent.turns, 'turn'),
+    `${fullCount(spent.tool_calls)} ${spent.tool_calls === 1 ? 'tool call' : 'tool calls'}`,
+    counted(spent.sessions, 'session'),
+    `${duration(spent.worked_ms)} of work`,
+  ].join(' · ')
+}
+
+/** How full the accounts are now, a line each. */
+export function quotaLines({ quota, until }: Pick<Report, 'quota' | 'until'>): string[] {
+  return quota.flatMap(({ account, windows }) => {
+    const told = windows.map(({ window, utilization, resets_at, source }) => {
+      const resets =
+        resets_at === null || resets_at < until
+          ? ''
+          : ` until ${resets_at - until < 20 * 3_600_000 ? hourMinute(resets_at) : dayTime(resets_at)}`
+      return `${window.replaceAll('_', ' ')} ${Math.round(utilization * 100)} %${resets}${source === 'vendor' ? '' : ` (${source})`}`
+    })
+    return told.length === 0 ? [] : [`${account}: ${told.join(', ')}`]
+  })
+}
+
+/** `2 limits met, 1h 12m waited`; nothing where none was. */
+export function limitsText({ limits }: Pick<Report, 'limits'>): string | undefined {
+  if (limits.hits === 0 && limits.waited_ms === 0) return undefined
+  return `${counted(limits.hits, 'limit')} met, ${duration(limits.waited_ms)} waited`
+}
+
+/** `398 calls allowed, 4 refused, 2 questions answered; you decided 1` */
+export function decisionsText({ decisions }: Pick<Report, 'decisions'>): string {
+  const { allowed, refused, answered, by_you } = decisions
+  const alone = `${counted(allowed, 'call')} allowed, ${refused} refused, ${counted(answered, 'question')} answered`
+  return `${alone}; you decided ${by_you}`
+}

@@ -1,0 +1,182 @@
+import { basename } from 'node:path'
+import type { Report, ReportedPeriod, ReportedTask } from '../../domain/report.ts'
+import { duration, money } from '../render/format.ts'
+import { cut, firstLine, neutral } from '../render/text.ts'
+import * as words from './report-format.ts'
+import { hourMinute } from './report-format.ts'
+import { drawSvg, escapeXml } from './task/graph.ts'
+
+/** One file that says everything, opens without a network and runs no code. */
+export function reportHtml(report: Report): string {
+  const { done, failed, unfinished, waiting, spent, project } = report
+  const title = project === null ? 'Report' : `Report · ${basename(project)}`
+  const bars = timeline(report)
+  const place = words.placeIn(report)
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<title>${text(title)}</title><style>${STYLE}</style></head><body><main>
+<h1>${text(title)}</h1><p class="span">${text(words.spanText(report))}</p>
+<div class="tiles">
+${tile('done', done.length, 'done', 'green')}
+${tile('failed', failed.length, 'failed', failed.length > 0 ? 'red' : '')}
+${tile('unfinished', unfinished.length, 'not finished', unfinished.length > 0 ? 'amber' : '')}
+${tile('waiting', waiting.length, waiting.length === 1 ? 'waits for you' : 'wait for you', waiting.length > 0 ? 'amber' : '')}
+${tile('cost', money(spent.cost_usd), 'spent', '')}
+${tile('worked', duration(spent.worked_ms), 'of work', '')}
+</div>
+${words.isEmpty(report) ? '<p>Nothing was worked on.</p>' : ''}
+${section('Waiting for you', waiting.map(waitingItem))}
+${section(
+  'Done',
+  done.map(task => taskItem(task, place(task), false)),
+)}
+${section(
+  'Failed',
+  failed.map(task => taskItem(task, place(task), true)),
+)}
+${section(
+  'Not finished',
+  unfinished.map(task => taskItem(task, place(task), true)),
+)}
+${bars === '' ? '' : `<h2>When</h2><div class="time" id="timeline">${bars}</div>`}
+${report.graph.length === 0 ? '' : `<h2>Tasks and what comes after what</h2><div class="picture" id="graph">${drawSvg(report.graph)}</div>`}
+${section(
+  'Spent',
+  [words.spentText(report), ...words.quotaLines(report), ...(words.limitsText(report)?.split('\n') ?? [])].map(
+    line => `<li>${text(line)}</li>`,
+  ),
+)}
+${section('Decided for you', [`<li>${text(words.decisionsText(report))}</li>`, ...report.decisions.shown.map(decisionItem)])}
+${section('Runs', [...report.runs.map(run => runItem(run, place(run))), ...report.not_begun.map(run => notBegunItem(run, place(run)))])}
+<footer>Made by pcc from its event log.</footer>
+</main></body></html>
+`
+}
+
+function tile(id: string, value: string | number, label: string, tone: string): string {
+  return `<div class="tile ${tone}" id="${id}"><b>${text(String(value))}</b><span>${label}</span></div>`
+}
+
+function section(title: string, items: string[]): string {
+  return items.length === 0 ? '' : `<h2>${title}</h2><ul>${items.join('\n')}</ul>`
+}
+
+function taskItem(task: ReportedTask, place: string, withNote: boolean): string {
+  const note = withNote && task.note !== null ? `<p class="note">${text(task.note.slice(0, 600))}</p>` : ''
+  const commits = task.commits.map(
+    ({ hash, subject }) => `<p class="note"><code>${hash.slice(0, 8)}</code> ${text(firstLine(subject))}</p>`,
+  )
+  const facts = words.taskFacts(task, place)
+  return `<li><span class="facts">${text(facts)}</span>${text(firstLine(task.title))} <span class="id">${text(task.id)}</span>${note}${commits.join('')}</li>`
+}
+
+function waitingItem({ text: said, next, since }: Report['waiting'][number]): string {
+  const when = since === null ? '' : `<span class="facts">since ${text(words.dayTime(since))}</span>`
+  return `<li>${when}${text(firstLine(said))}<br><code class="next">${text(next)}</code></li>`
+}
+
+function decisionItem({ at, what, verdict, by, why }: Report['decisions']['shown'][number]): string {
+  const tone = verdict === 'refused' ? 'red' : 'green'
+  const reason = why === '' ? '' : `<p class="note">${text(by)}: ${text(firstLine(why))}</p>`
+  return `<li><span class="soft">${words.hourMinute(at)}</span> <span class="${tone}">${verdict}</span> <code>${text(firstLine(what).slice(0, 300))}</code>${reason}</li>`
+}
+
+function runItem({ id, target, outcome, reason }: Report['runs'][number], place: string): string {
+  const how = outcome === null ? 'goes on' : outcome.replaceAll('_', ' ')
+  return `<li><span class="id">${text(id)}</span> ${text(firstLine(where(place, target)))}: ${how}${reason === null ? '' : `<p class="note">${text(firstLine(reason))}</p>`}</li>`
+}
+
+function notBegunItem({ schedule_id, target, due_at, reason }: Report['not_begun'][number], place: string): string {
+  const what = `${firstLine(where(place, target))}, ${words.dayTime(due_at)}`
+  return `<li><span class="id">${text(schedule_id)}</span> ${text(what)}<p class="note">${text(firstLine(reason))}</p></li>`
+}
+
+function where(place: string, target: string): string {
+  return place === '' ? target : `${place}, ${target}`
+}
+
+function text(value: string): string {
+  return escapeXml(neutral(value))
+}
+
+const WIDTH = 920
+const NAMES = 250
+const ROW = 24
+const BAR = 14
+const AXIS = 24
+/** About as many letters as stand before a bar. */
+const LETTERS = 34
+/** More rows are no picture any more. */
+const MOST_ROWS = 120
+/** Also what took a second must be seen. */
+const LEAST = 3
+
+const COLOURS: Record<ReportedPeriod['as'], string> = {
+  done: 'var(--green)',
+  failed: 'var(--red)',
+  waiting: 'var(--amber)',
+  'given back': 'var(--soft)',
+  'at work': 'var(--blue)',
+}
+
+const HOUR_MS = 3_600_000
+const STEPS = [1 / 60, 1 / 12, 1 / 4, 1, 2, 6, 12, 24].map(hours => hours * HOUR_MS)
+
+/** Who worked on what, when: a row for each task, a bar for each attempt, from the first to the last. */
+function timeline({ timeline: stretches }: Pick<Report, 'timeline'>): string {
+  if (stretches.length === 0) return ''
+  const rows = [...Map.groupBy(stretches, ({ task_id }) => task_id).values()].slice(0, MOST_ROWS)
+  const from = Math.min(...stretches.map(stretch => stretch.from))
+  const to = Math.max(...stretches.map(stretch => stretch.to), from + 1000)
+  const x = (moment: number) => NAMES + ((moment - from) / (to - from)) * (WIDTH - NAMES - 10)
+  const height = AXIS + rows.length * ROW + 6
+  const ticks = ticksIn(from, to).map(moment => {
+    const at = x(moment).toFixed(1)
+    return `<line x1="${at}" y1="${AXIS - 4}" x2="${at}" y2="${height}"/><text class="tick" x="${at}" y="14" text-anchor="middle">${hourMinute(moment)}</text>`
+  })
+  const bars = rows.flatMap((row, index) => rowOf(row, AXIS + index * ROW, x))
+  return `<svg role="img" aria-label="timeline" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}">${ticks.join('')}${bars.join('')}</svg>`
+}
+
+function rowOf(row: ReportedPeriod[], y: number, x: (moment: number) => number): string[] {
+  const title = firstLine(row[0]?.title ?? '')
+  const bars = row.map(({ from, to, as }) => {
+    const told = `${title}: ${as}, ${hourMinute(from)} to ${hourMinute(to)} (${duration(to - from)})`
+    const wide = Math.max(LEAST, x(to) - x(from)).toFixed(1)
+    return `<rect x="${x(from).toFixed(1)}" y="${y + 5}" width="${wide}" height="${BAR}" rx="3" fill="${COLOURS[as]}"><title>${escapeXml(told)}</title></rect>`
+  })
+  return [`<text x="0" y="${y + 16}">${escapeXml(cut(title, LETTERS))}</text>`, ...bars]
+}
+
+/** Whole hours, or parts of one, at most a dozen. */
+function ticksIn(from: number, to: number): number[] {
+  const step = STEPS.find(each => (to - from) / each <= 12) ?? 24 * HOUR_MS
+  // By the wall clock: a zone may be half an hour off.
+  const offset = new Date(from).getTimezoneOffset() * 60_000
+  const first = Math.ceil((from - offset) / step) * step + offset
+  return Array.from({ length: Math.max(0, Math.floor((to - first) / step) + 1) }, (_, index) => first + index * step)
+}
+
+/** Colours of both themes and the few shapes of the page. It must look the same without a network. */
+const STYLE = `
+:root{--ink:#1c2024;--soft:#60646c;--line:#e2e4e9;--paper:#fff;--card:#f7f8fa;--green:#18794e;--red:#c62a2f;--amber:#ad5700;--blue:#0b68cb}
+@media (prefers-color-scheme:dark){:root{--ink:#ecedee;--soft:#9ba1a6;--line:#2b2f31;--paper:#151718;--card:#1a1d1e;--green:#4cc38a;--red:#ff6369;--amber:#f1a10d;--blue:#52a9ff}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+main{max-width:980px;margin:0 auto;padding:32px 20px 64px}
+h1{font-size:24px;margin:0 0 2px}h2{font-size:16px;margin:36px 0 10px}
+.span{color:var(--soft);margin:0 0 22px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(128px,1fr));gap:10px}
+.tile{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 14px}
+.tile b{display:block;font-size:26px;line-height:1.2;font-variant-numeric:tabular-nums}.tile span{color:var(--soft);font-size:13px}
+.green b,.green{color:var(--green)}.red b,.red{color:var(--red)}.amber b,.amber{color:var(--amber)}
+ul{list-style:none;margin:0;padding:0}li{border-top:1px solid var(--line);padding:9px 0}li:first-child{border-top:0}
+code,.id{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}
+.id,.soft{color:var(--soft)}.facts{color:var(--soft);font-size:13px;float:right;padding-left:12px}
+.note{color:var(--soft);margin:2px 0 0;white-space:pre-wrap;overflow-wrap:anywhere}
+.next{display:inline-block;margin-top:3px;background:var(--card);border:1px solid var(--line);border-radius:6px;padding:1px 7px;color:var(--blue)}
+.picture{overflow:auto;border:1px solid var(--line);border-radius:10px;background:#fff}.picture svg{max-width:100%;height:auto;display:block}
+.time{overflow:auto}.time text{fill:var(--ink);font:12px system-ui,sans-serif}.time .tick{fill:var(--soft)}.time line{stroke:var(--line)}
+footer{margin-top:44px;color:var(--soft);font-size:13px}
+`

@@ -1,0 +1,104 @@
+import type { Command } from 'commander'
+import { AppError } from '../../base/errors.ts'
+import type { EscalationView } from '../../domain/escalation.ts'
+import { openClient } from '../connection/client.ts'
+import { type CommandContext, contextOf } from '../context.ts'
+import { refuseInSession } from '../options.ts'
+import { answeredLines } from './respond-lines.ts'
+
+interface RespondOptions {
+  approve?: boolean
+  deny?: boolean
+  reason?: string
+  always?: boolean
+  everywhere?: boolean
+  interactive?: boolean
+  yes?: boolean
+}
+
+/** `pcc respond`: a person's word on what waits. */
+export function addRespondCommand(program: Command): void {
+  program
+    .command('respond')
+    .description('Answer what waits for your decision; see the numbers with: pcc pending')
+    .argument('<number>', 'the number that pcc pending shows')
+    .argument('[answer...]', 'to a question: words, or the number of an option; one for each part of it')
+    .option('--approve', 'yes, it may run')
+    .option('--deny', 'no; to a question: go on without an answer')
+    .option('--reason <text>', 'why; the agent is told it with a no')
+    .option('--always', 'write the narrowest rule for it, or remember the answer to a question for good')
+    .option('--everywhere', 'with --always: remember the answer in every project')
+    .option('--yes', 'with --always: do not ask before writing')
+    .option('--interactive', 'show it in a box and answer by keys')
+    .option('--json', 'print JSON')
+    .action(async (number: string, words: string[], options: RespondOptions, command: Command) => {
+      if (!/^[1-9]\d{0,8}$/.test(number)) throw usage(`"${number}" is no number of a decision`)
+      checkOptions(words, options)
+      const context = await contextOf(command)
+      refuseInSession(context.env, `respond ${number} …`)
+      await respond(number, { words, options }, context)
+    })
+}
+
+interface Answered {
+  escalation: EscalationView
+  remembered: boolean
+}
+
+async function respond(
+  number: string,
+  { words, options }: { words: string[]; options: RespondOptions },
+  context: CommandContext,
+): Promise<void> {
+  const { places, json, out, terminal } = context
+  const client = await openClient(places, context)
+  const asked = await client.request<EscalationView>('GET', `/escalations/${number}`)
+  const isWaiting = asked.state === 'open' || asked.state === 'denied'
+  // What is answered or withdrawn is told so by the daemon; nobody is asked about it first.
+  const said =
+    options.interactive && isWaiting
+      ? await (await import('./respond-interactive.ts')).answerByKeys(asked, context)
+      : saidIn(words, options)
+  const { everywhere = false, yes = false } = options
+  const lasting =
+    options.always && isWaiting
+      ? await (await import('./respond-interactive.ts')).always({ asked, said, everywhere, yes }, context)
+      : {}
+  const env = asked.state === 'open' ? { env: await environmentFor(asked, context) } : {}
+  const reason = options.reason === undefined ? {} : { reason: options.reason }
+  const always = lasting.always === undefined ? {} : { always: lasting.always }
+  const body = { ...said, ...reason, ...always, ...env }
+  const answered = await client.request<Answered>('POST', `/escalations/${number}/answer`, body)
+  const view = { ...answered, wasOpen: asked.state === 'open', lasts: options.always === true }
+  if (json) out(JSON.stringify(answered, null, 2))
+  else for (const line of answeredLines(view, terminal.width)) out(line)
+  await lasting.after?.()
+}
+
+/** A parked session goes on in the environment of this shell, as it would from `pcc attach`. */
+async function environmentFor(
+  { project }: EscalationView,
+  { places, env }: CommandContext,
+): Promise<Record<string, string>> {
+  const { resumeEnvironment } = await import('../session-env.ts')
+  return resumeEnvironment({ places, env, project })
+}
+
+function checkOptions(words: string[], { approve, deny, always, everywhere, yes, interactive }: RespondOptions): void {
+  if (approve && deny) throw usage('--approve and --deny exclude one another')
+  if (words.length > 0 && (approve || deny)) throw usage('give an answer, or --approve or --deny, not both')
+  if (interactive && (words.length > 0 || approve || deny)) throw usage('--interactive asks for the answer itself')
+  if (!always && (everywhere || yes)) throw usage(`${everywhere ? '--everywhere' : '--yes'} belongs to --always`)
+  if (words.length === 0 && !approve && !deny && !interactive) {
+    throw usage('say --approve or --deny, or give an answer to a question')
+  }
+}
+
+function saidIn(words: string[], { approve }: RespondOptions) {
+  if (words.length > 0) return { answer: words }
+  return { verdict: approve ? ('allow' as const) : ('deny' as const) }
+}
+
+function usage(problem: string): AppError {
+  return new AppError('usage', { problem, command: 'respond' })
+}

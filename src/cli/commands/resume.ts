@@ -1,0 +1,109 @@
+import type { Command } from 'commander'
+import type { ResumeSession, SessionView } from '../../domain/api.ts'
+import type { BudgetLimits } from '../../domain/budget.ts'
+import type { StoredEvent } from '../../domain/event.ts'
+import type { RunDetail } from '../../domain/run.ts'
+import { type Client, openClient } from '../connection/client.ts'
+import { findRun, sessionPath } from '../connection/connection.ts'
+import { type CommandContext, contextOf, ExitCode, isInteractive } from '../context.ts'
+import { lastEvent } from '../live/follow.ts'
+import { runLiveView } from '../live/watch.ts'
+import { budgetOption, refuseInSession } from '../options.ts'
+import { nameOf, wakeTime } from '../render/format.ts'
+import { resumeHeader } from '../render/session-page.ts'
+import { resumeEnvironment } from '../session-env.ts'
+import { resumeRun, type WatchRunDeps, watchRun } from './run/control.ts'
+
+/** `pcc resume`: a session that stands still goes on, where it stopped or from a checkpoint. */
+export function addResumeCommand(program: Command): void {
+  program
+    .command('resume')
+    .description('Go on with a session that is paused, limited, stopped or failed, in its own conversation.')
+    .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
+    .option('--from <checkpoint>', 'go on from this one, in a new conversation (see: pcc checkpoints <session>)')
+    .option('--budget <amounts>', 'most that it may spend in all from now on, as in "10 usd"', budgetOption)
+    .option('--detach', 'go on in the background')
+    .option('--json', 'print events as JSON lines (with --detach: the session as JSON)')
+    .action(async (ref: string, options: ResumeOptions, command: Command) => {
+      throw new ExitCode(await runResume({ ref, by: 'resume', options, context: await contextOf(command) }))
+    })
+}
+
+export interface ResumeOptions {
+  from?: string
+  budget?: BudgetLimits
+  detach?: boolean
+}
+
+export interface ResumeCall {
+  /** As it was typed. */
+  ref: string
+  by: 'resume' | 'retry'
+  options: ResumeOptions
+  context: CommandContext
+}
+
+/** Makes a session go on, in the environment of this shell, and shows it live or leaves it in the background. Returns the exit code. */
+export async function runResume({ ref, by, options, context }: ResumeCall): Promise<number> {
+  const { places, json, quiet, terminal, out } = context
+  refuseInSession(context.env, `${by} ${ref}`)
+  const client = await openClient(places, context)
+  const run = by === 'resume' ? await findRun(ref, client) : undefined
+  if (run) return resumeNamedRun(run, options, { client, context })
+  const { id, project } = await client.request<SessionView>('GET', await sessionPath(ref))
+  const env = await resumeEnvironment({ places, env: context.env, project })
+  const after = await lastEvent(client, id)
+  const body: ResumeSession = {
+    env,
+    ...(options.from !== undefined && { from: options.from }),
+    ...(options.budget && { budget: options.budget }),
+    ...(!options.detach && isInteractive(context) && { attach: true }),
+  }
+  const session = await client.request<SessionView>('POST', `/sessions/${id}/${by}`, body)
+  if (options.detach) return detached(await begun(client, session, after), context)
+  if (!json && !quiet) for (const line of resumeHeader(session, terminal)) out(line)
+  return runLiveView({ client, session, context, after, env })
+}
+
+async function resumeNamedRun(
+  run: RunDetail,
+  options: ResumeOptions,
+  { client, context }: WatchRunDeps,
+): Promise<number> {
+  const goesOn = await resumeRun(run, options, client)
+  if (!options.detach) return watchRun(goesOn, { client, context })
+  const words = [`Run goes on: ${run.id}`, `Attach with: pcc attach ${run.id}`]
+  for (const line of context.json ? [JSON.stringify(goesOn, null, 2)] : words) context.out(line)
+  return 0
+}
+
+/** Longer than it takes to look at the gate; a session that starts slowly is none that waits. */
+const BEGIN_MS = 3_000
+
+/** The session as it is once it is known whether it begins or has to wait for its account. */
+async function begun(client: Client, session: SessionView, after: number): Promise<SessionView> {
+  if (session.queued) return session
+  const signal = AbortSignal.timeout(BEGIN_MS)
+  for await (const { kind } of client.stream(`/events?session=${session.id}`, { after, signal })) {
+    if (BEGINNINGS.has(kind)) break
+  }
+  return client.request<SessionView>('GET', `/sessions/${session.id}`)
+}
+
+const BEGINNINGS = new Set<StoredEvent['kind']>(['task.started', 'agent.started', 'session.ended'])
+
+function detached(session: SessionView, { json, out }: CommandContext): number {
+  if (json) out(JSON.stringify(session, null, 2))
+  else for (const line of detachedLines(session)) out(line)
+  return 0
+}
+
+function detachedLines(session: SessionView): string[] {
+  const watch = `Attach with: pcc attach ${session.id}`
+  if (session.queued) return [`Session queued, it waits for a free place: ${nameOf(session)}`, watch]
+  if (session.status !== 'rate_limited') return [`Session goes on: ${nameOf(session)}`, watch]
+  const { resumes_at } = session
+  if (resumes_at === null) return [`Session waits, its account is limited: ${nameOf(session)}`, session.reason ?? '']
+  const at = wakeTime(resumes_at, Date.now())
+  return [`Session waits for the limit to reset, and goes on by itself at ${at}: ${nameOf(session)}`, watch]
+}

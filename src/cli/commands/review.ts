@@ -1,0 +1,283 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline/promises'
+import type { Command } from 'commander'
+import { AppError } from '../../base/errors.ts'
+import type { EscalationView } from '../../domain/escalation.ts'
+import type { ChangedFile, TaskDiff, TaskWork } from '../../domain/merge.ts'
+import { type Client, openClient, taskPath } from '../connection/client.ts'
+import { type CommandContext, contextOf, ExitCode, isInteractive } from '../context.ts'
+import { refuseInSession } from '../options.ts'
+import { ago, counted, duration } from '../render/format.ts'
+import { cut, firstLine, neutral, pad, type Terminal, type Tone } from '../render/text.ts'
+
+interface ReviewOptions {
+  approve?: true
+  return?: true
+  message?: string
+  stat?: true
+}
+
+/** `pcc review`: a person looks at a task's work before it is merged, and lets it through or returns it. */
+export function addReviewCommand(program: Command): void {
+  program
+    .command('review')
+    .description('Look at a task’s work and what its checks saw, and let it through or return it with comments.')
+    .argument('[task]', 'id, or a unique beginning of it; without one, what waits is listed')
+    .option('--approve', 'it may be merged')
+    .option('--return', 'back to its agent, with -m')
+    .option('-m, --message <text>', 'what you say to it; the agent is told it with --return')
+    .option('--stat', 'show only which files, and how many lines')
+    .option('--json', 'print JSON')
+    .action(async (ref: string | undefined, options: ReviewOptions, command: Command) => {
+      const given = saidIn(options)
+      if (given && ref === undefined) throw usage('say which task: pcc review <task> …')
+      const context = await contextOf(command)
+      if (ref === undefined) return listReviews(await openClient(context.places, context), context)
+      refuseInSession(context.env, `review ${ref}`)
+      const client = await openClient(context.places, context)
+      const work = await client.request<TaskWork>('GET', `${taskPath(ref)}/work`)
+      if (given) return answer(work, given, { client, context })
+      const diff = await diffOf(ref, client)
+      if (context.json) return context.out(JSON.stringify({ ...work, diff: diff ?? null }, null, 2))
+      await show(work, { diff, stat: options.stat === true }, context)
+      if (work.review === null || !isInteractive(context)) return context.note(nextWords(work))
+      const said = await askVerdict(work, context)
+      if (!said) throw new ExitCode(LATER)
+      await answer(work, said, { client, context })
+    })
+}
+
+/** Left without an answer. */
+const LATER = 130
+
+function saidIn({ approve, return: back, message }: ReviewOptions): ReviewVerdict | undefined {
+  if (approve && back) throw usage('it is either --approve or --return')
+  if (back && (message === undefined || message.trim() === ''))
+    throw usage('say what is to be changed: --return -m "…"')
+  if (approve) return { verdict: 'allow', reason: message }
+  if (back) return { verdict: 'deny', reason: message }
+  if (message !== undefined) throw usage('-m goes with --approve or --return')
+  return undefined
+}
+
+function usage(problem: string): AppError {
+  return new AppError('usage', { problem, command: 'review' })
+}
+
+async function answer(
+  { task, title, state, review }: TaskWork,
+  { verdict, reason }: ReviewVerdict,
+  { client, context }: { client: Client; context: CommandContext },
+): Promise<void> {
+  if (review === null) throw new AppError('review_none', { task, state })
+  const body = { verdict, ...(reason !== undefined && { reason }) }
+  const answered = await client.request<object>('POST', `/escalations/${review}/answer`, body)
+  if (context.json) return context.out(JSON.stringify(answered, null, 2))
+  const told = verdict === 'allow' ? 'goes into the queue of its target' : 'goes back to its agent with your comments'
+  context.out(`${task} ${title}: ${told}.`)
+}
+
+/** What has no worktree has no diff, and is looked at all the same. */
+async function diffOf(ref: string, client: Client): Promise<TaskDiff | undefined> {
+  try {
+    return await client.request<TaskDiff>('GET', `${taskPath(ref)}/diff`)
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'diff_none') return undefined
+    throw error
+  }
+}
+
+async function show(
+  work: TaskWork,
+  { diff, stat }: { diff: TaskDiff | undefined; stat: boolean },
+  context: CommandContext,
+): Promise<void> {
+  const { terminal } = context
+  const body = !diff ? [] : stat || diff.cut ? [] : ['', ...diffLines(diff, terminal)]
+  const heading = diff ? diffHeading(diff, terminal) : terminal.paint('bold', `${work.task}  ${work.title}`)
+  const evidence = evidenceLines(work.evidence, terminal)
+  const checks = evidence.length > 0 ? evidence : ['Nothing was checked.']
+  await pageOut([heading, '', ...checks, '', ...(diff ? statLines(diff, terminal) : []), ...body], context)
+}
+
+function nextWords({ task, review, state }: TaskWork): string {
+  return review === null
+    ? `It does not wait for a review (it is ${state}).`
+    : `Let it through with: pcc review ${task} --approve; or return it: pcc review ${task} --return -m "…"`
+}
+
+/** What a person says to work that waits for them. */
+interface ReviewVerdict {
+  verdict: 'allow' | 'deny'
+  reason?: string | undefined
+}
+
+/** Asks until it is clear: approve, return with comments, or leave it for later. */
+async function askVerdict(
+  { task }: TaskWork,
+  { note }: Pick<CommandContext, 'note'>,
+): Promise<ReviewVerdict | undefined> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const gone = new Promise<undefined>(done => lines.once('close', () => done(undefined)))
+  const ask = (question: string) => Promise.race([lines.question(question), gone])
+  try {
+    for (;;) {
+      const said = (await ask(`${task}: [a]pprove, [r]eturn with comments, [l]ater? `))?.trim().toLowerCase()
+      if (said === undefined || said === 'l' || said === 'later') return undefined
+      if (said === 'a' || said === 'approve') return { verdict: 'allow' }
+      if (said !== 'r' && said !== 'return') continue
+      const reason = (await ask('What is to be changed? '))?.trim()
+      if (reason === undefined) return undefined
+      if (reason !== '') return { verdict: 'deny', reason }
+      note('Its agent has to know what: nothing was said to it.')
+    }
+  } finally {
+    lines.close()
+  }
+}
+
+/** `pcc review` without a task: the work that waits for a person's look, oldest first. */
+async function listReviews(client: Client, { json, out, terminal }: CommandContext): Promise<void> {
+  const { escalations } = await client.request<{ escalations: EscalationView[] }>('GET', '/escalations')
+  const reviews = escalations.filter(({ kind, state }) => kind === 'review' && state === 'open')
+  if (json) return out(JSON.stringify({ reviews }, null, 2))
+  if (reviews.length === 0) {
+    return out('Nothing waits for your review. What waits for another decision: pcc pending')
+  }
+  // Its target names the task and its title.
+  for (const { target, created_at } of reviews) {
+    out(cut(`${firstLine(target)}  (${ago(Date.now() - created_at)})`, terminal.width))
+  }
+  out('')
+  out(`Look at one with: pcc review ${reviews[0]?.target.split(' ')[0] ?? '<task>'}`)
+}
+
+/** What is known of a task's work: where it lies, how far its merge is, what gates saw of it. */
+export function workLines({ task, evidence, merge, worktree, review }: TaskWork, terminal: Terminal): string[] {
+  return [
+    ...(worktree?.state === 'live' ? [`Worktree: ${neutral(worktree.directory)} (${worktree.branch})`] : []),
+    ...(merge
+      ? [`Merge: ${merge.state}${merge.reason ? `, ${firstLine(merge.reason)}` : ''} (into ${merge.target})`]
+      : []),
+    ...(review === null ? [] : [`Waits for you: pcc review ${task}`]),
+    ...evidenceLines(evidence, terminal),
+  ]
+}
+
+type Check = TaskWork['evidence'][number]
+
+const LOOKS: Record<Check['status'], { glyph: string; tone: Tone }> = {
+  passed: { glyph: '✓', tone: 'green' },
+  flaky: { glyph: '~', tone: 'yellow' },
+  failed: { glyph: '✗', tone: 'red' },
+  broken: { glyph: '!', tone: 'red' },
+  skipped: { glyph: '–', tone: 'dim' },
+}
+
+/** What the gates of the newest verification saw, a line each and what they found under it. */
+function evidenceLines(evidence: readonly Check[], { paint }: Pick<Terminal, 'paint'>): string[] {
+  const [first] = evidence
+  if (!first) return []
+  const tree = first.tree === null ? '' : `, tree ${first.tree.slice(0, 10)}`
+  return [
+    `Evidence (attempt ${first.attempt}, verification ${first.round}${tree}):`,
+    ...evidence.flatMap(check => {
+      const { glyph, tone } = LOOKS[check.status]
+      const found = check.findings.map(({ text, file, line }) => {
+        const at = file === undefined ? '' : `${neutral(file)}${line === undefined ? '' : `:${line}`}: `
+        return `      ${at}${firstLine(text)}`
+      })
+      return [`  ${paint(tone, glyph)} ${check.gate}${detailOf(check)}`, ...found]
+    }),
+  ]
+}
+
+function detailOf({ command, exit, duration_ms, cached, status, tests }: Check): string {
+  const many = tests === null ? [] : [counted(tests.length, 'test')]
+  const parts = [
+    ...(command === null ? [] : [neutral(command)]),
+    ...(exit === null || exit === 0 ? [] : [`exit ${exit}`]),
+    ...many,
+    ...(status === 'flaky' ? ['passed when tried again'] : []),
+    ...(cached ? ['cached'] : duration_ms >= 1_000 ? [duration(duration_ms)] : []),
+  ]
+  return parts.length === 0 ? '' : `: ${parts.join(', ')}`
+}
+
+/** A diff as lines, coloured where the terminal shows colours. What it holds cannot move the cursor or disguise itself. */
+export function diffLines({ diff = '' }: Pick<TaskDiff, 'diff'>, { paint }: Pick<Terminal, 'paint'>): string[] {
+  const lines = diff.split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  return lines.map(line => {
+    const shown = neutral(line)
+    const tone = toneOf(line)
+    return tone === undefined ? shown : paint(tone, shown)
+  })
+}
+
+/** Which files, and how many lines of each. */
+export function statLines(
+  { files, cut }: Pick<TaskDiff, 'files' | 'cut'>,
+  { paint }: Pick<Terminal, 'paint'>,
+): string[] {
+  const names = files.map(({ path }) => neutral(path))
+  const width = Math.min(60, Math.max(0, ...names.map(name => name.length)))
+  const lines = files.map((file, index) => {
+    const numbers =
+      file.added === null ? 'binary' : `${paint('green', `+${file.added}`)} ${paint('red', `-${file.removed}`)}`
+    return ` ${pad(names[index] ?? '', width)}  ${numbers}`
+  })
+  const total = `${counted(files.length, 'file')}, ${counted(sum(files, 'added'), 'line')} added, ${sum(files, 'removed')} removed`
+  return [...lines, ` ${files.length === 0 ? 'nothing was changed' : total}`, ...(cut ? [paint('yellow', CUT)] : [])]
+}
+
+const CUT = ' It is too long to be shown whole.'
+
+/** Whose it is and where it was found. */
+export function diffHeading(
+  { task, title, attempt, source, branch, target }: TaskDiff,
+  { paint }: Pick<Terminal, 'paint'>,
+): string {
+  const where = { worktree: `${branch}, not merged`, merged: `merged into ${target}`, archived: 'archived' }[source]
+  return `${paint('bold', `${task}  ${neutral(title)}`)} (attempt ${attempt}, ${where})`
+}
+
+function sum(files: readonly ChangedFile[], of: 'added' | 'removed'): number {
+  return files.reduce((total, file) => total + (file[of] ?? 0), 0)
+}
+
+function toneOf(line: string): Tone | undefined {
+  if (/^(diff --git|index |--- |\+\+\+ |new file|deleted file|rename |similarity )/.test(line)) return 'bold'
+  if (line.startsWith('@@')) return 'cyan'
+  if (line.startsWith('+')) return 'green'
+  return line.startsWith('-') ? 'red' : undefined
+}
+
+/** Prints lines: through the person's pager where somebody looks and they do not fit, else as they are. */
+export async function pageOut(
+  lines: readonly string[],
+  { env, out }: Pick<CommandContext, 'env' | 'out'>,
+): Promise<void> {
+  const rows = process.stdout.rows ?? 24
+  const fits = !process.stdout.isTTY || lines.length < rows
+  if (fits || !(await throughPager(lines, env))) for (const line of lines) out(line)
+}
+
+/** False where there is no pager: nothing was shown then. */
+async function throughPager(lines: readonly string[], env: CommandContext['env']): Promise<boolean> {
+  const wanted = env['PCC_PAGER'] ?? env['PAGER'] ?? 'less'
+  if (wanted === '' || wanted === 'cat') return false
+  // As git does: colours are shown, a short text is left on the screen, the terminal is put back as it was.
+  const child = spawn('/bin/sh', ['-c', wanted], {
+    stdio: ['pipe', 'inherit', 'inherit'],
+    env: { LESS: 'FRX', ...env },
+  })
+  child.stdin.on('error', () => undefined) // who has seen enough leaves before the end
+  child.stdin.end(`${lines.join('\n')}\n`)
+  const [code] = await once(child, 'close').catch(() => [NOT_FOUND])
+  return code !== NOT_FOUND
+}
+
+/** What a shell says of a program that it does not find. */
+const NOT_FOUND = 127

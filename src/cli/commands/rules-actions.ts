@@ -1,0 +1,302 @@
+import { join, resolve } from 'node:path'
+import { systemClock } from '../../base/clock.ts'
+import { AppError } from '../../base/errors.ts'
+import { findNearestWord } from '../../base/words.ts'
+import { isAutomatic } from '../../domain/escalation.ts'
+import { openClassifier } from '../../policy/classify/classify.ts'
+import { KNOWN_TOOLS } from '../../policy/classify/tool-use.ts'
+import type { Advice } from '../../policy/verdict/decide.ts'
+import { addRule, removeRule } from '../../policy/verdict/edit-rules.ts'
+import {
+  describeRule,
+  findRule,
+  type PolicyRule,
+  parsePattern,
+  rulesFromAllowedTools,
+} from '../../policy/verdict/rules.ts'
+import {
+  findProjectRules,
+  parseRules,
+  projectRulesFile,
+  readRules,
+  userRulesFile,
+  type WrittenRule,
+} from '../../policy/verdict/rules-file.ts'
+import { openRememberedAnswers, type RecordedRequest, readRecordedRequests } from '../../store/offline-reads.ts'
+import { type CommandContext, ExitCode } from '../context.ts'
+import { refuseInSession } from '../options.ts'
+import { dateTime, duration, shownPath } from '../render/format.ts'
+import { cut, firstLine, neutral, pad, type Terminal, type Tone } from '../render/text.ts'
+import { deciderOf, judgeCall, loadProjectPolicy, type ProjectPolicy } from './explain-call.ts'
+
+/**
+ * Prints the rules in force in this directory, each with its number and place, and what waits for trust. A wrong file is
+ * told with what is left in force, and by the exit code.
+ */
+export async function listRules({ places, env, json, out, terminal }: CommandContext): Promise<void> {
+  const policy = await loadProjectPolicy({ places, env, project: process.cwd() })
+  const { written, waiting, problem } = policy.rules
+  const row = (in_force: boolean) => (each: WrittenRule) => {
+    const { rule, file, line, number } = each
+    return { number, scope: file === policy.userFile ? 'user' : 'project', ...rule, file, line, in_force }
+  }
+  const rows = [...written.map(row(true)), ...waiting.map(row(false))]
+  if (json) {
+    out(
+      JSON.stringify(
+        { rules: rows, problem: problem ? { code: problem.code, message: problem.message } : null },
+        null,
+        2,
+      ),
+    )
+    if (problem) throw new ExitCode(problem.exit)
+    return
+  }
+  if (problem) out(`${terminal.paint('red', 'wrong:')} ${neutral(problem.message)}. ${problem.next}`)
+  const home = env['HOME']
+  for (const scope of ['user', 'project'] as const) {
+    const own = rows.filter(each => each.scope === scope).sort((one, other) => one.number - other.number)
+    if (own.length === 0) continue
+    const [first] = own
+    out(
+      terminal.paint(
+        'bold',
+        `${scope === 'user' ? 'Yours' : "The project's"}: ${shownPath(first?.file ?? '', process.cwd(), home)}`,
+      ),
+    )
+    for (const { number, in_force, ...rule } of own) {
+      const mark = in_force ? '' : terminal.paint('yellow', '  (waits for pcc trust)')
+      out(`${String(number).padStart(4)}  ${neutral(describeRule(rule))}${mark}`)
+    }
+  }
+  if (problem) throw new ExitCode(problem.exit)
+  if (rows.length === 0) out("No rules. Add one with: pcc rules add allow Bash 'npm run *'")
+}
+
+interface Where {
+  project?: boolean
+}
+
+/** `pcc rules add` */
+export async function writeRule(context: CommandContext, rule: PolicyRule, where: Where): Promise<void> {
+  refuseInSession(context.env, `rules add ${rule.effect} …`)
+  refuseUseless(rule)
+  const added = addRule(await edited(context, where), rule)
+  say(context, 'Added', added)
+  if (where.project && rule.effect === 'allow') context.note('It counts here after: pcc trust .')
+  if (rule.tool === 'Bash' && rule.match !== undefined && !parsePattern(rule.match))
+    context.note('It is no single command or pipe, so it counts for exactly this text and nothing like it.')
+  else if (rule.effect === 'allow' && /[*]/.test(rule.match ?? '*'))
+    context.note('HIGH risk is let through only by a rule for exactly that request, without a *.')
+}
+
+/** `pcc rules remove` */
+export async function deleteRule(context: CommandContext, number: number, where: Where): Promise<void> {
+  refuseInSession(context.env, `rules remove ${number}`)
+  say(context, 'Removed', removeRule(await edited(context, where), number))
+}
+
+async function edited({ places }: CommandContext, { project }: Where) {
+  const here = process.cwd()
+  const file = project ? ((await findProjectRules(places, here)) ?? projectRulesFile(here)) : userRulesFile(places)
+  if (project && file === userRulesFile(places))
+    throw new AppError('usage', { problem: 'here your own rules are kept; leave --project out', command: 'rules' })
+  return { file, lockFile: join(places.home, 'rules.lock') }
+}
+
+/** Such a rule would be written and never match: it is told at once. */
+function refuseUseless({ effect, tool, match }: PolicyRule): void {
+  if (effect !== 'allow' || tool !== 'Bash' || match === undefined) return
+  const stages = parsePattern(match)?.stages.length ?? 1
+  if (stages > 1 && match.includes('*'))
+    throw new AppError('usage', {
+      problem: 'an allow rule with * is for one command; each command of a pipe needs its own',
+      command: 'rules add',
+    })
+}
+
+function say({ json, out }: CommandContext, did: string, { rule, file, line, number }: WrittenRule): void {
+  out(
+    json
+      ? JSON.stringify({ number, ...rule, file, line })
+      : neutral(`${did}: ${describeRule(rule)}  (${file}:${line})`),
+  )
+}
+
+/**
+ * A rule for a tool that is not there never counts, and a deny that never counts looks like protection. What is nearly the
+ * name of a tool is refused; for any other word there is a remark, because agents get new tools.
+ */
+export function checkTool(tool: string): string | undefined {
+  if (KNOWN_TOOLS.includes(tool) || tool.startsWith('mcp__')) return undefined
+  if (tool.includes('*')) return undefined
+  const meant = findNearestWord(
+    tool,
+    KNOWN_TOOLS.map(name => ({ form: name.toLowerCase(), means: name })),
+  )
+  if (meant !== undefined)
+    throw new AppError('usage', { problem: `there is no tool "${tool}"; did you mean ${meant}?`, command: 'rules add' })
+  return `${tool} is no tool that pcc knows: if there is none of this name, the rule never counts.`
+}
+
+/** Which rules match a command here, and what becomes of it. */
+export async function testCommand(
+  context: CommandContext,
+  command: string,
+  options: { rules?: string },
+): Promise<void> {
+  const { places, env, json, out, note, terminal } = context
+  const project = process.cwd()
+  const userFile = trialFile(options.rules)
+  using answers = openRememberedAnswers(places.database)
+  const policy = await loadProjectPolicy({ places, env, project, userFile, answers })
+  using classifier = openClassifier()
+  const call = { tool: 'Bash', input: { command }, project, home: env['HOME'] || places.home }
+  const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })
+  const matching = policy.rules.written.filter(({ rule }) => findRule(call.tool, assessment, [rule]) !== undefined)
+  if (policy.problem) note(`${policy.problem.message}. ${policy.problem.next}`)
+  const { verdict, risk, by, reason } = decision
+  if (json) {
+    const rules = matching.map(({ rule, file, line, number }) => ({ number, ...rule, file, line }))
+    out(JSON.stringify({ command, verdict, risk, by, reason, rule: decision.rule ?? null, matching: rules }, null, 2))
+    return
+  }
+  const decider = neutral(deciderOf({ call, assessment, decision, policy, remembered }))
+  out(`${terminal.paint('bold', verdict)}  ${risk} risk; ${by === 'precedent' ? '' : 'decided by '}${decider}`)
+  out(matching.length === 0 ? 'No rule matches.' : 'Rules that match:')
+  for (const { rule, file, line } of matching) {
+    const mark = by === 'rule' && describeRule(rule) === decision.rule ? '>' : ' '
+    out(` ${mark} ${neutral(describeRule(rule))}  ${terminal.paint('dim', `${file}:${line}`)}`)
+  }
+}
+
+/** Beyond this nobody reads on; the counts are of all. */
+const MOST_CHANGES = 1000
+
+/** Decides recorded requests again under the rules of now, and shows those that would end otherwise. Nothing is run. */
+export async function replay(
+  context: CommandContext,
+  { since, rules }: { since: number; rules?: string },
+): Promise<void> {
+  const { places, env, json, out, note } = context
+  const userFile = trialFile(rules)
+  const from = systemClock.now() - since
+  const home = env['HOME'] || places.home
+  const policies = new Map<string, ProjectPolicy>()
+  const policyFor = async (project: string): Promise<ProjectPolicy> => {
+    const policy = policies.get(project) ?? (await loadProjectPolicy({ places, env, project, userFile }))
+    policies.set(project, policy)
+    return policy
+  }
+  const here = await policyFor(process.cwd())
+  if (here.problem) note(`${here.problem.message}. ${here.problem.next}`)
+
+  using classifier = openClassifier()
+  const counts = { requests: 0, changed: 0 }
+  const changes: ReplayChange[] = []
+  for await (const recorded of readRecordedRequests(places.database, from)) {
+    counts.requests++
+    const { request, project, allowedTools } = recorded
+    const { tool, input } = request
+    const { decision } = await judgeCall(
+      { tool, input, project, home },
+      {
+        classifier,
+        policy: await policyFor(project),
+        attached: wasAsked(recorded),
+        moreRules: assessment => rulesFromAllowedTools(allowedTools, { tool, input }, assessment),
+        precedent: async () => precedentOf(recorded),
+      },
+    )
+    const change = changeOf(recorded, decision)
+    if (!change) continue
+    counts.changed++
+    if (changes.length < MOST_CHANGES) changes.push(change)
+  }
+  if (json) out(JSON.stringify({ since: from, ...counts, changes }, null, 2))
+  else for (const line of replayLines({ counts, changes, since }, context.terminal)) out(line)
+}
+
+function wasAsked({ decided }: RecordedRequest): boolean {
+  return !isAutomatic(decided.by) && decided.by !== 'nobody'
+}
+
+/** An answer that counted then counts now; only rules are tried here. */
+function precedentOf({ decided }: RecordedRequest): Advice | undefined {
+  const { by, verdict, confidence, reason } = decided
+  return by === 'precedent' ? { approve: verdict === 'allow', confidence, reason } : undefined
+}
+
+/** Somebody who was asked then would be asked again. With nobody there a question is a refusal, then as now. */
+function changeOf(
+  recorded: RecordedRequest,
+  now: { verdict: ReplayChange['now']; by: string; reason: string; rule?: string },
+) {
+  const asked = wasAsked(recorded)
+  const { time, session, request, decided } = recorded
+  const was = asked ? 'ask' : decided.verdict
+  const becomes = now.verdict === 'ask' && !asked ? 'deny' : now.verdict
+  if (was === becomes) return undefined
+  const { call_id, tool, target } = request
+  const why = now.rule ?? now.reason
+  return { time, session, call_id, tool, target, was, now: now.verdict, by: now.by, why } satisfies ReplayChange
+}
+
+/** A recorded request that would end otherwise now. */
+interface ReplayChange {
+  time: number
+  session: string
+  call_id: string
+  tool: string
+  target: string
+  /** `ask` where a person was asked, whatever they said. */
+  was: 'allow' | 'ask' | 'deny'
+  now: 'allow' | 'ask' | 'deny'
+  by: string
+  /** The rule, or the reason when no rule decides. */
+  why: string
+}
+
+interface Replayed {
+  counts: { requests: number; changed: number }
+  changes: ReplayChange[]
+  since: number
+}
+
+const TONES: Record<ReplayChange['now'], Tone> = { allow: 'green', ask: 'yellow', deny: 'red' }
+const SHOWN = 100
+
+/** The table of what would change, and what it comes to. */
+function replayLines({ counts, changes, since }: Replayed, { paint }: Terminal): string[] {
+  const { requests, changed } = counts
+  const span = duration(since)
+  if (requests === 0) return [`No request was recorded in the last ${span}.`]
+  if (changed === 0) return [`${requests} requests of the last ${span} decided again: nothing would change.`]
+  const row = (change: ReplayChange) => {
+    const { time, session, tool, target, was, now, why } = change
+    const what = pad(cut(firstLine(`${tool} ${target}`), 48), 48)
+    return `${dateTime(time).slice(0, 16)}  ${session}  ${what}  ${pad(was, 5)} → ${paint(TONES[now], pad(now, 5))}  ${firstLine(why)}`
+  }
+  const shown = changes.slice(0, SHOWN).map(row)
+  const left = changed - shown.length
+  return [
+    paint('bold', `${pad('When', 16)}  ${pad('Session', 8)}  ${pad('Request', 48)}  ${pad('Was', 5)}   Now    Because`),
+    ...shown,
+    ...(left > 0 ? [`… and ${left} more; --json has up to 1000`] : []),
+    '',
+    `${requests} requests of the last ${span} decided again: ${changed} would end otherwise. Nothing was run.`,
+  ]
+}
+
+/** The file of `--rules`. One that cannot be read as rules is refused: what came of it would be said about nobody's rules. */
+function trialFile(rules: string | undefined): string | undefined {
+  if (rules === undefined) return undefined
+  const file = resolve(rules)
+  try {
+    parseRules(file, readRules(file, { mustExist: true }))
+  } catch (thrown) {
+    if (!(thrown instanceof AppError)) throw thrown
+    throw new AppError('usage', { problem: `--rules: ${thrown.message}`, command: 'rules test' }, thrown)
+  }
+  return file
+}

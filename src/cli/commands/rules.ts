@@ -1,0 +1,96 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { AppError } from '../../base/errors.ts'
+import { contextOf } from '../context.ts'
+import { neutral } from '../render/text.ts'
+
+/** `pcc rules list | add | remove | test`. */
+export function addRulesCommand(program: Command): void {
+  const rules = program
+    .command('rules')
+    .description(
+      'Say what is always allowed, asked about or refused. The last rule that matches wins; a deny is final.',
+    )
+
+  rules
+    .command('list')
+    .description('the rules in force here, in the order in which they count')
+    .option('--json', 'print JSON')
+    .action(async (_options: object, command: Command) => {
+      const { listRules } = await import('./rules-actions.ts')
+      await listRules(await contextOf(command))
+    })
+
+  rules
+    .command('add')
+    .description('put a rule at the end of your rules')
+    .argument('<effect>', 'allow, ask or deny', effect)
+    .argument('<tool>', 'Bash, Write, mcp__server__* …')
+    .argument('[pattern]', "the command, path or address it is for: 'npm run *', './docs/*'")
+    .option('--project', "into the project's rules (.perpetualcc/rules.toml), not yours")
+    .option('--json', 'print JSON')
+    .action(async (says: Effect, tool: string, match: string | undefined, options: Where, command: Command) => {
+      const [{ writeRule }, { checkTool }] = await Promise.all([
+        import('./rules-actions.ts'),
+        import('./rules-actions.ts'),
+      ])
+      const remark = checkTool(tool)
+      const context = await contextOf(command)
+      await writeRule(context, { effect: says, tool, ...(match !== undefined && { match }) }, options)
+      if (remark !== undefined) context.note(neutral(remark))
+    })
+
+  rules
+    .command('remove')
+    .description('take a rule out again')
+    .argument('<number>', 'as pcc rules list shows it', count)
+    .option('--project', "from the project's rules, not yours")
+    .option('--json', 'print JSON')
+    .action(async (number: number, options: Where, command: Command) => {
+      const { deleteRule } = await import('./rules-actions.ts')
+      await deleteRule(await contextOf(command), number, options)
+    })
+
+  rules
+    .command('test')
+    .description('what the rules make of a command, or of everything that was asked for before; nothing is run')
+    .argument('[command]', 'a shell command, as one word')
+    .option('--replay', 'decide recorded requests again and show what would change')
+    .option('--since <time>', 'with --replay: how far back (12h, 7d, 2w)', span, 7 * DAY_MS)
+    .option('--rules <file>', 'with this file in place of your rules, to try a change')
+    .option('--json', 'print JSON')
+    .action(async (text: string | undefined, options: TestOptions, command: Command) => {
+      const context = await contextOf(command)
+      if ((text === undefined) !== (options.replay === true))
+        throw new AppError('usage', { problem: 'give a command, or --replay', command: 'rules test' })
+      if (text === undefined) return (await import('./rules-actions.ts')).replay(context, options)
+      return (await import('./rules-actions.ts')).testCommand(context, text, options)
+    })
+}
+
+type Effect = 'allow' | 'ask' | 'deny'
+type Where = { project?: boolean }
+
+interface TestOptions {
+  replay?: boolean
+  since: number
+  rules?: string
+}
+
+function effect(value: string): Effect {
+  if (value === 'allow' || value === 'ask' || value === 'deny') return value
+  throw new InvalidArgumentError('It must be allow, ask or deny.')
+}
+
+function count(value: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(value)) throw new InvalidArgumentError('It must be a number of pcc rules list.')
+  return Number(value)
+}
+
+const DAY_MS = 86_400_000
+const UNITS: Record<string, number> = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS }
+
+function span(value: string): number {
+  const [, number, unit = ''] = /^(\d{1,6})([mhdw])$/.exec(value) ?? []
+  if (number === undefined) throw new InvalidArgumentError('It must be a time such as 30m, 12h, 7d or 2w.')
+  return Number(number) * (UNITS[unit] ?? DAY_MS)
+}

@@ -1,0 +1,54 @@
+import type { GuidedTask, RunDetail } from '../../../domain/run.ts'
+import type { DaemonConnection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import { followRun } from '../../live/follow.ts'
+import { loadInk } from '../../live/terminal.ts'
+import { neutral } from '../../render/text.ts'
+import { type BoardAction, openBoardStore } from './board.ts'
+
+/** The board of a run on this terminal, until it has ended, and then the run; nothing where the person left before. */
+export async function showBoard(
+  run: RunDetail,
+  { client, context }: { client: DaemonConnection; context: CommandContext },
+): Promise<RunDetail | undefined> {
+  const ink = await loadInk()
+  const [{ createElement }, { BoardView }] = await Promise.all([import('react'), import('./board-view.ts')])
+  const left = new AbortController()
+  const desk = openBoardStore(run, { leave: () => left.abort(), carryOut: wish => performAction(wish, run.id, client) })
+  const app = ink.render(createElement(BoardView, { ink, desk, env: context.env }), {
+    alternateScreen: true,
+    interactive: true,
+    exitOnCtrlC: false,
+  })
+  const leave = () => left.abort()
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const signal of signals) process.once(signal, leave)
+  try {
+    return await followRun({
+      client,
+      run: run.id,
+      signal: left.signal,
+      closely: true,
+      show: desk.show,
+      lost: desk.lost,
+    })
+  } finally {
+    for (const signal of signals) process.off(signal, leave)
+    app.unmount()
+    await app.waitUntilExit()
+  }
+}
+
+async function performAction(
+  wish: Exclude<BoardAction, { do: 'leave' }>,
+  run: string,
+  client: DaemonConnection,
+): Promise<string> {
+  if (wish.do === 'stop') {
+    await client.request('POST', `/runs/${run}/stop`, { now: wish.now })
+    return wish.now ? 'Stopped; what was at work is given back' : 'It ends after what is at work'
+  }
+  const path = `/tasks/${wish.task}/guidance`
+  const { id, title, told } = await client.request<GuidedTask>('POST', path, { text: wish.text })
+  return `Added to ${id} ${neutral(title)}${told ? ', and its agent was told' : '; its agent reads it when it is begun anew'}`
+}

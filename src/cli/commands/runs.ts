@@ -1,0 +1,35 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { RunView } from '../../domain/run.ts'
+import type { ScheduleView } from '../../domain/schedule.ts'
+import { openClient } from '../connection/client.ts'
+import { contextOf } from '../context.ts'
+import { scheduleLines } from './run/control.ts'
+import { runLines } from './run/lines.ts'
+
+/** What is shown of the past unless somebody wants it all. */
+const LATEST = 20
+
+/** `pcc runs`: the runs there are and were, newest first. */
+export function addRunsCommand(program: Command): void {
+  program
+    .command('runs')
+    .description('List runs, those to come first, then the newest.')
+    .option('--project <path>', 'only those of this project')
+    .option('--all', `also those before the last ${LATEST}`)
+    .option('--json', 'print JSON')
+    .action(async ({ project, all }: { project?: string; all?: true }, command: Command) => {
+      const { json, out, terminal, ...context } = await contextOf(command)
+      const client = await openClient(context.places, context)
+      const query = [
+        ...(project === undefined ? [] : [`project=${encodeURIComponent(resolve(project))}`]),
+        ...(all ? [] : [`limit=${LATEST}`]),
+      ].join('&')
+      const answer = await client.request<{ runs: RunView[]; total: number }>('GET', `/runs${query && `?${query}`}`)
+      const of = project === undefined ? '' : `?project=${encodeURIComponent(resolve(project))}`
+      const { schedules } = await client.request<{ schedules: ScheduleView[] }>('GET', `/schedules${of}`)
+      if (json) return out(JSON.stringify({ ...answer, schedules }, null, 2))
+      for (const line of scheduleLines(schedules, terminal, Date.now())) out(line)
+      for (const line of runLines(answer, terminal, Date.now())) out(line)
+    })
+}

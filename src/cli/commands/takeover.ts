@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import type { SessionView } from '../../domain/api.ts'
+import { openClient } from '../connection/client.ts'
+import { sessionPath } from '../connection/connection.ts'
+import { type CommandContext, contextOf, ExitCode, isInteractive } from '../context.ts'
+import { refuseInSession } from '../options.ts'
+
+/** `pcc takeover`: a person types in the terminal of an agent from now on. */
+export function addTakeoverCommand(program: Command): void {
+  program
+    .command('takeover')
+    .description(
+      'Take the terminal of a session that was started with --host tmux: pcc types nothing until you hand it back.',
+    )
+    .argument('<session>', 'id, unique beginning of an id, or name; also of a task')
+    .option('--no-attach', 'do not enter the terminal')
+    .option('--json', 'print JSON')
+    .action(async (ref: string, { attach }: { attach: boolean }, command: Command) => {
+      const context = await contextOf(command)
+      const { session, client } = await handOver(ref, 'takeover', context)
+      if (!attach || context.json || !isInteractive(context)) throw new ExitCode(0)
+      throw new ExitCode((await (await import('../live/tmux-window.ts')).enterTerminal(session, context, client)) ?? 0)
+    })
+}
+
+/** Takes a terminal, or gives it back. */
+export async function handOver(ref: string, how: 'takeover' | 'handback', context: CommandContext) {
+  const { places, env, json, out } = context
+  refuseInSession(env, `${how} ${ref}`)
+  const client = await openClient(places, context)
+  const { id } = await client.request<SessionView>('GET', await sessionPath(ref))
+  const session = await client.request<SessionView>('POST', `/sessions/${id}/${how}`, {})
+  if (json) out(JSON.stringify(session, null, 2))
+  else for (const line of LINES[how](id)) out(line)
+  return { session, client }
+}
+
+const LINES = {
+  takeover: (id: string) => [
+    `The terminal of ${id} is yours: pcc types nothing and answers no question. Calls are judged as before.`,
+    `Enter it with: pcc attach ${id}. Give it back with: pcc handback ${id}`,
+  ],
+  handback: (id: string) => [`pcc goes on with ${id}.`],
+}

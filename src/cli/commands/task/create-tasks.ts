@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { AppError } from '../../../base/errors.ts'
+import type { Proposal } from '../../../domain/feature.ts'
+import type { ImportedTask, TaskMention } from '../../../domain/task-requests.ts'
+import { formatOf, readTasks } from '../../../tasks/files/read-tasks.ts'
+import type { TaskFormat } from '../../../tasks/files/task-text.ts'
+import type { Client } from '../../connection/client.ts'
+import type { CommandContext } from '../../context.ts'
+import { confirm } from '../../input.ts'
+import { counted, money } from '../../render/format.ts'
+import { neutral, type Terminal } from '../../render/text.ts'
+import { callerSettings, sessionEnvironment } from '../../session-env.ts'
+import { taskLine } from './lines.ts'
+
+export interface CreateOptions {
+  project?: string
+  feature?: string
+  parent?: string
+  after?: string[]
+  agent?: string
+  model?: string
+  dryRun?: true
+  yes?: true
+}
+
+/** The body of `pcc task create`: an agent proposes, the person says yes, the tasks are stored. */
+export async function createTasks(
+  text: string,
+  options: CreateOptions,
+  { client, context }: { client: Client; context: CommandContext },
+): Promise<void> {
+  const { json, out, note, terminal } = context
+  note('An agent looks at the project and makes tasks of it. Nothing is stored before you say yes.')
+  const proposal = await client.request<Proposal>('POST', '/tasks/propose', await requestOf(text, options, context))
+  const show = (added: TaskMention[] | null) => json && out(JSON.stringify({ ...proposal, added }, null, 2))
+  for (const line of proposalLines(proposal, terminal)) (json ? note : out)(line)
+  if (options.dryRun) return void show(null)
+  const question = `Store ${counted(proposal.tasks.length, 'task')}?`
+  try {
+    await confirm({ action: 'Storing what was proposed', question, yes: options.yes === true })
+  } catch (error) {
+    show(null)
+    throw error
+  }
+  const { project, tasks } = proposal
+  const { tasks: added } = await client.request<{ tasks: TaskMention[] }>('POST', '/tasks/import', { project, tasks })
+  show(added)
+  if (!json) for (const task of added) out(`Added ${taskLine({ ...task, verification: null })}`)
+}
+
+async function requestOf(text: string, options: CreateOptions, { places, env }: CommandContext): Promise<object> {
+  const project = resolve(options.project ?? '.')
+  const { feature, parent, after, agent, model } = options
+  return {
+    ...{
+      project,
+      text,
+      env: await sessionEnvironment({ places, env, project, agent }),
+      ...callerSettings(places, env),
+    },
+    ...(feature !== undefined && { feature }),
+    ...(parent !== undefined && { parent }),
+    ...(after && { after }),
+    ...(agent !== undefined && { agent }),
+    ...(model !== undefined && { model }),
+  }
+}
+
+/** What an agent proposes, as a person reads it before they say yes. */
+function proposalLines({ tasks, remarks, model, cost_usd }: Proposal, { paint }: Terminal): string[] {
+  const by = [...(model === null ? [] : [neutral(model)]), money(cost_usd)].join(', ')
+  return [
+    `${counted(tasks.length, 'task')} proposed (${by}):`,
+    ...tasks.flatMap((task, index) => ['', ...taskLines(task, index + 1, paint)]),
+    ...(remarks === '' ? [] : ['', paint('bold', 'Remarks:'), ...indented(remarks)]),
+  ]
+}
+
+function taskLines(task: ImportedTask, number: number, paint: Terminal['paint']): string[] {
+  const { id, title, description = '', acceptance = [], after = [], parent, priority = 0, labels = [] } = task
+  const said = description.trim() === title.trim() ? '' : description.trim()
+  const details = [
+    ...(after.length > 0 ? [`after ${after.join(', ')}`] : []),
+    ...(parent === undefined ? [] : [`part of ${parent}`]),
+    ...(priority === 0 ? [] : [`priority ${priority}`]),
+    ...labels.map(label => `#${label}`),
+  ]
+  return [
+    paint('bold', `${number}. ${neutral(title)}${id === undefined ? '' : ` [${neutral(id)}]`}`),
+    ...(details.length > 0 ? indented(details.join('  ')) : []),
+    ...(said === '' ? [] : indented(said)),
+    ...acceptance.flatMap(criterion => indented(`✓ ${criterion}`)),
+  ]
+}
+
+function indented(text: string): string[] {
+  return text.split('\n').map(line => (line.trim() === '' ? '' : `   ${neutral(line)}`))
+}
+
+/** The tasks of a file, or of standard input. */
+export async function readFileTasks(path: string, format: TaskFormat | undefined): Promise<ImportedTask[]> {
+  const bytes = path === '-' ? await standardInput() : read(path)
+  const text = decoded(bytes, path)
+  if (text.trim() === '') throw new AppError('tasks_unreadable', { path, problem: 'it is empty.' })
+  return readTasks(text, format ?? formatOf(path) ?? looksLike(text), path)
+}
+
+/** Larger than that it is no list of tasks that somebody made. */
+const MAX_BYTES = 64_000_000
+
+function looksLike(text: string): TaskFormat {
+  if (/^\s*\{/.test(text)) return 'jsonl'
+  return /^\s*([-*+]|\d+[.)])[ \t]+\[[ xX~-]\]/m.test(text) ? 'markdown' : 'yaml'
+}
+
+async function standardInput(): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+function read(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    const problem = PROBLEMS[(error as NodeJS.ErrnoException).code ?? ''] ?? String(error)
+    throw new AppError('tasks_unreadable', { path, problem }, error)
+  }
+}
+
+function decoded(bytes: Buffer, path: string): string {
+  if (bytes.length > MAX_BYTES) throw new AppError('tasks_unreadable', { path, problem: 'it is larger than 64 MB.' })
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    if (!text.includes('\0')) return text
+  } catch {
+    // told below, as what has zero bytes in it is
+  }
+  throw new AppError('tasks_unreadable', { path, problem: 'it is not text in UTF-8.' })
+}
+
+const PROBLEMS: Record<string, string> = {
+  ENOENT: 'it does not exist.',
+  EACCES: 'permission denied.',
+  EISDIR: 'it is a directory.',
+}

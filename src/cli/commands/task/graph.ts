@@ -1,0 +1,204 @@
+import { unreachable } from '../../../base/errors.ts'
+import type { TaskState, TaskView } from '../../../domain/task.ts'
+import { cut, neutral, type Terminal } from '../../render/text.ts'
+import { type GraphFormat, STATE_LOOKS, stateWord } from './lines.ts'
+
+/** A picture of tasks and of what comes after what. */
+export function drawGraph(tasks: readonly TaskView[], format: GraphFormat, terminal: Terminal): string {
+  switch (format) {
+    case 'text':
+      return text(tasks, terminal)
+    case 'dot':
+      return dot(tasks)
+    case 'mermaid':
+      return mermaid(tasks)
+    case 'svg':
+      return drawSvg(tasks)
+    default:
+      return unreachable(format)
+  }
+}
+
+/** The same for programs: who is there, who comes after whom, who is a part of whom. */
+export function graphJson(tasks: readonly TaskView[]) {
+  const nodes = tasks.map(({ id, title, state, verification, parent_id }) => ({
+    id,
+    title,
+    state,
+    verification,
+    parent_id,
+  }))
+  return { nodes, edges: edgesOf(tasks) }
+}
+
+/** What comes after what, among the tasks that are shown. */
+function edgesOf(tasks: readonly TaskView[]): { from: string; to: string }[] {
+  const ids = new Set(tasks.map(({ id }) => id))
+  return tasks.flatMap(({ id, after }) => after.filter(from => ids.has(from)).map(from => ({ from, to: id })))
+}
+
+/** Step by step: what can run at once stands together. */
+function text(tasks: readonly TaskView[], { paint }: Terminal): string {
+  if (tasks.length === 0) return 'No tasks here yet.'
+  return layersOf(tasks)
+    .map((layer, index) => {
+      const lines = layer.map(task => {
+        const { glyph, tone } = STATE_LOOKS[task.state]
+        const after = task.after.length > 0 ? paint('dim', `  ← ${task.after.join(', ')}`) : ''
+        const part = task.parent_id === null ? '' : paint('dim', `  in ${task.parent_id}`)
+        return `  ${paint(tone, glyph)} ${task.id} ${neutral(task.title)}: ${stateWord(task)}${after}${part}`
+      })
+      return [paint('bold', `Step ${index + 1}`), ...lines].join('\n')
+    })
+    .join('\n')
+}
+
+function dot(tasks: readonly TaskView[]): string {
+  const nodes = tasks.map(task => {
+    const [fill, line] = STATE_COLOURS[task.state]
+    const label = quoted(`${task.title}\n${task.id} · ${stateWord(task)}`)
+    return `  ${quoted(task.id)} [label=${label}, fillcolor="${fill}", color="${line}"]`
+  })
+  const ids = new Set(tasks.map(({ id }) => id))
+  const parts = tasks.filter(({ parent_id }) => parent_id !== null && ids.has(parent_id))
+  return [
+    'digraph tasks {',
+    '  rankdir=LR',
+    '  node [shape=box, style="rounded,filled", fontname="sans-serif"]',
+    ...nodes,
+    ...edgesOf(tasks).map(({ from, to }) => `  ${quoted(from)} -> ${quoted(to)}`),
+    ...parts.map(
+      ({ id, parent_id }) => `  ${quoted(id)} -> ${quoted(parent_id ?? '')} [style=dashed, arrowhead=odiamond]`,
+    ),
+    '}',
+  ].join('\n')
+}
+
+function quoted(text: string): string {
+  const plain = neutral(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+  return `"${plain}"`
+}
+
+function mermaid(tasks: readonly TaskView[]): string {
+  const names = new Map(tasks.map(({ id }) => [id, id.replaceAll('-', '_')]))
+  const name = (id: string) => names.get(id) ?? id
+  const states = [...new Set(tasks.map(({ state }) => state))]
+  return [
+    'flowchart LR',
+    ...tasks.map(
+      task => `  ${name(task.id)}["${escapeMermaid(task.title)}<br/>${task.id} · ${stateWord(task)}"]:::${task.state}`,
+    ),
+    ...edgesOf(tasks).map(({ from, to }) => `  ${name(from)} --> ${name(to)}`),
+    ...tasks.flatMap(({ id, parent_id }) =>
+      parent_id !== null && names.has(parent_id) ? [`  ${name(id)} -.-o ${name(parent_id)}`] : [],
+    ),
+    ...states.map(state => `  classDef ${state} fill:${STATE_COLOURS[state][0]},stroke:${STATE_COLOURS[state][1]}`),
+  ].join('\n')
+}
+
+/** A title is text to the one who draws it: no quote, tag or entity of it counts. */
+function escapeMermaid(text: string): string {
+  return neutral(text).replace(/[&<>"#;`\\{}[\]()|]/g, char => `#${char.charCodeAt(0)};`)
+}
+
+const WIDTH = 220
+const HEIGHT = 46
+const GAP_X = 60
+const GAP_Y = 14
+const MARGIN = 20
+/** About as many letters as fit into a box. */
+const LETTERS = 30
+
+/** A picture that every browser shows: a column for each step, a box for each task, a line from each to what comes after it. */
+export function drawSvg(tasks: readonly TaskView[]): string {
+  const layers = layersOf(tasks)
+  const places = new Map<string, { x: number; y: number }>()
+  for (const [column, layer] of layers.entries()) {
+    for (const [row, { id }] of layer.entries()) {
+      places.set(id, { x: MARGIN + column * (WIDTH + GAP_X), y: MARGIN + row * (HEIGHT + GAP_Y) })
+    }
+  }
+  const rows = layers.reduce((most, layer) => Math.max(most, layer.length), 0)
+  const width = 2 * MARGIN + Math.max(layers.length, 1) * (WIDTH + GAP_X) - GAP_X
+  const height = 2 * MARGIN + Math.max(rows, 1) * (HEIGHT + GAP_Y) - GAP_Y
+  const lines = tasks.flatMap(({ id, after }) =>
+    after.flatMap(before => lineBetween(places.get(before), places.get(id))),
+  )
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif">`,
+    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#666"/></marker></defs>',
+    '<rect width="100%" height="100%" fill="white"/>',
+    ...lines,
+    ...tasks.flatMap(task => boxOf(task, places.get(task.id))),
+    '</svg>',
+  ].join('\n')
+}
+
+type Position = { x: number; y: number } | undefined
+
+function lineBetween(from: Position, to: Position): string[] {
+  if (!from || !to) return []
+  const [x1, y1, x2, y2] = [from.x + WIDTH, from.y + HEIGHT / 2, to.x, to.y + HEIGHT / 2]
+  const bend = (x1 + x2) / 2
+  return [
+    `<path d="M${x1} ${y1}C${bend} ${y1} ${bend} ${y2} ${x2} ${y2}" fill="none" stroke="#666" marker-end="url(#arrow)"/>`,
+  ]
+}
+
+function boxOf(task: TaskView, place: Position): string[] {
+  if (!place) return []
+  const { x, y } = place
+  const [fill, line] = STATE_COLOURS[task.state]
+  return [
+    `<g><title>${escapeXml(neutral(task.title))}</title>`,
+    `<rect x="${x}" y="${y}" width="${WIDTH}" height="${HEIGHT}" rx="6" fill="${fill}" stroke="${line}"/>`,
+    `<text x="${x + 10}" y="${y + 19}" font-size="13">${escapeXml(cut(neutral(task.title), LETTERS))}</text>`,
+    `<text x="${x + 10}" y="${y + 36}" font-size="11" fill="#555">${task.id} · ${stateWord(task)}</text></g>`,
+  ]
+}
+
+/** Text as it stands in a page or a picture. */
+export function escapeXml(text: string): string {
+  return text.replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`)
+}
+
+/** Tasks by how many steps come before them: each stands one behind the last of what it comes after. */
+function layersOf(tasks: readonly TaskView[]): TaskView[][] {
+  const byId = new Map(tasks.map(task => [task.id, task]))
+  const dependents = new Map<string, TaskView[]>()
+  const missing = new Map<string, number>()
+  for (const task of tasks) {
+    const before = task.after.filter(id => byId.has(id))
+    missing.set(task.id, before.length)
+    for (const id of before) {
+      const known = dependents.get(id)
+      if (known) known.push(task)
+      else dependents.set(id, [task])
+    }
+  }
+  const layers: TaskView[][] = []
+  for (let layer = tasks.filter(({ id }) => missing.get(id) === 0); layer.length > 0; ) {
+    layers.push(layer)
+    const next: TaskView[] = []
+    for (const task of layer.flatMap(({ id }) => dependents.get(id) ?? [])) {
+      const left = (missing.get(task.id) ?? 0) - 1
+      missing.set(task.id, left)
+      if (left === 0) next.push(task)
+    }
+    layer = next
+  }
+  return layers
+}
+
+/** Colours of states, for pictures: background and line. */
+const STATE_COLOURS = {
+  blocked: ['#eeeeee', '#888888'],
+  ready: ['#e3f2fd', '#1565c0'],
+  running: ['#fff8e1', '#ff8f00'],
+  waiting: ['#fff3e0', '#ef6c00'],
+  verifying: ['#e0f7fa', '#00838f'],
+  merging: ['#e0f7fa', '#00838f'],
+  done: ['#e8f5e9', '#2e7d32'],
+  failed: ['#ffebee', '#c62828'],
+  cancelled: ['#f5f5f5', '#bdbdbd'],
+} as const satisfies Record<TaskState, readonly [string, string]>

@@ -1,0 +1,78 @@
+import type { TaskState, TaskView } from '../../../domain/task.ts'
+import { LOOKS } from '../../render/format.ts'
+import { cut, firstLine, neutral, pad, type Terminal, type Tone, widthOf } from '../../render/text.ts'
+
+/** `pcc task list`: one line each, in the order of submission, with the counts below. */
+export function taskLines(
+  tasks: readonly TaskView[],
+  terminal: Terminal,
+  heldUp: ReadonlyMap<string, string> = new Map(),
+): string[] {
+  const states = tasks.map(stateText)
+  const widest = states.reduce((most, text) => Math.max(most, widthOf(text)), 0)
+  const lines = tasks.map((task, index) => {
+    const state = terminal.paint(STATE_LOOKS[task.state].tone, pad(states[index] ?? '', widest))
+    const details = detailsOf({ ...task, reason: heldUp.get(task.id) ?? task.reason })
+    const text = [firstLine(task.title), ...details].join('  ')
+    return `${task.id}  ${state}  ${cut(text, terminal.width - widest - 12)}`
+  })
+  return [...lines, '', countLine(tasks)]
+}
+
+/** `12 tasks: 3 done (unverified), 2 ready` */
+function countLine(tasks: readonly TaskView[]): string {
+  const counts = new Map<string, number>()
+  for (const task of tasks) {
+    const word = stateText(task).slice(2)
+    counts.set(word, (counts.get(word) ?? 0) + 1)
+  }
+  const each = [...counts].map(([word, count]) => `${count} ${word}`).join(', ')
+  return `${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}: ${each}`
+}
+
+function detailsOf({ priority, labels, feature, after, state, reason, children, children_done }: TaskView): string[] {
+  return [
+    ...(children > 0 ? [`(${children_done}/${children})`] : []),
+    ...(priority === 0 ? [] : [`priority ${priority}`]),
+    ...(feature === null ? [] : [`feature ${feature}`]),
+    ...labels.map(label => `#${label}`),
+    ...(state === 'blocked' && after.length > 0
+      ? [`after ${after.slice(0, 3).join(', ')}${after.length > 3 ? ' …' : ''}`]
+      : []),
+    ...(reason === null ? [] : [`· ${firstLine(reason)}`]),
+  ]
+}
+
+/** How a state looks. */
+export const STATE_LOOKS: Record<TaskState, { glyph: string; tone: Tone }> = {
+  blocked: LOOKS.still,
+  ready: LOOKS.next,
+  running: LOOKS.works,
+  waiting: LOOKS.waits,
+  verifying: LOOKS.checks,
+  merging: LOOKS.checks,
+  done: LOOKS.done,
+  failed: LOOKS.failed,
+  cancelled: LOOKS.dropped,
+}
+
+type Shown = Pick<TaskView, 'state' | 'verification'>
+
+/** `done (unverified)`: the state, and what is known of the claim that it is done. */
+export function stateWord({ state, verification }: Shown): string {
+  return state === 'done' && verification === 'unverified' ? 'done (unverified)' : state
+}
+
+/** `✓ done (unverified)` */
+export function stateText(task: Shown): string {
+  return `${STATE_LOOKS[task.state].glyph} ${stateWord(task)}`
+}
+
+/** `t-3fa91c Build it: ready` */
+export function taskLine(task: Shown & { id: string; title: string }): string {
+  return `${task.id} ${neutral(task.title)}: ${stateWord(task)}`
+}
+
+/** How a graph can be drawn. */
+export const GRAPH_FORMATS = ['text', 'dot', 'mermaid', 'svg'] as const
+export type GraphFormat = (typeof GRAPH_FORMATS)[number]

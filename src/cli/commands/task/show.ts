@@ -1,0 +1,209 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { StoredEvent } from '../../../domain/event.ts'
+import type { TaskWork } from '../../../domain/merge.ts'
+import { type TaskView, taskListText } from '../../../domain/task.ts'
+import type { TaskDetail, TaskMention } from '../../../domain/task-requests.ts'
+import { openCommandCall, taskPath } from '../../connection/client.ts'
+import { dateTime, wakeTime } from '../../render/format.ts'
+import { firstLine, neutral, type Terminal, wrap } from '../../render/text.ts'
+import { workLines } from '../review.ts'
+import { STATE_LOOKS, stateText, stateWord } from './lines.ts'
+import { showTasks, type TaskListOptions } from './list.ts'
+
+interface TaskLog {
+  task: string
+  events: StoredEvent[]
+}
+
+const TASK = 'id, or a unique beginning of it'
+
+/** `pcc task list | show | tree | log`. */
+export function addLookCommands(task: Command): void {
+  task
+    .command('list')
+    .description('The tasks of a project, in the order in which they were added.')
+    .option('--project <path>', 'the project directory (default: this one)')
+    .option('--all', 'of all projects')
+    .option('--feature <name>', 'only of this feature')
+    .option('--state <states>', 'only these, comma-separated: open, blocked, ready, running, waiting, done, failed, …')
+    .option('--ready', 'only what could be begun now')
+    .option('--label <word>', 'only with this label')
+    .option('--text <words>', 'only where this stands in the title or the description')
+    .option('--json', 'print JSON, a line for each task')
+    .action(async (options: TaskListOptions, command: Command) => {
+      const { client, ...context } = await openCommandCall(command, { writes: false })
+      const body = async (path: string) =>
+        taskListText((await client.request<{ tasks: object[] }>('GET', path)).tasks.map(task => JSON.stringify(task)))
+      const pass = async (path: string) => context.out(await body(path))
+      await showTasks({ ...options, json: context.json }, { ...context, body, pass })
+    })
+
+  task
+    .command('show')
+    .description('Everything about one task.')
+    .argument('<task>', TASK)
+    .option('--json', 'print JSON')
+    .action(async (ref: string, _options: object, command: Command) => {
+      const { client, show, terminal } = await openCommandCall(command, { writes: false })
+      const detail = await client.request<TaskDetail>('GET', taskPath(ref))
+      const work = await client.request<TaskWork>('GET', `${taskPath(detail.task.id)}/work`)
+      show({ ...detail, work }, () => [...taskPage(detail, terminal), ...workLines(work, terminal)])
+    })
+
+  task
+    .command('tree')
+    .description('A task and its parts, or all of a project, indented.')
+    .argument('[task]', TASK)
+    .option('--project <path>', 'the project directory (default: this one)')
+    .option('--json', 'print JSON')
+    .action(async (ref: string | undefined, { project = '.' }: { project?: string }, command: Command) => {
+      const { client, show, terminal } = await openCommandCall(command, { writes: false })
+      const query =
+        ref === undefined ? `project=${encodeURIComponent(resolve(project))}` : `under=${encodeURIComponent(ref)}`
+      const answer = await client.request<{ tasks: TaskView[] }>('GET', `/tasks?${query}`)
+      show(answer, () => treeLines(answer.tasks, terminal))
+    })
+
+  task
+    .command('log')
+    .description('What happened to a task; with -m, a line more.')
+    .argument('<task>', TASK)
+    .option('-m, --message <text>', 'a line to be added')
+    .option('--json', 'print JSON')
+    .action(async (ref: string, { message }: { message?: string }, command: Command) => {
+      const { client, show, terminal } = await openCommandCall(command, { writes: message !== undefined })
+      const path = `${taskPath(ref)}/log`
+      const answer = await (message === undefined
+        ? client.request<TaskLog>('GET', path)
+        : client.request<TaskLog>('POST', path, { text: message }))
+      show(answer, () => logLines(answer.events, terminal))
+    })
+}
+
+/** A task in full: `pcc task show`. */
+function taskPage({ task, parent, blockers, dependents, parts }: TaskDetail, terminal: Terminal): string[] {
+  const { paint, width } = terminal
+  const text = (body: string) => wrap(neutral(body), Math.min(width, 100) - 2).map(line => `  ${line}`.trimEnd())
+  return [
+    paint('bold', `${task.id}  ${neutral(task.title)}`),
+    `State: ${paint(STATE_LOOKS[task.state].tone, stateText(task))}${task.reason ? `, ${firstLine(task.reason)}` : ''}`,
+    ...factsOf(task),
+    ...(task.description === task.title ? [] : ['', ...text(task.description)]),
+    ...section(
+      'Done when',
+      task.acceptance.map(each => `  - ${neutral(each)}`),
+    ),
+    ...(parent ? mentionLines('Part of', [parent], terminal) : []),
+    ...(parts.length > 0 ? mentionLines(`Parts (${partsDone(task)})`, parts, terminal) : []),
+    ...(blockers.length > 0 ? mentionLines('Comes after', blockers, terminal) : []),
+    ...(dependents.length > 0 ? mentionLines('Comes before', dependents, terminal) : []),
+    ...section('Result', task.result === null ? [] : text(task.result)),
+  ]
+}
+
+/** Tasks under a heading. */
+export function mentionLines(heading: string, tasks: TaskMention[], { paint }: Terminal): string[] {
+  const lines = tasks.map(task => {
+    const { glyph, tone } = STATE_LOOKS[task.state]
+    return `  ${paint(tone, glyph)} ${task.id} ${neutral(task.title)}: ${task.state}`
+  })
+  return [`${heading}:${lines.length === 0 ? ' nothing' : ''}`, ...lines]
+}
+
+/** One line for each thing that happened to a task. */
+function logLines(events: StoredEvent[], { paint }: Terminal): string[] {
+  return events.map(event => `${paint('dim', dateTime(event.time))}  ${happened(event)}`)
+}
+
+function factsOf(task: TaskView): string[] {
+  const facts: [string, string | number | null][] = [
+    ['Project', neutral(task.project)],
+    ['Feature', task.feature],
+    ['Type', task.type === 'task' ? null : task.type],
+    ['Priority', task.priority || null],
+    ['Labels', task.labels.join(', ') || null],
+    ['Paths', task.paths.map(neutral).join(', ') || null],
+    ['Model', task.model && neutral(task.model)],
+    [
+      'Budget',
+      task.budget &&
+        Object.entries(task.budget)
+          .map(([of, most]) => `${most} ${of}`)
+          .join(', '),
+    ],
+    [
+      'Attempts',
+      task.attempt
+        ? `${task.attempt} (${Math.min(task.retries, task.max_retries)} of ${task.max_retries} retries)`
+        : null,
+    ],
+    ['Session', task.session_id],
+    ['Run', task.run_id],
+    ['Goes on', task.wakes_at && wakeTime(task.wakes_at, Date.now())],
+    ['Added', dateTime(task.created_at)],
+    ['Ended', task.ended_at && dateTime(task.ended_at)],
+  ]
+  return facts.flatMap(([name, value]) => (value === null ? [] : [`${name}: ${value}`]))
+}
+
+function partsDone({ children, children_done }: TaskView): string {
+  return `${children_done} of ${children} done`
+}
+
+function section(heading: string, lines: string[]): string[] {
+  return lines.length === 0 ? [] : [`${heading}:`, ...lines]
+}
+
+function happened(event: StoredEvent): string {
+  if (event.kind === 'task.noted') return neutral(event.body.text).replaceAll('\n', '\n                     ')
+  if (event.kind === 'merge.landed') {
+    const { target, commit } = event.body
+    return `reached ${neutral(target)} as ${commit.slice(0, 10)} (${event.actor})`
+  }
+  const word = event.kind === 'merge.held_up' ? 'merge waits' : event.kind.replace(/^(task|evidence)\./, '')
+  const body = event.body as { reason?: string; attempt?: number; fields?: string[]; blocker_id?: string }
+  const details = [
+    ...(body.attempt ? [`attempt ${body.attempt}`] : []),
+    ...(body.fields ? [body.fields.join(', ')] : []),
+    ...(body.blocker_id ? [body.blocker_id] : []),
+    ...(body.reason ? [firstLine(body.reason)] : []),
+  ]
+  return `${word}${details.length > 0 ? `: ${details.join(', ')}` : ''} (${event.actor})`
+}
+
+/** Tasks with their parts under them. A task whose own parent is not among them stands at the margin. */
+function treeLines(tasks: readonly TaskView[], { paint }: Terminal): string[] {
+  const ids = new Set(tasks.map(({ id }) => id))
+  const parts = Map.groupBy(tasks, ({ parent_id }) => (parent_id !== null && ids.has(parent_id) ? parent_id : ''))
+  const lines: string[] = []
+  // By hand and not by calling itself: nobody says how deep parts go.
+  const open = rowsOf(parts.get('') ?? [], '', true)
+  for (let row = open.pop(); row; row = open.pop()) {
+    const { task, branch, below } = row
+    const { glyph, tone } = STATE_LOOKS[task.state]
+    const progress = task.children > 0 ? ` (${task.children_done}/${task.children})` : ''
+    lines.push(
+      `${paint('dim', branch)}${paint(tone, glyph)} ${task.id} ${neutral(task.title)}${progress}: ${stateWord(task)}`,
+    )
+    open.push(...rowsOf(parts.get(task.id) ?? [], below, false))
+  }
+  return lines.length > 0 ? lines : ['No tasks here yet.']
+}
+
+interface Row {
+  task: TaskView
+  /** What stands before it, and before what is under it. */
+  branch: string
+  below: string
+}
+
+/** The first comes last, where it is taken from. */
+function rowsOf(tasks: readonly TaskView[], before: string, atMargin: boolean): Row[] {
+  const rows = tasks.map((task, index) => {
+    if (atMargin) return { task, branch: '', below: '' }
+    const isLast = index === tasks.length - 1
+    return { task, branch: `${before}${isLast ? '└ ' : '├ '}`, below: `${before}${isLast ? '  ' : '│ '}` }
+  })
+  return rows.reverse()
+}

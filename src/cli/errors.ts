@@ -1,0 +1,54 @@
+import { AppError, ERRORS, type ErrorCode, messageOf } from '../base/errors.ts'
+import type { ErrorReply } from '../domain/api.ts'
+import { terminalOf } from './render/text.ts'
+
+/** An error that the daemon answered with: its words are printed as they came. */
+export class RemoteError extends Error {
+  readonly code: string
+  readonly next: string
+
+  constructor({ error }: ErrorReply) {
+    super(error.message)
+    this.name = 'RemoteError'
+    this.code = error.code
+    this.next = error.next
+  }
+}
+
+/** The error in a reply; one that has no known shape is told as it is. */
+export function remoteError(body: unknown): Error {
+  const error = (body as Partial<ErrorReply> | null)?.error
+  if (typeof error?.code === 'string' && typeof error.message === 'string') return new RemoteError({ error })
+  return new AppError('internal', { problem: `the daemon answered ${JSON.stringify(body).slice(0, 200)}` })
+}
+
+/** Prints an error for a person, or as one JSON object, always on stderr; the exit code to leave with is returned. */
+export function reportError(thrown: unknown, { json, verbose }: { json: boolean; verbose: boolean }): number {
+  const error = facts(thrown)
+  if (json) {
+    const { code, message, next } = error
+    process.stderr.write(`${JSON.stringify({ error: { code, message, next } })}\n`)
+    return error.exit
+  }
+  const { paint } = terminalOf(process.stderr, process.env)
+  process.stderr.write(`${paint('red', 'error:')} ${error.message}\n  ${paint('dim', 'next:')} ${error.next}\n`)
+  if (verbose && thrown instanceof Error) process.stderr.write(`${thrown.stack}\n`)
+  return error.exit
+}
+
+/** Says that the daemon is of another version; the command goes on. */
+export function warnOfVersion(running: string, own: string): void {
+  const { paint } = terminalOf(process.stderr, process.env)
+  process.stderr.write(
+    `${paint('yellow', 'warning:')} the running daemon is version ${running}, this is pcc ${own}\n  ${paint('dim', 'next:')} pcc daemon restart (running sessions go on)\n`,
+  )
+}
+
+function facts(thrown: unknown): { code: string; message: string; next: string; exit: number } {
+  if (thrown instanceof AppError) return thrown
+  if (thrown instanceof RemoteError) {
+    const known = Object.hasOwn(ERRORS, thrown.code) ? ERRORS[thrown.code as ErrorCode].exit : 1
+    return { code: thrown.code, message: thrown.message, next: thrown.next, exit: known }
+  }
+  return new AppError('internal', { problem: messageOf(thrown) })
+}

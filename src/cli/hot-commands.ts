@@ -1,0 +1,178 @@
+import { appPathsFor, dataDirectoryHint } from '../base/app-paths.ts'
+import { programVersion } from '../base/version.ts'
+import { showList } from './commands/list.ts'
+import { ANSWER_MS, rawRequest } from './connection/raw-request.ts'
+import { terminalOf } from './render/text.ts'
+
+type Kinds = Record<string, 'value' | 'switch'>
+
+/** The few commands that must start in milliseconds, and every flag they know. */
+export const HOT_FLAGS = {
+  list: { '--status': 'value', '--project': 'value', '--json': 'switch' },
+  status: { '--show-history': 'switch', '--show-decisions': 'switch', '--json': 'switch' },
+  /** Only `task list`. */
+  task: {
+    '--project': 'value',
+    '--all': 'switch',
+    '--feature': 'value',
+    '--state': 'value',
+    '--ready': 'switch',
+    '--label': 'value',
+    '--text': 'value',
+    '--json': 'switch',
+  },
+  start: {
+    '--task': 'value',
+    '--requirements': 'value',
+    '--agent': 'value',
+    '--model': 'value',
+    '--max-turns': 'value',
+    '--allowed-tools': 'value',
+    '--disallowed-tools': 'value',
+    '--auto-approve': 'switch',
+    '--no-auto-approve': 'switch',
+    '--auto-resume': 'switch',
+    '--no-auto-resume': 'switch',
+    '--budget': 'value',
+    '--priority': 'value',
+    '--brain': 'value',
+    '--brain-model': 'value',
+    '--confidence': 'value',
+    '--worktree': 'switch',
+    '--host': 'value',
+    '--detach': 'switch',
+    '--session-name': 'value',
+    '--resume': 'value',
+    '--fork': 'switch',
+    '--record': 'value',
+    '--json': 'switch',
+  },
+} as const satisfies Record<string, Kinds>
+
+/** Options of every command; they stand before or after its name. */
+const GLOBAL_FLAGS: Kinds = {
+  '--config': 'value',
+  '--data-dir': 'value',
+  '--verbose': 'switch',
+  '--quiet': 'switch',
+}
+
+const OPERANDS = { list: 0, status: 1, task: 1, start: 1 } as const
+
+export interface HotCall {
+  command: keyof typeof HOT_FLAGS
+  operand: string
+  flags: Record<string, string | true>
+}
+
+/** Reads the arguments of a hot command. Whatever is not plainly right is left to commander, which explains it. */
+export function readHotCall(argv: string[]): HotCall | undefined {
+  const words: string[] = []
+  const flags: HotCall['flags'] = {}
+  for (let index = 0; index < argv.length; index++) {
+    const arg = argv[index] ?? ''
+    if (!arg.startsWith('-')) {
+      words.push(arg)
+      continue
+    }
+    const [name = '', inline] = splitOnce(arg)
+    const kind = kindOf(name, words[0])
+    const value = inline ?? (kind === 'value' ? argv[++index] : undefined)
+    if (kind === 'switch' ? value !== undefined : !kind || !value || value.startsWith('-')) return undefined
+    // Said twice: some add up and some replace, which commander knows.
+    if (Object.hasOwn(flags, name)) return undefined
+    flags[name] = value ?? true
+  }
+  const [command, operand = ''] = words
+  if (!isHot(command) || words.length !== OPERANDS[command] + 1) return undefined
+  if (command === 'task' && operand !== 'list') return undefined
+  return { command, operand, flags }
+}
+
+/** Before the command's name only the options of every command are known. */
+function kindOf(name: string, command: string | undefined): Kinds[string] | undefined {
+  const own: Kinds = isHot(command) ? HOT_FLAGS[command] : {}
+  const all: Kinds = { ...GLOBAL_FLAGS, ...own }
+  return Object.hasOwn(all, name) ? all[name] : undefined
+}
+
+function isHot(word: string | undefined): word is keyof typeof HOT_FLAGS {
+  return word !== undefined && Object.hasOwn(HOT_FLAGS, word)
+}
+
+function splitOnce(arg: string): [string, string | undefined] {
+  const at = arg.indexOf('=')
+  return at < 0 ? [arg, undefined] : [arg.slice(0, at), arg.slice(at + 1)]
+}
+
+/** Answers a hot command from a running daemon with an exit code. Nobody answers: nothing, and the long way must start one. */
+export async function runHotCommand({ command, operand, flags }: HotCall): Promise<number | undefined> {
+  const { env } = process
+  const [configFile, dataDir] = [text(flags['--config']), text(flags['--data-dir'])]
+  const places = appPathsFor({ env, configFile, dataDir })
+  if (dataDirectoryHint(places, env) === 'look') return undefined
+  const lines: string[] = []
+  const ask = async (path: string, take?: (piece: Buffer) => void) => {
+    const reply = await rawRequest({ socket: places.socket, tokenFile: places.tokenFile, path, ...(take && { take }) })
+    if (!reply) throw new NoAnswer()
+    if (reply.status >= 400) throw (await import('./errors.ts')).remoteError(JSON.parse(reply.bytes.toString()))
+    await compareVersions(reply.headers['x-pcc-version'], flags['--quiet'] === true)
+    return reply.bytes
+  }
+  const shown = {
+    terminal: terminalOf(process.stdout, env),
+    out: (line: string) => lines.push(line),
+    body: (path: string) => ask(path),
+    pass: async (path: string) => {
+      const rest = await ask(path, piece => process.stdout.write(piece))
+      process.stdout.write(`${rest}\n`)
+    },
+    get: async (path: string): Promise<unknown> => JSON.parse((await shown.body(path)).toString()),
+  }
+  const json = flags['--json'] === true
+  try {
+    if (command === 'list') {
+      await showList({ status: text(flags['--status']), project: text(flags['--project']), json }, shown)
+    } else if (command === 'task') {
+      const { showTasks } = await import('./commands/task/list.ts')
+      await showTasks(taskListOptions(flags), shown)
+    } else {
+      const [showHistory, showDecisions] = [flags['--show-history'] === true, flags['--show-decisions'] === true]
+      const { showStatus } = await import('./commands/status.ts')
+      await showStatus({ ref: operand, showHistory, showDecisions, json }, shown)
+    }
+  } catch (error) {
+    if (error instanceof NoAnswer) return undefined
+    if ((error as NodeJS.ErrnoException).code === 'ETIMEDOUT')
+      throw (await import('./connection/start-daemon.ts')).silentDaemonError(places, ANSWER_MS)
+    throw error
+  }
+  if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`)
+  return 0
+}
+
+class NoAnswer extends Error {}
+
+/** After an update the old daemon still runs: it answers, but the person should know. */
+export async function compareVersions(running: string | undefined, quiet: boolean): Promise<void> {
+  if (running === undefined || quiet) return
+  const own = programVersion()
+  if (running !== own) (await import('./errors.ts')).warnOfVersion(running, own)
+}
+
+function taskListOptions(flags: HotCall['flags']) {
+  return {
+    project: text(flags['--project']),
+    all: flags['--all'] === true,
+    feature: text(flags['--feature']),
+    state: text(flags['--state']),
+    ready: flags['--ready'] === true ? true : undefined,
+    label: text(flags['--label']),
+    text: text(flags['--text']),
+    json: flags['--json'] === true,
+  }
+}
+
+function text(value: string | true | undefined): string | undefined {
+  return value === true ? undefined : value
+}

@@ -1,0 +1,142 @@
+import type { OpenAsk } from '../../domain/api.ts'
+import type { Suggestion } from '../../domain/brain.ts'
+import type { EventBody } from '../../domain/event.ts'
+import type { QuestionItem } from '../../domain/session.ts'
+import { firstLine, neutral, type Terminal, wrap } from './text.ts'
+
+type Permission = Pick<
+  Extract<OpenAsk, { kind: 'permission' }>,
+  'tool' | 'target' | 'risk' | 'reason' | 'reasons' | 'suggestion'
+>
+
+/** A field of a request other than a command is shown up to here; its size says what is left out. */
+const FIELD_LINES = 8
+/** More reasons than this are read by nobody. */
+const MORE_REASONS = 3
+
+/** What the agent wants to do. A command is shown whole: nobody should allow what they have not seen. */
+export function askedPermission(ask: Permission, terminal: Terminal, input?: Record<string, unknown>): string[] {
+  const width = terminal.width - 13
+  return [
+    `${terminal.paint('yellow', '⚠️  PERMISSION')} wanted: ${terminal.paint('bold', firstLine(ask.tool))}`,
+    ...wanted(ask, input, width).map(line => `  ${line}`),
+    ...wrap(`${ask.risk} risk: ${neutral(ask.reason)}`, width).map(line => `  ${terminal.paint('dim', line)}`),
+    ...otherReasons(ask).flatMap(text => wrap(`- ${text}`, width).map(line => `  ${terminal.paint('dim', line)}`)),
+    ...[suggestionLine(ask.suggestion) ?? []].flat().flatMap(text => wrap(text, width).map(line => `  ${line}`)),
+  ]
+}
+
+/** What is asked about, in a few words: the tool and what it is aimed at, or the question's own heading. */
+export function nameOfAsk(ask: OpenAsk): string {
+  if (ask.kind === 'permission') return `${firstLine(ask.tool)}${ask.target ? ` → ${firstLine(ask.target)}` : ''}`
+  const [first] = ask.questions
+  return first?.header ? firstLine(first.header) : `"${firstLine(first?.question ?? '')}"`
+}
+
+/** What else was seen that is not harmless; the first reason is said already. */
+function otherReasons({ reason, reasons = [] }: Permission): string[] {
+  const texts = reasons.filter(({ risk }) => risk !== 'LOW').map(({ text }) => firstLine(text))
+  return [...new Set(texts)].filter(text => !firstLine(reason).includes(text)).slice(0, MORE_REASONS)
+}
+
+/** Only a shell's command is all there is to see: another tool may have a field of that name beside others. */
+function wanted({ tool, target }: Permission, input: Record<string, unknown> | undefined, width: number): string[] {
+  const command = input?.['command']
+  if (tool === 'Bash' && typeof command === 'string') return wrap(neutral(command), width)
+  if (!input || Object.keys(input).length === 0) return wrap(neutral(target), width)
+  return Object.entries(input).flatMap(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    const lines = wrap(`${neutral(name)}: ${neutral(text)}`, width)
+    if (lines.length <= FIELD_LINES) return lines
+    return [...lines.slice(0, FIELD_LINES), `… ${lines.length - FIELD_LINES} more lines`]
+  })
+}
+
+/** The questions of an agent with their numbered options, and what the brain would answer. */
+export function askedQuestions(
+  { questions, suggestion }: Pick<EventBody<'question.asked'>, 'questions' | 'suggestion'>,
+  terminal: Terminal,
+  agent?: string,
+): string[] {
+  const { speaker } = agentName(agent)
+  const heading = terminal.paint(
+    'yellow',
+    questions.length > 1 ? `⚠️  QUESTIONS from ${speaker}:` : `⚠️  QUESTION from ${speaker}:`,
+  )
+  const brain = suggestionLine(suggestion)
+  return [
+    heading,
+    ...questions.flatMap(item => questionLines(item, terminal)),
+    ...(brain === undefined ? [] : wrap(brain, terminal.width - 11)),
+  ]
+}
+
+/** A question nobody could answer yet; to who answers it here and now, it is only a question. */
+export function parkedQuestions(
+  body: EventBody<'question.parked'>,
+  terminal: Terminal,
+  { here = false, agent }: { here?: boolean | undefined; agent?: string | undefined } = {},
+): string[] {
+  if (here) return askedQuestions(body, terminal, agent)
+  const why = wrap(neutral(body.reason), terminal.width - 11)
+  const lines = [...why, ...respondLine(body.number, '"…"')]
+  return [...askedQuestions(body, terminal, agent), ...lines.map(line => terminal.paint('yellow', line))]
+}
+
+/** A dangerous call that waits for a person. */
+export function parkedPermission(
+  body: EventBody<'permission.parked'>,
+  terminal: Terminal,
+  { input, here = false }: { input?: Record<string, unknown> | undefined; here?: boolean | undefined } = {},
+): string[] {
+  if (here) return askedPermission(body, terminal, input)
+  const lines = ['nobody is attached to approve it; it waits', ...respondLine(body.number, '--approve, or --deny')]
+  return [...askedPermission(body, terminal, input), ...lines.map(line => terminal.paint('yellow', line))]
+}
+
+function respondLine(number: number | undefined, how: string): string[] {
+  return number === undefined ? [] : [`Answer with: pcc respond ${number} ${how}`]
+}
+
+function questionLines(item: QuestionItem, terminal: Terminal): string[] {
+  const question = wrap(`"${neutral(item.question)}"`, terminal.width - 11)
+  if (item.options.length === 0) return question
+  const options = item.options.map(({ label }, index) => `[${index + 1}] ${firstLine(label)}`)
+  const title = item.multiSelect ? 'Options (several may be chosen): ' : 'Options: '
+  const described = item.options.some(option => option.description)
+  if (!described) return [...question, ...wrap(title + options.join('  '), terminal.width - 11)]
+  return [
+    ...question,
+    title.trim(),
+    ...item.options.flatMap(({ label, description }, index) => {
+      const head = `[${index + 1}] ${firstLine(label)}`
+      const text = description ? `${head} — ${neutral(description)}` : head
+      return wrap(text, terminal.width - 13).map(
+        line =>
+          `  ${line.startsWith(head) ? head + terminal.paint('dim', line.slice(head.length)) : terminal.paint('dim', line)}`,
+      )
+    }),
+  ]
+}
+
+/** `Brain: "7 days" (confidence: 72%)`, as in the manual. */
+export function suggestionLine(suggestion: Suggestion | undefined): string | undefined {
+  if (!suggestion) return undefined
+  const said = suggestion.answer.map(each => `"${firstLine([each].flat().join(', '))}"`).join(', ')
+  return `Brain: ${said} (confidence: ${Math.round(suggestion.confidence * 100)}%)`
+}
+
+const AGENT_NAMES: Record<string, { speaker: string; program: string }> = {
+  claude: { speaker: 'Claude', program: 'Claude Code' },
+  'claude-acp': { speaker: 'Claude', program: 'Claude Code over ACP' },
+  gemini: { speaker: 'Gemini', program: 'Gemini CLI' },
+  codex: { speaker: 'Codex', program: 'Codex' },
+}
+
+/** What a session's agent is called where it speaks, and what its program is. */
+export function agentName(agent: string | undefined): { speaker: string; program: string } {
+  const name = firstLine(agent ?? 'claude')
+  return Object.hasOwn(AGENT_NAMES, name)
+    ? (AGENT_NAMES[name] ?? { speaker: name, program: name })
+    : { speaker: name, program: name }
+}

@@ -1,0 +1,227 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { lstat, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AppPaths } from '../base/app-paths.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { replaceFile } from '../base/files.ts'
+import type { Log } from '../base/log.ts'
+import { loadConfig } from '../domain/config/load.ts'
+import type { Store } from '../store/store.ts'
+import type { SessionRow } from '../store/tables.ts'
+import { readWorktreeDeps } from './context.ts'
+
+export interface Retention {
+  places: AppPaths
+  env: Record<string, string | undefined>
+  store: Store
+  log: Log
+  clock?: Clock
+}
+
+const HOUR_MS = 60 * 60_000
+const PRUNE_EVERY_MS = 24 * HOUR_MS
+
+/** Removes what is older than it is kept, now and once a day, by the settings as they then are. Disposing waits for what is under way. */
+export function startRetention(parts: Retention): AsyncDisposable {
+  const leaving = new AbortController()
+  const once = () => pruneOnce(parts, leaving.signal).catch(error => parts.log.warn({ error }, 'could not be pruned'))
+  let latest = once()
+  const timer = setInterval(() => {
+    latest = once()
+  }, PRUNE_EVERY_MS)
+  timer.unref()
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      leaving.abort()
+      await latest
+    },
+  }
+}
+
+/** One round of it. Nothing is removed by a clock that cannot be believed. */
+export async function pruneOnce(parts: Retention, signal: AbortSignal): Promise<void> {
+  const { places, env, store, log, clock = systemClock } = parts
+  const now = clock.now()
+  const gapMs = await gapBefore(now, store)
+  if (!isClockTrusted(join(places.run, 'clock-doubted'), { now, gapMs })) {
+    log.warn({ now, gap_ms: gapMs }, 'the clock is far ahead of the last thing written: nothing is removed for its age')
+    return
+  }
+  const { data, logs } = (await loadConfig({ places, env })).config
+  const checkpoints = await pruneCheckpoints({
+    places,
+    store,
+    now,
+    days: data.checkpoint_retention_days,
+    maxMb: data.max_checkpoints_mb,
+  })
+  const events = await pruneEvents({
+    store,
+    now,
+    signal,
+    days: data.event_retention_days,
+    maxMb: data.max_events_mb,
+  })
+  const files = await pruneLogs(places.logs, { days: logs.keep_days, now })
+  const worktrees = await pruneWorktrees({ places, env, store, log, clock, signal })
+  if (checkpoints + events + files + worktrees > 0) {
+    log.info({ checkpoints, events, files, worktrees }, 'old things removed')
+  }
+}
+
+/**
+ * From the last thing written to a day ago. What was written of late says nothing, by whichever daemon: it may have its times
+ * from the same wrong clock. A daemon that has run for a day by a clock that nobody has set was there itself.
+ */
+async function gapBefore(now: number, store: Store): Promise<number> {
+  const upMs = performance.now()
+  const isSteady = Math.abs(now - performance.timeOrigin - upMs) < HOUR_MS
+  if (isSteady && upMs >= APART_MS) return 0
+  const earlier = now - APART_MS
+  return earlier - ((await store.pruning.newestBefore(earlier)) ?? earlier)
+}
+
+const DAY_MS = 24 * 60 * 60_000
+/** A machine may well be off for a week. */
+const PLAUSIBLE_MS = 7 * DAY_MS
+/** "A day apart", with room for a daily look that comes a little early. */
+const APART_MS = 20 * 60 * 60_000
+
+interface ClockEvidence {
+  now: number
+  /** From the last thing that was written a day ago or before, to a day ago. */
+  gapMs: number
+  /** When the clock was first doubted. */
+  doubtedAt: number | undefined
+}
+
+/**
+ * Whether things may be removed for their age. A clock that was set a year ahead makes everything look old, so one that has
+ * run far ahead of the last thing written is believed only when it says so again a day later.
+ */
+export function canTrustClock({ now, gapMs, doubtedAt }: ClockEvidence): boolean {
+  if (gapMs <= PLAUSIBLE_MS) return true
+  if (doubtedAt === undefined) return false
+  const since = now - doubtedAt
+  return since >= APART_MS && since <= PLAUSIBLE_MS
+}
+
+/** Remembers over restarts that the clock was doubted, so that a second look a day later can believe it. */
+function isClockTrusted(file: string, { now, gapMs }: Omit<ClockEvidence, 'doubtedAt'>): boolean {
+  const doubtedAt = readDoubt(file)
+  const isTrusted = canTrustClock({ now, gapMs, doubtedAt })
+  if (isTrusted) rmSync(file, { force: true })
+  // A doubt from another time (the clock was set once more) begins anew.
+  else if (doubtedAt === undefined || now < doubtedAt || !isRecent(now, doubtedAt)) replaceFile(file, String(now))
+  return isTrusted
+}
+
+function isRecent(now: number, doubtedAt: number): boolean {
+  return now - doubtedAt <= 7 * 24 * 60 * 60_000
+}
+
+function readDoubt(file: string): number | undefined {
+  try {
+    const at = Number(readFileSync(file, 'utf8'))
+    return at > 0 ? at : undefined
+  } catch {
+    return undefined // there was none
+  }
+}
+
+const MB = 1024 * 1024
+
+export interface PruneEvents {
+  store: Store
+  days: number
+  maxMb: number
+  now: number
+  signal: AbortSignal
+}
+
+/**
+ * Removes the events of sessions that are over: those older than they are kept, and of the longest over while the database is
+ * too large. What can still go on, or has something open with a person, keeps all of its own.
+ */
+async function pruneEvents({ store, days, maxMb, now, signal }: PruneEvents): Promise<number> {
+  const over = await overSessions(store)
+  const before = now - days * DAY_MS
+  let removed = await store.pruning.prune('daemon', before, signal)
+  for (const { id } of over) removed += await store.pruning.prune(id, before, signal)
+  for (const { id } of over) {
+    if (signal.aborted || (await store.pruning.usedBytes()) <= maxMb * MB) break
+    removed += await store.pruning.prune(id, now, signal)
+  }
+  if (removed > 0) await store.pruning.giveBack()
+  return removed
+}
+
+/** Longest over first. */
+async function overSessions(store: Store): Promise<SessionRow[]> {
+  const open = new Set((await store.escalations.list({ states: ['open'] })).map(({ session_id }) => session_id))
+  const rows = await store.sessions.list()
+  return rows
+    .filter(row => row.state === 'ended' && OVER.has(row.ended_as) && row.resumes_at === null && row.parked === null)
+    .filter(({ id }) => !open.has(id))
+    .toSorted((a, b) => (a.ended_at ?? 0) - (b.ended_at ?? 0))
+}
+
+const OVER = new Set<SessionRow['ended_as']>(['completed', 'stopped', 'error'])
+
+export interface PruneCheckpoints {
+  places: AppPaths
+  store: Store
+  days: number
+  maxMb: number
+  now: number
+}
+
+/** Removes checkpoints by age and by size. What can still be gone on with keeps its last one, however long it has waited. */
+async function pruneCheckpoints({ places, store, days, maxMb, now }: PruneCheckpoints): Promise<number> {
+  const { prune } = await import('../agents/checkpoints/save.ts')
+  return prune(join(places.data, 'checkpoints'), {
+    days,
+    maxBytes: maxMb * MB,
+    now,
+    keepLast: async id => {
+      const row = await store.sessions.get(id)
+      return row !== undefined && row.ended_as !== 'completed'
+    },
+  })
+}
+
+export type PruneWorktrees = Parameters<typeof readWorktreeDeps>[0] & { clock: Clock; signal: AbortSignal }
+
+/** Archives worktrees whose task has long been over, and removes what was archived or copied long ago. Gives how many. */
+export async function pruneWorktrees({ clock, signal, ...world }: PruneWorktrees): Promise<number> {
+  const [{ removeOld }, { pruneSnapshots }, { forgetOldWork }] = await Promise.all([
+    import('../workspace/worktrees/worktrees.ts'),
+    import('../workspace/worktrees/snapshot.ts'),
+    import('../workspace/merge/restore-work.ts'),
+  ])
+  const parts = { ...(await readWorktreeDeps(world)), clock }
+  const days = parts.settings.keep_days
+  const trees = await removeOld(parts, days, signal)
+  const forms = await forgetOldWork(parts, days, signal)
+  return trees + forms + (await pruneSnapshots(parts.root, clock.now() - days * DAY_MS))
+}
+
+/** What we put into the directory of logs beside the one that is being written: rotated files and diagnostics. */
+const OURS = /^(daemon\.log\.\d+|stall-.+\.json|report\..+\.json)$/
+
+/** Diagnostics that are kept however young: a restart storm must not fill the disk with them. */
+const MOST_DIAGNOSTICS = 20
+
+/** Removes rotated logs and diagnostics that are older than they are kept. Gives how many. */
+async function pruneLogs(dir: string, { days, now }: { days: number; now: number }): Promise<number> {
+  const names = (await readdir(dir)).filter(name => OURS.test(name))
+  const files = await Promise.all(
+    names.map(async name => ({ name, time: (await lstat(join(dir, name)).catch(() => undefined))?.mtimeMs ?? now })),
+  )
+  const old = files.filter(({ time }) => time < now - days * DAY_MS)
+  const diagnostics = files.filter(({ name }) => !name.startsWith('daemon.log')).toSorted((a, b) => b.time - a.time)
+  const gone = new Set([...old, ...diagnostics.slice(MOST_DIAGNOSTICS)].map(({ name }) => name))
+  for (const name of gone) await rm(join(dir, name), { force: true })
+  return gone.size
+}

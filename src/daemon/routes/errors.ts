@@ -1,0 +1,40 @@
+import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
+import type * as z from 'zod'
+import { AppError, messageOf } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import { errorReply } from '../startup.ts'
+
+/** Every error leaves as an `ErrorReply` with the status of its code; what is not expected is logged and told in one line. */
+export function installErrors(app: FastifyInstance, log: Log): void {
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const route = `${request.method} ${request.url.split('?')[0]}`
+    const known = error instanceof AppError ? error : fromFastify(error, route)
+    if (known.code === 'internal') log.error({ error, route }, 'request failed')
+    // 413 and 415 say more than the 400 of `bad_request`.
+    const status = known.code === 'bad_request' ? (error.statusCode ?? known.http) : known.http
+    return send(reply, known, status)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const error = new AppError('not_found', { route: `${request.method} ${request.url.split('?')[0]}` })
+    return send(reply, error, error.http)
+  })
+}
+
+/** Parses at the door; the error names the field. */
+export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: unknown, route: string): z.infer<Schema> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const field = issue?.path.join('.') || 'body'
+  throw new AppError('bad_request', { route, problem: `${field}: ${issue?.message ?? 'not valid'}` })
+}
+
+function send(reply: FastifyReply, error: AppError, status: number): FastifyReply {
+  return reply.code(status).send(errorReply(error))
+}
+
+function fromFastify(error: FastifyError, route: string): AppError {
+  const clientsFault = error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500
+  if (clientsFault) return new AppError('bad_request', { route, problem: error.message }, error)
+  return new AppError('internal', { problem: messageOf(error) }, error)
+}

@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs'
+import type { FastifyInstance } from 'fastify'
+import * as z from 'zod'
+import { AppError } from '../../base/errors.ts'
+import { ContinueFeatureRequest, CreateFeature, DeleteFeature, type FeatureView } from '../../domain/feature.ts'
+import type { DocumentKind } from '../../domain/feature-phase.ts'
+import type { FeatureRow } from '../../store/tables.ts'
+import { documentPath, type FeatureLocation } from '../../tasks/features.ts'
+import type { DaemonContext } from '../context.ts'
+import { parseRequest } from './errors.ts'
+import { viewSession } from './sessions.ts'
+import { realOrGiven } from './tasks.ts'
+
+const Name = z.object({ name: z.string().min(1) })
+const InProject = z.strictObject({ project: z.string().min(1) })
+
+/** Features: from an idea to tasks. */
+export function featureRoutes(app: FastifyInstance, world: DaemonContext): void {
+  const { store } = world
+  const { features } = world.supervisor
+  const named = async (params: unknown, project: string): Promise<FeatureRow> => {
+    const { name } = parseRequest(Name, params, 'a feature route')
+    const found = await store.features.named(await realOrGiven(project), name)
+    if (!found) throw new AppError('feature_unknown', { name, project })
+    return found
+  }
+
+  app.post('/features', async (request, reply) => {
+    const row = await features.create(parseRequest(CreateFeature, request.body, 'POST /features'))
+    return reply.code(201).send(await featureView(row, world))
+  })
+
+  app.get('/features', async request => {
+    const project = await realOrGiven(parseRequest(InProject, request.query, 'GET /features').project)
+    const rows = await store.features.list({ project })
+    const known = await Promise.all(rows.map(row => featureView(row, world)))
+    return { features: [...known, ...(await namedInTasks(project, rows, world))] }
+  })
+
+  app.get('/features/:name', async request => {
+    const { project } = parseRequest(InProject, request.query, 'GET /features/:name')
+    const { name } = parseRequest(Name, request.params, 'GET /features/:name')
+    const at = await realOrGiven(project)
+    const row = await store.features.named(at, name)
+    if (row) {
+      // What its session has come to may be there and not taken over yet: whoever asks sees it.
+      await features.look(row.id)
+      return featureView((await store.features.get(row.id)) ?? row, world)
+    }
+    const found = (await namedInTasks(at, [], world)).find(feature => feature.name === name)
+    if (!found) throw new AppError('feature_unknown', { name, project })
+    return found
+  })
+
+  app.post('/features/:name/go-on', async request => {
+    const { project, ...more } = parseRequest(ContinueFeatureRequest, request.body, 'POST /features/:name/go-on')
+    return featureView(await features.goOn(await named(request.params, project), more), world)
+  })
+
+  app.delete('/features/:name', async request => {
+    const { project, files, tasks } = parseRequest(DeleteFeature, request.query, 'DELETE /features/:name')
+    const row = await named(request.params, project)
+    await features.remove(row, { files: files !== undefined, tasks: tasks !== undefined })
+    return { deleted: row.name }
+  })
+}
+
+/** A feature with its files, its session and its tasks as they are now. */
+async function featureView(row: FeatureRow, world: DaemonContext): Promise<FeatureView> {
+  const { store } = world
+  const { id, project, name, phase, until, problem, created_at, updated_at } = row
+  const session = row.session_id === null ? undefined : await store.sessions.get(row.session_id)
+  const seen = session && viewSession(session, world)
+  return {
+    ...{ id, project, name, phase, until, problem, created_at, updated_at },
+    session: seen ? { id: seen.id, status: seen.status, reason: seen.reason } : null,
+    ...documentsOf({ project, name }),
+    tasks: await store.tasks.counts({ project, feature: name }),
+  }
+}
+
+/** Features that only tasks speak of: somebody named one when they added them. */
+async function namedInTasks(project: string, rows: FeatureRow[], { store }: DaemonContext): Promise<FeatureView[]> {
+  const names = (await store.features.inTasks(project)).filter(name => !rows.some(row => row.name === name))
+  return Promise.all(
+    names.sort().map(async name => ({
+      ...{ id: null, project, name, phase: 'ready' as const, until: 'tasks' as const, session: null, problem: null },
+      ...documentsOf({ project, name }),
+      tasks: await store.tasks.counts({ project, feature: name }),
+      ...{ created_at: null, updated_at: null },
+    })),
+  )
+}
+
+function documentsOf(home: FeatureLocation): Pick<FeatureView, 'spec' | 'plan'> {
+  const one = (kind: DocumentKind) => {
+    const path = documentPath(home, kind)
+    return { path, exists: existsSync(path) }
+  }
+  return { spec: one('spec'), plan: one('plan') }
+}

@@ -1,0 +1,187 @@
+import type { FastifyInstance } from 'fastify'
+import * as z from 'zod'
+import { AppError } from '../../base/errors.ts'
+import type { JournalPage } from '../../domain/attempt.ts'
+import { type GuidedTask, GuideTask, type RunDetail, type RunPlan, StartRun, StopRun } from '../../domain/run.ts'
+import { type ScheduleView, SetSchedule } from '../../domain/schedule.ts'
+import { cleanText } from '../../domain/task-requests.ts'
+import type { RunRow, ScheduleRow } from '../../store/tables.ts'
+import { searchJournal } from '../../tasks/journal.ts'
+import { type DaemonContext, getTasks } from '../context.ts'
+import { parseRequest } from './errors.ts'
+import { runDetail, runView } from './run-view.ts'
+import { readRef, realOrGiven } from './tasks.ts'
+
+const Ref = z.object({ ref: z.string().min(1) })
+const ListQuery = z.strictObject({
+  project: z.string().min(1).optional(),
+  limit: z.coerce.number().int().min(1).optional(),
+})
+
+const DetailQuery = z.strictObject({ attempts: z.coerce.number().int().min(0).optional() })
+
+/** Runs: start one, look at them, hold them up, end them. */
+export function runRoutes(app: FastifyInstance, world: DaemonContext): void {
+  guidanceRoutes(app, world)
+  scheduleRoutes(app, world)
+  const { store } = world
+  const { runs } = world.supervisor
+
+  app.post('/runs', async (request, reply) => {
+    const row = await runs.start(parseRequest(StartRun, request.body, 'POST /runs'))
+    return reply.code(201).send(await runDetail(row, world))
+  })
+
+  app.post(
+    '/runs/plan',
+    (request): Promise<RunPlan> => runs.plan(parseRequest(StartRun, request.body, 'POST /runs/plan')),
+  )
+
+  app.get('/runs', async request => {
+    const { project, limit } = parseRequest(ListQuery, request.query, 'GET /runs')
+    const rows = await store.runs.list(project === undefined ? {} : { project: await realOrGiven(project) })
+    return { runs: await Promise.all(rows.slice(0, limit).map(row => runView(row, world))), total: rows.length }
+  })
+
+  app.get('/runs/:ref', async request => {
+    const { attempts } = parseRequest(DetailQuery, request.query, 'GET /runs/:ref')
+    return runDetail(await runOf(request.params, world), world, attempts)
+  })
+
+  app.post('/runs/:ref/stop', async request => {
+    const { now } = parseRequest(StopRun, request.body ?? {}, 'POST /runs/:ref/stop')
+    const run = await openRun(request.params, world)
+    await runs.stop(run.id, now ? 'now' : 'after current')
+    return fresh(run.id, world)
+  })
+
+  app.post('/runs/:ref/pause', async request => {
+    const run = await openRun(request.params, world)
+    await runs.pause(run.id)
+    return fresh(run.id, world)
+  })
+
+  app.post('/runs/:ref/resume', async request => {
+    const run = await openRun(request.params, world)
+    await runs.resume(run.id)
+    return fresh(run.id, world)
+  })
+}
+
+function runOf(params: unknown, { store }: DaemonContext): Promise<RunRow> {
+  return store.runs.resolve(parseRequest(Ref, params, 'a run route').ref)
+}
+
+async function openRun(params: unknown, world: DaemonContext): Promise<RunRow> {
+  const run = await runOf(params, world)
+  if (run.state === 'ended') throw new AppError('run_over', { id: run.id, outcome: run.outcome ?? 'ended' })
+  return run
+}
+
+async function fresh(id: string, world: DaemonContext): Promise<RunDetail> {
+  const row = await world.store.runs.get(id)
+  if (!row) throw new AppError('run_unknown', { ref: id })
+  return runDetail(row, world)
+}
+
+/** What a person has to say to whoever does a task: it stands in the description from then on, and an agent at work is told. */
+function guidanceRoutes(app: FastifyInstance, world: DaemonContext): void {
+  const { store } = world
+  const tasks = getTasks(world)
+
+  app.post('/tasks/:ref/guidance', async (request): Promise<GuidedTask> => {
+    const text = cleanText(parseRequest(GuideTask, request.body, 'POST /tasks/:ref/guidance').text)
+    const task = await store.transaction(async tx => {
+      const found = await tasks.find(readRef(request.params), tx)
+      return tasks.update(found, { description: withGuidance(found.description, text) }, tx)
+    })
+    const { id, title, session_id } = task
+    return { id, title, told: session_id !== null && (await tell(session_id, text, world)) }
+  })
+}
+
+/** One section, however often somebody has something to say. */
+function withGuidance(description: string, text: string): string {
+  const heading = '**User Guidance**'
+  return `${description.trimEnd()}\n\n${description.includes(heading) ? '' : `${heading}\n\n`}${text}`
+}
+
+/** Whether its agent heard it. One that stands still reads it when the task is begun anew. */
+async function tell(session: string, text: string, world: DaemonContext): Promise<boolean> {
+  const run = world.supervisor.run(session)
+  if (!run || run.over || run.row.state === 'queued' || run.row.state === 'ended') return false
+  await run.opened.promise
+  // A person who has the terminal says it there themselves; the description has it for later.
+  if (run.over || !run.session || run.session.takenOver) return false
+  try {
+    await run.session.prompt(`Guidance from the person you work for, on the task at hand:\n\n${text}`)
+    return true
+  } catch (error) {
+    world.log.warn({ session, error }, 'guidance was not heard')
+    return false
+  }
+}
+
+const ScheduleQuery = z.strictObject({ project: z.string().min(1).optional(), all: z.literal('true').optional() })
+
+/** Runs to come: set one, look at them, take one back. */
+function scheduleRoutes(app: FastifyInstance, { store, supervisor }: DaemonContext): void {
+  app.post('/schedules', async (request, reply) => {
+    const row = await supervisor.calendar.set(parseRequest(SetSchedule, request.body, 'POST /schedules'))
+    return reply.code(201).send(view(row))
+  })
+
+  app.get('/schedules', async (request): Promise<{ schedules: ScheduleView[] }> => {
+    const { project, all } = parseRequest(ScheduleQuery, request.query, 'GET /schedules')
+    const of = project === undefined ? {} : { project: await realOrGiven(project) }
+    return { schedules: (await store.schedules.list({ ...of, waiting: all === undefined })).map(view) }
+  })
+
+  app.post('/schedules/:ref/cancel', async request => {
+    const { ref } = parseRequest(Ref, request.params, 'POST /schedules/:ref/cancel')
+    const fits = (await store.schedules.list()).filter(({ id }) => id.startsWith(ref) || id.startsWith(`c-${ref}`))
+    const [only, ...others] = fits
+    if (!only) throw new AppError('schedule_unknown', { ref })
+    if (others.length > 0) throw new AppError('run_ambiguous', { ref, matches: fits.map(({ id }) => id).join(', ') })
+    return view(await supervisor.calendar.cancel(only.id))
+  })
+}
+
+function view({ options: _, pattern: __, ...shown }: ScheduleRow): ScheduleView {
+  return shown
+}
+
+const JournalQuery = z.strictObject({
+  project: z.string().min(1).optional(),
+  /** Id of a run, or a unique beginning of it. */
+  run: z.string().min(1).optional(),
+  task: z.string().min(1).optional(),
+  words: z.string().max(1_000).optional(),
+  /** Milliseconds since the epoch. */
+  since: z.coerce.number().int().min(0).optional(),
+  limit: z.coerce.number().int().min(1).max(1_000).default(20),
+})
+
+/** What became of every attempt of a run. Reads only. */
+export function journalRoutes(app: FastifyInstance, world: DaemonContext): void {
+  app.get('/journal', async (request): Promise<JournalPage> => {
+    const { project, run, task, ...rest } = parseRequest(JournalQuery, request.query, 'GET /journal')
+    return searchJournal(world.store, {
+      ...rest,
+      project: project === undefined ? undefined : await realOrGiven(project),
+      run: run === undefined ? undefined : (await world.store.runs.resolve(run)).id,
+      task: task === undefined ? undefined : await taskNamed(task, world),
+    })
+  })
+}
+
+/** One that was deleted has its entries still: it is named by its whole id. */
+async function taskNamed(ref: string, world: DaemonContext): Promise<string> {
+  try {
+    return (await getTasks(world).find(ref)).id
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'task_not_there')) throw error
+    if ((await world.store.journal.count({ task: ref })) === 0) throw error
+    return ref
+  }
+}

@@ -1,0 +1,87 @@
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import { AppError } from '../../base/errors.ts'
+import type { DaemonContext } from '../context.ts'
+import { errorReply } from '../startup.ts'
+import { hookRoutes, toolRoutes } from './agent-calls.ts'
+import { daemonRoutes, reportRoutes } from './daemon.ts'
+import { installErrors } from './errors.ts'
+import { answerRoutes, escalationRoutes, rememberedRoutes } from './escalations.ts'
+import { eventRoutes } from './events.ts'
+import { featureRoutes } from './features.ts'
+import { hasToken, installGuard } from './guard.ts'
+import { journalRoutes, runRoutes } from './runs.ts'
+import { checkpointRoutes, sessionControlRoutes } from './session-control.ts'
+import { sessionRoutes } from './sessions.ts'
+import { graphRoutes, queueRoutes } from './task-graph.ts'
+import { briefRoutes, proposalRoutes, taskRoutes } from './tasks.ts'
+import { budgetRoutes, quotaRoutes } from './usage.ts'
+import { gateRoutes, mergeRoutes, workRoutes, worktreeRoutes } from './workspace.ts'
+
+/** A task may be a million characters, and JSON writes some of them in six. */
+const MAX_BODY_BYTES = 8_000_000
+
+/** The HTTP server, not yet listening. */
+export function buildServer(world: DaemonContext): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    bodyLimit: MAX_BODY_BYTES,
+    forceCloseConnections: true,
+    // Idle connections cost nothing on a socket of our own; the client closes them.
+    keepAliveTimeout: 5_000,
+    routerOptions: { maxParamLength: 200 },
+    frameworkErrors: (_error, _request, reply: FastifyReply) => unreadablePath(reply),
+  })
+  installErrors(app, world.log)
+  installGuard(app, world.token)
+  tellVersion(app, world)
+  jsonOnly(app)
+  daemonRoutes(app, world)
+  sessionRoutes(app, world)
+  sessionControlRoutes(app, world)
+  answerRoutes(app, world)
+  rememberedRoutes(app, world)
+  checkpointRoutes(app, world)
+  escalationRoutes(app, world)
+  eventRoutes(app, world)
+  quotaRoutes(app, world)
+  budgetRoutes(app, world)
+  queueRoutes(app, world)
+  taskRoutes(app, world)
+  gateRoutes(app, world)
+  proposalRoutes(app, world)
+  briefRoutes(app, world)
+  graphRoutes(app, world)
+  workRoutes(app, world)
+  runRoutes(app, world)
+  worktreeRoutes(app, world)
+  mergeRoutes(app, world)
+  journalRoutes(app, world)
+  reportRoutes(app, world)
+  featureRoutes(app, world)
+  toolRoutes(app, world)
+  hookRoutes(app, world)
+  return app
+}
+
+/** Answered before any hook runs, so nothing is told but that it is wrong. */
+function unreadablePath(reply: FastifyReply): void {
+  const error = new AppError('bad_request', { route: 'this daemon', problem: 'the path cannot be read' })
+  reply.code(error.http).send(errorReply(error))
+}
+
+/** After an update the daemon is older than its clients: each answer says what it is, so that they can tell the person. */
+function tellVersion(app: FastifyInstance, { token, version }: DaemonContext): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (hasToken(request, token)) reply.header('x-pcc-version', version)
+  })
+}
+
+/** Bodies are JSON or absent. */
+function jsonOnly(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') return done(null, undefined)
+    parse(request, body as string, done)
+  })
+}

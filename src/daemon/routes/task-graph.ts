@@ -1,0 +1,158 @@
+import type { FastifyInstance } from 'fastify'
+import * as z from 'zod'
+import { systemClock } from '../../base/clock.ts'
+import { AppError, messageOf } from '../../base/errors.ts'
+import type { StoredEvent } from '../../domain/event.ts'
+import { type AddedTask, AddTask, AT_WORK, type Task, type TaskState } from '../../domain/task.ts'
+import { ImportTasks, NoteOnTask, SayOfTask } from '../../domain/task-requests.ts'
+import type { Tx } from '../../store/store.ts'
+import { importTasks, tryImport } from '../../tasks/files/import-tasks.ts'
+import { eventSubject, isHeld } from '../../tasks/transition.ts'
+import { predictTurn } from '../../tasks/view.ts'
+import { type DaemonContext, getTasks } from '../context.ts'
+import { parseRequest } from './errors.ts'
+import { findSession, isBlankTask, viewSession } from './sessions.ts'
+import { readRef, realOrGiven } from './tasks.ts'
+
+const Link = z.strictObject({ after: z.string().min(1) })
+const Ends = z.object({ ref: z.string().min(1), blocker: z.string().min(1) })
+
+/** What a person says of a task's state, what comes after what, and the log of a task. */
+export function graphRoutes(app: FastifyInstance, world: DaemonContext): void {
+  const tasks = getTasks(world)
+  const { store } = world
+
+  for (const [word, to] of Object.entries(WORDS)) {
+    app.post(`/tasks/:ref/${word}`, async request => {
+      const { reason } = parseRequest(SayOfTask, request.body ?? {}, `POST /tasks/:ref/${word}`)
+      const { view, taken } = await store.transaction(async tx => {
+        const task = await tasks.find(readRef(request.params), tx)
+        const atWork = (await store.tasks.list({ under: task.id }, tx)).filter(isHeld)
+        const forced = await tasks.force(task, { to, reason }, tx)
+        return { view: await tasks.view(forced, tx), taken: atWork }
+      })
+      await world.supervisor.runs.taken(taken)
+      return { task: view }
+    })
+  }
+
+  app.post('/tasks/:ref/deps', async request => {
+    const { after } = parseRequest(Link, request.body, 'POST /tasks/:ref/deps')
+    return store.transaction(async tx => {
+      const [task, blocker] = [await tasks.find(readRef(request.params), tx), await tasks.find(after, tx)]
+      return { task: await tasks.view(await tasks.comeAfter(task.id, blocker.id, tx), tx) }
+    })
+  })
+
+  app.delete('/tasks/:ref/deps/:blocker', async request => {
+    const ends = parseRequest(Ends, request.params, 'DELETE /tasks/:ref/deps/:blocker')
+    return store.transaction(async tx => {
+      const [task, blocker] = [await tasks.find(ends.ref, tx), await tasks.find(ends.blocker, tx)]
+      return { task: await tasks.view(await tasks.comeBeforeOrBeside(task.id, blocker.id, tx), tx) }
+    })
+  })
+
+  app.post('/tasks/import', { bodyLimit: MAX_IMPORT_BYTES }, async request => {
+    const { project, tasks: imported, ...options } = parseRequest(ImportTasks, request.body, 'POST /tasks/import')
+    const where = { project: await realOrGiven(project), copy: options.copy === true }
+    const parts = { store, clock: systemClock }
+    const added = options.dry_run
+      ? await tryImport(imported, where, parts)
+      : await store.transaction(tx => importTasks(imported, where, { ...parts, tx }))
+    return { tasks: added.map(({ id, title, state }) => ({ id, title, state })) }
+  })
+
+  app.get('/tasks/:ref/log', async request => {
+    const task = await tasks.find(readRef(request.params))
+    return { task: task.id, events: await eventsOf(task, world) }
+  })
+
+  app.post('/tasks/:ref/log', async request => {
+    const { text } = parseRequest(NoteOnTask, request.body, 'POST /tasks/:ref/log')
+    const task = await tasks.find(readRef(request.params))
+    const body = { task_id: task.id, title: task.title, text }
+    await store.append([{ actor: 'human', subject: eventSubject(task), kind: 'task.noted', body }])
+    return { task: task.id, events: await eventsOf(task, world) }
+  })
+}
+
+/** Twenty thousand tasks with a page of text each. */
+const MAX_IMPORT_BYTES = 64_000_000
+
+const WORDS = { done: 'done', fail: 'failed', reset: 'ready', cancel: 'cancelled' } as const
+
+/** What is told of it by itself, and in the session whose queue it was in. */
+async function eventsOf({ id, session_id }: Task, { store }: DaemonContext): Promise<StoredEvent[]> {
+  const own = await store.events({ subject: id })
+  const queue = session_id === null ? [] : await store.events({ subject: session_id })
+  const about = queue.filter(({ kind, body }) => kind.startsWith('task.') && 'task_id' in body && body.task_id === id)
+  return [...own, ...about].sort((a, b) => a.id - b.id)
+}
+
+const QueuedTask = z.object({ task: z.string().min(1) })
+
+/** A session has begun it: it is not taken out of the queue, its session is stopped. */
+const BEGUN: readonly TaskState[] = [...AT_WORK, 'waiting']
+
+/** The queue of a session: what is added to it, what is in it, what is taken out. */
+export function queueRoutes(app: FastifyInstance, world: DaemonContext): void {
+  const tasks = getTasks(world)
+
+  app.post('/sessions/:ref/tasks', async (request, reply) => {
+    if (isBlankTask(request.body)) throw new AppError('task_empty', {})
+    const { task: text, priority, after, env } = parseRequest(AddTask, request.body, 'POST /sessions/:ref/tasks')
+    const { id: session_id, project } = await findSession(request.params, world)
+    const added = await world.store.transaction(async tx => {
+      const { id } = await tasks.submit({ session_id, project, text, priority, after }, tx)
+      return addedTask({ session: session_id, id }, world, tx)
+    })
+    const problem = added.task.state === 'ready' ? await goOn(session_id, env, world) : undefined
+    return reply.code(201).send(problem ? { ...added, will: 'on_resume', problem } : added)
+  })
+
+  app.get('/sessions/:ref/tasks', async request => {
+    const { id } = await findSession(request.params, world)
+    return { queue: await tasks.queue(id), tasks: await tasks.list(id) }
+  })
+
+  app.delete('/sessions/:ref/tasks/:task', async request => {
+    const { id: session } = await findSession(request.params, world)
+    const { task: ref } = parseRequest(QueuedTask, request.params, 'DELETE /sessions/:ref/tasks/:task')
+    const cancelled = await world.store.transaction(async tx => {
+      const { id, state } = await tasks.resolve(ref, session, tx)
+      if (BEGUN.includes(state)) throw new AppError('task_at_work', { id, session })
+      return tasks.transition(id, { to: 'cancelled', reason: 'cancelled by a person', actor: 'human' }, tx)
+    })
+    return { task: (await tasks.list(session)).find(({ id }) => id === cancelled.id) }
+  })
+}
+
+/** The task is queued whatever becomes of the session: what keeps that from going on is told beside it. */
+async function goOn(
+  id: string,
+  env: AddTask['env'],
+  { supervisor, log }: DaemonContext,
+): Promise<AddedTask['problem']> {
+  try {
+    await supervisor.nudge(id, env)
+    return undefined
+  } catch (error) {
+    const known = error instanceof AppError ? error : new AppError('internal', { problem: messageOf(error) }, error)
+    log.warn({ error, session: id }, 'could not go on with an added task')
+    return { code: known.code, message: known.message, next: known.next }
+  }
+}
+
+/** Told from how things are before the session is woken: what it does then is what was told. */
+async function addedTask(
+  { session, id }: { session: string; id: string },
+  world: DaemonContext,
+  tx: Tx,
+): Promise<AddedTask> {
+  const row = await world.store.sessions.get(session, tx)
+  const queue = await getTasks(world).queue(session, tx)
+  const task = queue.find(one => one.id === id)
+  if (!row || !task) throw new AppError('session_unknown', { ref: session })
+  const { status, resumes_at } = viewSession(row, world)
+  return { task, ...predictTurn(id, queue, { status, ended: row.state === 'ended', resumes_at }), resumes_at }
+}

@@ -1,0 +1,130 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import * as z from 'zod'
+import { AppError } from '../../base/errors.ts'
+import { ProposeTasks } from '../../domain/feature.ts'
+import { OPEN_STATES, TaskState, taskListText } from '../../domain/task.ts'
+import { SubmitTask, TaskQuery, UpdateTask } from '../../domain/task-requests.ts'
+import type { TaskFilter } from '../../store/task-stores.ts'
+import { briefFor } from '../../supervisor/brief/brief-for.ts'
+import { featureSections } from '../../supervisor/brief/task-sections.ts'
+import { type DaemonContext, getTasks } from '../context.ts'
+import { parseRequest } from './errors.ts'
+
+const Ref = z.object({ ref: z.string().min(1) })
+const Delete = z.strictObject({ cascade: z.enum(['true']).optional() })
+
+/** A project's tasks: new ones, all of them, one of them, its fields, its end. */
+export function taskRoutes(app: FastifyInstance, world: DaemonContext): void {
+  const tasks = getTasks(world)
+  const { store } = world
+
+  app.post('/tasks', async (request, reply) => {
+    if (isBlank(request.body)) throw new AppError('task_empty', {})
+    const {
+      project,
+      description,
+      max_retries: maxRetries,
+      ...rest
+    } = parseRequest(SubmitTask, request.body, 'POST /tasks')
+    const text = description ?? ''
+    const where = { session_id: null, project: await realOrGiven(project) }
+    const view = await store.transaction(async tx => {
+      const task = await tasks.submit({ ...rest, ...where, text, maxRetries, actor: 'human' }, tx)
+      return tasks.view(task, tx)
+    })
+    return reply.code(201).send({ task: view })
+  })
+
+  app.get('/tasks', async (request, reply) => {
+    const query = parseRequest(TaskQuery, request.query, 'GET /tasks')
+    const found = await tasks.listAsJson(await filterOf(query, world))
+    // As bytes: of a text the server would look at every letter to tell how long it is, and again to send it.
+    return reply.type('application/json').send(Buffer.from(taskListText(found)))
+  })
+
+  app.get('/tasks/:ref', async request => tasks.detail(await tasks.find(readRef(request.params))))
+
+  app.post('/tasks/:ref', async request => {
+    const changes = parseRequest(UpdateTask, request.body ?? {}, 'POST /tasks/:ref')
+    return store.transaction(async tx => {
+      const task = await tasks.find(readRef(request.params), tx)
+      return { task: await tasks.view(await tasks.update(task, changes, tx), tx) }
+    })
+  })
+
+  app.delete('/tasks/:ref', async request => {
+    const { cascade } = parseRequest(Delete, request.query, 'DELETE /tasks/:ref')
+    return store.transaction(async tx => {
+      const task = await tasks.find(readRef(request.params), tx)
+      const gone = await tasks.remove(task, { cascade: cascade === 'true' }, tx)
+      return { deleted: gone.map(({ id, title, state }) => ({ id, title, state })) }
+    })
+  })
+}
+
+/** What a route's `:ref` says. */
+export function readRef(params: unknown): string {
+  return parseRequest(Ref, params, 'a task route').ref
+}
+
+/** Projects are stored by their real path; one that is gone is looked up as it is spelled. */
+export function realOrGiven(path: string): Promise<string> {
+  return realpath(path).catch(() => resolve(path))
+}
+
+async function filterOf(
+  { state, ready, project, under, ...rest }: TaskQuery,
+  world: DaemonContext,
+): Promise<TaskFilter> {
+  const states = ready ? (['ready'] as const) : state === undefined ? undefined : statesIn(state)
+  return {
+    ...rest,
+    states,
+    project: project === undefined ? undefined : await realOrGiven(project),
+    under: under === undefined ? undefined : (await getTasks(world).find(under)).id,
+  }
+}
+
+function statesIn(text: string): TaskState[] {
+  return text
+    .split(',')
+    .map(word => word.trim())
+    .flatMap(word => (word === 'open' ? OPEN_STATES : [parseRequest(TaskState, word, 'GET /tasks?state=')]))
+}
+
+/** Said in words of its own, since it is what happens to a variable that was not set. */
+function isBlank(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null || !('title' in body)) return false
+  return typeof body.title === 'string' && body.title.trim() === ''
+}
+
+/** What an agent would be sent for a task. Reads only. */
+export function briefRoutes(app: FastifyInstance, world: DaemonContext): void {
+  const { store } = world
+  app.get('/tasks/:ref/brief', async request => {
+    const task = await getTasks(world).find(readRef(request.params))
+    const attempts = await store.runs.attempts({ task: task.id })
+    const [run] = await store.runs.list({ project: task.project, open: true })
+    const more = await featureSections(task)
+    const look = await world.supervisor.placeOf(task)
+    const place = 'why' in look ? undefined : look
+    return { task: task.id, ...(await briefFor(task, { store, attempts, run: run?.id, place, more })) }
+  })
+}
+
+/** What an agent would make of what a person wants. It takes minutes, and ends when the one who asked has left. */
+export function proposalRoutes(app: FastifyInstance, { supervisor }: DaemonContext): void {
+  app.post('/tasks/propose', async (request, reply) => {
+    const wanted = parseRequest(ProposeTasks, request.body, 'POST /tasks/propose')
+    const left = new AbortController()
+    const leave = () => left.abort()
+    reply.raw.once('close', leave)
+    try {
+      return await supervisor.proposals.tasks(wanted, left.signal)
+    } finally {
+      reply.raw.removeListener('close', leave)
+    }
+  })
+}

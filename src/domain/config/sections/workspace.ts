@@ -1,0 +1,193 @@
+import { MERGE_STRATEGIES } from '../../merge.ts'
+import { GATE_PROFILES, type GateProfile } from '../../option-values.ts'
+import { count, lowerOf, oneOf, onlyTo, path, type Setting, text, texts, unionOf, word } from '../setting.ts'
+
+/** Where the tasks of a run work. */
+export const WORKTREE_SETTINGS = {
+  'worktrees.mode': oneOf(['auto', 'off'], {
+    standard: 'auto',
+    about:
+      'Give every task of a run a worktree of its own where there is git; "off" lets them work in the project itself',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'worktrees.directory': path<string | undefined>({
+    standard: undefined,
+    about: 'Where worktrees are made; unset: the folder "worktrees" beside the config file',
+    project: 'never',
+    inForce: true,
+  }),
+  'worktrees.setup': text({
+    standard: undefined,
+    about: 'Command that makes a fresh worktree ready, such as "npm ci"',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'worktrees.setup_seconds': count(1, {
+    standard: 600,
+    about: 'Seconds after which the set-up command is ended',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'worktrees.link': texts(
+    {
+      standard: [],
+      about:
+        'Dependency directories that a worktree gets a copy of; empty: those that are found (node_modules, .venv …)',
+      project: 'trusted',
+      inForce: true,
+    },
+    /^(?!\/)(?!.*(^|\/)\.\.?(\/|$))./s,
+    'paths within the project',
+  ),
+  'worktrees.keep_days': count(1, {
+    standard: 14,
+    about: 'Days for which a worktree that nobody works in, and what was archived of one, is kept',
+    project: 'never',
+    inForce: true,
+  }),
+} as const satisfies Record<string, Setting>
+
+/** The one that stands further behind in the list checks more. */
+const further =
+  <Word extends string>(words: readonly Word[]) =>
+  (held: Word, proposed: Word): Word =>
+    words.indexOf(proposed) > words.indexOf(held) ? proposed : held
+
+const KNOWN_FAILURES = ['allow', 'block'] as const
+const VERIFIER = ['off', 'auto', 'on'] as const
+
+const command = (what: string): Setting<string | undefined> =>
+  text({ standard: undefined, about: `Command that ${what}`, project: 'trusted', inForce: true })
+
+/** What is checked before a task is done. Commands run code of the project: they count after `pcc trust`. */
+export const GATE_SETTINGS = {
+  'gates.profile': oneOf<GateProfile>(GATE_PROFILES, {
+    standard: 'standard',
+    about: 'How much is checked before a task is done',
+    project: 'tighten',
+    tighten: further(GATE_PROFILES),
+    inForce: true,
+  }),
+  'gates.build': command('builds the project; run by `sh`, in the project'),
+  'gates.typecheck': command('checks types'),
+  'gates.lint': command('looks for mistakes of style, without mending them'),
+  'gates.test': command('runs the tests'),
+  'gates.timeout_seconds': count(1, {
+    standard: 900,
+    about: 'Longest time for one gate command',
+    project: 'tighten',
+    tighten: lowerOf,
+    inForce: true,
+  }),
+  'gates.rounds': count(0, {
+    standard: 3,
+    about: 'How often an agent gets a failed check back in the same conversation',
+    project: 'tighten',
+    tighten: lowerOf,
+    inForce: false,
+  }),
+  'gates.known_failures': oneOf(KNOWN_FAILURES, {
+    standard: 'block',
+    about: 'Whether tests that failed before the work began keep it from being done, or only new failures do',
+    project: 'tighten',
+    tighten: further(KNOWN_FAILURES),
+    inForce: true,
+  }),
+  'gates.env': texts(
+    {
+      standard: [],
+      about: 'Variables that gate commands may see beside the usual few; keys of model vendors never',
+      project: 'trusted',
+      inForce: true,
+    },
+    /^[A-Za-z_][A-Za-z0-9_]*$/,
+    'names of variables',
+  ),
+  'gates.verifier': oneOf(VERIFIER, {
+    standard: 'auto',
+    about: 'Whether a second, read-only agent looks at the work: as the profile says, always, or never',
+    project: 'tighten',
+    tighten: further(VERIFIER),
+    inForce: true,
+  }),
+  'gates.second_opinion': word({
+    standard: 'off',
+    about:
+      'Another agent that reads the work too and must not find it wanting: off, or an agent as for `agent.command`',
+    project: 'trusted',
+    inForce: true,
+  }),
+} as const satisfies Record<string, Setting>
+
+/** 0 is no bound at all. */
+const fewerLines = (held: number, proposed: number) =>
+  held === 0 ? proposed : proposed === 0 ? held : Math.min(held, proposed)
+
+/** What the gates look for in the changes themselves. A project may ask for more; less counts after `pcc trust`. */
+export const GATE_DIFF_SETTINGS = {
+  'gates.max_changed_lines': count(0, {
+    standard: 5_000,
+    about: 'Most lines that one task may add and remove, generated files aside; 0 for no bound',
+    project: 'tighten',
+    tighten: fewerLines,
+    inForce: true,
+  }),
+  'gates.forbidden_paths': texts(
+    {
+      standard: [],
+      about: 'Files that no task may change: names, folders (`migrations/`) or patterns (`deploy/**`)',
+      project: 'tighten',
+      tighten: unionOf,
+      inForce: true,
+    },
+    /^[^\0]{1,300}$/,
+    'patterns of paths',
+  ),
+  'gates.allow': texts(
+    {
+      standard: [],
+      about:
+        'Findings that do not stand in the way: a code (`path.ci`), or one with files (`test.skipped:test/old/**`)',
+      project: 'trusted',
+      inForce: true,
+    },
+    /^[a-z]+\.[a-z-]+(:[^\0]{1,300})?$/,
+    'codes of findings, each alone or with `:` and a pattern of paths',
+  ),
+} as const satisfies Record<string, Setting>
+
+/** How verified work reaches the branch that it is for. */
+export const MERGE_SETTINGS = {
+  'merge.strategy': oneOf(MERGE_STRATEGIES, {
+    standard: 'rebase',
+    about: 'How verified work is put onto its target: its commits anew, a merge commit, or all of it as one commit',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'merge.target': text({
+    standard: undefined,
+    about: 'The branch that work is for; unset: the one that is checked out in the project when a task begins',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'merge.mode': oneOf(['auto', 'pr', 'off'], {
+    standard: 'auto',
+    about: 'Merge by itself, push and open a pull request with `gh`, or leave the work on its branch',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'merge.batch': count(1, {
+    standard: 4,
+    about: 'Most that are verified and merged together; 1 takes each alone',
+    project: 'trusted',
+    inForce: true,
+  }),
+  'merge.review': oneOf(['off', 'required'], {
+    standard: 'off',
+    about: 'Whether a person has to look before work is merged',
+    project: 'tighten',
+    tighten: onlyTo('required'),
+    inForce: true,
+  }),
+} as const satisfies Record<string, Setting>

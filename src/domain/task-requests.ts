@@ -1,0 +1,161 @@
+import * as z from 'zod'
+import { MEASURES } from './budget.ts'
+import { TaskState, type TaskView } from './task.ts'
+
+/**
+ * Text of people and of files on its way in. What moves the cursor of a terminal, or is no character at all, says nothing:
+ * it is left out. Of white space only line breaks and tabs are kept.
+ */
+export function cleanText(text: string): string {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .toWellFormed()
+    .replace(/\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])/g, '')
+    .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
+}
+
+/** The same on one line. */
+export function cleanLine(text: string): string {
+  return cleanText(text).replace(/\s+/g, ' ').trim()
+}
+
+const MAX_TITLE = 200
+
+const Line = (most: number) =>
+  z
+    .string()
+    .max(most * 8)
+    .transform(cleanLine)
+    .pipe(z.string().min(1).max(most))
+const Name = z
+  .string()
+  .regex(/^[\p{L}\p{N}][\p{L}\p{N}._/-]{0,99}$/u, 'letters, digits, ".", "_", "/" and "-", at most 100 of them')
+const Word = z.string().regex(/^[a-z][a-z0-9-]{0,30}$/, 'small letters, digits and "-", at most 31 of them')
+const Label = z
+  .string()
+  .regex(
+    /^[\p{L}\p{N}][\p{L}\p{N}._:/-]{0,49}$/u,
+    'one word of letters, digits, ".", "_", ":", "/" and "-", at most 50 of them',
+  )
+
+/** The most that may be spent on a task. */
+const TaskBudget = z
+  .strictObject(Object.fromEntries(MEASURES.map(measure => [measure, z.number().positive().optional()])))
+  .refine(limits => Object.keys(limits).length > 0, 'it names no amount')
+
+/** A path or pattern below the project, as people write it: `src/api`, `./docs/*.md`. */
+const DeclaredPath = Line(300)
+  .transform(path => path.replace(/^(\.\/)+/, '').replace(/\/+$/, ''))
+  .refine(
+    path => path !== '' && !path.startsWith('/') && !path.split('/').some(part => part === '..' || part === ''),
+    'a path from the project, as in src/api or docs/*.md',
+  )
+
+/** What a person says of a task, new or not. */
+const Fields = {
+  title: Line(MAX_TITLE),
+  description: z.string().max(1_000_000).transform(cleanText),
+  priority: z.number().int().min(-1_000_000).max(1_000_000),
+  feature: Name,
+  type: Word,
+  labels: z.array(Label).max(50),
+  acceptance: z.array(Line(2_000)).max(200),
+  paths: z.array(DeclaredPath).max(200),
+  max_retries: z.number().int().min(0).max(100),
+  model: Line(200),
+  budget: TaskBudget,
+}
+
+const Ref = z.string().min(1).max(200)
+const optional = Object.fromEntries(Object.entries(Fields).map(([name, field]) => [name, field.optional()])) as {
+  [Name in keyof typeof Fields]: z.ZodOptional<(typeof Fields)[Name]>
+}
+
+/** POST /tasks */
+export const SubmitTask = z.strictObject({
+  ...optional,
+  title: Fields.title,
+  project: z.string().min(1),
+  /** Ids, or unique beginnings of ids. */
+  after: z.array(Ref).max(1_000).optional(),
+  parent: Ref.optional(),
+})
+export type SubmitTask = z.infer<typeof SubmitTask>
+
+/** POST /tasks/:ref. What is null is taken away. */
+export const UpdateTask = z.strictObject({
+  ...optional,
+  feature: Fields.feature.nullish(),
+  model: Fields.model.nullish(),
+  budget: Fields.budget.nullish(),
+  parent: Ref.nullish(),
+})
+export type UpdateTask = z.infer<typeof UpdateTask>
+
+/** One task of a file. `id` and `after` are names within the file, or ids of tasks that are there already. */
+export const ImportedTask = z.strictObject({
+  ...optional,
+  title: Fields.title,
+  id: Ref.optional(),
+  after: z.array(Ref).max(10_000).optional(),
+  parent: Ref.optional(),
+  state: z.enum(['open', 'done', 'failed', 'cancelled']).optional(),
+  /** Where it stands in the file, for messages. */
+  line: z.number().int().optional(),
+})
+export type ImportedTask = z.infer<typeof ImportedTask>
+
+/** More than that at once would keep all other writers waiting for seconds. */
+export const MAX_IMPORTED = 20_000
+
+/** POST /tasks/import */
+export const ImportTasks = z.strictObject({
+  project: z.string().min(1),
+  tasks: z.array(ImportedTask).max(MAX_IMPORTED),
+  /** Ids that are taken are replaced by new ones. */
+  copy: z.boolean().optional(),
+  /** Everything is checked, nothing is kept. */
+  dry_run: z.boolean().optional(),
+})
+export type ImportTasks = z.infer<typeof ImportTasks>
+
+/** POST /tasks/:ref/done, /fail, /reset, /cancel */
+export const SayOfTask = z.strictObject({ reason: Line(1_000).optional() })
+
+/** POST /tasks/:ref/log */
+export const NoteOnTask = z.strictObject({
+  text: z.string().max(100_000).transform(cleanText).pipe(z.string().trim().min(1)),
+})
+
+/** GET /tasks */
+export const TaskQuery = z.strictObject({
+  project: z.string().min(1).optional(),
+  feature: z.string().min(1).optional(),
+  state: z.string().optional(),
+  ready: z.enum(['true']).optional(),
+  label: z.string().min(1).optional(),
+  text: z.string().min(1).optional(),
+  session: z.string().min(1).optional(),
+  under: Ref.optional(),
+  limit: z.coerce.number().int().min(1).max(1_000_000).optional(),
+})
+export type TaskQuery = z.infer<typeof TaskQuery>
+
+/** Another task as one that is looked at names it. */
+export interface TaskMention {
+  id: string
+  title: string
+  state: TaskState
+}
+
+/** GET /tasks/:ref */
+export interface TaskDetail {
+  task: TaskView
+  parent: TaskMention | null
+  blockers: TaskMention[]
+  dependents: TaskMention[]
+  parts: TaskMention[]
+}
+
+/** States of `--state`, comma-separated; `open` is every one that is not over. */
+export const STATE_WORDS = ['open', ...TaskState.options] as const

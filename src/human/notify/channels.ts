@@ -1,0 +1,121 @@
+import type { Channel, NoticeKind, SendResult } from './notice.ts'
+
+/** Rings at every terminal that shows a session. Where nobody is, nobody hears it, and that is no failure. */
+export function bellChannel(ring: (text: string) => Promise<void>): Channel {
+  return {
+    name: 'bell',
+    send: async ({ title }) => {
+      try {
+        await ring(title)
+        return { ok: true }
+      } catch (error) {
+        return { ok: false, problem: String(error) }
+      }
+    },
+  }
+}
+
+export interface Ntfy {
+  server: string
+  topic: string
+  token?: string | undefined
+}
+
+const TAGS: Record<NoticeKind, string> = {
+  question: 'question',
+  error: 'rotating_light',
+  rate_limit: 'hourglass',
+  report: 'newspaper',
+  complete: 'white_check_mark',
+}
+
+/** Publishes to a topic of ntfy, as JSON, so that no header has to hold words of an agent. */
+export function ntfyChannel({ server, topic, token }: Ntfy): Channel {
+  return {
+    name: 'ntfy',
+    send: ({ kind, title, text, sound }, signal) =>
+      postJson({
+        url: server,
+        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+        body: { topic, title, message: text || title, priority: priorityOf(kind, sound), tags: [TAGS[kind]] },
+        signal,
+        secrets: [topic, token ?? ''],
+      }),
+  }
+}
+
+/** 2 comes without a sound, 4 is shown above others. */
+function priorityOf(kind: NoticeKind, sound: boolean): number {
+  if (!sound) return 2
+  return kind === 'question' || kind === 'error' ? 4 : 3
+}
+
+/** Posts to an incoming webhook as Slack, Mattermost and others have them. */
+export function slackChannel(webhook: string): Channel {
+  return {
+    name: 'slack',
+    send: ({ title, text }, signal) =>
+      postJson({
+        url: webhook,
+        body: { text: text === '' ? `*${harmless(title)}*` : `*${harmless(title)}*\n${harmless(text)}` },
+        signal,
+        secrets: [webhook, new URL(webhook).pathname],
+      }),
+  }
+}
+
+/** Angle brackets would be links and mentions (`<!channel>` wakes everybody). */
+function harmless(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** A server that does not answer by then is tried again later. */
+const PATIENCE_MS = 15_000
+const LONGEST_REPLY = 4_096
+
+export interface PostJson {
+  url: string
+  body: unknown
+  headers?: Record<string, string>
+  signal: AbortSignal
+  /** Never part of what is told of a failure. */
+  secrets: readonly string[]
+}
+
+/** Posts JSON; every way to fail is a value, and none of them names a secret. */
+export async function postJson({ url, body, headers, signal, secrets }: PostJson): Promise<SendResult> {
+  try {
+    const reply = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+      // An address that sends us elsewhere would be given what was meant for the one that was named.
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
+    })
+    const text = (await reply.text()).slice(0, LONGEST_REPLY)
+    if (reply.ok) return { ok: true }
+    const problem = without(`${reply.status} ${reply.statusText}: ${text.replace(/\s+/g, ' ').slice(0, 200)}`, secrets)
+    return { ok: false, problem, retryAfterMs: retryAfter(reply, text) }
+  } catch (error) {
+    return { ok: false, problem: without(problemIn(error), secrets) }
+  }
+}
+
+/** What went wrong on the way, in the words of its first cause. */
+export function problemIn(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'TimeoutError') return `no answer within ${PATIENCE_MS / 1000} s`
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+}
+
+/** Takes secrets out of a text that is logged or shown. */
+export function without(text: string, secrets: readonly string[]): string {
+  return secrets.filter(secret => secret !== '').reduce((left, secret) => left.replaceAll(secret, '[hidden]'), text)
+}
+
+/** As HTTP says it in seconds, or Telegram in the body. */
+function retryAfter(reply: Response, text: string): number | undefined {
+  const seconds = Number(reply.headers.get('retry-after') ?? /"retry_after"\s*:\s*(\d+)/.exec(text)?.[1])
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 3600) * 1000 : undefined
+}

@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { findProgram } from '../../base/process/find-program.ts'
+import type { Channel, NotifyMessage, SendResult } from './notice.ts'
+
+type Env = Record<string, string | undefined>
+
+/** A desktop that does not answer must not hold the others up. */
+const PATIENCE_MS = 10_000
+
+export interface Desktop {
+  program: string
+  via: 'notify-send' | 'osascript'
+}
+
+/** The program that shows notifications on this desktop; nothing on a machine without one. */
+export function findDesktop(env: Env, platform: string = process.platform): Desktop | undefined {
+  const via = platform === 'darwin' ? 'osascript' : 'notify-send'
+  if (via === 'notify-send' && !(env['DBUS_SESSION_BUS_ADDRESS'] || env['DISPLAY'] || env['WAYLAND_DISPLAY']))
+    return undefined
+  const program = findProgram(via, env)
+  return program === undefined ? undefined : { program, via }
+}
+
+/** Shows it on the desktop. Words travel as arguments, never as a part of a script or a command line. */
+export function desktopChannel({ program, via }: Desktop, env: Env): Channel {
+  const argsOf = via === 'osascript' ? osascriptArgs : notifySendArgs
+  return { name: 'desktop', send: (message, signal) => run(program, argsOf(message), { env, signal }) }
+}
+
+function notifySendArgs({ kind, title, text, sound }: NotifyMessage): string[] {
+  const urgency = kind === 'question' || kind === 'error' ? 'critical' : 'normal'
+  const hint = sound ? ['--hint=string:sound-name:message-new-instant'] : ['--hint=boolean:suppress-sound:true']
+  return ['--app-name=PerpetualCC', `--urgency=${urgency}`, ...hint, '--', title, markup(text)]
+}
+
+/** The body may hold markup, which an agent's words must not become. */
+function markup(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+const SCRIPT = (sound: string) => [
+  'on run argv',
+  `display notification (item 3 of argv) with title (item 1 of argv) subtitle (item 2 of argv)${sound}`,
+  'end run',
+]
+
+/** The first argument is ours and begins with a letter: what follows it is never read as an option. */
+function osascriptArgs({ title, text, sound }: NotifyMessage): string[] {
+  const lines = SCRIPT(sound ? ' sound name "Ping"' : '').flatMap(line => ['-e', line])
+  return [...lines, 'PerpetualCC', title, text]
+}
+
+function run(program: string, args: string[], { env, signal }: { env: Env; signal: AbortSignal }): Promise<SendResult> {
+  return new Promise(resolve => {
+    execFile(program, args, { env, signal, timeout: PATIENCE_MS, killSignal: 'SIGKILL' }, (error, _out, said) => {
+      if (!error) resolve({ ok: true })
+      else resolve({ ok: false, problem: said.trim().split('\n')[0]?.slice(0, 200) || error.message.slice(0, 200) })
+    })
+  })
+}

@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { crashPoint } from '../../base/crash-point.ts'
+import { type Log, silentLog } from '../../base/log.ts'
+import type { StoredEvent } from '../../domain/event.ts'
+import type { Store } from '../../store/store.ts'
+import { buildNotices } from './build-notices.ts'
+import { setUpOf } from './channel-setup.ts'
+import { type Delivery, deliver } from './deliver.ts'
+import type { AnswerDecision, ChannelName, Notice, NotifySettings } from './notice.ts'
+import { openChannel } from './open-channel.ts'
+
+const KEPT_MS = 30 * 24 * 60 * 60_000
+const AGAIN_MS = 5_000
+
+export interface Notifier {
+  store: Store
+  /** The settings as they are now; those of a project may switch kinds off. */
+  settings(project?: string): Promise<NotifySettings>
+  env: Record<string, string | undefined>
+  /** The event after which is news, where none were ever told. */
+  since: number
+  answer: AnswerDecision
+  ring(text: string): Promise<void>
+  log?: Log
+  clock?: Clock
+  signal: AbortSignal
+  times?: Delivery['times']
+}
+
+/** Tells people what happens, on every channel that is set up, until the signal ends it. Never throws. */
+export async function startNotifier(notifier: Notifier): Promise<void> {
+  const { store, env, signal, clock = systemClock, log = silentLog, times } = notifier
+  const settings = await notifier.settings()
+  const { channels, problems, secrets } = setUpOf(settings, env)
+  for (const { channel, problem } of problems) log.warn({ channel, problem }, 'notification channel is not set up')
+  if (channels.length === 0 || !settings.enabled) return
+  const unhide = log.hide(secrets)
+  await store.outbox.prune(clock.now() - KEPT_MS)
+  const bells = new Set<() => void>()
+  const news = (until: AbortSignal) =>
+    new Promise<void>(resolve => {
+      const wake = () => {
+        bells.delete(wake)
+        until.removeEventListener('abort', wake)
+        resolve()
+      }
+      bells.add(wake)
+      until.addEventListener('abort', wake, { once: true })
+      if (until.aborted) wake()
+    })
+  const added = () => {
+    for (const wake of [...bells]) wake()
+  }
+  const { since } = notifier
+  const watching = { store, channels, settingsFor: notifier.settings, since, hidden: secrets, clock, signal, added }
+  const works = [keepOn(() => watchEvents(watching), 'events could not be followed', notifier)]
+  for (const name of channels) {
+    const channel = await openChannel(name, { settings, env, ring: notifier.ring })
+    const delivery = { channel, store, settings: notifier.settings, news, clock, log, signal }
+    works.push(deliver({ ...delivery, ...(times ? { times } : {}) }))
+  }
+  if (channels.includes('telegram')) {
+    const { telegramBot } = await import('./telegram.ts')
+    const { answersFromTelegram } = await import('./telegram.ts')
+    const bot = telegramBot(settings.telegram, env)
+    works.push(answersFromTelegram({ bot, store, answer: notifier.answer, log, signal }))
+  }
+  log.info({ channels }, 'people are told what happens')
+  await Promise.all(works)
+  unhide()
+}
+
+/** Begins anew after a failure: the disk may be full for a while. */
+async function keepOn(
+  work: () => Promise<void>,
+  problem: string,
+  { log = silentLog, signal }: Notifier,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await work()
+    } catch (error) {
+      if (!signal.aborted) log.error({ error }, problem)
+    }
+    await sleep(AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined) // the daemon stops
+  }
+}
+
+const CURSOR = 'notifications'
+/** Events that tell nothing move the cursor only now and then: to read them again costs nothing. */
+const STEP = 1_000
+/** Found after a long time without notifications: what is older is no news, except what still waits. */
+const STALE_MS = 24 * 60 * 60_000
+
+export interface WatchEvents {
+  store: Pick<Store, 'outbox' | 'follow' | 'transaction' | 'sessions' | 'escalations' | 'events' | 'runs'>
+  channels: readonly ChannelName[]
+  /** The switches as they are for a project, by its directory. */
+  settingsFor(project: string | undefined): Promise<Pick<NotifySettings, Switch>>
+  /** Where to begin the first time. */
+  since: number
+  hidden: readonly string[]
+  clock: Clock
+  signal: AbortSignal
+  /** Something is to be told. */
+  added(): void
+}
+
+type Switch = 'enabled' | 'on_question' | 'on_complete' | 'on_rate_limit' | 'on_error' | 'on_report'
+
+/** Follows the events from where it stopped last and puts what is worth telling into the outbox, each once a channel. */
+async function watchEvents(watch: WatchEvents): Promise<void> {
+  const { store, since, signal } = watch
+  const known = await store.outbox.cursor(CURSOR)
+  // Kept from the first moment on: who dies before there is anything to tell is followed by one that begins here as well.
+  if (known === undefined) await store.outbox.moveCursor(CURSOR, since)
+  let saved = known ?? since
+  for await (const event of store.follow(saved, { signal, alone: true })) {
+    if (await take(event, watch)) saved = event.id
+    else if (event.id - saved >= STEP) {
+      await store.outbox.moveCursor(CURSOR, event.id)
+      saved = event.id
+    }
+  }
+}
+
+/** True where the cursor was moved past it. */
+async function take(event: StoredEvent, watch: WatchEvents): Promise<boolean> {
+  const { store, clock } = watch
+  if (event.kind === 'escalation.answered') {
+    // The next time the same number is open it is news again.
+    await store.transaction(async tx => {
+      await store.outbox.forget(keyOf(event.body.number), tx)
+      await store.outbox.moveCursor(CURSOR, event.id, tx)
+    })
+    return true
+  }
+  const isStale = clock.now() - event.time > STALE_MS
+  const notices = (await buildNotices(event, watch)).filter(({ decision }) => decision || !isStale)
+  if (notices.length === 0) return false
+  const { project } = (await store.sessions.get(event.subject)) ?? (await store.runs.get(event.subject)) ?? {}
+  const settings = await watch.settingsFor(project)
+  const wanted = notices.filter(({ kind }) => settings.enabled && settings[`on_${kind}`])
+  const isNew = await store.transaction(async tx => {
+    crashPoint('outbox.before-add')
+    let added = false
+    for (const notice of wanted) {
+      for (const channel of channelsFor(notice, watch.channels)) {
+        const now = clock.now()
+        const row = { channel, kind: notice.kind, dedup_key: notice.key, body: JSON.stringify(notice), next_at: now }
+        if (await store.outbox.add({ ...row, created_at: now }, tx)) added = true
+      }
+    }
+    await store.outbox.moveCursor(CURSOR, event.id, tx)
+    return added
+  })
+  if (isNew) watch.added()
+  return true
+}
+
+function channelsFor({ bellOnly }: Notice, channels: readonly ChannelName[]): readonly ChannelName[] {
+  return bellOnly ? channels.filter(name => name === 'bell') : channels
+}
+
+function keyOf(number: number): string {
+  return `decision:${number}`
+}

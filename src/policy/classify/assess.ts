@@ -1,0 +1,176 @@
+import type { Assessment, Piece, Reason } from '../../domain/assessment.ts'
+import { type Fence, locatePath } from '../paths/fence.ts'
+import { judgePath } from '../paths/judge-path.ts'
+import { globFindsSecret } from '../paths/secret-files.ts'
+import { expandBraces } from '../shell/expand.ts'
+import { isUnreadable, parseShell, precheck } from '../shell/parse.ts'
+import { newScope } from '../shell/scope.ts'
+import { buildAssessment } from './assessment-tree.ts'
+import type { ToolUse } from './tool-use.ts'
+import { CommandWalker } from './walk.ts'
+
+interface AssessContext {
+  fence: Fence
+  cwd: string
+}
+
+/** What a command is. Never throws: what goes wrong inside is a reason, and HIGH. */
+export function assessCommand(command: string, around: AssessContext): Assessment {
+  const early = precheck(command)
+  if (isUnreadable(command)) return buildAssessment(makePiece(command, early), normaliseCommand(command))
+  try {
+    return buildAssessment(makePiece(command, early, walkCommand(command, around)), normaliseCommand(command))
+  } catch (error) {
+    return refuseCommand(
+      command,
+      `the policy failed on it: ${error instanceof Error ? error.message.slice(0, 100) : 'unknown'}`,
+    )
+  }
+}
+
+/** The assessment of a command that nothing could be found out about. */
+export function refuseCommand(command: string, text: string): Assessment {
+  const reason: Reason = { code: 'policy.failed', risk: 'HIGH', text, at: [0, command.length] }
+  return buildAssessment(makePiece(command, [reason]), normaliseCommand(command))
+}
+
+function walkCommand(command: string, { fence, cwd }: AssessContext): Piece {
+  const all = [0, command.length] as const
+  if (command.trim() === '')
+    return makePiece(command, [{ code: 'shell.empty', risk: 'MEDIUM', text: 'it is empty', at: all }])
+  const piece = new CommandWalker(command, fence).reading(parseShell(command), newScope(cwd, fence.home))
+  if (fence.worktree && hijacksGit(piece))
+    piece.reasons.push({ code: 'boundary.git', risk: 'HIGH', text: HIJACKED, at: all })
+  return piece
+}
+
+const HIJACKED = 'a variable decides where git works or what it runs: call git plainly, in this worktree'
+
+/** Whether a variable that decides what programs load, `GIT_DIR` among them, is set in a command that calls git. */
+function hijacksGit(piece: Piece): boolean {
+  const all = [piece]
+  let isSet = false
+  let isCalled = false
+  for (let one = all.pop(); one !== undefined; one = all.pop()) {
+    all.push(...one.pieces)
+    isSet ||= one.reasons.some(({ code }) => code === 'env.hijack')
+    isCalled ||= /(^|\/)git(-[^/]*)?$/.test(one.argv?.[0] ?? '')
+  }
+  return isSet && isCalled
+}
+
+function makePiece(text: string, early: Reason[], walked?: Piece): Piece {
+  const piece: Piece = walked ?? { text, risk: 'LOW', reasons: [], pieces: [], at: [0, text.length] }
+  piece.reasons.unshift(...early)
+  return piece
+}
+
+/** Blanks are put together only where that cannot change the meaning. */
+function normaliseCommand(command: string): string {
+  const text = command.replaceAll('\r\n', '\n').trim()
+  return `Bash ${/['"\\\n#`$<]/.test(text) ? text : text.replace(/[ \t]+/g, ' ')}`
+}
+
+interface ToolIdentity {
+  tool: string
+  /** Servers that we started ourselves: their tools are ours by that, never by their name. */
+  ownServers: readonly string[]
+}
+
+/** What a tool call is that is no command. */
+export function assessTool(
+  use: Exclude<ToolUse, { does: 'command' }>,
+  named: ToolIdentity,
+  around: AssessContext,
+): Assessment {
+  const { reason, about } = judge(use, named, around)
+  const text = about === undefined ? named.tool : `${named.tool} ${about}`
+  return buildAssessment({ text, risk: 'LOW', reasons: [reason], pieces: [] }, text)
+}
+
+function judge(
+  use: Exclude<ToolUse, { does: 'command' }>,
+  named: ToolIdentity,
+  around: AssessContext,
+): { reason: Reason; about?: string } {
+  switch (use.does) {
+    case 'nothing':
+      return { reason: { code: 'tool.own', risk: 'LOW', text: "the agent's own bookkeeping" } }
+    case 'read':
+    case 'write':
+      return { reason: judgePath(use.path, use.does, around), about: shown(use.path, around) }
+    case 'search':
+      return {
+        reason: judgeSearch(use, around),
+        about: [use.base && shown(use.base, around), use.glob].filter(Boolean).join(' '),
+      }
+    case 'fetch':
+      return { reason: judgeAddress(use.url), about: use.url }
+    case 'look-up':
+      return { reason: { code: 'net.search', risk: 'MEDIUM', text: 'it asks a search engine' } }
+    case 'server':
+      return { reason: judgeServer(use, named) }
+    case 'unknown':
+      return {
+        reason: { code: 'tool.unknown', risk: soundsDestructive(named.tool) ? 'HIGH' : 'MEDIUM', text: use.why },
+      }
+  }
+}
+
+/** A search reads as wide as its folder and the fixed beginning of its pattern. */
+function judgeSearch({ base, glob, reads }: Extract<ToolUse, { does: 'search' }>, around: AssessContext): Reason {
+  const folder = judgePath(base ?? around.cwd, 'read', around)
+  if (folder.risk !== 'LOW' || glob === undefined) return folder
+  // Braces are alternatives to the searcher: `{.env,*.ts}` is both.
+  const globs = expandBraces(glob) ?? [glob]
+  if (reads && globs.some(one => globFindsSecret(one) || judgePath(one, 'read', around).code === 'path.secret'))
+    return { code: 'path.secret', risk: 'HIGH', text: `${glob} finds files with secrets` }
+  const fixed = glob.replace(/[^/]*[*?[{!].*$/s, '')
+  return fixed === '' ? folder : judgePath(fixed, 'read', around)
+}
+
+/** Words in the name of a foreign tool that tell what it does. */
+const DESTRUCTIVE =
+  /(^|[_\-.:]|[a-z](?=[A-Z]))(delete|remove|drop|destroy|purge|wipe|truncate|kill|terminate|revoke|reset|force|format|uninstall|erase|shutdown|merge|publish|deploy|transfer|pay|refund|send|exec|execute|eval|run_command|shell)/i
+
+function soundsDestructive(name: string): boolean {
+  return DESTRUCTIVE.test(name)
+}
+
+function judgeServer({ server, tool }: Extract<ToolUse, { does: 'server' }>, { ownServers }: ToolIdentity): Reason {
+  if (ownServers.includes(server)) return { code: 'tool.own', risk: 'LOW', text: `${server} is a server we started` }
+  if (soundsDestructive(tool))
+    return { code: 'tool.server', risk: 'HIGH', text: `${tool} of ${server} sounds like destruction` }
+  return { code: 'tool.server', risk: 'MEDIUM', text: `${tool} belongs to the server ${server}` }
+}
+
+/** One spelling for one file, so that a remembered answer is found again. */
+function shown(path: string, { cwd, fence }: AssessContext): string {
+  const place = locatePath(path, cwd, fence)
+  if (place.where === 'strange') return path
+  return place.where === 'inside' ? `./${place.relative}` : place.path
+}
+
+/** Fetching a page is MEDIUM; from inside the network, or with something attached, it is HIGH. */
+export function judgeAddress(address: string): Reason {
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  if (url === undefined) return { code: 'net.address', risk: 'MEDIUM', text: `${address} is no address` }
+  if (!/^https?:$/.test(url.protocol)) return { code: 'net.odd', risk: 'HIGH', text: `${url.protocol} is not the web` }
+  if (url.username !== '' || url.password !== '')
+    return { code: 'net.login', risk: 'HIGH', text: 'the address holds a password' }
+  const host = url.hostname.replace(/\.$/, '')
+  if (METADATA.test(host))
+    return { code: 'net.metadata', risk: 'HIGH', text: `${url.hostname} hands out the machine's credentials` }
+  if (PRIVATE.test(host) || !/[.:]/.test(host))
+    return { code: 'net.inside', risk: 'MEDIUM', text: `${url.hostname} is inside the network` }
+  // A page is named by its path; what is long and unreadable behind it may be data that leaves.
+  if (url.search.length + url.hash.length > 400 || url.pathname.length > 800)
+    return { code: 'net.long', risk: 'MEDIUM', text: 'the address carries a lot of data' }
+  return { code: 'net.get', risk: 'MEDIUM', text: `it reads a page of ${url.hostname}` }
+}
+
+const METADATA =
+  /^(169\.254\.\d+\.\d+|168\.63\.129\.16|100\.100\.100\.200|192\.0\.0\.192|metadata(\.google\.internal|\.azure\.com)?|instance-data(\.ec2\.internal)?|\[fd00:ec2:.*|\[::ffff:a9fe:.*|\[fe80::a9fe:.*)$/i
+/** Addresses of this machine and its network, and names that lead there. `new URL` has written numbers in one way already. */
+const PRIVATE =
+  /^((127|10|0)\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(1[6-9]|2\d|3[01])\.\d+\.\d+|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+|\[(::1?|::ffff:.*|f[cd].*|fe[89ab].*)\]|(.*\.)?(localhost|local|internal|lan|home|corp|intranet|private|home\.arpa|nip\.io|sslip\.io|localtest\.me|lvh\.me))$/i

@@ -1,0 +1,125 @@
+import type { Reason, Span } from '../../domain/assessment.ts'
+import type { Arg } from '../shell/args.ts'
+import { bindVariable, expandText, expandWords } from '../shell/expand.ts'
+import type { Scope } from '../shell/scope.ts'
+import type { Assign } from '../shell/tree.ts'
+
+/** Variables that make an innocent program load or run something else. */
+const HIJACK: RegExp[] = [
+  /^(PATH|CDPATH|FPATH|MANPATH|SHELL|ENV|BASH_ENV|ZDOTDIR|PROMPT_COMMAND|PS[0-4]|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|HISTFILE|INPUTRC|COMSPEC|PATHEXT)$/,
+  /^(LD|DYLD|_RLD|LIBPATH|SHLIB)_.*|^(LIBPATH|SHLIB_PATH|GCONV_PATH|LOCPATH|NLSPATH|GLIBC_TUNABLES|MALLOC_.*|QT_PLUGIN_PATH|GTK_.*PATH|GTK_MODULES|GIO_.*)$/,
+  /^NODE_(OPTIONS|PATH|EXTRA_CA_CERTS|REPL_.*|ICU_DATA|TLS_REJECT_UNAUTHORIZED)$/,
+  /^(npm_config|pnpm_config|yarn|YARN|COREPACK|BUN_CONFIG|DENO)_.*$/i,
+  /^PYTHON(PATH|STARTUP|HOME|INSPECT|USERBASE|BREAKPOINT|WARNINGS|EXECUTABLE|PLATLIBDIR|PYCACHEPREFIX)$/,
+  /^(PIP|UV|POETRY|PIPENV|PDM|CONDA|VIRTUAL_ENV|PYTEST)_.*$/,
+  /^(VIRTUAL_ENV|CONDARC|PYTEST_ADDOPTS|PYTEST_PLUGINS|TOX_.*)$/,
+  /^(PERL5LIB|PERL5OPT|PERL5DB|PERLLIB|PERL_MM_OPT|PERL_UNICODE)$/,
+  /^(RUBYOPT|RUBYLIB|RUBYPATH|GEM_.*|BUNDLE_.*|RAKEOPT|IRBRC)$/,
+  /^(PHPRC|PHP_INI_SCAN_DIR|COMPOSER_.*|LUA_(INIT|PATH|CPATH).*|R_(PROFILE|ENVIRON|LIBS|HOME).*|JULIA_.*|GUILE_.*|EMACSLOADPATH|EMACSDATA|VIMINIT|EXINIT|GVIMINIT|MYVIMRC)$/,
+  /^(JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|JAVA_OPTS|JAVA_HOME|CLASSPATH|MAVEN_.*|MVN_.*|GRADLE_.*|ANT_.*|SBT_.*|KOTLIN_.*|CATALINA_OPTS|M2_HOME)$/,
+  /^(MAKEFLAGS|MFLAGS|GNUMAKEFLAGS|MAKEFILES|MAKE|CC|CXX|CPP|LD|AR|AS|FC|LDFLAGS|CFLAGS|CXXFLAGS|CPPFLAGS|CMAKE_.*|NINJA_.*|COMPILER_PATH|GCC_EXEC_PREFIX|LIBRARY_PATH|C_INCLUDE_PATH|CPATH|CPLUS_INCLUDE_PATH|PKG_CONFIG.*|CCACHE_.*|SCCACHE_.*|DISTCC_.*)$/,
+  /^(RUSTC|RUSTDOC|RUSTFLAGS|RUSTDOCFLAGS|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER|RUSTUP_.*|CARGO_(HOME|ENCODED_RUSTFLAGS|BUILD_.*|TARGET_.*|REGISTR.*|SOURCE_.*|UNSTABLE_.*|ALIAS_.*|NET_.*|HTTP_.*))$/,
+  /^(GOFLAGS|GOPATH|GOROOT|GOPROXY|GONOSUMDB|GONOSUMCHECK|GONOPROXY|GOPRIVATE|GOINSECURE|GOTOOLCHAIN|GOENV|GOBIN|GOSUMDB|CGO_.*)$/,
+  /^GIT_.*$/,
+  /^(EDITOR|VISUAL|PAGER|MANPAGER|BAT_PAGER|SYSTEMD_PAGER|SYSTEMD_EDITOR|PSQL_PAGER|AWS_PAGER|DELTA_PAGER|LESSOPEN|LESSCLOSE|LESSKEY.*|LESS|BROWSER|FCEDIT|SUDO_.*|SSH_ASKPASS.*|SSH_AUTH_SOCK|RSYNC_.*|CVS_RSH|SVN_SSH|HGEDITOR|HGRCPATH|TAR_OPTIONS|GZIP|ZIPOPT|UNZIPOPT|RIPGREP_CONFIG_PATH|FZF_DEFAULT_(COMMAND|OPTS)|ACK_OPTIONS|TERMINFO.*|TERMCAP)$/,
+  /^(ESLINT_.*|JEST_.*_PATH|TS_NODE_.*|BABEL_.*PATH|WEBPACK_.*|DOTNET_(STARTUP_HOOKS|ROOT.*)|COMPlus_.*|CORECLR_.*|COR_.*|ELECTRON_RUN_AS_NODE|ELECTRON_.*|PLAYWRIGHT_.*_PATH|PUPPETEER_EXECUTABLE_PATH|CHROME_PATH|MOZ_.*)$/,
+  /^(AWK(LIB)?PATH|GOWORK|GOMODCACHE|CHROME_BIN|SWIFT_EXEC|DEVELOPER_DIR|ERL_A?Z?FLAGS|ERL_LIBS|ELIXIR_ERL_OPTIONS|PSQLRC|PROTOC|PYTHON|JRUBY_OPTS|BAT_CONFIG_.*|NODE_REDIRECT_WARNINGS|NODE_V8_COVERAGE|NODE_COMPILE_CACHE|LLVM_PROFILE_FILE|.*_SYMBOLIZER_PATH|PRISMA_.*_(BINARY|LIBRARY)|CYPRESS_RUN_BINARY|VIMRUNTIME|JUST_.*|COVERAGE_(PROCESS_START|FILE|RCFILE)|TEXINPUTS|TEXMF.*|BIBINPUTS|TCLLIBPATH|SSLKEYLOGFILE|ESBUILD_BINARY_PATH|NAPI_RS_.*|.*_(PRELOAD|LIBRARY_PATH))$/,
+  /^(ANSIBLE_.*|TF_CLI_.*|TF_CLI_ARGS.*|VAGRANT_.*|PACKER_.*|HELM_.*|KUBE_EDITOR|DOCKER_CONFIG|NIX_.*|GUIX_.*)$/,
+]
+
+/** Variables that send a program somewhere else or change what it trusts: asked about, and not shouted at. */
+const REDIRECT =
+  /^(IFS|HOME|USERPROFILE|TMPDIR|TMP|TEMP|XDG_.*|OPENSSL_.*|SSL_CERT_.*|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|CURL_HOME|WGETRC|KUBECONFIG|DOCKER_(HOST|CONTEXT|TLS.*|CERT.*)|CONTAINER_HOST|AWS_.*|AZURE_.*|GOOGLE_.*|GCLOUD_.*|CLOUDSDK_.*|(https?|all|ftp|no)_proxy|GREP_OPTIONS|GREP_COLORS?|POSIXLY_CORRECT|BLOCK_SIZE|HOSTALIASES|RES_OPTIONS|LOCALDOMAIN|PG(HOST|SERVICE.*|PASSFILE|SYSCONFDIR|DATABASE|USER|PORT)|MYSQL_.*|REDISCLI_.*|DATABASE_URL|DB_.*|CLAUDE.*|ANTHROPIC_.*|OPENAI_.*|PCC_.*|GEMINI_.*|CODEX_.*|TF_VAR_.*|TF_.*|VAULT_.*|CONSUL_.*|NOMAD_.*|RAILS_ENV|RACK_ENV|DJANGO_SETTINGS_MODULE|FLASK_APP|SPRING_.*)$/i
+
+/** Variables that only say how to talk, how much, or which of the project's own modes to use. */
+const HARMLESS =
+  /^(NODE_ENV|BABEL_ENV|APP_ENV|CI|CONTINUOUS_INTEGRATION|DEBUG|VERBOSE|QUIET|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CLICOLOR(_FORCE)?|COLUMNS|LINES|PORT|HOST|LOG_LEVEL|LOGLEVEL|RUST_BACKTRACE|RUST_LOG|RUST_MIN_STACK|RUST_TEST_THREADS|CARGO_(TERM_COLOR|INCREMENTAL|PROFILE_.*|TERM_.*|TARGET_DIR)|PYTHON(UNBUFFERED|DONTWRITEBYTECODE|IOENCODING|UTF8|HASHSEED|FAULTHANDLER|ASYNCIODEBUG)|PYTEST_TIMEOUT|GO111MODULE|GOOS|GOARCH|GOMAXPROCS|CGO_ENABLED|GOTRACEBACK|JEST_JUNIT_.*|VITEST_[A-Z]+|UPDATE_SNAPSHOTS?|SEED|DRY_RUN|HUSKY|SKIP_[A-Z_]+|TEST|TESTS|TEST_[A-Z_]+|NEXT_TELEMETRY_DISABLED|DISABLE_TELEMETRY|DO_NOT_TRACK|ASTRO_TELEMETRY_DISABLED|COMPOSE_PROJECT_NAME|DOCKER_BUILDKIT|BUILDKIT_PROGRESS|MIX_ENV|DEBIAN_FRONTEND|GIT_TERMINAL_PROMPT|GIT_PAGER_IN_USE|GIT_OPTIONAL_LOCKS|OMP_NUM_THREADS|SOURCE_DATE_EPOCH|MAKELEVEL|npm_config_(yes|loglevel|fund|audit|progress|update_notifier))$/
+
+interface Setting {
+  name: string
+  value: Arg | undefined
+  at: Span
+  /** `x=1` with no program after it: a variable of this shell, seen by others only if it was exported before. */
+  alone: boolean
+}
+
+/** What setting a variable does to the programs that see it. */
+export function judgeAssignment({ name, value, at, alone }: Setting, add: (reason: Reason) => undefined): undefined {
+  const quoted = value?.value ?? ''
+  if (/\$\(|`/.test(quoted))
+    add({ code: 'env.code-text', risk: 'MEDIUM', text: `${name} is set to a text with a command in it`, at })
+  if (/\(\)\s*\{/.test(quoted)) add({ code: 'env.hijack', risk: 'HIGH', text: `${name} is set to a function`, at })
+  // An empty pager or editor, or `cat`, is the usual way to switch it off.
+  if (/PAGER$/.test(name) && (quoted === '' || quoted === 'cat') && value?.known) return
+  if (HARMLESS.test(name)) {
+    if (value?.known && OUTSIDE.test(quoted)) add(odd(name, at))
+    return
+  }
+  // What lies on this machine is the project's own.
+  const local = value?.known && LOCAL.test(quoted)
+  if (local && /(_|^)(URL|URI|HOST|DSN|ENDPOINT|ORIGIN)$/.test(name) && !/PROXY|REGISTRY/.test(name)) return
+  if (name === 'NODE_OPTIONS' && value?.known && MEMORY.test(quoted)) return add(unlisted(name, at))
+  if (HIJACK.some(shape => shape.test(name)))
+    return add({ code: 'env.hijack', risk: 'HIGH', text: `${name} decides what other programs load or run`, at })
+  if (REDIRECT.test(name))
+    return add({
+      code: 'env.redirect',
+      risk: 'MEDIUM',
+      text: `${name} changes where programs look or what they trust`,
+      at,
+    })
+  if (alone) return
+  if (ODD_NAME.test(name) || (value?.known && ODD_VALUE.test(quoted))) return add(odd(name, at))
+  add(unlisted(name, at))
+}
+
+const LOCAL =
+  /^(sqlite|file):(\/\/)?[\w.:/-]*$|^([a-z+]+:\/\/)?([\w]+(:[\w]*)?@)?(localhost|127\.0\.0\.1|::1)(:\d+)?(\/[\w.?=&/-]*)?$/
+
+/** A path that leads out, where a mode or a number is expected. */
+const OUTSIDE = /^[/~]|(^|\/)\.\.(\/|$)/
+/** Names that by their ending say what a program loads, where it looks or whom it asks. */
+const ODD_NAME =
+  /(_|^)(PATH|BINARY|BIN|EXEC|EXECUTABLE|OPTIONS|OPTS|FLAGS|ARGS|CONFIG|RC|HOOKS?|PLUGINS?|WRAPPER|LIBRARY|COMMAND|CMD|REGISTRY|MIRROR|PROXY|PRELOAD|LOADER|SCRIPT|INIT|STARTUP)$|RC$/
+/** Values that are a place outside, a flag, a list of words with flags, an address or a command. */
+const ODD_VALUE = /(^|[:=,\s])[/~]|^[-@]|(^|\/)\.\.(\/|$)|:\/\/|[;`|]|\$\(|\s-/
+
+function odd(name: string, at: Span): Reason {
+  return {
+    code: 'env.odd',
+    risk: 'MEDIUM',
+    text: `${name} is set to a place or to words that a program may act on`,
+    at,
+  }
+}
+
+function unlisted(name: string, at: Span): Reason {
+  return { code: 'env.unlisted', risk: 'MEDIUM', text: `${name} is not a variable the policy knows`, at }
+}
+
+/** Options of Node that give it memory or warnings, and load nothing. */
+const MEMORY =
+  /^\s*(--(max-old-space-size=\d+|max-semi-space-size=\d+|no-warnings|no-deprecation|trace-warnings|trace-deprecation|enable-source-maps|experimental-vm-modules|stack-trace-limit=\d+|unhandled-rejections=\w+)\s*)+$/
+
+interface AssignContext {
+  /** No program follows: the shell itself keeps the value. */
+  alone: boolean
+  /** The program that it stands before. */
+  of: string | undefined
+  scope: Scope
+  add: (reason: Reason) => undefined
+}
+
+/** `A=1`: what it does to programs, what is known of it from here on, and whether it now holds a secret. */
+export function assign(
+  { name, at, append, value: word, inner }: Assign,
+  { alone, of, scope, add }: AssignContext,
+): undefined {
+  const value = word && expandText(word, scope)
+  // `IFS= read -r line` splits that line and nothing else.
+  if (name !== 'IFS' || of !== 'read') judgeAssignment({ name, value, at, alone }, add)
+  if (!alone) return
+  bindVariable(name, append ? undefined : value, scope)
+  const words = value ? [value] : expandWords(inner, scope)
+  if (words.some(one => one.secret !== undefined)) scope.secrets.add(name)
+}

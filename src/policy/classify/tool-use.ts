@@ -1,0 +1,105 @@
+/** What the agent's tools do, as far as the policy looks at them. */
+export type ToolUse =
+  | { does: 'read' | 'write'; path: string }
+  | { does: 'search'; base: string | undefined; glob: string | undefined; reads: boolean }
+  /** `unfenced`: it asks to run outside of the vendor's sandbox. */
+  | { does: 'command'; command: string; unfenced: boolean }
+  | { does: 'nothing' }
+  | { does: 'fetch'; url: string }
+  | { does: 'look-up' }
+  | { does: 'server'; server: string; tool: string }
+  | { does: 'unknown'; why: string }
+
+/** The agent's own harmless tools: notes, plans, subagents (whose calls are judged one by one), waiting, output. */
+const HARMLESS = new Set([
+  'TodoWrite',
+  'TodoRead',
+  'Task',
+  'Agent',
+  'ToolSearch',
+  'Skill',
+  'EnterPlanMode',
+  'ExitPlanMode',
+  'BashOutput',
+  'TaskOutput',
+  'AgentOutputTool',
+  'KillShell',
+  'KillBash',
+  'TaskStop',
+  'TaskCreate',
+  'TaskGet',
+  'TaskList',
+  'TaskUpdate',
+  'StructuredOutput',
+  'ReportFindings',
+  'AskUserQuestion',
+  'ListMcpResourcesTool',
+])
+
+/** File tools: what they do, and the fields in which they name the file. */
+const FILE_TOOLS: Record<string, { does: 'read' | 'write'; keys: string[] }> = {
+  Read: { does: 'read', keys: ['file_path'] },
+  NotebookRead: { does: 'read', keys: ['notebook_path', 'file_path'] },
+  LS: { does: 'read', keys: ['path'] },
+  Write: { does: 'write', keys: ['file_path'] },
+  Edit: { does: 'write', keys: ['file_path'] },
+  MultiEdit: { does: 'write', keys: ['file_path'] },
+  NotebookEdit: { does: 'write', keys: ['notebook_path', 'file_path'] },
+}
+
+/** Every tool that the policy knows by its name. */
+export const KNOWN_TOOLS: readonly string[] = [
+  'Bash',
+  'Monitor',
+  'Glob',
+  'Grep',
+  'WebFetch',
+  'WebSearch',
+  ...Object.keys(FILE_TOOLS),
+  ...HARMLESS,
+]
+
+/** Reads a tool call. Whatever does not have the expected shape is `unknown`, never guessed. */
+export function readToolUse(tool: string, input: unknown): ToolUse {
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
+    return { does: 'unknown', why: 'its input is no object' }
+  const fields = input as Record<string, unknown>
+  if (HARMLESS.has(tool)) return { does: 'nothing' }
+  const file = Object.hasOwn(FILE_TOOLS, tool) ? FILE_TOOLS[tool] : undefined
+  if (file) return fileUse(file, fields)
+  if (tool === 'Glob') return searchUse(fields['path'], fields['pattern'], false)
+  if (tool === 'Grep') return searchUse(fields['path'], fields['glob'], true)
+  if (tool === 'Bash' || tool === 'Monitor') {
+    const { command, dangerouslyDisableSandbox: off } = fields
+    return typeof command === 'string'
+      ? { does: 'command', command, unfenced: off !== undefined && off !== false && off !== null }
+      : { does: 'unknown', why: 'its command is no text' }
+  }
+  if (tool === 'WebSearch') return { does: 'look-up' }
+  if (tool === 'WebFetch')
+    return typeof fields['url'] === 'string'
+      ? { does: 'fetch', url: fields['url'] }
+      : { does: 'unknown', why: 'its address is no text' }
+  const [, server, name] = /^mcp__(.+?)__(.+)$/s.exec(tool) ?? []
+  if (server !== undefined && name !== undefined) return { does: 'server', server, tool: name }
+  return { does: 'unknown', why: `${tool} is not a tool the policy knows` }
+}
+
+function fileUse(file: { does: 'read' | 'write'; keys: string[] }, fields: Record<string, unknown>): ToolUse {
+  for (const key of file.keys) {
+    const path = fields[key]
+    if (path === undefined) continue
+    return typeof path === 'string' && path !== ''
+      ? { does: file.does, path }
+      : { does: 'unknown', why: 'its path is no text' }
+  }
+  return { does: 'unknown', why: 'it names no file' }
+}
+
+function searchUse(base: unknown, glob: unknown, reads: boolean): ToolUse {
+  if (base !== undefined && base !== null && typeof base !== 'string')
+    return { does: 'unknown', why: 'its path is no text' }
+  if (glob !== undefined && glob !== null && typeof glob !== 'string')
+    return { does: 'unknown', why: 'its pattern is no text' }
+  return { does: 'search', base: base || undefined, glob: glob || undefined, reads }
+}

@@ -1,0 +1,229 @@
+import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
+import { type Arg, atDoubleDash, findFlag, isFlag } from '../shell/args.ts'
+import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { go } from './compilers.ts'
+import { named, verbs } from './rule-builders.ts'
+import { judgeInline, judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
+
+const MAKE_FLAGS = flagTable({
+  loose: true,
+  harmless: `-bBehiknpqrRsStvwyla -d? -j? -l? -O? -C: -I: -o: -W: -f: -t: -p? --always-make --jobs --keep-going --dry-run --just-print --recon
+    --silent --quiet --question --touch --print-data-base --print-directory --no-print-directory --directory: --dir: --include-dir:
+    --file: --makefile: --justfile: --taskfile: --load-average --output-sync --ignore-errors --no-builtin-rules --no-builtin-variables --trace --warn-undefined-variables
+    --debug --stop --list --list-all --summary --show: --status --parallel --dry --verbose --color: --unsorted
+    --working-directory: --dump --concurrency: --force --watch --exit-code`,
+})
+
+/** Targets that by their name reach beyond the project. */
+const FAR =
+  /(^|[-_:./])(install|uninstall|deploy|publish|release|destroy|drop|wipe|nuke|purge|prod|production|distclean|mrproper|teardown|provision|push|upload|flash|burn)([-_:./]|$)/i
+
+/** A variable of the makefile: often a compiler or a list of flags, which run. */
+function judgeVariable(call: ProgramCall, arg: Arg): undefined {
+  const value = arg.value.slice(arg.value.indexOf('=') + 1)
+  if (/^[/~]|(^|\/)\.\.(\/|$)|[;`|&$]|\$\(/.test(value))
+    return call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or use something outside the project`, arg)
+  call.say('tool.flag', 'MEDIUM', `${arg.text} changes a variable of the makefile`, arg)
+}
+
+/** make and its like run what the project's own file says for a target, as `npm run` does. */
+const make: ProgramRule = call => {
+  const runs = call.args.find(arg =>
+    /^(--eval|-E|SHELL=|.*\.SHELLFLAGS|MAKEFLAGS=|--shell|-c$|--command)/.test(arg.value),
+  )
+  if (runs) call.say('flag.runs', 'HIGH', `${runs.text} makes ${call.name} run something else`, runs)
+  const { flags, operands, unknown } = scanFlags(call.args, MAKE_FLAGS)
+  for (const { name, value } of flags) {
+    if (value === undefined) continue
+    if (/^(f|file|makefile|justfile|taskfile)$/.test(name)) judgeScriptFile(call, value)
+    else if (/^(C|I|d|t|dir|directory|include-dir|working-directory)$/.test(name)) judgeToolWords(call, [value])
+  }
+  for (const arg of unknown)
+    call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
+  for (const arg of operands) {
+    if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+    else if (/^\w+[:+?]?=/.test(arg.value)) judgeVariable(call, arg)
+    else if (FAR.test(arg.value))
+      call.say('script.far', 'MEDIUM', `${arg.text} sounds as if it reached beyond the project`, arg)
+  }
+  judgeToolWords(call, call.args.filter(isFlag))
+}
+
+/** What every build tool may be told without another look, by what it is called there. */
+const STEPS =
+  /^:?([\w.-]+:)*(test|tests|check|build|compile|assemble|verify|validate|package|lint|clean|classes|testClasses|test-compile|process-resources|integration-test|site|spotlessCheck|ktlintCheck|detekt|checkstyle\w*|pmd\w*|spotbugs\w*|tasks|dependencies|properties|projects|help|compileJava|compileKotlin|compileTestJava|compileTestKotlin|javadoc|jar|war|bootJar|jacocoTestReport|koverReport|testDebugUnitTest|testReleaseUnitTest|assembleDebug|lintDebug|dependency:(tree|analyze|list|resolve)|help:effective-pom|versions:display-\S+|surefire:test|compiler:compile|resources:resources|scalafmtCheck(All)?|scalafmt(All)?|testOnly|testQuick|Test\/compile|doc|docs|format|fmt|analyze|doctor|query|cquery|info|deps|outline|all|unit|default|benchmark|bench)$/
+
+/** Tools that build whole projects by their own files. */
+export const BUILDERS: ProgramRules = {
+  go,
+  ...named('make gmake bmake remake just task', make),
+  ...named(
+    'mvn mvnw mvnd',
+    tool({
+      words: true,
+      steps: STEPS,
+      flags: `-q -B -o -e -X -U -N -C -V -T: -pl: -am -amd -P: -rf: -fae -ff -fn -ntp -batch-mode -offline -errors -no-transfer-progress
+        -also-make -also-make-dependents -projects: -threads: -fail-fast -fail-at-end -non-recursive -update-snapshots -quiet
+        -DskipTests* -Dtest=* -Dmaven.test.* -DfailIfNoTests* -Dsurefire.failIfNoSpecifiedTests* -Dskip* -Dcheckstyle.skip* -Dit.test*
+        -Dspotless.* -Dstyle.color* -resume-from: -activate-profiles:`,
+      medium: /^(install|-f|--file|-s|--settings|-gs|.*=\/.*)$/,
+      high: /^(deploy.*|release:.*|-Dmaven\.ext\.class\.path.*|-javaagent.*|exec:.*)$/,
+    }),
+  ),
+  ...named(
+    'gradle gradlew',
+    tool({
+      words: true,
+      steps: STEPS,
+      flags: `-q -i -d -s -S -w -x: -a -m -t -tests: -info -debug -stacktrace -full-stacktrace -warn -quiet -exclude-task: -dry-run -continue
+        -continuous -offline -parallel -no-parallel -daemon -no-daemon -rerun-tasks -rerun -build-cache -no-build-cache
+        -configuration-cache -no-configuration-cache -console: -warning-mode: -max-workers: -refresh-dependencies -profile
+        -no-scan -configure-on-demand -status -foreground -all -no-rebuild -Pversion=* -Dorg.gradle.daemon* -fail-fast
+        -configuration: -dependency: -write-locks`,
+      medium:
+        /^(-b|--build-file|-p|--project-dir|-c|--settings-file|-g|--gradle-user-home|--include-build|--stop|--scan|-D.*exec.*|.*=\/.*|install.*|run|bootRun)$/,
+      high: /^(-I|--init-script.*|-javaagent.*|publish.*|deploy.*|release.*|upload.*|-Dorg\.gradle\.(jvmargs|java\.home).*)$/,
+    }),
+  ),
+  ...named(
+    'ant sbt lein mill scons waf xmake b2 bjam xcodebuild stack cabal dune opam rebar3 gleam roc nimble shards pants buck buck2',
+    tool({
+      words: true,
+      steps: STEPS,
+      flags:
+        '-q -v -j: -k -n -fast -pedantic -ghc-options=-W* -enable-tests -test -no-colors -batch -scheme: -target: -configuration: -destination: -sdk: -quiet -watch -dry-run -no-color -flag: -jobs:',
+      medium: /^(install|exec|run|repl|script|eval|ghci|upload.*|-f|--file|shutdown|.*=\/.*)$/,
+      // One word of sbt is a whole command of it: `eval` runs Scala, `!` the shell, `set` changes what is built.
+      high: /^(publish.*|deploy.*|release.*|-javaagent.*|-J.*|upload|\s*;?\s*(eval|set|!)[\s\S]+)$/,
+    }),
+  ),
+  ...named(
+    'bazel bazelisk',
+    tool({
+      verbs: 'build test query cquery aquery info version help coverage',
+      words: true,
+      flags: `-c: -k -s -j: -config: -test_output: -test_filter: -keep_going -jobs: -nocache_test_results -cache_test_results: -verbose_failures
+        -subcommands -show_progress -noshow_progress -curses: -output: -test_arg: -runs_per_test: -test_tag_filters: -build_tests_only
+        -compilation_mode: -nobuild -color: -stamp -nostamp`,
+      high: /^--?(run_under|host_javabase|bazelrc|noworkspace_rc|override_repository|output_base|output_user_root|disk_cache|remote_.*|server_javabase|experimental_.*|workspace_status_command|shell_executable|test_env|action_env|host_jvm_args|crosstool_top|spawn_strategy|strategy|package_path|embed_label)(=|$)/,
+    }),
+  ),
+  ...named(
+    'flutter dart elm',
+    tool({
+      verbs: 'test analyze format build doctor make info devices config pub fix',
+      flags:
+        '-o: --coverage --name: --plain-name: --tags: --concurrency: --no-pub --set-exit-if-changed --fatal-infos --fatal-warnings --output: --reporter: --optimize --release --debug --profile --no-sound-null-safety --line-length: --platform: --apply --dry-run --no-fatal-infos --machine',
+      medium: /^(publish|global|add|cache|config|pub|devices|--dart-define.*|-o)$/,
+    }),
+  ),
+  ...named(
+    'swiftlint swiftformat',
+    tool({
+      flags: '--fix --lint --strict --quiet --format --autocorrect --config: --reporter: --swiftversion: --no-cache',
+    }),
+  ),
+  ...named('fastlane pod', call => call.say('script.far', 'MEDIUM', `${call.name} may reach beyond the project`)),
+  ninja: tool({
+    steps: /^[\w./-]+$/,
+    flags: '-C: -j: -k: -l: -n -v -w: --verbose --quiet',
+    medium: /^(install.*|uninstall.*|deploy.*|flash.*|-t|-f|-d|clean)$/,
+  }),
+  meson: tool({
+    verbs: 'compile test setup configure introspect',
+    flags:
+      '-C: -j: -v --print-errorlogs --no-rebuild --suite: --repeat: --verbose --buildtype: --reconfigure --list --num-processes: --timeout-multiplier:',
+    medium: /^--?(wrapper|gdb.*|cross-file|native-file|wipe|backend|prefix|destdir|D.*)(=|$)/,
+    high: /^--?(wrapper|gdb-path|native-file|cross-file)(=|$)/,
+  }),
+  cmake: call => {
+    const script = findFlag(call.args, ['-P', '-C'], 'PCDGSB')
+    if (script?.value) {
+      call.say('script.run', 'MEDIUM', 'cmake runs a script', script.arg)
+      return judgeScriptFile(call, script.value)
+    }
+    const odd = call.args.find(arg =>
+      /^-E$|^--install|^--open|^-D.*(COMPILER|LAUNCHER|TOOLCHAIN|LINKER|PROGRAM|COMMAND|_EXECUTABLE|EMULATOR)|^--toolchain|^--debugger|^--fresh/.test(
+        arg.value,
+      ),
+    )
+    if (odd)
+      call.say(
+        'flag.runs',
+        odd.value === '-E' || odd.value.startsWith('-D') || odd.value.startsWith('--tool') ? 'HIGH' : 'MEDIUM',
+        `${odd.text} makes cmake run or install something`,
+        odd,
+      )
+    const native = atDoubleDash(call.args).after
+    if (native.length > 0) judgeToolWords(call, native)
+    CMAKE(call)
+  },
+  ctest: tool({
+    flags:
+      '-V -VV -C: -R: -E: -L: -LE: -j: -N -Q -U -I: -F --output-on-failure --extra-verbose --build-config: --tests-regex: --exclude-regex: --parallel: --timeout: --stop-on-failure --rerun-failed --repeat: --schedule-random --test-dir: --show-only --preset: --no-tests: --progress --label-regex:',
+    words: true,
+    medium:
+      /^(-S|-SP|--script|-D|-M|-T|--build-and-test|-O|--output-log|--output-junit|--build-.*|--dashboard|--submit.*)$/,
+  }),
+  dotnet: verbs({
+    ofProject: true,
+    known:
+      /^(-[cfrvoqh]|--(configuration|framework|runtime|verbosity|no-build|no-restore|nologo|filter|list-tests|logger|collect|blame|settings|verify-no-changes|include|exclude|severity|diagnostics|force|no-incremental|self-contained|info|list-sdks|list-runtimes|outdated|vulnerable|no-dependencies|tl|interactive=false|include-transitive|deprecated|list)([:=].*)?)$/,
+    rows: [
+      [
+        /^(nuget (push|delete)|ef database drop|user-secrets|dev-certs)/,
+        'HIGH',
+        'pkg.publish',
+        'publishes, deletes, or handles secrets',
+      ],
+      [
+        /^(tool (install|update|uninstall)|new install|workload (install|update)|nuget (add|update))( |$)/,
+        'MEDIUM',
+        'pkg.foreign',
+        'installs programs',
+      ],
+      [
+        /^(build|test|restore|format|clean|list|sln|--info|--list-.*|msbuild|pack|vstest|workload list|tool list|nuget locals)( |$)/,
+        'LOW',
+        '',
+        '',
+      ],
+      [
+        /^(run|watch|new|add|remove|publish|ef|tool (restore|run))( |$)/,
+        'MEDIUM',
+        'script.run',
+        'runs or changes the project',
+      ],
+    ],
+    otherwise: { risk: 'MEDIUM', code: 'tool.other', text: 'is not everyday' },
+  }),
+  mix: call => {
+    const [verb, ...rest] = call.args
+    if (verb?.value === 'cmd' || verb?.value === 'do') call.run(rest)
+    const code = rest.find((_, at) => /^(-e|--eval)$/.test(rest[at - 1]?.value ?? ''))
+    if (code) judgeInline(call, code)
+    MIX(call)
+  },
+}
+
+const MIX = verbs({
+  ofProject: true,
+  known:
+    /^(-v|--(trace|cover|failed|stale|only|exclude|include|seed|max-failures|warnings-as-errors|check-formatted|dry-run|strict|force|all|no-color|slowest|partitions|no-compile|no-deps-check|no-start|only-.*|umbrella|format)(=.*)?)$/,
+  rows: [
+    [
+      /^(test|compile|format|deps(\.get|\.compile|\.tree)?|credo|dialyzer|docs|xref|hex\.(info|outdated|audit)|help)( |$)/,
+      'LOW',
+      '',
+      '',
+    ],
+    [/^(hex\.publish|hex\.retire|ecto\.drop|ecto\.reset|hex\.user)/, 'HIGH', 'pkg.publish', 'publishes or deletes'],
+  ],
+  otherwise: { risk: 'MEDIUM', code: 'tool.other', text: 'runs a task of the project' },
+})
+
+const CMAKE = tool({
+  words: true,
+  flags:
+    '-S: -B: -G: -D* -U: -W* -j* -L -LA -LH -N --build: --target: -t: --config: --parallel --clean-first --verbose --preset: --list-presets --workflow --log-level: --trace --warn-uninitialized -A: -T:',
+})

@@ -1,0 +1,273 @@
+import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { findOperands } from '../shell/args.ts'
+import { named, type VerbRow, verbs } from './rule-builders.ts'
+
+const GONE = 'cannot be taken back'
+
+/** Words with which cloud tools destroy, wherever they stand. */
+const DESTROY =
+  /(^|[ :.-])(delete|destroy|terminate|remove|rm|rb|purge|drop|nuke|wipe|deprovision|detach|disable|revoke|deregister|cancel|undeploy|teardown|del|reset|uninstall|kill|stop|flush|rollback|undelete|force-delete|truncate|prune|expunge|release)([ :.-]|$)/i
+
+/** Verbs that only look, as a whole word or at the head of one (`describe-instances`). */
+const LOOKS =
+  'get|list|ls|ll|describe|show|status|info|whoami|version|logs?|events|top|search|view|ps|images|inspect|history|diff|plan|validate|fmt|check|help|explain|api-resources|api-versions|cluster-info|current-context|regions|providers|output|graph|head|lookup|find|port|tail|releases|apps|domains|open'
+/** At the verb's place: the first words, before any that changes something, never in the name of a thing. */
+const READS = new RegExp(
+  `^(?!.*(^|[ :])(deploy|create|update|set|apply|scale|restart|run|start|publish|send|put|push|invoke|add|patch|edit|import|up|rollout|promote|exec|enable|attach|modify|register|copy|move|rename|resize|reboot|drains)([ :-]|$))([\\w-]+[ :]){0,3}(${LOOKS})(-[\\w-]+)?([ :]|$)`,
+  'i',
+)
+
+const SECRET =
+  /(^|[ :.-])(secrets?|secretsmanager|ssm|kms|keyvault|credentials?|access-keys?|print-access-token|print-identity-token|auth print|login|get-login-password|get-secret-value|get-parameters?|tokens?|service-account keys?|auth token|kv get|read op|assume-role|get-session-token|export-credentials|configure|env (pull|ls|list|get)|env:(list|get|pull)|get values|config:get|show-secrets|get-password-data|config get|show-token)([ :.-]|$)/i
+
+const CLOUD: VerbRow[] = [
+  [
+    /(^| )(upload|upload-batch|put-object|cp|mv|rsync|sync|mirror|put)( |$)/,
+    'HIGH',
+    'net.send',
+    'sends files away, or overwrites them',
+  ],
+  [DESTROY, 'HIGH', 'infra.destroy', GONE],
+  [SECRET, 'HIGH', 'secret.store', 'handles secrets or logins'],
+  [READS, 'MEDIUM', 'infra.read', 'looks at shared things'],
+]
+
+const CLOUD_FLAGS: VerbRow[] = [
+  [
+    /^(--force|--yes|-y|--quiet|-q|--auto-approve|-auto-approve|--delete|--purge|--grace-period=0|--now|--force-with-lease|--skip-confirmation|--no-confirm|--confirm)(=|$)/,
+    'HIGH',
+    'infra.force',
+    'skips what would stop it',
+  ],
+  [/^--?(show-secrets?|show-token|reveal|with-decryption|decrypt)(=|$)/, 'HIGH', 'secret.store', 'shows secrets'],
+  [
+    /^--?(out|output-dir|output-file|out-dir|outfile|chdir|kubeconfig|endpoint-url|endpoint|server|host|profile-file|post-renderer|plugin-dir|token|credentials-file)(=|$)/,
+    'MEDIUM',
+    'infra.elsewhere',
+    'writes somewhere, or goes elsewhere',
+  ],
+]
+
+const changes = { risk: 'MEDIUM', code: 'infra.change', text: 'changes shared things' } as const
+
+const VALUED = [
+  '-n',
+  '--namespace',
+  '--context',
+  '--profile',
+  '--region',
+  '--project',
+  '-g',
+  '--resource-group',
+  '--name',
+  '-o',
+  '--output',
+  '--query',
+  '-l',
+  '--selector',
+  '-f',
+  '--filename',
+  '-a',
+  '--app',
+  '-p',
+  '-e',
+  '--env',
+  '--zone',
+  '--account',
+  '--kubeconfig',
+  '--cluster',
+  '--format',
+  '--filter',
+  '-c',
+  '--container',
+  '-R',
+  '--repo',
+  '--function-name',
+  '-t',
+  '--title',
+  '-b',
+  '--body',
+  '-m',
+  '--limit',
+  '-L',
+  '--json',
+  '-q',
+  '--jq',
+  '--template',
+  '-H',
+  '-F',
+  '-X',
+]
+
+const KUBECTL =
+  /^(get|describe|logs|top|explain|api-resources|api-versions|cluster-info|version|config|diff|apply|create|delete|edit|patch|replace|scale|rollout|autoscale|expose|set|label|annotate|exec|run|debug|attach|cp|port-forward|proxy|auth|certificate|cordon|uncordon|drain|taint|wait|kustomize|events|completion|options|plugin|help)$/
+
+/** kubectl: MEDIUM to look, to change and to run something in the cluster; HIGH to destroy and where secrets are. */
+function kubectl(call: ProgramCall): undefined {
+  const operands = findOperands(call.args, VALUED)
+  const [verb] = operands
+  const dash = call.args.findIndex(arg => arg.value === '--')
+  if (verb && /^(exec|run|debug|attach)$/.test(verb.value)) {
+    call.say('infra.remote', 'MEDIUM', 'kubectl runs something in the cluster', verb)
+    if (dash >= 0) call.run(call.args.slice(dash + 1))
+  }
+  const line = operands.map(arg => arg.value).join(' ')
+  if (verb && !KUBECTL.test(verb.value))
+    call.say('infra.change', 'MEDIUM', `${verb.text} is not a command of kubectl; it may be a plugin`, verb)
+  if (call.args.some(arg => arg.value === '--raw')) call.say('secret.store', 'HIGH', 'kubectl shows keys', verb)
+  if (/^(get|describe) \S*\bsecrets?\b/.test(line))
+    return call.say('secret.store', 'HIGH', 'kubectl shows secrets', verb)
+  if (
+    /^(drain|cordon|taint|cp|port-forward|proxy|replace|certificate|auth reconcile|config (set|use|delete|unset).*)( |$)/.test(
+      line,
+    )
+  )
+    call.say(
+      'infra.change',
+      /^(drain|cp|proxy|replace)/.test(line) ? 'HIGH' : 'MEDIUM',
+      'kubectl changes the cluster',
+      verb,
+    )
+  verbs({
+    rows: [
+      [/^create secret/, 'HIGH', 'secret.store', 'handles secrets'],
+      [/^(exec|run|debug|attach)/, 'MEDIUM', 'infra.remote', 'runs in the cluster'],
+      [DESTROY, 'HIGH', 'infra.destroy', GONE],
+      [READS, 'MEDIUM', 'infra.read', 'looks at the cluster'],
+    ],
+    otherwise: changes,
+    places: true,
+    valued: VALUED,
+    flags: CLOUD_FLAGS,
+  })(call)
+}
+
+/** gh and its like: MEDIUM to look at a forge, HIGH to publish, to delete, or where tokens are. */
+function forge(call: ProgramCall): undefined {
+  const line = findOperands(call.args, VALUED)
+    .map(arg => arg.value)
+    .join(' ')
+  const api = /^api( |$)/.test(line)
+  const shown = call.args.find(arg => /^(--show-token|-t)$/.test(arg.value))
+  if (shown && /^auth status/.test(line)) call.say('secret.store', 'HIGH', `${shown.text} shows the token`, shown)
+  if (/^config get .*token/.test(line)) call.say('secret.store', 'HIGH', 'it shows the token')
+  for (const [at, arg] of call.args.entries())
+    if (/^(--jq|-q|--template|-t)$/.test(call.args[at - 1]?.value ?? '') && /\benv\b|\$ENV/.test(arg.value))
+      call.say('env.print', 'HIGH', `${arg.text} shows the environment`, arg)
+  const method = call.args.find(
+    (arg, at) =>
+      /^(-X|--method)$/.test(call.args[at - 1]?.value ?? '') ||
+      /^(-X|--method=)(POST|PUT|PATCH|DELETE)/i.test(arg.value),
+  )
+  if (api)
+    return call.say(
+      'infra.change',
+      method && /DELETE/i.test(method.value) ? 'HIGH' : 'MEDIUM',
+      'it calls the API of the forge',
+      method,
+    )
+  verbs({
+    rows: [
+      [
+        /^(secret|variable|ssh-key|gpg-key|auth (token|login|refresh|setup-git|logout)|config set|alias set|extension (install|exec|upgrade|create)|codespace (delete|ssh|cp)|attestation|deploy-key|repo (delete|archive|rename|edit|deploy-key)|release (delete|create|upload|edit)|gist create|pr merge|cache delete|run (delete|cancel)|issue (delete|transfer)|label delete|project delete)( |$)/,
+        'HIGH',
+        'infra.destroy',
+        'publishes, deletes, or handles secrets',
+      ],
+      [
+        /^(pr|issue|run|workflow|release|repo|search|gist|cache|label|project|ruleset|org|codespace|milestone|mr|ci|pipeline|snippet) (list|view|status|diff|checks|watch|ls|show|trace|get|lint)( |$)|^(status|browse|auth status|search|pr checks)( |$)/,
+        'MEDIUM',
+        'infra.read',
+        'looks at the forge',
+      ],
+      [DESTROY, 'HIGH', 'infra.destroy', GONE],
+    ],
+    otherwise: changes,
+    places: true,
+    valued: VALUED,
+    flags: [
+      [/^(--admin|--yes|--force|--confirm|--delete-branch|-d)$/, 'HIGH', 'infra.force', 'skips what would stop it'],
+    ],
+  })(call)
+}
+
+/** Clouds, clusters and hosting: HIGH to destroy, MEDIUM to look or change. */
+export const INFRA: ProgramRules = {
+  ...named(
+    'aws gcloud gsutil bq az oci doctl linode-cli ibmcloud aliyun hcloud scw vultr-cli exo civo eksctl kops gcsfuse azcopy s5cmd mc sam cdk cdklocal amplify eb chalice serverless sls sst pulumi terragrunt packer vagrant nomad consul boundary waypoint heroku fly flyctl railway render vercel now netlify firebase wrangler surge dokku cf ecs-cli fastly akamai cloudflare stripe twilio shopify sfdx sf okteto tilt skaffold devspace garden telepresence argocd flux istioctl linkerd kustomize kubectx kubens k9s oc kn velero crossplane clusterctl talosctl rancher minikube kind k3d k3s microk8s datadog-ci sentry-cli newrelic launchdarkly ldcli snyk sonar-scanner circleci travis buildkite-agent act',
+    verbs({ rows: CLOUD, otherwise: changes, places: true, valued: VALUED, flags: CLOUD_FLAGS }),
+  ),
+  aws: verbs({
+    rows: [
+      [/^s3 (rm|rb|mv)|^s3 sync/, 'HIGH', 'infra.destroy', GONE],
+      [/^s3 cp (?!s3:)/, 'HIGH', 'net.send', 'sends files away'],
+      ...CLOUD,
+    ],
+    otherwise: changes,
+    places: true,
+    valued: VALUED,
+    flags: CLOUD_FLAGS,
+  }),
+  kubectl,
+  helm: verbs({
+    rows: [
+      [
+        /^(uninstall|delete|rollback|del|un|plugin (install|uninstall)|push|registry)( |$)/,
+        'HIGH',
+        'infra.destroy',
+        GONE,
+      ],
+      [
+        /^(list|ls|status|get|history|template|lint|show|search|version|dependency list|env|repo list|verify)( |$)/,
+        'MEDIUM',
+        'infra.read',
+        'looks at releases',
+      ],
+    ],
+    otherwise: changes,
+    places: true,
+    flags: [
+      [
+        /^(--force|--post-renderer.*|--reset-values|--output-dir.*|--kubeconfig.*)/,
+        'HIGH',
+        'infra.force',
+        'forces, or runs a program',
+      ],
+    ],
+  }),
+  ...named(
+    'terraform tofu',
+    verbs({
+      rows: [
+        [
+          /^(destroy|force-unlock|state (rm|mv|push|replace-provider)|taint|untaint|workspace delete|login|logout)( |$)|^apply.*destroy/,
+          'HIGH',
+          'infra.destroy',
+          GONE,
+        ],
+        [/^(apply|import|refresh)( |$)/, 'HIGH', 'infra.change', 'changes infrastructure'],
+        [/^(fmt|validate|version|providers|graph|get)( |$)/, 'MEDIUM', 'infra.read', 'checks the files'],
+        [
+          /^(plan|show|output|state (list|show)|workspace (list|show)|init)( |$)/,
+          'MEDIUM',
+          'infra.read',
+          'looks at infrastructure',
+        ],
+      ],
+      otherwise: changes,
+      places: true,
+      flags: [
+        [
+          /^(-auto-approve|--auto-approve|-chdir.*|-out.*|-destroy|-force|-lock=false|-plugin-dir.*|-replace.*)/,
+          'HIGH',
+          'infra.force',
+          'skips what would stop it',
+        ],
+      ],
+    }),
+  ),
+  ...named('gh glab tea', forge),
+  ...named('vault op bw lpass dcli secret-tool kwallet-query keyring akeyless conjur keepassxc-cli', call =>
+    call.say('secret.store', 'HIGH', `${call.name} opens a store of secrets`),
+  ),
+}

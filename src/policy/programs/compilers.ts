@@ -1,0 +1,243 @@
+import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
+import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { judgeInstalled } from './package-manager.ts'
+import { named } from './rule-builders.ts'
+import { judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
+
+/** Compilers, and what formats and checks the languages that are compiled. */
+export const COMPILERS: ProgramRules = {
+  ...named(
+    'gofmt goimports gofumpt golangci-lint staticcheck gotestsum golint revive govulncheck ginkgo richgo gopls mockgen',
+    tool({
+      words: true,
+      flags: `-l -d -s -e -r -p -f: -local: -tags: -checks: -tests -explain: -fix -timeout: -E: -D: -enable: -disable: -enable-all -disable-all -fast
+        -new -new-from-rev: -out-format: -color: -sort-results -max-issues-per-linter: -max-same-issues: -print-issued-lines
+        -format: -packages: -watch -rerun-fails -hide-summary: -no-summary: -test -show: -mode: -race -cover -randomize-all
+        -focus: -skip: -min_confidence: -set_exit_status -formatter: -exclude: -concurrency: -presets: -no-config -allow-parallel-runners
+        -issues-exit-code: -output.*`,
+      medium:
+        /^(-w|--?w|exec|attach|debug|serve|watch|custom|migrate|--?(destination|junitfile|jsonfile|cpuprofile|memprofile|trace|post-run-command|raw-command|exec|toolexec|destination))$/,
+      high: /^--?(post-run-command|raw-command|exec_only|toolexec|exec)(=|$)/,
+    }),
+  ),
+  dlv: call => call.say('debugger', 'MEDIUM', 'dlv runs a program from the inside'),
+  ...named(
+    'rustfmt rustc rustdoc',
+    tool({
+      flags: `-O -g -l --check --edition: --emit: --crate-type: --crate-name: --test --cfg: --cap-lints: --error-format: --color: --print: --explain:
+        --backup --files-with-diff --config: --unstable-features --style-edition: --verbose --print-config:`,
+      high: /^(-C|--codegen)?=?(linker=.*)|^--linker|^-Clinker|^linker=|^(-C)?link-arg|^-(C|Z)(link|codegen-backend|save)|^--sysroot/,
+      medium: /^(-o|--out-dir|-Z.*|--emit.*|-L|--extern|--print-config|-C.*|--codegen.*|--test-runtool.*|--runtool.*)/,
+    }),
+  ),
+  ...named(
+    'gcc g++ cc c++ clang clang++ tcc icc nvcc emcc cpp',
+    tool({
+      words: true,
+      flags: `-O -O0 -O1 -O2 -O3 -Os -Og -Oz -Ofast -g -g0 -g1 -g2 -g3 -ggdb -w -fsyntax-only -pedantic -pedantic-errors -ansi -pthread
+        -std: -m32 -m64 -fPIC -fpic -fopenmp -fno-* -fsanitize* -fstack-* -fvisibility* -fdiagnostics-* -Wall -Wextra -Werror
+        -Wpedantic -Wconversion -Wshadow -Wno-* -Werror=* -Wunused* -Wformat* -Wimplicit* -Wmissing* -Wcast* -I* -D* -U* -l* -M -MM
+        -march* -mtune* -dumpversion -dumpmachine -print-* --version -v -x:`,
+      high: /^(-fplugin.*|-specs.*|--specs.*|-B.*|-wrapper|--wrapper|-Xclang|-load|-fuse-ld=.*|-Wl,.*(plugin|dynamic-linker).*|--plugin|-plugin|@.*|--ld-path.*|-fpass-plugin.*|-ccbin.*|--compiler-bindir.*|-no-canonical-prefixes|-Xlinker|-Xpreprocessor|-Xassembler|-Wa,.*|-Wp,.*|--config.*)$/,
+      medium:
+        /^(-o.*|--output.*|-c|-S|-E|-shared|-Wl,.*|-save-temps.*|-MF.*|-MD|-MMD|-dump.*|-fprofile.*|-ftime-trace.*|-L.*|-include.*)$/,
+    }),
+  ),
+  ...named('ld as ar ranlib strip nasm yasm', call => {
+    call.say('tool.other', 'MEDIUM', `${call.name} writes object files`)
+    OBJECTS(call)
+  }),
+  zig: tool({
+    verbs: 'build test fmt ast-check version env targets zen',
+    flags:
+      '-O: -target: --release --summary: --check --verbose --test-filter: -fsummary -freference-trace --color: -j: -l --list-steps',
+    medium: /^(--prefix|-p|--zig-lib-dir|--cache-dir|--global-cache-dir|-D.*|--build-runner.*|-femit.*)$/,
+    high: /^(--build-runner.*|--zig-lib-dir.*|--test-cmd.*)$/,
+  }),
+  ...named(
+    'javac kotlinc scalac',
+    tool({
+      words: true,
+      flags:
+        '-Xlint -Xlint:* -g -nowarn -parameters -source: -target: -release: -encoding: -cp: -classpath: -deprecation -feature -unchecked -Werror -proc:none',
+      high: /^(-processorpath|-processor|--processor.*|-Xplugin.*|-J.*|-Xplugin|@.*|-P)/,
+      medium: /^-d$/,
+    }),
+  ),
+  ...named(
+    'clang-format clang-tidy cppcheck cpplint iwyu uncrustify astyle',
+    tool({
+      words: true,
+      flags: `-i -n -Werror -style: -dry-run -p: -checks: -fix -header-filter: -quiet -enable: -std: -inconclusive -suppress: -error-exitcode: -language:
+      -filter: -linelength: -extensions: -verbose -force -j: -I* -D* -platform: -check -sort-includes -fallback-style: -lines:`,
+      high: /^--?(load|plugin|export-fixes|addon|cppcheck-build-dir|dump|rule-file|clang|library|project|vfsoverlay)(=|$)/,
+    }),
+  ),
+  shellcheck: tool({
+    flags:
+      '-a -x -s: -S: -e: -i: -o: -f: -W: -P: -C? --shell: --severity: --exclude: --include: --enable: --format: --external-sources --norc --check-sourced --list-optional --wiki-link-count: --extended-analysis:',
+  }),
+  shfmt: tool({
+    flags:
+      '-d -l -s -i: -bn -ci -sr -kp -fn -mn -ln: -p -f --diff --list --simplify --indent: --find --language-dialect: --case-indent --binary-next-line --space-redirects',
+    medium: /^(-w|--write)$/,
+  }),
+  hadolint: tool({
+    flags:
+      '-f: -t: --format: --failure-threshold: --ignore: --trusted-registry: --no-fail --strict-labels --error: --warning: --info: --style:',
+  }),
+  actionlint: tool({
+    words: true,
+    flags: '-color -no-color -verbose -oneline -ignore: -format: -pyflakes: -shellcheck:',
+    high: /^--?(pyflakes|shellcheck)(=|$)/,
+  }),
+  yamllint: tool({ flags: '-s -f: -d: -c: --strict --format: --list-files --no-warnings --config-data:' }),
+}
+
+const OBJECTS = tool({
+  words: true,
+  flags: '-o: -l* -L* -f: -g -t -x',
+  high: /^(-plugin.*|--plugin.*|@.*|-dynamic-linker.*|-I.*|--dynamic-linker.*|--input.*|-P|-T.*)$/,
+})
+
+const GO_FLAGS = flagTable({
+  words: true,
+  loose: true,
+  harmless: `-v -x -n -a -i -l -c -e -m -u -t -s -f: -p: -run: -skip: -count: -timeout: -bench: -benchtime: -benchmem -cover -coverpkg:
+    -covermode: -race -msan -asan -short -parallel: -cpu: -tags: -json -list: -failfast -fullpath -shuffle: -vet: -fuzz: -fuzztime:
+    -fuzzminimizetime: -trimpath -mod: -buildvcs: -buildmode: -ldflags: -gcflags: -asmflags: -work -deps -test -find -export
+    -compat: -go: -diff -all -short -src -cmd -html: -func: -versions -retracted -reuse: -o: -coverprofile: -vendor -require:
+    -changed -C:`,
+  asks: '-cpuprofile: -memprofile: -blockprofile: -mutexprofile: -trace: -outputdir: -w -pgo: -installsuffix: -compiler:',
+  runs: '-exec: -toolexec: -vettool: -overlay: -modfile: -pkgdir: -gccgoflags: -linkmode: -modcacherw',
+})
+
+/** go: LOW for what builds, tests and lists the module with flags that are known. */
+export function go(call: ProgramCall): undefined {
+  const { flags, operands, unknown } = scanFlags(call.args, GO_FLAGS)
+  const [verb, ...rest] = operands
+  judgeToolWords(call, call.args)
+  for (const { kind, arg, name, value } of flags) {
+    if (kind === 'runs' || (value && /-extld|-plugin|-toolexec|-linkmode|-B |-fplugin/.test(value.value)))
+      call.say('flag.runs', 'HIGH', `${arg.text} makes go run something else`, arg)
+    else if (kind === 'asks') call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday`, arg)
+    else if (name === 'o' && value) call.path(value, 'write')
+    else if (name === 'C') call.say('flag.runs', 'HIGH', `${arg.text} makes go work elsewhere`, arg)
+  }
+  for (const arg of unknown)
+    call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of go that the policy knows`, arg)
+  if (verb === undefined) return
+  judgeVerb(call, verb, rest)
+}
+
+function judgeVerb(call: ProgramCall, verb: Arg, rest: readonly Arg[]): undefined {
+  if (verb.value === 'env' && call.args.some(arg => /^-[wu]$/.test(arg.value)))
+    return call.say('tool.settings', 'MEDIUM', 'go env -w changes go for good', verb)
+  if (/^(test|build|vet|fmt|list|doc|env|version)$/.test(verb.value)) return
+  if (verb.value === 'mod')
+    return rest[0] && /^(graph|why|verify|tidy|download|vendor)$/.test(rest[0].value)
+      ? undefined
+      : call.say('tool.other', 'MEDIUM', 'go mod changes the module', verb)
+  if (verb.value === 'run') return judgeGoRun(call, rest[0])
+  if (verb.value === 'get' && rest.every(arg => /^(\.|\.\/\.\.\.|all|[\w-]+(\.[\w-]+)+\/[\w./@+-]+)$/.test(arg.value)))
+    return call.say('pkg.read', 'MEDIUM', 'go get adds a module that the project names', verb)
+  call.say(
+    verb.value === 'install' || verb.value === 'get' ? 'pkg.foreign' : 'tool.other',
+    'MEDIUM',
+    `go ${verb.value}`,
+    verb,
+  )
+}
+
+function judgeGoRun(call: ProgramCall, target: Arg | undefined): undefined {
+  if (target === undefined) return
+  if (/@|^[\w-]+\.[a-z]+\//.test(target.value))
+    return call.say('pkg.exec', 'MEDIUM', `${target.text} may be fetched and run`, target)
+  judgeScriptFile(call, target)
+}
+
+/** Flags with which cargo still only works on the project. */
+const CARGO_FLAGS =
+  /^(-[vqrhVejinde]+|-[pFjZ].*|-vv|--(release|verbose|quiet|help|version|list|features|all-features|no-default-features|workspace|all|exclude|package|lib|bin|bins|example|examples|test|tests|bench|benches|all-targets|target|profile|jobs|color|message-format|no-run|no-fail-fast|keep-going|doc|no-deps|document-private-items|open|check|frozen|locked|offline|dry-run|edges|invert|depth|prefix|charset|format|duplicates|no-dedupe|prune|dev|build|optional|rename|fix|allow-dirty|allow-staged|allow-no-vcs|broken-code|precise|recursive|aggressive|timings|future-incompat-report|unit-graph|build-plan|ignore-rust-version|format-version|filter-platform|limit|no-verify|explain|success-output|failure-output|test-threads|retries|partition|run-ignored|no-capture|nocapture|status-level|final-status-level|filter-expr|html|json|lcov|summary-only|deny|branch|rev|tag|path|git|no-track|manifest-path|target-dir|lockfile-path|compact|hide-inclusion-graph|exit-code|root-deps-only|direct|ignore|no-optional|default-features|public)(=.*)?)$/
+
+export function cargo(call: ProgramCall): undefined {
+  const { before, after } = atDoubleDash(call.args)
+  const operands = findOperands(before, [
+    '--manifest-path',
+    '--target-dir',
+    '-p',
+    '--package',
+    '--features',
+    '-F',
+    '--bin',
+    '--example',
+    '--test',
+    '--bench',
+    '--target',
+    '--profile',
+    '-j',
+    '--jobs',
+    '--color',
+    '--config',
+    '-Z',
+    '-C',
+    '--message-format',
+    '--exclude',
+    '--path',
+    '--git',
+    '--registry',
+    '--index',
+    '--version',
+    '--root',
+  ])
+  const toolchain = operands[0]?.value.startsWith('+') ? operands[0] : undefined
+  if (toolchain) call.say('pkg.tools', 'MEDIUM', `${toolchain.text} is another toolchain`, toolchain)
+  const [verb, second] = toolchain ? operands.slice(1) : operands
+  const other = before.find(arg =>
+    /^(--config|-Z|--registry|--index|--git|--token|-C|--unstable.*)(=|$)/.test(arg.value),
+  )
+  if (other)
+    call.say(
+      'pkg.registry',
+      /^--(registry|index|token|config)/.test(other.value) ? 'HIGH' : 'MEDIUM',
+      `${other.text} changes where packages come from or what runs`,
+      other,
+    )
+  const elsewhere = before.find(arg =>
+    /^(--manifest-path|--target-dir|--root|--path|--lockfile-path|--out-dir|--artifact-dir|--config-file|--tool-config-file|--output-dir|--output-path)(=|$)/.test(
+      arg.value,
+    ),
+  )
+  if (elsewhere) {
+    const value = elsewhere.value.includes('=')
+      ? { ...elsewhere, value: elsewhere.value.slice(elsewhere.value.indexOf('=') + 1) }
+      : before[before.indexOf(elsewhere) + 1]
+    if (value) judgeToolWords(call, [value])
+  }
+  for (const arg of after) judgeToolWords(call, [arg])
+  if (verb === undefined) {
+    const odd = before.find(arg => isFlag(arg) && !CARGO_FLAGS.test(arg.value))
+    if (odd) call.say('tool.flag', 'MEDIUM', `${odd.text} is not a flag of cargo that the policy knows`, odd)
+    return
+  }
+  if (/^(publish|yank|owner|login|logout|release)$/.test(verb.value))
+    return call.say('pkg.publish', 'HIGH', `cargo ${verb.value} publishes, or logs in`, verb)
+  if (
+    /^(install|uninstall|new|init|fix|generate|binstall|script|vendor|remove|rm|clean|miri|watch|make|xtask|expand|udeps|sqlx|shuttle|lambda|flamegraph)$/.test(
+      verb.value,
+    )
+  )
+    return call.say(verb.value === 'install' ? 'pkg.foreign' : 'pkg.other', 'MEDIUM', `cargo ${verb.value}`, verb)
+  if (
+    !/^(build|b|test|t|check|c|run|r|bench|doc|d|clippy|fmt|tree|metadata|search|info|update|fetch|add|verify-project|pkgid|locate-project|read-manifest|generate-lockfile|package|report|help|version|nextest|llvm-cov|audit|deny|outdated|machete|tarpaulin|hack|insta|semver-checks|criterion|mutants)$/.test(
+      verb.value,
+    )
+  )
+    return call.say('pkg.other', 'MEDIUM', `cargo ${verb.text} is not an everyday command`, verb)
+  const odd = before.find(arg => isFlag(arg) && !CARGO_FLAGS.test(arg.value) && arg !== other && arg !== elsewhere)
+  if (odd) call.say('tool.flag', 'MEDIUM', `${odd.text} is not a flag of cargo that the policy knows`, odd)
+  const opens = before.find(arg => arg.value === '--open')
+  if (opens) call.say('open', 'MEDIUM', 'it opens a browser', opens)
+  if (/^(add)$/.test(verb.value) && second) judgeInstalled(call, operands.slice(operands.indexOf(second)), [])
+}

@@ -1,0 +1,218 @@
+import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { type Arg, findOperands, isFlag } from '../shell/args.ts'
+import { named } from './rule-builders.ts'
+
+const VALUED = [
+  '-f',
+  '--file',
+  '-p',
+  '--publish',
+  '-e',
+  '--env',
+  '-v',
+  '--volume',
+  '--name',
+  '-w',
+  '--workdir',
+  '-u',
+  '--user',
+  '--network',
+  '--entrypoint',
+  '-t',
+  '--tag',
+  '--env-file',
+  '--mount',
+  '-H',
+  '--host',
+  '-c',
+  '--context',
+  '--project-name',
+  '--profile',
+  '--platform',
+  '--build-arg',
+  '--target',
+  '-l',
+  '--label',
+  '--add-host',
+  '--cpus',
+  '-m',
+  '--memory',
+  '--log-driver',
+  '--restart',
+  '-n',
+  '--tail',
+  '--since',
+  '--format',
+  '--filter',
+  '--log-level',
+  '--config',
+  '--cap-add',
+  '--device',
+  '--ipc',
+  '--pid',
+  '--security-opt',
+  '--gpus',
+  '--progress',
+  '--scale',
+  '-h',
+  '--hostname',
+  '--ulimit',
+  '--shm-size',
+  '--secret',
+  '--ssh',
+]
+
+/** Flags that hand the machine to a container. */
+const ESCAPES =
+  /^(--privileged|--pid=host|--ipc=host|--net=host|--network=host|--userns=host|--uts=host|--cap-add.*|--device.*|--security-opt.*|--cgroupns=host)$/
+
+/** Folders of the machine that a container must not get. */
+const MOUNTS =
+  /^(\/|\/(etc|root|home|var|usr|boot|dev|proc|sys|run|Users)(\/.*)?|~.*|\/var\/run\/docker\.sock|.*docker\.sock)$/
+
+/** Containers: MEDIUM to look and run, HIGH to remove, to push, or to hand over the machine. */
+export const CONTAINERS: ProgramRules = {
+  ...named('docker podman nerdctl buildah finch', docker),
+  ...named('docker-compose podman-compose', call => compose(call, call.args)),
+  ...named('skopeo crane oras cosign regctl dive trivy grype syft', call => {
+    const sends = call.args.some(arg =>
+      /^(copy|push|delete|sync|append|mutate|attach|sign|login|tag|cp)$/.test(arg.value),
+    )
+    const more = call.args.find(arg =>
+      /^(-o|--output.*|--file.*|plugin|-f|--report|--config|-c|export|pull|save)$|^(-o|--output|--file|--config)=/.test(
+        arg.value,
+      ),
+    )
+    if (more) call.say('container.other', 'MEDIUM', `${more.text} writes a file, or adds a plugin`, more)
+    call.say(sends ? 'container.push' : 'container.read', sends ? 'HIGH' : 'MEDIUM', `${call.name} works on images`)
+  }),
+  ...named(
+    'lxc lxd incus multipass limactl colima orb virsh VBoxManage vboxmanage qemu-system-x86_64 utmctl prlctl vmrun',
+    call => {
+      const ends = call.args.some(arg =>
+        /^(delete|destroy|undefine|stop|unregistervm|purge|reset|kill|prune)$/.test(arg.value),
+      )
+      call.say(
+        ends ? 'container.destroy' : 'container.other',
+        ends ? 'HIGH' : 'MEDIUM',
+        `${call.name} works on machines`,
+      )
+    },
+  ),
+}
+
+function docker(call: ProgramCall): undefined {
+  const operands = findOperands(call.args, VALUED)
+  const [verb, second] = operands
+  if (verb === undefined) return call.say('container.read', 'MEDIUM', call.name)
+  if (!verb.known) return call.say('container.other', 'HIGH', 'which command it is, is known only when it runs', verb)
+  if (verb.value === 'compose') return compose(call, call.args.slice(call.args.indexOf(verb) + 1))
+  for (const arg of call.args) if (!isFlag(arg)) call.secret({ ...arg, value: arg.value.split(':')[0] ?? '' })
+  const grouped =
+    /^(container|image|volume|network|system|builder|buildx|context|plugin|swarm|service|stack|node|secret|config|manifest|machine|pod|trust|model|scout|sbom)$/.test(
+      verb.value,
+    )
+  const line = grouped ? `${verb.value} ${second?.value ?? ''}` : verb.value
+  if (
+    /^(rm|rmi|kill|stop|push|login|logout|swarm|plugin|secret|config|cp|commit|save|export|import|load|update|rename|trust|pause|checkpoint)( |$)|(rm|prune|remove|kill|stop|push|leave|reset|down|rollback|disconnect)$/.test(
+      line,
+    )
+  )
+    return call.say(
+      /push|login|save|export/.test(line) ? 'container.push' : 'container.destroy',
+      'HIGH',
+      `${call.name} ${line} removes, stops, sends or copies`,
+      verb,
+    )
+  judgeRights(call)
+  const other = call.args.find(
+    arg => /^(-H|--host|-c|--context)(=|$)/.test(arg.value) && call.args.indexOf(arg) < call.args.indexOf(verb),
+  )
+  if (other) call.say('container.other', 'MEDIUM', `${other.text} is another machine`, other)
+  if (
+    /^(ps|images|logs|inspect|version|info|stats|top|port|events|history|diff|search|wait|container (ls|list|inspect|logs|stats|top)|image (ls|list|inspect|history)|volume (ls|inspect)|network (ls|inspect)|system (df|info)|context (ls|show|inspect)|manifest inspect|buildx (ls|du|inspect))$/.test(
+      line,
+    )
+  )
+    return call.say('container.read', 'MEDIUM', `${call.name} looks at containers`, verb)
+  if (/^(run|exec|create|container (run|exec|create))$/.test(line))
+    return judgeRun(call, operands.slice(grouped ? 2 : 1), verb)
+  if (/^(build|image build|buildx (build|bake)|pull|start|restart|tag|attach|unpause)$/.test(line))
+    return call.say(
+      /^(build|image build)/.test(line) && ownBuild(call)
+        ? 'script.run'
+        : /^(build|image build|buildx)/.test(line)
+          ? 'container.build'
+          : 'container.other',
+      'MEDIUM',
+      `${call.name} ${line}`,
+      verb,
+    )
+  call.say('container.other', 'MEDIUM', `${call.name} ${line}`, verb)
+}
+
+/** `docker build .` runs the project's own file; with another context, or flags that hand over more, it does not. */
+function ownBuild(call: ProgramCall): boolean {
+  return call.args.every(
+    arg =>
+      !/^([/~]|.*\.\.(\/|$)|https?:|git@|.*=([/~]|\.\.))|^--(secret|ssh|push|output|network|allow|security-opt|cache-to|build-context|add-host|iidfile|metadata-file)/.test(
+        arg.value,
+      ) && arg.known,
+  )
+}
+
+function judgeRights(call: ProgramCall): undefined {
+  for (const [place, arg] of call.args.entries()) {
+    const before = call.args[place - 1]?.value ?? ''
+    if (
+      ESCAPES.test(arg.value) ||
+      (/^--(pid|ipc|net|network|userns|uts|cgroupns)$/.test(before) && arg.value === 'host')
+    )
+      call.say('container.escape', 'HIGH', `${arg.text} hands the machine to the container`, arg)
+    const mount = /^(-v|--volume|--mount)$/.test(before)
+      ? arg.value
+      : /^(?:-v|--volume=|--mount=)(.+)$/.exec(arg.value)?.[1]
+    if (mount === undefined || isFlagOnly(arg, before)) continue
+    const source = /(?:^|,)(?:source|src)=([^,]+)/.exec(mount)?.[1] ?? mount.split(':')[0] ?? ''
+    const own = `${source}/`.startsWith(`${call.fence.boundary}/`) || /^(\.|\$PWD|[\w-]+$)/.test(source)
+    if (MOUNTS.test(source) && !own)
+      call.say('container.escape', 'HIGH', `${arg.text} gives the container a folder of the machine`, arg)
+    call.secret({ ...arg, value: source })
+  }
+}
+
+function isFlagOnly(arg: Arg, before: string): boolean {
+  return isFlag(arg) && !/^(-v|--volume|--mount)/.test(arg.value) && !/^(-v|--volume|--mount)$/.test(before)
+}
+
+/** What runs in a container is judged like any command, and is never LOW. */
+function judgeRun(call: ProgramCall, words: Arg[], verb: Arg): undefined {
+  call.say('container.run', 'MEDIUM', `${call.name} runs something in a container`, verb)
+  const image = words[0]
+  if (image === undefined) return
+  // Flags behind the image belong to what runs in it.
+  const inner = call.args.slice(call.args.indexOf(image) + 1)
+  if (inner.length > 0) call.run(inner)
+}
+
+function compose(call: ProgramCall, args: readonly Arg[]): undefined {
+  const operands = findOperands(args, VALUED)
+  const [verb] = operands
+  const volumes = args.find(arg => /^(-v|--volumes|--rmi.*|--remove-orphans)$/.test(arg.value))
+  if (verb === undefined) return call.say('container.read', 'MEDIUM', 'compose')
+  if (/^(rm|kill|push)$/.test(verb.value) || (verb.value === 'down' && volumes))
+    return call.say('container.destroy', 'HIGH', `compose ${verb.value} removes things`, volumes ?? verb)
+  const short = args.some(arg => /^(-q|--quiet|--services|--images|--volumes|--profiles|--hash)$/.test(arg.value))
+  if (/^(ps|logs|images|ls|top|port|version|events)$/.test(verb.value) || (verb.value === 'config' && short))
+    return call.say('container.read', 'MEDIUM', 'compose looks at containers', verb)
+  if (/^(exec|run)$/.test(verb.value)) {
+    judgeRights(call)
+    return judgeRun(call, operands.slice(1), verb)
+  }
+  call.say(
+    verb.value === 'build' && ownBuild(call) ? 'script.run' : 'container.compose',
+    'MEDIUM',
+    `compose ${verb.text}`,
+    verb,
+  )
+}

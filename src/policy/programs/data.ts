@@ -1,0 +1,193 @@
+import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { type Arg, findFlag } from '../shell/args.ts'
+import { isSecretVariable } from '../shell/expand.ts'
+import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { judgeReader, named, type ReaderRow, reader } from './rule-builders.ts'
+import { judgeInline, judgeScriptFile } from './run-code.ts'
+
+const JQ: ReaderRow = {
+  operands: 'pattern-first',
+  patternFlags: 'f from-file',
+  harmless: `-cCMSaehnjrRsgV0 --null-input --raw-input --slurp --compact-output --raw-output --raw-output0 --join-output
+    --ascii-output --sort-keys --color-output --monochrome-output --tab --unbuffered --stream --stream-errors --seq
+    --exit-status --indent: --arg:: --argjson:: --args --jsonargs --binary --build-configuration`,
+  reads: '-f: --from-file: --slurpfile:: --rawfile:: --argfile::',
+  runs: '-L: --library-path:',
+}
+const JQ_FLAGS = flagTable(JQ)
+
+const YQ: ReaderRow = {
+  operands: 'pattern-first',
+  harmless: `-cCMNSPrRjenvVxyYtT0 -I: -o: -p: --colors --no-colors --no-doc --prettyPrint --unwrapScalar? --indent:
+    --output-format: --input-format: --null-input --exit-status --raw-output --compact-output --slurp --join-output
+    --tojson --yaml-output --xml-output --sort-keys --arg:: --argjson:: --front-matter: --header-preprocess? --string-interpolation?
+    --security-disable-env-ops --security-disable-file-ops --yaml-fix-merge-anchor-to-spec --verbose`,
+  reads: '--slurpfile:: --rawfile::',
+  writes: '-s: --split-exp: --split-exp-file:',
+  runs: '-L: --library-path: --from-file: --security-enable-system-operator',
+}
+const YQ_FLAGS = flagTable({ ...YQ, harmless: `${YQ.harmless} -i --inplace --in-place` })
+
+/** Programs that pick values out of JSON, YAML, HTML and tables, some with a language of their own. */
+export const DATA: ProgramRules = {
+  ...named('jq gojq jaq', call => {
+    const seen = scanFlags(call.args, JQ_FLAGS)
+    judgeReader(call, JQ, seen)
+    for (const { name, value } of seen.flags) {
+      if (/^(f|from-file)$/.test(name)) judgeProgram(call, seen.operands[0], value)
+      if (/^arg/.test(name) && value && !value.known)
+        call.say('arg.unknown', 'MEDIUM', `${value.text} is known only when it runs`, value)
+    }
+    const [filter] = seen.operands
+    if (filter && !seen.flags.some(flag => flag.name === 'f' || flag.name === 'from-file')) judgeFilter(call, filter)
+  }),
+  ...named('yq', call => {
+    const seen = scanFlags(call.args, YQ_FLAGS)
+    const inPlace = seen.flags.find(flag => /^i(nplace|n-place)?$/.test(flag.name))
+    if (inPlace) call.say('write.in-place', 'MEDIUM', `${inPlace.arg.text} changes the file`, inPlace.arg)
+    judgeReader(call, YQ, seen)
+    for (const arg of seen.operands) judgeYaml(call, arg)
+    if (inPlace) for (const arg of seen.operands.slice(1)) call.path(arg, 'write')
+  }),
+  gron: call => {
+    const address = call.args.find(arg => /:\/\//.test(arg.value))
+    if (address) call.say('net.get', 'MEDIUM', `${address.text} is fetched`, address)
+    GRON(call)
+  },
+  jless: reader({ harmless: '-n -m: --mode: --yaml --json --scrolloff:' }),
+  // A word that is no flag and no file is a function in JavaScript.
+  fx: call => {
+    const texts = call.feed.piped || call.feed.text || call.feed.file ? call.args : call.args.slice(1)
+    for (const arg of texts) if (!/^[.\w[\]]+$/.test(arg.value)) judgeInline(call, arg)
+    if (call.args.length > 0) call.say('code.plain', 'MEDIUM', 'fx computes with a program text')
+    for (const arg of call.args) call.secret(arg)
+  },
+  // With a command instead of a parser it runs that command.
+  jc: call => {
+    const command = call.args.findIndex(arg => !arg.value.startsWith('-'))
+    if (command >= 0) return call.run(call.args.slice(command))
+    call.say('tool.other', 'MEDIUM', 'jc turns what it is fed into JSON')
+  },
+  ...named(
+    'htmlq pup',
+    reader({
+      operands: 'text',
+      harmless:
+        '-bBcilnpPtw -a: -r: --attribute: --base: --detect-base --ignore-whitespace --pretty --text --remove-nodes: --color --plain --charset: --indent: --limit: --pre --number',
+      reads: '-f: --file: --filename:',
+      writes: '-o: --output:',
+    }),
+  ),
+  // Its language runs commands and writes files.
+  mlr: call => {
+    const line = call.args.map(arg => arg.value).join(' ')
+    if (
+      /\b(system|exec)\s*\(|\b(tee|emit\w*|print\w*|dump)\b[^;]*[>|]|\bENV\b|(^| )(tee|split|case) |--(prepipe\w*|m?load|ofmt-file)\b|(^| )-s /.test(
+        line,
+      )
+    )
+      return call.say('code.alarming', 'HIGH', 'the Miller program runs commands or writes files')
+    call.say('tool.other', 'MEDIUM', 'mlr runs a program text of its own')
+    const inPlace = call.args.some(arg => /^-[a-zA-Z]*I/.test(arg.value))
+    if (inPlace) call.say('write.in-place', 'MEDIUM', 'mlr -I changes files')
+    const script = call.args.find((_, place) => call.args[place - 1]?.value === '-f')
+    if (script) judgeScriptFile(call, script)
+    for (const arg of call.args) {
+      call.secret(arg)
+      if (inPlace && /[./]/.test(arg.value)) call.path(arg, 'write')
+    }
+  },
+  ...named('xsv qsv', call => {
+    const verb = call.args.find(arg => !arg.value.startsWith('-'))
+    if (
+      verb &&
+      !/^(cat|count|fmt|flatten|frequency|headers|join|sample|search|select|slice|sort|stats|table)$/.test(verb.value)
+    )
+      call.say('code.inline', 'MEDIUM', `${call.name} ${verb.text} runs code or writes files`, verb)
+    XSV(call)
+  }),
+  ...named(
+    'csvcut csvgrep csvstat csvsort csvjson csvformat csvclean csvstack',
+    reader({
+      harmless:
+        '-lHKnNvxiSIraU -c: -C: -d: -e: -q: -m: -g: -D: -Q: -p: --columns: --not-columns: --delimiter: --encoding: --names --no-header-row --match: --regex: --invert-match --reverse --count --mean --max --min --sum --unique --type --freq --linenumbers --zero --indent: --stream',
+      reads: '-f: --file:',
+    }),
+  ),
+  csvsql: call => {
+    call.say('db.change', 'MEDIUM', 'csvsql may write tables into a database')
+    for (const arg of call.args) call.secret(arg)
+  },
+  dasel: call => {
+    const changes = call.args.find(arg => /^(put|delete)$/.test(arg.value))
+    if (changes) call.say('write.in-place', 'MEDIUM', `dasel ${changes.text} changes the file`, changes)
+    const file = changes && findFlag(call.args, ['-f', '--file'], 'frwpstvo')
+    if (file?.value) call.path(file.value, 'write')
+    DASEL(call)
+  },
+  xmllint: reader({
+    harmless: `--noout --format --xpath: --nonet --html --xmlout --recover --pretty: --c14n --c14n11 --exc-c14n --encode:
+      --compress --noblanks --nocdata --nowarning --pedantic --timing --repeat --stream --copy --auto --debug --huge --quiet`,
+    // Entities, DTDs and inclusions are files and addresses that the document names.
+    asks: `--noent --loaddtd --dtdattr --xinclude --noxincludenode --valid --postvalid --dtdvalid: --dtdvalidfpi: --schema:
+      --relaxng: --schematron: --path: --memory --push --insert --nodefdtd --walker --pattern:`,
+    writes: '-o: --output:',
+    runs: '--shell --load-trace --catalogs --nocatalogs',
+  }),
+  jsonlint: reader({
+    harmless: '-csqpSV -t: --compact --sort-keys --quiet --pretty-print --indent: --environment:',
+    reads: '--validate:',
+    writes: '-i --in-place',
+  }),
+}
+
+const GRON = reader({
+  harmless: '-ucmsjkv --ungron --colorize --monochrome --stream --json --values --no-sort --insecure',
+})
+const XSV = reader({
+  harmless:
+    '-inaurRvNCh -d: -s: -j: -c: -e: -l: --no-headers --delimiter: --select: --ignore-case --invert-match --numeric --reverse --start: --end: --len: --index: --limit: --everything --cardinality --median --mode --nulls --left --right --full --rows',
+  writes: '-o: --output:',
+})
+const DASEL = reader({
+  operands: 'text',
+  harmless:
+    '-mnc -r: -w: -p: -s: -t: -v: --read: --write: --parser: --selector: --pretty? --compact --colour --null --length --multiple',
+  reads: '-f: --file:',
+  writes: '-o: --out:',
+})
+
+/** jq takes the file after `-f`, or the first bare word. A filter from elsewhere is foreign code, if of a harmless language. */
+function judgeProgram(call: ProgramCall, first: Arg | undefined, value: Arg | undefined): undefined {
+  for (const file of [first, value])
+    if (file && /^([/~]|.*\.\.(\/|$))/.test(file.value) && !file.value.startsWith(`${call.fence.boundary}/`))
+      call.say('script.foreign', 'HIGH', `${file.text} is a filter outside the project`, file)
+}
+
+/** A filter can show the environment and read further modules. `.env` is a field like any other. */
+function judgeFilter(call: ProgramCall, filter: Arg): undefined {
+  if (!filter.known) return call.say('arg.unknown', 'MEDIUM', 'part of the filter is known only when it runs', filter)
+  // In a string `\\(…)` is code again.
+  const bare = filter.value.includes('\\(') ? filter.value : filter.value.replace(/"(?:[^"\\]|\\.)*"/g, '""')
+  const shown = /\$ENV\b(?:\.(\w+))?|(?<![.\w$"@])env\b(?!\s*:)(?:\.(\w+))?/.exec(bare)
+  if (shown) {
+    const name = shown[1] ?? shown[2]
+    call.say(
+      'env.print',
+      name !== undefined && isSecretVariable(name) ? 'HIGH' : 'MEDIUM',
+      'the filter shows the environment',
+      filter,
+    )
+  }
+  if (/(^|[\s;])(import|include)\b/.test(bare)) call.say('flag.unusual', 'MEDIUM', 'the filter reads a module', filter)
+}
+
+/** yq can read other files and variables, and newer ones run programs. */
+function judgeYaml(call: ProgramCall, expression: Arg): undefined {
+  if (/\bsystem\s*\(/.test(expression.value))
+    return call.say('code.alarming', 'HIGH', 'the expression runs a command', expression)
+  const file = /\bload\w*\(\s*"([^"]*)"/.exec(expression.value)?.[1]
+  if (file !== undefined) call.path({ ...expression, value: file }, 'read')
+  if (/\b(load\w*|env|strenv)\s*\(|\benvsubst\b/.test(expression.value))
+    call.say('flag.unusual', 'MEDIUM', 'the expression reads another file or the environment', expression)
+}

@@ -1,0 +1,159 @@
+import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { type Arg, isFlag } from '../shell/args.ts'
+import { always, named, verbs } from './rule-builders.ts'
+import { comesFromNetwork } from './run-code.ts'
+
+/** SQL and the like that loses data or reaches out of the database. */
+const DESTROYS =
+  /\b(drop|truncate|delete\s+from|delete|alter\s+(table|user|role|system|database)|grant|revoke|create\s+(user|role|extension|language)|update\s+\w+\s+set|shutdown|flushall|flushdb|dropdatabase|deletemany|deleteone|remove|\.drop|config\s+set|debug\s+(segfault|sleep)|slaveof|replicaof|eval|script\s+(flush|load)|module\s+load|migrate|restore|swapdb|reset|del|unlink|purge|vacuum\s+into|attach)\b/i
+
+const REACHES =
+  /\b(system|shell|copy\s[\s\S]*\b(to|from)\s+(program|stdout|')|\\!|lo_export|pg_read_file|load_file|into\s+(out|dump)file|load\s+data|xp_cmdshell|load_extension|writefile|readfile|child_process|source)\b|\b(load|run)\(|(^|\s)\.(shell|system|output|once|save|backup|import|read|load|excel|open|cd|dump|clone|archive|log)\b|\\(!|copy|o\b|w\b|i\b)|\\g\s*\|/i
+
+const READS =
+  /^\s*("|')?\s*(select|show|describe|desc|explain|\\d\w*|\\l|\\dt|\.tables|\.schema|\.databases|pragma|with|ping|info|get|keys|scan|ttl|exists|type|llen|lrange|hgetall|hget|smembers|dbsize|time|echo|version|values|table|count|find)\b/i
+
+/** Clients of databases: HIGH where the words lose data, MEDIUM otherwise. */
+export const DATABASES: ProgramRules = {
+  ...named(
+    'psql mysql mariadb sqlite3 sqlite mongo mongosh redis-cli valkey-cli keydb-cli clickhouse-client clickhouse cqlsh cockroach duckdb influx neo4j-shell cypher-shell sqlcmd isql osql bcp sqlplus usql pgcli mycli litecli iredis arangosh couchbase-cli etcdctl memcached-tool snowsql bq-sql trino presto hive beeline spark-sql impala-shell rethinkdb dgraph surreal turso libsql rqlite',
+    client,
+  ),
+  ...named(
+    'dropdb dropuser mysqladmin pg_ctl pg_resetwal initdb pg_dropcluster pg_rewind',
+    always('HIGH', 'db.destroy', 'destroys or stops databases'),
+  ),
+  ...named('pg_dump pg_dumpall mysqldump mongodump redis-dump sqlite3_analyzer mongoexport pg_basebackup', call => {
+    const out = call.args.some(arg => /^(-f|--file|-o|--out|--result-file|-D|--tab)/.test(arg.value))
+    call.say('db.dump', out ? 'HIGH' : 'MEDIUM', `${call.name} copies a database out`)
+  }),
+  ...named(
+    'pg_restore mongorestore mysqlimport mongoimport createdb createuser reindexdb vacuumdb clusterdb',
+    always('MEDIUM', 'db.change', 'changes a database'),
+  ),
+  ...named('pg_isready pg_config', call => call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)),
+}
+
+function client(call: ProgramCall): undefined {
+  const texts = [
+    ...call.args.filter(arg => arg.value.length > 1),
+    ...(call.feed.text ? [call.feed.text] : []),
+    ...fedTexts(call),
+  ]
+  if (comesFromNetwork(call)) call.say('pipe.interpreter', 'HIGH', `bytes from the network reach ${call.name}`)
+  const out = call.args.find(arg => /^(-o|-L|--output|--log-file|--tee|--pager)(=|$)|^-[oL]./.test(arg.value))
+  if (out && OUTPUTS.test(call.name)) call.say('write.flag', 'HIGH', `${out.text} makes ${call.name} write or run`, out)
+  const words = call.args
+    .filter(arg => !isFlag(arg))
+    .map(arg => arg.value)
+    .join(' ')
+  let said = false
+  if (/\b(config set|script (flush|load)|debug |module load|acl |cluster |replicaof|slaveof)/i.test(words)) {
+    call.say('db.reach', 'HIGH', `${call.name} changes the server itself`)
+    said = true
+  }
+  for (const arg of texts) {
+    const value = isFlag(arg) ? arg.value.replace(/^--?[\w-]+=?/, '') : arg.value
+    if (value === '') continue
+    const fixed: Arg = { ...arg, value }
+    if (DESTROYS.test(value) && !looksLikePath(value)) {
+      call.say('db.destroy', 'HIGH', `${arg.text} changes or loses data`, arg)
+      said = true
+    } else if (REACHES.test(value)) {
+      call.say('db.reach', 'HIGH', `${arg.text} reaches out of the database`, arg)
+      said = true
+    }
+    call.secret(fixed)
+  }
+  const script = call.args.find(arg => /^(--init|-init|--load-extension|-cmd|--eval-file|-x$|--pipe)$/.test(arg.value))
+  if (script) call.say('db.reach', 'HIGH', `${script.text} runs more`, script)
+  if (said) return
+  const line = texts.filter(arg => !isFlag(arg)).map(arg => arg.value)
+  const file = call.args.some(arg => /^(-f|--file|-init)/.test(arg.value))
+  if (call.feed.piped || call.feed.file || file)
+    return call.say('db.change', 'MEDIUM', `${call.name} runs what it is fed`)
+  if (line.some(onlyReads) && !line.some(word => CHANGES.test(word)))
+    return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
+  call.say('db.open', 'MEDIUM', `${call.name} opens a database`)
+}
+
+const OUTPUTS = /^(psql|mysql|mariadb|pgcli|mycli|usql)$/
+
+/** Statements and functions that change something, wherever they stand. */
+const CHANGES =
+  /\b(insert|update|merge|create|call|do|copy|into|replace|upsert|set\s+role|pg_terminate_backend|pg_cancel_backend|setval|nextval|lo_\w+|dblink\w*|query_to_xml|writefile|readfile|edit|load_extension|hset|sadd|lpush|rpush|incr|expire|persist|rename|publish)\b/i
+
+function onlyReads(text: string): boolean {
+  return text
+    .split(';')
+    .filter(part => part.trim().length > 1)
+    .every(part => READS.test(part))
+}
+
+/** Texts of an `echo` or of a here-document before it in the pipe. */
+function fedTexts(call: ProgramCall): Arg[] {
+  const last = call.feed.upstream?.at(-1)
+  if (last === undefined) return []
+  const [name, ...words] = last.words
+  return [...(name && /^(echo|printf)$/.test(name.value) ? words : []), ...(last.text ? [last.text] : [])]
+}
+
+function looksLikePath(value: string): boolean {
+  return /^[\w./~-]+$/.test(value) && value.includes('/')
+}
+
+/** Tools that change the shape of databases, and frameworks that bring one along. */
+export const MIGRATION_TOOLS: ProgramRules = {
+  ...named(
+    'prisma',
+    verbs({
+      ofProject: true,
+      rows: [
+        [
+          /^(migrate reset|db push.*|db execute|migrate resolve)/,
+          'HIGH',
+          'db.destroy',
+          'changes or empties a database',
+        ],
+        [
+          /^(generate|validate|format|version|migrate (status|diff))( |$)/,
+          'MEDIUM',
+          'tool.other',
+          'works on the schema',
+        ],
+      ],
+      otherwise: { risk: 'MEDIUM', code: 'db.change', text: 'changes a database' },
+      flags: [[/^--(force|force-reset|accept-data-loss|skip-confirm)/, 'HIGH', 'db.destroy', 'loses data']],
+    }),
+  ),
+  ...named(
+    'drizzle-kit sequelize sequelize-cli knex typeorm alembic flyway liquibase migrate goose dbmate atlas sqlx diesel rails bin/rails artisan django-admin manage.py supabase hasura mikro-orm node-pg-migrate umzug',
+    verbs({
+      ofProject: true,
+      rows: [
+        [
+          /(^| )(db:(drop|reset|purge|migrate:reset|rollback|truncate\S*|schema:load|seed:undo\S*|migrate:undo\S*)|drop|reset|clean|dropAll|drop-all|downgrade|undo\S*|down|flush|sqlflush|reset_db|rollback|wipe|migrate:(fresh|reset|rollback|refresh)|db:wipe|schema:drop|database drop|db reset|purge|revert)( |$)/,
+          'HIGH',
+          'db.destroy',
+          'empties or takes back a database',
+        ],
+        [
+          /^(test|spec|runserver|makemigrations|collectstatic|startapp|server|s|generate|g|routes|about|check|--version|status|db:version|db:migrate:status|list|zeitwerk:check|stats|notes|showmigrations|inspectdb|current|history|heads|lint|diff|info|validate)( |$)/,
+          'MEDIUM',
+          'tool.other',
+          'looks at the project',
+        ],
+        [/^(runner|r|console|c|shell|tinker|dbshell|dbconsole)( |$)/, 'MEDIUM', 'code.inline', 'runs a program text'],
+      ],
+      otherwise: { risk: 'MEDIUM', code: 'db.change', text: 'may change a database' },
+      flags: [
+        [
+          /^--(force|no-input|noinput|force-reset|accept-data-loss|drop-database)$/,
+          'HIGH',
+          'db.destroy',
+          'skips what would stop it',
+        ],
+      ],
+    }),
+  ),
+}

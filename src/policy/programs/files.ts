@@ -1,0 +1,268 @@
+import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { locatePath } from '../paths/fence.ts'
+import { type Arg, deriveArg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
+import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { fd, find } from './find.ts'
+import { judgePatch } from './git-other-commands.ts'
+import { judgeFlags, named, reader } from './rule-builders.ts'
+import { comesFromNetwork } from './run-code.ts'
+import { sed } from './sed.ts'
+
+/** Flags with which a list stays a list. */
+const LISTING =
+  /^(-[fvzjJatCOS]+|--(list|verbose|file|gzip|bzip2|xz|zstd|auto-compress|wildcards|no-wildcards|exclude|strip-components|full-time|numeric-owner|directory|no-recursion|utc|block-number|occurrence)(=.*)?)$/
+
+function tar(call: ProgramCall): undefined {
+  const { args } = call
+  const runs = args.find(
+    arg =>
+      /^--(checkpoint-action|use-compress-program|to-command|rsh-command|info-script|new-volume-script|rmt-command)/.test(
+        arg.value,
+      ) ||
+      /^--(check.*-a|use-c|to-c|rs|inf.*s|new-v|rm)/.test(arg.value) ||
+      /^-[a-zA-Z]*[IF]/.test(arg.value),
+  )
+  if (runs) call.say('flag.runs', 'HIGH', `${runs.text} makes tar run a program`, runs)
+  const remote = findOperands(args).find(arg => /^[\w.@-]+:/.test(arg.value))
+  if (remote && !args.some(arg => arg.value === '--force-local'))
+    call.say('net.transfer', 'HIGH', `${remote.text} is an archive on another machine`, remote)
+  const removes = args.find(arg => /^--(remove-files|delete|recursive-unlink|unlink-first|overwrite)/.test(arg.value))
+  if (removes) call.say('file.delete', 'HIGH', `${removes.text} deletes files`, removes)
+  const mode = args[0]?.value ?? ''
+  const lists =
+    /^(--list|-?[fvzjJaZ]*t[fvzjJaZ]*)$/.test(mode) && !/[xcru]/.test(mode.replace(/^-/, '').replace(/[fvzjJ]/g, ''))
+  for (const into of findFlags(args, ['-C', '--directory', '--one-top-level'], 'Cfb'))
+    if (into.value) call.path(into.value, lists ? 'read' : 'write')
+  if (!lists && comesFromNetwork(call))
+    call.say('net.download', 'HIGH', 'what comes from the network is unpacked unseen')
+  for (const arg of findOperands(args)) call.secret(arg)
+  if (args.some(arg => /^(-[a-zA-Z]*P|--absolute-names)/.test(arg.value)))
+    call.say('file.archive', 'HIGH', 'tar takes absolute names as they are')
+  const odd = lists ? args.slice(1).find(arg => isFlag(arg) && !LISTING.test(arg.value)) : undefined
+  if (odd) call.say('flag.unknown', 'MEDIUM', `${odd.text} is not a flag of ${call.name} that the policy knows`, odd)
+  if (!lists) call.say('file.archive', 'MEDIUM', 'tar packs or unpacks files')
+  const out =
+    findFlag(args, ['-f', '--file'], 'fCbXT') ??
+    (/^[a-zA-Z]*f/.test(mode) && args[1] ? { arg: args[0] ?? args[1], value: args[1] } : undefined)
+  if (out?.value && /c|r|u|A/.test(mode.replace(/^--?/, '')) && !lists && out.value.value !== '-')
+    call.path(out.value, 'write')
+}
+
+function archive(call: ProgramCall): undefined {
+  call.say('file.archive', 'MEDIUM', `${call.name} packs or unpacks files`)
+  for (const arg of findOperands(call.args)) call.secret(arg)
+}
+
+const TEE = flagTable({ harmless: '-aip --append --ignore-interrupts --output-error?' })
+
+/** Programs that make, move, pack and edit files. */
+export const FILES: ProgramRules = {
+  mkdir: call => {
+    writes(call, findOperands(call.args, ['-m', '--mode']), 'file.make', 'makes folders')
+    const mode = findFlag(call.args, ['-m', '--mode'], 'm')
+    if (mode) call.say('file.mode', 'HIGH', `${mode.arg.text} sets rights`, mode.arg)
+  },
+  touch: call =>
+    writes(
+      call,
+      findOperands(call.args, ['-t', '-d', '-r', '--date', '--reference']),
+      'file.make',
+      'makes files or changes their time',
+    ),
+  mktemp: call => {
+    call.say('file.make', 'MEDIUM', 'mktemp makes a file')
+    const folder = findFlag(call.args, ['-p', '--tmpdir'], 'pt')?.value
+    for (const arg of [...findOperands(call.args, ['-p', '-t', '--suffix']), ...(folder ? [folder] : [])])
+      if (!/^\/tmp(\/|$)|^[\w.-]+$/.test(arg.value)) call.path(arg, 'write')
+  },
+  mkfifo: call => writes(call, findOperands(call.args, ['-m']), 'file.make', 'makes a pipe'),
+  mknod: call => call.say('disk', 'HIGH', 'mknod makes devices'),
+  ...named('cp gcp', copy('file.copy', 'copies files')),
+  ...named('mv gmv', call => {
+    copy('file.move', 'moves files')(call)
+    for (const arg of sourcesOf(call)) call.path(arg, 'write')
+  }),
+  install: copy('file.copy', 'copies files and sets their rights', 'HIGH'),
+  rename: call => call.say('file.move', 'HIGH', 'rename changes many names by a program text'),
+  ...named('ln link', call => {
+    const operands = findOperands(call.args, ['-t', '-S', '--target-directory', '--suffix'])
+    const [target] = operands
+    const places = operands.length > 1 ? operands.slice(1) : []
+    writes(call, places, 'file.link', 'makes links')
+    if (target === undefined) return
+    if (!target.known || leadsOut(call, target))
+      call.say('file.link-out', 'HIGH', `${target.text} leads out of the project`, target)
+    call.secret(target)
+  }),
+  tee: call => {
+    const seen = scanFlags(call.args, TEE)
+    judgeFlags(call, seen)
+    for (const arg of seen.operands) {
+      if (arg.known && /^\/dev\/(null|std(out|err)|tty|fd\/\d+)$/.test(arg.value)) continue
+      call.path(arg, 'write')
+      call.say('write.redirect', 'HIGH', `tee writes ${arg.text}; the Write tool does this in the open`, arg)
+    }
+  },
+  patch: call => {
+    call.say('file.edit', 'MEDIUM', 'patch changes files')
+    judgePatch(call)
+    const [file] = findOperands(call.args, ['-i', '-o', '-p', '-d', '-r', '-B', '-D', '-F', '-g', '-V', '-Y', '-z'])
+    if (file) call.path(file, 'write')
+    for (const arg of call.args) call.secret(arg)
+    for (const out of findFlags(
+      call.args,
+      ['-o', '--output', '-d', '--directory', '-r', '--reject-file'],
+      'iopdrBDFgVYz',
+    ))
+      if (out.value) call.path(out.value, 'write')
+  },
+  ...named('sed gsed', sed),
+  ...named('find gfind', find),
+  ...named('fd fdfind', fd),
+  ...named('tar gtar bsdtar', tar),
+  ...named('zip 7z 7za 7zr rar', call => {
+    const moves = call.args.find(arg =>
+      /^(-m|--move|-sdel|-df|-dr|-d|--delete|mf|-T|-TT|--test|--unzip-command)/.test(arg.value),
+    )
+    if (moves) call.say('file.delete', 'HIGH', `${moves.text} deletes what it packs, or runs something`, moves)
+    archive(call)
+  }),
+  ...named('unzip unrar unar gunzip bunzip2 unxz unzstd uncompress', call => {
+    const lists = call.args.some(arg => /^-[a-z]*[ltpvZ][a-z0-9]*$/.test(arg.value)) && call.name === 'unzip'
+    const odd = call.args.find(arg => isFlag(arg) && !/^-[ltpvZ12qCsmhzM]+$/.test(arg.value))
+    if (!lists || odd) archive(call)
+    if (!lists && /^(gunzip|bunzip2|unxz|unzstd|uncompress)$/.test(call.name))
+      for (const arg of findOperands(call.args, ['-o'])) call.path(arg, 'write')
+    const to = findFlag(call.args, ['-o', '--output-dir-flat'], 'oD')
+    if (to?.value && call.name === 'unzstd') call.path(to.value, 'write')
+    if (comesFromNetwork(call)) call.say('net.download', 'HIGH', 'what comes from the network is unpacked unseen')
+    const out = findFlag(call.args, ['-d', '-o'], 'dxP')
+    if (call.name === 'unzip' && out?.value && /^-d/.test(out.arg.value)) call.path(out.value, 'write')
+  }),
+  ...named('gzip bzip2 xz zstd lz4 compress brotli pigz', call => {
+    const prints = call.args.some(arg => /^-[a-z0-9]*[clt]|^--(stdout|to-stdout|list|test)$/.test(arg.value))
+    const known = call.args.every(arg => !isFlag(arg) || PACKER_FLAGS.test(arg.value))
+    if (prints && known) {
+      for (const arg of findOperands(call.args)) call.path(arg, 'read')
+      return
+    }
+    call.say('file.edit', 'MEDIUM', `${call.name} replaces files`)
+    const out = findFlag(call.args, ['-o', '--output', '--output-dir-flat', '--output-dir-mirror', '--trace'], 'oDTMS')
+    for (const arg of [...findOperands(call.args), ...(out?.value ? [out.value] : [])]) call.path(arg, 'write')
+  }),
+  zipinfo: reader({ harmless: '-12smlvhMtTzZC' }),
+  ...named('cpio ar pax shar', call => archive(call)),
+  ...named('rsync', call => {
+    const remote = call.args.some(arg => /^[^/]*:|^rsync:\/\//.test(arg.value) && !isFlag(arg))
+    const deletes = call.args.find(arg => /^--(delete.*|remove-source-files|force|inplace)$/.test(arg.value))
+    const runs = findFlag(call.args, ['-e', '--rsh', '--rsync-path'], 'efBTM')
+    for (const arg of call.args) {
+      const [, flag = '', value = ''] = /^--([a-z-]+)=(.*)$/s.exec(arg.value) ?? []
+      if (/^(log-file|write-batch|only-write-batch|backup-dir|partial-dir|temp-dir)$/.test(flag))
+        call.path(deriveArg(value, arg), 'write')
+      else if (/^(files-from|exclude-from|include-from|read-batch|password-file)$/.test(flag))
+        call.path(deriveArg(value, arg), 'read')
+    }
+    if (deletes) call.say('file.delete', 'HIGH', `${deletes.text} deletes files`, deletes)
+    if (runs) call.say('flag.runs', 'HIGH', `${runs.arg.text} runs a program`, runs.arg)
+    if (remote) call.say('net.transfer', 'HIGH', 'rsync copies to or from another machine')
+    copy('file.copy', 'copies files')(call)
+  }),
+  ...named('convert magick mogrify ffmpeg pandoc wkhtmltopdf inkscape gs ghostscript dot', call => {
+    call.say('file.convert', 'MEDIUM', `${call.name} writes files`)
+    for (const arg of call.args) call.secret(arg)
+    if (
+      call.args.some(arg =>
+        /^(--lua-filter|--filter|-F|-L|--pdf-engine|-dNOSAFER|--enable-local-file-access|ephemeral:|msl:|-write$)/.test(
+          arg.value,
+        ),
+      )
+    )
+      call.say('flag.runs', 'HIGH', `${call.name} runs code`)
+  }),
+}
+
+/** With which a packer only prints. */
+const PACKER_FLAGS =
+  /^(-[1-9cdfklntqv]+|--(stdout|to-stdout|decompress|list|test|keep|force|quiet|verbose|fast|best|no-name))$/
+
+function writes(call: ProgramCall, places: Arg[], code: string, text: string): undefined {
+  call.say(code, 'MEDIUM', `${call.name} ${text}`)
+  for (const arg of places) call.path(arg, 'write')
+}
+
+function sourcesOf(call: ProgramCall): Arg[] {
+  const operands = findOperands(call.args, [
+    '-t',
+    '-S',
+    '-m',
+    '-o',
+    '-g',
+    '--target-directory',
+    '--suffix',
+    '--mode',
+    '--owner',
+    '--group',
+  ])
+  return findFlag(call.args, ['-t', '--target-directory'], 'tSmog') ? operands : operands.slice(0, -1)
+}
+
+function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
+  return (call: ProgramCall): undefined => {
+    call.say(code, risk, `${call.name} ${text}`)
+    const operands = findOperands(call.args, [
+      '-t',
+      '-S',
+      '-m',
+      '-o',
+      '-g',
+      '-e',
+      '--target-directory',
+      '--suffix',
+      '--exclude',
+      '--include',
+    ])
+    const into = findFlag(call.args, ['-t', '--target-directory'], 'tSmog')
+    const target = into?.value ?? operands.at(-1)
+    const links = findFlag(call.args, ['-l', '-s', '--link', '--symbolic-link', '--link-dest'], 'tSmog')
+    const whole = findFlag(call.args, ['-r', '-R', '-a', '--recursive', '--archive'], 'tSmog')
+    for (const arg of sourcesOf(call)) {
+      if (links && /^(cp|gcp|rsync)$/.test(call.name) && leadsOut(call, arg))
+        call.say('file.link-out', 'HIGH', `${links.arg.text} makes links that lead out of the project`, links.arg)
+      if (whole && isEverything(arg.value, call.scope.home))
+        call.say('read.everything', 'HIGH', `${arg.text} is everything a person has, secrets too`, arg)
+      // The target may be a folder: then the file keeps its name in it.
+      if (target?.known && arg.known && !isFile(call, target.value, inFolder(target.value, arg.value)))
+        call.path(deriveArg(inFolder(target.value, arg.value), target), 'write')
+      if (arg.value === '/dev/null') call.say('file.delete', 'HIGH', 'a copy of nothing empties a file', arg)
+      call.path(arg, 'read')
+    }
+    if (target?.value === '/dev/null' && code === 'file.move')
+      call.say('file.delete', 'HIGH', 'it moves files into nothing', target)
+    if (target && !/^[^/]+:/.test(target.value)) call.path(target, 'write')
+  }
+}
+
+/** Whether the target is a file that is there: it is replaced, and nothing can lie in it. */
+function isFile({ scope, fence }: ProgramCall, target: string, within: string): boolean {
+  if (scope.cwd === undefined) return false // wherever that is
+  return [scope.cwd, ...scope.folders].every(folder => {
+    const below = locatePath(within, folder, fence)
+    return locatePath(target, folder, fence).where !== 'strange' && below.where === 'strange' && below.lost === true
+  })
+}
+
+function inFolder(folder: string, file: string): string {
+  return `${folder.replace(/\/+$/, '')}/${file.replace(/\/+$/, '').replace(/^.*\//, '')}`
+}
+
+function isEverything(path: string, home: string): boolean {
+  const bare = path.replace(/\/+$/, '')
+  return /^(|\/home|\/root|\/Users|\/etc)$/.test(bare) || bare === home
+}
+
+function leadsOut(call: ProgramCall, arg: Arg): boolean {
+  if (/^(\/|~)/.test(arg.value)) return !arg.value.startsWith(`${call.fence.boundary}/`)
+  // Relative targets are read from where the link lies; more ups than downs may leave.
+  return arg.value.split('/').filter(part => part === '..').length > 1
+}

@@ -1,0 +1,185 @@
+import type { ProgramCall } from '../classify/call.ts'
+import { type Arg, findFlag, findOperands, isFlag } from '../shell/args.ts'
+
+export type GitCommandRule = (call: ProgramCall, args: readonly Arg[]) => 'said' | undefined
+
+/** The first word of this shape. */
+export const has = (args: readonly Arg[], shape: RegExp): Arg | undefined => args.find(arg => shape.test(arg.value))
+
+/** Commands whose flags change what they are. `said`: nothing is to be added. */
+export const GIT_COMMANDS: Record<string, GitCommandRule> = {
+  push: (call, args) => {
+    const force = args.find(
+      arg =>
+        /^(--force.*|--forc?e?|--mirror|--delete|--del.*|--prune|--pru.*|-[a-zA-Z46]*[fd][a-zA-Z46]*)$/.test(
+          arg.value,
+        ) &&
+        !/^--(no-|follow|dry)/.test(arg.value) &&
+        !/^-o/.test(arg.value),
+    )
+    if (force) return say(call, 'git.force', 'HIGH', `${force.text} overwrites or deletes what others have`, force)
+    const operands = findOperands(args, ['-o', '--push-option', '--repo', '--receive-pack', '--exec'])
+    const plus = operands.find(arg => /^\+|:\+/.test(arg.value) || /^:./.test(arg.value))
+    if (plus) return say(call, 'git.force', 'HIGH', `${plus.text} overwrites or deletes what others have`, plus)
+    if (args.some(arg => !arg.known && !isFlag(arg) && arg.value.startsWith('\0')))
+      return say(call, 'git.force', 'HIGH', 'what is pushed is known only when it runs')
+    for (const arg of operands)
+      if (/^(https?|ssh|git|file):|^[^/]+@[^/]+:|^\.{0,2}\/|^~/.test(arg.value))
+        return say(call, 'git.push-elsewhere', 'HIGH', `${arg.text} is not a remote of the project`, arg)
+    return undefined
+  },
+  clean: (call, args) => {
+    if (has(args, /^(-[a-zA-Z]*n[a-zA-Z]*|--dry-run)$/) && !has(args, /^-[a-zA-Z]*f|^--force/)) return undefined
+    return say(call, 'git.force', 'HIGH', 'git clean deletes files that are in no commit')
+  },
+  reset: (call, args) => {
+    const hard = has(args, /^--(ha|me|ke)[a-z]*$/)
+    if (hard) return say(call, 'git.destroy', 'HIGH', `${hard.text} throws away changes`, hard)
+    const moves = findOperands(args).find(arg => /[~^@{]|^(origin|upstream)\//.test(arg.value) && arg.value !== 'HEAD')
+    return moves && !has(args, /^--$/) ? say(call, 'git.rewrite', 'MEDIUM', 'it moves the branch', moves) : undefined
+  },
+  checkout: (call, args) => {
+    const force = has(args, /^(-[a-zA-Z]*f[a-zA-Z]*|--force|-B|--ours|--theirs|--orphan|-p|--patch)$/)
+    if (force) return say(call, 'git.destroy', 'HIGH', `${force.text} throws away changes`, force)
+    const dash = args.findIndex(arg => arg.value === '--')
+    const dot = has(args, /^(\.|\.\/|\*|:\/|:\(.*\).*)$/)
+    if (dash >= 0 || dot)
+      return say(call, 'git.destroy', 'HIGH', 'git checkout with files throws away their changes', dot ?? args[dash])
+    const listed = has(args, /^--pathspec/)
+    if (listed) return say(call, 'git.destroy', 'HIGH', 'git checkout with files throws away their changes', listed)
+    const operands = findOperands(args, ['-b', '-t'])
+    if (!has(args, /^-b$/) && operands.length > 1)
+      return say(call, 'git.destroy', 'HIGH', 'git checkout with files throws away their changes', operands[1])
+    if (operands.some(arg => FILES.test(arg.value)))
+      return say(call, 'git.destroy', 'HIGH', 'git checkout with files throws away their changes', operands[0])
+    return undefined
+  },
+  switch: (call, args) => {
+    const force = has(args, /^(-f|--force|--discard-changes|-C|--force-create|--orphan|--disc.*)$/)
+    return force ? say(call, 'git.destroy', 'HIGH', `${force.text} throws away changes`, force) : undefined
+  },
+  restore: (call, args) => {
+    const source = findFlag(args, ['--source', '-s'], 's')
+    if (source) for (const arg of findOperands(args, ['--source', '-s'])) call.path(arg, 'write')
+    const both = has(args, /^(-SW|-WS)$/) ?? (has(args, /^(--st[a-z]*|-S)$/) && has(args, /^(--w[a-z]*|-W)$/))
+    if (both) return say(call, 'git.destroy', 'HIGH', `${both.text} throws away changes in both places`, both)
+    if (has(args, /^(--st[a-z]*|-S)$/)) return undefined
+    const listed = has(args, /^--pathspec/)
+    if (listed) return say(call, 'git.destroy', 'HIGH', 'git restore throws away changes of many files', listed)
+    const wide = has(args, /^(\.|\.\/|\*|:\/|:\(.*|--source.*|-s.*)$/)
+    return wide ? say(call, 'git.destroy', 'HIGH', 'git restore throws away changes of many files', wide) : undefined
+  },
+  branch: (call, args) => {
+    const force = has(args, /^(-[a-zA-Z]*[DMCf][a-zA-Z]*|--force|--fo.*)$/)
+    if (force) return say(call, 'git.destroy', 'HIGH', `${force.text} deletes or overwrites a branch`, force)
+    const edits = has(
+      args,
+      /^(-d|--delete|-m|--move|-c|--copy|-u|--set-upstream-to.*|--unset-upstream|--edit-description|--del.*)$/,
+    )
+    return edits ? say(call, 'git.branch-edit', 'MEDIUM', `${edits.text} changes branches`, edits) : undefined
+  },
+  stash: (call, args) => {
+    const [verb] = findOperands(args)
+    return verb && /^(clear|drop)$/.test(verb.value)
+      ? say(call, 'git.destroy', 'HIGH', `git stash ${verb.text} throws away work`, verb)
+      : undefined
+  },
+  tag: (call, args) => {
+    const edits = has(args, /^(-[a-zA-Z]*[df][a-zA-Z]*|--delete|--force)$/)
+    return edits ? say(call, 'git.destroy', 'HIGH', `${edits.text} deletes or overwrites tags`, edits) : undefined
+  },
+  reflog: (call, args) => {
+    const [verb] = findOperands(args)
+    return verb && /^(expire|delete|drop)$/.test(verb.value)
+      ? say(call, 'git.destroy', 'HIGH', `git reflog ${verb.text} removes the way back`, verb)
+      : undefined
+  },
+  gc: (call, args) =>
+    has(args, /^--(prune|aggressive|force)/) ? undefined : say(call, 'git.gc', 'MEDIUM', 'git gc tidies up', args[0]),
+  remote: (call, args) => {
+    const [verb] = findOperands(args)
+    if (!verb || /^(show|get-url)$/.test(verb.value)) return undefined
+    return say(
+      call,
+      'git.remote-edit',
+      /^(remove|rm|set-url|prune)$/.test(verb.value) ? 'HIGH' : 'MEDIUM',
+      `git remote ${verb.text} changes where work goes`,
+      verb,
+    )
+  },
+}
+
+/** Says something about a git command, and that this was all. */
+export function say(call: ProgramCall, code: string, risk: 'MEDIUM' | 'HIGH', text: string, at?: Arg): 'said' {
+  call.say(code, risk, text, at)
+  return 'said'
+}
+
+/** Words that are files or folders of most projects, and no names of branches. */
+const FILES =
+  /\.[a-z0-9]{1,5}$|^(src|tests?|lib|app|docs?|packages|scripts|public|config|bin|cmd|pkg|internal|Makefile|Dockerfile|README|LICENSE)(\/|$)/i
+
+/** Settings that name a program, or a place where one lies. */
+export const RUNS_PROGRAM =
+  /^(alias\.|core\.(pager|editor|sshcommand|fsmonitor|hookspath|gitproxy|askpass|attributesfile|worktree)|credential\.|diff\.|difftool\.|merge\.|mergetool\.|filter\.|gpg\.|pager\.|sequence\.editor|uploadpack\.|receive\.|include|url\.|protocol\.|http\.(proxy|sslverify|cookiefile|extraheader)|browser\.|man\.|web\.|interactive\.difffilter|sendemail\.|trailer\.|remote\.[^.]*\.(uploadpack|receivepack|vcs|proxy)|submodule\.[^.]*\.(update|url)|core\.gitproxy|init\.templatedir|safe\.directory|extensions\.|ssh\.|instaweb\.|guitool\.|log\.showsignature|user\.signingkey|tar\.|fetch\.|push\.|branch\.)/i
+
+/** Whether a `-c` only says how git prints, or who commits. */
+export function isHarmlessSetting(setting: string): boolean {
+  const key = setting.split('=')[0] ?? ''
+  return (
+    /^(core\.pager|pager\.\w+)=(cat|)$/i.test(setting) ||
+    /^(color|advice|core\.(quotepath|autocrlf|safecrlf|abbrev|precomposeunicode|longpaths)|log\.(date|decorate)|diff\.(renames|algorithm|context|noprefix|mnemonicprefix)|merge\.conflictstyle|user\.(name|email)|commit\.gpgsign|tag\.gpgsign|init\.defaultbranch|pull\.rebase|rebase\.autostash|gc\.auto)/i.test(
+      key,
+    )
+  )
+}
+
+function judgeSetting(call: ProgramCall, at: Arg, setting: string): undefined {
+  const key = setting.split('=')[0] ?? ''
+  if (isHarmlessSetting(setting)) return
+  if (RUNS_PROGRAM.test(key) || !at.known)
+    call.say('git.setting', 'HIGH', `${key} decides which programs git runs or where it goes`, at)
+  else call.say('git.setting-other', 'MEDIUM', `${key} is set for this command`, at)
+}
+
+/** Flags of git itself that take the next word. */
+export const GLOBAL_VALUED = [
+  '-C',
+  '-c',
+  '--git-dir',
+  '--work-tree',
+  '--namespace',
+  '--exec-path',
+  '--super-prefix',
+  '--config-env',
+  '--attr-source',
+]
+
+export function judgeGlobals(call: ProgramCall, head: readonly Arg[]): undefined {
+  for (const [place, arg] of head.entries()) {
+    const before = head[place - 1]?.value
+    if (arg.value.startsWith('-c') || before === '-c' || /^--config-env/.test(arg.value)) {
+      const setting = before === '-c' ? arg.value : arg.value.replace(/^(-c|--config-env=?)/, '')
+      if (setting !== '') judgeSetting(call, arg, setting)
+    }
+    if (before === '-C') judgeElsewhere(call, arg)
+    if (/^--(git-dir|work-tree|exec-path|super-prefix|namespace)(=|$)/.test(arg.value)) {
+      const runs = arg.value.startsWith('--exec-path=')
+      const path = arg.value.includes('=')
+        ? { ...arg, value: arg.value.slice(arg.value.indexOf('=') + 1) }
+        : head[place + 1]
+      if (path && /^--(work-tree)/.test(arg.value)) call.path(path, 'write')
+      call.say('git.elsewhere', runs ? 'HIGH' : 'MEDIUM', `${arg.text} makes git work elsewhere`, arg)
+    }
+  }
+}
+
+/** `-C sub` inside the project is everyday; outside it, another repository's settings count. */
+function judgeElsewhere(call: ProgramCall, arg: Arg): undefined {
+  const inside =
+    arg.known &&
+    !arg.value.startsWith('~') &&
+    !arg.value.split('/').includes('..') &&
+    (!arg.value.startsWith('/') || `${arg.value}/`.startsWith(`${call.fence.boundary}/`))
+  if (!inside) call.say('git.elsewhere', 'MEDIUM', `${arg.text} is another place, whose settings can run programs`, arg)
+}

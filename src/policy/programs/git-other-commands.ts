@@ -1,0 +1,206 @@
+import type { ProgramCall } from '../classify/call.ts'
+import { type Arg, deriveArg, findFlag, findOperands, isFlag } from '../shell/args.ts'
+import { type GitCommandRule, has, RUNS_PROGRAM, say } from './git-commands.ts'
+import { comesFromNetwork } from './run-code.ts'
+
+/** Commands that set, run, fetch or write beside what they are for. */
+export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
+  fetch: fetched,
+  pull: fetched,
+  'ls-remote': fetched,
+  mv: (call, args) => {
+    const operands = findOperands(args)
+    const target = operands.at(-1)
+    for (const arg of operands) call.path(arg, 'write')
+    if (target)
+      for (const arg of operands.slice(0, -1)) call.path(deriveArg(joined(target.value, arg.value), target), 'write')
+    return undefined
+  },
+  apply: patched,
+  am: patched,
+  'symbolic-ref': (call, args) => {
+    const reads = findOperands(args).length === 1 && !has(args, /^(-d|--delete|-m)$/)
+    return reads ? say(call, 'git.rev-parse', 'MEDIUM', 'git symbolic-ref shows a name') : undefined
+  },
+  'interpret-trailers': (call, args) => {
+    const inPlace = has(args, /^--in-p[a-z-]*$|^--in-place$/)
+    if (inPlace) for (const arg of findOperands(args, ['--trailer'])) call.path(arg, 'write')
+    return undefined
+  },
+  config: (call, args) => {
+    const operands = findOperands(args, ['-f', '--file', '--blob', '--type', '--default', '--comment']).filter(
+      arg => !/^(get|set|list|unset|edit|rename-section|remove-section)$/.test(arg.value),
+    )
+    const reads =
+      has(
+        args,
+        /^(--get|--get-all|--get-regexp|--list|-l|--get-urlmatch|get|list|--show-origin|--show-scope|--get-color.*)$/,
+      ) ||
+      (operands.length === 1 &&
+        !has(args, /^(--unset.*|--replace.*|--add|--edit|-e|--remove.*|--rename.*|unset|edit|set|--unset)$/))
+    if (reads && has(args, /extraheader|credential|password|token|^url\.|get-regexp|insteadof/i))
+      return say(call, 'secret.config', 'MEDIUM', 'what git is set to may hold a password', operands[0])
+    if (reads && !has(args, /^(set|unset|edit|--edit|-e|--add|--unset.*|--replace-all|--remove-section)$/))
+      return undefined
+    const [key] = operands
+    const wide = has(args, /^--(global|system)$/)
+    if (wide) return say(call, 'git.setting', 'HIGH', `${wide.text} changes git for everything a person does`, wide)
+    if (
+      !key ||
+      RUNS_PROGRAM.test(key.value) ||
+      !key.known ||
+      has(args, /^(-e|--edit|edit|--remove-section|--rename-section|remove-section|-f|--file.*)$/)
+    )
+      return say(
+        call,
+        'git.setting',
+        'HIGH',
+        `${key?.text ?? 'it'} decides which programs git runs or where it goes`,
+        key,
+      )
+    return say(call, 'git.config-set', 'MEDIUM', `${key.text} is changed`, key)
+  },
+  rebase: (call, args) => {
+    const run = findFlag(args, ['-x', '--exec'], 'xsXCS')
+    if (run?.value) call.shell(run.value)
+    if (run) return say(call, 'git.exec', 'MEDIUM', 'git rebase runs a command', run.arg)
+    return say(call, 'git.rewrite', 'MEDIUM', 'git rebase rewrites the branch', args[0])
+  },
+  bisect: (call, args) => {
+    const [verb, ...rest] = args
+    if (verb?.value !== 'run') return undefined
+    call.run(rest)
+    return say(call, 'git.exec', 'MEDIUM', 'git bisect runs a command', verb)
+  },
+  submodule: (call, args) => {
+    const operands = findOperands(args)
+    const [verb, ...rest] = operands
+    if (verb?.value === 'foreach') {
+      const [first] = rest
+      if (first)
+        call.shell({ ...first, value: rest.map(arg => arg.value).join(' '), known: rest.every(arg => arg.known) })
+      return say(call, 'git.exec', 'MEDIUM', 'git submodule foreach runs a command', verb)
+    }
+    if (verb && /^(deinit)$/.test(verb.value))
+      return say(call, 'git.destroy', 'HIGH', 'git submodule deinit removes files', verb)
+    return verb && !/^(status|summary)$/.test(verb.value)
+      ? say(call, 'git.submodule-edit', 'MEDIUM', `git submodule ${verb.text}`, verb)
+      : undefined
+  },
+  worktree: (call, args) => {
+    const [verb] = findOperands(args)
+    if (verb && /^(remove|prune)$/.test(verb.value))
+      return say(call, 'git.destroy', 'HIGH', `git worktree ${verb.text} removes a place with work`, verb)
+    return verb && verb.value !== 'list'
+      ? say(call, 'git.worktree-edit', 'MEDIUM', `git worktree ${verb.text}`, verb)
+      : undefined
+  },
+  grep: (call, args) => {
+    const pager = has(args, /^(-O.*|--op[a-z-]*(=.*)?)$/)
+    return pager ? say(call, 'git.exec', 'HIGH', `${pager.text} runs a program`, pager) : undefined
+  },
+  rm: (call, args) => {
+    const wide = has(args, /^(-[a-zA-Z]*[fr][a-zA-Z]*|--force|\.|\*)$/)
+    if (has(args, /^--cached$/)) return undefined
+    return wide ? say(call, 'file.delete', 'HIGH', 'git rm deletes files', wide) : undefined
+  },
+  lfs: (call, args) => {
+    const [verb] = findOperands(args)
+    return verb && /^(prune|uninstall|migrate|dedup)$/.test(verb.value)
+      ? say(call, 'git.destroy', 'HIGH', `git lfs ${verb.text} removes data`, verb)
+      : undefined
+  },
+  merge: (call, args) =>
+    has(args, /^--(abort|quit)$/) ? say(call, 'git.rewrite', 'MEDIUM', 'it gives up a merge') : undefined,
+  commit: (call, args) => {
+    for (const flag of ['-F', '--file', '-t', '--template']) {
+      const file = findFlag(args, [flag], 'mFCctS')
+      if (file?.value) call.path(file.value, 'read')
+    }
+    return has(args, /^--amend$/) ? say(call, 'git.rewrite', 'MEDIUM', 'it rewrites the last commit') : undefined
+  },
+  add: (call, args) => {
+    for (const arg of args) if (!isFlag(arg)) call.secret(arg)
+    const force = has(args, /^(-f|--force)$/)
+    return force ? say(call, 'git.add-forced', 'MEDIUM', 'it adds what is ignored on purpose', force) : undefined
+  },
+  clone: (call, args) => {
+    const odd = has(args, /^(-c|--config|-u|--upload-pack.*|--template.*|--recurse-submodules.*|--recursive)$/)
+    if (odd)
+      call.say(
+        'git.exec',
+        /^(-c|--config|-u|--upload|--template)/.test(odd.value) ? 'HIGH' : 'MEDIUM',
+        `${odd.text} makes git run or fetch more`,
+        odd,
+      )
+    const target = findOperands(args, [
+      '-b',
+      '--branch',
+      '--depth',
+      '-o',
+      '-c',
+      '--config',
+      '-u',
+      '--reference',
+      '--filter',
+      '-j',
+      '--template',
+    ])[1]
+    if (target) call.path(target, 'write')
+    return undefined
+  },
+  archive: (call, args) =>
+    has(args, /^(-o.*|--remote.*)$/)
+      ? say(call, 'write.flag', 'HIGH', 'git archive writes a file or asks another machine')
+      : undefined,
+  'format-patch': (call, args) =>
+    has(args, /^--stdout$/) ? undefined : say(call, 'write.files', 'MEDIUM', 'git format-patch writes files'),
+  bundle: (call, args) =>
+    has(args, /^(create|unbundle)$/) ? say(call, 'write.flag', 'HIGH', 'git bundle writes a file') : undefined,
+  init: (call, args) => {
+    const apart = findFlag(args, ['--separate-git-dir'])
+    if (apart?.value) call.path(apart.value, 'write')
+    for (const arg of findOperands(args, ['--template', '-b', '--separate-git-dir'])) call.path(arg, 'write')
+    return undefined
+  },
+  notes: (call, args) =>
+    has(args, /^(remove|prune)$/) ? say(call, 'git.destroy', 'HIGH', 'git notes throws away notes') : undefined,
+  help: (call, args) => (has(args, /^(-w|--web)$/) ? say(call, 'git.exec', 'MEDIUM', 'it opens a browser') : 'said'),
+  'cherry-pick': () => undefined,
+}
+
+/** What is fetched may overwrite a branch, and an address that is no remote of the project is somewhere else. */
+function fetched(call: ProgramCall, args: readonly Arg[]): 'said' | undefined {
+  const force = args.find(arg => /^\+|^(-[a-zA-Z46]*f[a-zA-Z46]*|--force?)$/.test(arg.value))
+  if (force) return say(call, 'git.fetch-forced', 'MEDIUM', `${force.text} overwrites a branch`, force)
+  const operands = findOperands(args, ['-o', '--upload-pack', '--depth', '-j', '--jobs', '--server-option', '--sort'])
+  const [remote] = operands
+  const sent = args.find(arg => arg.substituted)
+  if (sent) return say(call, 'net.send', 'HIGH', `${sent.text} sends what a command prints`, sent)
+  if (remote && /^(https?|ssh|git|file|ftp):|^[^/]+@[^/]+:|^\.{0,2}\/|^~/.test(remote.value))
+    return say(call, 'git.elsewhere', 'MEDIUM', `${remote.text} is not a remote of the project`, remote)
+  return undefined
+}
+
+/** A patch writes the files that it names. */
+function patched(call: ProgramCall, args: readonly Arg[]): 'said' | undefined {
+  const wide = has(args, /^--unsafe/)
+  if (wide) return say(call, 'path.outside', 'HIGH', `${wide.text} lets the patch write outside the project`, wide)
+  const folder = findFlag(args, ['--directory'])
+  if (folder?.value) call.path(folder.value, 'write')
+  judgePatch(call)
+  return undefined
+}
+
+/** The files of a patch that stands in the command; one from the network nobody has seen. */
+export function judgePatch(call: ProgramCall): undefined {
+  if (comesFromNetwork(call)) call.say('net.run', 'HIGH', 'a patch from the network is applied unseen')
+  const texts = [call.feed.text, ...(call.feed.upstream ?? []).map(one => one.text)]
+  for (const text of texts)
+    for (const [, path = ''] of text?.value.matchAll(/^(?:\+\+\+|---|rename to|copy to) (?:[ab]\/)?(\S+)/gm) ?? [])
+      if (text && path !== '/dev/null') call.path(deriveArg(path, text), 'write')
+}
+
+function joined(folder: string, file: string): string {
+  return `${folder.replace(/\/+$/, '')}/${file.slice(file.lastIndexOf('/') + 1)}`
+}

@@ -1,0 +1,155 @@
+import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { type Arg, isFlag } from '../shell/args.ts'
+import { GIT_COMMANDS, GLOBAL_VALUED, judgeGlobals } from './git-commands.ts'
+import { OTHER_GIT_COMMANDS } from './git-other-commands.ts'
+import { judgeWorktreeGit } from './git-worktree.ts'
+
+/** Verbs that throw work away or rewrite what others have, in any form. */
+const DESTROYS = new Set([
+  'prune',
+  'gc',
+  'reflog-expire',
+  'filter-branch',
+  'filter-repo',
+  'update-ref',
+  'symbolic-ref',
+  'replace',
+  'fast-import',
+  'prune-packed',
+  'pack-refs',
+  'read-tree',
+  'checkout-index',
+  'update-index',
+  'write-tree',
+  'commit-tree',
+  'hash-object',
+  'mktag',
+  'mktree',
+  'unpack-objects',
+  'index-pack',
+  'repack',
+  'nuke',
+  'obliterate',
+  'delete-branch',
+  'undo',
+])
+
+/** Verbs that start servers, browsers, mailers or other programs. */
+const RUNS = new Set([
+  'instaweb',
+  'daemon',
+  'send-email',
+  'imap-send',
+  'difftool',
+  'mergetool',
+  'web--browse',
+  'cvsserver',
+  'http-backend',
+  'shell',
+  'upload-pack',
+  'receive-pack',
+  'upload-archive',
+  'credential',
+  'credential-store',
+  'credential-cache',
+  'hook',
+  'for-each-repo',
+  'maintenance',
+  'remote-ext',
+  'remote-fd',
+  'p4',
+  'svn',
+  'quiltimport',
+  'request-pull',
+  'gui',
+  'citool',
+  'gitk',
+])
+
+/** git: never LOW, because what a repository is set to can run programs. Each verb is a code of its own. */
+export const GIT: ProgramRules = {
+  git: judgeGit,
+  gitk: call => call.say('git.exec', 'MEDIUM', 'gitk opens a window'),
+  hub: judgeGit,
+  tig: call => call.say('git.log', 'MEDIUM', 'tig shows the history'),
+}
+
+function judgeGit(call: ProgramCall): undefined {
+  const place = findVerbIndex(call.args)
+  const head = call.args.slice(0, place)
+  const verb = call.args[place]
+  const args = call.args.slice(place + 1)
+  judgeGlobals(call, head)
+  judgeWorktreeGit(call, { head, verb, args })
+  if (verb === undefined)
+    return head.some(arg => /^(--version|--help|--exec-path|--html-path|-v|-h)$/.test(arg.value))
+      ? undefined
+      : call.say('git.status', 'MEDIUM', 'git')
+  if (!verb.known) return call.say('git.unknown', 'HIGH', 'which git command it is, is known only when it runs', verb)
+  for (const arg of args)
+    if (!arg.known && !TEXT_VERBS.has(verb.value))
+      call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+  judgeCommon(call, args)
+  const special = Object.hasOwn(COMMANDS, verb.value) ? COMMANDS[verb.value] : undefined
+  if (special?.(call, args) === 'said') return
+  if (DESTROYS.has(verb.value))
+    return call.say('git.destroy', 'HIGH', `git ${verb.text} throws away or rewrites work`, verb)
+  if (RUNS.has(verb.value)) return call.say('git.exec', 'HIGH', `git ${verb.text} runs other programs`, verb)
+  if (!/^[a-z][a-z-]*$/.test(verb.value)) return call.say('git.unknown', 'HIGH', `${verb.text} is no git command`, verb)
+  if (!KNOWN.has(verb.value)) {
+    if (args.some(arg => /^(-f|--force|--hard|--delete|-D|--all|--yes|-y)$/.test(arg.value)))
+      call.say('git.destroy', 'HIGH', 'an unknown git command is forced', verb)
+    return call.say(
+      'git.unknown',
+      'MEDIUM',
+      `git ${verb.text} is not a command the policy knows; it may be an alias`,
+      verb,
+    )
+  }
+  call.say(`git.${verb.value}`, 'MEDIUM', `git ${verb.value}`, verb)
+}
+
+const COMMANDS = { ...GIT_COMMANDS, ...OTHER_GIT_COMMANDS }
+
+const TEXT_VERBS = new Set(['commit', 'tag', 'notes', 'log', 'grep', 'stash'])
+
+/** Everything else that git itself knows. Which of it is everyday is not decided here. */
+const KNOWN = new Set(
+  'add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout cherry cherry-pick clean clone column commit config count-objects describe diagnose diff diff-files diff-index diff-tree diff-pairs fetch fmt-merge-msg for-each-ref format-patch fsck get-tar-commit-id grep help init interpret-trailers lfs log ls-files ls-remote ls-tree mailinfo mailsplit merge merge-base merge-file merge-tree mv name-rev notes pull push range-diff rebase reflog remote reset restore rev-list rev-parse revert rm shortlog show show-branch show-index show-ref sparse-checkout stage stash status stripspace submodule subtree switch tag unpack-file var verify-commit verify-pack verify-tag version whatchanged worktree backfill refs repo last-modified'.split(
+    ' ',
+  ),
+)
+
+function findVerbIndex(args: readonly Arg[]): number {
+  let place = 0
+  for (; place < args.length; place++) {
+    const { value } = args[place] ?? { value: '' }
+    if (!value.startsWith('-')) return place
+    if (GLOBAL_VALUED.includes(value)) place++
+  }
+  return place
+}
+
+/** Flags that run a program or write a file, in whichever git command. */
+function judgeCommon(call: ProgramCall, args: readonly Arg[]): undefined {
+  const runs = args.find(
+    arg =>
+      /^--(upload-pack|receive-pack|exec|ext-diff|open-files-in-pager|template|extcmd|to-command|sendmail-cmd|smtp-server|to-cmd|cc-cmd|gpg-program)(=|$)/.test(
+        arg.value,
+      ) || /^--(up|upl|uplo|uploa|upload|receive|rec|ext|open|ope|op)[a-z-]*(=|$)/.test(arg.value),
+  )
+  if (runs) call.say('git.exec', 'HIGH', `${runs.text} makes git run a program`, runs)
+  const writes = args.find(arg => /^--output(=|$|-directory)/.test(arg.value) || /^--outp?u?t?(=|$)/.test(arg.value))
+  if (writes) call.say('write.flag', 'HIGH', `${writes.text} makes git write a file`, writes)
+  const remote = args.find(
+    arg => /^(ext|fd|file|testgit|remote-[a-z]+)::|^-oProxy|^ext::/.test(arg.value) || /^[a-z-]+::/.test(arg.value),
+  )
+  if (remote) call.say('git.exec', 'HIGH', `${remote.text} makes git run a program`, remote)
+  for (const [place, arg] of args.entries())
+    if (
+      !isFlag(arg) &&
+      !/^(-[a-zA-Z]*m|--message|--grep|-S|-G|--author|-L|--format|--pretty)$/.test(args[place - 1]?.value ?? '')
+    )
+      call.secret({ ...arg, value: arg.value.replace(/^.*?:(\d:)?/, '') })
+  for (const arg of args) if (/^-L/.test(arg.value)) call.secret({ ...arg, value: arg.value.replace(/^.*:/, '') })
+}

@@ -1,0 +1,179 @@
+import type { ProgramCall, ProgramRule } from '../classify/call.ts'
+import { type Arg, findFlag, findOperands, isFlag } from '../shell/args.ts'
+import { judgeWritten } from './rule-builders.ts'
+import { judgeInline, judgeScriptFile, judgeToolWords } from './run-code.ts'
+
+interface Language {
+  /** Flags whose value is program text. */
+  inline: string[]
+  /** Flags that load further code. */
+  loads?: string[]
+  /** Flags that take a value. */
+  valued?: string[]
+  /** `-m name` runs a module. */
+  module?: string
+  /** Flags with which nothing runs. */
+  checks?: string[]
+  /** Verbs before the file (`deno run`, `bun run`). */
+  verbs?: RegExp
+}
+
+/** The rule for a program that runs a text in a language of its own: the text, the script or the module is what counts. */
+export function interpreter(language: Language): ProgramRule {
+  return call => {
+    const { feed } = call
+    const args = ownWords(call.args, language)
+    const shorts = [...language.inline, ...(language.loads ?? []), ...(language.valued ?? [])]
+      .filter(flag => flag.length === 2)
+      .map(flag => flag[1])
+      .join('')
+    const loads = language.loads && findFlag(args, language.loads, shorts)
+    if (loads) judgeLoad(call, loads.arg, loads.value)
+    const code = findFlag(args, language.inline, shorts)
+    if (code) judgeFiles(call, code.value, language)
+    if (code)
+      return code.value
+        ? judgeInline(call, code.value)
+        : call.say('code.unknown', 'HIGH', 'the program text is missing')
+    if (language.module) {
+      const module = findFlag(args, [language.module], 'cmWX')
+      if (module) return judgeModule(call, module.value)
+    }
+    if (
+      args.some(arg => /^-[a-zA-Z]*i/.test(arg.value) && !arg.value.startsWith('--')) &&
+      /^(perl|ruby)/.test(call.name)
+    )
+      call.say('write.in-place', 'MEDIUM', `${call.name} -i changes files`)
+    const operands = findOperands(args, [...language.inline, ...(language.loads ?? []), ...(language.valued ?? [])])
+    const [file] = operands
+    const { checks } = language
+    if (checks?.some(flag => args.some(arg => arg.value === flag))) {
+      for (const arg of args)
+        if (isFlag(arg) && !checks.includes(arg.value))
+          call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday beside a check`, arg)
+      return file ? call.path(file, 'read') : undefined
+    }
+    if (args.some(arg => arg.value === '--test')) return runsProject(call, 'it runs the tests of the project')
+    if (file && language.verbs?.test(file.value)) return runsProject(call, 'it builds or runs the project')
+    if (file && file.value !== '-' && !/^\/dev\/(stdin|fd\/0)$/.test(file.value)) {
+      for (const arg of call.args) if (arg !== file) call.secret(arg)
+      if (file.substituted) return call.say('pipe.interpreter', 'HIGH', `${call.name} runs what a command prints`, file)
+      const base = file.value.slice(file.value.lastIndexOf('/') + 1)
+      if (FRAMEWORK.test(base)) call.run([{ ...file, value: base }, ...call.args.slice(call.args.indexOf(file) + 1)])
+      return judgeScriptFile(call, file)
+    }
+    if (feed.text) return judgeInline(call, feed.text)
+    if (feed.file) return judgeScriptFile(call, feed.file)
+    if (feed.piped) return call.say('pipe.interpreter', 'HIGH', `bytes of another program reach ${call.name}`)
+    call.say('code.interactive', 'MEDIUM', `${call.name} without a script waits for input`)
+  }
+}
+
+function runsProject(call: ProgramCall, text: string): undefined {
+  judgeToolWords(call, call.args)
+  const far = call.args.find(arg => /^(package-registry|publish|plugin)$/.test(arg.value))
+  if (far) call.say('script.far', 'MEDIUM', `${far.text} reaches beyond the project`, far)
+  call.say('script.run', 'MEDIUM', text)
+}
+
+/** Behind the script everything belongs to it; behind program text the words are still files for some. */
+function ownWords(args: readonly Arg[], language: Language): Arg[] {
+  const taken = [...language.inline, ...(language.loads ?? []), ...(language.valued ?? [])]
+  const [script] = findOperands(args, language.module ? [...taken, language.module] : taken)
+  const place = script === undefined ? -1 : args.indexOf(script)
+  const before = place < 0 ? args : args.slice(0, place)
+  const given = [...language.inline, ...(language.module ? [language.module] : [])]
+  const shorts = taken
+    .filter(flag => flag.length === 2)
+    .map(flag => flag[1])
+    .join('')
+  return place < 0 || findFlag(before, given, shorts) ? [...args] : args.slice(0, place + 1)
+}
+
+/** Scripts that every project of a framework has, with verbs that are known. */
+const FRAMEWORK = /^(manage\.py|artisan|rails|rake)$/
+
+/** `perl -pe … file` reads files, with `-i` it changes them. */
+function judgeFiles(call: ProgramCall, code: Arg | undefined, language: Language): undefined {
+  if (!/^(perl|ruby)/.test(call.name)) return
+  const inPlace = call.args.find(arg => /^-[a-zA-Z0]*i/.test(arg.value) && !arg.value.startsWith('-I'))
+  if (inPlace) call.say('write.in-place', 'MEDIUM', `${inPlace.text} changes files`, inPlace)
+  const files = findOperands(call.args, [...language.inline, ...(language.loads ?? [])]).filter(arg => arg !== code)
+  for (const arg of files) {
+    // Perl opens what it is given by a rule of its own: a bar runs it, a bracket writes it.
+    if (call.name.startsWith('perl') && /[|<>]/.test(arg.value))
+      call.say('code.alarming', 'HIGH', `perl runs or writes ${arg.text}`, arg)
+    call.path(arg, inPlace ? 'write' : 'read')
+  }
+}
+
+function judgeLoad(call: ProgramCall, flag: Arg, value: Arg | undefined): undefined {
+  const inside = value?.known && /^[@\w][\w@/.-]*$/.test(value.value) && !value.value.includes('..')
+  // A loader that the project has installed is how its tests run.
+  if (
+    inside &&
+    /^(tsx|ts-node|esbuild-register|@swc-node\/register|dotenv|source-map-support|jiti)(\/[\w./-]+)?$/.test(value.value)
+  )
+    return call.say('script.run', 'MEDIUM', `${flag.text} loads ${value.text}`, flag)
+  call.say('flag.loads', inside ? 'MEDIUM' : 'HIGH', `${flag.text} loads further code`, flag)
+  if (value) call.secret(value)
+}
+
+/** Modules that are programs with a rule of their own, by the name of that program. */
+const PROGRAMS: Record<string, string> = {
+  ...Object.fromEntries(
+    'pip pip3 pytest mypy black ruff flake8 isort pylint pyflakes pycodestyle coverage tox nox venv virtualenv poetry pipenv uv twine pre_commit unittest doctest bandit mkdocs behave autopep8 yapf radon vulture pdm hatch conda'
+      .split(' ')
+      .map(name => [name, name]),
+  ),
+  'http.server': 'http-server',
+  sphinx: 'sphinx-build',
+  ensurepip: 'easy_install',
+  idlelib: 'python3',
+}
+
+/** Modules that only check, list or show, with the flags that they have for it. */
+const SHOWS =
+  /^(py_compile|compileall|json\.tool|this|platform|sysconfig|tabnanny|ast|dis|tokenize|calendar|site|inspect|pyclbr|symtable|mimetypes|pip_audit|build|tarfile|zipfile)$/
+const SHOW_FLAGS =
+  /^(-[qfvlhmaCsoO0-9]+|--(sort-keys|indent|no-indent|tab|compact|json-lines|no-ensure-ascii|user-site|user-base|mode|exact|help|version|no-type-comments|include-attributes|type|details|list|test|wheel|sdist|outdir|encoding|first-weekday|months)(=.*)?)$/
+
+/** `python -m name`: a program that has a rule, a module that shows things, or code like any other. */
+function judgeModule(call: ProgramCall, module: Arg | undefined): undefined {
+  if (!module?.known) return call.say('code.unknown', 'HIGH', 'the module is known only when it runs')
+  // Glued (`-mpip`), the module is part of its flag.
+  const place = call.args.findIndex(arg => arg === module || arg.at === module.at)
+  const rest = place < 0 ? [] : call.args.slice(place + 1)
+  const program = Object.hasOwn(PROGRAMS, module.value) ? PROGRAMS[module.value] : undefined
+  if (program !== undefined) return call.run([{ ...module, value: program }, ...rest])
+  for (const arg of rest) call.path(isFlag(arg) ? { ...arg, value: '-' } : arg, 'read')
+  if (SHOWS.test(module.value)) return judgeShown(call, module, rest)
+  if (/^(timeit|cProfile|profile|trace|pdb|runpy)$/.test(module.value)) return judgeRun(call, module, rest)
+  call.say('code.module', 'MEDIUM', `the module ${module.text} runs`, module)
+}
+
+function judgeShown(call: ProgramCall, module: Arg, rest: readonly Arg[]): undefined {
+  if (/^(py_compile|compileall|build)$/.test(module.value)) judgeToolWords(call, rest)
+  for (const arg of rest)
+    if (isFlag(arg) && !SHOW_FLAGS.test(arg.value))
+      call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${module.text} that the policy knows`, arg)
+  const [, out] = findOperands(rest, ['--indent', '-m', '--mode'])
+  if (out && module.value === 'json.tool') judgeWritten(call, out, out)
+  if (/^(tarfile|zipfile)$/.test(module.value) && !rest.some(arg => /^(-l|-t|--list|--test)$/.test(arg.value)))
+    call.say('file.archive', 'MEDIUM', `${module.text} packs or unpacks files`, module)
+}
+
+/** Their words are program text, or a script that is run under watch. */
+function judgeRun(call: ProgramCall, module: Arg, rest: readonly Arg[]): undefined {
+  if (module.value === 'timeit') {
+    for (const arg of rest) if (!/^(-[nruphv]|\d+)$/.test(arg.value)) judgeInline(call, arg)
+    return
+  }
+  const [script] = findOperands(rest, ['-o', '-s', '--outfile', '--sort'])
+  const out = rest.findIndex(arg => /^(-o|--outfile)/.test(arg.value))
+  if (out >= 0) call.say('write.flag', 'HIGH', `${rest[out]?.text} writes a file`, rest[out])
+  const inner = rest.findIndex(arg => arg.value === '-m')
+  if (inner >= 0) return call.run([{ ...module, value: 'python3' }, ...rest.slice(inner)])
+  if (script) judgeScriptFile(call, script)
+  else call.say('code.module', 'MEDIUM', `the module ${module.text} runs`, module)
+}

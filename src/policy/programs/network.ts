@@ -1,0 +1,267 @@
+import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { type Arg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
+import { always, named } from './rule-builders.ts'
+
+/** curl and its like: MEDIUM to fetch and print, HIGH to send, to write files, or to go by other ways. */
+function curl(call: ProgramCall): undefined {
+  const shorts = 'AbcCdDeEFhHKmoPQrTtuUwxXyYz'
+  const { args } = call
+  const output = findFlags(
+    args,
+    [
+      '-o',
+      '--output',
+      '-O',
+      '--remote-name',
+      '--remote-name-all',
+      '-J',
+      '--output-dir',
+      '-D',
+      '--dump-header',
+      '--trace',
+      '--trace-ascii',
+      '-c',
+      '--cookie-jar',
+      '--stderr',
+      '--libcurl',
+      '--hsts',
+      '--etag-save',
+      '--alt-svc',
+      '--download',
+    ],
+    shorts,
+  ).find(one => !(one.value?.known && /^(-|\/dev\/(null|stdout|stderr))$/.test(one.value.value)))
+  if (output)
+    call.say('net.download', 'HIGH', `${output.arg.text} writes what comes from the network to a file`, output.arg)
+  const config = findFlag(
+    args,
+    [
+      '-K',
+      '--config',
+      '--engine',
+      '--proto-redir',
+      '--unix-socket',
+      '--abstract-unix-socket',
+      '-x',
+      '--proxy',
+      '--preproxy',
+      '--resolve',
+      '--connect-to',
+      '--doh-url',
+      '--netrc-file',
+      '-n',
+      '--netrc',
+      '-E',
+      '--cert',
+      '--key',
+    ],
+    shorts,
+  )
+  if (config) call.say('net.odd', 'HIGH', `${config.arg.text} changes where curl goes or with which keys`, config.arg)
+  const upload = findFlag(
+    args,
+    ['-T', '--upload-file', '-F', '--form', '--form-string', '--data-binary', '--data-urlencode'],
+    shorts,
+  )
+  if (upload) call.say('net.send', 'HIGH', `${upload.arg.text} sends data`, upload.arg)
+  const format = findFlag(args, ['-w', '--write-out'], shorts)
+  if (format?.value && /%output\{|^@/.test(format.value.value))
+    call.say('net.download', 'HIGH', `${format.arg.text} writes or reads a file`, format.arg)
+  const commands = findFlag(args, ['-Q', '--quote', '--prequote', '--postquote', '-P', '--ftp-port'], shorts)
+  if (commands) call.say('net.change', 'HIGH', `${commands.arg.text} gives commands to a server`, commands.arg)
+  const data = findFlag(args, ['-d', '--data', '--data-raw', '--data-ascii', '--json', '--url-query'], shorts)
+  if (data) judgeData(call, data.arg, data.value)
+  const method = findFlag(args, ['-X', '--request'], shorts)
+  const verb =
+    method?.value?.value.toUpperCase() ??
+    findOperands(args)
+      .find(arg => /^(POST|PUT|PATCH|DELETE)$/i.test(arg.value))
+      ?.value.toUpperCase()
+  if (verb && !/^(GET|HEAD|OPTIONS)$/.test(verb))
+    call.say(
+      'net.change',
+      verb === 'DELETE' ? 'HIGH' : 'MEDIUM',
+      `${verb} changes something elsewhere`,
+      method?.arg ?? call.head,
+    )
+  const file = args.find(
+    arg =>
+      /^(file|dict|gopher|smb|ldap|scp|sftp|tftp|telnet):/i.test(arg.value) || /^[\w-]*[=:]?@[^@]*$/.test(arg.value),
+  )
+  if (file && !isFlag(file)) call.say('net.send', 'HIGH', `${file.text} reads a file for the network`, file)
+  const user = findFlag(args, ['-u', '--user', '-b', '--cookie', '--oauth2-bearer'], shorts)
+  if (user) call.say('net.login', 'MEDIUM', `${user.arg.text} logs in`, user.arg)
+  const item = /^(http|https|httpie|xh|xhs|curlie)$/.test(call.name)
+    ? findOperands(args)
+        .slice(1)
+        .find(arg => /^[\w.-]+:?=(?!=)|^[\w.-]+@/.test(arg.value))
+    : undefined
+  if (item) call.say('net.change', 'MEDIUM', `${item.text} is sent`, item)
+  reaches(call)
+}
+
+function judgeData(call: ProgramCall, flag: Arg, value: Arg | undefined): undefined {
+  const reads = value === undefined || value.value.startsWith('@') || !value.known
+  call.say(reads ? 'net.send' : 'net.change', reads ? 'HIGH' : 'MEDIUM', `${flag.text} sends data`, flag)
+}
+
+/** wget and its like: HIGH unless what is fetched is printed or thrown away. */
+function wget(call: ProgramCall): undefined {
+  const { args } = call
+  const shorts = 'OoaeitTwQPUBAR'
+  const odd = args.find(arg =>
+    /^(--(use-a|post-f|body-f|conf|exec|input-f|load-c|save-c|rejected|warc|output-f|append-o|on-|ca-c|private|cert|hsts-f|proxy|bind|dns|directory-p|local-e|convert|mirror|keep-s|save-h|delete)[a-z-]*|-[a-zA-Z]*[eaiox]|-source|-dump-script|-exec)(=|$)|^-[eaio]./.test(
+      arg.value,
+    ),
+  )
+  if (odd) call.say('net.odd', 'HIGH', `${odd.text} makes it send, write or run`, odd)
+  const post = args.find(arg => /^--(post-data|body-data|method)/.test(arg.value))
+  if (post) call.say('net.change', 'MEDIUM', `${post.text} sends data`, post)
+  const out = findFlag(args, ['-O', '--output-document'], shorts)
+  const quiet =
+    args.some(arg => arg.value === '--spider') ||
+    (out?.value?.known && /^(-|\/dev\/(null|stdout))$/.test(out.value.value))
+  const prints = /^(lynx|links|w3m|elinks)$/.test(call.name)
+  if (!quiet && !prints) call.say('net.download', 'HIGH', `${call.name} writes what comes from the network to a file`)
+  reaches(call)
+}
+
+/** What every call to the network has in common: where to, and what leaves with it. */
+function reaches(call: ProgramCall): undefined {
+  call.say('net.get', 'MEDIUM', `${call.name} goes to the network`)
+  sends(call)
+  for (const arg of call.args) call.secret({ ...arg, value: arg.value.replace(/^.*?[@=<](?=[./~\w])/, '') })
+}
+
+/** What leaves with a call to the network: secrets, what commands print, what it is fed. */
+function sends(call: ProgramCall): undefined {
+  for (const arg of call.args) {
+    const metadata = METADATA.exec(arg.value)
+    if (metadata) call.say('net.metadata', 'HIGH', `${metadata[0]} hands out the credentials of the machine`, arg)
+    call.secret(arg)
+    if (arg.substituted) call.say('net.send', 'HIGH', `${arg.text} sends what a command prints`, arg)
+    else if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+  }
+  const { file, piped } = call.feed
+  if (file) call.say('net.send', 'HIGH', `${file.text} is fed to ${call.name}`, file)
+  else if (piped) call.say('net.fed', 'MEDIUM', `bytes of another program reach ${call.name}`)
+}
+
+/** Addresses at which clouds give a machine its keys, in their usual spellings. */
+const METADATA =
+  /\b(169\.254\.\d+\.\d+|100\.100\.100\.200|metadata\.(google|azure|aws)[\w.]*|2852039166|0xa9fea9fe|0251\.0376\.\d+\.\d+)\b|fd00:ec2|instance-data\b/i
+
+/** Programs that talk to other machines: MEDIUM to read, HIGH to send, to write or to open a door. */
+export const NETWORK: ProgramRules = {
+  ...named('curl curlie xh xhs http https httpie', curl),
+  ...named('wget wget2 aria2c axel lynx links w3m elinks', wget),
+  ...named('ping ping6 traceroute tracepath mtr dig drill host nslookup whois nmap arping fping dog doggo', call => {
+    call.say('net.look', 'MEDIUM', `${call.name} asks the network`)
+    sends(call)
+    const odd = findFlag(
+      call.args,
+      ['--script', '-f', '--script-args', '-oN', '-oX', '-oG', '-oA', '--interactive'],
+      '',
+    )
+    if (odd) call.say('flag.unusual', 'HIGH', `${odd.arg.text} makes it run or write`, odd.arg)
+  }),
+  ...named('nc ncat netcat nc.openbsd nc.traditional', call => {
+    const runs = findFlag(call.args, ['-e', '-c', '--exec', '--sh-exec', '--lua-exec'], 'weicpsXx')
+    if (runs) call.say('flag.runs', 'HIGH', `${runs.arg.text} hands a connection to a program`, runs.arg)
+    const listens = call.args.some(arg => /^-[a-z]*l|--listen/.test(arg.value))
+    if (listens) call.say('net.door', 'HIGH', 'it opens a door to this machine')
+    const looks = call.args.some(arg => /^-[a-z]*z/.test(arg.value))
+    if (looks) call.say('net.look', 'MEDIUM', `${call.name} asks whether a port is open`)
+    else call.say('net.raw', 'HIGH', `${call.name} opens a raw connection`)
+    sends(call)
+  }),
+  socat: always('HIGH', 'net.raw', 'joins connections, files and programs'),
+  ...named('ssh mosh autossh et sshpass slogin dbclient', ssh),
+  ...named(
+    'scp sftp ftp lftp tftp ncftp rcp rclone s3cmd s4cmd croc wormhole magic-wormhole ffsend transfer rsync-ssl',
+    call => {
+      const reads =
+        /^(rclone)$/.test(call.name) &&
+        /^(ls|lsd|lsl|lsf|size|about|version|listremotes|check)$/.test(call.args[0]?.value ?? '')
+      call.say('net.transfer', reads ? 'MEDIUM' : 'HIGH', `${call.name} copies files to or from other machines`)
+      for (const arg of call.args) call.secret(arg)
+    },
+  ),
+  ...named(
+    'ngrok cloudflared localtunnel lt bore tailscale zerotier-cli frpc chisel inlets telebit tunnelmole serveo',
+    always('HIGH', 'net.door', 'opens this machine to others'),
+  ),
+  ...named('telnet rlogin rsh rexec', always('HIGH', 'net.raw', 'opens a raw connection')),
+  ...named(
+    'tcpdump tshark wireshark dumpcap ettercap mitmproxy mitmdump hydra sqlmap msfconsole nikto aircrack-ng john hashcat masscan responder',
+    always('HIGH', 'net.attack', 'listens to or attacks the network'),
+  ),
+  ...named(
+    'http-server serve static-server live-server caddy',
+    always('MEDIUM', 'net.serve', 'serves files on the network'),
+  ),
+  ...named(
+    'ssh-keygen ssh-add ssh-agent ssh-copy-id ssh-keyscan gpg gpg2 age sops pass keytool minisign gopass keybase',
+    call => {
+      const looks =
+        call.name === 'ssh-keyscan' ||
+        call.args.some(arg => /^(--version|-l|--list-keys|-k|--verify|-F)$/.test(arg.value))
+      call.say('secret.keys', looks ? 'MEDIUM' : 'HIGH', `${call.name} handles keys`)
+    },
+  ),
+  ...named(
+    'fab ansible ansible-playbook ansible-galaxy ansible-vault cap salt salt-ssh pssh parallel-ssh clush dsh knife chef-client puppet mina capistrano kamal',
+    call => {
+      call.say('infra.remote', 'MEDIUM', `${call.name} changes other machines`)
+      for (const arg of call.args) call.secret(arg)
+      if (call.name === 'ansible-vault') call.say('secret.store', 'HIGH', 'it opens a vault')
+    },
+  ),
+}
+
+function ssh(call: ProgramCall): undefined {
+  if (call.name === 'sshpass') {
+    call.say('net.login', 'MEDIUM', 'sshpass hands over a password')
+    const place = call.args.findIndex(arg => /^(ssh|scp|sftp|rsync)$/.test(arg.value))
+    if (place >= 0) call.run(call.args.slice(place))
+    return
+  }
+  const option = call.args.find(
+    (arg, place) =>
+      /proxycommand|localcommand|permitlocal|proxyjump=.*[;`$]|knownhostscommand|include|identityagent|pkcs11provider|proxyusefdpass/i.test(
+        arg.value,
+      ) || call.args[place - 1]?.value === '-F',
+  )
+  if (option) call.say('flag.runs', 'HIGH', `${option.text} makes ssh run something here`, option)
+  const tunnel = call.args.find(arg => /^-[a-zA-Z46]*[LRDWw]\d*/.test(arg.value))
+  if (tunnel) call.say('net.door', 'HIGH', `${tunnel.text} opens a tunnel`, tunnel)
+  call.say('net.ssh', 'MEDIUM', 'ssh runs something on another machine')
+  if (call.feed.file) call.say('net.send', 'HIGH', 'a file is fed to another machine')
+  if (call.feed.piped) call.say('net.send', 'HIGH', 'bytes of another program reach another machine')
+  if (call.feed.text) call.shell(call.feed.text)
+  const rest = findOperands(call.args, [
+    '-o',
+    '-i',
+    '-p',
+    '-l',
+    '-F',
+    '-L',
+    '-R',
+    '-D',
+    '-W',
+    '-J',
+    '-b',
+    '-c',
+    '-e',
+    '-m',
+    '-O',
+    '-Q',
+    '-S',
+    '-w',
+    '-E',
+    '-B',
+    '-I',
+  ]).slice(1)
+  const [first] = rest
+  if (first) call.shell({ ...first, value: rest.map(arg => arg.value).join(' '), known: rest.every(arg => arg.known) })
+}

@@ -1,0 +1,149 @@
+import type { ProgramCall, ProgramRule } from '../classify/call.ts'
+import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
+import { judgeScriptFile, judgeToolWords } from './run-code.ts'
+
+export interface Manager {
+  /** LOW: they build, test, list, or fetch what the project names. */
+  low: RegExp
+  /** LOW like these, and the bare words after them are names of packages. */
+  installs?: RegExp
+  /** They run what comes next. */
+  runs?: RegExp
+  /** Like `runs`, but fetch it first. */
+  fetches?: RegExp
+  high: [RegExp, string][]
+  /** Flags that may stand with a LOW verb; all others make it MEDIUM. */
+  flags: RegExp
+  /** Flags that point somewhere else: MEDIUM, or HIGH with a reason of their own. */
+  highFlags?: RegExp
+  valued: string[]
+  /** Whether an unknown verb is the name of a script (`yarn lint`). */
+  scripts?: boolean
+  /** LOW verbs that run the script of that name, so that flags behind them are the script's (`yarn test --ci`). */
+  scriptVerbs?: RegExp
+  /** Verbs that are no scripts and not everyday either. */
+  other?: RegExp
+}
+
+export function manager(row: Manager): ProgramRule {
+  return call => {
+    const { before, after } = atDoubleDash(call.args)
+    const operands = findOperands(before, row.valued)
+    const line = operands.map(arg => arg.value.replaceAll('\0', '…')).join(' ')
+    const high = row.high.find(([shape]) => shape.test(line))
+    if (high) call.say('pkg.publish', 'HIGH', `${call.name} ${high[1]}`, operands[0])
+    judgeFlags(call, ownFlags(before, operands[0], line, row), row)
+    for (const arg of after) judgeToolWords(call, [arg])
+    const [verb, second] = operands
+    if (verb === undefined)
+      return row.installs || before.length > 0 ? undefined : call.say('pkg.other', 'MEDIUM', call.name)
+    if (!verb.known) return call.say('script.unknown', 'MEDIUM', 'which script it is, is known only when it runs', verb)
+    if (high) return
+    if (row.runs?.test(line)) return judgeScript(call, operands, after)
+    if (row.fetches?.test(line)) return judgeFetched(call, operands.slice(1), after)
+    if (row.installs?.test(line)) return judgeInstalled(call, operands.slice(1), after)
+    if (
+      /^(config|c|get) /.test(line) &&
+      /auth|token|password|_key|( |^)(ls|list) .*(-l|--long|--json)/i.test(
+        `${line} ${before.map(arg => arg.value).join(' ')}`,
+      )
+    )
+      return call.say('secret.config', 'HIGH', `${call.name} shows a token or a password`, second)
+    if (row.low.test(line)) {
+      if (/^version$/.test(verb.value) && second)
+        return call.say('pkg.version', 'MEDIUM', 'it changes the version and commits', second)
+      return judgeToolWords(call, operands.slice(1))
+    }
+    if (row.scripts && !row.other?.test(line) && /^[\w@:./-]+$/.test(verb.value))
+      return judgeScript(call, [verb, ...operands], after)
+    call.say('pkg.other', 'MEDIUM', `${call.name} ${verb.text} is not an everyday command`, verb)
+  }
+}
+
+/** Scripts that by their name reach beyond the project. */
+const FAR_SCRIPT =
+  /(^|[:._-])(deploy|publish|release|ship|destroy|drop|wipe|nuke|purge|prod|production|provision|rollback|teardown|undeploy|unpublish|promote|seed:prod)([:._-]|$)/i
+
+/** Programs that nobody calls a script after. */
+const PROGRAMS =
+  /^(rimraf|shx|del-cli|trash|trash-cli|cross-env|cross-env-shell|nodemon|ts-node|tsx|node|prisma|concurrently|kill-port|fkill|sequelize|sequelize-cli|knex|typeorm|drizzle-kit|python3?|bash|sh|zsh|rm|sudo|curl|firebase|vercel|netlify|wrangler|serverless|sst|cdk|supabase|np|semantic-release|release-it|changeset|lerna|nyc|c8|dotenv|env-cmd|tsc|eslint|prettier|jest|vitest|mocha|vite|next|webpack|rollup|esbuild|biome|turbo|nx|playwright|cypress|gh-pages|http-server|npx|dlx)$/
+
+/** Behind the name of a script the flags are the script's. */
+function ownFlags(before: readonly Arg[], verb: Arg | undefined, line: string, row: Manager): readonly Arg[] {
+  if (row.scripts && verb !== undefined && row.runs?.test(line)) {
+    // Between `run` and the name of the script they are still the manager's.
+    const script = before.slice(before.indexOf(verb) + 1).findIndex(arg => !isFlag(arg))
+    return script < 0 ? before : before.slice(0, before.indexOf(verb) + 1 + script)
+  }
+  const builtin =
+    (row.low.test(line) && !row.scriptVerbs?.test(line)) ||
+    row.installs?.test(line) ||
+    row.fetches?.test(line) ||
+    row.other?.test(line)
+  if (!row.scripts || verb === undefined || builtin) return before
+  return before.slice(0, before.indexOf(verb))
+}
+
+function judgeFlags(call: ProgramCall, before: readonly Arg[], row: Manager): undefined {
+  for (const arg of before) {
+    if (!isFlag(arg)) continue
+    judgeToolWords(call, [arg])
+    if (!arg.known && arg.value.startsWith('\0'))
+      call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+    if (row.highFlags?.test(arg.value))
+      call.say('pkg.registry', 'HIGH', `${arg.text} changes where packages come from or what runs them`, arg)
+    else if (!row.flags.test(arg.value)) call.say('pkg.flag', 'MEDIUM', `${arg.text} is not an everyday flag`, arg)
+    if (/^(--(prefix|dir|cwd|cache|global|location|force|cache-folder|global-dir)|-g|-C|-f)(=|$)/.test(arg.value))
+      call.say('pkg.elsewhere', 'MEDIUM', `${arg.text} works elsewhere or by force`, arg)
+  }
+}
+
+function judgeScript(call: ProgramCall, operands: readonly Arg[], after: readonly Arg[]): undefined {
+  const words = operands.slice(1).filter(arg => !/^(run|exec|foreach)$/.test(arg.value))
+  const script = call.name.startsWith('yarn') && operands[0]?.value === 'workspace' ? words[1] : words[0]
+  const exec = operands.find(arg => arg.value === 'exec')
+  // `yarn exec -- rm x`: behind the dashes stands the command itself.
+  if (exec && after.length > 0 && (script === undefined || script === exec)) return call.run(after)
+  if (script === undefined) return
+  if (!script.known)
+    return call.say('script.unknown', 'MEDIUM', 'which script it is, is known only when it runs', script)
+  if (/^\.{0,2}\/|\.[cm]?[jt]sx?$|^~/.test(script.value) && call.name !== 'npm') judgeScriptFile(call, script)
+  if (script.value === 'env') call.say('env.print', 'MEDIUM', 'it shows the environment', script)
+  if (FAR_SCRIPT.test(script.value))
+    call.say('script.far', 'MEDIUM', `${script.text} sounds as if it reached beyond the project`, script)
+  const place = call.args.indexOf(script)
+  if (operands.some(arg => arg.value === 'exec' && call.args.indexOf(arg) < place))
+    return call.run(call.args.slice(place))
+  // The managers look among the installed programs too, unless a script of the project has the name.
+  if (call.name !== 'npm' && PROGRAMS.test(script.value)) call.run(call.args.slice(place))
+  judgeToolWords(call, words.slice(1))
+  judgeToolWords(call, after)
+}
+
+/** Packages by name from the registry are what `install` is for; by address, path or file they are foreign code. */
+export function judgeInstalled(call: ProgramCall, packages: readonly Arg[], after: readonly Arg[]): undefined {
+  for (const arg of [...packages, ...after]) {
+    if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+    else if (
+      /^(https?|git|ssh|git\+\w+|file):|^[^@/]+@(https?|git|npm|file):|^(git@|github:|gitlab:|bitbucket:|gist:)|\.(tgz|tar\.gz|zip|whl)$|^(\.{1,2}\/|\.\.?$|\/|~)|^[\w-]+\/[\w.-]+(#.*)?$/.test(
+        arg.value,
+      )
+    )
+      call.say(
+        'pkg.foreign',
+        /^(https?|git\+http):/.test(arg.value) ? 'HIGH' : 'MEDIUM',
+        `${arg.text} is not a package of the registry`,
+        arg,
+      )
+    else if (!/^(@[\w.~-]+\/)?[\w.~-]+(@[\w.^~*<>=| -]+)?$/.test(arg.value))
+      call.say('pkg.foreign', 'MEDIUM', `${arg.text} is not a package of the registry`, arg)
+  }
+}
+
+function judgeFetched(call: ProgramCall, words: readonly Arg[], after: readonly Arg[]): undefined {
+  call.say('pkg.exec', 'MEDIUM', `${call.name} may fetch a program and runs it`, words[0])
+  const inner = words.length > 0 ? words : after
+  if (inner[0] && !/[@:]|^\./.test(inner[0].value)) call.run(call.args.slice(call.args.indexOf(inner[0])))
+  for (const arg of inner)
+    if (/^https?:/.test(arg.value)) call.say('net.run', 'HIGH', `${arg.text} is code from the network`, arg)
+}

@@ -1,0 +1,79 @@
+import type { ProgramRules } from '../classify/call.ts'
+import { BUILDERS } from './builders.ts'
+import { BYTES } from './bytes.ts'
+import { INFRA } from './cloud.ts'
+import { COMPILERS } from './compilers.ts'
+import { CONTAINERS } from './containers.ts'
+import { DATA } from './data.ts'
+import { DATABASES, MIGRATION_TOOLS } from './databases.ts'
+import { FILES } from './files.ts'
+import { GIT } from './git.ts'
+import { INTERPRETERS } from './interpreters.ts'
+import { JAVASCRIPT } from './javascript.ts'
+import { MACHINE } from './machine.ts'
+import { NETWORK } from './network.ts'
+import { PACKAGES } from './packages.ts'
+import { PAGERS, PRINTERS } from './print.ts'
+import { named } from './rule-builders.ts'
+import { RUNNERS } from './runners.ts'
+import { SCRIPTING_TOOLS } from './scripting.ts'
+import { COMPARERS, SEARCHERS } from './search.ts'
+import { SHELLS } from './shells.ts'
+import { DANGERS, SYSTEM } from './system.ts'
+import { OTHER_TOOLS, TEST_RUNNERS } from './test-runners.ts'
+import { WRAPPERS } from './wrappers.ts'
+
+/**
+ * Programs and builtins that do no more than print, compute, wait or change the shell they run in, whatever their flags: they
+ * open no file for writing, start nothing and ask nobody. What is substituted in their words is judged elsewhere.
+ */
+export const ANY_FLAGS =
+  'echo true false : test [ printf pwd seq sleep basename dirname expr nproc whoami id groups logname tty uptime uname cal ncal hostid which type times wait ulimit let shift return exit break continue dirs help getopt getopts users lsb_release sw_vers vm_stat numfmt clear tr read unset unalias disown bg fg caller'
+
+const ANY_FLAG_RULES: ProgramRules = named(ANY_FLAGS, () => undefined)
+
+/** Builtins with a rule for what they do to the shell. Their flags are read by the shell itself, which refuses what it does not know. */
+export const SHELL_BUILTINS =
+  'cd pushd popd set export declare typeset local readonly mapfile readarray shopt trap alias command builtin exec'
+
+/** Programs that look at things and print: LOW with the flags that are known to do no more. */
+const READERS: ProgramRules = {
+  ...ANY_FLAG_RULES,
+  ...PRINTERS,
+  ...SEARCHERS,
+  ...COMPARERS,
+  ...PAGERS,
+  ...DATA,
+  ...BYTES,
+  ...MACHINE,
+}
+
+/** Compilers, test runners, linters and build tools: LOW for what builds, tests and checks the project. */
+const TOOLCHAIN: ProgramRules = {
+  ...JAVASCRIPT,
+  ...TEST_RUNNERS,
+  ...SCRIPTING_TOOLS,
+  ...COMPILERS,
+  ...BUILDERS,
+  ...MIGRATION_TOOLS,
+  ...OTHER_TOOLS,
+}
+
+/** Every program with a rule. What stands later wins, so the dangerous ones come last. */
+export const PROGRAMS: ProgramRules = {
+  ...READERS,
+  ...TOOLCHAIN,
+  ...PACKAGES,
+  ...SYSTEM,
+  ...INTERPRETERS,
+  ...FILES,
+  ...DATABASES,
+  ...INFRA,
+  ...CONTAINERS,
+  ...NETWORK,
+  ...GIT,
+  ...SHELLS,
+  ...WRAPPERS,
+  ...RUNNERS,
+  ...DANGERS,
+}

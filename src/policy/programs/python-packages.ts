@@ -1,0 +1,197 @@
+import type { Risk } from '../../domain/session.ts'
+import type { ProgramCall } from '../classify/call.ts'
+import { type Arg, findOperands, isFlag } from '../shell/args.ts'
+import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { judgeScriptFile, judgeToolWords } from './run-code.ts'
+
+export function python(call: ProgramCall): undefined {
+  const { args, name } = call
+  const operands = findOperands(args, [
+    '-r',
+    '--requirement',
+    '-c',
+    '--constraint',
+    '-i',
+    '--index-url',
+    '--extra-index-url',
+    '-f',
+    '--find-links',
+    '-e',
+    '--editable',
+    '-t',
+    '--target',
+    '--prefix',
+    '--root',
+    '-n',
+    '--name',
+    '-p',
+    '--python',
+    '--directory',
+    '--project',
+    '--group',
+    '-G',
+    '--channel',
+    '--format',
+    '-d',
+    '--dest',
+    '--with',
+    '--extra',
+    '--cache-dir',
+    '--log',
+    '--proxy',
+    '--cert',
+    '--client-cert',
+    '--trusted-host',
+    '--timeout',
+  ])
+  const [verb, ...rest] = operands
+  const other = args.find(
+    arg =>
+      /^(-i.+|-i|-f(https?|\/).*|--index-url|--extra-index-url|--trusted-host|--proxy|--find-links|-f|--index|--default-index|--cert|--client-cert|--repository.*|--publish-url|--global-option|--install-option|--config-settings|--build-option|--override-channels)(=|$)/.test(
+        arg.value,
+      ) && !(name !== 'pip' && !/^pip\d/.test(name) && arg.value === '-f' && !/^(uv)$/.test(name)),
+  )
+  const channel = args.find((arg, at) => /^(-c|--channel)$/.test(args[at - 1]?.value ?? '') && /:\/\//.test(arg.value))
+  if (other ?? channel)
+    call.say('pkg.registry', 'HIGH', `${(other ?? channel)?.text} changes where packages come from`, other ?? channel)
+  const places = args.find(arg =>
+    /^(-t.*|--report|--src|--target|--prefix|--root|--user|--break-system-packages|--system|--force-reinstall|--no-deps|--pre|--ignore-installed|--python|--directory|--project|--cache-dir|--log|--isolated)(=|$)/.test(
+      arg.value,
+    ),
+  )
+  if (places) call.say('pkg.elsewhere', 'MEDIUM', `${places.text} installs elsewhere or by force`, places)
+  judgeKnownFlags(call, args)
+  if (/^(build|wheel|download|export)$/.test(verb?.value ?? '')) judgeToolWords(call, args)
+  if (verb === undefined) return
+  const line = operands.map(arg => arg.value).join(' ')
+  if (/^cache (purge|clear|remove|clean|prune)/.test(line))
+    return call.say('pkg.remove', 'MEDIUM', `${name} ${line} empties a cache`, verb)
+  if (
+    /^(publish|upload|self|pip publish)( |$)/.test(line) ||
+    /^(config (set|unset|edit|--add)|env remove|env remove --all)/.test(line)
+  )
+    return call.say(
+      /^(cache|env)/.test(line) ? 'pkg.remove' : 'pkg.publish',
+      'HIGH',
+      `${name} ${line} publishes, or changes settings`,
+      verb,
+    )
+  if (/^(run|runpip|tool run|x|shell|script run)( |$)/.test(line)) {
+    const inner = runWords(args, /^(run|runpip)$/)
+    if (/^tool run/.test(line) || name === 'pipx' || args.some(arg => /^(--with|--from|-w)/.test(arg.value)))
+      return call.say('pkg.exec', 'MEDIUM', `${name} fetches a program and runs it`, rest[0])
+    const [first] = inner
+    if (first && /^[\w./-]+\.py$/.test(first.value)) return judgeScriptFile(call, first)
+    if (first) call.run(first.value === '-m' ? [{ ...first, value: 'python3' }, ...inner] : inner)
+    return
+  }
+  if (/^(test|fmt|check|lint|format|typing|docs)( |$)/.test(line) && /^(hatch|pdm|rye|uv|poetry)$/.test(name))
+    return call.say('script.run', 'MEDIUM', `${name} ${line} checks the project`, verb)
+  if (/^(uninstall|remove|pip uninstall)( |$)/.test(line))
+    return call.say('pkg.remove', 'MEDIUM', `${name} removes packages`, verb)
+  if (/^(install|add|sync|lock|update|pip (install|sync|compile)|develop)( |$)/.test(line)) {
+    const risk: Risk = /^(pipx|conda|mamba|micromamba)$/.test(name) ? 'MEDIUM' : 'LOW'
+    if (risk === 'MEDIUM') call.say('pkg.foreign', risk, `${name} installs programs`, verb)
+    return judgePythonPackages(call, rest)
+  }
+  if (
+    /^(list|show|freeze|check|search|config (get|list|debug)|debug|inspect|index versions|help|version|tree|info|pip (list|show|freeze|check|tree)|env info|python list|python find|deps|graph|--version|cache (dir|info|list)|export|build|outdated)( |$)/.test(
+      line,
+    )
+  )
+    return
+  call.say('pkg.other', 'MEDIUM', `${name} ${verb.text} is not an everyday command`, verb)
+}
+
+function runWords(args: readonly Arg[], verb: RegExp): Arg[] {
+  const place = args.findIndex(arg => verb.test(arg.value))
+  const rest = args.slice(place + 1)
+  const start = rest.findIndex(
+    (arg, at) =>
+      (!isFlag(arg) || arg.value === '-m') &&
+      !/^(-n|--name|-p|--prefix|--python|-e|--env-file|--group|--extra|--package)$/.test(rest[at - 1]?.value ?? ''),
+  )
+  const dash = rest[0]?.value === '--' ? 1 : start
+  return dash < 0 ? [] : rest.slice(dash)
+}
+
+function judgePythonPackages(call: ProgramCall, packages: readonly Arg[]): undefined {
+  const editable = call.args.flatMap((arg, at) => {
+    if (/^(-e|--editable)$/.test(call.args[at - 1]?.value ?? '')) return [arg]
+    const joined = /^(?:-e|--editable=)(.+)$/.exec(arg.value)?.[1]
+    return joined === undefined ? [] : [{ ...arg, value: joined }]
+  })
+  judgeToolWords(
+    call,
+    call.args.filter(arg => isFlag(arg) && !/^(-e|--editable)/.test(arg.value)),
+  )
+  for (const arg of [...packages, ...editable]) {
+    if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+    else if (/^\.(\[[\w,-]+\])?$/.test(arg.value) || /^(install|pip|sync|compile)$/.test(arg.value)) continue
+    else if (/:\/\/|^git\+|^(\.{1,2}\/|\.\.$|\/|~)|\.(whl|tar\.gz|zip)$|@ /.test(arg.value))
+      call.say(
+        'pkg.foreign',
+        /^(https?|git\+http):|:\/\//.test(arg.value) ? 'HIGH' : 'MEDIUM',
+        `${arg.text} is not a package of the index`,
+        arg,
+      )
+  }
+  for (const [at, arg] of call.args.entries()) {
+    const file = /^(-r|-c|--requirement|--constraint)$/.test(call.args[at - 1]?.value ?? '')
+      ? arg.value
+      : /^(?:--requirement=|--constraint=|-r)(.+)$/.exec(arg.value)?.[1]
+    if (file === undefined) continue
+    if (/:\/\//.test(file)) call.say('pkg.foreign', 'HIGH', `${arg.text} is a list from the network`, arg)
+    else judgeToolWords(call, [{ ...arg, value: file }])
+  }
+}
+
+/** Flags of pip and its like that change nothing about where things come from or go. */
+const KNOWN =
+  /^(-[UqvVhyrecGnpd]+|-[rec].*|-[vq]+|--(upgrade|upgrade-strategy|quiet|verbose|version|help|requirement|constraint|editable|no-cache-dir|no-cache|no-input|disable-pip-version-check|no-color|progress-bar|dry-run|outdated|uptodate|format|not-required|local|path|exclude|exclude-editable|all|files|dev|only|with|without|extras|extra|all-extras|all-groups|group|no-dev|no-root|only-group|no-group|sync|locked|frozen|no-sync|refresh|offline|reinstall|require-hashes|only-binary|no-binary|prefer-binary|use-pep517|no-build-isolation|retries|timeout|no-interaction|no-ansi|ansi|tree|latest|top-level|depth|invert|why|package|script|no-install-project|no-editable|resolution|prerelease|python-version|python-platform|universal|output-format|no-header|emit-index-url|generate-hashes|annotation-style|strip-extras|no-annotate|lock|keep-outdated|deploy|ignore-pipfile|dev-only|pypi|json|yes|name|channel|no-update-deps|explicit|revision|export|from-history|verify|wheel|sdist|clean|no-hashes|without-hashes|without-urls|no-progress|active|check|color|no-self|default|bare|no-progress)(=.*)?)$/
+
+function judgeKnownFlags(call: ProgramCall, args: readonly Arg[]): undefined {
+  const place = args.findIndex(arg => /^(run|runpip|x|shell)$/.test(arg.value))
+  const inner = place < 0 ? [] : runWords(args, /^(run|runpip|x|shell)$/)
+  for (const arg of args.slice(0, args.length - inner.length)) {
+    if (arg.value === '--') return
+    if (isFlag(arg) && !KNOWN.test(arg.value))
+      call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
+  }
+}
+
+const PYTEST_FLAGS = flagTable({
+  loose: true,
+  harmless: `-vqslxhlf -k: -m: -n: -r: -W: -p: -o: -c: --maxfail: --exitfirst --verbose --quiet --no-header --no-summary --tb: --show-capture: --capture:
+    --durations: --durations-min: --last-failed --lf --failed-first --ff --new-first --nf --stepwise --sw --stepwise-skip --sw-skip
+    --last-failed-no-failures: --lfnf: --cache-show --cache-clear --collect-only --co --setup-only --setup-show --setup-plan
+    --showlocals --no-showlocals --full-trace --color: --code-highlight: --strict-markers --strict-config --strict --markers --fixtures
+    --fixtures-per-test --funcargs --disable-warnings --disable-pytest-warnings --pythonwarnings: --ignore: --ignore-glob: --deselect:
+    --keep-duplicates --collect-in-virtualenv --continue-on-collection-errors --doctest-modules --doctest-glob: --doctest-continue-on-failure
+    --doctest-ignore-import-errors --runxfail --assert: --log-level: --log-cli-level: --log-format: --log-date-format: --log-cli-format:
+    --cov --cov-report: --cov-branch --cov-fail-under: --cov-append --no-cov --cov-context: --numprocesses: --dist: --maxprocesses:
+    --max-worker-restart: --looponfail --timeout: --timeout-method: --reruns: --reruns-delay: --only-rerun: --randomly-seed:
+    --randomly-dont-reorganize --random-order --random-order-seed: --benchmark-only --benchmark-skip --benchmark-disable --asyncio-mode:
+    --snapshot-update --snapshot-details --inline-snapshot: --reuse-db --create-db --nomigrations --no-migrations --migrations --ds: --dc:
+    --headed --browser: --hypothesis-show-statistics --hypothesis-seed: --hypothesis-profile: --run-slow --runslow --integration --mypy --ruff
+    --flake8 --black --isort --picked --testmon --testmon-noselect --fail-on-flaky --count: --repeat-scope: --sugar --no-sugar --import-mode:
+    --force-sugar --verbosity: --no-fold-skipped --xfail-tb --no-xfail-tb --force-short-summary --memray --typeguard-packages: --forked --boxed`,
+})
+
+/** pytest: LOW inside the project, with flags that choose tests and how they are shown. */
+export function pytest(call: ProgramCall): undefined {
+  const odd = call.args.find(
+    (arg, place) =>
+      !(arg.value === '-p' && /^no:/.test(call.args[place + 1]?.value ?? '')) &&
+      (/^(-p|-o|-c|--(override-ini|basetemp|confcutdir|rootdir|config-file|import-mode|pyargs|debug|junit-?xml|result-log|log-file|pastebin|pdb|pdbcls|trace|trace-config|cov-config|html|report-log))(=|$)/.test(
+        arg.value,
+      ) ||
+        /^-[a-z]*[pco]./.test(arg.value)),
+  )
+  const reports = odd && /^-p(no:|no$)/.test(odd.value)
+  if (odd && !reports && !/^--co$/.test(odd.value))
+    call.say('pkg.flag', 'MEDIUM', `${odd.text} changes what pytest loads or writes`, odd)
+  for (const arg of scanFlags(call.args, PYTEST_FLAGS).unknown)
+    call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of pytest that the policy knows`, arg)
+  judgeToolWords(call, call.args)
+}

@@ -1,0 +1,230 @@
+import type { Risk } from '../../domain/session.ts'
+import type { ProgramCall, ProgramRule } from '../classify/call.ts'
+import { locatePath } from '../paths/fence.ts'
+import { judgePath } from '../paths/judge-path.ts'
+import { type Arg, isFlag } from '../shell/args.ts'
+import { type FlagTable, flagTable, scanFlags } from '../shell/flag-table.ts'
+
+/** What a program text in another language must not hold to pass without a person: it deletes, writes, runs, sends, or hides. */
+const ALARMING: RegExp[] = [
+  /\b(rm|rm_\w+|rmdir|rmtree|unlink\w*|remove\w*|delete\w*|truncate\w*|rmSync|shred|mkfs|chmod\w*|chown\w*|rename\w*|symlink\w*|link)\b\s*[('"]/i,
+  /\b(rm|sudo|chmod|chown|dd|mkfs|curl|wget|nc|bash|sh|zsh)\b\s+-?\w/,
+  /\b(os\.system|subprocess|popen\w*|Popen|pty|spawn\w*|exec\w*|execFile\w*|child_process|fork|syscall|system|shell_exec|passthru|proc_open|backtick|Open3|IO\.popen|%x|qx|Runtime|ProcessBuilder|os\.execute|os:cmd|System\.(cmd|shell)|sys\.process|Process\(|io\.popen|System\.Process|shellout|Kernel|ctypes|cffi|ffi|dlopen|Deno\.(run|Command|remove\w*|write\w*)|Bun\.(spawn|write|\$))\b|`[^`]*\b(rm|curl|sh|id|cat)\b/,
+  /\b(eval|__import__|importlib|getattr|globals|Function|runInNewContext|loadstring|instance_eval|class_eval|const_get|fromCharCode|atob|b64decode|base64|unhexlify|marshal|pickle|codecs|\\x[0-9a-f]{2})\b/i,
+  /(?<!json\.|JSON\.|safe_)\bload\s*\(|(?<!\bre\.)\bcompile\s*\(|['"](node:)?vm['"]/,
+  /\b(write\w*|appendFile\w*|createWriteStream|copyFile\w*|shutil|mkdir\w*|makedirs|dump|to_csv|fopen|fwrite|file_put_contents|File\.write|IO\.write|open)\b\s*\(?[^)]*['"][wa+x]b?\+?['"]/,
+  /\b(writeFile\w*|appendFile\w*|createWriteStream|copyFile\w*|copytree|copyfile|move|shutil|file_put_contents|fwrite|write_text|write_bytes|unlink|cpSync|cp|mkdirSync|outputFile\w*)\b/,
+  /\b(socket|urllib|urlopen|requests|http|https|httpx|fetch|XMLHttpRequest|net|ftplib|smtplib|telnetlib|paramiko|Net::|LWP|IO::Socket|TCPSocket|open-uri|curl_exec|axios|dgram|dns|WebSocket|aiohttp|Foundation)\b/,
+  /\b(environ|getenv|process\.env(?!\.(NODE_ENV|HOME|PATH|CI|USER|PWD|SHELL|LANG|PORT|TERM)\b)|ENV|%ENV|\$ENV|Deno\.env|os\.Getenv|_ENV)\b/,
+  /\b(kill\w*|exit_group|signal|abort|setuid|setgid|chroot|mount|reboot|process\.(kill|binding|dlopen))\b\s*\(/,
+  /\.(env|ssh|aws|pem|npmrc|netrc|git-credentials)\b|id_rsa|\/etc\/(passwd|shadow|sudoers|hosts)|\/proc\/|\/dev\/(sd|tcp|nvme)/,
+]
+
+/** Text in the program's language given on the command line or on standard input: never LOW, HIGH when it does more than compute. */
+export function judgeInline(call: ProgramCall, code: Arg): undefined {
+  if (!code.known) {
+    call.say('code.unknown', 'HIGH', 'part of the program text is known only when it runs', code)
+    return
+  }
+  if (PRINTS_A_TEXT.test(code.value))
+    return call.say('code.plain', 'MEDIUM', `a program for ${call.name} that prints a text`, code)
+  const hit = [...ALARMING, FOREIGN].map(shape => shape.exec(code.value)).find(found => found !== null)
+  if (hit)
+    return call.say('code.alarming', 'HIGH', `the program text holds ${JSON.stringify(hit[0].slice(0, 40))}`, code)
+  if (onlyComputes(code.value))
+    return call.say('code.plain', 'MEDIUM', `a short program for ${call.name} that computes and prints`, code)
+  call.say('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
+}
+
+/** One call that prints one literal, in which nothing is interpolated. */
+const PRINTS_A_TEXT = /^\s*(console\.log|print|puts|echo|say|println!?)\s*\(?\s*(['"])[^'"\\$`#@{]*\2\s*\)?\s*;?\s*$/
+
+/** Code that is taken from outside the project or from the text itself. */
+const FOREIGN =
+  /\b(require|require_once|include|include_once|import|from|do|dofile|use|load|require_relative|source)\b\s*\(?\s*["'](\/|~|\.\.\/|data:|https?:|file:)/
+
+/** Every name in the text must be one of these for it to count as computing and printing only. */
+const PLAIN = new Set(
+  'print printf println puts p pp console log error info table echo say len range str int float bool list dict set tuple sorted sort reverse reversed sum min max map filter reduce zip enumerate any all abs round join split strip trim replace match test index indexOf includes startsWith endsWith upper lower toUpperCase toLowerCase slice substring push pop keys values items entries get has length size format repr type isinstance typeof import from as json sys stdin read readline readlines load loads dumps parse stringify JSON Object Array Math String Number Date now Boolean RegExp require open encoding version name package tsconfig dependencies devDependencies scripts main platform argv math re os path pathlib collections Counter datetime time fs readFileSync utf8 statistics for in of if else elif while not and or is None True False null undefined true false let const var function return lambda def end do then new this self x y z i j k n v a b c d e f s t r l m data obj line lines res result key value item file count total sqrt floor ceil pow toFixed forEach find some every flat flatMap fill BEGIN END NF NR FNR FS OFS RS ORS RSTART RLENGTH substr gsub sub tolower toupper getline next delete exit process memoryUsage versions node v8 arch uptime hrtime'.split(
+    ' ',
+  ),
+)
+
+const OPENS = /\bopen\b/
+/** A file of the project by its plain name, to be read. */
+const OPENS_TO_READ =
+  /\bopen\s*\(\s*(['"])\w[\w/-]*(\.[\w/-]+)*\1\s*(,\s*['"]r[bt]?['"]\s*)?(,\s*encoding\s*=\s*['"][\w-]+['"]\s*)?\)/g
+
+function onlyComputes(code: string): boolean {
+  if (code.length > 600 || OPENS.test(code.replace(OPENS_TO_READ, ''))) return false
+  // Texts that are glued together are names in pieces.
+  if (/["'`]\s*(\+|\.\.|\.)\s*["'`]/.test(code)) return false
+  const bare = code.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g, ' ').replace(/\/(?:[^/\\\n]|\\.)+\/[a-z]*/g, ' ')
+  if (/[`|<>]{1,2}\s*["'`]|`|["']/.test(bare) || /\/[^/]*["'][^/]*\//.test(code)) return false
+  return (bare.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || /^[a-z]$/i.test(word))
+}
+
+/** A file whose content is run: the project's own is everyday, any other is foreign code. */
+export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIUM'): undefined {
+  if (!file.known || file.glob || file.value === '-')
+    return call.say('script.unknown', 'HIGH', `${file.text} is a program known only when it runs`, file)
+  call.secret(file)
+  if (/^[a-z]+:\/\//i.test(file.value))
+    return call.say('net.run', 'HIGH', `${file.text} is code from the network`, file)
+  const { cwd } = call.scope
+  const place =
+    cwd === undefined && !file.value.startsWith('/')
+      ? undefined
+      : locatePath(file.value, cwd ?? call.fence.boundary, call.fence)
+  if (place?.where === 'inside')
+    return call.say('script.project', own, `${file.text} is a program of the project`, file)
+  call.say('script.foreign', 'HIGH', `${file.text} is a program outside the project`, file)
+}
+
+/** Whether what a program is fed was fetched in the same pipe. */
+export function comesFromNetwork(call: ProgramCall): boolean {
+  return (call.feed.upstream ?? []).some(({ words }) =>
+    words.some(word => /^(\/usr\/bin\/)?(curl|wget|http|https|xh|aria2c|nc|ncat|socat|ssh|ftp|lynx)$/.test(word.value)),
+  )
+}
+
+/** The words of a tool that runs the project's code: what points outside the project is no longer the project's. */
+export function judgeToolWords(call: ProgramCall, args: readonly Arg[]): undefined {
+  const onlyLooks = call.args.some(arg => LOOKS.test(arg.value))
+  for (const arg of args) {
+    const word = valueIn(arg)
+    if (word === undefined) continue
+    if (!arg.known) {
+      call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+      continue
+    }
+    if (word.value.startsWith('@') && /^@[\w./-]+$/.test(word.value) && !word.value.includes('/'))
+      call.say('tool.flag', 'MEDIUM', `${arg.text} may be a file with more words`, arg)
+    if (/^[a-z][a-z+]*:\/\//i.test(word.value)) call.say('net.address', 'MEDIUM', `${arg.text} is an address`, arg)
+    else if (looksOutside(word.value)) judgeOutside(call, word)
+    call.secret(word)
+    if (!onlyLooks) judgeSteering(call, word)
+  }
+}
+
+/** Flags with which a tool changes no file that it is given. */
+const LOOKS = /^(--check|-c|-l|--list-different|--noEmit|--diff|--dry-run|--fix-dry-run|-n)$/
+
+/** A bare word, what stands behind `=`, or the path that is glued to a letter (`-c/tmp/x`). */
+function valueIn(arg: Arg): Arg | undefined {
+  if (!isFlag(arg)) return arg
+  const equals = arg.value.indexOf('=')
+  if (equals >= 0) return { ...arg, value: arg.value.slice(equals + 1) }
+  const glued = /^-[A-Za-z]+?((?:[/~]|\.{1,2}\/).*)$/s.exec(arg.value)?.[1]
+  return glued === undefined ? undefined : { ...arg, value: glued }
+}
+
+/** Most tools can write where their words say: what steers the agent, git or a shell is not theirs to touch. */
+function judgeSteering(call: ProgramCall, arg: Arg): undefined {
+  const { cwd } = call.scope
+  if (!/(^|[/:])\.[a-z]/i.test(arg.value) || cwd === undefined) return
+  const found = judgePath(arg.value.replace(/^.*:(?=\.)/, ''), 'write', { cwd, fence: call.fence })
+  if (found.risk === 'HIGH' && /^path\.(guard|git|startup|hook|tool-config)$/.test(found.code))
+    call.say(found.code, 'HIGH', found.text, arg)
+}
+
+function looksOutside(value: string): boolean {
+  return (/^@?[/~]|[:,=@"'][/~]/.test(value) && !LABEL.test(value)) || value.split('/').includes('..')
+}
+
+/** `//pkg:target` is how some build tools name their targets. */
+const LABEL = /^@?[\w.-]*\/\/[\w./-]*(:[\w./*-]+)?(\/?\.\.\.)?$/
+
+function judgeOutside(call: ProgramCall, arg: Arg): undefined {
+  if (arg.value === '/dev/null' || arg.value === '/') {
+    if (arg.value === '/') call.say('tool.outside', 'MEDIUM', `${arg.text} is outside the project`, arg)
+    return
+  }
+  const { cwd } = call.scope
+  // The path may stand behind something else: `xml:/etc/x`, `@/tmp/args`, `{"rootDir":"/tmp"}`.
+  const path = arg.value.replace(/^.*?[:,=@"'](?=[/~])/s, '').replace(/["'}\],].*$/s, '')
+  const place = cwd === undefined ? undefined : locatePath(path, cwd, call.fence)
+  if (place?.where !== 'inside') call.say('tool.outside', 'MEDIUM', `${arg.text} is outside the project`, arg)
+}
+
+export interface ToolRow {
+  /** Flags that only say how much to do or how to show it, in the notation of `FlagSpec`. */
+  flags?: string
+  /** Its first bare word must be one of these; without this, bare words are files or tests of the project. */
+  verbs?: string
+  /** Every bare word must be like this: they are steps (`mvn clean test`). */
+  steps?: RegExp
+  /** Words that make it run or load something else. */
+  high?: RegExp
+  /** Words that ask, though they look like a file. */
+  medium?: RegExp
+  /** Letters do not stand in clusters, and one dash is as good as two. */
+  words?: boolean
+}
+
+/** Flags that mean the same nearly everywhere. */
+const COMMON = `-v -q -h -V --verbose --quiet --silent --color --colors --no-color --no-colors --debug --watch --ci --cache
+  --no-cache --json --help --version --config: --configfile: --config-file: --tsconfig: --project:`
+
+/** Flags of many tools that load a file as code: inside the project it is the project's, outside it is foreign. */
+const LOADS =
+  /^(-c|--config|--configfile|--config-file|--rulesdir|--resolve-plugins-relative-to|--plugin|--parser|--require|-r|--import|--loader|--setup-?files.*|--reporter|--reporters|--formatter|-f|--format|--preset|--env|--environment|--testRunner|--runner|--resolver|--transform|--global-?setup|--project|-p|--tsconfig|--ignore-path)(=|$)/
+
+/**
+ * A tool that builds, tests or checks the project, as `npm test` would: LOW inside it, with verbs and flags that are known. What
+ * is not known makes it MEDIUM.
+ */
+export function tool(row: ToolRow = {}): ProgramRule {
+  let table: FlagTable | undefined
+  const verbs = row.verbs === undefined ? undefined : new Set(row.verbs.split(/\s+/))
+  return call => {
+    table ??= flagTable({ harmless: `${COMMON} ${row.flags ?? ''}`, loose: true, words: row.words === true })
+    judgeToolWords(call, call.args)
+    for (const arg of call.args) judgeWord(call, arg, row)
+    const { operands, unknown } = scanFlags(call.args, table)
+    for (const arg of unknown) {
+      if (row.high?.test(arg.value)) continue
+      call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
+    }
+    const far = operands.find(arg => FAR.test(arg.value))
+    if (far) call.say('script.far', 'MEDIUM', `${far.text} reaches beyond the project`, far)
+    judgeExec(call)
+    const [verb] = operands
+    if (verbs && verb && !verbs.has(verb.value))
+      call.say('tool.other', 'MEDIUM', `${call.name} ${verb.text} is not an everyday command`, verb)
+    if (row.steps)
+      for (const arg of operands)
+        if (!row.steps.test(arg.value))
+          call.say('tool.other', 'MEDIUM', `${arg.text} is not an everyday step of ${call.name}`, arg)
+  }
+}
+
+/** Verbs that publish or deploy, whichever the tool. */
+const FAR = /^(release|deploy|gh-deploy|publish|upload|login|logout|promote|ship)([:.-].*)?$/i
+
+/** `stack exec -- rm x`: what stands behind the dashes of `exec` is a command. */
+function judgeExec(call: ProgramCall): undefined {
+  const exec = call.args.findIndex(arg => /^(exec|cmd|run-commands)$/.test(arg.value))
+  if (exec < 0) return
+  const dashes = call.args.findIndex((arg, place) => place > exec && arg.value === '--')
+  call.run(call.args.slice(Math.max(exec, dashes) + 1))
+}
+
+function judgeWord(call: ProgramCall, arg: Arg, row: ToolRow): undefined {
+  const key = arg.value.split('=')[0] ?? ''
+  if (row.high?.test(arg.value) || row.high?.test(key))
+    call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or write something else`, arg)
+  else if (row.medium?.test(arg.value) || row.medium?.test(key))
+    call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday`, arg)
+  if (!isFlag(arg)) return
+  const glued = /^-[crfpIC]((?:[/~]|\.\.).*)$/s.exec(arg.value)?.[1]
+  if (glued === undefined && !LOADS.test(arg.value)) return
+  const attached = glued ?? (arg.value.includes('=') ? arg.value.slice(arg.value.indexOf('=') + 1) : undefined)
+  const value = attached === undefined ? call.args[call.args.indexOf(arg) + 1] : { ...arg, value: attached }
+  if (
+    value &&
+    /^(\/|~)|(^|\/)\.\.(\/|$)|:\/\//.test(value.value) &&
+    !`${value.value}/`.startsWith(`${call.fence.boundary}/`)
+  )
+    call.say('flag.loads', 'HIGH', `${arg.text} loads ${value.text}, which is outside the project`, arg)
+}

@@ -1,0 +1,208 @@
+import type { ProgramCall } from '../classify/call.ts'
+import { type Arg, deriveArg } from '../shell/args.ts'
+import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { judgeFlags, judgeWritten } from './rule-builders.ts'
+import { judgeScriptFile } from './run-code.ts'
+
+const SED_FLAGS = flagTable({
+  harmless: `-nErsuzba -e: -f: -l: -i? -I? --quiet --silent --line-length: --regexp-extended --separate --unbuffered
+    --null-data --zero-terminated --posix --debug --sandbox --follow-symlinks --binary`,
+  // Not harmless in themselves, so that abbreviations of them count.
+  asks: '--expression: --file: --in-place?',
+})
+
+/** sed: LOW as a filter, MEDIUM in place; its own commands `w`, `e`, `r` write, run and read. */
+export function sed(call: ProgramCall): undefined {
+  const seen = scanFlags(call.args, SED_FLAGS)
+  judgeFlags(call, { ...seen, flags: [] })
+  const inPlace = seen.flags.find(flag => /^(i|I|in-place)$/.test(flag.name))
+  const texts: Arg[] = []
+  let explicit = false
+  for (const { name, value } of seen.flags) {
+    if (!/^(e|expression|f|file)$/.test(name)) continue
+    explicit = true
+    if (value && /^e/.test(name)) texts.push(value)
+    else if (value) judgeScriptFile(call, value)
+  }
+  // BSD sed takes the suffix as a word of its own: `sed -i '' s/a/b/ file`.
+  const words = inPlace && seen.operands[0]?.value === '' ? seen.operands.slice(1) : seen.operands
+  const [first, ...others] = words
+  if (!explicit && first) texts.push(first)
+  judgeTexts(call, texts)
+  for (const arg of explicit ? words : others) call.path(arg, inPlace ? 'write' : 'read')
+  if (inPlace) call.say('file.edit', 'MEDIUM', 'sed -i changes files', inPlace.arg)
+}
+
+/** Several texts are one script, a line each. */
+function judgeTexts(call: ProgramCall, texts: readonly Arg[]): undefined {
+  const [first] = texts
+  if (first === undefined) return
+  const unknown = texts.find(arg => !arg.known)
+  if (unknown) return call.say('code.unknown', 'MEDIUM', 'part of the sed program is known only when it runs', unknown)
+  const { writes, reads, runs, readable } = readSedScript(texts.map(arg => arg.value).join('\n'))
+  if (!readable) call.say('code.unknown', 'HIGH', 'the sed program cannot be read', first)
+  if (runs) call.say('code.alarming', 'HIGH', 'the sed program runs commands', first)
+  for (const path of writes) judgeWritten(call, first, deriveArg(path, first))
+  for (const path of reads) {
+    call.path(deriveArg(path, first), 'read')
+    call.say('code.inline', 'MEDIUM', 'the sed program reads another file', first)
+  }
+}
+
+/** What a sed script does besides printing. */
+export interface SedEffects {
+  writes: string[]
+  reads: string[]
+  runs: boolean
+  /** Whether every letter of it was understood. */
+  readable: boolean
+}
+
+/**
+ * Reads a script as sed does: addresses, then one letter, then what that letter takes. Seds differ in whether a delimiter in
+ * brackets ends a pattern (`s/[/]/x/`), so it is read both ways.
+ */
+export function readSedScript(script: string): SedEffects {
+  const ways = script.includes('[') ? [true, false] : [true]
+  const found = ways.map(brackets => new Reader(script, brackets).effects())
+  return {
+    writes: found.flatMap(one => one.writes),
+    reads: found.flatMap(one => one.reads),
+    runs: found.some(one => one.runs),
+    readable: found.some(one => one.readable),
+  }
+}
+
+class Reader {
+  readonly #text: string
+  readonly #brackets: boolean
+  readonly #found: SedEffects = { writes: [], reads: [], runs: false, readable: true }
+  #at = 0
+
+  constructor(text: string, brackets: boolean) {
+    this.#text = text
+    this.#brackets = brackets
+  }
+
+  effects(): SedEffects {
+    while (this.#found.readable) {
+      this.#skip(/[\s;{}]/)
+      if (this.#at >= this.#text.length) break
+      this.#addresses()
+      this.#command()
+    }
+    return this.#found
+  }
+
+  #addresses(): undefined {
+    this.#address()
+    this.#skip(/[ \t]/)
+    if (this.#here() === ',') {
+      this.#at++
+      this.#skip(/[ \t]/)
+      if (/[+~]/.test(this.#here())) this.#at++
+      this.#address()
+    }
+    this.#skip(/[\s!]/)
+  }
+
+  #address(): undefined {
+    const first = this.#here()
+    if (first === '/' || first === '\\') {
+      if (first === '\\') this.#at++
+      const delimiter = this.#here()
+      this.#at++
+      this.#until(delimiter, this.#brackets)
+      this.#skip(/[IM]/)
+    } else if (first === '$') this.#at++
+    else this.#skip(/[0-9~]/)
+  }
+
+  #command(): undefined {
+    const letter = this.#here()
+    this.#at++
+    if (letter === '{' || letter === '}' || letter === '') return
+    if (letter === '#') {
+      this.#line()
+      return
+    }
+    if (/[aic]/.test(letter)) return this.#textLines()
+    if (/[wW]/.test(letter)) return this.#note(this.#found.writes)
+    if (/[rR]/.test(letter)) return this.#note(this.#found.reads)
+    if (letter === 'e') {
+      this.#line()
+      this.#found.runs = true
+      return
+    }
+    if (letter === 's' || letter === 'y') return this.#replace(letter)
+    if (/[btT:v]/.test(letter)) return this.#skip(/[^;\n}]/)
+    if (!/[=dDgGhHlLnNpPqQxzF]/.test(letter)) return this.#lost()
+    this.#skip(/[ \t0-9]/)
+    if (this.#at < this.#text.length && !/[\s;}#]/.test(this.#here())) this.#lost()
+  }
+
+  #replace(letter: string): undefined {
+    const delimiter = this.#here()
+    this.#at++
+    if (delimiter === '' || delimiter === '\n' || delimiter === '\\') return this.#lost()
+    this.#until(delimiter, this.#brackets && letter === 's')
+    this.#until(delimiter, false)
+    if (letter === 'y') return
+    while (/[gpiImMe0-9w]/.test(this.#here())) {
+      const flag = this.#here()
+      this.#at++
+      if (flag === 'e') this.#found.runs = true
+      if (flag === 'w') return this.#note(this.#found.writes)
+    }
+    this.#skip(/[ \t]/)
+    if (this.#at < this.#text.length && !/[\s;}#]/.test(this.#here())) this.#lost()
+  }
+
+  /** Moves behind the next delimiter that is not escaped. */
+  #until(delimiter: string, brackets: boolean): undefined {
+    let inside = false
+    for (; this.#at < this.#text.length; this.#at++) {
+      const letter = this.#here()
+      if (letter === '\\' && !inside) this.#at++
+      else if (brackets && letter === '[' && !inside) {
+        inside = true
+        // A bracket right at the beginning stands for itself.
+        if (this.#text[this.#at + 1] === '^') this.#at++
+        if (this.#text[this.#at + 1] === ']') this.#at++
+      } else if (inside && letter === ']') inside = false
+      else if (!inside && letter === delimiter) {
+        this.#at++
+        return
+      }
+    }
+    this.#lost()
+  }
+
+  /** `a`, `i` and `c` take the line, and the next one after a backslash. */
+  #textLines(): undefined {
+    while (this.#line().endsWith('\\') && this.#at < this.#text.length);
+  }
+
+  #note(list: string[]): undefined {
+    list.push(this.#line().trim())
+  }
+
+  #line(): string {
+    const end = this.#text.indexOf('\n', this.#at)
+    const line = this.#text.slice(this.#at, end < 0 ? undefined : end)
+    this.#at = end < 0 ? this.#text.length : end + 1
+    return line
+  }
+
+  #lost(): undefined {
+    this.#found.readable = false
+  }
+
+  #skip(shape: RegExp): undefined {
+    while (this.#at < this.#text.length && shape.test(this.#here())) this.#at++
+  }
+
+  #here(): string {
+    return this.#text[this.#at] ?? ''
+  }
+}

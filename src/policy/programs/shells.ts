@@ -1,0 +1,137 @@
+import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { type Arg, deriveArg, findFlag, findOperands, HOLE } from '../shell/args.ts'
+import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { named } from './rule-builders.ts'
+import { judgeScriptFile } from './run-code.ts'
+
+/** Shells, and the builtins that make the shell read or go elsewhere. */
+export const SHELLS: ProgramRules = {
+  ...named(
+    'sh bash dash zsh ksh mksh ash fish csh tcsh rbash rzsh yash elvish nu xonsh osh oil ion pdksh posh hush',
+    shell,
+  ),
+  ...named('source .', call => {
+    const file = call.args.find(arg => arg.value !== '--')
+    if (file === undefined) return
+    call.scope.tainted = true
+    if (!file.known || file.value.startsWith('-') || file.value === '/dev/stdin' || /^\/(dev|proc)\//.test(file.value))
+      return call.say('shell.unknown-text', 'HIGH', 'the shell reads a text that is known only when it runs', file)
+    judgeScriptFile(call, file)
+  }),
+  ...named('cd pushd', call => {
+    const target = findOperands(call.args)[0]
+    if (target === undefined) {
+      if (call.name === 'cd') moveTo(call, call.scope.home)
+      return
+    }
+    if (TOP_LEVEL.test(target.text)) return moveTo(call, call.fence.boundary)
+    if (!target.known || target.value === '-' || target.glob || /^[+-]\d+$/.test(target.value)) {
+      call.scope.cwd = undefined
+      return call.say('cwd.unknown', 'MEDIUM', `${target.text} is a folder known only when it runs`, target)
+    }
+    moveTo(call, target.value)
+  }),
+  popd: call => {
+    call.scope.cwd = undefined
+  },
+  set: call => {
+    if (call.args.length === 0) call.say('env.print', 'MEDIUM', 'it shows every variable')
+  },
+  ...named('export declare typeset local readonly', call => {
+    for (const arg of call.args) {
+      const equals = arg.value.indexOf('=')
+      if (equals > 0)
+        call.set(arg.value.slice(0, equals).replace(/\+$/, ''), { ...arg, value: arg.value.slice(equals + 1) }, arg)
+      if (/^-[a-zA-Z]*n/.test(arg.value) && call.name !== 'export') call.scope.tainted = true
+    }
+    if (call.args.length === 0 || call.args.every(arg => /^-[pxfF]+$/.test(arg.value)))
+      call.say('env.print', 'MEDIUM', 'it shows every variable')
+  }),
+  ...named('read getopts let wait unset printf', setsNames),
+  ...named('mapfile readarray', call => {
+    setsNames(call)
+    const runs = findFlag(call.args, ['-C'], 'CcdnOsu')
+    if (runs?.value) {
+      call.say('shell.nested', 'MEDIUM', `${runs.arg.text} runs a command for every few lines`, runs.arg)
+      call.shell(runs.value)
+    }
+  }),
+  shopt: call => {
+    if (call.args.some(arg => /expand_aliases|extdebug|sourcepath/.test(arg.value)))
+      call.say('shell.extend', 'MEDIUM', 'it changes how the shell reads')
+  },
+  setopt: call => call.say('shell.extend', 'MEDIUM', 'it changes how the shell reads'),
+}
+
+/** Flags of the builtins that set variables whose next word is no name. */
+const VALUED: Record<string, string[]> = {
+  read: ['-d', '-i', '-n', '-N', '-p', '-t', '-u'],
+  mapfile: ['-C', '-c', '-d', '-n', '-O', '-s', '-u'],
+  readarray: ['-C', '-c', '-d', '-n', '-O', '-s', '-u'],
+}
+
+/** Builtins that give variables a value which is known only when they run. */
+function setsNames(call: ProgramCall): undefined {
+  const named = /^(printf|wait)$/.test(call.name)
+    ? namedBy(call, call.name === 'printf' ? 'v' : 'p')
+    : findOperands(call.args, VALUED[call.name] ?? []).slice(call.name === 'getopts' ? 1 : 0)
+  const joined = call.args
+    .filter(arg => /^-[a-z]*a./.test(arg.value))
+    .map(arg => deriveArg(arg.value.replace(/^-[a-z]*a/, ''), arg))
+  for (const arg of [...named, ...joined]) {
+    const name = /^([A-Za-z_]\w*)/.exec(arg.value)?.[1]
+    if (name !== undefined) call.set(name, { ...arg, value: HOLE, known: false }, arg)
+  }
+}
+
+/** `printf -v name` and `printf -vname`. */
+function namedBy(call: ProgramCall, letter: string): Arg[] {
+  const place = call.args.findIndex(arg => arg.value.startsWith(`-${letter}`))
+  const flag = call.args[place]
+  if (flag === undefined) return []
+  const next = flag.value.length > 2 ? deriveArg(flag.value.slice(2), flag) : call.args[place + 1]
+  return next ? [next] : []
+}
+
+/** `cd "$(git rev-parse --show-toplevel)"` is the usual way to the top of the project. */
+const TOP_LEVEL = /^"?\$\(git rev-parse --show-toplevel\)"?$/
+
+function moveTo(call: ProgramCall, path: string): undefined {
+  call.move(path)
+}
+
+/** Flags of shells whose value is the next word; `-co errexit 'text'` takes its value before the text. */
+const SHELL_FLAGS = flagTable({
+  harmless: `-abefhiklmnprstuvxBCDEHPT -c -o: -O: --login --norc --noprofile --posix --restricted --verbose --noediting --debugger --no-config
+    --private --interactive --no-execute --command:`,
+  runs: '--rcfile: --init-file: --init-command:',
+})
+
+function shell(call: ProgramCall): undefined {
+  const { feed } = call
+  // Behind the first word that is no flag, everything belongs to the script.
+  const args = call.args.filter(arg => !/^\+[a-zA-Z]/.test(arg.value))
+  const seen = scanFlags(args, SHELL_FLAGS, () => true)
+  for (const { kind, arg } of seen.flags)
+    if (kind === 'runs') call.say('flag.runs', 'HIGH', `${arg.text} makes the shell read another file first`, arg)
+  for (const arg of seen.unknown)
+    call.say('flag.unknown', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
+  const [file] = seen.rest
+  const command = seen.flags.find(flag => flag.name === 'c' || flag.name === 'command')
+  if (command) {
+    const script = command.value ?? file
+    if (script === undefined) return call.say('shell.unknown-text', 'HIGH', 'the text for the shell is missing')
+    call.say('shell.nested', 'MEDIUM', `${call.name} -c reads a text`, command.arg)
+    return call.shell(script)
+  }
+  const has = (name: string) => seen.flags.some(flag => flag.name === name)
+  const noRun = (has('n') || has('no-execute')) && !has('i') && args.length === call.args.length
+  if (file && file.value !== '-' && !has('s') && !/^\/dev\/(stdin|fd\/0)$/.test(file.value)) {
+    if (noRun && file.known) return call.path(file, 'read')
+    return judgeScriptFile(call, file)
+  }
+  if (feed.text) return call.shell(feed.text)
+  if (feed.file) return judgeScriptFile(call, feed.file, 'HIGH')
+  if (feed.piped) return call.say('pipe.interpreter', 'HIGH', `bytes of another program reach ${call.name}`)
+  call.say('shell.interactive', 'MEDIUM', `${call.name} without a script waits for commands`)
+}

@@ -1,0 +1,198 @@
+import type { ProgramRules } from '../classify/call.ts'
+import { type Arg, findOperands, isFlag } from '../shell/args.ts'
+import { always, named, verbs, wrapper } from './rule-builders.ts'
+
+/** Services, schedules, terminals and windows. */
+export const SYSTEM: ProgramRules = {
+  ...named(
+    'systemctl service rc-service supervisorctl pm2 forever s6-svc sv runit monit',
+    verbs({
+      rows: [
+        [
+          /^(status|list-units|list-unit-files|list-timers|is-active|is-enabled|show|cat|list|ls|logs?|info|describe|monit|prettylist|jlist|id|\S+ status|list-dependencies|is-failed|get-default)( |$)/,
+          'MEDIUM',
+          'system.read',
+          'looks at services',
+        ],
+      ],
+      otherwise: { risk: 'HIGH', code: 'system.service', text: 'changes services' },
+    }),
+  ),
+  journalctl: call =>
+    call.args.some(arg => /^--(vacuum|rotate|flush|update-catalog|setup-keys|sync|relinquish)/.test(arg.value))
+      ? call.say('system.change', 'HIGH', 'journalctl removes logs')
+      : call.say('system.read', 'MEDIUM', 'journalctl shows logs of the machine'),
+  crontab: call => {
+    const lists = call.args.some(arg => arg.value === '-l')
+    call.say(
+      lists ? 'system.read' : 'persist',
+      lists ? 'MEDIUM' : 'HIGH',
+      lists ? 'crontab shows the schedule' : 'crontab makes programs run by themselves',
+    )
+  },
+  ...named('ip', call => {
+    const line = findOperands(call.args)
+      .map(arg => arg.value)
+      .join(' ')
+    const changes =
+      /(^| )(set|add|del|delete|change|replace|flush|append|exec|up|down)( |$)/.test(line) ||
+      call.args.some(arg => /^-b/.test(arg.value))
+    call.say(
+      changes ? 'system.network' : 'system.read',
+      changes ? 'HIGH' : 'MEDIUM',
+      changes ? 'ip changes the network' : 'ip shows the network',
+    )
+  }),
+  ...named(
+    'netstat ss arp iostat sar lsns lsipc findmnt blkid smartctl sensors acpi upower nvidia-smi rocm-smi system_profiler ioreg',
+    call => call.say('system.read', 'MEDIUM', `${call.name} looks at the machine`),
+  ),
+  ...named('tmux screen zellij byobu dtach abduco', call => {
+    const sends = call.args.some(arg =>
+      /^(send-keys|send|new-session|new|new-window|neww|respawn-pane|split-window|run-shell|run|if-shell|pipe-pane|source-file|kill-.*|-X|-dm|-dmS|-d|set-hook|-c|-A)$/.test(
+        arg.value,
+      ),
+    )
+    call.say('terminal', sends ? 'HIGH' : 'MEDIUM', `${call.name} runs commands in another terminal`)
+  }),
+  ...named('xdotool ydotool wtype xte cliclick autohotkey', call =>
+    call.say('terminal', 'HIGH', `${call.name} types for the person`),
+  ),
+  ...named(
+    'open xdg-open start explorer explorer.exe sensible-browser x-www-browser firefox chromium google-chrome chrome',
+    call =>
+      call.say(
+        'open',
+        call.args.some(arg => isFlag(arg) && /remote-debugging|load-extension|no-sandbox/.test(arg.value))
+          ? 'HIGH'
+          : 'MEDIUM',
+        `${call.name} opens a program`,
+      ),
+  ),
+  ...named(
+    'nginx apachectl httpd apache2ctl haproxy postfix sshd dockerd containerd redis-server mysqld postgres mongod named dnsmasq vsftpd smbd',
+    call => {
+      const tests =
+        call.args.length > 0 && call.args.every(arg => /^(-t|-T|-v|-V|configtest|-S|check)$/.test(arg.value))
+      call.say(tests ? 'system.read' : 'system.service', 'MEDIUM', `${call.name} is a service`)
+    },
+  ),
+  ...named('wslpath cygpath cygstart', call =>
+    call.say('other-os', 'MEDIUM', `${call.name} belongs to another system`),
+  ),
+}
+
+/** Programs that are HIGH however they are called. */
+export const DANGERS: ProgramRules = {
+  ...named(
+    'rm unlink rmdir shred wipe srm trash trash-put trash-empty rimraf del-cli trash-cli del erase rd deltree sdelete bleachbit',
+    always('HIGH', 'file.delete', 'deletes files; leave them, or ask a person'),
+  ),
+  ...named('truncate fallocate', always('HIGH', 'file.delete', 'empties or reshapes files')),
+  ...named(
+    'chmod chown chgrp chattr setfacl chflags chcon setfattr xattr icacls cacls takeown attrib setcap restorecon semanage setsebool chsh chfn usermod install_name_tool codesign csrutil spctl',
+    always('HIGH', 'file.mode', 'changes rights or ownership'),
+  ),
+  ...named(
+    'sudo doas pkexec gosu su-exec gsudo',
+    wrapper({
+      harmless:
+        '-abEeHiKklnPSsvVAB -u: -g: -h: -p: -C: -r: -t: -T: -U: -D: -R: --user: --group: --chdir: --host: --preserve-env? --login --shell --non-interactive --stdin --set-home',
+      assigns: true,
+      besides: { risk: 'HIGH', code: 'escalate', text: 'runs with the rights of somebody else' },
+    }),
+  ),
+  ...named(
+    'su runuser sg newgrp setpriv capsh machinectl sudoedit visudo run0 runas kdesu gksudo please calife super dzdo',
+    always('HIGH', 'escalate', 'runs with the rights of somebody else'),
+  ),
+  ...named(
+    'unshare nsenter chroot bwrap proot fakechroot systemd-nspawn lxc-attach lxc-execute schroot pivot_root setns runc crun ctr nerdctl',
+    always('HIGH', 'escalate', 'runs in other namespaces or another root'),
+  ),
+  ...named(
+    'passwd chpasswd useradd userdel groupadd groupdel groupmod adduser deluser addgroup delgroup gpasswd vipw vigr pwconv dscl dseditgroup sysadminctl pw',
+    always('HIGH', 'system.users', 'changes accounts'),
+  ),
+  ...named(
+    'mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.f2fs mkfs.exfat mke2fs mkswap mkdosfs newfs newfs_apfs fdisk sfdisk cfdisk gdisk sgdisk parted partprobe wipefs blkdiscard hdparm sdparm nvme mdadm lvremove vgremove pvremove lvreduce lvresize pvcreate vgcreate lvcreate zpool zfs btrfs cryptsetup losetup dmsetup badblocks tune2fs resize2fs e2fsck fsck fsck.ext4 xfs_repair debugfs format diskpart diskutil hdiutil mount umount swapoff swapon mkinitcpio update-grub grub-install efibootmgr bcdedit bootcfg vssadmin wbadmin cipher chkdsk fsutil manage-bde',
+    always('HIGH', 'disk', 'changes disks or file systems'),
+  ),
+  dd: call => {
+    call.say('disk', 'HIGH', 'dd writes bytes to where of= says')
+    for (const arg of call.args) call.secret({ ...arg, value: arg.value.replace(/^(if|of)=/, '') })
+  },
+  ...named(
+    'kill pkill killall killall5 skill snice xkill taskkill tskill fuser renice kill-port fkill fkill-cli',
+    always('HIGH', 'proc.kill', "ends processes, which may be others'"),
+  ),
+  ...named(
+    'reboot shutdown halt poweroff init telinit rtcwake pm-suspend suspend logoff',
+    always('HIGH', 'system.power', 'stops the machine or the session'),
+  ),
+  ...named(
+    'at batch atrm anacron schtasks launchctl update-rc.d chkconfig rc-update insserv sc sc.exe initctl',
+    always('HIGH', 'persist', 'makes programs run by themselves'),
+  ),
+  ...named(
+    'insmod rmmod modprobe depmod kexec sysctl kldload kldunload kextload kextunload bpftool bpftrace auditctl aa-teardown aa-disable aa-complain setenforce apparmor_parser',
+    always('HIGH', 'system.kernel', 'changes the kernel or its guards'),
+  ),
+  ...named(
+    'iptables ip6tables nft ufw firewall-cmd ipset ebtables arptables pfctl netsh route tc brctl ifconfig ifup ifdown nmcli networksetup resolvectl systemd-resolve scutil ip6 iwconfig wg wg-quick openvpn hostnamectl timedatectl localectl loginctl',
+    always('HIGH', 'system.network', 'changes the network or the machine'),
+  ),
+  ...named(
+    'update-alternatives alternatives dpkg-divert ldconfig dpkg-reconfigure update-ca-certificates trust certutil security pmset defaults tccutil nvram osascript automator shortcuts dconf gsettings gconftool-2 xdg-mime xdg-settings update-desktop-database reg regedit regsvr32 rundll32 mshta wscript cscript certreq bitsadmin msiexec wmic powercfg gpupdate dism sfc installutil msbuild forfiles pcalua',
+    always('HIGH', 'system.change', 'changes the system or runs code in a roundabout way'),
+  ),
+  ...named(
+    'powershell powershell.exe pwsh pwsh.exe cmd cmd.exe command.com iex invoke-expression remove-item ri start-process set-executionpolicy stop-process stop-computer restart-computer clear-content clear-disk format-volume invoke-webrequest iwr invoke-restmethod irm new-service net net1 setx systemsetup tmutil wsl wevtutil',
+    always('HIGH', 'other-os', "runs another system's shell"),
+  ),
+  ...named(
+    'sponge patchelf ex ed vi vim nvim view rvim vimdiff nano pico emacs emacsclient joe micro mcedit kak hx helix',
+    always('HIGH', 'editor', 'edits files or runs commands from inside an editor; use the Edit tool'),
+  ),
+  ...named('bc dc', call => {
+    const [name, ...words] = call.feed.upstream?.at(-1)?.words ?? []
+    const echoed = name && /^(echo|printf)$/.test(name.value) ? words : undefined
+    const texts = [...call.args, ...(call.feed.text ? [call.feed.text] : []), ...(echoed ?? [])]
+    // Files of theirs are programs, and `!` in them runs a command.
+    const files = call.args.some(arg => /^-f|^--file/.test(arg.value) || !isFlag(arg)) && !isExpression(call.args)
+    const plain = texts.every(arg => SUM.test(arg.value.replaceAll('\\n', ' ')) && arg.known)
+    const fed = call.feed.file !== undefined || (call.feed.piped && echoed === undefined)
+    if (plain && !files && !fed) return call.say('code.plain', 'MEDIUM', `${call.name} computes`)
+    call.say('interpreter.odd', 'HIGH', `${call.name} can run commands from its input`)
+  }),
+  ...named('m4 pic groff troff nroff eqn tbl refer soelim gnuplot octave maxima gp gap genius', call => {
+    const loose = call.feed.text !== undefined || call.feed.piped || call.args.length > 0
+    call.say('interpreter.odd', loose ? 'HIGH' : 'MEDIUM', `${call.name} can run commands from its input`)
+  }),
+  ...named(
+    'gdb lldb ptrace reptyr dtrace gcore radare2 r2 frida rizin',
+    always('HIGH', 'debugger', 'runs and changes programs from the inside'),
+  ),
+  ...named('expect autoexpect tclsh wish slsh scsh', always('HIGH', 'interpreter.odd', 'runs commands of a script')),
+  ...named('history fc', call => {
+    if (call.args.some(arg => /^-[cdwas]/.test(arg.value)) || call.name === 'fc')
+      call.say('history', 'HIGH', 'it changes the history or runs from it')
+    else call.say('path.history', 'MEDIUM', 'it shows what a person typed before')
+  }),
+  ...named('enable', always('HIGH', 'shell.extend', 'loads code into the shell')),
+  ...named('bind complete compopt', always('MEDIUM', 'shell.extend', 'changes how the shell reads')),
+  ...named(
+    'logger wall write mesg sendmail mail mailx mutt s-nail msmtp swaks ssmtp pbcopy xclip xsel wl-copy clip notify-send',
+    call => {
+      const fed = call.feed.file !== undefined || call.feed.piped || call.args.some(arg => arg.substituted)
+      call.say('net.message', fed ? 'HIGH' : 'MEDIUM', `${call.name} hands text to others`)
+    },
+  ),
+}
+
+const SUM = /^[\w\s.+*/^%()=;,<>-]*$/
+
+/** `dc -e '1 1 + p'`: the only word is the expression. */
+function isExpression(args: readonly Arg[]): boolean {
+  return args.length === 2 && /^(-e|--expression)$/.test(args[0]?.value ?? '')
+}

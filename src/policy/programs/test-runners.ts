@@ -1,0 +1,162 @@
+import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { findOperands } from '../shell/args.ts'
+import { named, wrapper } from './rule-builders.ts'
+import { tool } from './run-code.ts'
+
+/** Runners of tests of the JavaScript world. */
+export const TEST_RUNNERS: ProgramRules = {
+  jest: tool({
+    flags: `-b -i -t: -u -w: -o -f -e -c: --bail --runInBand --testNamePattern: --updateSnapshot --maxWorkers: --onlyChanged
+      --onlyFailures --expand --coverage --collectCoverage --collectCoverageFrom: --coverageReporters: --coverageProvider:
+      --coverageThreshold: --changedSince: --changedFilesWithAncestor --clearMocks --resetMocks --restoreMocks --detectOpenHandles
+      --detectLeaks --forceExit --findRelatedTests --listTests --logHeapUsage --noStackTrace --notify --passWithNoTests
+      --reporters: --runTestsByPath --selectProjects: --ignoreProjects: --shard: --showConfig --showSeed --randomize --seed:
+      --silent --testPathPattern: --testPathPatterns: --testPathIgnorePatterns: --testMatch: --testRegex: --testTimeout:
+      --watchAll --no-watchman --watchman --verbose --useStderr --workerIdleMemoryLimit: --testLocationInResults --lastCommit
+      --errorOnDeprecated --env: --testEnvironment: --no-coverage --no-watch --injectGlobals --maxConcurrency: --all
+      --openHandlesTimeout: --preset: --colors --ci --cacheDirectory:`,
+    medium:
+      /^--(outputFile|globalsConfig|rootDir|roots|globalSetup|globalTeardown|runner|testRunner|resolver|modulePaths|haste|filter|coverageDirectory|init|clearCache)/,
+  }),
+  vitest: tool({
+    verbs: 'run related dev watch bench list',
+    flags: `-r: -u -t: -w -c: --run --update --watch --testNamePattern: --dir: --coverage --coverage.* --mode: --isolate
+      --no-isolate --globals --dom --pool: --fileParallelism --no-file-parallelism --maxWorkers: --minWorkers:
+      --environment: --passWithNoTests --logHeapUsage --allowOnly --dangerouslyIgnoreUnhandledErrors --shard: --changed
+      --sequence.* --bail: --retry: --diff: --exclude: --expand-snapshot-diff --disable-console-intercept --typecheck --typecheck.*
+      --project: --expect.* --slowTestThreshold: --teardownTimeout: --testTimeout: --hookTimeout: --reporter: --reporters:
+      --silent --hideSkippedTests --silent --poolOptions.* --no-watch --no-color --root: --includeTaskLocation
+      --printConsoleTrace --max-concurrency: --threads --no-threads --singleThread --related --filesOnly --json`,
+    medium:
+      /^--(outputFile|ui$|api|browser$|open|inspect.*|globalSetup|standalone$|attachmentsDir|merge-reports|experimental.*)/,
+  }),
+  ...named(
+    'mocha ava jasmine karma tap',
+    tool({
+      flags: `-b -g: -i -f: -t: -s: -R: -u: -C -p -j: -m: -w -S -u --bail --grep: --fgrep: --invert --timeout: --slow: --reporter:
+        --ui: --check-leaks --full-trace --parallel --jobs: --recursive --extension: --spec: --ignore: --exit --no-exit --forbid-only
+        --forbid-pending --retries: --sort --diff --no-diff --inline-diffs --dry-run --list-reporters --list-interfaces --delay
+        --async-only --allow-uncaught --global: --fail-zero --pass-on-failing-test-suite --no-timeout --match: --serial
+        --fail-fast --concurrency: --update-snapshots --tap --single-run --auto-watch --browsers: --no-auto-watch --log-level:
+        --random --seed: --stop-on-failure --filter: --only --coverage-report: --disable-coverage --allow-incomplete-coverage`,
+      medium:
+        /^--(config|init|inspect.*|require|import|loader|node-option.*|before|after|plugin)|^(init|start|config|plugin|-r)$/,
+    }),
+  ),
+  playwright: tool({
+    verbs: 'test show-trace merge-reports',
+    flags: `-c: -g: -j: -x -u --headed --project: --grep: --grep-invert: --workers: --retries: --repeat-each: --reporter: --shard:
+      --timeout: --global-timeout: --max-failures: --list --forbid-only --fully-parallel --last-failed --only-changed
+      --pass-with-no-tests --trace: --update-snapshots --update-source-method: --ignore-snapshots --no-deps --quiet --fail-on-flaky-tests
+      --tsconfig: --browser: --workers`,
+    medium: /^(show-trace|--ui.*|--debug|--output|install|install-deps|codegen|open)$/,
+  }),
+  cypress: tool({
+    verbs: 'run verify info version',
+    flags: `-s: -b: -e: -q -C: --spec: --browser: --headless --headed --component --e2e --env: --config: --reporter: --quiet --no-exit
+      --parallel --group: --tag: --port: --project:`,
+    medium: /^--(record|key|ci-build-id)$/,
+  }),
+  ...named(
+    'wdio react-scripts web-test-runner',
+    tool({
+      verbs: 'run test build',
+      flags:
+        '--spec: --suite: --coverage --watchAll --files: --node-resolve --group: --concurrency: --playwright --puppeteer',
+    }),
+  ),
+  // They run the command that follows and look at what it covered.
+  ...named('c8 nyc', call => {
+    if (/^(report|check-coverage|merge|instrument)$/.test(call.args[0]?.value ?? '')) return judgeReport(call)
+    const loads = call.args.find((_, at) => /^(-r|--reporter)$/.test(call.args[at - 1]?.value ?? ''))
+    if (loads && /^[./~]/.test(loads.value)) call.say('flag.loads', 'HIGH', `${loads.text} is loaded as code`, loads)
+    COVERED(call)
+  }),
+}
+
+const COVERED = wrapper({
+  loose: true,
+  harmless: `-a -x: -n: -r: --all --reporter: --include: --exclude: --extension: --check-coverage --lines: --branches: --functions:
+    --statements: --per-file --skip-full --100 --src: --temp-directory: --clean --silent --watermarks: --exclude-after-remap
+    --exclude-node-modules --no-exclude-node-modules --omit-relative --wrapper-length: --source-map --produce-source-map
+    --reports-dir: --report-dir: --cache --no-cache --experimental-monocart --allowExternal`,
+  asks: '-c: --config: --cwd: --nycrc-path: --resolve: --hook-* --instrumenter:',
+  runs: '-i: --require: --import: --babel-cache --node-options:',
+})
+
+function judgeReport(call: ProgramCall): undefined {
+  if (/^(merge|instrument)$/.test(call.args[0]?.value ?? ''))
+    call.say('tool.other', 'MEDIUM', `${call.name} writes files`, call.args[0])
+  REPORT(call)
+}
+
+const REPORT = tool({
+  flags:
+    '-r: --reporter: --report-dir: --reports-dir: --lines: --branches: --functions: --statements: --per-file --check-coverage --exclude: --include: --skip-full --all --src: --temp-directory:',
+})
+
+/** Documents, sites, editors, and other agents. */
+export const OTHER_TOOLS: ProgramRules = {
+  buf: tool({
+    high: /^(push|registry|plugin|beta)$/,
+    verbs: 'lint build breaking format',
+    flags: '-d --diff --exit-code --error-format: --against: --path:',
+  }),
+  ...named(
+    'protoc',
+    tool({
+      words: true,
+      flags: '-I* -I: -proto_path: -decode_raw -print_free_field_numbers',
+      medium: /^(--.*_out.*|-o.*)$/,
+      high: /^--plugin.*$/,
+    }),
+  ),
+  ...named(
+    'pdflatex xelatex lualatex latex tex latexmk pdftex luatex bibtex',
+    tool({
+      high: /^--?(shell-escape|enable-write18|shell-restricted|output-directory=\/.*|luaonly|lua=.*|pdflatex=.*|e|r|usepretex.*|pretex.*)$|^-?\\|write18/,
+      medium: /./,
+    }),
+  ),
+  ...named(
+    'hugo jekyll zola',
+    tool({
+      verbs: 'build check version env config list',
+      flags:
+        '-D -F -E -b: -s: --minify --gc --drafts --future --incremental --destination: --buildDrafts --cleanDestinationDir --printI18nWarnings --baseURL: --strict_front_matter --profile',
+    }),
+  ),
+  ...named('code codium cursor idea subl atom windsurf', call =>
+    call.say(
+      call.args.some(arg => /^--(install-extension|uninstall-extension|install-source.*)/.test(arg.value))
+        ? 'persist'
+        : 'editor',
+      call.args.some(arg => /^--(install-extension|uninstall-extension)/.test(arg.value)) ? 'HIGH' : 'MEDIUM',
+      `${call.name} opens an editor`,
+    ),
+  ),
+  ...named(
+    'wasm-pack trunk maturin graphql-codegen ansible-lint openapi-generator jupyter ffprobe tldr cargo-nextest typos taplo vale lychee dotslash sqlfluff djlint pyupgrade codespell semgrep',
+    call => {
+      call.say('tool.other', 'MEDIUM', `${call.name} builds or checks the project`)
+      PROJECT_TOOL(call)
+    },
+  ),
+  ...named('venv virtualenv', call => {
+    call.say('tool.other', 'MEDIUM', 'it makes a folder for packages')
+    for (const arg of findOperands(call.args, ['--prompt', '-p', '--python'])) call.path(arg, 'write')
+  }),
+  ...named('claude codex gemini aider opencode copilot pcc perpetualcc cursor-agent amp', (call: ProgramCall) => {
+    const loose = call.args.find(arg =>
+      /dangerously|bypass|yolo|--allow-all|full-auto|never|acceptEdits/i.test(arg.value),
+    )
+    call.say(
+      'agent.start',
+      loose || /^(pcc|perpetualcc)$/.test(call.name) ? 'HIGH' : 'MEDIUM',
+      `${call.name} starts or steers an agent`,
+      loose,
+    )
+  }),
+}
+
+const PROJECT_TOOL = tool({ medium: /^(publish|deploy|login|upload|install)$/ })

@@ -1,0 +1,262 @@
+import { type Arg, HOLE } from './args.ts'
+import type { Scope } from './scope.ts'
+import type { Word, WordPart } from './tree.ts'
+
+/** A word as the program will see it: none, one or several arguments. What cannot be known is a hole. */
+export function expandWord(word: Word, scope: Scope): Arg[] {
+  const [only, second] = word.bits
+  // The common case first: plain text needs none of what follows.
+  if (only?.is === 'text' && second === undefined && !(only.value.startsWith('~') && !only.quoted))
+    return [{ value: only.value, text: word.text, at: word.at, known: true, glob: false, substituted: false }]
+  return new Expansion(word, scope).run()
+}
+
+/** A whole list of words. */
+export function expandWords(words: readonly Word[], scope: Scope): Arg[] {
+  return words.flatMap(word => expandWord(word, scope))
+}
+
+/** More alternatives than this are not looked at one by one. */
+const MAX_ALTERNATIVES = 64
+
+class Expansion {
+  readonly #word: Word
+  readonly #scope: Scope
+  /** Every alternative that braces make, each as the fields that splitting makes. */
+  #fields: string[][] = [[]]
+  #open = false
+  #glob = false
+  #substituted = false
+  #secret: string | undefined
+
+  constructor(word: Word, scope: Scope) {
+    this.#word = word
+    this.#scope = scope
+  }
+
+  run(): Arg[] {
+    for (const [place, bit] of this.#word.bits.entries()) {
+      switch (bit.is) {
+        case 'text':
+          this.#add(place === 0 && !bit.quoted ? this.#tilde(bit.value) : bit.value, bit.quoted)
+          break
+        case 'glob':
+          this.#glob = true
+          this.#add(bit.value, true)
+          break
+        case 'brace':
+          this.#brace(bit.value)
+          break
+        case 'variable':
+          this.#variable(bit)
+          break
+        case 'substitution':
+          this.#substituted = true
+          this.#add(readPrinted(bit, this.#scope) ?? HOLE, true)
+          break
+        case 'arithmetic':
+          this.#add(HOLE, true)
+          break
+      }
+    }
+    const { text, at } = this.#word
+    return this.#fields.flat().map(value => ({
+      value,
+      text,
+      at,
+      known: !value.includes(HOLE),
+      glob: this.#glob,
+      substituted: this.#substituted,
+      ...(this.#secret !== undefined && { secret: this.#secret }),
+    }))
+  }
+
+  #add(value: string, quoted: boolean): undefined {
+    if (value === '' && !quoted) return
+    for (const fields of this.#fields) {
+      if (this.#open && fields.length > 0) fields[fields.length - 1] += value
+      else fields.push(value)
+    }
+    this.#open = true
+  }
+
+  #brace(value: string | undefined): undefined {
+    const alternatives = value === undefined ? undefined : expandBraces(value)
+    if (!alternatives || alternatives.length * this.#fields.length > MAX_ALTERNATIVES) return this.#add(HOLE, true)
+    const before = this.#fields
+    this.#fields = []
+    for (const alternative of alternatives)
+      for (const fields of before) {
+        const copy = [...fields]
+        if (this.#open && copy.length > 0) copy[copy.length - 1] += alternative
+        else copy.push(alternative)
+        this.#fields.push(copy)
+      }
+    this.#open = true
+  }
+
+  #variable(bit: { name: string; plain: boolean; quoted: boolean; indirect?: boolean }): undefined {
+    const known = bit.plain ? this.#valueOf(bit.name) : undefined
+    if (known === undefined) {
+      if (bit.indirect) this.#secret = `what ${bit.name} names`
+      else if (isSecretVariable(bit.name) || this.#scope.secrets.has(bit.name)) this.#secret = bit.name
+      return this.#add(HOLE, true)
+    }
+    if (known.glob) this.#glob = true
+    if (bit.quoted) return this.#add(known.value, true)
+    // Unquoted, the shell splits it at blanks.
+    const parts = known.value.split(/[ \t\n]+/)
+    for (const [place, part] of parts.entries()) {
+      if (place > 0) this.#open = false
+      if (part !== '') this.#add(part, false)
+    }
+  }
+
+  #valueOf(name: string): { value: string; glob: boolean } | undefined {
+    const { values, unknown, tainted, home, cwd } = this.#scope
+    if (tainted || unknown.has(name)) return undefined
+    const set = values.get(name)
+    if (set) return set
+    if (name === 'HOME') return { value: home, glob: false }
+    if (name === 'PWD' && cwd !== undefined) return { value: cwd, glob: false }
+    return undefined
+  }
+
+  #tilde(value: string): string {
+    if (value === '~' || value.startsWith('~/')) return this.#scope.home + value.slice(1)
+    if (value.startsWith('~+')) return this.#scope.cwd === undefined ? HOLE : this.#scope.cwd + value.slice(2)
+    return /^~[^/]*/.test(value) ? value.replace(/^~[^/]*/, HOLE) : value
+  }
+}
+
+/** `{a,b{c,d}}` and `{1..3}` as the shell expands them; `undefined` when that is more than anybody writes by hand. */
+export function expandBraces(text: string, budget = 64): string[] | undefined {
+  const open = text.indexOf('{')
+  if (open < 0) return [text]
+  const close = matching(text, open)
+  if (close < 0) return [text]
+  const inner = text.slice(open + 1, close)
+  const parts = splitTop(inner)
+  const choices = parts.length > 1 ? parts : rangeOf(inner)
+  const rest = expandBraces(text.slice(close + 1), budget)
+  if (rest === undefined || choices === undefined) return undefined
+  const heads: string[] = []
+  for (const choice of choices) {
+    const expanded = expandBraces(choice, budget)
+    if (expanded === undefined) return undefined
+    heads.push(...expanded)
+  }
+  if (heads.length * rest.length > budget) return undefined
+  const before = text.slice(0, open)
+  return heads.flatMap(head => rest.map(tail => before + head + tail))
+}
+
+function matching(text: string, open: number): number {
+  let depth = 0
+  for (let index = open; index < text.length; index++) {
+    if (text[index] === '{') depth++
+    else if (text[index] === '}' && --depth === 0) return index
+  }
+  return -1
+}
+
+function splitTop(text: string): string[] {
+  const parts: string[] = []
+  let depth = 0
+  let start = 0
+  for (let index = 0; index < text.length; index++) {
+    if (text[index] === '{') depth++
+    else if (text[index] === '}') depth--
+    else if (text[index] === ',' && depth === 0) {
+      parts.push(text.slice(start, index))
+      start = index + 1
+    }
+  }
+  parts.push(text.slice(start))
+  return parts
+}
+
+/** `1..9` or `a..e`; with a step, or longer than a screen, it is left unknown. */
+function rangeOf(text: string): string[] | undefined {
+  const range = /^(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])$/.exec(text)
+  if (!range) return undefined
+  const [, from = '', to = ''] = range
+  const code = (end: string) => (/^-?\d/.test(end) ? Number(end) : end.charCodeAt(0))
+  const letters = !/\d/.test(from)
+  const [low, high] = [Math.min(code(from), code(to)), Math.max(code(from), code(to))]
+  if (high - low > 64) return undefined
+  return Array.from({ length: high - low + 1 }, (_, step) =>
+    letters ? String.fromCharCode(low + step) : String(low + step),
+  )
+}
+
+/** What `$(echo .env)` prints, where that is plain to see; `undefined` otherwise. */
+function readPrinted(bit: Extract<WordPart, { is: 'substitution' }>, scope: Scope): string | undefined {
+  const [node, second] = bit.script.body
+  if (bit.how !== '$(' || node?.is !== 'command' || second !== undefined) return undefined
+  if (node.assigns.length > 0 || node.redirects.length > 0) return undefined
+  const [name, ...words] = node.words.map(literal)
+  if (name === undefined || scope.functions.has(name) || !words.every(word => word !== undefined)) return undefined
+  if (name === 'echo') return /^-[neE]+$/.test(words[0] ?? '') ? undefined : plain(words.join(' '))
+  const [format, ...values] = words
+  if (name !== 'printf' || format === undefined) return undefined
+  return plain(format.replaceAll('%s', () => values.shift() ?? ''))
+}
+
+/** One word without escapes, so that nothing is left to split, to expand or to interpret. */
+function plain(text: string): string | undefined {
+  return /^[\w./+,:@=~-]+$/.test(text) ? text : undefined
+}
+
+function literal(word: Word): string | undefined {
+  let text = ''
+  for (const bit of word.bits) {
+    if (bit.is !== 'text' || (bit.value.startsWith('~') && !bit.quoted)) return undefined
+    text += bit.value
+  }
+  return text
+}
+
+/** A variable of the shell gets a value that is known, or one that is not. */
+export function bindVariable(name: string, value: Arg | undefined, scope: Scope): undefined {
+  // Words are split elsewhere from here on: nothing unquoted can be told any more.
+  if (name === 'IFS') scope.tainted = true
+  if (value === undefined || !value.known || scope.unknown.has(name) || OWN.test(name)) scope.unknown.add(name)
+  else scope.values.set(name, { value: value.value, glob: value.glob })
+}
+
+/** A word as one text, not split: the right side of `=`, a here-string. */
+export function expandText(word: Word, scope: Scope): Arg {
+  const bits = word.bits.map(quote)
+  const [head] = bits
+  // A tilde at the beginning is expanded; everything else counts as quoted, and an empty text is one argument.
+  if (!(head?.is === 'text' && head.value.startsWith('~'))) bits.unshift({ is: 'text', value: '', quoted: true })
+  const parts = expandWord({ ...word, bits }, scope)
+  const [first] = parts
+  if (first === undefined)
+    return { value: '', text: word.text, at: word.at, known: true, glob: false, substituted: false }
+  return parts.length === 1 ? first : { ...first, value: parts.map(one => one.value).join(' ') }
+}
+
+function quote(bit: Word['bits'][number]): Word['bits'][number] {
+  return bit.is === 'variable' ? { ...bit, quoted: true } : bit
+}
+
+/** Variables that the shell itself sets, whatever they were set to. */
+const OWN =
+  /^(_|PWD|OLDPWD|REPLY|MAPFILE|OPTARG|OPTIND|RANDOM|SRANDOM|SECONDS|LINENO|EPOCH\w+|BASH\w*|COPROC|DIRSTACK|FUNCNAME|PIPESTATUS|PPID|UID|EUID|SHLVL|HOSTNAME|COLUMNS|LINES)$/
+
+/** Words in the name of a variable that say that it holds a secret. */
+const SECRET =
+  /(^|_)(API_?KEY|KEY|SECRET|SECRETS|TOKEN|PASSWORD|PASSWD|PASS|PWD|CREDENTIALS?|AUTH|PRIVATE_KEY|ACCESS_KEY|PAT|DSN|COOKIE|SESSION_KEY)(_|$)/i
+const SECRET_ENDS = /(APIKEY|PASSWORD|SECRET|TOKEN|PASSPHRASE)$/i
+/** Addresses that usually carry a password. */
+const CONNECTION =
+  /^(DATABASE|DB|POSTGRES|PG|MYSQL|MONGO|MONGODB|REDIS|AMQP|PROD|PRODUCTION)_?(URL|URI|DSN|CONNECTION_STRING)$/i
+const HARMLESS = new Set(['PWD', 'OLDPWD', 'GPG_KEY', 'KEY', 'PASS', 'AUTH', 'pass', 'key', 'token', 'auth', 'pwd'])
+
+/** Whether a variable of this name holds a secret, going by its name. */
+export function isSecretVariable(name: string): boolean {
+  if (HARMLESS.has(name)) return false
+  return SECRET.test(name) || SECRET_ENDS.test(name) || CONNECTION.test(name)
+}

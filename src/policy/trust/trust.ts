@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import { realpath, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { AppPaths } from '../../base/app-paths.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { AppError } from '../../base/errors.ts'
+import { quoteForShell } from '../../base/words.ts'
+import type { OpenSession, Request, Verdict } from '../../domain/session.ts'
+import { filesToTrust, filesToTrustIn, type TrustCheckout, type TrustedFile } from './files.ts'
+import type { TrustStatus } from './setting-sources.ts'
+
+export { type LoadableSources, settingSourcesFor } from './setting-sources.ts'
+export type { TrustStatus }
+
+/** What a project brings in and whether a person has agreed to it as it is now. */
+export async function trustStatus(places: AppPaths, directory: string): Promise<TrustStatus> {
+  const project = await projectAt(directory)
+  const files = await filesToTrust(places, project)
+  if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
+  const { agreementFor } = await record()
+  const agreed = agreementFor(places, project)
+  if (!agreed) return { project, state: 'untrusted', files, changed: [] }
+  const changed = findChangedPaths(agreed.files, hashesByPath(files))
+  const holds = agreed.hash === hashAll(files) && files.every(file => !file.refused)
+  return { project, state: holds ? 'trusted' : 'changed', files, changed, since: agreed.since }
+}
+
+/**
+ * What an agent would load in a worktree of a project, and whether a person has agreed to each file of it, with the very content, for
+ * the project: what another agent has committed there since is not. A file that the worktree lacks is nothing to agree to.
+ */
+export async function trustStatusIn(
+  places: AppPaths,
+  { project: path, ...checkout }: TrustCheckout & { project: string },
+): Promise<TrustStatus> {
+  const project = await projectAt(path)
+  const files = await filesToTrustIn(places, { project, ...checkout })
+  if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
+  const { agreementFor } = await record()
+  const agreed = agreementFor(places, project)
+  if (!agreed) return { project, state: 'untrusted', files, changed: [] }
+  const changed = files.filter(file => file.refused || agreed.files[file.path] !== file.sha256).map(file => file.path)
+  return { project, state: changed.length === 0 ? 'trusted' : 'changed', files, changed, since: agreed.since }
+}
+
+/** Whether whatever the project brings in may take effect. */
+export async function isTrusted(places: AppPaths, directory: string): Promise<boolean> {
+  const { state } = await trustStatus(places, directory)
+  return state === 'trusted' || state === 'nothing-to-trust'
+}
+
+/** Keeps a person's yes to what `shown` listed; refused when the files are no longer those. */
+export async function grantTrust(places: AppPaths, shown: TrustStatus, clock: Clock = systemClock): Promise<void> {
+  const refused = shown.files.find(file => file.refused)
+  if (refused?.refused) {
+    throw new AppError('trust_refused', { path: refused.path, project: shown.project, ...refused.refused })
+  }
+  const now = await filesToTrust(places, shown.project)
+  const moved = findChangedPaths(hashesByPath(shown.files), hashesByPath(now))
+  if (moved.length > 0)
+    throw new AppError('trust_changed', { project: quoteForShell(shown.project), files: moved.join(', ') })
+  const agreement = { hash: hashAll(now), since: clock.now(), files: hashesByPath(now) }
+  const { keepAgreement } = await record()
+  keepAgreement(places, shown.project, agreement)
+}
+
+/** Takes a yes back, also for a project that is gone; false when there was none. */
+export async function revokeTrust(places: AppPaths, directory: string): Promise<boolean> {
+  const { keepAgreement } = await record()
+  const gone = await realpath(directory).then(
+    () => false,
+    () => true,
+  )
+  if (gone && keepAgreement(places, resolve(directory), undefined)) return true
+  return keepAgreement(places, await projectAt(directory), undefined)
+}
+
+/** For `loadConfig`: yes to a project file only with the very content that was agreed to. */
+export function trustedFile(status: TrustStatus): (file: { path: string; content: string }) => boolean {
+  const agreed = new Set(
+    status.files.filter(file => file.kind === 'pcc' || file.kind === 'rules').map(file => file.sha256),
+  )
+  return ({ content }) => status.state === 'trusted' && agreed.has(sha256(content))
+}
+
+/** Imported on use: most projects bring nothing in, and then nobody looks at what was agreed to. */
+function record() {
+  return import('./record.ts')
+}
+
+async function projectAt(directory: string): Promise<string> {
+  const here = await stat(directory).catch(() => undefined)
+  if (!here) throw new AppError('project_missing', { path: directory })
+  if (!here.isDirectory()) throw new AppError('project_not_directory', { path: directory })
+  return realpath(directory)
+}
+
+/** The content hash of each file by its path. */
+export function hashesByPath(files: TrustedFile[]): Record<string, string> {
+  return Object.fromEntries(files.map(file => [file.path, file.sha256]))
+}
+
+/** One hash over the sorted paths and contents. */
+export function hashAll(files: TrustedFile[]): string {
+  return sha256(files.map(file => `${file.path}\0${file.sha256}\n`).join(''))
+}
+
+/** The paths whose hash is not the same in both. */
+export function findChangedPaths(before: Record<string, string>, now: Record<string, string>): string[] {
+  const paths = new Set([...Object.keys(before), ...Object.keys(now)])
+  return [...paths].filter(path => before[path] !== now[path]).sort()
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** Tools that bring a file of `.claude` to life: its text, and with it hooks and allow rules from its head. */
+const LOADS_PROJECT_FILES = new Set(['Skill', 'SlashCommand', 'Agent', 'Task'])
+
+interface SkillContext {
+  places: AppPaths
+  project: string
+  /** The worktree in which its agent works. */
+  place?: TrustCheckout | undefined
+  /** What the session was started with. */
+  settingSources: OpenSession['settingSources']
+}
+
+/**
+ * Refuses skills and the project's own subagents where a file of the project that has not been agreed to may be behind the
+ * name: one that came with a pull in the middle of the session, or that the agent wrote itself. Looked at anew each time. A
+ * session that was started without the project's settings has none of these files.
+ */
+export async function judgeSkill(
+  { tool, input }: Pick<Request, 'tool' | 'input'>,
+  { places, project, place, settingSources }: SkillContext,
+): Promise<Verdict | undefined> {
+  if (!LOADS_PROJECT_FILES.has(tool) || !settingSources.includes('project')) return undefined
+  const isAgent = tool === 'Agent' || tool === 'Task'
+  if (isAgent && input['subagent_type'] === undefined) return undefined
+  const { state, files } = await (place ? trustStatusIn(places, { project, ...place }) : trustStatus(places, project))
+  if (state === 'trusted' || state === 'nothing-to-trust') return undefined
+  const waiting = files.filter(({ kind, path }) => kind === 'prompts' && (!isAgent || /\.claude\/agents\//.test(path)))
+  if (waiting.length === 0) return undefined
+  const names = waiting.map(({ path }) => path).slice(0, 3)
+  const more = waiting.length > names.length ? ` and ${waiting.length - names.length} more` : ''
+  const reason = `${names.join(', ')}${more} can run code or widen rights, and nobody has agreed to that; go on without ${isAgent ? 'that subagent' : 'skills'}. To allow it, the person has to run pcc trust ${project}`
+  return { verdict: 'deny', risk: 'HIGH', reason, confidence: 1, by: 'policy' }
+}

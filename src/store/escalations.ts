@@ -1,0 +1,197 @@
+import type { Kysely } from 'kysely'
+import { type Escalation, EscalationContext } from '../domain/escalation.ts'
+import type { EscalationFilter, EscalationRow, EscalationStore, StoredAnswer } from './store.ts'
+import type { EscalationSession, EscalationsTable, Tables } from './tables.ts'
+
+/** Opens the table. Everything that writes is part of a transaction: a row belongs to the event that tells of it. */
+export function openEscalationStore(read: Kysely<Tables>): EscalationStore {
+  return {
+    insert: (row, tx) => insert(tx.db, row),
+    latest: async (session, fingerprint, tx) => {
+      const same = tx.db.selectFrom('escalations').selectAll().where('session_id', '=', session)
+      return first(await same.where('fingerprint', '=', fingerprint).orderBy('number', 'desc').limit(1).execute())
+    },
+    shared: async (dedupKey, tx) => {
+      const open = tx.db.selectFrom('escalations').selectAll().where('state', '=', 'open')
+      return first(await open.where('dedup_key', '=', dedupKey).execute())
+    },
+    join: (number, session, tx) => joinEscalation(tx.db, number, session),
+    leave: async (number, session, tx) => {
+      const here = tx.db.deleteFrom('escalation_sessions').where('number', '=', number)
+      await here.where('session_id', '=', session).execute()
+    },
+    sessionsOf: (numbers, tx) => sessionsOf(tx?.db ?? read, numbers),
+    repeat: async (number, again, tx) => {
+      await tx.db
+        .updateTable('escalations')
+        .set(row => ({
+          ...again,
+          ...(again.state !== 'answered' && UNANSWERED),
+          count: row('count', '+', 1),
+        }))
+        .where('number', '=', number)
+        .execute()
+    },
+    refuse: async (number, tx) => {
+      const open = tx.db
+        .updateTable('escalations')
+        .set({ state: 'denied', deadline: null })
+        .where('number', '=', number)
+      await open.where('state', '=', 'open').execute()
+    },
+    answer: (number, answer, tx) => answerOnce(tx.db, number, answer),
+    reopen: async (number, tx) => {
+      await tx.db
+        .updateTable('escalations')
+        // Another session may have asked the same meanwhile: that is a row of its own by now.
+        .set({ state: 'open', dedup_key: null, deadline: null, ...UNANSWERED })
+        .where('number', '=', number)
+        .where('state', 'in', ['answered', 'denied'])
+        .where('answered_by', 'is not', null)
+        .execute()
+    },
+    withdraw: (session, why, tx) => withdrawSession(tx.db, session, why),
+    get: async (number, tx) => {
+      const select = (tx?.db ?? read).selectFrom('escalations').selectAll()
+      return first(await select.where('number', '=', number).execute())
+    },
+    due: now => due(read, now),
+    dropDeadline: async (number, tx) => {
+      await tx.db.updateTable('escalations').set({ deadline: null }).where('number', '=', number).execute()
+    },
+    list: filter => list(read, filter),
+    count: async states => {
+      const select = read.selectFrom('escalations').select(({ fn }) => fn.countAll().as('all'))
+      return Number((await select.where('state', 'in', states).executeTakeFirst())?.all ?? 0)
+    },
+  }
+}
+
+async function insert(db: Kysely<Tables>, row: EscalationRow): Promise<number> {
+  const added = db.insertInto('escalations').values(escalationColumns(row)).returning('number')
+  const { number } = await added.executeTakeFirstOrThrow()
+  await joinEscalation(db, number, row)
+  return number
+}
+
+/** Compare and swap: of two who answer at once one finds the row answered. */
+async function answerOnce(
+  db: Kysely<Tables>,
+  number: number,
+  { verdict, answer, by, reason, at, from, to = 'answered' }: StoredAnswer,
+): Promise<boolean> {
+  const said = { verdict: verdict ?? null, answer: answer ? JSON.stringify(answer) : null }
+  const { numUpdatedRows } = await db
+    .updateTable('escalations')
+    .set({ state: to, ...said, answered_by: by, answered_at: at, answer_reason: reason ?? null })
+    .$if(to === 'denied', query => query.set({ deadline: null }))
+    .where('number', '=', number)
+    .where('state', '=', from)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+async function list(db: Kysely<Tables>, { session, states }: EscalationFilter = {}): Promise<Escalation[]> {
+  let select = db.selectFrom('escalations').selectAll()
+  if (session !== undefined) {
+    select = select.where('number', 'in', query =>
+      query.selectFrom('escalation_sessions').select('number').where('session_id', '=', session),
+    )
+  }
+  if (states !== undefined) select = select.where('state', 'in', states)
+  return (await select.orderBy('priority', 'desc').orderBy('number').execute()).map(parseEscalation)
+}
+
+async function due(db: Kysely<Tables>, now: number): ReturnType<EscalationStore['due']> {
+  const open = db.selectFrom('escalations').where('state', '=', 'open')
+  const late = await open.selectAll().where('deadline', '<=', now).orderBy('deadline').execute()
+  const later = open.select(({ fn }) => fn.min('deadline').as('next')).where('deadline', '>', now)
+  return { rows: late.map(parseEscalation), next: (await later.executeTakeFirst())?.next ?? undefined }
+}
+
+function first(rows: Parameters<typeof parseEscalation>[0][]): Escalation | undefined {
+  return rows[0] && parseEscalation(rows[0])
+}
+
+const UNANSWERED = { verdict: null, answer: null, answered_by: null, answered_at: null, answer_reason: null }
+
+/** Lets a session wait for the answer; one that waits already does so with its newest call. */
+async function joinEscalation(db: Kysely<Tables>, number: number, session: EscalationSession): Promise<void> {
+  const { session_id, call_id } = session
+  await db
+    .insertInto('escalation_sessions')
+    .values({ number, session_id, call_id })
+    .onConflict(same => same.columns(['number', 'session_id']).doUpdateSet({ call_id }))
+    .execute()
+}
+
+/** Those that wait, or waited, for these answers. */
+async function sessionsOf(db: Kysely<Tables>, numbers: readonly number[]): Promise<Tables['escalation_sessions'][]> {
+  const found: Tables['escalation_sessions'][] = []
+  for (let at = 0; at < numbers.length; at += AT_ONCE) {
+    const those = db.selectFrom('escalation_sessions').selectAll()
+    const some = those.where('number', 'in', numbers.slice(at, at + AT_ONCE))
+    found.push(...(await some.orderBy('number').orderBy('session_id').execute()))
+  }
+  return found
+}
+
+/** A statement has room for some ten thousands of values. */
+const AT_ONCE = 5_000
+
+/** Nobody needs an answer for this session any more. A decision that others wait for stays open, as one of theirs. */
+async function withdrawSession(
+  db: Kysely<Tables>,
+  session: string,
+  { reason, at }: { reason: string; at: number },
+): Promise<void> {
+  const open = await db
+    .selectFrom('escalations')
+    .innerJoin('escalation_sessions', 'escalation_sessions.number', 'escalations.number')
+    .select(['escalations.number', 'escalations.session_id'])
+    .where('escalation_sessions.session_id', '=', session)
+    .where('state', '=', 'open')
+    .execute()
+  for (const { number, session_id } of open) {
+    const [other] = (await sessionsOf(db, [number])).filter(each => each.session_id !== session)
+    const row = db.updateTable('escalations').where('number', '=', number)
+    if (!other) {
+      await row.set({ state: 'withdrawn', answered_at: at, answer_reason: reason }).execute()
+      continue
+    }
+    const gone = db.deleteFrom('escalation_sessions').where('number', '=', number)
+    await gone.where('session_id', '=', session).execute()
+    if (session_id === session) await row.set({ session_id: other.session_id, call_id: other.call_id }).execute()
+  }
+}
+
+/** A row as the table holds it. */
+function escalationColumns(row: EscalationRow): Omit<EscalationsTable, 'number'> {
+  const { input, reasons, context, answer, ...plain } = row
+  return {
+    ...plain,
+    input: JSON.stringify(input),
+    reasons: JSON.stringify(reasons),
+    context: JSON.stringify(context),
+    answer: answer && JSON.stringify(answer),
+  }
+}
+
+/** Damaged JSON becomes nothing: the row must stay listable. */
+function parseEscalation(row: EscalationsTable): Escalation {
+  return {
+    ...row,
+    input: json<Escalation['input']>(row.input) ?? {},
+    reasons: json<Escalation['reasons']>(row.reasons) ?? [],
+    context: EscalationContext.safeParse(json(row.context)).data ?? {},
+    answer: row.answer === null ? null : (json<Escalation['answer']>(row.answer) ?? null),
+  }
+}
+
+function json<T>(text: string): T | undefined {
+  try {
+    return JSON.parse(text) as T
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,272 @@
+import type { Kysely } from 'kysely'
+import { EVENT_SCHEMA_VERSION, type NewEvent, type StoredEvent } from '../domain/event.ts'
+import type { Database, NewEventRow } from './database.ts'
+import type { EventQuery, FollowOptions } from './store.ts'
+import type { EventRow, Tables } from './tables.ts'
+
+/** Rows fetched at once: few enough that a slow reader holds little memory. */
+const PAGE = 500
+
+export interface FollowDeps {
+  database: Database
+  wake: EventSignal
+  pages: EventPageCache
+}
+
+/**
+ * Every event after an id, then each new one as it is committed.
+ *
+ * Ids rise in the order of commits, so "everything above the last one seen" has neither gaps nor repetitions. The ring is
+ * noted before the read: an append between the read and the wait makes the wait return at once, and a page that is not full
+ * was the last one until then.
+ */
+export async function* followEvents(
+  { database, wake, pages }: FollowDeps,
+  after: number,
+  options: FollowOptions = {},
+): AsyncGenerator<StoredEvent, void, undefined> {
+  let last = after
+  const over = () => wake.closed || options.signal?.aborted === true
+  while (!over()) {
+    const rings = wake.count
+    const read = (from: number) => readPage(database, from, options.subject)
+    const { rows, isLast } = await (options.subject === undefined ? pages.at(rings, last, read) : read(last)).catch(
+      error => {
+        if (wake.closed) return NOTHING
+        throw error
+      },
+    )
+    for (const row of rows) {
+      if (over()) return
+      last = row.id
+      const event = parseEvent(row)
+      if (event) yield event
+    }
+    if (isLast) await wake.wait(rings, options)
+  }
+}
+
+/** The newest page, for all who stand at the same place: every one of them is woken by the same append. */
+export class EventPageCache {
+  #newest: { rings: number; after: number; page: Promise<Page> } | undefined
+
+  /** What follows an id, as of a ring: read once, unless somebody stands elsewhere. */
+  at(rings: number, after: number, read: (after: number) => Promise<Page>): Promise<Page> {
+    if (this.#newest?.rings === rings && this.#newest.after === after) return this.#newest.page
+    const newest = { rings, after, page: read(after) }
+    this.#newest = newest
+    // A failure is each one's own to meet, and a long page is nothing to keep.
+    const forget = () => {
+      if (this.#newest === newest) this.#newest = undefined
+    }
+    newest.page.then(({ rows }) => rows.length > KEPT_ROWS && forget(), forget)
+    return newest.page
+  }
+}
+
+const KEPT_ROWS = 20
+
+interface Page {
+  rows: EventRow[]
+  /** Nothing came after it when it was read. */
+  isLast: boolean
+}
+
+const NOTHING: Page = { rows: [], isLast: true }
+
+async function readPage(database: Database, after: number, subject: string | undefined): Promise<Page> {
+  const read = (from: number, count: number) => {
+    let select = database.read.selectFrom('events').selectAll().where('id', '>', from)
+    if (subject !== undefined) select = select.where('subject', '=', subject)
+    return select.orderBy('id').limit(count).execute()
+  }
+  try {
+    const rows = await read(after, PAGE)
+    return { rows, isLast: rows.length < PAGE }
+  } catch (error) {
+    if (!database.isDamage(error)) throw error
+    const rows = await readPastDamage(after, async from => {
+      try {
+        return await read(from, 1)
+      } catch (again) {
+        if (database.isDamage(again)) return 'damaged'
+        throw again
+      }
+    })
+    // Only as far as the next damaged part.
+    return { rows, isLast: rows.length === 0 }
+  }
+}
+
+interface WaitOptions {
+  signal?: AbortSignal | undefined
+  alone?: boolean | undefined
+}
+
+/**
+ * Tells waiting followers that there may be new events: at once for appends of this process, and by one slow look for
+ * all followers together for those of other processes. While nobody waits, no timer runs.
+ */
+export class EventSignal {
+  readonly #newestId: () => Promise<number>
+  readonly #pollMs: number
+  readonly #waiting = new Set<() => void>()
+  #timer: NodeJS.Timeout | undefined
+  #count = 0
+  #newest = 0
+  #looking = 0
+  #closed = false
+
+  constructor(newestId: () => Promise<number>, pollMs: number) {
+    this.#newestId = newestId
+    this.#pollMs = pollMs
+  }
+
+  /** Rises with every ring: a follower notes it before it reads, and a ring since then ends its wait at once. */
+  get count(): number {
+    return this.#count
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  ring(): void {
+    this.#count++
+    for (const wake of this.#waiting) wake()
+  }
+
+  /** Waits for a ring after `count`, for the signal or for the end; `alone` looks for nothing that others wrote. */
+  async wait(count: number, { signal, alone }: WaitOptions = {}): Promise<void> {
+    if (this.#count !== count || this.#closed || signal?.aborted) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const wake = () => resolve()
+    this.#waiting.add(wake)
+    signal?.addEventListener('abort', wake)
+    if (!alone) {
+      this.#looking++
+      this.#timer ??= setInterval(() => this.#look(), this.#pollMs)
+    }
+    await promise
+    signal?.removeEventListener('abort', wake)
+    this.#waiting.delete(wake)
+    if (!alone && --this.#looking === 0) this.#stop()
+  }
+
+  close(): void {
+    this.#closed = true
+    this.ring()
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  async #look(): Promise<void> {
+    // An error is told by the read of each follower, which a ring brings about.
+    const newest = await this.#newestId().catch(() => -1)
+    if (newest !== this.#newest) this.ring()
+    this.#newest = newest
+  }
+}
+
+/** Stored events that fit, in order; rows that cannot be read are left out. */
+export async function queryEvents(db: Kysely<Tables>, query: EventQuery): Promise<StoredEvent[]> {
+  const { subject, after, before, kinds, limit, tail, from, until } = query
+  if (kinds?.length === 0) return []
+  let select = db.selectFrom('events').selectAll()
+  if (subject !== undefined) select = select.where('subject', '=', subject)
+  if (after !== undefined) select = select.where('id', '>', after)
+  if (before !== undefined) select = select.where('id', '<', before)
+  if (kinds !== undefined) select = select.where('kind', 'in', kinds)
+  if (from !== undefined) select = select.where('time', '>=', from)
+  if (until !== undefined) select = select.where('time', '<', until)
+  const count = tail ?? limit
+  if (count !== undefined) select = select.limit(count)
+  const rows = await select.orderBy('id', tail === undefined ? 'asc' : 'desc').execute()
+  if (tail !== undefined) rows.reverse()
+  return rows
+    .slice(0, limit)
+    .map(parseEvent)
+    .filter(event => event !== undefined)
+}
+
+/** 0 where there is none. */
+export async function newestEventId(db: Kysely<Tables>): Promise<number> {
+  const row = await db
+    .selectFrom('events')
+    .select(({ fn }) => fn.max('id').as('id'))
+    .executeTakeFirst()
+  return row?.id ?? 0
+}
+
+/** The row of an event that is about to be stored. */
+export function toEventRow(event: NewEvent, now: number): NewEventRow {
+  return {
+    time: event.time ?? now,
+    actor: event.actor,
+    schema_version: EVENT_SCHEMA_VERSION,
+    subject: event.subject,
+    kind: event.kind,
+    body: JSON.stringify(event.body),
+  }
+}
+
+/** The stored event that an append gives back. */
+export function toStoredEvent(event: NewEvent, time: number, id: number): StoredEvent {
+  return { ...event, id, time, schema_version: EVENT_SCHEMA_VERSION } as StoredEvent
+}
+
+/**
+ * Reads a row back; nothing where the row cannot be read, so that one damaged row does not end a reader.
+ *
+ * Bodies are our own, so they are not checked again; a kind that a newer minor version wrote passes through.
+ */
+function parseEvent(row: EventRow): StoredEvent | undefined {
+  try {
+    const body: unknown = JSON.parse(row.body)
+    if (typeof body !== 'object' || body === null || typeof row.kind !== 'string') return undefined
+    return { ...row, body } as StoredEvent
+  } catch {
+    return undefined // not JSON: the row was damaged outside of the program
+  }
+}
+
+/** Ids are below this; doubling the step reaches it in 53 tries. */
+const HIGHEST_ID = Number.MAX_SAFE_INTEGER
+
+/** Reads the first row above an id, or says that the place where it lies is damaged. */
+type ReadOne = (after: number) => Promise<EventRow[] | 'damaged'>
+
+/**
+ * The first readable row above `after` in a table of which a part is damaged; none where there is nothing readable.
+ *
+ * A damaged page hides a stretch of neighbouring ids. The step over it is doubled until a read succeeds, then halved back
+ * to the first id from which one does, so that no readable row is skipped.
+ */
+async function readPastDamage(after: number, readOne: ReadOne): Promise<EventRow[]> {
+  const here = await readOne(after)
+  if (here !== 'damaged') return here
+  let damaged = after
+  for (let step = 1; after + step < HIGHEST_ID; step *= 2) {
+    const found = await readOne(after + step)
+    if (found !== 'damaged') return firstBehind(damaged, after + step, found, readOne)
+    damaged = after + step
+  }
+  return []
+}
+
+async function firstBehind(
+  damaged: number,
+  readable: number,
+  found: EventRow[],
+  readOne: ReadOne,
+): Promise<EventRow[]> {
+  if (readable - damaged <= 1) return found
+  const middle = damaged + Math.floor((readable - damaged) / 2)
+  const rows = await readOne(middle)
+  return rows === 'damaged'
+    ? firstBehind(middle, readable, found, readOne)
+    : firstBehind(damaged, middle, rows, readOne)
+}

@@ -1,0 +1,116 @@
+import { existsSync } from 'node:fs'
+import { Kysely, sql } from 'kysely'
+import type { EventBody } from '../domain/event.ts'
+import { findAnswer } from './answers.ts'
+import { MIGRATIONS } from './migrations/all.ts'
+import { SqliteConnection } from './sqlite-connection.ts'
+import { inspectFile } from './sqlite-file.ts'
+import type { AnswerStore } from './store.ts'
+import type { Tables } from './tables.ts'
+
+export type RememberedAnswers = Pick<AnswerStore, 'find'> & Disposable
+
+/** Remembered answers for who needs no daemon. The file is opened when first asked, only read, and need not be there. */
+export function openRememberedAnswers(file: string): RememberedAnswers {
+  let opened: Promise<Opened | undefined> | undefined
+  return {
+    async find(project, fingerprint) {
+      opened ??= open(file)
+      return (await opened)?.find(project, fingerprint)
+    },
+    [Symbol.dispose]() {
+      opened?.then(found => found?.close()).catch(() => undefined) // what could not be opened need not be closed
+    },
+  }
+}
+
+interface Opened {
+  find: AnswerStore['find']
+  close(): void
+}
+
+async function open(file: string): Promise<Opened | undefined> {
+  if (!existsSync(file)) return undefined
+  await inspectFile(file, MIGRATIONS.length)
+  const connection = new SqliteConnection(file, { readOnly: true })
+  const db = new Kysely<Tables>({ dialect: connection.dialect })
+  // A file that an older program made, or that was just created, has no such table yet.
+  const { rows } = await sql`select 1 from sqlite_master where name = 'answers'`.execute(db)
+  if (rows.length > 0) return { find: findAnswer(db), close: () => connection.close() }
+  connection.close()
+  return undefined
+}
+
+/** A request that was decided, with what is needed to decide it again. */
+export interface RecordedRequest {
+  time: number
+  session: string
+  project: string
+  allowedTools: string[]
+  request: EventBody<'tool.requested'>
+  decided: EventBody<'permission.decided'>
+}
+
+/** Requests read at once. */
+const PAGE = 500
+
+/** Decided requests since a time, oldest first. The file is only read: a daemon may write meanwhile, and none need run. */
+export async function* readRecordedRequests(file: string, since: number): AsyncGenerator<RecordedRequest> {
+  if (!existsSync(file)) return
+  await inspectFile(file, MIGRATIONS.length)
+  const connection = new SqliteConnection(file, { readOnly: true })
+  const db = new Kysely<Tables>({ dialect: connection.dialect })
+  try {
+    let after = 0
+    for (;;) {
+      const { rows } = await decidedAfter(since, after).execute(db)
+      for (const row of rows) {
+        const recorded = fromRow(row)
+        if (recorded) yield recorded
+      }
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < PAGE) return
+      after = last.id
+    }
+  } finally {
+    connection.close()
+  }
+}
+
+interface Row {
+  id: number
+  time: number
+  session: string
+  project: string
+  options: string
+  request: string | null
+  decided: string
+}
+
+/** A call's request stands before its decision in the same session; the newest counts where an id came twice. */
+function decidedAfter(since: number, after: number) {
+  return sql<Row>`
+    select decided.id, decided.time, decided.subject as session, sessions.project, sessions.options,
+           decided.body as decided,
+           (select requested.body from events as requested
+             where requested.subject = decided.subject and requested.id < decided.id
+               and requested.kind = 'tool.requested'
+               and case when json_valid(requested.body) and json_valid(decided.body)
+                   then json_extract(requested.body, '$.call_id') = json_extract(decided.body, '$.call_id') end
+             order by requested.id desc limit 1) as request
+      from events as decided join sessions on sessions.id = decided.subject
+     where decided.kind = 'permission.decided' and decided.time >= ${since} and decided.id > ${after}
+     order by decided.id limit ${PAGE}`
+}
+
+function fromRow({ time, session, project, options, request, decided }: Row): RecordedRequest | undefined {
+  try {
+    if (request === null) return undefined
+    const body = JSON.parse(request) as EventBody<'tool.requested'>
+    const { allowed_tools } = JSON.parse(options) as { allowed_tools?: string[] }
+    const allowedTools = allowed_tools ?? []
+    return { time, session, project, allowedTools, request: body, decided: JSON.parse(decided) }
+  } catch {
+    return undefined // damaged outside of the program: there is nothing to decide again
+  }
+}

@@ -1,0 +1,144 @@
+import { type Kysely, type SqlBool, sql } from 'kysely'
+import { AppError } from '../base/errors.ts'
+import type { Tx } from './store.ts'
+import type { AttemptRow, RunRow, RunsTable, ScheduleRow, SchedulesTable, Tables } from './tables.ts'
+import type { RunStore, ScheduleStore } from './task-stores.ts'
+import { filterTasks } from './tasks.ts'
+import type { Writer } from './writer.ts'
+
+const MATCHES_SHOWN = 8
+
+/** Opens the tables of runs and of their attempts. */
+export function openRunStore(read: Kysely<Tables>, writer: Writer): RunStore {
+  const write = <T>(tx: Tx | undefined, work: (db: Kysely<Tables>) => Promise<T>) =>
+    tx ? work(tx.db) : writer.transaction(own => work(own.db))
+  return {
+    insert: async (row, { db }) => {
+      await db.insertInto('runs').values(runColumns(row)).execute()
+    },
+    update: (id, patch, tx) =>
+      write(tx, async db => {
+        await db.updateTable('runs').set(runColumns(patch)).where('id', '=', id).execute()
+      }),
+    get: async (id, tx) => {
+      const row = await (tx?.db ?? read).selectFrom('runs').selectAll().where('id', '=', id).executeTakeFirst()
+      return row && parseRun(row)
+    },
+    list: ({ project, open } = {}, tx) => list(tx?.db ?? read, { project, open }),
+    resolve: ref => resolve(read, ref),
+    begin: async (attempt, { db }) => {
+      await db.insertInto('attempts').values(attempt).execute()
+    },
+    end: async ({ task_id, number }, patch, { db }) => {
+      const mine = db.updateTable('attempts').set(patch).where('task_id', '=', task_id).where('number', '=', number)
+      return (await mine.where('outcome', 'is', null).executeTakeFirst()).numUpdatedRows === 1n
+    },
+    attempts: (of, tx) => attempts(tx?.db ?? read, of),
+    withOpenAttempts: async () => {
+      const open = read.selectFrom('attempts').select('run_id').distinct().where('outcome', 'is', null)
+      return (await open.execute()).map(({ run_id }) => run_id)
+    },
+    unverified: async ({ project, feature, task }) => {
+      const done = filterTasks(read, { project, feature, under: task, states: ['done'] })
+      const counted = done.where('verification', '=', 'unverified').select(eb => eb.fn.countAll<number>().as('count'))
+      return Number((await counted.executeTakeFirst())?.count ?? 0)
+    },
+  }
+}
+
+async function list(
+  db: Kysely<Tables>,
+  { project, open }: { project: string | undefined; open: boolean | undefined },
+): Promise<RunRow[]> {
+  let select = db.selectFrom('runs').selectAll()
+  if (project !== undefined) select = select.where('project', '=', project)
+  if (open) select = select.where('state', '!=', 'ended')
+  return (await select.orderBy('created_at', 'desc').orderBy('id').execute()).map(parseRun)
+}
+
+async function resolve(db: Kysely<Tables>, ref: string): Promise<RunRow> {
+  const length = [...ref].length
+  const fits = sql<SqlBool>`substr(id, 1, ${length}) = ${ref} or substr(id, 3, ${length}) = ${ref}`
+  const found = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where(fits)
+    .orderBy('created_at', 'desc')
+    .limit(MATCHES_SHOWN)
+    .execute()
+  const whole = found.find(({ id }) => id === ref || id === `r-${ref}`)
+  const [only, ...others] = whole ? [whole] : ref === '' ? [] : found
+  if (!only) throw new AppError('run_unknown', { ref })
+  if (others.length > 0) throw new AppError('run_ambiguous', { ref, matches: found.map(({ id }) => id).join(', ') })
+  return parseRun(only)
+}
+
+async function attempts(
+  db: Kysely<Tables>,
+  { run, task, session }: { run?: string; task?: string; session?: string },
+): Promise<AttemptRow[]> {
+  let select = db.selectFrom('attempts').selectAll()
+  if (run !== undefined) select = select.where('run_id', '=', run)
+  if (task !== undefined) select = select.where('task_id', '=', task)
+  if (session !== undefined) select = select.where('session_id', '=', session)
+  return select.orderBy('started_at').orderBy('number').execute()
+}
+
+function parseRun({ target, options, stopping, ...plain }: RunsTable): RunRow {
+  return { ...plain, target: JSON.parse(target), options: JSON.parse(options), stopping: stopping === 1 }
+}
+
+function runColumns(row: RunRow): RunsTable
+function runColumns(row: Partial<RunRow>): Partial<RunsTable>
+function runColumns({ target, options, stopping, ...plain }: Partial<RunRow>): Partial<RunsTable> {
+  return {
+    ...plain,
+    ...(target && { target: JSON.stringify(target) }),
+    ...(options && { options: JSON.stringify(options) }),
+    ...(stopping !== undefined && { stopping: stopping ? 1 : 0 }),
+  }
+}
+
+/** Opens the table of runs to come. */
+export function openScheduleStore(read: Kysely<Tables>): ScheduleStore {
+  return {
+    insert: async (row, { db }) => {
+      await db.insertInto('schedules').values(scheduleColumns(row)).execute()
+    },
+    move: async ({ id, due_at }, patch, { db }) => {
+      const mine = db
+        .updateTable('schedules')
+        .set(scheduleColumns(patch))
+        .where('id', '=', id)
+        .where('state', '=', 'waiting')
+      const same = due_at === null ? mine.where('due_at', 'is', null) : mine.where('due_at', '=', due_at)
+      return (await same.executeTakeFirst()).numUpdatedRows === 1n
+    },
+    get: async (id, tx) => {
+      const row = await (tx?.db ?? read).selectFrom('schedules').selectAll().where('id', '=', id).executeTakeFirst()
+      return row && parseSchedule(row)
+    },
+    list: async ({ project, waiting } = {}, tx) => {
+      let select = (tx?.db ?? read).selectFrom('schedules').selectAll()
+      if (project !== undefined) select = select.where('project', '=', project)
+      if (waiting) select = select.where('state', '=', 'waiting')
+      const rows = await select.orderBy('due_at').orderBy('created_at', 'desc').orderBy('id').execute()
+      const found = rows.map(parseSchedule)
+      return [...found.filter(({ state }) => state === 'waiting'), ...found.filter(({ state }) => state !== 'waiting')]
+    },
+  }
+}
+
+function parseSchedule({ target, options, ...plain }: SchedulesTable): ScheduleRow {
+  return { ...plain, target: JSON.parse(target), options: JSON.parse(options) }
+}
+
+function scheduleColumns(row: ScheduleRow): SchedulesTable
+function scheduleColumns(row: Partial<ScheduleRow>): Partial<SchedulesTable>
+function scheduleColumns({ target, options, ...plain }: Partial<ScheduleRow>): Partial<SchedulesTable> {
+  return {
+    ...plain,
+    ...(target && { target: JSON.stringify(target) }),
+    ...(options && { options: JSON.stringify(options) }),
+  }
+}

@@ -1,0 +1,253 @@
+import { AppError, messageOf } from '../../base/errors.ts'
+import type { StoredEvent } from '../../domain/event.ts'
+import { refuseWithSurvivors } from '../context.ts'
+import { driveTask, inOneTransaction } from './drive.ts'
+import { type CompletionDeps, MergeQueues } from './merge-queues.ts'
+import { askPerson, endSessionAs, TROUBLE_TOOL } from './moves.ts'
+import { COMPLETION_STATES, type FinishedWork, findCompletingTask, findWork, isCompleting } from './work.ts'
+
+const LONGEST_SLEEP_MS = 15_000
+const SHORTEST_SLEEP_MS = 100
+
+/**
+ * What happens between an agent's "done" and its task being done: verified, sent back, merged, or brought before a person. All of
+ * it stands in rows; a restart looks at what is in `verifying` and `merging` and goes on.
+ */
+export class Completion {
+  readonly #parts: CompletionDeps
+  readonly #turns: Slots
+  readonly #lanes: MergeQueues
+  readonly #looking = new Map<string, { done: Promise<void>; ending: AbortController }>()
+  readonly #again = new Set<string>()
+  readonly #timers = new Map<string, NodeJS.Timeout>()
+  readonly #closing = new AbortController()
+
+  constructor(parts: CompletionDeps) {
+    this.#parts = parts
+    this.#turns = new Slots(parts.atOnce)
+    this.#lanes = new MergeQueues(parts, this.#closing.signal)
+  }
+
+  /** Something about a task, its session or its merge has changed. */
+  look(task: string): void {
+    if (this.#closing.signal.aborted) return
+    this.#again.add(task)
+    if (this.#looking.has(task)) return
+    const ending = new AbortController()
+    const done = this.#lookWhileAsked(task, AbortSignal.any([ending.signal, this.#closing.signal])).finally(() => {
+      this.#looking.delete(task)
+      // Asked for after the last look and before this: nobody else would see it.
+      if (this.#again.has(task)) this.look(task)
+    })
+    this.#looking.set(task, { done, ending })
+  }
+
+  /** What an earlier life of the daemon left, or what may go on by now. */
+  async lookAtAll(): Promise<void> {
+    await this.#parts.merges.recover()
+    await this.lookAgain()
+    for (const lane of await this.#parts.merges.lanes()) this.#lanes.look(lane)
+  }
+
+  /** All that is to land: an account is open again, a run goes on. */
+  async lookAgain(): Promise<void> {
+    for (const { id } of await this.#parts.floor.parts.store.tasks.list({ states: COMPLETION_STATES })) this.look(id)
+  }
+
+  /** Follows what happens to tasks, and what people say. */
+  async follow(after: number, signal: AbortSignal): Promise<void> {
+    const { store } = this.#parts.floor.parts
+    for await (const event of store.follow(after, { signal, alone: true })) await this.#heard(event)
+  }
+
+  /** The task of a session that is to land, if it has one. */
+  async of(session: string): Promise<string | undefined> {
+    return (await findCompletingTask(session, this.#parts.floor.parts.store))?.id
+  }
+
+  /** A person says to look once more at what they were asked about. */
+  async again(task: string): Promise<void> {
+    const { parts } = this.#parts.floor
+    const { openEscalations } = await import('../../human/escalations.ts')
+    const work = await findWork(task, parts.store)
+    if (!work) return
+    await parts.store.transaction(tx => openEscalations(parts).withdraw(work.session.id, 'it is looked at again', tx))
+    this.look(task)
+  }
+
+  /** Its session, or its run, is stopped: gates that run are ended, and the task is given back. Resolves when they are gone. */
+  async stop(session: string, reason: string): Promise<void> {
+    const { floor, merges } = this.#parts
+    const { store, tasks } = floor.parts
+    const task = await findCompletingTask(session, store)
+    if (!task) return
+    await this.#end(task.id)
+    // Its target is being moved this moment: it is in there, or not, when that is over.
+    const open = await merges.open(task.id)
+    if (open?.state === 'landing') await this.#lanes.done(open)
+    await inOneTransaction(this.#parts, async tx => {
+      const work = await findWork(task.id, store, tx)
+      if (!work || work.session.id !== session) return
+      const merge = await merges.open(task.id, tx)
+      if (merge) await merges.abort(merge, reason, tx)
+      const why = `${reason}; it was not verified to the end`
+      await tasks.transition(task.id, { to: 'ready', reason: why, attempt: work.task.attempt }, tx)
+      await endSessionAs(work.session, { status: 'stopped', reason }, floor, tx)
+    })
+    floor.kept.forget(session)
+  }
+
+  /** Nothing new begins; what runs is ended and goes on with the next daemon. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    for (const timer of this.#timers.values()) clearTimeout(timer)
+    await Promise.all([...[...this.#looking.values()].map(({ done }) => done), this.#lanes.close()])
+  }
+
+  async #heard({ kind, subject, body }: StoredEvent): Promise<void> {
+    if (kind === 'escalation.answered') {
+      const task = await this.of(subject)
+      if (task) this.look(task)
+      return
+    }
+    if (!kind.startsWith('task.') || !('task_id' in body)) return
+    const { task_id: id } = body
+    if (kind === 'task.verifying' || kind === 'task.merging') this.look(id)
+    else if (OVER_EVENTS.has(kind)) await this.#left(id)
+  }
+
+  /** It is not on its way any more: by our own hand, or a person has said what becomes of it. */
+  async #left(id: string): Promise<void> {
+    const { store } = this.#parts.floor.parts
+    const task = await store.tasks.get(id)
+    if (task && isCompleting(task)) return
+    this.#looking.get(id)?.ending.abort()
+    this.#parts.merges.interrupt(id)
+    const merge = await this.#parts.merges.open(id)
+    if (merge) this.#lanes.look(merge)
+    // A run that is over has attempts that outlive it.
+    for (const run of new Set((await store.runs.attempts({ task: id })).map(({ run_id }) => run_id)))
+      this.#parts.ended(run)
+    const session = task?.session_id
+    if (task?.state !== 'done' || !session || task.run_id !== null) return
+    await this.#parts.nudge(session).catch(error => {
+      this.#parts.floor.log.warn({ session, problem: messageOf(error) }, 'its next task could not begin')
+    })
+  }
+
+  async #lookWhileAsked(id: string, signal: AbortSignal): Promise<void> {
+    while (this.#again.delete(id) && !signal.aborted) {
+      try {
+        await this.#agentIsGone(id)
+        const driven = await driveTask(id, { parts: this.#parts, signal, turn: wait => this.#turns.take(wait) })
+        this.#lookAt(id, driven.over ? driven.lookAgainAt : undefined)
+        const merge = driven.over ? undefined : await this.#parts.merges.open(id)
+        if (merge) this.#lanes.look(merge)
+      } catch (error) {
+        if (signal.aborted) return
+        this.#parts.floor.log.error({ task: id, error }, 'its work could not be looked at')
+        await this.#couldNot(id, error).catch(() => this.#lookAt(id, 0)) // the store itself may be what fails
+        return
+      }
+    }
+  }
+
+  /** Whoever wrote the work must not be able to write any more when it is looked at. */
+  async #agentIsGone(id: string): Promise<void> {
+    const { floor } = this.#parts
+    const session = (await floor.parts.store.tasks.get(id))?.session_id
+    if (!session) return
+    await floor.live.get(session)?.done
+    await refuseWithSurvivors(session, floor)
+  }
+
+  /** What passes by itself is tried again; anything else a person has to know. */
+  async #couldNot(id: string, error: unknown): Promise<void> {
+    const { floor } = this.#parts
+    const code = error instanceof AppError ? error.code : undefined
+    if (code !== undefined && PASSING_CODES.has(code)) return this.#lookAt(id, 0)
+    const work = await findWork(id, floor.parts.store)
+    if (!work || (await this.#isAsked(work))) return
+    const why = `It could not be verified: ${messageOf(error)}`
+    await inOneTransaction(this.#parts, tx => askPerson(work, why, floor, tx))
+  }
+
+  /** Every look fails as the one before it while the cause lasts: a person hears of it once. */
+  async #isAsked({ session }: FinishedWork): Promise<boolean> {
+    const open = await this.#parts.floor.parts.store.escalations.list({ session: session.id, states: ['open'] })
+    return open.some(({ tool }) => tool === TROUBLE_TOOL)
+  }
+
+  /** The clock may be set, and the machine may sleep: it is looked at now and then whatever the time says. */
+  #lookAt(id: string, at: number | undefined): void {
+    clearTimeout(this.#timers.get(id))
+    this.#timers.delete(id)
+    if (at === undefined || this.#closing.signal.aborted) return
+    const untilMs = at === 0 ? LONGEST_SLEEP_MS : at - this.#parts.floor.parts.clock.now()
+    const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, untilMs))
+    this.#timers.set(id, setTimeout(() => this.look(id), waitMs).unref())
+  }
+
+  /** Ends what is being done for a task, and waits for it. */
+  async #end(id: string): Promise<void> {
+    const looking = this.#looking.get(id)
+    this.#again.delete(id)
+    looking?.ending.abort()
+    this.#parts.merges.interrupt(id)
+    await looking?.done
+  }
+}
+
+const PASSING_CODES = new Set(['disk_full', 'store_unusable', 'daemon_stopping', 'place_busy'])
+
+/** Into these a task comes when it is no longer on its way. */
+const OVER_EVENTS = new Set([
+  'task.finished',
+  'task.failed',
+  'task.cancelled',
+  'task.readied',
+  'task.blocked',
+  'task.deleted',
+])
+
+/** Lets so many in at once; the others wait in the order in which they came. */
+class Slots {
+  readonly #most: number
+  readonly #waiting: (() => void)[] = []
+  #inside = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Resolves with a turn, which ends when it is disposed; with nothing where the signal ended the wait. */
+  async take(signal: AbortSignal): Promise<Disposable | undefined> {
+    if (signal.aborted) return undefined
+    if (this.#inside < this.#most) this.#inside += 1
+    else if (!(await this.#wait(signal))) return undefined
+    return { [Symbol.dispose]: () => this.#leave() }
+  }
+
+  /** Whoever leaves hands the turn on: it is never free in between. */
+  #leave(): void {
+    const next = this.#waiting.shift()
+    if (next) next()
+    else this.#inside -= 1
+  }
+
+  #wait(signal: AbortSignal): Promise<boolean> {
+    return new Promise(resolve => {
+      const enter = () => {
+        signal.removeEventListener('abort', leave)
+        resolve(true)
+      }
+      const leave = () => {
+        const at = this.#waiting.indexOf(enter)
+        if (at >= 0) this.#waiting.splice(at, 1)
+        resolve(false)
+      }
+      this.#waiting.push(enter)
+      signal.addEventListener('abort', leave, { once: true })
+    })
+  }
+}

@@ -1,0 +1,304 @@
+import { crashPoint } from '../../base/crash-point.ts'
+import { AppError, messageOf, unreachable } from '../../base/errors.ts'
+import type { Escalation } from '../../domain/escalation.ts'
+import type { VerificationResult } from '../../domain/evidence.ts'
+import type { Store, Tx } from '../../store/store.ts'
+import type { CompletionDeps, CompletionSettings, EnqueueOptions, RebaseOutcome, TaskMerges } from './merge-queues.ts'
+import { askPerson, askReview, finishTask, refuseWork, sendBack, TROUBLE_TOOL } from './moves.ts'
+import { afterVerification, type CompletionFacts, nextStep } from './next-step.ts'
+import { conflictReport, failureLine, failureReport, reviewReport } from './report-text.ts'
+import { type FinishedWork, findWork, needsVerification, resolveWords, worktreeWords } from './work.ts'
+
+/** How far a look has brought it. */
+export type DriveResult =
+  /** Nothing more can be done for it now. */
+  | { over: true; lookAgainAt?: number | undefined }
+  /** It stands in the queue of its target. */
+  | { over: false }
+
+interface DriveOptions {
+  parts: CompletionDeps
+  /** Aborted when somebody else says what becomes of the task, or the daemon leaves. */
+  signal: AbortSignal
+  /** Resolves when a verification may begin. */
+  turn(signal: AbortSignal): Promise<Disposable | undefined>
+}
+
+/** Makes as many steps with a task as can be made now. Whatever was moved by others meanwhile is theirs. */
+export async function driveTask(id: string, { parts, signal, turn }: DriveOptions): Promise<DriveResult> {
+  const { store, clock } = parts.floor.parts
+  for (let before = ''; ; ) {
+    const work = await findWork(id, store)
+    if (!work || signal.aborted) return { over: true }
+    const settings = await parts.settingsOf(work.session)
+    const facts = await readFacts(work, { settings, store, merges: parts.merges })
+    if (facts.givenUp !== undefined) {
+      const reason = `A person gave it up: ${facts.givenUp}`
+      if (before === reason) return { over: true, lookAgainAt: clock.now() + REFUSED_MS }
+      before = reason
+      await inOneTransaction(parts, tx => refuseForGood(work, reason, parts, tx))
+      continue
+    }
+    const step = nextStep(facts)
+    // The same step from the same rows: it was refused, and would be again, at once and for ever.
+    const now = JSON.stringify([step.do, work.task.state, work.task.attempt, work.note.verified, facts.merge])
+    if (now === before) return { over: true, lookAgainAt: clock.now() + REFUSED_MS }
+    before = now
+    switch (step.do) {
+      case 'nothing':
+        return { over: true }
+      case 'advance':
+        return { over: false }
+      case 'verify':
+      case 'enqueue': {
+        const later = await verifyOrEnqueue({ work, settings, parts, signal, turn }, step.do)
+        if (later !== undefined) return { over: true, lookAgainAt: later }
+        break
+      }
+      case 'release':
+      case 'return':
+      case 'look_anew':
+        await afterReview(work, { facts, step: step.do }, parts)
+        break
+      case 'finish':
+        await inOneTransaction(parts, tx => finishTask(work, step, parts.floor, tx))
+        break
+      default:
+        return unreachable(step)
+    }
+  }
+}
+
+/** What was refused may be let through once something around it has changed. */
+const REFUSED_MS = 60_000
+
+interface VerifyOptions extends DriveOptions {
+  work: FinishedWork
+  settings: CompletionSettings
+}
+
+/** What its agent was to finish in git is finished first; then the gates run, or are left out. A time: not before. */
+async function verifyOrEnqueue(looking: VerifyOptions, how: 'verify' | 'enqueue'): Promise<number | undefined> {
+  const { work, settings, parts, signal, turn } = looking
+  using place = await turn(signal)
+  if (!place || signal.aborted) return undefined
+  const rebase = await parts.finishRebase(work)
+  if (rebase.kind !== 'whole')
+    await inOneTransaction(parts, tx => sendConflictBack(work, { rebase, settings }, parts, tx))
+  else if (how === 'verify') return verifyNow(looking)
+  else await enqueueAsIs(work, settings, parts)
+  parts.wake()
+  return undefined
+}
+
+/** A conflict that is not resolved goes back as often as a failed check does; then a person has to look. */
+async function sendConflictBack(
+  work: FinishedWork,
+  { rebase, settings }: { rebase: Exclude<RebaseOutcome, { kind: 'whole' }>; settings: CompletionSettings },
+  { floor }: CompletionDeps,
+  tx: Tx,
+): Promise<void> {
+  const target = work.place?.target ?? 'its target'
+  if (rebase.kind === 'broken') return askPerson(work, `${rebase.why}. ${worktreeWords(work)}`, floor, tx)
+  const { conflict, missing } = rebase
+  const reason = `it conflicts with ${target}${missing.length > 0 ? `: ${missing[0]}` : ''}`
+  if (work.note.conflicts >= settings.rounds) return askPerson(work, `${reason}. ${resolveWords(work)}`, floor, tx)
+  const told = conflictReport({ conflict, missing, target })
+  return sendBack(work, { cause: 'conflict', reason, told }, floor, tx)
+}
+
+/** Runs the gates and does what follows. A time comes back where they cannot run now. */
+async function verifyNow({ work, settings, parts, signal }: VerifyOptions): Promise<number | undefined> {
+  const round = work.note.verified + 1
+  const result = await parts.verify(work, round, signal)
+  if (signal.aborted) return undefined
+  if ('later' in result) return result.later
+  crashPoint('landing.after-verify')
+  await inOneTransaction(parts, async tx => {
+    const now = await countRound(work, round, parts, tx)
+    await tx.append([verifiedEvent(now, round, result)])
+    await followUp(now, { settings, result }, parts, tx)
+    crashPoint('landing.before-commit')
+  })
+  crashPoint('landing.after-commit')
+  parts.floor.log.info({ task: work.task.id, round, status: result.status }, 'verified')
+  parts.wake()
+  return undefined
+}
+
+/** What is not to be verified is committed and merged as it is. */
+async function enqueueAsIs(work: FinishedWork, settings: CompletionSettings, parts: CompletionDeps): Promise<void> {
+  const committed = await parts.commit(work)
+  await inOneTransaction(parts, tx =>
+    'problem' in committed
+      ? askPerson(work, committed.problem, parts.floor, tx)
+      : enqueueWork(work, { settings, head: committed.head, review: settings.merge.review }, parts, tx),
+  )
+}
+
+async function afterReview(
+  work: FinishedWork,
+  { facts, step }: { facts: KnownCompletionFacts; step: 'release' | 'return' | 'look_anew' },
+  parts: CompletionDeps,
+): Promise<void> {
+  const { floor, merges } = parts
+  await inOneTransaction(parts, async tx => {
+    const merge = await merges.open(work.task.id, tx)
+    if (step === 'release' && merge) return merges.release(merge, tx)
+    if (merge) await merges.abort(merge, step === 'return' ? 'a person returned it' : 'it is looked at anew', tx)
+    if (step === 'return') {
+      const reason = `returned by a person${facts.comments ? `: ${facts.comments}` : ''}`
+      return sendBack(work, { cause: 'review', reason, told: reviewReport(facts.comments) }, floor, tx)
+    }
+    const last = await merges.last(work.task.id, tx)
+    if (last?.state === 'aborted' && last.attempt === work.place?.attempt) {
+      return askPerson(work, `Its merge was called off${last.reason ? ` (${last.reason})` : ''}.`, floor, tx)
+    }
+    const { task } = work
+    await floor.parts.tasks.transition(task.id, { to: 'verifying', attempt: task.attempt }, tx)
+  })
+  parts.wake()
+}
+
+/** One transaction; a task that somebody else moved meanwhile is left to them. */
+export async function inOneTransaction(parts: CompletionDeps, work: (tx: Tx) => Promise<void>): Promise<void> {
+  try {
+    await parts.floor.parts.store.transaction(work)
+  } catch (error) {
+    const isTheirs = error instanceof AppError && (error.code === 'task_moved' || error.code === 'task_move_refused')
+    if (!isTheirs) throw error
+    parts.floor.log.info({ problem: messageOf(error) }, 'somebody else has said what becomes of it')
+  }
+}
+
+/** Counted in its session's row, which is read in the transaction: others write to it too. */
+async function countRound(work: FinishedWork, round: number, { floor }: CompletionDeps, tx: Tx): Promise<FinishedWork> {
+  const { store } = floor.parts
+  const session = (await store.sessions.get(work.session.id, tx)) ?? work.session
+  const note = { ...work.note, ...session.options.landing, verified: round }
+  const options = { ...session.options, landing: note }
+  await store.sessions.update(session.id, { options }, tx)
+  return { ...work, note, session: { ...session, options } }
+}
+
+function verifiedEvent({ task, session }: FinishedWork, round: number, result: VerificationResult) {
+  const checks = result.checks.map(({ gate, status, cached, duration_ms }) => ({ gate, status, cached, duration_ms }))
+  const body = {
+    ...{ task_id: task.id, title: task.title, attempt: task.attempt, round, status: result.status, checks },
+    ...(result.status !== 'passed' && { problem: failureLine(result) }),
+    ...(result.commit !== null && { commit: result.commit }),
+  }
+  return { actor: 'daemon', subject: session.id, kind: 'task.verified' as const, body }
+}
+
+/** A person gave it up: no other attempt follows by itself. */
+async function refuseForGood(
+  work: FinishedWork,
+  reason: string,
+  { floor, merges }: CompletionDeps,
+  tx: Tx,
+): Promise<void> {
+  const merge = await merges.open(work.task.id, tx)
+  if (merge) await merges.abort(merge, reason, tx)
+  await refuseWork({ ...work, run: undefined }, reason, floor, tx)
+}
+
+export interface KnownCompletionFacts extends CompletionFacts {
+  /** A person was asked about this attempt and gave it up; their words. */
+  givenUp: string | undefined
+  /** What they said with a review that returned it. */
+  comments: string | undefined
+}
+
+/** What rows say of work that is to land. */
+export async function readFacts(
+  work: FinishedWork,
+  { settings, store, merges }: { settings: CompletionSettings; store: Store; merges: TaskMerges },
+): Promise<KnownCompletionFacts> {
+  const { task, session, run, place } = work
+  const asked = (await store.escalations.list({ session: session.id })).filter(row => isAbout(row, work))
+  const open = asked.filter(({ state }) => state === 'open')
+  const merge = task.state === 'merging' ? await merges.open(task.id) : undefined
+  const review = asked.findLast(({ kind, state, input }) => {
+    return kind === 'review' && state === 'answered' && merge !== undefined && input['merge'] === merge.id
+  })
+  const trouble = asked.findLast(({ kind, state }) => kind === 'error' && state === 'answered')
+  return {
+    state: task.state,
+    isPaused: run?.state === 'paused',
+    waits: open.some(({ kind }) => kind === 'review') ? 'review' : open.length > 0 ? 'trouble' : undefined,
+    verify: needsVerification(work),
+    merges: place !== undefined && settings.merge.mode !== 'off',
+    merge: merge?.state,
+    reviewed: review && (review.verdict === 'allow' ? 'approved' : 'returned'),
+    givenUp: trouble?.verdict === 'deny' ? (trouble.answer_reason ?? 'no reason was given') : undefined,
+    comments: review?.answer_reason ?? undefined,
+  }
+}
+
+/** What landing itself has asked of this attempt. */
+function isAbout({ kind, tool, input }: Escalation, { task }: FinishedWork): boolean {
+  const isOurs = kind === 'review' || tool === TROUBLE_TOOL
+  return isOurs && input['task'] === task.id && input['attempt'] === task.attempt
+}
+
+/** What follows from a verification, in one transaction with its count. */
+async function followUp(
+  work: FinishedWork,
+  { settings, result }: { settings: CompletionSettings; result: VerificationResult },
+  parts: CompletionDeps,
+  tx: Tx,
+): Promise<void> {
+  const { floor } = parts
+  const { rounds, merge } = settings
+  const { run, place, note } = work
+  const judged = { rounds, review: merge.review, failed: note.failed, hasRun: run !== undefined }
+  const step = afterVerification(result, { ...judged, merges: place !== undefined && merge.mode !== 'off' })
+  switch (step.do) {
+    case 'finish':
+      return finishTask(work, { verification: step.verification, reason: keptOn(work) }, floor, tx)
+    case 'enqueue':
+    case 'ask_review':
+      return enqueueWork(work, { settings, head: result.commit ?? '', review: step.do === 'ask_review' }, parts, tx)
+    case 'send_back': {
+      const times = { number: note.failed + 1, of: rounds }
+      const reason = `${failureLine(result)}; sent back (${times.number} of ${times.of})`
+      return sendBack(work, { cause: 'gates', reason, told: failureReport(result, times) }, floor, tx)
+    }
+    case 'try_anew':
+    case 'fail':
+      return refuseWork(work, `${failureLine(result)}, ${timesWords(note.failed + 1)}`, floor, tx)
+    case 'escalate':
+      return askPerson(work, brokenWords(result), floor, tx)
+    default:
+      return unreachable(step)
+  }
+}
+
+/** Into the queue of its target, where a person has to look first at what is to be looked at. */
+async function enqueueWork(work: FinishedWork, how: EnqueueOptions, parts: CompletionDeps, tx: Tx): Promise<void> {
+  const { task } = work
+  const reason = how.review ? `waits for your review: pcc review ${task.id}` : undefined
+  await parts.floor.parts.tasks.transition(task.id, { to: 'merging', reason, attempt: task.attempt }, tx)
+  const merge = await parts.merges.enqueue(work, how, tx)
+  if (how.review) await askReview(work, merge.id, parts.floor, tx)
+}
+
+/** Work that is not merged stays where it is: who reads that it is done has to know where. */
+function keptOn({ place, task }: FinishedWork): string | undefined {
+  return place && `its work stands on ${place.branch} and is not merged, as the settings say: pcc diff ${task.id}`
+}
+
+function brokenWords({ checks, next_steps }: VerificationResult): string {
+  const broken = checks.filter(({ status }) => status === 'broken')
+  const told = broken.map(({ gate, command, output }) => {
+    const last = output.trim().split('\n').slice(-3).join(' ').slice(0, 300)
+    return `${gate}${command === null ? '' : ` (${command})`} could not run${last === '' ? '' : `: ${last}`}`
+  })
+  const what = told.length > 0 ? told.join('; ') : 'it could not be verified'
+  return [what, ...next_steps].join('. ').slice(0, 900)
+}
+
+function timesWords(count: number): string {
+  return count === 1 ? 'and it does not go back' : `${count} times in one conversation`
+}

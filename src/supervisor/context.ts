@@ -1,0 +1,161 @@
+import { access, constants, realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute } from 'node:path'
+import { AppError, messageOf } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import { sessionMarker } from '../base/process/marker.ts'
+import { sweepMarked } from '../base/process/sweep.ts'
+import { quoteForShell } from '../base/words.ts'
+import { type AgentChoice, DEFAULT_AGENT } from '../domain/agent-choice.ts'
+import type { StartSession } from '../domain/api.ts'
+import { brainKeysIn } from '../domain/config/layers.ts'
+import type { Driver } from '../domain/session.ts'
+import type { Worktree } from '../domain/worktree.ts'
+import type { SessionRow } from '../store/tables.ts'
+import type { LiveSession, SessionDeps } from './session/context.ts'
+import type { KeptEnvironments } from './session/kept-environments.ts'
+import type { LiveSessions } from './session/live-sessions.ts'
+import type { PrepareDeps, PreparedSession, PrepareRequest } from './session/prepare.ts'
+import { isAliveInTerminal } from './session/terminal.ts'
+import type { WarmProcesses } from './session/warm-processes.ts'
+import type { WorktreeProvider } from './session/worktree-provider.ts'
+
+/** What starting and resuming sessions work with. */
+export interface SupervisorContext {
+  parts: SessionDeps
+  prepareParts: PrepareDeps
+  /** This boot of the daemon: the owner of every session it runs. */
+  bootId: string
+  log: Log
+  live: LiveSessions
+  conversations: ConversationLocks
+  kept: KeptEnvironments
+  /** Processes that wait for the next task of a run. */
+  warm: WarmProcesses
+  /** Where tasks are done that have a worktree of their own. */
+  ground: WorktreeProvider
+  closing: AbortSignal
+}
+
+export function refuseWhenClosed({ closing }: SupervisorContext): void {
+  if (closing.aborted) throw new AppError('daemon_stopping', {})
+}
+
+/**
+ * A session whose agent could not be ended whole has its marker still: what carries it is ended now, or nothing is started,
+ * because two would write to one conversation. The session must not be live.
+ */
+export async function refuseWithSurvivors(id: string, { parts }: SupervisorContext): Promise<void> {
+  const row = await parts.store.sessions.get(id)
+  if (row?.state !== 'ended' || row.marker === null || (await isAliveInTerminal(row))) return
+  const { left } = await sweepMarked(sessionMarker(row.marker), { deadlineMs: SWEEP_DEADLINE_MS })
+  if (left.length > 0) {
+    throw new AppError('session_withstood', { id, pids: left.map(({ pid }) => pid).join(' ') })
+  }
+}
+
+/** What does not die of SIGKILL within this sleeps in the kernel, and may do so for long. */
+const SWEEP_DEADLINE_MS = 2_000
+
+/** Imported on use: what reads settings and trust is memory that a daemon without sessions need not hold. */
+export async function prepareSession(
+  request: PrepareRequest,
+  { prepareParts }: SupervisorContext,
+): Promise<PreparedSession> {
+  const { prepare } = await import('./session/prepare.ts')
+  return prepare(request, prepareParts)
+}
+
+/** A session keeps its agent; one from before there was a choice has the usual one. */
+export function chosenAgent({ options }: Pick<SessionRow, 'options'>): AgentChoice {
+  return options.chosen ?? DEFAULT_AGENT
+}
+
+/** The same for a session that goes on: under its own settings, and on the account it began with. */
+export async function prepareResumed(
+  row: SessionRow,
+  env: Record<string, string>,
+  floor: SupervisorContext,
+): Promise<PreparedSession> {
+  await checkProject(row.project)
+  if (row.options.place) await checkWorktree(row.options.place)
+  const { settings } = row.options
+  const keys = { ...brainKeysIn(floor.kept.of(row.id) ?? {}), ...brainKeysIn(env) }
+  const own = settings ? { settings: { ...settings, ...keys } } : {}
+  const ready = await prepareSession(
+    { ...row.options, ...own, chosen: chosenAgent(row), project: row.project, env },
+    floor,
+  )
+  if (row.account !== null && ![ready.account, ...ready.formerAccounts].includes(row.account)) {
+    const { id, project, vendor_id } = row
+    throw new AppError('account_differs', { id, project: quoteForShell(project), vendor_id: vendor_id ?? '<id>' })
+  }
+  return ready
+}
+
+type ConversationRef = NonNullable<LiveSession['open']['resume']>
+
+/** One conversation has one writer: Claude Code itself lets two processes go on from the same one, and they mix. */
+export class ConversationLocks {
+  /** Those of sessions that are being started and are not among the live ones yet. */
+  readonly #starting = new Set<string>()
+
+  /** Takes a conversation for a session that will be live when this is let go; refused where another has it. A copy is free. */
+  take(resume: ConversationRef | undefined, live: Iterable<LiveSession>): Disposable | undefined {
+    if (!resume || resume.fork) return undefined
+    const { vendorId } = resume
+    const holder = [...live].find(run => run.row.state !== 'ended' && conversationsOf(run).includes(vendorId))
+    if (holder) throw new AppError('conversation_live', { vendor_id: vendorId, id: holder.id })
+    if (this.#starting.has(vendorId))
+      throw new AppError('conversation_live', { vendor_id: vendorId, id: 'just started' })
+    this.#starting.add(vendorId)
+    return { [Symbol.dispose]: () => this.#starting.delete(vendorId) }
+  }
+}
+
+/** The one it is in, and the one it will go on from when it has a place. */
+function conversationsOf({ row, open: { resume } }: LiveSession): (string | null)[] {
+  return [row.vendor_id, resume && !resume.fork ? resume.vendorId : null]
+}
+
+/** The real path of a project; refused when it is not an existing directory. */
+export async function checkProject(path: string): Promise<string> {
+  if (!isAbsolute(path)) {
+    throw new AppError('bad_request', { route: 'POST /sessions', problem: `project: ${path} is not an absolute path` })
+  }
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOTDIR') throw new AppError('project_not_directory', { path })
+    throw new AppError('project_missing', { path }, error)
+  })
+  if (!found.isDirectory()) throw new AppError('project_not_directory', { path })
+  return realpath(path)
+}
+
+/** Refuses a recording that could not be written, before anything is started for it. */
+export async function checkRecordingPath(path: string | undefined): Promise<void> {
+  if (path === undefined) return
+  const refuse = (problem: string, cause?: unknown) => new AppError('record_unwritable', { path, problem }, cause)
+  if (!isAbsolute(path)) throw refuse('it is not an absolute path')
+  const found = await stat(path).catch(() => undefined)
+  if (found && !found.isFile()) throw refuse('it is not a file')
+  await access(found ? path : dirname(path), constants.W_OK).catch(error => {
+    throw refuse(messageOf(error), error)
+  })
+}
+
+/** Refuses what cannot be the id of a conversation, before anything is started for it. */
+export function checkConversationId({ resume, project }: StartSession, driver: Driver): void {
+  if (!resume || driver.isVendorId?.(resume.vendor_id) !== false) return
+  throw new AppError('resume_invalid', { vendor_id: resume.vendor_id, project: quoteForShell(project) })
+}
+
+/** Refuses to go on in a worktree that somebody has removed, and says how its work comes back. */
+async function checkWorktree({ directory, task, branch }: Worktree): Promise<void> {
+  const found = await stat(directory).catch(() => undefined)
+  if (!found?.isDirectory()) throw new AppError('worktree_gone', { path: directory, task, branch })
+}
+
+/** Refuses an agent that does not ask about every call where nobody watches it, unless the person lets it or a sandbox holds it. */
+export function refuseUngatedAgent({ agent, manifest, heldEnough }: PreparedSession): void {
+  if (heldEnough) return
+  throw new AppError('agent_not_held', { agent: manifest.name, name: agent.name, why: manifest.heldBy })
+}

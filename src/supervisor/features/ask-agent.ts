@@ -1,0 +1,198 @@
+import type { AccountAdmission } from '../../agents/limits/account-gates.ts'
+import { agentMissingError } from '../../agents/manifests/manifests.ts'
+import { AppError } from '../../base/errors.ts'
+import { secretId, shortId } from '../../base/ids.ts'
+import type { AgentChoice } from '../../domain/agent-choice.ts'
+import type { AgentManifest } from '../../domain/agent-manifest.ts'
+import type { StartSession } from '../../domain/api.ts'
+import type { Assessment } from '../../domain/assessment.ts'
+import type { Amounts } from '../../domain/budget.ts'
+import type { Limit } from '../../domain/limit.ts'
+import type { Asks, Failure, Request, Session, SessionEvent } from '../../domain/session.ts'
+import { notLoggedIn } from '../../domain/vendors.ts'
+import type { Worktree } from '../../domain/worktree.ts'
+import type { ClassifyRequest } from '../../policy/classify/classify.ts'
+import { decide } from '../../policy/verdict/decide.ts'
+import type { Spender } from '../../tasks/budgets.ts'
+import { refuseUngatedAgent } from '../context.ts'
+import type { SessionPolicy } from '../session/context.ts'
+import type { PreparedSession, PrepareRequest } from '../session/prepare.ts'
+import type { WarmMarkers } from '../session/warm-processes.ts'
+
+/** Whose agent, where, under whose settings. */
+export type AgentRequest = Pick<StartSession, 'project' | 'agent' | 'model' | 'config' | 'settings' | 'env'> & {
+  /** The worktree in which it reads. */
+  place?: Worktree | undefined
+  /** Which agent, where that is not for the settings to say. */
+  chosen?: AgentChoice | undefined
+  /** The task that it is asked for: what it costs is counted there too. */
+  task_id?: string | undefined
+}
+
+/** What is asked, and what a reply says: a problem is told to the agent, once, for it to mend. */
+export interface AgentQuestion<T> {
+  prompt: string
+  read(text: string): Promise<{ value: T } | { problem: string }>
+}
+
+export interface AskAgentDeps {
+  prepare(request: PrepareRequest): Promise<PreparedSession>
+  classify(question: ClassifyRequest): Promise<Assessment>
+  admits(account: string): Promise<AccountAdmission>
+  /** The vendor has refused the account until a time. */
+  limited(account: string, limit: Limit): Promise<void>
+  /** Throws `budget_spent` where the project or the day has nothing left. */
+  refuseSpent(of: Spender, ready: PreparedSession): Promise<void>
+  spent(of: Spender, amounts: Amounts): Promise<void>
+  /** Where the next daemon finds what this one leaves behind. */
+  markers: Pick<WarmMarkers, 'note' | 'forget'>
+}
+
+export interface AgentReply<T> {
+  value: T
+  model: string | null
+  cost_usd: number
+}
+
+/** Rounds with the model: enough to look through a project, too few to lose itself in it. */
+const MAX_TURNS = 60
+/** Who waits for it sits at a terminal. */
+const DEADLINE_MS = 15 * 60_000
+
+/**
+ * Asks an agent that may read the project and do nothing else, and gives what its reply says. No session is made of it: nothing of it is
+ * to go on. Throws where there is no usable reply, and when the signal ends it; its process is gone then.
+ */
+export async function askAgent<T>(
+  { task_id, ...request }: AgentRequest,
+  question: AgentQuestion<T>,
+  { parts, signal }: { parts: AskAgentDeps; signal: AbortSignal },
+): Promise<AgentReply<T>> {
+  const ready = await parts.prepare({ ...request, task: question.prompt })
+  // What is asked to read and could do anything unasked is no reader.
+  if (ready.manifest.hold === 'observed') refuseUngatedAgent(ready)
+  const admission = await parts.admits(ready.account)
+  if (!admission.open) throw accountLimited(admission.why === 'limit' ? admission.until : undefined)
+  const id = shortId('q')
+  const spender = { id, project: request.project, task_id: task_id ?? null }
+  await parts.refuseSpent(spender, ready)
+  const deadline = AbortSignal.timeout(DEADLINE_MS)
+  const over = AbortSignal.any([signal, deadline])
+  const meter = { started: Date.now(), turns: 0, tokens: 0, cost_usd: 0, model: null as string | null }
+  over.throwIfAborted()
+  const marker = secretId(16)
+  parts.markers.note(marker)
+  await using _noted = { [Symbol.asyncDispose]: async () => parts.markers.forget(marker) }
+  await using session = await ready.driver.open({
+    ...ready.open,
+    ...{ id, marker, prompt: question.prompt, asks: readOnlyAsks(ready.policy, parts.classify) },
+    ...{ tools: READING_TOOLS, ownTools: [], strictMcp: true, hooksOff: true, maxTurns: MAX_TURNS },
+  })
+  const leave = () => void session[Symbol.asyncDispose]()
+  over.addEventListener('abort', leave, { once: true })
+  try {
+    const limited = (limit: Limit) => parts.limited(ready.account, limit)
+    const value = await converse(session, question, { meter, limited, manifest: ready.manifest })
+    return { value, model: meter.model, cost_usd: meter.cost_usd }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (deadline.aborted) throw new AppError('agent_failed', { problem: 'it took longer than 15 minutes' })
+    throw error
+  } finally {
+    over.removeEventListener('abort', leave)
+    const { turns, tokens, cost_usd, started } = meter
+    await parts.spent(spender, { turns, tokens, cost_usd, wall_minutes: (Date.now() - started) / 60_000 })
+  }
+}
+
+type Meter = Pick<Amounts, 'turns' | 'tokens' | 'cost_usd'> & { model: string | null }
+
+async function converse<T>(
+  session: Session,
+  { read }: AgentQuestion<T>,
+  { meter, limited, manifest }: { meter: Meter; limited: (limit: Limit) => Promise<void>; manifest: AgentManifest },
+): Promise<T> {
+  const trouble = (failure: Failure) => agentTrouble(failure, manifest)
+  let mended = false
+  for await (const event of session.events) {
+    note(event, meter)
+    if (event.kind === 'ended') throw trouble(event.failure ?? { kind: 'other', message: 'it ended' })
+    if (event.kind !== 'turn_ended') continue
+    const { outcome, failure, text } = event
+    if (failure?.limit) await limited(failure.limit)
+    if (failure) throw trouble(failure)
+    if (outcome !== 'completed') throw trouble({ kind: 'other', message: `its turn was ${outcome}` })
+    const reply = await read(text)
+    if ('value' in reply) return reply.value
+    if (mended) throw new AppError('reply_unusable', { problem: reply.problem })
+    mended = true
+    await session.prompt(mendPrompt(reply.problem))
+  }
+  throw trouble({ kind: 'other', message: 'it ended without a word' })
+}
+
+function note(event: SessionEvent, meter: Meter): void {
+  if (event.kind === 'started') meter.model = event.model
+  if (event.kind === 'turn_ended') meter.turns += event.turns
+  if (event.kind !== 'usage') return
+  meter.cost_usd = event.costUsd
+  meter.tokens = event.inputTokens + event.outputTokens
+}
+
+function mendPrompt(problem: string): string {
+  return `Your reply cannot be used: ${problem}\n\nReply once more, with the whole of it mended: only the JSON object that was asked for.`
+}
+
+/** All that an agent has that is to look and not to touch. */
+const READING_TOOLS = ['Read', 'Grep', 'Glob']
+
+/**
+ * The asks of an agent that may only read: the tools that read, where the policy lets any session read unasked. Nobody is there to
+ * be asked, so everything else is refused, and a question is given back.
+ */
+export function readOnlyAsks(policy: SessionPolicy, classify: (asked: ClassifyRequest) => Promise<Assessment>): Asks {
+  return {
+    async permission(request, signal) {
+      if (!READING_TOOLS.includes(request.tool)) return refusal('you may only read here: Read, Grep and Glob')
+      const decision = await decideOn(request, signal)
+      return decision.verdict === 'allow' ? decision : refusal(`it may not be read unasked (${decision.reason})`)
+    },
+    question: async () => ({
+      declined: 'Nobody can be asked now. Choose what is most likely wanted, and name it in your remarks.',
+      by: 'nobody',
+    }),
+  }
+
+  async function decideOn({ tool, input, cwd }: Request, signal: AbortSignal) {
+    const { project, home, safeDirectories, worktree, blocked, threshold } = policy
+    const assessment = await classify({ tool, input, cwd, project, home, worktree, safeDirectories })
+    const rules = await policy.rules()
+    const context = { tool, blocked, rules, threshold, autoApproveLow: true, attached: false } as const
+    return decide(assessment, { ...context, unattendedHigh: 'deny' }, signal)
+  }
+}
+
+function refusal(why: string) {
+  return { verdict: 'deny', risk: 'MEDIUM', reason: `Refused: ${why}.`, confidence: 1, by: 'policy' } as const
+}
+
+/** What a person hears of an agent that could not reply. */
+export function agentTrouble({ kind, message, limit }: Failure, manifest: AgentManifest): AppError {
+  switch (kind) {
+    case 'auth':
+      return notLoggedIn(manifest)
+    case 'agent_missing':
+      return agentMissingError(manifest, message)
+    case 'limit':
+      return accountLimited(limit?.resetsAt)
+    default:
+      return new AppError('agent_failed', { problem: message })
+  }
+}
+
+/** The account may not call the model: until a time, or until somebody lets it. */
+function accountLimited(until: number | undefined): AppError {
+  return new AppError('account_limited', {
+    until: until === undefined ? '' : ` until ${new Date(until).toISOString()}`,
+  })
+}

@@ -1,0 +1,150 @@
+import { AppError } from '../../base/errors.ts'
+import type { StartSession } from '../../domain/api.ts'
+import { brainKeysIn } from '../../domain/config/layers.ts'
+import type { WorkPhase } from '../../domain/feature.ts'
+import type { Store } from '../../store/store.ts'
+import type { FeatureRow } from '../../store/tables.ts'
+import { readDocument } from '../../tasks/features.ts'
+import { fenceText, stripInvisible } from '../brief/prompt-text.ts'
+import type { BoundTask } from '../session/start-session.ts'
+import type { FeatureDeps } from './create.ts'
+
+const TITLES: Record<WorkPhase, string> = {
+  interview: 'Interview about',
+  spec: 'Write the spec of',
+  plan: 'Plan',
+  tasks: 'Add the tasks of',
+}
+
+/** Starts the session of the phase that a feature is at. That it is at it is written together with its row. */
+export async function beginPhase(
+  row: FeatureRow,
+  { attach, ...parts }: FeatureDeps & { attach?: boolean | undefined },
+): Promise<void> {
+  const { store, tasks, kept, agentEnv, clock } = parts
+  const { id, project, name, phase, options } = row
+  if (phase === 'ready') return
+  const prompt = phasePrompt(phase, await readMaterial(row, store))
+  const env = kept.of(id) ?? agentEnv
+  const keys = brainKeysIn(env)
+  const { settings, ...session } = options
+  const title = `${TITLES[phase]} the feature ${name}`
+  const request: StartSession = {
+    ...{ ...session, project, task: prompt, name: `${name}-${phase}`, env },
+    ...((settings || Object.keys(keys).length > 0) && { settings: { ...settings, ...keys } }),
+    ...(attach && { attach }),
+  }
+  const take: BoundTask['take'] = async (started, tx) => {
+    const now = await store.features.get(id, tx)
+    // Of two who begin it in one moment only one does, and nobody begins what was deleted meanwhile.
+    if (now?.phase !== phase || now.session_id !== row.session_id) throw new AppError('feature_moved', { name })
+    await store.features.update(id, { session_id: started.id, problem: null, updated_at: clock.now() }, tx)
+    return tasks.submit({ session_id: started.id, project, title, text: prompt, type: 'feature' }, tx)
+  }
+  await parts.start(request, { feature: { id, name, phase }, text: title, take })
+}
+
+/** All that the agent of a phase is told, as it is now: files may have been edited since they were written. */
+async function readMaterial(row: FeatureRow, store: Pick<Store, 'sessions' | 'events'>): Promise<PhaseMaterial> {
+  const { name, source, draft } = row
+  const asks = row.phase === 'interview' || row.phase === 'spec'
+  return {
+    name,
+    source,
+    said: asks ? await readInterview(row, store) : [],
+    spec: await readDocument(row, 'spec'),
+    plan: await readDocument(row, 'plan'),
+    drafted: row.phase === 'tasks' ? draft : [],
+  }
+}
+
+/** What was answered in every conversation about the feature so far, each question once. */
+async function readInterview(row: FeatureRow, store: Pick<Store, 'sessions' | 'events'>): Promise<InterviewAnswer[]> {
+  const all = await store.sessions.list({ project: row.project })
+  const ours = all.filter(({ options }) => options.feature?.id === row.id).toReversed()
+  const said = new Map<string, string>()
+  for (const { id } of ours) {
+    for (const event of await store.events({ subject: id, kinds: ['question.answered'] })) {
+      if (event.kind !== 'question.answered') continue
+      for (const [question, answer] of Object.entries(event.body.answers))
+        said.set(question, [answer].flat().join(', '))
+    }
+  }
+  return [...said].map(([question, answer]) => ({ question, answer }))
+}
+
+/** What the agent of a phase is told beside how to go about it. */
+interface PhaseMaterial {
+  name: string
+  /** What the person wrote down in place of an interview. */
+  source: string | null
+  /** What was asked and answered so far. */
+  said: readonly InterviewAnswer[]
+  spec: string | undefined
+  plan: string | undefined
+  /** Tasks that were added before the agent was interrupted. */
+  drafted: readonly { id?: string | undefined; title: string }[]
+}
+
+interface InterviewAnswer {
+  question: string
+  answer: string
+}
+
+/** The whole prompt of a phase. What the person wrote stands in it as they wrote it. */
+function phasePrompt(phase: WorkPhase, material: PhaseMaterial): string {
+  const { spec, plan, source, said, drafted } = material
+  return [
+    PROMPTS[phase](stripInvisible(material.name)),
+    ...(source === null ? [] : [`What the person wrote down:\n\n${fenceText(source)}`]),
+    ...(said.length === 0 ? [] : [`What the person has answered already:\n\n${saidLines(said)}`]),
+    ...(spec === undefined || phase === 'interview' || phase === 'spec' ? [] : [`The spec:\n\n${fenceText(spec)}`]),
+    ...(plan === undefined || phase !== 'tasks' ? [] : [`The plan:\n\n${fenceText(plan)}`]),
+    ...(drafted.length === 0 ? [] : [`Tasks that are there already:\n\n${draftedLines(drafted)}`]),
+  ].join('\n\n')
+}
+
+const LOOK =
+  'Look at the project as far as you need to: you can read everything and change nothing. Nothing is built in this conversation.'
+
+const PROMPTS: Record<WorkPhase, (name: string) => string> = {
+  interview:
+    name => `You interview a person about a feature of this project that they call "${name}", until you could write down what is wanted so that somebody who was not there can build it.
+
+${LOOK} Do not ask what the code says.
+
+- Ask with your tool ask_human (of the server pcc), one question at a time, the most important one first; give options where there are some. Here asking is the work: do not guess what only the person knows.
+- Ask what it is for, who uses it, what must hold when it is done, what is not part of it, and what may go wrong.
+- Five to ten questions are enough for most. When the person says that it is enough, ask nothing more.
+
+${SPEC_FORM}`,
+  spec: name => `You write the spec of a feature of this project that is called "${name}", from what the person has said about it below.
+
+${LOOK} Nobody can be asked now: what is not said you decide in the plainest way, and name under "Open questions".
+
+${SPEC_FORM}`,
+  plan: name => `You plan how a feature of this project, "${name}", is built. Its spec stands below; the person has read it and may have changed it, so every line of it counts.
+
+${LOOK}
+
+Your last message is the plan in Markdown, between a line <plan> and a line </plan>: first how it is built and why so, with the files that matter; then, under the heading "Tasks", a check-list with a line "- [ ] …" for each task, in the order in which they can be done, and what whoever does it needs to know indented below it. A task is what one agent does in one sitting and what can be checked when it is done; tests belong to the task that needs them.`,
+  tasks:
+    name => `You turn the plan of a feature of this project, "${name}", into tasks. Its spec and its plan stand below; the person has read both and may have changed them, so every line of them counts.
+
+${LOOK}
+
+- Add each task with your tool add_task (of the server pcc), those first that others come after: its title, a description that is enough for an agent who sees nothing but it and the spec, and what must hold when it is done, as acceptance.
+- Say what it comes after only where it needs that done: what does not depend on one another is done side by side. add_dependency adds what you forgot.
+- When a tool refuses something, do what it says.
+- All tasks of the plan, and nothing that is not in it. Then end with one line that says how many there are.`,
+}
+
+const SPEC_FORM = `Your last message is the spec in Markdown, between a line <spec> and a line </spec>: a heading with its name; what it is for; what it does, point by point; acceptance criteria that can be checked; what is not part of it; open questions. Use the person's own words where they are clear.`
+
+function saidLines(said: readonly InterviewAnswer[]): string {
+  return fenceText(said.map(({ question, answer }) => `Q: ${question}\nA: ${answer}`).join('\n\n'))
+}
+
+function draftedLines(drafted: PhaseMaterial['drafted']): string {
+  return fenceText(drafted.map(({ id, title }) => `${id}: ${title}`).join('\n'))
+}

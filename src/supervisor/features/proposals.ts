@@ -1,0 +1,64 @@
+import type { AccountGates } from '../../agents/limits/account-gates.ts'
+import { AppError } from '../../base/errors.ts'
+import { budgetWords } from '../../domain/budget.ts'
+import type { Proposal, ProposeTasks } from '../../domain/feature.ts'
+import { bookSpending, findOverrun, readSpendingTotals } from '../../tasks/budgets.ts'
+import { prepareSession, refuseWhenClosed, type SupervisorContext } from '../context.ts'
+import type { PreparedSession } from '../session/prepare.ts'
+import { WarmMarkers } from '../session/warm-processes.ts'
+import type { AgentQuestion, AgentReply, AgentRequest, AskAgentDeps } from './ask-agent.ts'
+
+/** What agents that may only read make of what people want. */
+export interface Proposals {
+  tasks(request: ProposeTasks, signal: AbortSignal): Promise<Proposal>
+  /** Anything else that a reading agent can be asked. */
+  ask<T>(request: AgentRequest, question: AgentQuestion<T>, signal: AbortSignal): Promise<AgentReply<T>>
+}
+
+export interface ProposalsDeps {
+  floor: SupervisorContext
+  gates: AccountGates
+  /** Throws where nothing may start now. */
+  refuseWhenFull(): void
+  gatesChanged(): Promise<void>
+}
+
+/** Opens them over what sessions are started with: the same settings, trust, policy, accounts and budgets hold. */
+export function openProposals({ floor, gates, refuseWhenFull, gatesChanged }: ProposalsDeps): Proposals {
+  const { store, clock, policy } = floor.parts
+  const parts: AskAgentDeps = {
+    prepare: request => prepareSession(request, floor),
+    markers: new WarmMarkers(floor.prepareParts.places.run),
+    classify: async question => policy.classify(question),
+    admits: account => gates.admits(account),
+    async limited(account, limit) {
+      await gates.close(account, limit)
+      await gatesChanged()
+    },
+    async refuseSpent(of, { budgets }: PreparedSession) {
+      const use = findOverrun(await readSpendingTotals(of, floor.parts), budgets)
+      if (!use) return
+      const remedy = `Raise it with: pcc config set budgets.${use.scope}.${use.measure} ${Math.ceil(use.limit * 2)}`
+      throw new AppError('budget_spent', { reason: `Nothing may be asked: ${budgetWords(use)} is spent`, remedy })
+    },
+    async spent(of, amounts) {
+      await store.transaction(tx => bookSpending(of, amounts, { store, clock, tx }))
+    },
+  }
+  const until = (signal: AbortSignal) => {
+    refuseWhenClosed(floor)
+    refuseWhenFull()
+    return AbortSignal.any([signal, floor.closing])
+  }
+  // Imported on use: few daemons ever need it.
+  return {
+    async tasks(request, signal) {
+      const { proposeTasks } = await import('./propose-tasks.ts')
+      return proposeTasks(request, { ...parts, store, clock }, until(signal))
+    },
+    async ask(request, question, signal) {
+      const { askAgent } = await import('./ask-agent.ts')
+      return askAgent(request, question, { parts, signal: until(signal) })
+    },
+  }
+}

@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process'
+import { isAutomatic } from '../../domain/escalation.ts'
+import type { EventOf, StoredEvent } from '../../domain/event.ts'
+import type { Merge } from '../../domain/merge.ts'
+import type { Commit, DecisionsTaken, LimitsMet, ShownDecision, Spent } from '../../domain/report.ts'
+
+type Usage = Pick<EventOf<'usage.reported'>['body'], 'cost_usd' | 'input_tokens' | 'output_tokens'>
+
+/** More are not read in the morning; the log has them all. */
+const SHOWN = 30
+
+/** What was used. Reports are totals of a session: `before` has the last one of each from before the time. */
+export function spentIn(events: readonly StoredEvent[], before: ReadonlyMap<string, Usage>, worked_ms: number): Spent {
+  const last = new Map<string, Usage>()
+  for (const event of events) if (event.kind === 'usage.reported') last.set(event.subject, event.body)
+  const total = (name: keyof Usage) =>
+    [...last].reduce((sum, [session, usage]) => sum + Math.max(0, usage[name] - (before.get(session)?.[name] ?? 0)), 0)
+  const turns = events.reduce((sum, event) => sum + (event.kind === 'turn.ended' ? event.body.turns : 0), 0)
+  return {
+    cost_usd: total('cost_usd'),
+    input_tokens: total('input_tokens'),
+    output_tokens: total('output_tokens'),
+    turns,
+    tool_calls: events.filter(({ kind }) => kind === 'tool.finished').length,
+    sessions: new Set(events.filter(({ kind }) => kind === 'agent.started').map(({ subject }) => subject)).size,
+    worked_ms,
+  }
+}
+
+/** What the vendors' limits cost. `limited`: sessions that waited already when the time began. One that still waits has waited until its end. */
+export function limitsIn(
+  events: readonly StoredEvent[],
+  { since: begin, until, limited }: { since: number; until: number; limited: ReadonlySet<string> },
+): LimitsMet {
+  const since = new Map([...limited].map(subject => [subject, begin]))
+  let waited_ms = 0
+  for (const event of events) {
+    const { kind, subject, time } = event
+    if (kind === 'session.ended' && event.body.status === 'rate_limited') since.set(subject, since.get(subject) ?? time)
+    else if (kind === 'session.resumed' || kind === 'session.ended') {
+      waited_ms += time - (since.get(subject) ?? time)
+      since.delete(subject)
+    }
+  }
+  for (const begun of since.values()) waited_ms += until - begun
+  return { hits: events.filter(({ kind }) => kind === 'limit.hit').length, waited_ms }
+}
+
+/** What was decided, by whom, and what of it is worth a look. */
+export function decisionsIn(events: readonly StoredEvent[]): DecisionsTaken {
+  const decided = events.filter(event => event.kind === 'permission.decided')
+  const answers = events.filter(event => event.kind === 'question.answered')
+  const alone = decided.filter(({ body }) => !isPerson(body.by))
+  const answered = answers.filter(({ body }) => !isPerson(body.by) && body.declined === undefined)
+  const shown = [
+    ...alone.filter(({ body }) => body.risk !== 'LOW').map(shownVerdict),
+    ...answered.map(shownAnswer),
+  ].toSorted((one, other) => other.at - one.at)
+  return {
+    allowed: alone.filter(({ body }) => body.verdict === 'allow').length,
+    refused: alone.filter(({ body }) => body.verdict === 'deny').length,
+    answered: answered.length,
+    by_you: [...decided, ...answers].filter(({ body }) => isPerson(body.by)).length,
+    shown: shown.slice(0, SHOWN),
+  }
+}
+
+/** `nobody` is no person: what nobody answered was refused. */
+function isPerson(by: string): boolean {
+  return by !== 'nobody' && !isAutomatic(by)
+}
+
+function shownVerdict({ time, subject, body }: EventOf<'permission.decided'>): ShownDecision {
+  const { tool, target, verdict, by, rule, reason } = body
+  return {
+    ...{
+      at: time,
+      session_id: subject,
+      what: `${tool} ${target}`,
+      verdict: verdict === 'allow' ? 'allowed' : 'refused',
+    },
+    ...{ by: rule === undefined ? by : `${by} ${rule}`, why: reason },
+  }
+}
+
+function shownAnswer({ time, subject, body }: EventOf<'question.answered'>): ShownDecision {
+  const what = Object.entries(body.answers).map(([question, answer]) => `${question} → ${[answer].flat().join(', ')}`)
+  return {
+    at: time,
+    session_id: subject,
+    what: what.join(' · '),
+    verdict: 'answered',
+    by: body.by,
+    why: body.reasoning ?? '',
+  }
+}
+
+/** A night has some hundreds at most. */
+const MOST = 2_000
+const MOST_BYTES = 4_000_000
+const PATIENCE_MS = 10_000
+/** A repository must not start anything of its own while it is read. */
+const HARMLESS = ['-c', 'core.fsmonitor=false', '-c', 'log.showSignature=false', '-c', 'core.pager=cat']
+
+/** The commits that were made in a project between two moments, on any branch, oldest first; none where git has nothing to say. */
+export async function commitsIn(project: string, since: number, until: number): Promise<Commit[]> {
+  const range = [`--since=@${Math.floor(since / 1000) - 1}`, `--until=@${Math.ceil(until / 1000) + 1}`]
+  const commits = readCommits(await git(project, ['log', '--branches', ...range, FORMAT, `--max-count=${MOST}`]))
+  // Git counts in whole seconds.
+  return commits.filter(({ at }) => at >= since - 1000 && at <= until).toSorted((one, other) => one.at - other.at)
+}
+
+/**
+ * The commits by which a merge moved its target, oldest first. A rebase makes as many anew as were verified; what was verified may
+ * be forgotten by now, and then the last one stands for all.
+ */
+export async function commitsOf({ repository, base, head, result, strategy }: MergedRange): Promise<Commit[]> {
+  if (base === null || head === null || result === null) return []
+  const own = strategy === 'squash' ? 1 : Number(await git(repository, ['rev-list', '--count', `${base}..${head}`]))
+  const which = strategy === 'merge' && own > 0 ? [`${base}..${head}`] : [`--max-count=${own || 1}`, result]
+  return readCommits(await git(repository, ['log', FORMAT, `--max-count=${MOST}`, ...which])).reverse()
+}
+
+type MergedRange = Pick<Merge, 'repository' | 'base' | 'head' | 'result' | 'strategy'>
+
+function readCommits(said: string): Commit[] {
+  return said.split('\n').flatMap(line => {
+    const [hash = '', seconds = '', ...subject] = line.split('\t')
+    return /^[0-9a-f]{40,64}$/.test(hash) ? [{ hash, at: Number(seconds) * 1000, subject: subject.join('\t') }] : []
+  })
+}
+
+const FORMAT = '--format=%H%x09%ct%x09%s'
+
+function git(cwd: string, words: string[]): Promise<string> {
+  const home = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' }
+  // An object that is missing would be fetched, by programs that the repository's settings may name.
+  const env = { ...home, LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' }
+  const options = { cwd, env, timeout: PATIENCE_MS, maxBuffer: MOST_BYTES, killSignal: 'SIGKILL' } as const
+  return new Promise(resolve => {
+    execFile('git', [...HARMLESS, ...words], options, (error, out) => resolve(error ? '' : out))
+  })
+}

@@ -1,0 +1,294 @@
+import { crashPoint } from '../../base/crash-point.ts'
+import { shortId } from '../../base/ids.ts'
+import { type ToolReply, toolInput } from '../../domain/agent-tools.ts'
+import type { OpenAsk } from '../../domain/api.ts'
+import type { Assessment } from '../../domain/assessment.ts'
+import { type EscalationAnswer, isAutomatic } from '../../domain/escalation.ts'
+import type { Asks, Park, Question, Request, Verdict } from '../../domain/session.ts'
+import { workDirectory } from '../../domain/worktree.ts'
+import { PATIENCE_MS, type TerminalReply } from '../../human/terminals.ts'
+import { type Decision, suggestAlternative } from '../../policy/verdict/decide.ts'
+import { questionRow } from './brain.ts'
+import {
+  agentFields,
+  eventOf,
+  type LiveSession,
+  type SessionContext,
+  type SessionDeps,
+  type SessionUpdate,
+} from './context.ts'
+import { waitUntilCallStored } from './events.ts'
+import {
+  answerToPermission,
+  isParkable,
+  type Judgement,
+  judgeRequest,
+  parkPermission,
+  permissionRow,
+  refusalRow,
+  wasParkedOn,
+} from './judge.ts'
+import { askInInterview, onQuestion } from './on-question.ts'
+import { record } from './record.ts'
+import { mayCall, type ToolContext } from './task-tools.ts'
+import { askingPatch, terminalWait } from './terminal.ts'
+import { keepAnswerForLater, storedReasons, targetOf } from './tool-call.ts'
+import { callTool } from './tools.ts'
+
+/** What the agent's driver awaits before the agent may act. */
+export function asksFor(run: LiveSession, parts: SessionDeps): Asks {
+  return {
+    permission: (request, signal) => onPermission(request, signal, { run, parts }),
+    question: (question, signal) =>
+      run.row.options.feature?.phase === 'interview'
+        ? askInInterview(question, signal, { run, parts })
+        : onQuestion(question, signal, { run, parts }),
+    tool: (name, input) => callTool(name, input, { run, parts }),
+  }
+}
+
+/**
+ * May this call happen? The policy decides, with the brain for what is in between, or a person at an attached terminal.
+ * With nobody there it is denied at once, with the way round, unless the person chose that dangerous calls wait.
+ */
+export async function onPermission(
+  request: Request,
+  signal: AbortSignal,
+  desk: SessionContext,
+): Promise<Verdict | Park> {
+  const { run } = desk
+  await waitUntilCallStored(request, desk)
+  const since = performance.now()
+  const refused = await run.guard(request)
+  const judgement: Judgement = refused ? { decision: refused } : await judgeRequest(request, signal, desk)
+  const { answer } = run
+  const given = answerToPermission(request, judgement, run)
+  const { verdict, settle } = given ? { verdict: given } : await settleDecision({ request, judgement, signal }, desk)
+  if ('park' in verdict) return verdict
+  try {
+    await storeVerdict({ request, judgement, signal }, { verdict, settle, since }, desk)
+  } catch (error) {
+    if (given && answer) keepAnswerForLater(run, answer)
+    throw error
+  }
+  run.log.info(
+    { tool: request.tool, verdict: verdict.verdict, risk: verdict.risk, by: verdict.by },
+    'permission decided',
+  )
+  crashPoint('tool.after-verdict')
+  return verdict
+}
+
+interface JudgedRequest {
+  request: Request
+  judgement: Judgement
+  signal: AbortSignal
+}
+
+interface VerdictResult extends PersonVerdict {
+  verdict: Verdict
+  since: number
+}
+
+async function storeVerdict(
+  { request, judgement, signal }: JudgedRequest,
+  { verdict, settle, since }: VerdictResult,
+  { run, parts }: SessionContext,
+) {
+  const { assessment, decision } = judgement
+  crashPoint('tool.before-verdict')
+  await record(run, parts, {
+    events: [
+      eventOf(
+        run,
+        'permission.decided',
+        {
+          call_id: request.callId,
+          tool: request.tool,
+          target: targetOf(request.input, workDirectory(run.row)),
+          verdict: verdict.verdict === 'allow' ? 'allow' : 'deny',
+          risk: verdict.risk,
+          reason: verdict.reason,
+          confidence: verdict.confidence,
+          by: verdict.by,
+          ...(decision.rule === undefined ? {} : { rule: decision.rule }),
+          reasons: storedReasons(assessment),
+          latency_ms: Math.round((performance.now() - since) * 100) / 100,
+          ...agentFields(request),
+        },
+        actorOf(verdict),
+      ),
+    ],
+    patch: {
+      ...countVerdict(run, verdict),
+      ...(wasParkedOn(request, run) ? { parked: null } : {}),
+      ...askingPatch(run, parts),
+    },
+    escalation: refusalRow({ request, judgement, verdict, signal }, run),
+    settle,
+  })
+}
+
+/** A decision of the policy as it is; what it leaves open goes to a person. */
+async function settleDecision(
+  { request, judgement, signal }: JudgedRequest,
+  desk: SessionContext,
+): Promise<PersonVerdict> {
+  const { assessment, decision } = judgement
+  if (decision.verdict !== 'ask' || !assessment) return { verdict: plainVerdict(decision) }
+  return askPermission({ request, judgement: { ...judgement, assessment }, signal }, desk)
+}
+
+/** An `ask` that cannot be brought to anybody is a refusal. */
+function plainVerdict({ verdict, risk, reason, confidence, by }: Decision): Verdict {
+  return { verdict: verdict === 'allow' ? 'allow' : 'deny', risk, reason, confidence, by }
+}
+
+function countVerdict(run: LiveSession, { verdict, by }: Verdict): Partial<LiveSession['row']> {
+  const { tools_auto, tools_human, tools_denied } = run.row
+  if (verdict !== 'allow') return { tools_denied: tools_denied + 1 }
+  return isAutomatic(by) ? { tools_auto: tools_auto + 1 } : { tools_human: tools_human + 1 }
+}
+
+function actorOf({ by }: Verdict): string {
+  return isAutomatic(by) || by === 'nobody' ? 'daemon' : 'human'
+}
+
+/** What the policy leaves to a person. */
+export interface UnsureRequest {
+  request: Request
+  judgement: Judgement & { assessment: Assessment }
+  signal: AbortSignal
+}
+
+/** What became of it; `settle` is what its row is told. */
+interface PersonVerdict {
+  verdict: Verdict | Park
+  settle?: SessionUpdate['settle']
+}
+
+/**
+ * Brings a call to a person. Where a terminal is attached it is put to whoever sits there and has a row all the same, by
+ * which it is answered from elsewhere; when nobody touches a key it waits without an agent. With nobody attached it is
+ * refused, or waits where the person chose that.
+ */
+async function askPermission(unsure: UnsureRequest, desk: SessionContext): Promise<PersonVerdict> {
+  const { request, judgement } = unsure
+  const { run, parts } = desk
+  const { decision, assessment, suggestion } = judgement
+  // The agent is about to go: it can put off one call at a time, and asks for the next of the same turn after that.
+  if (run.parking.size > 0) return { verdict: refusalFor('later', decision, assessment) }
+  const askId = shortId('a')
+  const { reply, number } = parts.terminals.isAttached(run.id)
+    ? await askAtTerminal(askId, unsure, desk)
+    : { reply: NOBODY, number: undefined }
+  const park = () => ({ verdict: parkPermission({ request, decision, assessment, suggestion, askId }, run) })
+  if ('unanswered' in reply) {
+    const isAlone = reply.unanswered === 'nobody' && decision.risk === 'HIGH'
+    const waits = isAlone && run.policy.unattendedHigh === 'wait' && isParkable(request)
+    if (!waits && reply.unanswered !== 'silence') return { verdict: refusalFor(reply.unanswered, decision, assessment) }
+    return run.parking.size === 0 ? park() : { verdict: refusalFor('later', decision, assessment) }
+  }
+  const verdict = verdictFrom(reply.answered, decision)
+  const { verdict: said, reason, by } = reply.answered
+  return { verdict, ...(number !== undefined && { settle: { number, said: { verdict: said, reason, by } } }) }
+}
+
+const NOBODY: TerminalReply = { unanswered: 'nobody' }
+
+async function askAtTerminal(
+  askId: string,
+  { request, judgement, signal }: UnsureRequest,
+  { run, parts }: SessionContext,
+) {
+  const { decision, assessment, suggestion } = judgement
+  const { risk, reason } = decision
+  const asked = {
+    ask_id: askId,
+    tool: request.tool,
+    target: targetOf(request.input, workDirectory(run.row)),
+    risk,
+    reason,
+    reasons: storedReasons(assessment),
+    ...(suggestion && { suggestion }),
+  }
+  const ask: OpenAsk = { kind: 'permission', ...asked }
+  // Open before it is told of: whoever reads the event can answer it.
+  const reply = parts.terminals.ask(run.id, ask, terminalWait({ signal, parks: isParkable(request) }, { run, parts }))
+  const number = await record(run, parts, {
+    events: [
+      eventOf(run, 'permission.asked', { ...asked, call_id: request.callId, ...agentFields(request) }, 'daemon'),
+    ],
+    patch: askingPatch(run, parts),
+    escalation: {
+      ...permissionRow({ request, assessment, reason, risk }, run),
+      ...(suggestion && { context: { suggestion } }),
+      // Nobody chose that it waits however long: then it is refused, as it always was, and the work goes on.
+      ...(run.policy.unattendedHigh === 'deny' && {
+        deadline: parts.clock.now() + PATIENCE_MS,
+        on_deadline: 'deny' as const,
+      }),
+      state: 'open',
+    },
+  })
+  if (number !== undefined) parts.terminals.number(run.id, askId, number)
+  return { reply: await reply, number }
+}
+
+function refusalFor(
+  why: 'nobody' | 'withdrawn' | 'later',
+  { risk, reason }: Decision,
+  assessment: Assessment,
+): Verdict {
+  const next = {
+    nobody: `nobody is attached to approve this; ${suggestAlternative(assessment)}`,
+    withdrawn: 'the session was stopped before anybody answered',
+    later: 'another call of yours waits for a person first; when you go on, try this one again if you still need it',
+  }[why]
+  return { verdict: 'deny', risk, reason: `${reason}; ${next}`, confidence: 1, by: 'nobody' }
+}
+
+function verdictFrom(
+  { verdict, reason, by }: Pick<EscalationAnswer, 'verdict' | 'reason' | 'by'>,
+  { risk }: Decision,
+): Verdict {
+  if (verdict === 'allow') return { verdict, risk, reason: reason ?? 'approved by a person', confidence: 1, by }
+  return { verdict: 'deny', risk, reason: reason ?? 'a person said no; go on without it', confidence: 1, by }
+}
+
+/** Questions of one session: more is no list that a person could work through. */
+const MOST_QUESTIONS = 50
+
+const NOBODY_HERE =
+  'Nobody is there to answer now; it is on their list. Go on without it and say what you assumed; if nothing can be done without the answer, end your turn with the question.'
+
+/**
+ * A question of an agent whose calls cannot be put off by us. Somebody at a terminal answers it at once; with nobody there it is put on
+ * their list, and the agent goes on.
+ */
+export async function askOverSocket(input: unknown, call: ToolContext): Promise<ToolReply> {
+  const { run, parts } = call
+  const { data } = toolInput('ask_human', input)
+  if (!data) return { ok: false, text: 'Not done: the question could not be read.' }
+  if (!mayCall('ask_human', MOST_QUESTIONS, call))
+    return {
+      ok: false,
+      text: `Not done: ${MOST_QUESTIONS} questions are the most; decide by yourself and say what you assumed.`,
+    }
+  const options = (data.options ?? []).map(label => ({ label, description: '' }))
+  const item = { question: data.question, header: '', multiSelect: false, options }
+  const question: Question = { callId: shortId('ask'), questions: [item] }
+  if (!parts.terminals.isAttached(run.id)) {
+    const escalation = questionRow(question, 'nobody is attached to answer; the agent goes on', run)
+    await record(run, parts, { events: [], patch: {}, escalation })
+    return { ok: false, text: NOBODY_HERE }
+  }
+  // As of a subagent: such a call is answered or given back, and never parks the session.
+  const asked = { ...question, agentId: 'tools' }
+  const answer = await asksFor(run, parts).question(asked, AbortSignal.timeout(DEADLINE_MS))
+  if ('answers' in answer) return { ok: true, text: [answer.answers[data.question] ?? ''].flat().join(', ') }
+  return { ok: false, text: 'declined' in answer ? answer.declined : NOBODY_HERE }
+}
+
+/** Other clients give up on a call sooner or later; a person at a terminal is asked for no longer than this. */
+const DEADLINE_MS = 10 * 60_000

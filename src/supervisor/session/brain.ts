@@ -1,0 +1,237 @@
+import { readdir } from 'node:fs/promises'
+import { shortId } from '../../base/ids.ts'
+import { explainGraveAnswer } from '../../brain/rules/grave.ts'
+import { judgePermission } from '../../brain/rules/permission.ts'
+import { answerInProse, type ProseQuestion } from '../../brain/rules/turn-ending.ts'
+import type { Assessment } from '../../domain/assessment.ts'
+import type { AnswerValue, BrainContext, Opinion, Suggestion } from '../../domain/brain.ts'
+import type { NewEscalation } from '../../domain/escalation.ts'
+import type { EventOf } from '../../domain/event.ts'
+import type { Answer, Question, QuestionItem, Request } from '../../domain/session.ts'
+import { openAnswerMemory, type RememberedOpinion } from '../../human/remembered-answers.ts'
+import { eventOf, type LiveSession, type LiveSessionEnding, type SessionContext, type SessionDeps } from './context.ts'
+import { record } from './record.ts'
+import { targetOf } from './tool-call.ts'
+
+/** What an opinion is formed on must fit into a prompt. */
+const MAX_DECISIONS = 50
+const MAX_ENTRIES = 200
+
+/** What a brain may know of a session when it forms an opinion. All of it is data. */
+export async function brainContext(run: LiveSession, { store }: SessionDeps): Promise<BrainContext> {
+  const [task, answered, entries] = await Promise.all([
+    run.row.task_id === null ? undefined : store.tasks.get(run.row.task_id),
+    store.events({ subject: run.id, kinds: ['question.answered'], tail: MAX_DECISIONS }),
+    entriesOf(run.row.project),
+  ])
+  return {
+    project: run.row.project,
+    task: task?.description ?? run.row.task,
+    requirements: run.requirements,
+    decisions: answered
+      .filter((event): event is EventOf<'question.answered'> => event.kind === 'question.answered')
+      .flatMap(({ body }) =>
+        Object.entries(body.answers).map(([question, answer]) => ({
+          question,
+          answer: [answer].flat().join(', '),
+          by: body.by,
+        })),
+      ),
+    similar: [],
+    entries,
+  }
+}
+
+async function entriesOf(project: string): Promise<string[]> {
+  const found = await readdir(project, { withFileTypes: true }).catch(() => [])
+  return found.slice(0, MAX_ENTRIES).map(entry => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+}
+
+export interface PermissionAdvice {
+  approve: boolean
+  confidence: number
+  /** For the log: who, and why. */
+  reason: string
+  by: string
+  reasoning: string
+}
+
+/** What the brains think of a request. The rules are asked first and alone: most of the time they know, in microseconds. */
+export async function opinionOn(
+  { tool, input }: Request,
+  assessment: Assessment,
+  signal: AbortSignal,
+  { run, parts }: SessionContext,
+): Promise<PermissionAdvice> {
+  const ruled = judgePermission(assessment)
+  const byRules = { ...ruled, by: 'rules', reasoning: ruled.reason }
+  const { brain, threshold } = run.mind
+  const isKnown = byRules.approve && byRules.confidence >= threshold
+  if (isKnown || assessment.risk !== 'MEDIUM' || brain.name === 'rules') return byRules
+  const found = assessment.reasons.map(({ code, risk, text }) => ({ code, risk, text }))
+  const asked = { tool, input, risk: assessment.risk, reasons: found.map(({ text }) => text), found }
+  const opinion = await brain.evaluatePermission(asked, await brainContext(run, parts), signal)
+  if (opinion.value === undefined) return byRules
+  const { value: approve, confidence, by, reasoning } = opinion
+  return { approve, confidence, by, reasoning, reason: `${by}: ${reasoning}` }
+}
+
+/** What the machine makes of a question: an answer, or a suggestion for the person who decides, or neither. */
+export interface MachineAnswer {
+  answer?: Answer | undefined
+  suggestion?: Suggestion | undefined
+  /** Why, for the log. */
+  reasoning: string
+  confidence: number
+}
+
+/**
+ * Answers a question without a person where that is right: what a person answered to the same question before, else what a
+ * brain is confident of. Never throws: whatever fails is no answer, and then a person is asked.
+ */
+export async function answerByMachine(
+  questions: QuestionItem[],
+  signal: AbortSignal,
+  desk: SessionContext,
+): Promise<MachineAnswer> {
+  try {
+    return await formAnswer(questions, signal, desk)
+  } catch (error) {
+    desk.run.log.warn({ error }, 'no opinion could be formed')
+    return { reasoning: 'no opinion could be formed', confidence: 0 }
+  }
+}
+
+async function formAnswer(
+  questions: QuestionItem[],
+  signal: AbortSignal,
+  { run, parts }: SessionContext,
+): Promise<MachineAnswer> {
+  const { brain, threshold, autoAnswer, memory: settings } = run.mind
+  const memory = openAnswerMemory(parts.store, { ...settings, clock: parts.clock })
+  const asked = { project: run.row.project, questions }
+  const found = await memory.find(asked)
+  const earlier = found && (found.lasting || !isGrave(questions, found)) ? found : undefined
+  if (autoAnswer && earlier && earlier.confidence >= threshold) return answered(questions, earlier, 'memory')
+  const context = { ...(await brainContext(run, parts)), similar: await memory.similar(asked) }
+  const opinion = await brain.answerQuestion(questions, context, signal)
+  if (autoAnswer && opinion.value && opinion.confidence >= threshold) {
+    return answered(questions, opinion, `brain:${opinion.by}`)
+  }
+  const best = earlier ?? opinion
+  if (best.value === undefined && brain.name !== 'rules') await sayWhyNot(best, { run, parts })
+  return { suggestion: suggestionOf(best), reasoning: best.reasoning, confidence: best.confidence }
+}
+
+/** Who set a model up wants to know why it did not answer: a key that is wrong, a server that is down. */
+async function sayWhyNot({ reasoning }: Opinion<AnswerValue>, { run, parts }: SessionContext): Promise<void> {
+  run.log.warn({ reasoning }, 'no brain could answer')
+  const text = `No brain could answer the question: ${reasoning}`
+  await record(run, parts, { events: [eventOf(run, 'session.noted', { text }, 'daemon')], patch: {} })
+}
+
+/** A yes to something destructive or irreversible was for that day, unless the person said that it counts always. */
+function isGrave(questions: QuestionItem[], { value }: RememberedOpinion): boolean {
+  return questions.some((item, index) => explainGraveAnswer(item, [value[index] ?? ''].flat()) !== undefined)
+}
+
+function answered(questions: QuestionItem[], opinion: Opinion<AnswerValue>, by: string): MachineAnswer {
+  const value = opinion.value ?? []
+  const answers = Object.fromEntries(questions.map(({ question }, index) => [question, value[index] ?? '']))
+  return { answer: { answers, by }, reasoning: opinion.reasoning, confidence: opinion.confidence }
+}
+
+function suggestionOf({ value, confidence, by, reasoning }: Opinion<AnswerValue>): Suggestion | undefined {
+  return value && { answer: value, confidence, by, reasoning }
+}
+
+/** An agent that keeps asking is not helped by more answers of a machine: then a person is asked. */
+const MOST_ANSWERS = 3
+
+/** What is said to a question with which a turn ended: an answer, or what a person who has to say it would be told. */
+export interface ProseReply {
+  text?: string | undefined
+  suggestion?: Suggestion | undefined
+}
+
+/**
+ * What is said to an agent that ended its turn with a question instead of acting: what a person said to the same before,
+ * else what the rules for such endings know, else what a brain is confident of.
+ */
+export async function replyToProse(question: ProseQuestion, desk: SessionContext): Promise<ProseReply> {
+  const { run, parts } = desk
+  const { autoAnswer, threshold } = run.mind
+  const item = itemOf(question)
+  const { answer, suggestion } = await answerByMachine([item], AbortSignal.timeout(DEADLINE_MS), desk)
+  if (!autoAnswer || run.proseAnswers >= MOST_ANSWERS) return { suggestion }
+  if (answer && 'answers' in answer) {
+    const text = [answer.answers[item.question] ?? []].flat().join(', ')
+    // A bare yes says less than what the rules have for such an ending; a person's word and a model's stand as they are.
+    if (text !== '' && answer.by !== 'brain:rules') return { text }
+  }
+  const byRules = answerInProse(question, await brainContext(run, parts))
+  return byRules.value !== undefined && byRules.confidence >= threshold ? { text: byRules.value } : { suggestion }
+}
+
+/** Longer than any brain's own deadline. */
+const DEADLINE_MS = 120_000
+
+/** The ending of a session whose agent asks in words: no process waits, and the answer is told to it as the next prompt. */
+export function parkProseQuestion(
+  question: ProseQuestion,
+  run: LiveSession,
+  suggestion?: Suggestion,
+): LiveSessionEnding {
+  const item = itemOf(question)
+  const callId = `end-of-turn-${shortId('p')}`
+  const parked = {
+    ask_id: shortId('q'),
+    call_id: callId,
+    questions: [item],
+    reason: REASON,
+    taken: true as const,
+    ...(suggestion && { suggestion }),
+  }
+  return {
+    as: 'waiting_input',
+    reason: REASON,
+    parked,
+    escalation: {
+      ...questionRow({ callId, questions: [item] }, REASON, run),
+      ...(suggestion && { context: { suggestion } }),
+    },
+    events: [eventOf(run, 'question.parked', parked, 'daemon')],
+    task: { to: 'waiting', reason: REASON },
+    checkpoint: 'park',
+  }
+}
+
+const REASON = 'it ended its turn with a question; the answer makes it go on'
+
+/** All that stands before the question goes with it: "Shall I proceed?" alone says nothing of what it would proceed to do. */
+function itemOf({ about }: ProseQuestion): QuestionItem {
+  return { question: about.trim(), header: 'Asks', multiSelect: false, options: [] }
+}
+
+/** The name under which agents ask; other drivers translate to it. */
+const TOOL = 'AskUserQuestion'
+
+/** The row by which a person hears of a question. It does nothing by itself, so its risk is LOW. */
+export function questionRow({ callId, questions }: Question, reason: string, run: LiveSession): NewEscalation {
+  const text = questions.map(({ question }) => question).join('\n')
+  return {
+    kind: 'question',
+    session_id: run.id,
+    project: run.row.project,
+    task: run.row.task,
+    call_id: callId,
+    tool: TOOL,
+    target: targetOf({ prompt: text }, run.row.project),
+    input: { questions },
+    risk: 'LOW',
+    reason,
+    reasons: [],
+    normalised: `${TOOL} ${text}`,
+    state: 'open',
+  }
+}

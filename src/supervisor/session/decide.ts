@@ -1,0 +1,232 @@
+import { unreachable } from '../../base/errors.ts'
+import { type ProseQuestion, questionInProse } from '../../brain/rules/turn-ending.ts'
+import type { Suggestion } from '../../domain/brain.ts'
+import { endsWithDocument } from '../../domain/feature-phase.ts'
+import type { Limit } from '../../domain/limit.ts'
+import { type Failure, isTransient, type SessionEvent } from '../../domain/session.ts'
+
+/** What an event of the agent means for its task. */
+export type Analysis =
+  /** Work goes on. `answered`: the model spoke, so the account is open. */
+  | { type: 'progress'; answered: boolean }
+  /** A call wants to happen; the driver awaits the verdict of `asks.ts`. */
+  | { type: 'permission_request' }
+  /** The agent asks; the driver awaits the answer of `asks.ts`. */
+  | { type: 'question' }
+  /** How full the vendor's windows are. */
+  | { type: 'quota' }
+  /** The vendor failed and the agent tries again by itself. */
+  | { type: 'trouble' }
+  /** `question`: the turn ended with one, in words, instead of with the work done. */
+  | { type: 'task_complete'; text: string; question?: ProseQuestion | undefined }
+  | { type: 'held_up'; by: 'paused' | 'interrupted' | 'capped' }
+  /** `gone`: what is said to the call is told as the next prompt. */
+  | { type: 'parked'; callId: string | undefined; gone?: boolean | undefined }
+  | { type: 'rate_limit'; limit: Limit; failure: Failure }
+  | { type: 'error'; failure: Failure; mayPass: boolean }
+
+/** Classifies an event. Pure: the same event always means the same. */
+export function think(event: SessionEvent): Analysis {
+  switch (event.kind) {
+    case 'text':
+    case 'thinking':
+    case 'usage':
+      return { type: 'progress', answered: true }
+    case 'started':
+    case 'tool_result':
+    case 'plan':
+    case 'compacting':
+      return { type: 'progress', answered: false }
+    case 'tool_request':
+      return { type: 'permission_request' }
+    case 'question':
+      return { type: 'question' }
+    case 'limit':
+      return { type: 'quota' }
+    case 'retry':
+      return { type: 'trouble' }
+    case 'turn_ended':
+      return thinkOfEnd(event)
+    case 'ended':
+      return thinkOfFailure(event.failure ?? { kind: 'agent_crashed', message: CUT_SHORT })
+    default:
+      return unreachable(event)
+  }
+}
+
+const CUT_SHORT = 'the agent ended in the middle of its turn'
+
+function thinkOfEnd(turn: Extract<SessionEvent, { kind: 'turn_ended' }>): Analysis {
+  switch (turn.outcome) {
+    case 'completed':
+      return { type: 'task_complete', text: turn.text, question: askedIn(turn.text) }
+    case 'paused':
+    case 'interrupted':
+    case 'capped':
+      return { type: 'held_up', by: turn.outcome }
+    case 'parked':
+      return { type: 'parked', callId: turn.parked?.callId, ...(turn.parked?.gone && { gone: true }) }
+    case 'failed':
+      return thinkOfFailure(turn.failure ?? { kind: 'other', message: turn.text || 'the turn failed' })
+    default:
+      return unreachable(turn.outcome)
+  }
+}
+
+/** What a spec or a plan leaves open is for whoever reads it, and no question of this turn. */
+function askedIn(text: string): ProseQuestion | undefined {
+  return endsWithDocument(text) ? undefined : questionInProse(text)
+}
+
+/** What a failure means, wherever it was met. */
+export function thinkOfFailure(failure: Failure): Analysis {
+  if (failure.kind !== 'limit') return { type: 'error', failure, mayPass: isTransient(failure.kind) }
+  const limit = failure.limit ?? { source: 'result' as const, message: failure.message }
+  return { type: 'rate_limit', limit, failure }
+}
+
+/** What is known of the session beside the event. */
+export interface LoopContext {
+  /** Why it is being stopped, once somebody asked for that. */
+  stopping: string | undefined
+  /** Who asked it to pause: a person, the account that was shut under it, or a guard. */
+  pausing: 'person' | 'gate' | 'guard' | undefined
+  /** Failures in a row that may pass by themselves. */
+  retries: number
+  /** How long each try waits, and thereby how many there are. */
+  retryMs: readonly number[]
+  /** Whether the conversation is being shortened, or was, because it had become too long for the model. */
+  compaction: 'running' | 'done' | undefined
+  /** What is said to a question with which the turn ended; undefined where a person has to say it. */
+  reply: string | undefined
+  /** What a person who is asked instead is told of a brain's opinion. */
+  suggestion?: Suggestion | undefined
+  /** Why, where the agent says that its task failed (`sigils/`). */
+  gaveUp?: string | undefined
+  /** Whether its queue holds a task that could run now. */
+  hasNext: boolean
+  /** Whether the account's allowance is nearly used up: what runs may end, nothing new begins. */
+  critical: boolean
+}
+
+export type Action =
+  | { do: 'go_on' }
+  /** The account answers again. */
+  | { do: 'open_gate' }
+  | { do: 'next_task'; text: string }
+  | { do: 'session_complete'; text: string }
+  /** The turn ended with a question, and this is the answer. */
+  | { do: 'say'; text: string }
+  | { do: 'ask_in_words'; question: ProseQuestion; suggestion?: Suggestion | undefined }
+  /** The task is done, the next one waits until the allowance is fresh. */
+  | { do: 'wait_for_quota'; text: string }
+  | { do: 'checkpoint_and_wait'; limit: Limit; failure: Failure }
+  /** Somebody else's limit: the account is shut. `text` where the task was just completed. */
+  | { do: 'wait_for_gate'; text?: string }
+  | { do: 'retry'; failure: Failure; afterMs: number; attempt: number }
+  /** Tried often enough: it waits for a person. */
+  | { do: 'escalate'; failure: Failure }
+  /** The conversation is too long for the model: it is shortened once, and then the work goes on. */
+  | { do: 'compact' }
+  | { do: 'continue' }
+  /** `text` where the task was completed first; `limit` where one was met on the way to the pause. */
+  | { do: 'pause'; why: 'person' | 'interrupted' | 'turns'; text?: string; limit?: Limit }
+  /** A guard stops it: a budget is spent, or it runs away. */
+  | { do: 'halt'; text?: string; limit?: Limit }
+  | { do: 'park'; callId: string | undefined; gone?: boolean | undefined }
+  | { do: 'fail'; failure: Failure }
+  /** The agent itself says that its task failed; `text` is its report. */
+  | { do: 'give_up'; reason: string; text: string }
+  /** `text` where the task was completed first; `limit` where one was met on the way to the stop. */
+  | { do: 'stop'; reason: string; text?: string; limit?: Limit }
+
+/** Picks the action for what happened. Pure. */
+export function decide(analysis: Analysis, context: LoopContext): Action {
+  switch (analysis.type) {
+    case 'progress':
+      return analysis.answered ? { do: 'open_gate' } : { do: 'go_on' }
+    case 'permission_request':
+    case 'question':
+    case 'quota':
+    case 'trouble':
+      return { do: 'go_on' }
+    case 'task_complete':
+      if (context.gaveUp !== undefined) return { do: 'give_up', reason: context.gaveUp, text: analysis.text }
+      return (analysis.question && afterQuestion(analysis.question, context)) ?? afterTask(analysis.text, context)
+    default:
+      if (context.stopping !== undefined) return { do: 'stop', reason: context.stopping, ...limitIn(analysis) }
+      return cutShort(analysis, context)
+  }
+}
+
+/** A question in place of the work: it is answered, or a person is. Nobody who stops or pauses waits for that. */
+function afterQuestion(question: ProseQuestion, context: LoopContext): Action | undefined {
+  const { stopping, pausing, compaction, reply } = context
+  if (compaction === 'running') return undefined
+  if (stopping !== undefined) return { do: 'stop', reason: stopping }
+  if (reply === undefined) return { do: 'ask_in_words', question, suggestion: context.suggestion }
+  if (pausing === 'person') return { do: 'pause', why: 'person' }
+  if (pausing === 'guard') return { do: 'halt' }
+  return pausing === 'gate' ? { do: 'wait_for_gate' } : { do: 'say', text: reply }
+}
+
+/** A completed task stays completed, whatever else was wanted: only what follows it changes. */
+function afterTask(text: string, { stopping, pausing, hasNext, critical, compaction }: LoopContext): Action {
+  if (compaction === 'running') return stopping === undefined ? { do: 'continue' } : { do: 'stop', reason: stopping }
+  if (!hasNext) return { do: 'session_complete', text }
+  if (stopping !== undefined) return { do: 'stop', reason: stopping, text }
+  if (pausing === 'person') return { do: 'pause', why: 'person', text }
+  if (pausing === 'guard') return { do: 'halt', text }
+  if (pausing === 'gate') return { do: 'wait_for_gate', text }
+  return critical ? { do: 'wait_for_quota', text } : { do: 'next_task', text }
+}
+
+type CutShort = Extract<Analysis, { type: 'held_up' | 'parked' | 'rate_limit' | 'error' }>
+
+/** Whoever is stopped has met it all the same, and the account is shut for the others. */
+function limitIn(analysis: CutShort): { limit?: Limit } {
+  return analysis.type === 'rate_limit' ? { limit: analysis.limit } : {}
+}
+
+function cutShort(analysis: CutShort, context: LoopContext): Action {
+  switch (analysis.type) {
+    case 'held_up':
+      if (analysis.by === 'capped') return { do: 'pause', why: 'turns' }
+      if (context.pausing === 'gate') return { do: 'wait_for_gate' }
+      if (context.pausing === 'guard') return { do: 'halt' }
+      return { do: 'pause', why: analysis.by === 'paused' ? 'person' : 'interrupted' }
+    case 'parked':
+      return { do: 'park', callId: analysis.callId, ...(analysis.gone && { gone: true }) }
+    case 'rate_limit':
+      // A person wanted it to stop before the limit did: only the account is shut.
+      if (context.pausing === 'person') return { do: 'pause', why: 'person', limit: analysis.limit }
+      if (context.pausing === 'guard') return { do: 'halt', limit: analysis.limit }
+      return { do: 'checkpoint_and_wait', limit: analysis.limit, failure: analysis.failure }
+    case 'error':
+      return afterFailure(analysis.failure, analysis.mayPass, context)
+    default:
+      return unreachable(analysis)
+  }
+}
+
+function afterFailure(
+  failure: Failure,
+  mayPass: boolean,
+  { retries, retryMs, compaction, pausing }: LoopContext,
+): Action {
+  // Interrupted because the account was shut while the agent was trying again: the limit is the cause, not this.
+  if (pausing === 'gate' && mayPass) return { do: 'wait_for_gate' }
+  // So is an agent that was closed before it had begun, and one that failed on its way to the pause.
+  if (pausing === 'person' && mayPass) return { do: 'pause', why: 'person' }
+  if (pausing === 'guard' && mayPass) return { do: 'halt' }
+  if (failure.kind === 'prompt_too_long' && compaction === undefined) return { do: 'compact' }
+  if (!mayPass) return { do: 'fail', failure: compaction === 'running' ? stillTooLong(failure) : failure }
+  const afterMs = retryMs[retries]
+  return afterMs === undefined ? { do: 'escalate', failure } : { do: 'retry', failure, afterMs, attempt: retries + 1 }
+}
+
+/** What shortening failed with says nothing to who reads it; that it was too long does. */
+function stillTooLong({ message }: Failure): Failure {
+  const why = `The conversation is too long for the model and could not be shortened (${message}).`
+  return { kind: 'prompt_too_long', message: why }
+}

@@ -1,0 +1,215 @@
+import { agentMissingError, findManifest, isAgentKind, MANIFESTS } from '../../agents/manifests/manifests.ts'
+import { unreachable } from '../../base/errors.ts'
+import { quoteForShell } from '../../base/words.ts'
+import { DEFAULT_AGENT } from '../../domain/agent-choice.ts'
+import type { AgentManifest } from '../../domain/agent-manifest.ts'
+import type { NewEscalation } from '../../domain/escalation.ts'
+import type { NewEvent } from '../../domain/event.ts'
+import type { Limit } from '../../domain/limit.ts'
+import type { Failure } from '../../domain/session.ts'
+import { notLoggedIn } from '../../domain/vendors.ts'
+import { workDirectory } from '../../domain/worktree.ts'
+import type { Parked, SessionRow } from '../../store/tables.ts'
+import { needsCompletion } from '../completion/work.ts'
+import { eventOf, type LiveSession, type LiveSessionEnding } from './context.ts'
+import { isPermission } from './tool-call.ts'
+
+/** The last task is done and nothing is left in the queue. Where it is to land, its agent's word is a request to verify. */
+export function completed(text: string, { row }: Pick<LiveSession, 'row'>): LiveSessionEnding {
+  return { as: 'completed', reason: '', task: { to: needsCompletion(row) ? 'verifying' : 'done', result: text } }
+}
+
+/** A person, a cap on turns or an interruption stopped it; a person makes it go on. `text`: its task was completed first. */
+export function paused(
+  why: 'person' | 'interrupted' | 'turns',
+  run: LiveSession,
+  { text, limit }: { text?: string; limit?: Limit } = {},
+): LiveSessionEnding {
+  const cause = { person: 'paused by a person', interrupted: 'interrupted', turns: 'the turn limit was reached' }[why]
+  const reason = `${cause}; go on with: pcc resume ${run.id}`
+  return {
+    as: 'paused',
+    reason,
+    events: limitHit(limit, run),
+    task: taskAfter(text, cause),
+    checkpoint: why === 'turns' ? 'capped' : 'pause',
+  }
+}
+
+export interface LimitWait {
+  /** When it goes on by itself; null where only a person makes it. */
+  resumesAt: number | null
+  limit?: Limit | undefined
+  text?: string | undefined
+}
+
+/** The account is shut: by this session's own limit, or by another's. */
+export function limited(message: string, { resumesAt, limit, text }: LimitWait, run: LiveSession): LiveSessionEnding {
+  const reason = resumesAt === null ? `${message}; go on with: pcc resume ${run.id}` : message
+  return {
+    as: 'rate_limited',
+    reason,
+    failure: 'limit',
+    resumesAt: resumesAt ?? undefined,
+    events: limitHit(limit, run),
+    task: taskAfter(text, message, resumesAt),
+    checkpoint: 'limit',
+  }
+}
+
+/** The event of a limit that was met on the way to an ending. */
+export function limitHit(limit: Limit | undefined, run: LiveSession): NewEvent[] {
+  if (!limit) return []
+  const { message, window, resetsAt } = limit
+  const when = { ...(window !== undefined && { window }), ...(resetsAt !== undefined && { resets_at: resetsAt }) }
+  return [eventOf(run, 'limit.hit', { message, ...when })]
+}
+
+/** The vendor failed in a way that may pass; it is tried again soon. */
+export function retried(
+  failure: Failure,
+  { at, attempt, of }: { at: number; attempt: number; of: number },
+): LiveSessionEnding {
+  const reason = `${failure.message}; try ${attempt} of ${of} follows`
+  return {
+    as: 'paused',
+    reason,
+    failure: failure.kind,
+    resumesAt: at,
+    retries: attempt,
+    task: { to: 'waiting', reason, wakesAt: at },
+    checkpoint: 'error',
+  }
+}
+
+/** It was tried often enough: a person hears of it and says what happens. */
+export function escalated(failure: Failure, run: LiveSession): LiveSessionEnding {
+  const reason = `${failure.message}\nTried ${run.row.retries + 1} times; go on with: pcc resume ${run.id}`
+  return {
+    as: 'paused',
+    reason,
+    failure: failure.kind,
+    task: { to: 'waiting', reason: failure.message },
+    checkpoint: 'error',
+    escalation: errorRow(failure, run.row, `${failure.message}; it was tried ${run.row.retries + 1} times`),
+  }
+}
+
+/**
+ * Its agent knows nothing of the conversation: it ended before it had kept a word of it, or has lost it since. A new one goes on from what
+ * was kept here, at once; it cannot meet that a second time.
+ */
+export function restarted(failure: Failure, now: number): LiveSessionEnding {
+  const reason = `${failure.message}; a new conversation goes on from what was kept`
+  return {
+    ...{ as: 'paused', reason, failure: failure.kind, resumesAt: now, retries: 1, patch: { vendor_id: null } },
+    task: { to: 'waiting', reason, wakesAt: now },
+  }
+}
+
+/** Nothing that passes by itself. */
+export function failed(failure: Failure, run: LiveSession): LiveSessionEnding {
+  const reason = `${failure.message}\n${adviceFor(failure, run)}`.trim()
+  return { as: 'error', reason, failure: failure.kind, task: taskFailed(failure.message, run) }
+}
+
+/** The agent says itself that its task failed. */
+export function gaveUp({ reason, text }: { reason: string; text: string }, run: LiveSession): LiveSessionEnding {
+  const told = `The agent says that its task failed: ${reason}\nTry it again with: pcc retry ${run.id}`
+  return { as: 'error', reason: told, failure: 'other', task: { ...taskFailed(reason, run), result: text } }
+}
+
+/** A run looks at its attempts and says whether the task is tried once more (`runs/close-attempt.ts`). */
+function taskFailed(reason: string, run: LiveSession): NonNullable<LiveSessionEnding['task']> {
+  return run.row.options.run ? { to: 'ready', retry: true, reason } : { to: 'failed', reason }
+}
+
+export function stopped(reason: string, text?: string): LiveSessionEnding {
+  return { as: 'stopped', reason, task: taskAfter(text, reason), checkpoint: 'shutdown' }
+}
+
+/** A call waits for a person. */
+export function parked(
+  { callId, gone }: { callId: string | undefined; gone?: boolean | undefined },
+  run: LiveSession,
+): LiveSessionEnding {
+  const waiting = (callId === undefined ? undefined : run.parking.get(callId)) ?? [...run.parking.values()][0]
+  if (!waiting) return { ...paused('interrupted', run), reason: `a call was put off; go on with: pcc resume ${run.id}` }
+  return {
+    as: 'waiting_input',
+    reason: waiting.reason,
+    parked: gone ? { ...waiting.parked, taken: true } : waiting.parked,
+    escalation: waiting.escalation,
+    events: [parkedEvent(waiting.parked, run)],
+    task: { to: 'waiting', reason: waiting.reason },
+    checkpoint: 'park',
+  }
+}
+
+function parkedEvent(what: Parked, run: LiveSession): NewEvent {
+  if (!isPermission(what)) return eventOf(run, 'question.parked', what, 'daemon')
+  const { digest: _, ...told } = what
+  return eventOf(run, 'permission.parked', told, 'daemon')
+}
+
+/** A task that was completed stays so, whatever became of its session. */
+export function taskAfter(
+  text: string | undefined,
+  reason: string,
+  wakesAt?: number | null,
+): NonNullable<LiveSessionEnding['task']> {
+  if (text !== undefined) return { to: 'done', result: text }
+  return { to: 'waiting', reason, ...(wakesAt != null && { wakesAt }) }
+}
+
+function adviceFor(failure: Failure, run: LiveSession): string {
+  switch (failure.kind) {
+    case 'auth':
+      return notLoggedIn({ kind: run.driver.agent, name: run.row.agent }).next
+    case 'agent_missing':
+      return agentMissingError(manifestIn(run), failure.message).next
+    case 'billing':
+      return `Look at the account's balance and plan, then: pcc retry ${run.id}`
+    case 'model_not_found':
+      return 'Name another model with --model.'
+    case 'prompt_too_long':
+      return 'Give a shorter task, or split it.'
+    case 'refusal':
+      return 'The model refused; say the task in other words.'
+    case 'resume_unknown':
+      return `See the conversations there are with: pcc agents sessions ${quoteForShell(workDirectory(run.row))}`
+    case 'overloaded':
+    case 'server':
+    case 'network':
+    case 'agent_crashed':
+    case 'nothing_parked':
+    case 'limit':
+    case 'other':
+      return `Try it again with: pcc retry ${run.id}`
+    default:
+      return unreachable(failure.kind)
+  }
+}
+
+function manifestIn({ driver, row }: LiveSession): AgentManifest {
+  return isAgentKind(driver.agent) ? MANIFESTS[driver.agent] : findManifest(row.options.chosen ?? DEFAULT_AGENT)
+}
+
+/** The row by which a person hears that a session does not go on by itself. Yes tries again, no leaves it. */
+export function errorRow(failure: Failure, { id, project, task }: SessionRow, reason: string): NewEscalation {
+  return {
+    kind: 'error',
+    session_id: id,
+    project,
+    task,
+    call_id: '',
+    tool: 'session',
+    target: failure.message,
+    input: { failure },
+    risk: 'LOW',
+    reason,
+    reasons: [],
+    normalised: `error ${failure.kind}`,
+    state: 'open',
+  }
+}

@@ -1,0 +1,223 @@
+import { crashPoint } from '../../base/crash-point.ts'
+import { unreachable } from '../../base/errors.ts'
+import { redactValues } from '../../base/redact.ts'
+import type { Failure, Session } from '../../domain/session.ts'
+import type { SessionRow } from '../../store/tables.ts'
+import { needsCompletion } from '../completion/work.ts'
+import { halted, stopWhenSpentBeforeNext } from '../guards/spending.ts'
+import { scopeOf } from '../runs/next-step.ts'
+import { reasonForGivingUp } from './apply-sigils.ts'
+import { endingBetweenTurns, waitAtGate, waitForQuota } from './between-turns.ts'
+import { parkProseQuestion, replyToProse } from './brain.ts'
+import { eventOf, type LiveSession, type LiveSessionEnding, refuseStale, type SessionContext } from './context.ts'
+import type { Action, Analysis, LoopContext } from './decide.ts'
+import { completed, escalated, failed, gaveUp, parked, paused, restarted, retried, stopped } from './endings.ts'
+import { record } from './record.ts'
+import { claimedFailure } from './task-tools.ts'
+
+/** After so much work a failure is a new one: a long night may meet more of them than are tried in a row. */
+const FORGIVEN_MS = 10 * 60_000
+
+/** What is known of the session beside the event. The queue and the quota are looked at where a task ended. */
+export async function readContext(analysis: Analysis, { run, parts }: SessionContext): Promise<LoopContext> {
+  const { stopping, pausing, compaction, retryMs, row } = run
+  const known = {
+    stopping,
+    pausing,
+    compaction,
+    retries: parts.clock.now() - run.begunAt < FORGIVEN_MS ? row.retries : 0,
+    retryMs,
+    reply: undefined,
+    hasNext: false,
+    critical: false,
+  }
+  if (analysis.type !== 'task_complete' || compaction === 'running') return known
+  const queue = await parts.tasks.queue(run.id)
+  const open = await countOthersOpen(queue, { run, parts })
+  const said = reasonForGivingUp({ text: analysis.text, task: row.task_id, open, log: run.log })
+  const gaveUp = said ?? (await claimedFailure({ run, parts }))
+  if (gaveUp !== undefined) return { ...known, gaveUp }
+  if (analysis.question) {
+    const { text, suggestion } = await replyToProse(analysis.question, { run, parts })
+    return { ...known, reply: text, suggestion }
+  }
+  // What is to land is looked at before anything else begins in the same place.
+  if (needsCompletion(row)) return known
+  const hasNext = queue.some(task => task.id !== row.task_id && canRun(task, row.task_id))
+  if (!hasNext) return known
+  const admission = await parts.accounts.admits(run)
+  await stopWhenSpentBeforeNext({ run, parts })
+  const { level } = await parts.accounts.level(run)
+  return {
+    ...known,
+    hasNext,
+    critical: level === 'critical',
+    pausing: run.pausing ?? (admission.open ? undefined : 'gate'),
+  }
+}
+
+/** Tasks that are not done beside the one at hand: of its own queue, or of all that its run works through. */
+async function countOthersOpen(
+  queue: readonly { id: string }[],
+  { run: { row }, parts }: SessionContext,
+): Promise<number> {
+  const place = row.options.run
+  const of = place && (await parts.store.runs.get(place.id))
+  if (!of) return queue.filter(({ id }) => id !== row.task_id).length
+  const { done = 0, cancelled = 0, ...open } = await parts.tasks.counts(scopeOf(of))
+  return Object.values(open).reduce((sum, count) => sum + count, 0) - 1
+}
+
+/** Ready, or blocked by nothing but the task that has just been completed. */
+function canRun({ state, after }: { state: string; after: string[] }, done: string | null): boolean {
+  return state === 'ready' || (state === 'blocked' && done !== null && after.includes(done))
+}
+
+/** Does what was decided. An ending comes back when the session has no more use for its agent now. */
+export async function execute(
+  action: Action,
+  session: Session | undefined,
+  desk: SessionContext,
+): Promise<LiveSessionEnding | undefined> {
+  const { run, parts } = desk
+  switch (action.do) {
+    case 'go_on':
+      return undefined
+    case 'open_gate':
+      await parts.accounts.answered(run)
+      return undefined
+    case 'next_task':
+      return session ? startNextTask(action.text, session, desk) : completed(action.text, run)
+    case 'say':
+      return answerInWords(action.text, session, desk)
+    case 'ask_in_words':
+      return parkProseQuestion(action.question, run, action.suggestion)
+    case 'session_complete':
+      return completed(action.text, run)
+    case 'wait_for_quota':
+      return waitForQuota(action.text, desk)
+    case 'checkpoint_and_wait':
+      return waitForLimit(action, desk)
+    case 'wait_for_gate':
+      return waitAtGate(await parts.accounts.admits(run), { ...desk, text: action.text })
+    case 'retry':
+      return retried(action.failure, {
+        at: parts.clock.now() + action.afterMs,
+        attempt: action.attempt,
+        of: run.retryMs.length,
+      })
+    case 'escalate':
+      // A run tries it once more later, with a fresh session, before a person has to look (`runs/close-attempt.ts`).
+      return run.row.options.run ? failed(action.failure, run) : escalated(action.failure, run)
+    case 'compact':
+    case 'continue':
+      return shorten(action.do, session, desk)
+    case 'pause':
+      if (action.limit) await parts.accounts.shut(run, action.limit)
+      return paused(action.why, run, action)
+    case 'halt':
+      if (action.limit) await parts.accounts.shut(run, action.limit)
+      return run.tripped ? halted(run, run.tripped, action) : paused('interrupted', run, action)
+    case 'park':
+      return parked(action, run)
+    case 'fail':
+      return isForgotten(action.failure, run)
+        ? restarted(action.failure, parts.clock.now())
+        : failed(action.failure, run)
+    case 'give_up':
+      return gaveUp(action, run)
+    case 'stop':
+      if (action.limit) await parts.accounts.shut(run, action.limit)
+      return stopped(action.reason, action.text)
+    default:
+      return unreachable(action)
+  }
+}
+
+/** The conversation is the session's own, and not one that a person has named. */
+function isForgotten({ kind }: Failure, { row }: LiveSession): boolean {
+  return kind === 'resume_unknown' && row.vendor_id !== null && row.options.resume === undefined
+}
+
+/** Answers a question with which the turn ended; the conversation goes on with it. */
+async function answerInWords(
+  text: string,
+  session: Session | undefined,
+  desk: SessionContext,
+): Promise<LiveSessionEnding | undefined> {
+  const { run, parts } = desk
+  run.proseAnswers += 1
+  await record(run, parts, {
+    events: [
+      eventOf(run, 'session.noted', { text: `It asked at the end of its turn and was told: ${text}` }, 'daemon'),
+    ],
+    patch: { questions_auto: run.row.questions_auto + 1 },
+  })
+  const heldUp = endingBetweenTurns(desk)
+  if (heldUp) return heldUp
+  await session?.prompt(text)
+  return undefined
+}
+
+async function waitForLimit(
+  { limit }: Extract<Action, { do: 'checkpoint_and_wait' }>,
+  desk: SessionContext,
+): Promise<LiveSessionEnding> {
+  crashPoint('limit.before-gate')
+  await desk.parts.accounts.shut(desk.run, limit)
+  crashPoint('limit.after-gate')
+  return waitAtGate(await desk.parts.accounts.admits(desk.run), { ...desk, limit })
+}
+
+/** Claude Code's own way to shorten a conversation; when it is done, the work goes on. */
+async function shorten(
+  what: 'compact' | 'continue',
+  session: Session | undefined,
+  desk: SessionContext,
+): Promise<LiveSessionEnding | undefined> {
+  const { run } = desk
+  const heldUp = endingBetweenTurns(desk)
+  if (heldUp) return heldUp
+  run.compaction = what === 'compact' ? 'running' : 'done'
+  run.log.info({ what }, 'the conversation is too long for the model')
+  await session?.prompt(what === 'compact' ? '/compact' : 'Go on with the task where you stopped.')
+  return undefined
+}
+
+/** Finishes the task at work and takes the next of the queue, in one transaction; it goes on in the same conversation. */
+export async function startNextTask(
+  text: string,
+  session: Session,
+  { run, parts }: SessionContext,
+): Promise<LiveSessionEnding | undefined> {
+  const { store, tasks } = parts
+  const { task, patch } = await store.transaction(async tx => {
+    await refuseStale(run, tx)
+    if (run.row.task_id !== null)
+      await tasks.transition(
+        run.row.task_id,
+        { to: 'done', result: redactValues(text, run.secrets), attempt: run.attempt },
+        tx,
+      )
+    const task = await tasks.claimNext(run.id, tx)
+    const patch: Partial<SessionRow> = {
+      task_id: task?.id ?? null,
+      retries: 0,
+      ...(task && { plan: [], activity: task.title }),
+    }
+    await store.sessions.update(run.id, patch, tx)
+    crashPoint('next-task.before-commit')
+    return { task, patch }
+  })
+  crashPoint('next-task.after-commit')
+  run.row = { ...run.row, ...patch }
+  if (!task) return completed(text, run)
+  run.attempt = task.attempt
+  run.compaction = undefined
+  run.proseAnswers = 0
+  run.log.info({ task: task.id }, 'next task')
+  const heldUp = endingBetweenTurns({ run, parts })
+  if (heldUp) return heldUp
+  await session.prompt(task.description)
+  return undefined
+}

@@ -1,0 +1,203 @@
+import { OWN_SERVER } from '../../domain/agent-tools.ts'
+import type { Assessment } from '../../domain/assessment.ts'
+import type { Suggestion } from '../../domain/brain.ts'
+import type { NewEscalation } from '../../domain/escalation.ts'
+import type { Park, Request, Risk, Verdict } from '../../domain/session.ts'
+import { workDirectory } from '../../domain/worktree.ts'
+import { openPrecedents } from '../../human/precedents.ts'
+import { type Decision, decide } from '../../policy/verdict/decide.ts'
+import { rulesFromAllowedTools } from '../../policy/verdict/rules.ts'
+import { opinionOn, type PermissionAdvice } from './brain.ts'
+import type { LiveSession, SessionDeps } from './context.ts'
+import { callDigest, isPermission, storedReasons, targetOf } from './tool-call.ts'
+
+export interface Judgement {
+  decision: Decision
+  /** Absent when the policy itself failed. */
+  assessment?: Assessment
+  /** What a brain would say, for the person who is asked. */
+  suggestion?: Suggestion | undefined
+}
+
+/** Where policy and brain meet: what the request is, and what is to be done with it. Whatever fails on the way is a refusal. */
+export async function judgeRequest(
+  request: Request,
+  signal: AbortSignal,
+  { run, parts }: { run: LiveSession; parts: SessionDeps },
+): Promise<Judgement> {
+  const { policy } = run
+  let suggestion: Suggestion | undefined
+  try {
+    const { project, home, safeDirectories, worktree } = policy
+    const { tool, input, cwd } = request
+    // Ours by who runs the server, never by its name: a project's own may be called the same.
+    const ownServers = request.own ? [OWN_SERVER] : []
+    const assessment = await parts.policy.classify({
+      ...{ tool, input, cwd, project, home, worktree, safeDirectories, ownServers },
+    })
+    const decision = await decide(
+      assessment,
+      {
+        tool,
+        blocked: policy.blocked,
+        rules: [...(await policy.rules()), ...rulesFromAllowedTools(policy.allowedTools, request, assessment)],
+        autoApproveLow: policy.autoApproveLow,
+        threshold: policy.threshold,
+        precedent: asked => openPrecedents(parts.store, parts.clock, run.mind.memory).find(project, tool, asked),
+        opinion: async (asked, until) => {
+          const advice = await opinionOn(request, asked, until, { run, parts })
+          suggestion = suggested(advice)
+          return advice
+        },
+        attached: parts.terminals.isAttached(run.id),
+        unattendedHigh: policy.unattendedHigh,
+      },
+      signal,
+    )
+    return { assessment, decision, suggestion }
+  } catch (error) {
+    run.log.error({ error, tool: request.tool }, 'the policy failed')
+    return { decision: FAILED }
+  }
+}
+
+/** One who is not sure of anything suggests nothing. */
+function suggested({ approve, confidence, by, reasoning }: PermissionAdvice): Suggestion | undefined {
+  return confidence > 0 ? { answer: [approve ? 'allow' : 'deny'], confidence, by, reasoning } : undefined
+}
+
+const FAILED: Decision = {
+  verdict: 'deny',
+  risk: 'HIGH',
+  reason: 'the policy failed on it; go on another way, or leave it and say so in your report',
+  confidence: 1,
+  by: 'policy',
+}
+
+interface RefusedRequest {
+  request: Request
+  judgement: Judgement
+  verdict: Verdict
+  signal: AbortSignal
+}
+
+/**
+ * The row by which a person hears in the morning of what was refused because nobody was there. None for what a rule or a
+ * person refused, and none for a call that was withdrawn: its session was stopped, nobody waits for an answer.
+ */
+export function refusalRow(
+  { request, judgement, verdict, signal }: RefusedRequest,
+  run: LiveSession,
+): NewEscalation | undefined {
+  const { assessment, decision } = judgement
+  const unasked = decision.morning === true || (verdict.by === 'nobody' && !signal.aborted)
+  if (!assessment || !unasked || verdict.verdict === 'allow') return undefined
+  const reason = assessment.reasons[0]?.text ?? decision.reason
+  return { ...permissionRow({ request, assessment, reason, risk: verdict.risk }, run), state: 'denied' }
+}
+
+interface PermissionRowInput {
+  request: Request
+  assessment: Assessment
+  reason: string
+  risk: Risk
+}
+
+/** What a row tells of a call, whatever became of it. */
+export function permissionRow(
+  { request, assessment, reason, risk }: PermissionRowInput,
+  run: LiveSession,
+): Omit<NewEscalation, 'state'> {
+  return {
+    kind: 'permission',
+    session_id: run.id,
+    project: run.row.project,
+    task: run.row.task,
+    call_id: request.callId,
+    tool: request.tool,
+    target: targetOf(request.input, workDirectory(run.row)),
+    input: request.input,
+    risk,
+    reason,
+    reasons: storedReasons(assessment),
+    normalised: assessment.normalised,
+  }
+}
+
+/** What cannot be shown whole cannot be approved later: it is refused at once. */
+const LONGEST = 4_000
+
+interface WaitingPermission {
+  request: Request
+  decision: Decision
+  assessment: Assessment
+  suggestion: Suggestion | undefined
+  /** By which it was asked at a terminal, where it was: whoever sits there answers it by that still. */
+  askId: string
+}
+
+/** Whether a call can be put off: not a subagent's, and not one that could not be shown whole. */
+export function isParkable({ agentId, input }: Request): boolean {
+  return agentId === undefined && JSON.stringify(input).length <= LONGEST
+}
+
+/** Puts a call off until somebody answers; no process waits. */
+export function parkPermission(
+  { request, decision, assessment, suggestion, askId }: WaitingPermission,
+  run: LiveSession,
+): Park {
+  const { tool, input, callId } = request
+  const reason = `${decision.risk} risk: ${decision.reason}; it waits for a person`
+  run.parking.set(callId, {
+    parked: {
+      ask_id: askId,
+      call_id: callId,
+      tool,
+      target: targetOf(input, workDirectory(run.row)),
+      risk: decision.risk,
+      reason: decision.reason,
+      reasons: storedReasons(assessment),
+      ...(suggestion && { suggestion }),
+      digest: callDigest(tool, input),
+    },
+    reason,
+    escalation: {
+      ...permissionRow({ request, assessment, reason: decision.reason, risk: decision.risk }, run),
+      ...(suggestion && { context: { suggestion } }),
+      state: 'open',
+    },
+  })
+  run.log.info({ tool }, 'permission parked')
+  return { park: true, reason }
+}
+
+/** The answer with which a parked session was started again. It is for this very call with this very input, or for none. */
+export function answerToPermission(
+  request: Request,
+  { decision, assessment }: Judgement,
+  run: LiveSession,
+): Verdict | undefined {
+  const given = run.answer
+  if (!given || !('digest' in given)) return undefined
+  const isAgain = given.anew === true && given.digest === callDigest(request.tool, request.input)
+  if (given.callId !== request.callId && !isAgain) return undefined
+  run.answer = undefined
+  // What a rule, a blocked command or a missing trust refuses, no answer opens; nor what the policy failed on.
+  if (!assessment || (decision.verdict === 'deny' && decision.by === 'rule')) return undefined
+  const { verdict, reason, by } = given
+  const { risk } = decision
+  if (verdict === 'deny') {
+    return { verdict, risk, reason: reason ?? 'a person said no; go on without it', confidence: 1, by }
+  }
+  if (given.digest !== callDigest(request.tool, request.input)) {
+    return { verdict: 'deny', risk, reason: CHANGED, confidence: 1, by: 'nobody' }
+  }
+  return { verdict, risk, reason: reason ?? 'approved by a person', confidence: 1, by }
+}
+
+const CHANGED = 'it is not the call that a person approved; go on without it'
+
+/** Whether the session was parked on this call. */
+export function wasParkedOn(request: Request, { row }: LiveSession): boolean {
+  return row.parked !== null && isPermission(row.parked) && row.parked.call_id === request.callId
+}

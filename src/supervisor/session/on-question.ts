@@ -1,0 +1,222 @@
+import { isDeepStrictEqual } from 'node:util'
+import { crashPoint } from '../../base/crash-point.ts'
+import { AppError } from '../../base/errors.ts'
+import { shortId } from '../../base/ids.ts'
+import type { Suggestion } from '../../domain/brain.ts'
+import { type EscalationAnswer, isAutomatic, type NewEscalation } from '../../domain/escalation.ts'
+import type { Answer, Park, Question } from '../../domain/session.ts'
+import type { TerminalReply } from '../../human/terminals.ts'
+import { answerByMachine, type MachineAnswer, questionRow } from './brain.ts'
+import { agentFields, eventOf, type LiveSession, type SessionContext } from './context.ts'
+import { record } from './record.ts'
+import { askingPatch, terminalWait } from './terminal.ts'
+import { answersByQuestion, type GivenAnswer, keepAnswerForLater } from './tool-call.ts'
+
+/** A question on its way to a person. */
+interface Asked {
+  askId: string
+  suggestion: Suggestion | undefined
+  /** Of its row, once it has one. */
+  number?: number | undefined
+}
+
+const AT_A_TERMINAL = 'it is asked at a terminal that is attached'
+const NOBODY_ANSWERED = 'nobody at the terminal answered; the question waits'
+const ASK_AGAIN =
+  'another question of yours waits for a person first, and this one is put to them too; when you go on, ask it again'
+const NOBODY_TO_ASK = 'nobody is attached to answer; the question waits'
+
+/** Only the main agent's call can be put off and answered later. */
+const SUBAGENT_UNANSWERED = 'nobody is attached to answer; decide by yourself and tell who called you what you assumed'
+
+/** The agent asks. Somebody at an attached terminal answers; with nobody there the question is parked and no process waits. */
+export async function onQuestion(
+  question: Question,
+  signal: AbortSignal,
+  desk: SessionContext,
+): Promise<Answer | Park> {
+  const { run, parts } = desk
+  const given = run.answer
+  if (given && 'answer' in given && isFor(given, question)) {
+    run.answer = undefined
+    run.taken = run.row.parked && 'questions' in run.row.parked ? run.row.parked : undefined
+    try {
+      return await deliver(question, given.answer, desk)
+    } catch (error) {
+      keepAnswerForLater(run, given)
+      throw error
+    }
+  }
+  const since = performance.now()
+  const machine = await answerByMachine(question.questions, signal, desk)
+  if (machine.answer) return deliver(question, machine.answer, { ...desk, machine, since })
+  const { suggestion } = machine
+  const askId = shortId('q')
+  if (question.agentId !== undefined && !parts.terminals.isAttached(run.id)) {
+    return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
+  }
+  if (!parts.terminals.isAttached(run.id) || (run.parking.size > 0 && question.agentId === undefined)) {
+    return park(question, { ...desk, askId, suggestion, reason: NOBODY_TO_ASK })
+  }
+  const reply = parts.terminals.ask(
+    run.id,
+    { kind: 'question', ask_id: askId, questions: question.questions, suggestion },
+    terminalWait({ signal, parks: question.agentId === undefined }, desk),
+  )
+  const asked = {
+    ask_id: askId,
+    call_id: question.callId,
+    questions: question.questions,
+    ...agentFields(question),
+    suggestion,
+  }
+  const number = await record(run, parts, {
+    events: [eventOf(run, 'question.asked', asked)],
+    patch: askingPatch(run, parts),
+    escalation: rowForQuestion(question, AT_A_TERMINAL, { run, suggestion }),
+  })
+  if (number !== undefined) parts.terminals.number(run.id, askId, number)
+  return deliverReply(question, await reply, { ...desk, askId, suggestion, number })
+}
+
+function deliverReply(
+  question: Question,
+  reply: TerminalReply,
+  desk: SessionContext & Asked,
+): Promise<Answer | Park> | Park {
+  if ('answered' in reply) {
+    const { answers, reason, by, always, settled } = reply.answered
+    const declined = { declined: reason ?? 'the person at the terminal does not want to answer; decide yourself', by }
+    const number = settled ? undefined : desk.number
+    return deliverFirst(question, answers ? { answers, by } : declined, { ...desk, always, number })
+  }
+  if (reply.unanswered !== 'withdrawn' && question.agentId === undefined) {
+    return park(question, { ...desk, reason: reply.unanswered === 'silence' ? NOBODY_ANSWERED : NOBODY_TO_ASK })
+  }
+  if (reply.unanswered !== 'withdrawn') return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
+  // Its row is withdrawn with the end that comes now.
+  const declined = 'the session was stopped before anybody answered'
+  return deliver(question, { declined, by: 'nobody' }, { ...desk, number: undefined })
+}
+
+/** A model that was resumed may ask the same once more under a new id: the answer to it is here already. */
+function isFor(given: Extract<GivenAnswer, { answer: Answer }>, question: Question): boolean {
+  return given.callId === question.callId || isDeepStrictEqual(given.questions, question.questions)
+}
+
+/** Where the same was answered at another terminal a moment before, that answer counts. */
+async function deliverFirst(question: Question, answer: Answer, delivery: Delivery): Promise<Answer> {
+  const { run, parts, number } = delivery
+  try {
+    return await deliver(question, answer, delivery)
+  } catch (error) {
+    const isLate = error instanceof AppError && error.code === 'escalation_answered'
+    const first = isLate && number !== undefined ? await parts.store.escalations.get(number) : undefined
+    if (!first) throw error
+    const { answer: said, answer_reason: reason, answered_by: by } = first
+    const heard = { answer: said ?? undefined, reason: reason ?? undefined, by: by ?? 'human' }
+    return deliver(question, answersByQuestion(question.questions, heard), { run, parts })
+  }
+}
+
+interface Delivery extends SessionContext {
+  /** Whose answer it is, where no person was asked, and since when it was looked for. */
+  machine?: MachineAnswer
+  since?: number
+  /** Of the decision that was asked at a terminal, and for how long the answer is to count. */
+  number?: number | undefined
+  always?: EscalationAnswer['always']
+  /** It is listed for a person although the agent goes on from it. */
+  escalation?: NewEscalation
+}
+
+/** Stores the answer on its way to the agent. What somebody said counts the next time the same is asked. */
+async function deliver(
+  question: Question,
+  answer: Answer,
+  { run, parts, machine, since, number, always, escalation }: Delivery,
+): Promise<Answer> {
+  const body = {
+    call_id: question.callId,
+    answers: 'answers' in answer ? answer.answers : {},
+    ...('declined' in answer ? { declined: answer.declined } : {}),
+    by: answer.by,
+    ...(machine && { confidence: machine.confidence, reasoning: machine.reasoning }),
+    ...(since !== undefined && { latency_ms: Math.round((performance.now() - since) * 100) / 100 }),
+    ...agentFields(question),
+  }
+  const auto = isAutomatic(answer.by)
+  const { questions_auto, questions_human } = run.row
+  const more = auto ? { questions_auto: questions_auto + 1 } : { questions_human: questions_human + 1 }
+  const counted = 'answers' in answer ? more : {}
+  crashPoint('question.before-answer')
+  await record(run, parts, {
+    events: [eventOf(run, 'question.answered', body, auto || answer.by === 'nobody' ? 'daemon' : 'human')],
+    patch: { ...counted, parked: null, ...askingPatch(run, parts) },
+    ...(number !== undefined && { settle: { number, said: saidTo(question, answer, always) } }),
+    escalation,
+  })
+  run.log.info({ by: answer.by, declined: 'declined' in answer }, 'question answered')
+  crashPoint('question.after-answer')
+  return answer
+}
+
+/** An answer as the decision's row keeps it: in the order of the questions. */
+function saidTo({ questions }: Question, answer: Answer, always: EscalationAnswer['always']): EscalationAnswer {
+  if ('declined' in answer) return { verdict: 'deny', reason: answer.declined, by: answer.by }
+  return { answer: questions.map(({ question }) => answer.answers[question] ?? ''), by: answer.by, always }
+}
+
+/**
+ * Remembered until the turn ends, which it does at once; `settle` writes it into the row. An agent can put off one call at a
+ * time: a second question beside it is listed too, and is answered when it is asked again.
+ */
+function park(question: Question, { askId, suggestion, reason, ...desk }: SessionContext & Asked & { reason: string }) {
+  const { callId, questions } = question
+  const { run, parts } = desk
+  if (run.parking.size > 0) {
+    const escalation = rowForQuestion(question, reason, { run, suggestion })
+    return deliver(question, { declined: ASK_AGAIN, by: 'nobody' }, { run, parts, escalation })
+  }
+  crashPoint('question.before-park')
+  run.parking.set(callId, {
+    parked: { ask_id: askId, call_id: callId, questions, reason, suggestion },
+    reason,
+    escalation: rowForQuestion(question, reason, { run, suggestion }),
+  })
+  run.log.info({ parts: question.questions.length }, 'question parked')
+  return { park: true, reason } satisfies Park
+}
+
+function rowForQuestion(
+  question: Question,
+  reason: string,
+  { run, suggestion }: { run: LiveSession } & Pick<Asked, 'suggestion'>,
+) {
+  return { ...questionRow(question, reason, run), ...(suggestion && { context: { suggestion } }) }
+}
+
+/** What a person types who has said enough. */
+const ENOUGH = /^\s*\/?(done|enough|stop)[.!]?\s*$/i
+
+const WRITE_NOW =
+  'The person says that this is enough. Ask nothing more: write the spec now from what you know, and name what is open in it.'
+
+/** A question of an interview. A person who says `done` is asked nothing more: the agent is told to write. */
+export async function askInInterview(
+  question: Question,
+  signal: AbortSignal,
+  desk: SessionContext,
+): Promise<Answer | Park> {
+  const { run, parts } = desk
+  const before = await parts.store.events({ subject: run.id, kinds: ['question.answered'] })
+  const isOver = before.some(({ kind, body }) => kind === 'question.answered' && isEnough(Object.values(body.answers)))
+  if (isOver) return { declined: WRITE_NOW, by: 'human' }
+  const answer = await onQuestion(question, signal, desk)
+  const isDone = 'answers' in answer && isEnough(Object.values(answer.answers))
+  return isDone ? { declined: WRITE_NOW, by: answer.by } : answer
+}
+
+function isEnough(answers: readonly (string | string[])[]): boolean {
+  return answers.flat().some(text => ENOUGH.test(text))
+}

@@ -1,0 +1,281 @@
+import { realpath } from 'node:fs/promises'
+import type { ResumeConsent } from '../../agents/limits/resume-times.ts'
+import { canRunUnattended, findManifest } from '../../agents/manifests/manifests.ts'
+import type { DriverRequest } from '../../agents/open.ts'
+import type { AppPaths } from '../../base/app-paths.ts'
+import { AppError } from '../../base/errors.ts'
+import { chainBrains } from '../../brain/chain.ts'
+import { rulesBrain } from '../../brain/rules/question.ts'
+import type { AgentChoice } from '../../domain/agent-choice.ts'
+import type { AgentManifest } from '../../domain/agent-manifest.ts'
+import { AGENT_TOOL_NAMES, type AgentToolName } from '../../domain/agent-tools.ts'
+import type { StartSession } from '../../domain/api.ts'
+import type { Brain } from '../../domain/brain.ts'
+import type { Budgets } from '../../domain/budget.ts'
+import { brainKeysIn, settingsToKeep } from '../../domain/config/layers.ts'
+import { loadConfig } from '../../domain/config/load.ts'
+import type { Config } from '../../domain/config/settings.ts'
+import type { FeaturePosition, WorkPhase } from '../../domain/feature.ts'
+import { BRAIN_KINDS } from '../../domain/option-values.ts'
+import type { RunPosition } from '../../domain/run.ts'
+import type { Driver, OpenSession, Request, Verdict } from '../../domain/session.ts'
+import { environmentFor } from '../../domain/vendors.ts'
+import type { Worktree } from '../../domain/worktree.ts'
+import { readMemorySettings } from '../../human/precedents.ts'
+import { judgeSkill, settingSourcesFor, trustedFile, trustStatus, trustStatusIn } from '../../policy/trust/trust.ts'
+import { findGitFolder } from '../../workspace/git/git-folder.ts'
+import type { LiveSession, Policy, SessionBrain, SessionPolicy } from './context.ts'
+import { accountOf, brainEnvironment, checkProgram, formerAccounts, planSandbox, startNotes } from './prepare-agent.ts'
+import {
+  agentFor,
+  budgetsIn,
+  type FailoverSettings,
+  failoverEnvironment,
+  failoverSettings,
+  type GuardSettings,
+  guardSettings,
+  hasMoneyBound,
+  readBudgets,
+  secondAgent,
+  settingsOfCaller,
+} from './settings.ts'
+
+export interface PrepareDeps {
+  places: AppPaths
+  /** The daemon's own environment: its PCC_* settings count where a caller says none. */
+  env: Record<string, string | undefined>
+  policy: Policy
+  /** The language models of the settings, shared by all sessions that have the same. */
+  brainsFor(config: Config, env: Record<string, string | undefined>): Promise<Brain[]>
+  driverFor(wanted: DriverRequest): Promise<Driver>
+}
+
+/** What a session needs to run, computed from the request, the settings in force for its project and what is trusted. */
+export interface PreparedSession {
+  /** The agent that was chosen, and what is known of its kind. */
+  agent: AgentChoice
+  manifest: AgentManifest
+  driver: Driver
+  open: Omit<OpenSession, 'asks' | 'id' | 'prompt' | 'resume' | 'marker'>
+  policy: SessionPolicy
+  account: string
+  /** What earlier versions called it. */
+  formerAccounts: string[]
+  /** Refuses calls that would bring files of the project to life which nobody has agreed to. */
+  guard(request: Request): Promise<Verdict | undefined>
+  /** Whether its agent may work with nobody watching. */
+  heldEnough: boolean
+  /** The same, from how things are then. */
+  again(): Promise<PreparedSession>
+  /** How many sessions may run at once. */
+  maxConcurrent: number
+  mind: SessionBrain
+  /** Whether, and in which hours, a session goes on by itself after a limit. */
+  consent: ResumeConsent
+  quota: LiveSession['quota']
+  budgets: Budgets
+  budgetsNow(): Promise<Budgets>
+  guards: GuardSettings
+  /** Which agents take over from one another, and when. */
+  failover: FailoverSettings
+  /** Variables of those agents: kept with its environment, and never the agent's. */
+  othersEnv: Record<string, string>
+  /** How many sessions may wait for their turn. */
+  maxWaiting: number
+  checkpointEveryMs: number
+  retryMs: LiveSession['retryMs']
+  /** Keys of its brains that settings only name: kept with its environment, and never the agent's. */
+  brainKeys: Record<string, string>
+  /** Whether what its agent is started with may be kept in a file until it is over. */
+  keepEnvironment: boolean
+  /** What the person should know: settings of the project that are left out until it is trusted. */
+  notes: string[]
+  /** Values that must never reach a log or an event. */
+  secrets: string[]
+  /** What the row keeps of where its settings came from, so that a parked session goes on under the same. */
+  settings: Pick<StartSession, 'config' | 'settings'>
+}
+
+/** What a session is started or goes on with. */
+export type PrepareRequest = StartSession & {
+  run?: RunPosition | undefined
+  feature?: FeaturePosition | undefined
+  place?: Worktree | undefined
+  /** The agent of a session that goes on, or that somebody has chosen for it: settings are not asked. */
+  chosen?: AgentChoice | undefined
+}
+
+/** Of the first wait: a vendor that is down for a moment, for a minute, for longer. */
+const RETRY_FACTORS = [1, 6, 24]
+
+/** Reads the settings for this project and cuts the caller's environment down to what the agent may see. */
+export async function prepare(request: PrepareRequest, parts: PrepareDeps): Promise<PreparedSession> {
+  const { project, place } = request
+  const { places, env: variables } = settingsOfCaller(request, parts)
+  const trust = await trustStatus(places, project)
+  const loaded = await loadConfig({ places, env: variables, project, trusted: trustedFile(trust) })
+  const { config } = loaded
+  const { sources, strictMcp, hooksOff, note } = settingSourcesFor(
+    place ? await trustStatusIn(places, { project, directory: place.directory, top: place.top }) : trust,
+    config.agents.setting_sources,
+  )
+  const loadRules = () => parts.policy.loadRules({ places: parts.places, project, trusted: trustedFile(trust) })
+  const rules = await loadRules()
+  const agent = request.chosen ?? agentFor(request, loaded)
+  const manifest = findManifest(agent)
+  const env = {
+    ...environmentFor(agent.kind, request.env, config.agents.env),
+    ...runVariables(request.run),
+  }
+  const brainEnv = brainEnvironment({ daemon: parts.env, session: request.env, patterns: config.agents.env })
+  const budgets = budgetsIn(config, request)
+  const failover = failoverSettings(loaded, project)
+  const second = secondAgent(agent, loaded, project)
+  await checkProgram(loaded, { agent, manifest, env })
+  const sandbox = await planSandbox(config, { manifest, project, place, places: parts.places })
+  const driver = await parts.driverFor({
+    agent,
+    executable: config.agents.path,
+    appendPrompt: config.agents.append_prompt,
+    host: request.host,
+  })
+  return {
+    agent,
+    manifest,
+    driver,
+    open: {
+      cwd: place?.directory ?? project,
+      env,
+      model: request.model,
+      maxTurns: request.max_turns,
+      disallowedTools: request.disallowed_tools,
+      settingSources: sources,
+      strictMcp,
+      hooksOff,
+      record: request.record,
+      followCost: hasMoneyBound(budgets),
+      isolation: config.agents.isolation,
+      sandbox: sandbox.asked,
+      ...featureTools(request.feature),
+    },
+    policy: {
+      project: place?.directory ?? project,
+      home: env['HOME'] ?? parts.places.home,
+      worktree: place && (await worktreeFence(place, project)),
+      safeDirectories: config.permissions.safe_directories,
+      blocked: config.permissions.blocked_commands,
+      rules: async () => (await loadRules()).rules,
+      allowedTools: request.allowed_tools ?? [],
+      autoApproveLow: request.auto_approve ?? config.permissions.auto_approve_low_risk,
+      threshold: request.confidence ?? config.brain.confidence_threshold,
+      unattendedHigh: config.permissions.unattended_high,
+    },
+    mind: brainForPhase(
+      request,
+      sessionBrainFor(request, config, await parts.brainsFor(withBrainFlags(config, request), brainEnv)),
+    ),
+    heldEnough: canRunUnattended({
+      ...{ agent, manifest, sandboxed: sandbox.stands },
+      ...{ allowed: config.agents.unattended, custom: config.agents.custom },
+    }),
+    guard: call => judgeSkill(call, { places, project, place, settingSources: sources }),
+    again: () => prepare({ ...request, chosen: agent }, parts),
+    account: accountOf(agent, env),
+    formerAccounts: formerAccounts(agent, env),
+    maxConcurrent: config.sessions.max_concurrent,
+    consent: {
+      autoResume: request.auto_resume ?? config.sessions.auto_resume,
+      hours: config.sessions.resume_hours,
+      zone: env['TZ'],
+    },
+    quota: {
+      thresholds: {
+        notice: config.quota.notice_percent,
+        warning: config.quota.warning_percent,
+        critical: config.quota.critical_percent,
+        gateOnEstimate: config.quota.gate_on_estimate,
+      },
+      onCritical: config.quota.on_critical,
+    },
+    budgets,
+    budgetsNow: () => readBudgets({ project, options: request }, parts),
+    guards: guardSettings(config),
+    failover,
+    othersEnv: failoverEnvironment(
+      request.env,
+      second ? [...failover.order, second] : failover.order,
+      config.agents.env,
+    ),
+    maxWaiting: config.sessions.max_waiting,
+    checkpointEveryMs: config.sessions.checkpoint_minutes * 60_000,
+    retryMs: RETRY_FACTORS.map(factor => config.sessions.retry_seconds * 1000 * factor),
+    brainKeys: brainKeysIn(request.settings ?? {}),
+    keepEnvironment: config.sessions.keep_environment,
+    notes: startNotes({ loaded, rules, sources: note, allowedTools: request.allowed_tools ?? [] }),
+    secrets: secretsIn(env),
+    settings: {
+      ...(request.config !== undefined && { config: request.config }),
+      ...(request.settings && { settings: settingsToKeep(request.settings) }),
+    },
+  }
+}
+
+/** What is shared is found from the project: what a worktree says of it, its agent may have written. */
+async function worktreeFence({ top }: Worktree, project: string): Promise<SessionPolicy['worktree']> {
+  const shared = await findGitFolder(project)
+  if (!shared) throw new AppError('project_without_git', { project })
+  return { top: await realpath(top), repository: shared.common }
+}
+
+/** In an interview it is the person who is asked, and nobody in their place. */
+function brainForPhase({ feature }: PrepareRequest, mind: SessionBrain): SessionBrain {
+  return feature?.phase === 'interview' ? { ...mind, autoAnswer: false } : mind
+}
+
+/** An agent of a run knows how far it is. */
+function runVariables(run: RunPosition | undefined): Record<string, string> {
+  return run ? { PCC_ITERATION: String(run.iteration), PCC_TOTAL: String(run.total) } : {}
+}
+
+/** Values of variables that are named like secrets. */
+function secretsIn(env: Record<string, string>): string[] {
+  return Object.entries(env)
+    .filter(([name]) => /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|AUTH|HEADERS|PROXY/i.test(name))
+    .map(([, value]) => value)
+}
+
+/** Who forms opinions for a session, cheap ones first, and how far they are followed: its flags count before settings. */
+function sessionBrainFor(request: StartSession, config: Config, models: Brain[]): SessionBrain {
+  const threshold = request.confidence ?? config.brain.confidence_threshold
+  return {
+    brain: chainBrains([rulesBrain, ...models], { threshold }),
+    threshold,
+    autoAnswer: config.brain.auto_answer,
+    memory: readMemorySettings(config.memory),
+    deadlines: config.human,
+  }
+}
+
+/** The settings with what `pcc start --brain … --brain-model …` said in their place. */
+function withBrainFlags(config: Config, { brain: kind, brain_model: model }: StartSession): Config {
+  const type = BRAIN_KINDS.find(each => each === kind) ?? config.brain.type
+  if (type === 'none') return { ...config, brain: { ...config.brain, type, ...(kind === 'none' && { fallbacks: [] }) } }
+  if (model === undefined) return { ...config, brain: { ...config.brain, type } }
+  const section = type === 'openai-compatible' ? 'openai_compatible' : type
+  return { ...config, brain: { ...config.brain, type, [section]: { ...config.brain[section], model } } }
+}
+
+/** To look and not to touch: what is written in the end, we write. */
+const READING_PHASE = ['Read', 'Grep', 'Glob']
+
+const TOOLS_OF_PHASE: Record<WorkPhase, { tools: string[]; ownTools: readonly AgentToolName[] }> = {
+  interview: { tools: [...READING_PHASE, 'AskUserQuestion'], ownTools: ['ask_human', 'search'] },
+  spec: { tools: READING_PHASE, ownTools: ['search'] },
+  plan: { tools: READING_PHASE, ownTools: ['search'] },
+  tasks: { tools: READING_PHASE, ownTools: ['add_task', 'add_dependency', 'search'] },
+}
+
+/** The tools of a session: all there are for work; for a feature those that read, and no server of anybody else. */
+function featureTools(feature: FeaturePosition | undefined): Pick<OpenSession, 'tools' | 'ownTools' | 'strictMcp'> {
+  return feature ? { ...TOOLS_OF_PHASE[feature.phase], strictMcp: true } : { ownTools: AGENT_TOOL_NAMES }
+}

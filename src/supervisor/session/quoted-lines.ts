@@ -1,0 +1,298 @@
+/**
+ * For each line of an agent's text, why it is not the agent's own word: it stands in a code fence, a quotation, an element or
+ * a span of code. Undefined where it is. Where a text can be read in more than one way, a line counts only if it is free in
+ * all of them.
+ */
+export function quotedLines(lines: readonly string[], ours: (tag: string) => boolean): (string | undefined)[] {
+  const either = [false, true]
+  const readings = [
+    ...either.flatMap(html => either.map(listsNeedRoom => fencedLines(lines, { html, listsNeedRoom }))),
+    plainlyFencedLines(lines),
+  ]
+  const fenced = lines.map((_, at) => readings.some(reading => reading[at]))
+  const quoted = quotations(lines)
+  const elements = insideElements(lines, ours)
+  const spans = readings.map(reading => insideSpans(lines.map((line, at) => (reading[at] ? '' : line))))
+  return lines.map((_, at) => {
+    if (fenced[at]) return 'it stands in a code fence'
+    if (quoted[at]) return 'it stands in a quotation'
+    if (elements[at]) return 'it stands inside of an element'
+    return spans.some(each => each[at]) ? 'it stands in a span of code' : undefined
+  })
+}
+
+/** Behind `>`, and what follows such a line without an empty one between: that goes on with the quotation. */
+function quotations(lines: readonly string[]): boolean[] {
+  let open = false
+  return lines.map(line => {
+    if (/^[ \t]*((?:[-*+]|\d{1,9}[.)])[ \t]+)*>/.test(line)) open = true
+    else if (line.trim() === '') open = false
+    return open
+  })
+}
+
+/** From a line that begins with a tag to the last one that closes it; a comment, to its end. */
+function insideElements(lines: readonly string[], ours: (tag: string) => boolean): boolean[] {
+  const lastClosed = new Map<string, number>()
+  for (const [at, line] of lines.entries()) {
+    for (const [, name = ''] of line.matchAll(/<\/([A-Za-z][\w-]*)/g)) lastClosed.set(name.toLowerCase(), at)
+    if (line.includes('-->')) lastClosed.set('!--', at)
+  }
+  let until = -1
+  return lines.map((line, at) => {
+    const name = /^[ \t]{0,3}(?:[-*+][ \t]+)?<(!--|[A-Za-z][\w-]*)/.exec(line)?.[1]?.toLowerCase()
+    const isInside = at <= until
+    if (name === '!--' && !line.includes('-->')) until = Math.max(until, lastClosed.get(name) ?? lines.length)
+    else if (name !== undefined && RAW.has(name) && !lastClosed.has(name)) until = lines.length
+    else if (name !== undefined && !ours(name)) until = Math.max(until, lastClosed.get(name) ?? -1)
+    return isInside
+  })
+}
+
+/** What these hold is not read at all, to the end of the text where they are not closed. */
+const RAW = new Set(['pre', 'script', 'style', 'textarea'])
+
+/** Between a run of backticks on a line before and an equal one on a line behind, in one paragraph; fenced lines are empty. */
+function insideSpans(lines: readonly string[]): boolean[] {
+  const inside = lines.map(() => false)
+  for (const edge of PARAGRAPH_EDGES) {
+    let from = 0
+    for (let at = 0; at <= lines.length; at++) {
+      const line = lines[at]
+      if (line !== undefined && !edge.test(line)) continue
+      markSpans(lines, { from, to: at }, inside)
+      from = at
+    }
+  }
+  return inside
+}
+
+/** What surely parts paragraphs, and what may: a heading, an item of a list. */
+const PARAGRAPH_EDGES = [/^\s*$/, /^\s*$|^ {0,3}#{1,6}(\s|$)|^[ \t]*([-*+]|\d{1,9}[.)])([ \t]|$)/]
+
+function markSpans(lines: readonly string[], { from, to }: { from: number; to: number }, inside: boolean[]): void {
+  const runs: { line: number; length: number; escaped: boolean }[] = []
+  for (let line = from; line < to; line++) {
+    const text = lines[line] ?? ''
+    for (const { 0: run, index } of text.matchAll(/`+/g)) {
+      runs.push({ line, length: run.length, escaped: isEscaped(text, index) })
+    }
+  }
+  const closings = closingOf(runs)
+  for (let index = 0; index < runs.length; index++) {
+    const closing = closings[index]
+    const [opened, closed] = [runs[index]?.line, closing === undefined ? undefined : runs[closing]?.line]
+    if (closing === undefined || opened === undefined || closed === undefined) continue
+    for (let line = opened + 1; line < closed; line++) inside[line] = true
+    index = closing
+  }
+}
+
+/** For each run, the next one that would close it; a backslash takes away the first backtick of one that opens. */
+function closingOf(runs: readonly { length: number; escaped: boolean }[]): (number | undefined)[] {
+  const next = new Map<number, number>()
+  return runs
+    .map((run, index) => ({ ...run, index }))
+    .reverse()
+    .map(({ length, escaped, index }) => {
+      const closing = next.get(escaped ? length - 1 : length)
+      next.set(length, index)
+      return closing
+    })
+    .reverse()
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let from = at
+  while (text[from - 1] === '\\') from--
+  return (at - from) % 2 === 1
+}
+
+/** How a text is read where its readers disagree. */
+export interface FencedText {
+  /** Whether a line that begins like a tag opens a block of HTML, in which nothing else begins until an empty line. */
+  html: boolean
+  /** Whether a list that may not follow a paragraph at once may not follow indented code either. */
+  listsNeedRoom: boolean
+}
+
+interface Fence {
+  mark: string
+  length: number
+  /** Column at which the list item that holds it begins; 0 outside of lists. */
+  base: number
+}
+
+/**
+ * For each line, whether it stands in a fenced block, its fences included, as Markdown (CommonMark) is read: with list items
+ * that hold blocks, and end them when a line is not indented far enough. Linear in the length of the text, which an agent
+ * wrote: a whole parser can be made to take minutes.
+ */
+function fencedLines(lines: readonly string[], reading: FencedText): boolean[] {
+  const scan: Scan = { items: [], fence: undefined, html: undefined, paragraph: false, code: false, hollow: false }
+  return lines.map(line => scanLine(line, scan, reading))
+}
+
+/** The same as a person reads it who does not count columns: a fence is a fence wherever it stands. */
+export function plainlyFencedLines(lines: readonly string[]): boolean[] {
+  let fence: Fence | undefined
+  return lines.map(line => {
+    const before = fence
+    fence = plainStep(line, before)
+    return before !== undefined || fence !== undefined
+  })
+}
+
+/** What closes the fence that a text leaves open, read in the same way; undefined where it leaves none. */
+export function openFence(lines: readonly string[]): string | undefined {
+  let fence: Fence | undefined
+  for (const line of lines) fence = plainStep(line, fence)
+  return fence?.mark.repeat(fence.length)
+}
+
+function plainStep(line: string, fence: Fence | undefined): Fence | undefined {
+  if (fence) return closes(line.trim(), fence) ? undefined : fence
+  return fenceIn(line.replace(/^[ \t]*((?:[-*+]|\d{1,9}[.)])[ \t]+)*/, ''), 0)
+}
+
+interface Scan {
+  /** Columns at which the content of the open list items begins, outermost first. */
+  items: number[]
+  fence: Fence | undefined
+  html: { end: RegExp | undefined; base: number } | undefined
+  /** The line before was text, with which the next may go on however little it is indented. */
+  paragraph: boolean
+  /** The line before was indented code. */
+  code: boolean
+  /** The line before was a list marker alone: an empty line ends that item. */
+  hollow: boolean
+}
+
+function scanLine(line: string, scan: Scan, reading: FencedText): boolean {
+  const start = columnsBefore(line, 0)
+  const isBlank = start.at === line.length
+  if (scan.fence) {
+    if (isBlank) return true
+    if (start.column >= scan.fence.base) {
+      if (start.column - scan.fence.base < 4 && closes(line.slice(start.at), scan.fence)) scan.fence = undefined
+      return true
+    }
+    scan.fence = undefined
+  }
+  if (scan.html && inHtml(line, start.column, isBlank, scan)) return false
+  if (isBlank && scan.hollow) scan.items.pop()
+  scan.hollow = false
+  if (!isBlank) return openBlock(line, start, scan, reading)
+  scan.paragraph = false
+  scan.code = false
+  return false
+}
+
+function inHtml(line: string, column: number, isBlank: boolean, scan: Scan): boolean {
+  if (!scan.html) return false
+  const { end, base } = scan.html
+  const goesOn = end ? !end.test(line) : !isBlank
+  const isLeft = !isBlank && column < base
+  if (!goesOn || isLeft) scan.html = undefined
+  return !isLeft
+}
+
+/** Walks through the list markers at the beginning of a line to what the line itself is. */
+function openBlock(
+  line: string,
+  start: { at: number; column: number },
+  scan: Scan,
+  { html, listsNeedRoom }: FencedText,
+): boolean {
+  let { at, column } = start
+  const { paragraph } = scan
+  // An item of a list that is open may follow anything.
+  const isTight = scan.items.length === 0 && (paragraph || (listsNeedRoom && scan.code))
+  if (!paragraph || beginsBlock(line.slice(at))) scan.items = scan.items.filter(base => base <= column)
+  scan.paragraph = false
+  scan.code = false
+  for (;;) {
+    const base = scan.items.findLast(each => each <= column) ?? 0
+    if (column - base >= 4) {
+      scan.paragraph = paragraph && at === start.at
+      scan.code = !scan.paragraph
+      return false
+    }
+    const rest = line.slice(at)
+    const mark = markerOf(rest)
+    // Only a list that begins with 1, and not with an empty item, may follow a paragraph without an empty line.
+    if (mark === undefined || (isTight && !mayInterrupt(rest))) {
+      scan.fence = fenceIn(rest, base)
+      if (!scan.fence && html && TAG.test(rest) && !ONE_LINE.test(rest)) scan.html = htmlFrom(rest, base)
+      const isLazy = scan.items.some(each => each > column)
+      scan.paragraph = !scan.fence && !scan.html && !HEADING.test(rest) && !RULE.test(rest)
+      if (paragraph && !isLazy && UNDERLINE.test(rest)) scan.paragraph = false
+      return scan.fence !== undefined
+    }
+    const text = columnsBefore(line, at + mark.length, column + mark.length)
+    const gap = text.column - column - mark.length
+    scan.hollow = text.at === line.length
+    const isFar = gap > 4 || scan.hollow
+    scan.items.push(column + mark.length + (isFar ? 1 : gap))
+    if (isFar || scan.items.length > DEEPEST) return false
+    ;({ at, column } = text)
+  }
+}
+
+/** Deeper lists are not followed: nobody writes them, and each level is looked at with every line. */
+const DEEPEST = 12
+
+function markerOf(rest: string): string | undefined {
+  return RULE.test(rest) ? undefined : MARKER.exec(rest)?.[1]
+}
+
+function mayInterrupt(rest: string): boolean {
+  return /^(?:[-*+]|0{0,8}1[.)])[ \t]+\S/.test(rest)
+}
+
+/** What ends a paragraph that it follows. */
+function beginsBlock(rest: string): boolean {
+  return (
+    MARKER.test(rest) || HEADING.test(rest) || RULE.test(rest) || rest.startsWith('>') || fenceIn(rest, 0) !== undefined
+  )
+}
+
+const HEADING = /^#{1,6}(?:[ \t]|$)/
+const UNDERLINE = /^(?:=+|-+)[ \t]*$/
+const MARKER = /^([-*+]|\d{1,9}[.)])(?=[ \t]|$)/
+/** A line across the page, which looks like list markers. */
+const RULE = /^([-*_])[ \t]*(?:\1[ \t]*){2,}$/
+const TAG = /^<[A-Za-z/!?]/
+/** An element on one line of text is no block of HTML. */
+const ONE_LINE = /^<([a-z-]+)>[^<]+<\/\1>\s*$/
+
+function htmlFrom(rest: string, base: number): Scan['html'] {
+  const raw = /^<(pre|script|style|textarea)(?=[\s>]|$)/i.exec(rest)?.[1]
+  const end = raw ? /<\/(pre|script|style|textarea)>/i : rest.startsWith('<!--') ? /-->/ : otherEnd(rest)
+  return end?.test(rest) ? undefined : { end, base }
+}
+
+function otherEnd(rest: string): RegExp | undefined {
+  if (rest.startsWith('<?')) return /\?>/
+  if (rest.startsWith('<![CDATA[')) return /\]\]>/
+  return /^<![A-Za-z]/.test(rest) ? />/ : undefined
+}
+
+function fenceIn(rest: string, base: number): Fence | undefined {
+  const found = /^(`{3,}|~{3,})(.*)$/s.exec(rest)
+  const [, fence = '', info = ''] = found ?? []
+  if (!found || (fence.startsWith('`') && info.includes('`'))) return undefined
+  return { mark: fence.charAt(0), length: fence.length, base }
+}
+
+function closes(rest: string, { mark, length }: Fence): boolean {
+  const bare = rest.trimEnd()
+  return bare.length >= length && [...bare].every(char => char === mark)
+}
+
+/** Where the first character that is no space stands, in characters and in columns: a tab leads to the next multiple of four. */
+function columnsBefore(line: string, from: number, column = 0): { at: number; column: number } {
+  let at = from
+  for (; line[at] === ' ' || line[at] === '\t'; at++) column += line[at] === '\t' ? 4 - (column % 4) : 1
+  return { at, column }
+}

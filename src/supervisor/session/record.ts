@@ -1,0 +1,124 @@
+import { crashPoint } from '../../base/crash-point.ts'
+import { AppError } from '../../base/errors.ts'
+import { redactValues } from '../../base/redact.ts'
+import type { NewEscalation } from '../../domain/escalation.ts'
+import type { NewEvent } from '../../domain/event.ts'
+import { computeDeadline, type HumanEscalations, openEscalations } from '../../human/escalations.ts'
+import type { Tx } from '../../store/store.ts'
+import type { SessionRow } from '../../store/tables.ts'
+import type { Move } from '../../tasks/transition.ts'
+import { type BookedSpending, bookSpent, stopWhenSpent } from '../guards/spending.ts'
+import { type LiveSession, refuseStale, type SessionDeps, type SessionUpdate } from './context.ts'
+
+/**
+ * Stores what happened: events and row in one transaction. The copy of the row changes at once, so that the next step, which
+ * may be computed while this one is being written, counts on from it; the store keeps the order. Gives the number of the
+ * decision that waits now, where there is one.
+ */
+export async function record(run: LiveSession, parts: SessionDeps, step: SessionUpdate): Promise<number | undefined> {
+  // An ask that is withdrawn by the session's own end may come back after it: an ended row stays as it is.
+  if (run.row.state === 'ended') return undefined
+  const patch = patchWithoutSecrets(step.patch, run)
+  const before = run.row
+  run.row = { ...run.row, ...patch }
+  if (step.events.length === 0 && Object.keys(patch).length === 0 && !step.escalation && !step.task) return undefined
+  const escalations = openEscalations(parts)
+  let booked: BookedSpending | undefined
+  let stored: number | undefined
+  try {
+    stored = await parts.store.transaction(async tx => {
+      await refuseStale(run, tx)
+      if (step.settle) await settleAsked(step.settle, run, { escalations, tx })
+      if (step.withdraw !== undefined) await escalations.withdraw(run.id, step.withdraw, tx)
+      const reopened = step.reopen === undefined ? undefined : await escalations.reopen(step.reopen, tx, run.id)
+      const { escalation } = step
+      const recorded = escalation && (await escalations.record(withDeadline(escalation, run, parts), tx))
+      const number = recorded ?? reopened
+      const parked = patch.parked && number !== undefined ? { parked: { ...patch.parked, number } } : {}
+      run.row = { ...run.row, ...parked }
+      if (step.task) await moveTask(run, parts, step.task, tx)
+      await tx.append(step.events.map(event => withoutSecrets(numbered(event, number), run)))
+      const columns = { ...patch, ...parked }
+      if (Object.keys(columns).length > 0) await parts.store.sessions.update(run.id, columns, tx)
+      booked = await bookSpent(run, parts, tx, { all: patch.state === 'ended' })
+      crashPoint('record.before-commit')
+      return number
+    })
+  } catch (error) {
+    booked?.undo()
+    run.row = { ...run.row, ...undone(patch, before) }
+    throw error
+  }
+  if (booked) await stopWhenSpent(booked, run, parts)
+  return stored
+}
+
+/** Nothing but a stop can have closed it before: answers by number go through the terminals too. */
+async function settleAsked(
+  { number, said }: NonNullable<SessionUpdate['settle']>,
+  { secrets }: LiveSession,
+  { escalations, tx }: { escalations: HumanEscalations; tx: Tx },
+): Promise<void> {
+  try {
+    await escalations.settle(number, redactValues(said, secrets), tx)
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'escalation_withdrawn')) throw error
+  }
+}
+
+/** A task that was cancelled, or taken away for a new attempt, meanwhile stays as it is. */
+async function moveTask(
+  { row: { task_id }, attempt, secrets }: LiveSession,
+  { store, tasks }: SessionDeps,
+  move: Move,
+  tx: Tx,
+): Promise<void> {
+  const task = task_id === null ? undefined : await store.tasks.get(task_id, tx)
+  const isOurs = attempt === undefined || task?.attempt === attempt
+  if (task?.state === 'running' && isOurs) await tasks.transition(task.id, redactValues(move, secrets), tx)
+}
+
+/** An agent may print its own key: what is stored has the session's secrets taken out, as the log has. */
+function withoutSecrets(event: NewEvent, { secrets }: LiveSession): NewEvent {
+  return { ...event, body: redactValues(event.body, secrets) } as NewEvent
+}
+
+/** What waits for a person is theirs to read, without secrets, and may have a time by which it is settled. */
+function withDeadline(
+  escalation: NewEscalation,
+  { mind, secrets }: LiveSession,
+  { clock }: SessionDeps,
+): NewEscalation {
+  const until = escalation.state === 'open' ? computeDeadline(escalation.kind, mind.deadlines, clock.now()) : undefined
+  const chosen = until?.deadline == null ? {} : until
+  return { ...until, ...redactValues(escalation, secrets), ...chosen }
+}
+
+/** What waits for a person is told with the number by which it is answered. */
+function numbered(event: NewEvent, number: number | undefined): NewEvent {
+  if (number === undefined) return event
+  switch (event.kind) {
+    case 'question.asked':
+      return { ...event, body: { ...event.body, number } }
+    case 'question.parked':
+      return { ...event, body: { ...event.body, number } }
+    case 'permission.asked':
+      return { ...event, body: { ...event.body, number } }
+    case 'permission.parked':
+      return { ...event, body: { ...event.body, number } }
+    default:
+      return event
+  }
+}
+
+/** A parked question stays as it was asked: its answer is matched to it by its words. */
+function patchWithoutSecrets(patch: Partial<SessionRow>, { secrets }: LiveSession): Partial<SessionRow> {
+  const { parked, ...plain } = patch
+  return { ...redactValues(plain, secrets), ...(parked !== undefined && { parked }) }
+}
+
+/** What was not stored did not happen. */
+function undone(patch: Partial<SessionRow>, before: SessionRow): Partial<SessionRow> {
+  const names = Object.keys(patch) as (keyof SessionRow)[]
+  return Object.fromEntries(names.map(name => [name, before[name]]))
+}

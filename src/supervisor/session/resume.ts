@@ -1,0 +1,151 @@
+import { crashPoint } from '../../base/crash-point.ts'
+import { AppError } from '../../base/errors.ts'
+import type { StartSession } from '../../domain/api.ts'
+import { type Escalation, type EscalationAnswer, isSettled } from '../../domain/escalation.ts'
+import { openEscalations } from '../../human/escalations.ts'
+import type { SessionRow } from '../../store/tables.ts'
+import {
+  prepareResumed,
+  refuseUngatedAgent,
+  refuseWhenClosed,
+  refuseWithSurvivors,
+  type SupervisorContext,
+} from '../context.ts'
+import { refuseSpent } from '../guards/spending.ts'
+import { type RestoredSession, restore } from './checkpoints.ts'
+import { resumedRow, resumeParked } from './resume-parked.ts'
+import { isAliveInTerminal } from './terminal.ts'
+
+export interface SessionResume {
+  env: Record<string, string>
+  /** Who or what makes it go on, for the log. */
+  reason: string
+  actor: 'daemon' | 'human'
+  /** The checkpoint to go on from, and thereby a new conversation. */
+  from?: string | undefined
+  /** What it may spend in all from now on, in place of what was said before. */
+  budget?: StartSession['budget']
+}
+
+/** Makes a session go on that is paused, limited, stopped or failed, or that was given a new task after it was complete. */
+export async function resumeSession(
+  row: SessionRow,
+  resume: SessionResume,
+  floor: SupervisorContext,
+): Promise<SessionRow> {
+  const { store } = floor.parts
+  await floor.live.get(row.id)?.done
+  if (!floor.live.get(row.id)) await refuseWithSurvivors(row.id, floor)
+  const current = withBudget((await store.sessions.get(row.id)) ?? row, resume.budget)
+  const answer = await readKeptAnswer(current, floor)
+  if (answer) {
+    await resumeParked(current, { said: answer, settled: true, env: resume.env }, floor)
+    return (await store.sessions.get(row.id)) ?? current
+  }
+  if (current.parked && current.ended_as === 'waiting_input') throw waitsForAnswer(current)
+  const ready = await prepareResumed(current, resume.env, floor)
+  if (!floor.parts.terminals.isAttached(row.id)) refuseUngatedAgent(ready)
+  if (resume.actor === 'human') await refuseSpent(current, ready.budgets, floor.parts)
+  await retryFailedTask(current, floor)
+  await refuseWithoutTasks(current, floor)
+  const restored = await restore(
+    { row: current, driver: ready.driver, env: ready.open.env, manifest: ready.manifest, from: resume.from },
+    floor.parts,
+  )
+  refuseWhenClosed(floor)
+  using _held = floor.conversations.take(restored.resume, floor.live.runs())
+  if (floor.live.get(row.id)) throw new AppError('session_running', { id: row.id })
+  const { task_id } = restored
+  const given = { ...(task_id && { task_id }), ...(resume.budget && { options: current.options }) }
+  // What it started in its terminal carries the marker that it has.
+  const own = (await isAliveInTerminal(current)) && current.marker !== null ? { marker: current.marker } : {}
+  const patch = { ...resumedRow(floor, ready.account), parked: null, held_at: null, ...given, ...own }
+  crashPoint('resume.before-claim')
+  const claim = () => claimResume(current, { patch, resume, notes: restored.notes }, floor)
+  const { run, saved } = floor.live.launch({ ...current, ...patch }, ready, {
+    prompt: promptOf(restored, current),
+    resume: restored.resume,
+    claim,
+  })
+  await saved
+  crashPoint('resume.after-claim')
+  await run.placed.promise
+  return run.row
+}
+
+/** What came back is told first; a conversation that remembers all needs no more than that. */
+function promptOf({ prompt, resume }: RestoredSession, { options }: SessionRow): string {
+  const told = options.landing?.told
+  if (told === undefined) return prompt
+  return resume ? told : `${prompt}\n\n${told}`
+}
+
+/** What is not said anew stays. */
+function withBudget(row: SessionRow, budget: SessionResume['budget']): SessionRow {
+  if (!budget) return row
+  return { ...row, options: { ...row.options, budget: { ...row.options.budget, ...budget } } }
+}
+
+interface ResumeClaim {
+  patch: Partial<SessionRow>
+  resume: SessionResume
+  notes: string[]
+}
+
+/** Of two who take it up, or of one and a stop, one wins. */
+async function claimResume(
+  row: SessionRow,
+  { patch, resume, notes }: ResumeClaim,
+  { parts }: SupervisorContext,
+): Promise<undefined> {
+  const { store } = parts
+  await store.transaction(async tx => {
+    const now = await store.sessions.get(row.id, tx)
+    if (!now || now.state !== row.state || now.ended_at !== row.ended_at || now.owner !== row.owner) {
+      throw new AppError('session_running', { id: row.id })
+    }
+    await store.sessions.update(row.id, patch, tx)
+    // Whoever makes it go on has answered what it could not go on from.
+    await openEscalations(parts).withdraw(row.id, 'the session goes on', tx)
+    const { actor, reason } = resume
+    await tx.append([
+      { actor, subject: row.id, kind: 'session.resumed', body: { reason } },
+      ...notes.map(text => ({ actor: 'daemon', subject: row.id, kind: 'session.noted' as const, body: { text } })),
+    ])
+  })
+}
+
+/** The answer that a person gave before the session could be brought back to its agent. */
+async function readKeptAnswer(row: SessionRow, { parts }: SupervisorContext): Promise<EscalationAnswer | undefined> {
+  const number = row.parked?.number
+  const decision = number === undefined ? undefined : await parts.store.escalations.get(number)
+  return decision && isSettled(decision) ? saidIn(decision) : undefined
+}
+
+function saidIn({ verdict, answer, answer_reason, answered_by }: Escalation): EscalationAnswer {
+  return {
+    by: answered_by ?? 'human',
+    ...(verdict !== null && { verdict }),
+    ...(answer !== null && { answer }),
+    ...(answer_reason !== null && { reason: answer_reason }),
+  }
+}
+
+function waitsForAnswer({ id, parked }: SessionRow): AppError {
+  return new AppError('session_waits_for_answer', { id, number: parked?.number ?? '<number>' })
+}
+
+async function refuseWithoutTasks(
+  { id, ended_as }: SessionRow,
+  { parts: { tasks } }: SupervisorContext,
+): Promise<void> {
+  if (ended_as === 'completed' && (await tasks.queue(id)).length === 0) throw new AppError('session_complete', { id })
+}
+
+/** A task that failed is tried once more when a person makes its session go on. */
+async function retryFailedTask(row: SessionRow, { parts: { store, tasks } }: SupervisorContext): Promise<void> {
+  await store.transaction(async tx => {
+    const task = row.task_id === null ? undefined : await store.tasks.get(row.task_id, tx)
+    if (task?.state === 'failed') await tasks.transition(task.id, { to: 'ready', actor: 'human' }, tx)
+  })
+}

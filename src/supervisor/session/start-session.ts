@@ -1,0 +1,297 @@
+import { crashPoint } from '../../base/crash-point.ts'
+import { AppError } from '../../base/errors.ts'
+import { secretId, shortId } from '../../base/ids.ts'
+import type { StartSession } from '../../domain/api.ts'
+import type { NewEvent } from '../../domain/event.ts'
+import type { FeaturePosition } from '../../domain/feature.ts'
+import type { RunPosition } from '../../domain/run.ts'
+import type { FirstTask, Task } from '../../domain/task.ts'
+import { type Worktree, workDirectory } from '../../domain/worktree.ts'
+import type { Tx } from '../../store/store.ts'
+import type { SessionOptions, SessionRow } from '../../store/tables.ts'
+import {
+  checkConversationId,
+  checkProject,
+  checkRecordingPath,
+  prepareSession,
+  refuseUngatedAgent,
+  refuseWhenClosed,
+  type SupervisorContext,
+} from '../context.ts'
+import { refuseWhenQueueFull } from './admission.ts'
+import type { SessionDeps } from './context.ts'
+import type { PreparedSession } from './prepare.ts'
+import type { InProject } from './worktree-provider.ts'
+
+/** A task for which a run, or a feature, starts the session. */
+export interface BoundTask {
+  run?: RunPosition
+  feature?: FeaturePosition
+  /** The worktree that was made for it. */
+  place?: Worktree
+  /** Why it is done in the project itself. */
+  inPlace?: InProject
+  /** In the words of the person: the agent is given a brief made of it. */
+  text: string
+  /** Claims it for the session; throws where somebody else was quicker, and then nothing is started. */
+  take(session: SessionRow, tx: Tx): Promise<Task>
+}
+
+/** Makes the session's row with the first task of its queue, and starts its agent in the background. */
+export async function startSession(
+  request: StartSession,
+  floor: SupervisorContext,
+  bound?: BoundTask,
+): Promise<SessionRow> {
+  refuseWhenClosed(floor)
+  const tasks = firstTasks(request)
+  const project = await checkProject(request.project)
+  const own = bound || !request.worktree ? undefined : await makeOwnWorktree({ ...request, project, tasks }, floor)
+  try {
+    return await startIn({ ...request, project, tasks, bound, place: bound?.place ?? own?.place }, floor)
+  } catch (error) {
+    await own?.leave()
+    throw error
+  }
+}
+
+type CheckedRequest = StartSession & { tasks: FirstTask[]; bound: BoundTask | undefined; place: Worktree | undefined }
+
+async function startIn(request: CheckedRequest, floor: SupervisorContext): Promise<SessionRow> {
+  const { project, bound } = request
+  const vendorId = request.resume?.vendor_id
+  const [ready] = await Promise.all([
+    prepareSession({ ...request, project, ...worktreeOptions(request) }, floor),
+    waitUntilLeft(vendorId, floor),
+  ])
+  if (bound || !request.attach) refuseUngatedAgent(ready)
+  checkConversationId(request, ready.driver)
+  await checkRecordingPath(request.record)
+  refuseWhenClosed(floor)
+  refuseWhenQueueFull(floor.live.runs(), ready)
+  const resume = request.resume && { vendorId: request.resume.vendor_id, fork: request.resume.fork }
+  using _held = floor.conversations.take(resume, floor.live.runs())
+  const row = await floor.parts.store.transaction(tx => insert(request, ready, { ...floor, tx }))
+  crashPoint('submit.after-commit')
+  if (bound?.run) await floor.warm.taken(bound.run.id, ready.driver)
+  if (request.attach) floor.parts.terminals.expect(row.id)
+  const { run } = floor.live.launch(row, ready, { prompt: request.task, resume })
+  await run.placed.promise
+  return run.row
+}
+
+async function insert(
+  request: CheckedRequest,
+  ready: PreparedSession,
+  { parts, bootId, live, warm, tx }: SupervisorContext & { tx: Tx },
+) {
+  const { store, clock, accounts } = parts
+  const { brain, threshold } = ready.mind
+  const { env: _, project, task: prompt, tasks, bound, place, ...options } = request
+  const task = bound?.text ?? prompt
+  const rows = await tx.db.selectFrom('sessions').select(['id', 'name']).execute()
+  const taken = new Set(rows.flatMap(({ id, name }) => [id, id.replace(/^s-/, ''), name]))
+  const row = await store.sessions.insert(
+    {
+      id: freeSessionId(taken),
+      name: uniqueName(request.name ?? nameFromTask(subjectOf(request)), taken),
+      project,
+      task,
+      agent: ready.agent.name,
+      model: request.model ?? null,
+      options: {
+        ...options,
+        ...ready.settings,
+        chosen: ready.agent,
+        project,
+        task,
+        mind: { brain: brain.name, threshold },
+        ...worktreeOptions(request),
+      },
+      owner: bootId,
+      state: 'starting',
+      account: ready.account,
+      priority: request.priority ?? 0,
+      marker: (bound?.run && warm.markerFor(bound.run.id)) ?? secretId(16),
+      started_at: clock.now(),
+    },
+    tx,
+  )
+  const beside = live.runs().filter(run => workDirectory(run.row) === workDirectory(row) && run.row.state !== 'ended')
+  const notes = [...worktreeNotes(request), ...ready.notes, ...beside.map(run => sharedNote(run.row))]
+  await tx.append(firstEvents(row, request, notes))
+  const { id: task_id } = bound
+    ? await bound.take(row, tx)
+    : await submitFirstTasks(row, tasks, { parts, tx, id: place?.task })
+  // The agent is opened with this one, so it is taken first, whatever is added while the session waits for its place.
+  await store.sessions.update(row.id, { task_id }, tx)
+  await accounts.met(ready.account, { agent: ready.agent.kind, env: ready.open.env }, tx)
+  crashPoint('submit.before-commit')
+  return { ...row, task_id }
+}
+
+/** What of it the row keeps. */
+function worktreeOptions({
+  bound,
+  place,
+}: CheckedRequest): Pick<SessionOptions, 'run' | 'feature' | 'place' | 'in_place' | 'began'> {
+  return {
+    ...(bound?.run && { run: bound.run }),
+    ...(bound?.feature && { feature: bound.feature }),
+    ...(place && { place }),
+    ...(bound?.inPlace && { in_place: bound.inPlace.why, began: bound.inPlace.began }),
+  }
+}
+
+function worktreeNotes({ bound, place }: CheckedRequest): string[] {
+  if (place) return [`Works in a worktree of its own, on branch ${place.branch}: ${place.top}`]
+  if (!bound?.inPlace) return []
+  const { why, copy } = bound.inPlace
+  return [`Works in the project itself, one task at a time: ${why}.${copy === undefined ? '' : ` ${copy}`}`]
+}
+
+/** Several tasks out of one file are known by the title of the file, not by what happens to come first. */
+function subjectOf({ task, tasks, requirements }: CheckedRequest): string {
+  return (tasks.length > 1 && requirements?.title) || task
+}
+
+function sharedNote({ id, name }: SessionRow): string {
+  return `Session ${id} (${name}) works in this directory too: they may get in each other's way.`
+}
+
+function firstEvents(row: SessionRow, request: StartSession, notes: string[]): NewEvent[] {
+  const { id: subject, name, project, task, agent } = row
+  const resumed = request.resume ? { resumed: request.resume.vendor_id } : {}
+  return [
+    { actor: 'cli', subject, kind: 'session.created', body: { name, project, task, agent, ...resumed } },
+    ...notes.map(text => ({ actor: 'daemon', subject, kind: 'session.noted' as const, body: { text } })),
+  ]
+}
+
+/** An id that is neither another session's id nor, since either will do to name one, its name. */
+function freeSessionId(taken: ReadonlySet<string>): string {
+  for (;;) {
+    const id = shortId('s')
+    if (!taken.has(id) && !taken.has(id.replace(/^s-/, ''))) return id
+  }
+}
+
+/** Resolves when no agent is still leaving that conversation: two must not write to it. */
+async function waitUntilLeft(vendorId: string | undefined, { live }: SupervisorContext): Promise<void> {
+  const leaving = live
+    .all()
+    .filter(({ run: { row } }) => vendorId !== undefined && row.vendor_id === vendorId && row.state === 'ended')
+  await Promise.all(leaving.map(({ done }) => done))
+}
+
+/** A worktree for a session that a person starts in one: made before its task has a row, under the id that it will have. */
+async function makeOwnWorktree(
+  request: StartSession & { tasks: FirstTask[] },
+  { ground, parts }: SupervisorContext,
+): Promise<{ place: Worktree; leave(): Promise<void> }> {
+  const { project, tasks, resume } = request
+  if (tasks.length > 1)
+    throw worktreeRefused(`one task lands from a worktree, and ${tasks.length} were given; see pcc run`)
+  if (resume) throw worktreeRefused('a conversation that is resumed goes on where it began')
+  const task = await freeTaskId(parts.store.tasks)
+  const made = await ground.make({ project, task, attempt: 1 }, request)
+  if ('why' in made) {
+    const remedy = 'Leave --worktree out: it then works in the project itself.'
+    throw new AppError('place_refused', { task, project, why: made.why, remedy })
+  }
+  return { place: made, leave: () => ground.leave(made, { project, settings: request }) }
+}
+
+async function freeTaskId({ get }: SupervisorContext['parts']['store']['tasks']): Promise<string> {
+  for (;;) {
+    const id = shortId('t')
+    if (!(await get(id))) return id
+  }
+}
+
+function worktreeRefused(problem: string): AppError {
+  return new AppError('bad_request', { route: 'POST /sessions', problem: `worktree: ${problem}` })
+}
+
+interface SubmitContext {
+  parts: SessionDeps
+  tx: Tx
+  /** That of the first, where its worktree was made before. */
+  id?: string | undefined
+}
+
+/** The queue that a request brings along: at least its task. Throws `bad_request` where the list does not hold together. */
+function firstTasks({ task, tasks }: StartSession): FirstTask[] {
+  if (!tasks) return [{ text: task, priority: 0, after: [] }]
+  if (tasks[0]?.text !== task) throw tasksRefused('tasks.0.text: it is not the text of task')
+  const known = new Set<string>()
+  for (const [index, { id, after }] of tasks.entries()) {
+    const missing = after.find(name => !known.has(name))
+    if (missing !== undefined) throw tasksRefused(`tasks.${index}.after: no task above it has the id "${missing}"`)
+    if (id !== undefined && known.has(id)) throw tasksRefused(`tasks.${index}.id: "${id}" is taken by a task above it`)
+    if (id !== undefined) known.add(id)
+  }
+  return tasks
+}
+
+/** Submits them in their order, each after those that it names. Returns the first: the one the session begins with. */
+async function submitFirstTasks(
+  row: SessionRow,
+  tasks: FirstTask[],
+  { parts, tx, id: own }: SubmitContext,
+): Promise<Task> {
+  const [first, ...others] = tasks
+  if (!first) throw new AppError('task_empty', {})
+  const ids = new Map<string, string>()
+  const submit = async ({ text, priority, id, after }: FirstTask, as?: string) => {
+    const blockers = after.flatMap(name => ids.get(name) ?? [])
+    const task = await parts.tasks.submit(
+      { session_id: row.id, project: row.project, text, priority, after: blockers, id: as },
+      tx,
+    )
+    if (id !== undefined) ids.set(id, task.id)
+    return task
+  }
+  const begun = await submit(first, own)
+  for (const other of others) await submit(other)
+  return begun
+}
+
+function tasksRefused(problem: string): AppError {
+  return new AppError('bad_request', { route: 'POST /sessions', problem })
+}
+
+/** A name a person can type, made of the first words of the task. */
+export function nameFromTask(task: string): string {
+  const words = withoutFileName(task)
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(word => word !== '' && !FILLERS.has(word))
+  let name = ''
+  for (const word of words.slice(0, MAX_WORDS)) {
+    const longer = name === '' ? word.slice(0, MAX_LENGTH) : `${name}-${word}`
+    if (longer.length > MAX_LENGTH) break
+    name = longer
+  }
+  return name === '' ? 'session' : name
+}
+
+/** A task that is only a requirements file begins with where it lies, which says nothing of the work; one above a file ends before it. */
+function withoutFileName(task: string): string {
+  const [own = ''] = task.split(/\n\n(?:This is the first of \d+ tasks: |Requirements \(.*\):\n)/, 1)
+  return own.replace(/^Requirements \(.*\):\s*/, '')
+}
+
+/** The name itself, or with the first number that makes it new. */
+export function uniqueName(wanted: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(wanted)) return wanted
+  let number = 2
+  while (taken.has(`${wanted}-${number}`)) number += 1
+  return `${wanted}-${number}`
+}
+
+const MAX_WORDS = 5
+const MAX_LENGTH = 32
+const FILLERS = new Set(['a', 'an', 'the', 'to', 'of', 'for', 'and', 'in', 'on', 'with', 'please', 'project'])

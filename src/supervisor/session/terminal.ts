@@ -1,0 +1,70 @@
+import { AppError } from '../../base/errors.ts'
+import { isAlive } from '../../base/process/process-table.ts'
+import type { TerminalWait } from '../../human/terminals.ts'
+import type { SessionRow } from '../../store/tables.ts'
+import { eventOf, type LiveSession, type SessionContext, type SessionDeps } from './context.ts'
+import { isOver } from './kept-environments.ts'
+import { record } from './record.ts'
+
+/**
+ * How long something waits at an attached terminal: for the grace, and then without an agent. What cannot be put off (a
+ * subagent's call, an input too long to be shown whole) stays, and people hear of it elsewhere by a note in the log.
+ */
+export function terminalWait(
+  { signal, parks }: { signal: AbortSignal; parks: boolean },
+  { run, parts }: SessionContext,
+): TerminalWait {
+  const graceMs = run.mind.deadlines.grace_seconds * 1000
+  if (parks) return { signal, graceMs }
+  const unheard = () => {
+    const events = [eventOf(run, 'session.noted', { text: UNHEARD, unheard: true }, 'daemon')]
+    record(run, parts, { events, patch: {} }).catch(error => run.log.warn({ error }, 'could not note a silence'))
+  }
+  return { signal, graceMs, unheard }
+}
+
+const UNHEARD = 'Nobody at the terminal has answered yet; it can be answered from elsewhere too: pcc pending'
+
+/** `asking` while anything is open at a terminal, `running` again when nothing is. */
+export function askingPatch(run: LiveSession, parts: SessionDeps): Partial<SessionRow> {
+  const state = parts.terminals.open(run.id).length > 0 ? 'asking' : 'running'
+  return run.row.state === state ? {} : { state }
+}
+
+/** A person takes the terminal of an agent, or gives it back; done twice it changes nothing. */
+export async function handOverTerminal({ run, parts }: SessionContext, how: 'takeover' | 'handback'): Promise<void> {
+  const { session } = run
+  if (!session?.takeover || !session.handback) {
+    throw new AppError('not_in_terminal', { id: run.id, problem: 'its agent does not run in a terminal' })
+  }
+  const isTaken = session.takenOver === true
+  if (isTaken === (how === 'takeover')) return
+  const body = { text: HAND_OVER_NOTES[how](run.id) }
+  // The one is told before it is so, and the other once it is: it may be refused.
+  if (how === 'handback') await session.handback()
+  await record(run, parts, { events: [{ actor: 'human', subject: run.id, kind: 'session.noted', body }], patch: {} })
+  if (how === 'takeover') await session.takeover()
+}
+
+const HAND_OVER_NOTES = {
+  takeover: (id: string) =>
+    `A person has taken the terminal: pcc types nothing and answers no question until pcc handback ${id}. Calls are judged as before.`,
+  handback: () => 'The person has given the terminal back.',
+}
+
+/**
+ * Whether the agent of a session that an earlier daemon held still runs in its terminal and goes on there: it is left alone, and
+ * taken up again by the window it is in. What a person wanted to stop, or what waits for one, is ended like all others.
+ */
+export async function isAliveInTerminal(row: SessionRow): Promise<boolean> {
+  const { agent_pid: pid, agent_started: startTime, options, intent, parked, ended_as } = row
+  if (isOver(ended_as)) return false
+  if (options.host !== 'tmux' || intent !== null || parked !== null || pid === null || startTime === null) return false
+  return isAlive({ pid, startTime })
+}
+
+/** Behind the reason why a session rests: whoever reads it must know that its agent does not. */
+export async function terminalNote(row: SessionRow): Promise<string> {
+  if (!(await isAliveInTerminal(row))) return ''
+  return `\nIts agent still runs in its terminal, where its calls are refused: pcc resume ${row.id} takes it up, pcc stop ${row.id} ends it.`
+}

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto'
+import { isAbsolute, relative } from 'node:path'
+import type { Assessment } from '../../domain/assessment.ts'
+import type { EscalationAnswer } from '../../domain/escalation.ts'
+import type { Answer, QuestionItem, StoredReason } from '../../domain/session.ts'
+import type { Parked, ParkedPermission, ParkedQuestion, SessionRow } from '../../store/tables.ts'
+
+/** What a tool call is aimed at, short enough for one line: the file, the command, the pattern, the address. */
+export function targetOf(input: Record<string, unknown>, project: string): string {
+  for (const key of PATH_KEYS) {
+    const path = input[key]
+    if (typeof path === 'string' && path !== '') return withPattern(input, shortPath(path, project))
+  }
+  for (const key of TEXT_KEYS) {
+    const text = input[key]
+    if (typeof text === 'string' && text !== '') return oneLine(text)
+  }
+  return ''
+}
+
+const PATH_KEYS = ['file_path', 'notebook_path', 'path']
+const TEXT_KEYS = [
+  'command',
+  'pattern',
+  'url',
+  'query',
+  'title',
+  'description',
+  'subject',
+  'skill',
+  'plan',
+  'prompt',
+  'task_id',
+  'task',
+  'text',
+]
+
+/** Long enough for a command worth reading, short enough for a line of a log. */
+const MAX_TARGET = 200
+
+function withPattern(input: Record<string, unknown>, path: string): string {
+  const pattern = input['pattern']
+  return typeof pattern === 'string' ? oneLine(`${pattern} in ${path}`) : oneLine(path)
+}
+
+function shortPath(path: string, project: string): string {
+  if (!isAbsolute(path)) return path
+  const inside = relative(project, path)
+  return inside === '' ? '.' : inside.startsWith('..') ? path : inside
+}
+
+function oneLine(text: string): string {
+  // A line break ends a command: it is shown, so that two commands do not look like one.
+  const line = text
+    .trim()
+    .replace(/\s*\n\s*/g, ' ⏎ ')
+    .replace(/\s+/g, ' ')
+  return line.length > MAX_TARGET ? `${line.slice(0, MAX_TARGET - 1)}…` : line
+}
+
+/** A stand-in for one call with all of its input, whatever the order of its fields: an answer is for that call alone. */
+export function callDigest(tool: string, input: Record<string, unknown>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([tool, input], sorted))
+    .digest('hex')
+}
+
+function sorted(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+/** More of one text than anybody reads back from a log; the whole of it is in the agent's own transcript. */
+const MAX_STORED_TEXT = 20_000
+
+/** A text cut to `max` characters, saying so. */
+export function capText(text: string, max = MAX_STORED_TEXT): string {
+  if (text.length <= max) return text
+  return `${text.slice(0, max)}\n… (cut: ${text.length - max} more characters)`
+}
+
+/** A tool's input with every long text cut, at any depth. */
+export function capInput(input: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, capValue(value, 0)]))
+}
+
+function capValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return capText(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= MAX_DEPTH) return '… (cut)'
+  if (Array.isArray(value)) return value.map(item => capValue(item, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, capValue(item, depth + 1)]))
+}
+
+/** Inputs of tools are shallow; deeper ones are not worth their stack. */
+const MAX_DEPTH = 8
+
+/** Enough to see why; the rest of a long script says the same again. */
+const MOST = 8
+const LONGEST = 300
+
+/** The reasons of a request as they are stored and shown, highest first and capped. */
+export function storedReasons(assessment: Assessment | undefined): StoredReason[] {
+  return (assessment?.reasons ?? []).slice(0, MOST).map(({ code, risk, text }) => ({
+    code,
+    risk,
+    text: text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text,
+  }))
+}
+
+/** The answer with which a parked session is started again. */
+export type GivenAnswer = GivenToQuestion | GivenToPermission
+
+interface GivenToQuestion {
+  callId: string
+  questions: QuestionItem[]
+  answer: Answer
+}
+
+interface GivenToPermission {
+  callId: string
+  /** Of the call as it was when the person saw it. */
+  digest: string
+  verdict: 'allow' | 'deny'
+  reason?: string | undefined
+  by: string
+  /** The agent gave the call up: it was told to make it again, once, under whatever id. */
+  anew?: true
+}
+
+/** What a person said to what is parked, as the call that waits for it will find it. */
+export function givenAnswer(parked: Parked, said: EscalationAnswer): GivenAnswer {
+  const callId = parked.call_id
+  if (!isPermission(parked))
+    return { callId, questions: parked.questions, answer: answersByQuestion(parked.questions, said) }
+  const { verdict, reason, by } = said
+  // Only a clear yes is one.
+  const again = parked.taken && { anew: true as const }
+  return { callId, digest: parked.digest, verdict: verdict === 'allow' ? 'allow' : 'deny', reason, by, ...again }
+}
+
+/** The answers by the words of the questions, as the agent wants them. */
+export function answersByQuestion(questions: QuestionItem[], { answer, reason, by }: EscalationAnswer): Answer {
+  if (!answer) return { declined: reason ?? 'the person does not want to answer; decide yourself', by }
+  return { answers: Object.fromEntries(questions.map(({ question }, index) => [question, answer[index] ?? ''])), by }
+}
+
+/** As much of a run as has to do with the answer it was started with. */
+interface AnswerHolder {
+  answer: GivenAnswer | undefined
+  taken: ParkedQuestion | undefined
+  row: SessionRow
+}
+
+/**
+ * An answer that could not be stored (the disk was full) did not reach the agent, which heard of a failure in its place: the
+ * call is over, so it is told in words when the session goes on, or given where the model asks the same once more.
+ */
+export function keepAnswerForLater(run: AnswerHolder, given: GivenAnswer): void {
+  run.answer = given
+  run.taken = undefined
+  if (run.row.parked) run.row = { ...run.row, parked: { ...run.row.parked, taken: true } }
+}
+
+/** Whether a call waits, and not a question. */
+export function isPermission(parked: Parked): parked is ParkedPermission {
+  return 'digest' in parked
+}

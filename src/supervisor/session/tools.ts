@@ -1,0 +1,139 @@
+import { AppError, unreachable } from '../../base/errors.ts'
+import { redactValues } from '../../base/redact.ts'
+import { type AgentToolName, type ToolReply, toolInput } from '../../domain/agent-tools.ts'
+import { searchNotes } from '../../knowledge/match-notes.ts'
+import { readNotes } from '../../knowledge/read-notes.ts'
+import { recordNote } from '../../knowledge/record-note.ts'
+import { searchJournal } from '../../tasks/journal.ts'
+import {
+  addDependency,
+  addTask,
+  claim,
+  draftDependency,
+  draftTask,
+  mayCall,
+  noteInLog,
+  ownTask,
+  type ToolContext,
+} from './task-tools.ts'
+
+/**
+ * Runs a tool of ours for an agent. It is heard like anybody else at the door: checked, capped, and kept to its own project and its
+ * own task. Whatever is refused is told to it, with why. Never throws.
+ */
+export async function callTool(name: AgentToolName, input: unknown, call: ToolContext): Promise<ToolReply> {
+  const { run } = call
+  if (!run.open.ownTools?.includes(name)) return refused(`${name} is not among the tools of this session`)
+  try {
+    const reply = await dispatch(name, redactValues(input, run.secrets), call)
+    run.log.info({ tool: name, ok: reply.ok }, 'tool of ours called')
+    return reply
+  } catch (error) {
+    if (error instanceof AppError) return refused(error.message)
+    run.log.error({ error, tool: name }, 'a tool of ours failed')
+    return refused('it failed inside of the supervisor; go on without it and say so in your report')
+  }
+}
+
+async function dispatch(name: AgentToolName, input: unknown, call: ToolContext): Promise<ToolReply> {
+  const drafts = call.run.row.options.feature !== undefined
+  switch (name) {
+    case 'add_task':
+      return checked('add_task', input, task => (drafts ? draftTask(task, call) : addTask(task, call)))
+    case 'add_dependency':
+      return checked('add_dependency', input, edge =>
+        drafts ? draftDependency(edge, call) : addDependency(edge, call),
+      )
+    case 'log':
+      return checked('log', input, ({ text }) => noteInLog(text, call))
+    case 'done':
+      return checked('done', input, ({ summary = '' }) => claim({ claim: 'done', text: summary }, call))
+    case 'failed':
+      return checked('failed', input, ({ reason }) => claim({ claim: 'failed', text: reason }, call))
+    case 'search':
+      return checked('search', input, ({ query }) => searchAll(query, call))
+    case 'record_note':
+      return checked('record_note', input, given => keepNote(given, call))
+    case 'ask_human':
+      return refused('it is asked another way')
+    default:
+      return unreachable(name)
+  }
+}
+
+type Input<Name extends AgentToolName> = NonNullable<ReturnType<typeof toolInput<Name>>['data']>
+
+async function checked<Name extends AgentToolName>(
+  name: Name,
+  input: unknown,
+  work: (input: Input<Name>) => Promise<ToolReply>,
+): Promise<ToolReply> {
+  const parsed = toolInput(name, input)
+  if (parsed.success) return work(parsed.data as Input<Name>)
+  const [issue] = parsed.error.issues
+  return refused(`${issue?.path.join('.') || name}: ${issue?.message ?? 'not valid'}`)
+}
+
+function refused(why: string): ToolReply {
+  return { ok: false, text: `Not done: ${why}.`.replace(/\.\.$/, '.') }
+}
+
+/** Notes that one session may write down. */
+const MOST_NOTES = 20
+
+const NOTE_REPLIES = {
+  created: 'Written down',
+  replaced: 'Written down in place of the one with that title',
+  merged: 'Written down with another one about the same',
+  known: 'That is written down already',
+}
+
+/** Keeps what others who work on the project should know. */
+async function keepNote(given: { title: string; tags: string[]; body: string }, call: ToolContext): Promise<ToolReply> {
+  if (!mayCall('record_note', MOST_NOTES, call))
+    return { ok: false, text: `Not done: ${MOST_NOTES} notes are the most; put the rest into your report.` }
+  const { run, parts } = call
+  const task = await ownTask(call)
+  const note = { ...given, task: task.id, ...(task.feature !== null && { feature: task.feature }) }
+  const { notesLock: lockFile, clock } = parts
+  const recorded = recordNote(note, { project: run.row.project, by: 'agent', lockFile, now: clock.now() })
+  if (recorded.did === 'refused') return { ok: false, text: `Not done: ${recorded.why}.` }
+  return { ok: true, text: `${NOTE_REPLIES[recorded.did]}: ${recorded.file}` }
+}
+
+/** Of each kind; more is asked for with better words. */
+const MOST_FOUND = 10
+
+/** Looks for words in the tasks, the notes and the journal of the session's own project. */
+async function searchAll(query: string, { run, parts }: ToolContext): Promise<ToolReply> {
+  const { store } = parts
+  const { project } = run.row
+  const tasks = await store.tasks.list({ project, text: query, limit: MOST_FOUND })
+  const notes = searchNotes(readNotes(project).notes, query).slice(0, MOST_FOUND)
+  const { entries } = await searchJournal(store, { project, words: query, limit: MOST_FOUND })
+  const sections = [
+    section('Tasks', tasks, ({ id, state, title, result }) => `${id} (${state}) ${title}${after(result)}`),
+    section(
+      'Notes',
+      notes,
+      ({ title, body }) => `${title}: ${body.replace(/\s+/g, ' ').slice(0, LONGEST).toWellFormed()}`,
+    ),
+    section(
+      'Journal',
+      entries,
+      ({ task_id, outcome, title, notes: said }) => `${task_id} (${outcome}) ${title}${after(said)}`,
+    ),
+  ]
+  return { ok: true, text: sections.filter(Boolean).join('\n\n') || 'Nothing was found.' }
+}
+
+function section<T>(title: string, found: readonly T[], lineOf: (one: T) => string): string {
+  return found.length === 0 ? '' : `${title}:\n${found.map(lineOf).join('\n')}`
+}
+
+const LONGEST = 500
+
+function after(text: string | null): string {
+  const line = (text ?? '').trim().split('\n', 1)[0] ?? ''
+  return line === '' ? '' : `: ${line.slice(0, LONGEST).toWellFormed()}`
+}

@@ -1,0 +1,164 @@
+import { join } from 'node:path'
+import { secretId } from '../../base/ids.ts'
+import type { Log } from '../../base/log.ts'
+import { MarkerFiles } from '../../base/process/marker.ts'
+import type { Asks, Driver, OpenSession } from '../../domain/session.ts'
+import type { LiveSession } from './context.ts'
+import type { PreparedSession, PrepareRequest } from './prepare.ts'
+
+export interface WarmProcessesDeps {
+  markers: WarmMarkers
+  log: Log
+  /** The live session with this id. */
+  live(session: string): LiveSession | undefined
+  prepare(request: PrepareRequest): Promise<PreparedSession>
+  /** Whether somebody else waits for a place: the next one is theirs. */
+  isCrowded(): boolean
+  /** Bytes that programs can still get. */
+  availableMemory(): number
+}
+
+/** What the next session of a run is likely to be started with. */
+export interface ExpectedSession {
+  /** The session that works now. */
+  session: string
+  request: PrepareRequest & { run: NonNullable<PrepareRequest['run']> }
+}
+
+/** One process for one run. Without `open` it is still being prepared. */
+interface WaitingProcess {
+  iteration: number
+  marker: string
+  isWanted: boolean
+  driver?: Driver
+  open?: OpenSession
+}
+
+/** A parked process takes 160 MB, one at work more, and what works comes first. */
+const ROOM_BYTES = 1024 ** 3
+const TIGHT_BYTES = ROOM_BYTES / 2
+const LOOK_MS = 5_000
+
+/**
+ * Processes that wait for the next task of a run while its current one works: one for each run, and only beside a session
+ * that has a process itself, so there are never more of them than sessions. It has nothing of a session yet: it says nothing
+ * to a model, and stands in no row. The next session of the run takes over its marker; whether the process fits, the driver
+ * finds out, and ends one that does not.
+ */
+export class WarmProcesses {
+  readonly #parts: WarmProcessesDeps
+  readonly #warm = new Map<string, WaitingProcess>()
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(parts: WarmProcessesDeps) {
+    this.#parts = parts
+  }
+
+  /** Whether the process for this attempt is there or on its way, or was given up. */
+  has(run: string, iteration: number): boolean {
+    return this.#warm.get(run)?.iteration === iteration
+  }
+
+  /** Starts the process of a run's next session, once the agent of the current one is open. Resolves when it is ready, or will not be. */
+  async expect({ session, request }: ExpectedSession): Promise<void> {
+    const { id, iteration } = request.run
+    if (this.#closed || this.has(id, iteration)) return
+    const warm: WaitingProcess = { iteration, marker: secretId(16), isWanted: true }
+    this.#warm.set(id, warm)
+    try {
+      await this.#start(warm, { session, request })
+    } catch (error) {
+      // The cold start meets the same, and tells it to whom it concerns.
+      this.#parts.log.debug({ run: id, error }, 'not started ahead of time')
+    }
+  }
+
+  /** The marker for the row of the run's next session. */
+  markerFor(run: string): string | undefined {
+    const warm = this.#warm.get(run)
+    return warm?.open && warm.marker
+  }
+
+  /** The marker stands in a row now. A process of another driver than the session's is ended first: they share the marker. */
+  async taken(run: string, driver: Driver): Promise<void> {
+    const warm = this.#remove(run)
+    if (warm?.open && warm.driver !== driver) await warm.driver?.cool(warm.open)
+    if (warm) this.#parts.markers.forget(warm.marker)
+  }
+
+  /** Nobody needs the process any more. Resolves when it is gone. */
+  async drop(run: string): Promise<void> {
+    const warm = this.#remove(run)
+    if (warm) await this.#end(warm)
+  }
+
+  /** Markers of all that wait. */
+  markers(): string[] {
+    return [...this.#warm.values()].map(({ marker }) => marker)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#warm.keys()].map(run => this.drop(run)))
+  }
+
+  async #start(warm: WaitingProcess, { session, request }: ExpectedSession): Promise<void> {
+    const { live, prepare, markers, log, isCrowded, availableMemory } = this.#parts
+    const current = live(session)
+    // Its own start must not be slowed down, and one that waits for a place or a limit may do so for long.
+    await current?.opened.promise
+    if (!warm.isWanted || !current?.session || isCrowded() || availableMemory() < ROOM_BYTES) return
+    const { driver, open } = await prepare(request)
+    if (!warm.isWanted || driver.cold) return
+    markers.note(warm.marker)
+    warm.driver = driver
+    warm.open = { ...open, id: request.run.id, marker: warm.marker, asks: NOBODY }
+    this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref()
+    log.debug({ run: request.run.id, iteration: warm.iteration }, 'the next agent is started ahead of time')
+    await driver.warm(warm.open)
+  }
+
+  /** They are kept in the map, so that none is started again for the same attempt. */
+  #look(): void {
+    if (this.#parts.availableMemory() >= TIGHT_BYTES) return
+    for (const [run, warm] of this.#warm) {
+      if (!warm.open) continue
+      this.#parts.log.info({ run }, 'memory is short: the next agent is not kept warm')
+      void this.#end(warm)
+    }
+  }
+
+  async #end(warm: WaitingProcess): Promise<void> {
+    const { driver, open } = warm
+    warm.isWanted = false
+    delete warm.open
+    if (!driver || !open) return
+    await driver.cool(open)
+    this.#parts.markers.forget(warm.marker)
+  }
+
+  #remove(run: string): WaitingProcess | undefined {
+    const warm = this.#warm.get(run)
+    this.#warm.delete(run)
+    if (warm) warm.isWanted = false
+    if (this.#warm.size === 0) {
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }
+    return warm
+  }
+}
+
+/** Of a process that no session has taken: its gate asks nobody. */
+const NOBODY: Asks = {
+  permission: async () => ({ park: true, reason: 'no session yet' }),
+  question: async () => ({ park: true, reason: 'no session yet' }),
+}
+
+/** Markers of processes that were started for a session which has no row yet; from its row on the session keeps it itself. */
+export class WarmMarkers extends MarkerFiles {
+  constructor(runDir: string) {
+    super(join(runDir, 'warm'))
+  }
+}

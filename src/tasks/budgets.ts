@@ -1,0 +1,189 @@
+import type { Clock } from '../base/clock.ts'
+import {
+  type Amounts,
+  BUDGET_SCOPES,
+  type BudgetScope,
+  type Budgets,
+  type BudgetUse,
+  MEASURES,
+  type Measure,
+  NOTHING_SPENT,
+} from '../domain/budget.ts'
+import type { SpendingKey, Store, Tx } from '../store/store.ts'
+import type { SpendingRow } from '../store/tables.ts'
+
+/** Who spends. */
+export interface Spender {
+  id: string
+  project: string
+  task_id: string | null
+}
+
+export interface LedgerDeps {
+  store: Pick<Store, 'spending'>
+  clock: Clock
+}
+
+/** The rows in which what a session spends now is counted. */
+function spendingKeys({ id, project, task_id }: Spender, now: number): SpendingKey[] {
+  return [
+    ...(task_id === null ? [] : [{ scope: 'task', key: task_id } as const]),
+    { scope: 'session', key: id },
+    { scope: 'day', key: calendarDayOf(now) },
+    { scope: 'project', key: project },
+  ]
+}
+
+/** What is spent so far in everything that a session counts in. */
+export async function readSpendingTotals(
+  spender: Spender,
+  { store, clock }: LedgerDeps,
+  tx?: Tx,
+): Promise<SpendingTotals> {
+  const keys = spendingKeys(spender, clock.now())
+  return { ...zeros(keys), ...byScope(await store.spending.of(keys, tx)) }
+}
+
+/** Books what was spent, in the caller's transaction, and gives what it comes to: before and after. */
+export async function bookSpending(
+  spender: Spender,
+  amounts: Amounts,
+  { store, clock, tx }: LedgerDeps & { tx: Tx },
+): Promise<{ before: SpendingTotals; after: SpendingTotals }> {
+  const at = clock.now()
+  const after = byScope(await store.spending.add(spendingKeys(spender, at), { amounts, at }, tx))
+  const before = Object.fromEntries(
+    Object.entries(after).map(([scope, total]) => [scope, subtract(total, amounts)]),
+  ) as SpendingTotals
+  return { before, after }
+}
+
+function byScope(rows: SpendingRow[]): SpendingTotals {
+  return Object.fromEntries(rows.map(({ scope, key: _, updated_at: __, ...amounts }) => [scope, amounts]))
+}
+
+function zeros(keys: SpendingKey[]): SpendingTotals {
+  const nothing: Amounts = { turns: 0, tokens: 0, cost_usd: 0, wall_minutes: 0 }
+  return Object.fromEntries(keys.map(({ scope }): [BudgetScope, Amounts] => [scope, nothing]))
+}
+
+function subtract(a: Amounts, b: Amounts): Amounts {
+  return {
+    turns: a.turns - b.turns,
+    tokens: a.tokens - b.tokens,
+    cost_usd: a.cost_usd - b.cost_usd,
+    wall_minutes: a.wall_minutes - b.wall_minutes,
+  }
+}
+
+/** From this share on a person is told, once. */
+const WARN_SHARE = 0.8
+
+/** What is spent in each scope; one that a session has nothing to do with is absent. */
+export type SpendingTotals = Partial<Record<BudgetScope, Amounts>>
+
+/** Every bound there is, with what is spent of it. Pure. */
+function budgetUses(totals: SpendingTotals, budgets: Budgets): BudgetUse[] {
+  return BUDGET_SCOPES.flatMap(scope => {
+    const spent = totals[scope]
+    if (!spent) return []
+    return MEASURES.flatMap(measure => {
+      const limit = budgets[scope][measure]
+      return limit === undefined ? [] : [{ scope, measure, spent: spent[measure], limit }]
+    })
+  })
+}
+
+/**
+ * The bound that is reached, if any. Of several the one that binds longest: a project's stays until a person raises it,
+ * a day's is gone tomorrow.
+ */
+export function findOverrun(totals: SpendingTotals, budgets: Budgets): BudgetUse | undefined {
+  const reached = budgetUses(totals, budgets).filter(({ spent, limit }) => spent >= limit)
+  return LONGEST_LASTING_FIRST.map(scope => reached.find(use => use.scope === scope)).find(use => use !== undefined)
+}
+
+const LONGEST_LASTING_FIRST: readonly BudgetScope[] = ['project', 'session', 'task', 'day']
+
+/** The bounds whose warning share lies between what was spent before and what is spent now. */
+export function findBudgetWarnings(before: SpendingTotals, after: SpendingTotals, budgets: Budgets): BudgetUse[] {
+  const earlier = budgetUses(before, budgets)
+  return budgetUses(after, budgets).filter(({ scope, measure, spent, limit }) => {
+    const had = earlier.find(use => use.scope === scope && use.measure === measure)?.spent ?? 0
+    return had < limit * WARN_SHARE && spent >= limit * WARN_SHARE && spent < limit
+  })
+}
+
+/** More than this between two looks is a machine that slept, or a clock that was set: nobody worked. */
+const SLEPT_MS = 90_000
+const MINUTE_MS = 60_000
+
+/**
+ * Counts what one life of a session spends, so that each piece of it is booked once. An agent tells totals since it was
+ * opened, and corrects them: the meter keeps the newest word and what of it was booked. Time is counted only while
+ * `running` is true.
+ */
+export class SpendingMeter {
+  #seen: Amounts
+  #booked: Amounts
+  #at: number | undefined
+
+  constructor(turnsBefore: number) {
+    this.#seen = { ...NOTHING_SPENT, turns: turnsBefore }
+    this.#booked = this.#seen
+  }
+
+  /** The agent's newest totals. */
+  saw(totals: Partial<Omit<Amounts, 'wall_minutes'>>): void {
+    this.#seen = { ...this.#seen, ...totals }
+  }
+
+  /** Lets the time since the last look count, or not: nobody works while a person is asked. */
+  passes(now: number, running: boolean): void {
+    const since = this.#at === undefined ? 0 : now - this.#at
+    if (running && since > 0 && since <= SLEPT_MS) {
+      this.#seen = { ...this.#seen, wall_minutes: this.#seen.wall_minutes + since / MINUTE_MS }
+    }
+    this.#at = now
+  }
+
+  /**
+   * What is to be booked now; undefined where there is nothing, or so little time and nothing else that it can wait. `undo`
+   * where it could not be booked.
+   */
+  take({ all = false } = {}): { amounts: Amounts; undo(): void } | undefined {
+    const amounts = eachMeasure(measure => this.#seen[measure] - this.#booked[measure])
+    const { wall_minutes, ...rest } = amounts
+    const isStill = Object.values(rest).every(amount => Math.abs(amount) < TINY)
+    if (isStill && (wall_minutes < TINY || (!all && wall_minutes < CAN_WAIT_MINUTES))) return undefined
+    this.#booked = this.#seen
+    return { amounts, undo: () => this.#owe(amounts) }
+  }
+
+  /** Subtracted, not set back: others may have been booked meanwhile. */
+  #owe(amounts: Amounts): void {
+    this.#booked = eachMeasure(measure => this.#booked[measure] - amounts[measure])
+  }
+}
+
+/** Below this it is a rounding error. */
+const TINY = 1e-9
+/** Time passes with every event: it is written down with something else, or when this much has come together. */
+const CAN_WAIT_MINUTES = 0.5
+
+function eachMeasure(value: (measure: Measure) => number): Amounts {
+  return Object.fromEntries(MEASURES.map(measure => [measure, value(measure)])) as Amounts
+}
+
+/** The calendar day of a moment on this machine's own clock: `2026-11-15`. */
+export function calendarDayOf(time: number): string {
+  const date = new Date(time)
+  const two = (part: number) => String(part).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}
+
+/** The first moment of the next one. A day may have 23 or 25 hours, so it is asked of the calendar. */
+export function startOfNextDay(time: number): number {
+  const date = new Date(time)
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate() + 1).getTime()
+}

@@ -1,0 +1,79 @@
+import { AT_WORK, type Task, type TaskScope, type TaskState } from '../domain/task.ts'
+import { isHeld, moveTask, type TasksTxDeps, transition } from './transition.ts'
+
+/** Who takes a task, out of what. */
+export interface ClaimRequest {
+  scope: TaskScope
+  run: string
+  /** Who answers for the run: its own id where nothing is said. */
+  owner?: string | undefined
+  /** The session that will do it; tasks of its own queue may be taken too. */
+  session?: string | undefined
+  /** This one and no other: what it is to be done in was made for it. */
+  only?: string | undefined
+}
+
+/** Takes the ready task of a scope with the highest priority, else the oldest, among those in no session's own queue. */
+export async function claimReady({ scope, run, owner = run, session, only }: ClaimRequest, parts: TasksTxDeps) {
+  const { tasks } = parts.store
+  if (only !== undefined) {
+    const wanted = await tasks.get(only, parts.tx)
+    if (wanted?.state !== 'ready' || wanted.session_id !== null) return undefined
+    return moveTask(wanted, { to: 'running', lease: { owner, run, session } }, parts)
+  }
+  const free = await tasks.nextFree(scope, parts.tx)
+  const own = session === undefined ? undefined : await tasks.next(session, parts.tx)
+  const task = own && (!free || comesFirst(own, free)) ? own : free
+  return task && moveTask(task, { to: 'running', lease: { owner, run, session } }, parts)
+}
+
+/** Gives a task back that a run holds; its attempt stays spent, so that whoever had it can say no more of it. */
+export async function releaseClaim(
+  id: string,
+  { attempt, reason }: { attempt: number; reason?: string },
+  parts: TasksTxDeps,
+) {
+  return transition(id, { to: 'ready', attempt, reason }, parts)
+}
+
+/** Gives back everything that a run holds, or whoever answers for it: they are gone. */
+export async function releaseClaims(
+  by: { run?: string; owner?: string },
+  reason: string,
+  parts: TasksTxDeps,
+): Promise<Task[]> {
+  const held = (await parts.store.tasks.held(by, parts.tx)).filter(isHeld)
+  const given: Task[] = []
+  for (const task of held) given.push(await moveTask(task, { to: 'ready', reason }, parts))
+  return given
+}
+
+function comesFirst(a: Task, b: Task): boolean {
+  return a.priority > b.priority || (a.priority === b.priority && a.position < b.position)
+}
+
+/**
+ * Takes the task that a session is to work on. What it was in the middle of comes first, since the conversation holds it;
+ * then what its row names: the prompt that opens its agent was made for that one, while it waited for its place.
+ */
+export async function claimNext(session: string, parts: TasksTxDeps): Promise<Task | undefined> {
+  const {
+    store: { tasks },
+    tx,
+  } = parts
+  const held = await tasks.atWork(session, tx)
+  if (held && isAtWork(held.state)) return undefined
+  const task = held ?? (await findPlannedTask(session, parts)) ?? (await tasks.next(session, tx))
+  if (!task) return undefined
+  return moveTask(task, { to: 'running' }, parts)
+}
+
+async function findPlannedTask(session: string, { store, tx }: TasksTxDeps): Promise<Task | undefined> {
+  const row = await store.sessions.get(session, tx)
+  const task = row?.task_id ? await store.tasks.get(row.task_id, tx) : undefined
+  return task?.state === 'ready' ? task : undefined
+}
+
+function isAtWork(state: TaskState): boolean {
+  return (AT_WORK as readonly TaskState[]).includes(state)
+}

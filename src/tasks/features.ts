@@ -1,0 +1,155 @@
+import { link, mkdir, open, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { AppError, messageOf } from '../base/errors.ts'
+import { secretId, shortId } from '../base/ids.ts'
+import { DOCUMENTS, type DocumentKind, MAX_DOCUMENT } from '../domain/feature-phase.ts'
+import type { ImportedTask } from '../domain/task-requests.ts'
+import { readTasks } from './files/read-tasks.ts'
+
+/** Where the files of a feature are. */
+export interface FeatureLocation {
+  project: string
+  name: string
+}
+
+/** The directory of a feature: the person's to edit and to commit. */
+export function featureDirectory({ project, name }: FeatureLocation): string {
+  return join(project, '.perpetualcc', 'features', name)
+}
+
+export function documentPath(home: FeatureLocation, kind: DocumentKind): string {
+  return join(featureDirectory(home), `${kind}.md`)
+}
+
+/** The spec or the plan as it is now; undefined where there is none. Throws `feature_file` where it cannot be used. */
+export async function readDocument(home: FeatureLocation, kind: DocumentKind): Promise<string | undefined> {
+  const path = documentPath(home, kind)
+  const found = await stat(path).catch(() => undefined)
+  if (!found) return undefined
+  const refused = (problem: string) => new AppError('feature_file', { path, problem })
+  if (!found.isFile()) throw refused('it is not a file')
+  // A link in a project could bring any file of the machine into a prompt.
+  if (!(await isInside(path, home.project))) throw refused('it lies outside of the project')
+  if (found.size > MAX_DOCUMENT * 4) throw refused(TOO_LONG)
+  const text = await readFile(path, 'utf8').catch(error => Promise.reject(refused(messageOf(error))))
+  if (text.length > MAX_DOCUMENT) throw refused(TOO_LONG)
+  return text.trim() === '' ? undefined : text
+}
+
+const TOO_LONG = `it is longer than ${MAX_DOCUMENT.toLocaleString('en')} characters`
+
+/** Writes a document where there is none; what a person has written there meanwhile stays. False then. */
+export async function writeDocument(home: FeatureLocation, kind: DocumentKind, text: string): Promise<boolean> {
+  const path = documentPath(home, kind)
+  const directory = featureDirectory(home)
+  try {
+    await mkdir(directory, { recursive: true })
+  } catch (error) {
+    throw new AppError('feature_file', { path: directory, problem: messageOf(error) })
+  }
+  if (!(await isInside(directory, home.project)))
+    throw new AppError('feature_file', { path, problem: 'it lies outside of the project' })
+  const aside = join(directory, `.${kind}.${secretId(6)}.tmp`)
+  try {
+    await using file = await open(aside, 'wx', 0o644)
+    await file.writeFile(text)
+    await file.sync()
+    // Whole or not at all, and never over another: a link fails where there is a file.
+    await link(aside, path)
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    throw new AppError('feature_file', { path, problem: messageOf(error) })
+  } finally {
+    await rm(aside, { force: true })
+  }
+}
+
+/** Removes the spec and the plan of a feature, and its directory where nothing else is in it: other files are the person's. */
+export async function removeDocuments(home: FeatureLocation): Promise<void> {
+  const directory = featureDirectory(home)
+  if (!(await stat(directory).catch(() => undefined))) return
+  if (!(await isInside(directory, home.project)))
+    throw new AppError('feature_file', { path: directory, problem: 'it lies outside of the project' })
+  for (const kind of DOCUMENTS) await rm(documentPath(home, kind), { force: true })
+  await rmdir(directory).catch(() => undefined)
+}
+
+async function isInside(path: string, project: string): Promise<boolean> {
+  const [real, root] = [await realpath(path), await realpath(project)]
+  return real.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)
+}
+
+/** The tasks that the check-list of a plan names. Throws `no_plan` where it names none. */
+export async function readPlanTasks(plan: string | undefined, home: FeatureLocation): Promise<ImportedTask[]> {
+  const path = documentPath(home, 'plan')
+  const tasks = plan === undefined ? [] : await readTasks(plan, 'markdown', path)
+  if (tasks.length === 0) throw new AppError('no_plan', { name: home.name, path })
+  return tasks
+}
+
+/** Tasks of one feature that an agent may add: more is no plan that a person could look through. */
+export const MAX_DRAFTED_TASKS = 300
+
+type Draft = readonly ImportedTask[]
+
+/** What adding to a draft comes to: the draft from now on, and what is said of it. Nothing has changed where there is no draft. */
+export type DraftResult = { draft: ImportedTask[]; id: string; isNew: boolean } | { refused: string }
+
+/** A task more. The same title again is the same task: an agent that was interrupted may begin anew. */
+export function addToDraft(draft: Draft, { after = [], ...task }: Omit<ImportedTask, 'id'>): DraftResult {
+  const same = draft.find(({ title }) => title === task.title)
+  if (same?.id !== undefined) return { draft: [...draft], id: same.id, isNew: false }
+  if (draft.length >= MAX_DRAFTED_TASKS)
+    return {
+      refused: `there are ${draft.length} tasks, and ${MAX_DRAFTED_TASKS} is the most: make them larger, do not add more`,
+    }
+  const blockers = after.map(ref => idOf(ref, draft))
+  if (blockers.includes(undefined)) return { refused: unknownTask(after[blockers.indexOf(undefined)] ?? '', draft) }
+  const id = freeId(draft)
+  const edges = blockers.length > 0 ? { after: [...new Set(blockers.filter(each => each !== undefined))] } : {}
+  return { draft: [...draft, { ...task, id, ...edges }], id, isNew: true }
+}
+
+/** A task comes after another one too. */
+export function linkInDraft(draft: Draft, edge: { task: string; after: string }): DraftResult {
+  const [task, after] = [idOf(edge.task, draft), idOf(edge.after, draft)]
+  if (task === undefined) return { refused: unknownTask(edge.task, draft) }
+  if (after === undefined) return { refused: unknownTask(edge.after, draft) }
+  if (dependsOn(after, task, draft))
+    return { refused: `${task} would wait for itself: ${after} is it, or comes after it` }
+  const linked = draft.map(each =>
+    each.id === task ? { ...each, after: [...new Set([...(each.after ?? []), after])] } : each,
+  )
+  return { draft: linked, id: task, isNew: true }
+}
+
+/** By its id, or by its title: who adds several at once knows no ids yet. */
+function idOf(ref: string, draft: Draft): string | undefined {
+  return (draft.find(({ id }) => id === ref) ?? draft.find(({ title }) => title === ref))?.id
+}
+
+/** Whether a task is, or comes after, another. Each is looked at once. */
+function dependsOn(from: string, to: string, draft: Draft): boolean {
+  const seen = new Set<string>()
+  const waiting = [from]
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    if (id === to) return true
+    if (seen.has(id)) continue
+    seen.add(id)
+    waiting.push(...(draft.find(each => each.id === id)?.after ?? []))
+  }
+  return false
+}
+
+function unknownTask(ref: string, draft: Draft): string {
+  const known = draft.slice(-10).map(({ id, title }) => `${id} (${title})`)
+  return `no task of this plan has the id or title ${JSON.stringify(ref.slice(0, 60))}; the last ones are: ${known.join(', ') || 'none yet'}`
+}
+
+function freeId(draft: Draft): string {
+  for (;;) {
+    const id = shortId('t')
+    if (!draft.some(each => each.id === id)) return id
+  }
+}

@@ -1,0 +1,272 @@
+import { AppError } from '../base/errors.ts'
+import type { Task } from '../domain/task.ts'
+import type { TaskEdge } from '../store/task-stores.ts'
+import type { FeatureLocation } from './features.ts'
+import {
+  changeOpenBlockers,
+  countPart,
+  eventSubject,
+  findBlockedReason,
+  isHeld,
+  partStateOf,
+  reasonBlockedBy,
+  type TasksTxDeps,
+} from './transition.ts'
+
+/** Makes a task that has not begun come after another one. */
+export async function addTaskDependency(id: string, blockerId: string, parts: TasksTxDeps): Promise<Task> {
+  const { store, tx } = parts
+  const [task, blocker] = [await getTask(id, parts), await getTask(blockerId, parts)]
+  if (task.state !== 'ready' && task.state !== 'blocked' && task.children === 0) {
+    throw new AppError('task_move_refused', { id, from: task.state, to: 'blocked', session: task.session_id ?? '' })
+  }
+  refuseForeignBlocker(task, blocker)
+  if (blocker.state === 'cancelled') throw new AppError('task_cancelled', { id: blocker.id, title: blocker.title })
+  const way = await findWaitPath(endPoint(blockerId), beginPoint(id), storedGraph(parts))
+  if (way) throw new AppError('task_cycle', { id, blocker: blockerId, path: [id, ...way].join(' → ') })
+  const isNew = await store.tasks.link({ task_id: id, blocker_id: blockerId }, tx)
+  if (!isNew) return task
+  if (blocker.state !== 'done') await changeOpenBlockers(task, 1, parts, reasonBlockedBy(blocker))
+  await tx.append([linkEvent('task.linked', task, blocker)])
+  return getTask(id, parts)
+}
+
+/** A task does not come after another one any more. */
+export async function removeTaskDependency(id: string, blockerId: string, parts: TasksTxDeps): Promise<Task> {
+  const { store, tx } = parts
+  const [task, blocker] = [await getTask(id, parts), await getTask(blockerId, parts)]
+  const was = await store.tasks.unlink({ task_id: id, blocker_id: blockerId }, tx)
+  if (!was) throw new AppError('task_not_after', { id, blocker: blockerId })
+  if (blocker.state !== 'done') await changeOpenBlockers(task, -1, parts)
+  await tx.append([linkEvent('task.unlinked', task, blocker)])
+  const now = await getTask(id, parts)
+  const isNamed = now.state === 'blocked' && reasonBlockedBy(blocker) !== undefined
+  return (isNamed && (await store.tasks.swap(now, { reason: await findBlockedReason(now, parts) }, tx))) || now
+}
+
+/** What stands before a task must be able to end: in the same project, and not behind the back of a session's queue. */
+export function refuseForeignBlocker(
+  task: Pick<Task, 'id' | 'project' | 'session_id' | 'run_id'>,
+  blocker: Task,
+): void {
+  if (task.project !== blocker.project)
+    throw new AppError('task_elsewhere', { id: blocker.id, project: blocker.project })
+  const queue = task.run_id === null ? task.session_id : null
+  if (queue !== null && blocker.session_id !== queue)
+    throw new AppError('task_of_session', { id: task.id, session: queue, blocker: blocker.id })
+}
+
+function linkEvent(kind: 'task.linked' | 'task.unlinked', task: Task, blocker: Task) {
+  const body = { task_id: task.id, title: task.title, blocker_id: blocker.id }
+  return { actor: 'human', subject: eventSubject(task), kind, body }
+}
+
+async function getTask(id: string, { store, tx }: TasksTxDeps): Promise<Task> {
+  const task = await store.tasks.get(id, tx)
+  if (!task) throw new AppError('task_not_there', { ref: id })
+  return task
+}
+
+/** Makes a task a part of another one, or of none. */
+export async function setParent(task: Task, parent: Task | undefined, parts: TasksTxDeps): Promise<void> {
+  const { store, tx } = parts
+  if (task.parent_id === (parent?.id ?? null)) return
+  const old = task.parent_id === null ? undefined : await store.tasks.get(task.parent_id, tx)
+  // What it is no part of any more must not count when the new place is looked at.
+  const alone = (await store.tasks.swap(task, { parent_id: null }, tx)) ?? task
+  if (parent) await refuseParent(alone, parent, parts)
+  const moved = (await store.tasks.swap(alone, { parent_id: parent?.id ?? null }, tx)) ?? alone
+  const [wasHeld, isHeld] = [hasOpenBlockers(old), hasOpenBlockers(parent)]
+  if (wasHeld !== isHeld) await changeOpenBlockers(moved, isHeld ? 1 : -1, parts)
+  const stands = partStateOf(task.state)
+  // The new one first: the old one may be done without it, and what comes after that may be the new one.
+  if (parent) await countPart(parent.id, { parts: 1, [stands]: 1 }, parts, task)
+  if (old) await countPart(old.id, { parts: -1, [stands]: -1 }, parts)
+}
+
+/** Whether the parts of a task may not begin yet because of what it comes after. */
+export function hasOpenBlockers(parent: Task | undefined): boolean {
+  return parent !== undefined && parent.open_blockers > 0
+}
+
+/** Only what nobody works on, or what has parts already, can be given one. */
+export function refuseAsParent(parent: Task, project: string): void {
+  if (parent.project !== project) throw new AppError('task_elsewhere', { id: parent.id, project: parent.project })
+  if (parent.session_id !== null && parent.run_id === null)
+    throw new AppError('task_of_session', { id: parent.id, session: parent.session_id, blocker: 'a part' })
+  const isOpen = parent.state === 'ready' || parent.state === 'blocked' || parent.children > 0
+  if (!isOpen) throw new AppError('task_begun', { id: parent.id, state: parent.state })
+}
+
+async function refuseParent(task: Task, parent: Task, parts: TasksTxDeps): Promise<void> {
+  refuseAsParent(parent, task.project)
+  const around = storedGraph(parts)
+  const way =
+    (await findWaitPath(endPoint(task.id), endPoint(parent.id), around)) ??
+    (await findWaitPath(beginPoint(parent.id), beginPoint(task.id), around))
+  if (!way) return
+  const path = way[0] === task.id ? [...way, task.id] : [task.id, ...way]
+  throw new AppError('task_cycle', { id: task.id, blocker: parent.id, path: path.join(' → ') })
+}
+
+/** Tasks named in a refusal. */
+const SHOWN = 8
+
+/**
+ * Removes a task for good. What comes after it, and its parts, would lose their ground: without `cascade` they are named and
+ * nothing happens, with it they are removed as well, and what comes after those.
+ */
+export async function removeTask(task: Task, { cascade }: { cascade: boolean }, parts: TasksTxDeps): Promise<Task[]> {
+  const { store, tx } = parts
+  const others = await findDependingTasks(task, parts)
+  if (others.length > 0 && !cascade) {
+    throw new AppError('task_needed', { id: task.id, others: nameTasks(others), count: others.length })
+  }
+  const all = [task, ...others]
+  const held = all.find(isHeld)
+  if (held) throw new AppError('task_at_work', { id: held.id, session: held.session_id ?? held.id })
+  const gone = new Set(all.map(({ id }) => id))
+  for (const each of all) {
+    const outside = each.parent_id !== null && !gone.has(each.parent_id)
+    if (outside && each.parent_id) await countPart(each.parent_id, { parts: -1, [partStateOf(each.state)]: -1 }, parts)
+  }
+  await store.tasks.remove([...gone], tx)
+  for (const each of all) {
+    const body = { task_id: each.id, title: each.title }
+    await tx.append([{ actor: 'human', subject: eventSubject(each), kind: 'task.deleted', body }])
+  }
+  return all
+}
+
+/** Everything that comes after a task or is a part of it, however far. */
+async function findDependingTasks(task: Task, { store, tx }: TasksTxDeps): Promise<Task[]> {
+  const found = new Map<string, Task>([[task.id, task]])
+  for (let level = [task]; level.length > 0; ) {
+    const next = await store.tasks.childrenOf(
+      level.map(({ id }) => id),
+      tx,
+    )
+    for (const each of level) next.push(...(await store.tasks.dependentsOf(each.id, tx)))
+    level = next.filter(({ id }) => !found.has(id))
+    for (const each of level) found.set(each.id, each)
+  }
+  found.delete(task.id)
+  return [...found.values()]
+}
+
+function nameTasks(tasks: Task[]): string {
+  const names = tasks.slice(0, SHOWN).map(({ id, title }) => `${id} (${title})`)
+  return [...names, ...(tasks.length > SHOWN ? [`${tasks.length - SHOWN} more`] : [])].join(', ')
+}
+
+/** Removes all tasks of a feature with their parts. What comes after them and is not the feature's is named: then nothing is removed. */
+export async function removeFeatureTasks({ project, name }: FeatureLocation, parts: TasksTxDeps): Promise<void> {
+  const { store, tx } = parts
+  for (const { id } of await store.tasks.list({ project, feature: name }, tx)) {
+    const found = await store.tasks.get(id, tx) // gone already with one that it leaned on
+    const gone = found ? await removeTask(found, { cascade: true }, parts) : []
+    const ids = new Set(gone.map(each => each.id))
+    const foreign = gone.filter(({ feature, parent_id }) => feature !== name && !ids.has(parent_id ?? ''))
+    if (foreign.length === 0) continue
+    const others = foreign.slice(0, SHOWN).map(each => `${each.id} (${each.title})`)
+    throw new AppError('task_needed', { id, others: others.join(', '), count: foreign.length })
+  }
+}
+
+/** What a task is told of before it can begin (`begin`), or before it is over (`end`). */
+export interface GraphPoint {
+  id: string
+  at: 'begin' | 'end'
+}
+
+/** What is known of the graph around tasks. */
+interface GraphReader {
+  blockersOf(ids: readonly string[]): Promise<TaskEdge[]>
+  /** Pairs of a task and one of its parts. */
+  partsOf(ids: readonly string[]): Promise<{ id: string; parent_id: string | null }[]>
+  parentsOf(ids: readonly string[]): Promise<{ id: string; parent_id: string | null }[]>
+}
+
+/**
+ * The way by which one point waits for another, by ids from the first to the last; nothing where it does not.
+ *
+ * A task ends after it has begun and after its parts have ended. It begins after its blockers have ended and once the task that
+ * it is a part of may begin. A new wait is impossible exactly where what is waited for waits for the one that is to wait.
+ */
+export async function findWaitPath(
+  from: GraphPoint,
+  to: GraphPoint,
+  around: GraphReader,
+): Promise<string[] | undefined> {
+  const cameFrom = new Map<string, string>()
+  const goal = pointName(to)
+  const seen = new Set([pointName(from)])
+  for (let level = [from]; level.length > 0 && !seen.has(goal); ) {
+    const next: GraphPoint[] = []
+    for (const { before, waits } of await readWaits(level, around)) {
+      const name = pointName(before)
+      if (seen.has(name)) continue
+      seen.add(name)
+      cameFrom.set(name, pointName(waits))
+      next.push(before)
+    }
+    level = next
+  }
+  if (!seen.has(goal)) return undefined
+  const way = [idOfPoint(goal)]
+  for (let at = cameFrom.get(goal); at !== undefined; at = cameFrom.get(at)) {
+    if (way.at(-1) !== idOfPoint(at)) way.push(idOfPoint(at))
+  }
+  return way.reverse()
+}
+
+async function readWaits(
+  level: GraphPoint[],
+  around: GraphReader,
+): Promise<{ waits: GraphPoint; before: GraphPoint }[]> {
+  const ending = level.filter(({ at }) => at === 'end').map(({ id }) => id)
+  const beginning = level.filter(({ at }) => at === 'begin').map(({ id }) => id)
+  const parts = await around.partsOf(ending)
+  const blockers = await around.blockersOf(beginning)
+  const parents = await around.parentsOf(beginning)
+  return [
+    ...ending.map(id => ({ waits: endPoint(id), before: beginPoint(id) })),
+    ...parts.flatMap(({ id, parent_id }) =>
+      parent_id === null ? [] : [{ waits: endPoint(parent_id), before: endPoint(id) }],
+    ),
+    ...blockers.map(({ task_id, blocker_id }) => ({ waits: beginPoint(task_id), before: endPoint(blocker_id) })),
+    ...parents.flatMap(({ id, parent_id }) =>
+      parent_id === null ? [] : [{ waits: beginPoint(id), before: beginPoint(parent_id) }],
+    ),
+  ]
+}
+
+/** The point at which a task may begin. */
+function beginPoint(id: string): GraphPoint {
+  return { id, at: 'begin' }
+}
+
+/** The point at which a task is over. */
+export function endPoint(id: string): GraphPoint {
+  return { id, at: 'end' }
+}
+
+function pointName({ id, at }: GraphPoint): string {
+  return `${at}:${id}`
+}
+
+function idOfPoint(name: string): string {
+  return name.slice(name.indexOf(':') + 1)
+}
+
+/** The graph as the store has it. */
+export function storedGraph({ store: { tasks }, tx }: TasksTxDeps): GraphReader {
+  return {
+    blockersOf: ids => tasks.blockersOf(ids, tx),
+    partsOf: ids => tasks.childrenOf(ids, tx),
+    parentsOf: async ids => {
+      const found = await Promise.all(ids.map(id => tasks.get(id, tx)))
+      return found.filter(task => task !== undefined)
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import type { Task, TaskScope, TaskState, TaskView } from '../domain/task.ts'
+import type { TaskDetail, UpdateTask } from '../domain/task-requests.ts'
+import type { Tx } from '../store/store.ts'
+import type { TaskFilter } from '../store/task-stores.ts'
+import { type ClaimRequest, claimNext, claimReady, releaseClaim, releaseClaims } from './claim.ts'
+import { findTask, resolveTask } from './find-task.ts'
+import { addTaskDependency, removeTask, removeTaskDependency } from './graph.ts'
+import { type NewTaskRequest, submitTask } from './submit.ts'
+import { type Move, type TasksDeps, transition } from './transition.ts'
+import { type ForcedState, forceTask, updateTask } from './update.ts'
+import { readTaskDetail, readTaskQueue, readTaskViews, toTaskViews } from './view.ts'
+
+/** What is to be done. Everything that writes is part of a transaction: a task's state, its event and its session's row belong together. */
+export interface Tasks {
+  /** A new task: `ready`, or `blocked` by what it comes after. */
+  submit(request: NewTaskRequest, tx: Tx): Promise<Task>
+  /**
+   * The task that a session works on from now on: the one it was in the middle of, else the one its row names, else the
+   * ready one with the highest priority, else the oldest. Nothing while it is at one already, or when none can run.
+   */
+  claimNext(session: string, tx: Tx): Promise<Task | undefined>
+  /** The next task of a scope for a run: ready, in no session's own queue, highest priority, then oldest. Of two claimers one gets it. */
+  claimReady(request: ClaimRequest, tx: Tx): Promise<Task | undefined>
+  /** Gives a task back. Throws `task_moved` where the attempt is not the last one. */
+  release(id: string, options: { attempt: number; reason?: string }, tx: Tx): Promise<Task>
+  /** Gives back what a run, or who answers for it, holds: they are gone. */
+  releaseAll(by: { run?: string; owner?: string }, reason: string, tx: Tx): Promise<Task[]>
+  /** The one writer of a task's state. Throws `task_move_refused`, or `task_moved` where somebody else was first. */
+  transition(id: string, move: Move, tx: Tx): Promise<Task>
+  /** What a person says of a task, whatever its state is. */
+  force(task: Task, said: ForcedState, tx: Tx): Promise<Task>
+  update(task: Task, changes: UpdateTask, tx: Tx): Promise<Task>
+  /** Removes a task; with `cascade` all that leans on it too. Throws `task_needed`. */
+  remove(task: Task, options: { cascade: boolean }, tx: Tx): Promise<Task[]>
+  /** From now on a task that has not begun comes after another one too. Throws `task_cycle`. */
+  comeAfter(id: string, blocker: string, tx: Tx): Promise<Task>
+  /** And no longer. Throws `task_not_after`. */
+  comeBeforeOrBeside(id: string, blocker: string, tx: Tx): Promise<Task>
+  /** By id, or by the beginning of an id or title that fits only one task of the session. */
+  resolve(ref: string, session: string, tx?: Tx): Promise<Task>
+  /** By id or a unique beginning of one, wherever it is. Throws `task_not_there`, `task_ambiguous`. */
+  find(ref: string, tx?: Tx): Promise<Task>
+  /** How many of a scope are in each state. */
+  counts(scope: TaskScope, tx?: Tx): Promise<Partial<Record<TaskState, number>>>
+  /** What is open in a session, in the order in which it will run; the one at work first. */
+  queue(session: string, tx?: Tx): Promise<TaskView[]>
+  /** Every task of a session, oldest first. */
+  list(session: string): Promise<TaskView[]>
+  /** Those that fit, oldest first. */
+  select(filter: TaskFilter): Promise<TaskView[]>
+  /** The same, each as the JSON text of its view. */
+  listAsJson(filter: TaskFilter): Promise<string[]>
+  view(task: Task, tx?: Tx): Promise<TaskView>
+  /** A task with those around it. */
+  detail(task: Task, tx?: Tx): Promise<TaskDetail>
+}
+
+/** Opens the tasks over a store: it keeps nothing of its own. */
+export function openTasks(parts: TasksDeps): Tasks {
+  const { store } = parts
+  return {
+    submit: (request, tx) => submitTask(request, { ...parts, tx }),
+    claimNext: (session, tx) => claimNext(session, { ...parts, tx }),
+    claimReady: (request, tx) => claimReady(request, { ...parts, tx }),
+    release: (id, options, tx) => releaseClaim(id, options, { ...parts, tx }),
+    releaseAll: (by, reason, tx) => releaseClaims(by, reason, { ...parts, tx }),
+    transition: (id, move, tx) => transition(id, move, { ...parts, tx }),
+    force: (task, said, tx) => forceTask(task, said, { ...parts, tx }),
+    update: (task, changes, tx) => updateTask(task, changes, { ...parts, tx }),
+    remove: (task, options, tx) => removeTask(task, options, { ...parts, tx }),
+    comeAfter: (id, blocker, tx) => addTaskDependency(id, blocker, { ...parts, tx }),
+    comeBeforeOrBeside: (id, blocker, tx) => removeTaskDependency(id, blocker, { ...parts, tx }),
+    resolve: (ref, session, tx) => resolveTask({ ref, session }, store, tx),
+    find: (ref, tx) => findTask(ref, store, tx),
+    counts: (scope, tx) => store.tasks.counts(scope, tx),
+    queue: (session, tx) => readTaskQueue(session, store, tx),
+    list: async session => readTaskViews(await store.tasks.list({ session }), store),
+    select: async filter => toTaskViews(await store.tasks.list(filter), await store.tasks.edges(filter)),
+    listAsJson: filter => store.tasks.listAsJson(filter),
+    view: async (task, tx) => {
+      const [view] = await readTaskViews([task], store, tx)
+      return view as TaskView
+    },
+    detail: (task, tx) => readTaskDetail(task, store, tx),
+  }
+}

@@ -1,0 +1,198 @@
+import { lstatSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { ChangedFile, Merge, TaskDiff } from '../domain/merge.ts'
+import type { WorktreeRow } from '../domain/worktree.ts'
+import { nameWorkTree } from './git/checkout-state.ts'
+import { git } from './git/git.ts'
+import { findGitFolder } from './git/git-folder.ts'
+
+/** The ends of a change, and where they lie. */
+type DiffEnds = Pick<TaskDiff, 'source' | 'from' | 'to'> & { directory: string }
+
+export interface TaskDiffSource {
+  task: { id: string; title: string }
+  /** The newest of its worktrees. */
+  worktree: WorktreeRow | undefined
+  /** Its last merge that reached the target. */
+  merged: Merge | undefined
+}
+
+/** What a task's attempt changed, wherever it lies by now; undefined where nothing is left to be seen. */
+export async function readTaskDiff(
+  { task, worktree, merged }: TaskDiffSource,
+  { stat }: { stat: boolean },
+): Promise<TaskDiff | undefined> {
+  const ends =
+    (worktree && (await endsOfWorktree(worktree))) ??
+    (merged && (await endsOfMerge(merged, baseOfWork(merged, worktree)))) ??
+    (worktree && (await endsOfArchive(worktree)))
+  if (!ends) return undefined
+  const between = await readDiffBetween(ends.directory, { ...ends, stat })
+  if (!between) return undefined
+  const { source, from, to } = ends
+  const { attempt = 0, branch = '', target = '' } = worktree ?? merged ?? {}
+  const { files, diff, cut } = between
+  return {
+    ...{ task: task.id, title: task.title, attempt, source, from, to, branch, target, files, cut },
+    ...(!stat && { diff }),
+  }
+}
+
+function baseOfWork({ attempt }: Merge, worktree: WorktreeRow | undefined): string | undefined {
+  return worktree?.attempt === attempt ? worktree.base : undefined
+}
+
+/** From where it left its target to everything that lies there now, committed or not. */
+async function endsOfWorktree({ state, top, target, base }: WorktreeRow): Promise<DiffEnds | undefined> {
+  if (state !== 'live') return undefined
+  const folder = await findGitFolder(top)
+  const to = folder && (await nameWorkTree(folder))
+  if (!folder || to === undefined) return undefined
+  const begun = await git(top, ['merge-base', `refs/heads/${target}`, 'HEAD'])
+  return { source: 'worktree', directory: top, from: begun.ok ? begun.stdout.trim() : base, to }
+}
+
+/**
+ * What was verified and its own, not what the target became by it: others landed in between. One that was in its target already
+ * when its turn came has no base there; then it is what its worktree began with. Verified work in another form than the target's is
+ * not kept for ever: after that the target's must do.
+ */
+async function endsOfMerge(
+  { repository, base, head, result }: Merge,
+  begun: string | undefined,
+): Promise<DiffEnds | undefined> {
+  const from = base ?? begun
+  const isKept = head !== null && (await git(repository, ['cat-file', '-e', `${head}^{commit}`])).ok
+  const to = isKept ? head : result
+  return from === undefined || to === null ? undefined : { source: 'merged', directory: repository, from, to }
+}
+
+async function endsOfArchive({ repository, archive, base }: WorktreeRow): Promise<DiffEnds | undefined> {
+  if (archive === null) return undefined
+  const begun = await git(repository, ['merge-base', base, archive])
+  return { source: 'archived', directory: repository, from: begun.ok ? begun.stdout.trim() : base, to: archive }
+}
+
+export interface DiffBetween {
+  files: ChangedFile[]
+  diff: string
+  /** There is more of it than is told. */
+  cut: boolean
+}
+
+/** As much as a person pages through; git is not asked for more than it may say. */
+const MAX_DIFF_BYTES = 8_000_000
+
+/** What lies between two trees of a repository; undefined where git cannot tell. Nothing that the repository names is run. */
+async function readDiffBetween(
+  directory: string,
+  { from, to, stat }: { from: string; to: string; stat: boolean },
+): Promise<DiffBetween | undefined> {
+  const plain = ['--no-color', '--no-ext-diff', '--no-textconv', '--find-renames']
+  const counted = await git(directory, ['diff', ...plain, '--numstat', '-z', from, to, '--'])
+  if (!counted.ok) return undefined
+  const files = filesIn(counted.stdout)
+  if (stat) return { files, diff: '', cut: false }
+  const told = await git(directory, ['diff', ...plain, from, to, '--'])
+  // One that is too much for a reader is told in numbers alone.
+  if (!told.ok) return { files, diff: '', cut: true }
+  const isLong = told.stdout.length > MAX_DIFF_BYTES
+  return { files, diff: isLong ? told.stdout.slice(0, MAX_DIFF_BYTES).toWellFormed() : told.stdout, cut: isLong }
+}
+
+/** `added<TAB>removed<TAB>path`, or for what was renamed an empty path with both names behind it. */
+function filesIn(numstat: string): ChangedFile[] {
+  const parts = numstat.split('\0')
+  const files: ChangedFile[] = []
+  for (let at = 0; at < parts.length; at += 1) {
+    const [, added, removed, path] = /^(\d+|-)\t(\d+|-)\t([\s\S]*)$/.exec(parts[at] ?? '') ?? []
+    if (added === undefined || removed === undefined || path === undefined) continue
+    const name = path === '' ? `${parts[at + 1]} → ${parts[at + 2]}` : path
+    if (path === '') at += 2
+    files.push({ path: name, added: numberIn(added), removed: numberIn(removed) })
+  }
+  return files
+}
+
+function numberIn(text: string): number | null {
+  return text === '-' ? null : Number(text)
+}
+
+/**
+ * Files that differ between a commit and another one, or what lies in the work tree, as paths from `directory`; undefined where git
+ * cannot tell.
+ */
+export async function listChangedBetween(
+  directory: string,
+  { base, head }: { base: string; head?: string | undefined },
+): Promise<string[] | undefined> {
+  const how = ['--name-only', '--relative', '--no-renames', '--ignore-submodules=all', '-z']
+  const [differing, others] = await Promise.all([
+    git(directory, ['diff', ...how, base, ...(head === undefined ? [] : [head]), '--']),
+    head === undefined ? git(directory, ['ls-files', '--others', '--exclude-standard', '-z']) : undefined,
+  ])
+  if (!differing.ok || others?.ok === false) return undefined
+  const paths = `${differing.stdout}${others?.stdout ?? ''}`.split('\0').filter(path => path !== '')
+  return [...new Set(paths)].sort()
+}
+
+/** A repository that answers later than this is one for which a list of files is not worth the wait. */
+const PATIENCE_MS = 5_000
+/** Paths of a whole repository, at most. */
+const MAX_LIST_BYTES = 8_000_000
+
+/**
+ * Files of a git work tree that were changed since a time, committed or not, as paths from `directory`; undefined where it is
+ * in no repository or git cannot tell. Nothing has to be noted down at the beginning, so a restart in between costs nothing: a
+ * file counts that differs from the last commit before that time, and that was touched after it.
+ */
+export async function listChangedSince(directory: string, since: number): Promise<string[] | undefined> {
+  // A commit of the very second may be older or newer: the times of the files tell them apart.
+  const before = `--before=@${Math.floor(since / 1000) - 1}`
+  const [head, others] = await Promise.all([
+    askGit(directory, ['rev-list', '-1', before, 'HEAD', '--']),
+    askGit(directory, ['ls-files', '--others', '--exclude-standard', '-z']),
+  ])
+  if (others === undefined) return undefined
+  const base = head?.trim() || EMPTY_TREE
+  const differing = await askGit(directory, [
+    'diff-index',
+    ...['--name-only', '--relative', '--no-renames', '--ignore-submodules=all', '-z', base, '--'],
+  ])
+  const paths = new Set([...listed(differing), ...listed(others)])
+  return [...paths].filter(path => touchedSince(directory, path, since)).sort()
+}
+
+const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+
+/** What it prints; undefined where it cannot tell. */
+async function askGit(directory: string, args: readonly string[]): Promise<string | undefined> {
+  const { ok, stdout } = await git(directory, args, { timeoutMs: PATIENCE_MS, maxBytes: MAX_LIST_BYTES })
+  return ok ? stdout : undefined
+}
+
+function listed(text: string | undefined): string[] {
+  return (text ?? '').split('\0').filter(each => each !== '')
+}
+
+/** One that is gone is as new as the change of the directory in which it was. */
+function touchedSince(directory: string, path: string, since: number): boolean {
+  const whole = join(directory, path)
+  const own = changeTime(whole)
+  if (own !== undefined) return own >= since
+  for (let parent = dirname(whole); parent.length >= directory.length; parent = dirname(parent)) {
+    const time = changeTime(parent)
+    if (time !== undefined) return time >= since
+  }
+  return false
+}
+
+/** The later of both: a time of writing can be set back, and an unpacked archive does. */
+function changeTime(path: string): number | undefined {
+  try {
+    const stats = lstatSync(path, { throwIfNoEntry: false })
+    return stats && Math.max(stats.mtimeMs, stats.ctimeMs)
+  } catch {
+    return undefined // nobody may look at it
+  }
+}

@@ -1,0 +1,99 @@
+import { commandsFromScripts, type Ecosystem, type FoundEcosystem, firstOfEach, usualCommand } from './ecosystem.ts'
+import { type Folder, type Table, tableIn, textsIn } from './project-files.ts'
+
+type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun'
+
+/** Which lock file belongs to whom. Where several lie side by side, the manifest's own word counts, else this order. */
+const LOCKS: readonly [file: string, manager: Manager][] = [
+  ['pnpm-lock.yaml', 'pnpm'],
+  ['yarn.lock', 'yarn'],
+  ['bun.lock', 'bun'],
+  ['bun.lockb', 'bun'],
+  ['package-lock.json', 'npm'],
+  ['npm-shrinkwrap.json', 'npm'],
+]
+
+const TEST_RUNNERS: readonly [name: string, run: string][] = [
+  ['vitest', 'vitest run'],
+  ['jest', 'jest'],
+  ['mocha', 'mocha'],
+  ['ava', 'ava'],
+]
+
+/** JavaScript and TypeScript: npm, pnpm, yarn, bun. */
+export const node: Ecosystem = async (folder, above) => {
+  if (!folder.has('package.json')) return undefined
+  const manifest = await folder.json('package.json')
+  const { manager, from } = managerOf(folder, manifest, above)
+  const bodies = Object.entries(tableIn(manifest, 'scripts')).filter(([, body]) => typeof body === 'string')
+  const scripts = new Map(bodies as [string, string][])
+  const own = commandsFromScripts(scripts, {
+    run: name => (name === 'test' && manager !== 'bun' ? `${manager} test` : `${manager} run ${name}`),
+    from: name => `package.json: scripts.${name}`,
+  })
+  const yaml = manager === 'pnpm' ? await folder.yaml('pnpm-workspace.yaml') : undefined
+  return {
+    ecosystem: 'node',
+    manager,
+    manager_from: from,
+    commands: firstOfEach([setUp(folder, manager, manifest), ...own, ...tools(folder, manager, manifest)]),
+    members: [...workspacesOf(manifest), ...textsIn(yaml?.['packages'])],
+  }
+}
+
+function managerOf(
+  folder: Folder,
+  manifest: Table | undefined,
+  above: FoundEcosystem | undefined,
+): { manager: Manager; from: string } {
+  const locks = LOCKS.filter(([file]) => folder.has(file))
+  const said = saidIn(manifest)
+  const lock = locks.find(([, manager]) => manager === said) ?? locks[0]
+  if (lock) return { manager: lock[1], from: lock[0] }
+  if (said) return { manager: said, from: 'package.json: packageManager' }
+  if (folder.has('pnpm-workspace.yaml')) return { manager: 'pnpm', from: 'pnpm-workspace.yaml' }
+  if (folder.has('.yarnrc.yml')) return { manager: 'yarn', from: '.yarnrc.yml' }
+  if (folder.has('bunfig.toml')) return { manager: 'bun', from: 'bunfig.toml' }
+  if (above) return { manager: above.manager as Manager, from: `${above.manager_from} above` }
+  return { manager: 'npm', from: 'package.json' }
+}
+
+function saidIn(manifest: Table | undefined): Manager | undefined {
+  const field = manifest?.['packageManager'] ?? tableIn(manifest, 'devEngines', 'packageManager')['name']
+  const name = typeof field === 'string' ? (field.split('@')[0] ?? '') : ''
+  return (['npm', 'pnpm', 'yarn', 'bun'] as const).find(each => each === name)
+}
+
+function setUp(folder: Folder, manager: Manager, manifest: Table | undefined) {
+  const lock = LOCKS.find(([file, of]) => of === manager && folder.has(file))?.[0]
+  const from = lock ?? 'package.json'
+  if (lock === undefined) return usualCommand('setup', `${manager} install`, from)
+  if (manager === 'npm') return usualCommand('setup', 'npm ci', from)
+  const field = manifest?.['packageManager']
+  const isBerry = folder.has('.yarnrc.yml') || (typeof field === 'string' && /^yarn@([2-9]|\d\d)/.test(field))
+  const flag = manager === 'yarn' && isBerry ? '--immutable' : '--frozen-lockfile'
+  return usualCommand('setup', `${manager} install ${flag}`, from)
+}
+
+/** What tools that are there would be called with, where no script does it. Nothing is fetched for it. */
+function tools(folder: Folder, manager: Manager, manifest: Table | undefined) {
+  const known = { ...tableIn(manifest, 'dependencies'), ...tableIn(manifest, 'devDependencies') }
+  const has = (name: string) => Object.hasOwn(known, name)
+  const exec = { npm: 'npx --no-install', pnpm: 'pnpm exec', yarn: 'yarn run', bun: 'bun run' }[manager]
+  const runner = TEST_RUNNERS.find(([name]) => has(name))
+  const eslint = folder.matching(/^(eslint\.config\.[cm]?[jt]s|\.eslintrc(\.\w+)?)$/)[0]
+  const biome = folder.first(['biome.json', 'biome.jsonc'])
+  return [
+    has('typescript') &&
+      folder.has('tsconfig.json') &&
+      usualCommand('typecheck', `${exec} tsc --noEmit`, 'tsconfig.json'),
+    has('@biomejs/biome') && biome !== undefined && usualCommand('lint', `${exec} biome check .`, biome),
+    has('eslint') && eslint !== undefined && usualCommand('lint', `${exec} eslint .`, eslint),
+    runner && usualCommand('test', `${exec} ${runner[1]}`, `package.json: ${runner[0]}`),
+  ]
+}
+
+function workspacesOf(manifest: Table | undefined): string[] {
+  const field = manifest?.['workspaces']
+  return Array.isArray(field) ? textsIn(field) : textsIn(tableIn(manifest, 'workspaces')['packages'])
+}

@@ -1,0 +1,256 @@
+import { crashPoint } from '../../base/crash-point.ts'
+import { AppError } from '../../base/errors.ts'
+import type { VerificationResult } from '../../domain/evidence.ts'
+import type { Conflict, Merge } from '../../domain/merge.ts'
+import type { Worktree } from '../../domain/worktree.ts'
+import { committerEnv } from '../git/harden.ts'
+import { askGitLine, isAncestorOrSame, isSameTree } from '../git/refs.ts'
+import { noteBases } from '../worktrees/worktree-note.ts'
+import { changeMerge, changeMergeIn, type MergeDeps, usableWorktreeOfMerge } from './merge-state.ts'
+import { moveTarget } from './move-target.ts'
+import { abortStale, finish, giveUp, handOverConflict, holdUp, requeue, sendBack } from './outcomes.ts'
+import { replayOnto } from './rebase.ts'
+import { keepVerified, restoreWork } from './restore-work.ts'
+
+/**
+ * Tries merges together: each one's work is put onto that of the one before it, so that the last worktree holds the combination,
+ * and that is verified once. One that does not go together with those before it waits for its turn alone.
+ */
+export async function tryBatch(queued: readonly Merge[], tip: string, parts: MergeDeps): Promise<BatchResult> {
+  const chain: PreparedMerge[] = []
+  for (const each of queued) {
+    const onto = chain.at(-1)?.result ?? tip
+    const prepared = await prepareMerge(each, { onto, tip }, parts)
+    if (prepared.kind === 'ready') chain.push(prepared)
+    else if (prepared.kind === 'broken') await giveUp(prepared.merge, prepared.why, parts)
+    else if (prepared.kind === 'conflict' && chain.length === 0) {
+      await handOverConflict(prepared.merge, prepared.conflict, parts)
+      return { kind: 'settled' }
+    } else if (prepared.kind === 'conflict') await returnToQueue(prepared.merge, prepared.place, parts)
+  }
+  const { rows, result } = await verifyBatchAgain(chain, parts)
+  crashPoint('merge.after-verify')
+  const [first] = rows
+  if (!first) return { kind: 'settled' }
+  if (result === undefined || result.status === 'passed') {
+    return first.merge.as_pull_request ? proposePullRequest(first, parts) : land(rows, tip, parts)
+  }
+  if (rows.length === 1) {
+    await sendBack(first.merge, result, parts)
+    return { kind: 'settled' }
+  }
+  const all = rows.map(({ merge }) => merge)
+  await requeue(all, 'it is tried again with fewer others: together they do not pass', parts)
+  return { kind: 'red', count: rows.length }
+}
+
+async function returnToQueue(merge: Merge, place: PreparedMerge['place'], parts: MergeDeps): Promise<void> {
+  const why = await restoreWork(merge, place)
+  if (why !== undefined) return giveUp(merge, why, parts)
+  await changeMerge(
+    merge,
+    { state: 'queued', reason: 'it conflicts with one before it, and waits for that one' },
+    parts,
+  )
+}
+
+/** A merge whose work lies on the commit that it is to follow. */
+interface PreparedMerge {
+  merge: Merge
+  place: Worktree
+  result: string
+}
+
+export type MergePreparation =
+  | ({ kind: 'ready' } & PreparedMerge)
+  | { kind: 'conflict'; merge: Merge; place: Worktree; conflict: Conflict }
+  | { kind: 'broken'; merge: Merge; why: string }
+  /** Somebody else has the row. */
+  | { kind: 'lost' }
+
+/** Puts the work of a merge onto a commit: the intent is written down, then the worktree is as verified, then git works. */
+async function prepareMerge(
+  queued: Merge,
+  { onto, tip }: { onto: string; tip: string },
+  parts: MergeDeps,
+): Promise<MergePreparation> {
+  const place = await usableWorktreeOfMerge(queued, parts)
+  const { head } = queued
+  if (!place || head === null) {
+    const why = `the worktree of ${queued.branch} is gone; bring it back with: pcc worktree restore ${queued.task_id}`
+    return { kind: 'broken', merge: queued, why }
+  }
+  const common = await askGitLine(queued.repository, ['merge-base', onto, head])
+  const base = queued.base ?? (await findBase(queued.repository, { head, place, common }))
+  const merge = await changeMerge(queued, { state: 'rebasing', base, result: null, reason: null }, parts)
+  if (!merge) return { kind: 'lost' }
+  crashPoint('merge.after-intent')
+  const why = await restoreWork(merge, place, queued.result)
+  if (why !== undefined) return { kind: 'broken', merge, why }
+  await noteBases(place.top, [tip, onto])
+  const title = await readTitle(merge, parts)
+  const who = await committerEnv(merge.repository)
+  const brought = await replayOnto({
+    merge: { ...merge, head, base },
+    place,
+    onto,
+    isOnTop: common === onto,
+    title,
+    who,
+  })
+  crashPoint('merge.after-rebase')
+  switch (brought.kind) {
+    case 'conflict':
+      // Its agent goes on from here in other commits.
+      await keepVerified(merge.repository, merge.task_id, head)
+      return { kind: 'conflict', merge, place, conflict: brought.conflict }
+    case 'broken':
+      return { kind: 'broken', merge, why: brought.why }
+    case 'ready':
+      // What was verified stays, even where the target gets it in another form.
+      if (brought.result !== head && merge.strategy !== 'merge') {
+        await keepVerified(merge.repository, merge.task_id, head)
+      }
+      return { kind: 'ready', merge, place, result: brought.result }
+  }
+}
+
+/**
+ * From where on the commits are its own. That is where it left the target, unless the target was taken back since: then it is
+ * the commit from which the worktree was made, or the person's old commits would come back with it.
+ */
+async function findBase(
+  repository: string,
+  { head, place, common }: { head: string; place: Worktree; common: string | undefined },
+): Promise<string> {
+  if (common === undefined) return place.base
+  const isTakenBack = common !== place.base && (await isAncestorOrSame(repository, common, place.base))
+  return isTakenBack && (await isAncestorOrSame(repository, place.base, head)) ? place.base : common
+}
+
+/** The task in one line. */
+async function readTitle({ task_id }: Merge, { store }: MergeDeps): Promise<string> {
+  const title = (await store.tasks.get(task_id))?.title ?? task_id
+  const [line = task_id] = title.split('\n')
+  return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1)}…` : line
+}
+
+const MAX_TITLE = 72
+
+export interface ReverifiedBatch {
+  rows: PreparedMerge[]
+  /** Nothing where the gates have seen just this tree. */
+  result: VerificationResult | undefined
+}
+
+/** Runs the gates on what lies in the last worktree of a chain; only where the tree is another one than they have seen. */
+async function verifyBatchAgain(chain: readonly PreparedMerge[], parts: MergeDeps): Promise<ReverifiedBatch> {
+  const batch = chain.length > 1 ? (chain[0]?.merge.id ?? null) : null
+  const rows: PreparedMerge[] = []
+  for (const each of chain) {
+    const merge = await changeMerge(each.merge, { state: 'verifying', result: each.result, batch }, parts)
+    if (!merge) throw new AppError('merge_moved', { id: each.merge.id })
+    rows.push({ ...each, merge })
+  }
+  const last = rows.at(-1)
+  if (!last) return { rows, result: undefined }
+  const { repository, head } = last.merge
+  if (head !== null && (await isSameTree(repository, head, last.result))) return { rows, result: undefined }
+  const result = await parts.verifyAgain(last.merge, last.place, last.result)
+  return { rows, result: result.status === 'passed' && result.commit !== last.result ? asOtherCommit(result) : result }
+}
+
+/** Somebody wrote in the worktree meanwhile: the gates saw more than what is to land. */
+function asOtherCommit(result: VerificationResult): VerificationResult {
+  const text =
+    'The worktree was changed while it was being merged: the gates looked at another commit than the one to land.'
+  return {
+    ...result,
+    ...{ status: 'broken', isProven: false, next_steps: [text] },
+    findings: [{ code: 'merge.another', weight: 'block', text }],
+  }
+}
+
+/**
+ * `landed`: so many are in the target. `settled`: one of them is with somebody else now, and the queue goes on. `red`: so many
+ * together do not pass, and each of them waits again. `waits`: nothing goes on before something outside changes.
+ */
+export type BatchResult = { kind: 'landed' | 'red'; count: number } | { kind: 'settled' | 'again' } | { kind: 'waits' }
+
+/** Moves the target to work that is verified on top of it. The intent is written first, and git alone says whether it happened. */
+async function land(rows: readonly PreparedMerge[], tip: string, parts: MergeDeps): Promise<BatchResult> {
+  const last = rows.at(-1)
+  if (!last) return { kind: 'again' }
+  const { repository, target } = last.merge
+  const move = { repository, target, from: tip, to: last.result, message: reflogMessage(rows) }
+  const intent = await writeIntent(rows, parts)
+  if (intent.kind === 'stale') {
+    await abortStale(intent.merge, 'a newer attempt at the task has begun, or the task is over', parts)
+    await requeue(mergesExcept(rows, intent.merge), 'one that it was tried with has gone', parts)
+    return { kind: 'again' }
+  }
+  crashPoint('merge.before-ref')
+  const moved = await moveTarget(move)
+  crashPoint('merge.after-ref')
+  if (moved.kind === 'moved') {
+    await finish(intent.rows, parts)
+    return { kind: 'landed', count: rows.length }
+  }
+  if (moved.kind === 'blocked') return holdUpAll(intent.rows, moved.why, parts)
+  await requeue(mergesOf(intent.rows), `${target} has moved meanwhile`, parts)
+  return { kind: 'again' }
+}
+
+type LandingIntent = { kind: 'written'; rows: PreparedMerge[] } | { kind: 'stale'; merge: Merge }
+
+/** Whether each attempt still counts is asked in the very transaction that says they land. */
+function writeIntent(rows: readonly PreparedMerge[], parts: MergeDeps): Promise<LandingIntent> {
+  return parts.store.transaction(async (tx): Promise<LandingIntent> => {
+    for (const { merge } of rows) if (await parts.isStale(merge, tx)) return { kind: 'stale', merge }
+    const written: PreparedMerge[] = []
+    for (const row of rows) {
+      const merge = await changeMergeIn(row.merge, { state: 'landing' }, parts, tx)
+      if (!merge) throw new AppError('merge_moved', { id: row.merge.id })
+      written.push({ ...row, merge })
+    }
+    return { kind: 'written', rows: written }
+  })
+}
+
+async function holdUpAll(rows: readonly PreparedMerge[], why: string, parts: MergeDeps): Promise<BatchResult> {
+  for (const { merge } of rows) await holdUp(merge, why, parts)
+  return { kind: 'waits' }
+}
+
+function mergesOf(rows: readonly PreparedMerge[]): Merge[] {
+  return rows.map(({ merge }) => merge)
+}
+
+function mergesExcept(rows: readonly PreparedMerge[], one: Merge): Merge[] {
+  return mergesOf(rows).filter(({ id }) => id !== one.id)
+}
+
+function reflogMessage(rows: readonly PreparedMerge[]): string {
+  return `pcc: merge ${rows.map(({ merge }) => merge.task_id).join(', ')}`
+}
+
+/** Opens a pull request in place of moving the target; worktree and branch stay, for what its readers may ask for. */
+async function proposePullRequest(row: PreparedMerge, parts: MergeDeps): Promise<BatchResult> {
+  const intent = await writeIntent([row], parts)
+  if (intent.kind === 'stale') await abortStale(intent.merge, 'a newer attempt at the task has begun', parts)
+  const merge = intent.kind === 'written' ? intent.rows[0]?.merge : undefined
+  if (!merge) return { kind: 'settled' }
+  const proposed = (await parts.propose?.(merge, row.place, await readTitle(merge, parts))) ?? NO_PROPOSER
+  if (!proposed.ok) {
+    await giveUp(merge, `no pull request: ${proposed.why}`, parts)
+    return { kind: 'settled' }
+  }
+  await parts.store.transaction(async tx => {
+    const now = await changeMergeIn(merge, { state: 'proposed', reason: proposed.url }, parts, tx)
+    if (!now) throw new AppError('merge_moved', { id: merge.id })
+    await parts.landed(now, tx)
+  })
+  return { kind: 'settled' }
+}
+
+const NO_PROPOSER = { ok: false, why: 'nobody here can open one' } as const

@@ -1,0 +1,204 @@
+import { existsSync, lstatSync } from 'node:fs'
+import { copyFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { crashPoint } from '../../base/crash-point.ts'
+import type { MergeQueueKey } from '../../store/task-stores.ts'
+import { type CheckoutStatus, type GitOperation, readCheckoutStatus } from '../git/checkout-state.ts'
+import { git } from '../git/git.ts'
+import { readBranchTips } from '../git/refs.ts'
+import {
+  type BranchCheckout,
+  findCheckouts,
+  freeIndexLock,
+  newIndexFile,
+  repairCheckout,
+  rollBack,
+  takeIndexLock,
+} from './target-checkout.ts'
+
+export interface TargetMove extends MergeQueueKey {
+  from: string
+  to: string
+  message: string
+}
+
+/**
+ * Moves a branch forward from the commit that we know to one that stands on it, and whatever checkout it is in with it. A person
+ * who has moved it meanwhile loses nothing: then nothing happens.
+ */
+export async function moveTarget({ repository, target, from, to, message }: TargetMove): Promise<TargetMoveResult> {
+  const checkouts = await findCheckouts(repository, target)
+  if (!checkouts) return { kind: 'blocked', why: unknownCheckouts(target) }
+  const [checkout, ...others] = checkouts
+  if (checkout && others.length > 0) return { kind: 'blocked', why: checkedOutTwice(target, [checkout, ...others]) }
+  if (checkout) {
+    await repairCheckout(checkout)
+    return updateCheckout(checkout, { branch: target, from, to, message })
+  }
+  const moved = await git(repository, ['update-ref', '-m', message, `refs/heads/${target}`, to, from])
+  if (moved.ok) return { kind: 'moved' }
+  if ((await readBranchTips(repository, [target])).get(target) !== from) return { kind: 'raced' }
+  return { kind: 'blocked', why: `the branch ${target} cannot be moved: ${moved.stderr.trim()}` }
+}
+
+/** Why the target cannot be moved now, looked at before anything is written down; undefined where it can. */
+export async function whyTargetBlocked({
+  repository,
+  target,
+  from,
+  to,
+}: Omit<TargetMove, 'message'>): Promise<string | undefined> {
+  const checkouts = await findCheckouts(repository, target)
+  if (!checkouts) return unknownCheckouts(target)
+  const [checkout, ...others] = checkouts
+  if (!checkout) return undefined
+  if (others.length > 0) return checkedOutTwice(target, [checkout, ...others])
+  await repairCheckout(checkout)
+  return whyCheckoutBlocked(checkout, from, to)
+}
+
+function unknownCheckouts(target: string): string {
+  return `git cannot tell where ${target} is checked out (git worktree list)`
+}
+
+function checkedOutTwice(target: string, checkouts: readonly BranchCheckout[]): string {
+  return `${target} is checked out in more than one place: ${checkouts.map(({ top }) => top).join(', ')}`
+}
+
+/** `raced`: the target is not where it was any more, and nothing was changed. */
+type TargetMoveResult = { kind: 'moved' } | { kind: 'raced' } | { kind: 'blocked'; why: string }
+
+export interface CheckoutMove {
+  branch: string
+  from: string
+  to: string
+  /** For the reflog. */
+  message: string
+}
+
+/**
+ * Moves a branch together with the checkout that it is in. Under git's own lock: the files first, then the branch, then the
+ * index, so that whoever dies in between leaves a branch that either has not moved at all, with files that can be put back, or
+ * has moved, with files that are as it says (repair-checkout.ts).
+ */
+async function updateCheckout(checkout: BranchCheckout, move: CheckoutMove): Promise<TargetMoveResult> {
+  const { own, top, standing } = checkout
+  if (standing) return { kind: 'blocked', why: operationUnderWay(checkout, standing) }
+  if (!(await takeIndexLock(own, move.from, move.to))) {
+    return { kind: 'blocked', why: `another git command is at work in ${top}: ${join(own, 'index.lock')} is there` }
+  }
+  try {
+    return await underLock(checkout, move)
+  } finally {
+    await freeIndexLock(own)
+  }
+}
+
+async function underLock(
+  checkout: BranchCheckout,
+  { branch, from, to, message }: CheckoutMove,
+): Promise<TargetMoveResult> {
+  const { top, own } = checkout
+  const status = await readCheckoutStatus(top, 'no')
+  if (typeof status === 'string') return { kind: 'blocked', why: status }
+  if (status.branch !== branch || status.commit !== from) return { kind: 'raced' }
+  const why = await blockedBy(status, { top, from, to })
+  if (why !== undefined) return { kind: 'blocked', why }
+  const index = newIndexFile(own)
+  if (existsSync(join(own, 'index'))) await copyFile(join(own, 'index'), index)
+  const written = await writeFiles({ top, index, from, to })
+  if (!written.ok) {
+    await rollBack(checkout, from, to)
+    return { kind: 'blocked', why: `git cannot bring ${top} to the new commit: ${written.stderr.trim()}` }
+  }
+  crashPoint('merge.after-files')
+  const moved = await git(top, ['update-ref', '-m', message, `refs/heads/${branch}`, to, from])
+  if (!moved.ok) {
+    await rollBack(checkout, from, to)
+    return { kind: 'raced' }
+  }
+  crashPoint('merge.before-index')
+  await rename(index, join(own, 'index'))
+  return { kind: 'moved' }
+}
+
+/** A file that was touched and not changed is one of which git has to convince itself first; that takes a call of its own. */
+async function writeFiles({ top, index, from, to }: { top: string; index: string; from: string; to: string }) {
+  const env = { GIT_INDEX_FILE: index }
+  const written = await git(top, ['read-tree', '-m', '-u', from, to], { env })
+  if (written.ok) return written
+  await git(top, ['update-index', '-q', '--refresh'], { env })
+  return git(top, ['read-tree', '-m', '-u', from, to], { env })
+}
+
+/** Why a checkout may not be brought from one commit to another now, in words for the person; undefined where it may. */
+async function whyCheckoutBlocked(checkout: BranchCheckout, from: string, to: string): Promise<string | undefined> {
+  const { top, standing } = checkout
+  if (standing) return operationUnderWay(checkout, standing)
+  const status = await readCheckoutStatus(top, 'no')
+  return typeof status === 'string' ? status : blockedBy(status, { top, from, to })
+}
+
+/** Somebody is in the middle of something there. */
+function operationUnderWay({ top }: BranchCheckout, { kind }: GitOperation): string {
+  return `a ${kind} is under way in ${top}: finish or abort it`
+}
+
+/** The same for a checkout whose status is known, and in which nothing is under way. */
+async function blockedBy(
+  { loose }: CheckoutStatus,
+  { top, from, to }: { top: string; from: string; to: string },
+): Promise<string | undefined> {
+  if (loose.length > 0) return `${top} has changes that are not committed: ${some(loose)}. Commit or stash them`
+  const unknown = await untrackedInTheWay(top, from, to)
+  if (unknown.length === 0) return undefined
+  return `files in ${top} that git does not know would be overwritten: ${some(unknown)}. Move them away`
+}
+
+/** Files that come with the new commit and are there already: ignored ones too, which git itself would overwrite. */
+async function untrackedInTheWay(top: string, from: string, to: string): Promise<string[]> {
+  const args = ['diff-tree', '-r', '--name-status', '--diff-filter=AD', '--no-renames', '-z', from, to]
+  const fields = listed((await git(top, args)).stdout)
+  const leaves = new Set(fields.filter((_, index) => index % 2 === 1 && fields[index - 1] === 'D'))
+  const added = fields.filter((_, index) => index % 2 === 1 && fields[index - 1] === 'A')
+  const found: string[] = []
+  for (const path of added) {
+    // A file that is a folder from now on, or lies where one has to be.
+    const blocking = parentPaths(path).find(part => !leaves.has(part) && kindAt(join(top, part)) === 'file')
+    if (blocking !== undefined) found.push(blocking)
+    else if (kindAt(join(top, path)) === 'file') found.push(path)
+    else if (kindAt(join(top, path)) === 'folder') found.push(...(await unknownBelow(top, path)))
+  }
+  return [...new Set(found)]
+}
+
+/** Without a word about ignored files git lists those as well. */
+async function unknownBelow(top: string, path: string): Promise<string[]> {
+  return listed((await git(top, ['ls-files', '--others', '-z', '--', path])).stdout)
+}
+
+/** `a/b/c` gives `a` and `a/b`. */
+function parentPaths(path: string): string[] {
+  const parts = path.split('/')
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'))
+}
+
+function kindAt(path: string): 'file' | 'folder' | undefined {
+  try {
+    const stats = lstatSync(path, { throwIfNoEntry: false })
+    return stats && (stats.isDirectory() ? 'folder' : 'file')
+  } catch {
+    return undefined // something above it is a file, which is looked at by itself
+  }
+}
+
+function listed(text: string): string[] {
+  return text.split('\0').filter(each => each !== '')
+}
+
+const MOST_NAMED = 5
+
+function some(paths: readonly string[]): string {
+  const more = paths.length - MOST_NAMED
+  return `${paths.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}

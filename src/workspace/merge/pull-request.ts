@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { findProgram } from '../../base/process/find-program.ts'
+import type { Merge } from '../../domain/merge.ts'
+import type { Worktree } from '../../domain/worktree.ts'
+import { git } from '../git/git.ts'
+import { askGitLine } from '../git/refs.ts'
+import type { PullRequestResult } from './merge-state.ts'
+
+type PersonEnv = Record<string, string | undefined>
+
+/**
+ * Pushes a task's branch and opens a pull request with `gh`, as the person whose environment it is given. The repository's own
+ * settings may have been written by an agent: they name the remote, and nothing that is started. Done again, it finds the pull
+ * request that is there.
+ */
+export function openPullRequestProposer(
+  env: PersonEnv,
+): (merge: Merge, place: Worktree, title: string) => Promise<PullRequestResult> {
+  return async (merge, place, title) => {
+    const gh = findProgram('gh', env)
+    if (gh === undefined) return noPullRequest('the program gh is not installed: see https://cli.github.com')
+    const remote = await findRemote(merge.repository, merge.target)
+    if (!remote) return noPullRequest(`${merge.repository} has no remote: add one with git remote add origin ADDRESS`)
+    const pushed = await pushBranch(merge, remote, env)
+    if (pushed !== undefined) return noPullRequest(pushed)
+    const call = (args: string[], input = '') => runGh(gh, args, { env: personEnv(env), input })
+    const where = ['--repo', remote.url]
+    const there = await call([
+      'pr',
+      'list',
+      ...where,
+      '--head',
+      merge.branch,
+      '--state',
+      'open',
+      '--json',
+      'url',
+      '--jq',
+      '.[0].url',
+    ])
+    if (there.ok && isAddress(there.stdout)) return { ok: true, url: there.stdout.trim() }
+    const head = ['--head', merge.branch, '--base', merge.target]
+    const made = await call(
+      ['pr', 'create', ...where, ...head, '--title', title, '--body-file', '-'],
+      await bodyOf(merge, place),
+    )
+    const url = made.stdout.split('\n').findLast(isAddress)
+    if (made.ok && url !== undefined) return { ok: true, url: url.trim() }
+    return noPullRequest(`gh pr create failed: ${(made.stderr || made.stdout).trim().slice(-500) || 'it said nothing'}`)
+  }
+}
+
+async function pushBranch(merge: Merge, { name, url }: PushRemote, env: PersonEnv): Promise<string | undefined> {
+  const what = `${merge.result ?? merge.head}:refs/heads/${merge.branch}`
+  // By its address: what else the repository says of the remote does not count.
+  const args = ['push', '--no-verify', '--porcelain', '--receive-pack=git-receive-pack', url, what]
+  const { ok, stderr } = await git(merge.repository, args, { env: pushEnv(env), timeoutMs: 5 * 60_000 })
+  return ok ? undefined : `${merge.branch} could not be pushed to ${name} (${url}): ${stderr.trim().slice(-500)}`
+}
+
+/** The person's way to a server, and over these protocols only. */
+function pushEnv(env: PersonEnv): Record<string, string> {
+  return {
+    ...personEnv(env),
+    GIT_ALLOW_PROTOCOL: 'https:ssh:file',
+    GIT_SSH_COMMAND: env['GIT_SSH_COMMAND'] ?? 'ssh -o BatchMode=yes',
+    // After the one that empties the list: what the repository names as a helper is never asked.
+    GIT_CONFIG_PARAMETERS: `'credential.helper=!gh auth git-credential'`,
+  }
+}
+
+const PERSON_VARIABLES =
+  /^(PATH|HOME|LANG|LC_.*|TMPDIR|USER|LOGNAME|XDG_.*|SSH_AUTH_SOCK|GH_.*|GITHUB_TOKEN|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY)$/
+
+function personEnv(env: PersonEnv): Record<string, string> {
+  const named = Object.entries(env).filter(([name, value]) => PERSON_VARIABLES.test(name) && value !== undefined)
+  return { ...Object.fromEntries(named), GH_PROMPT_DISABLED: '1', GH_NO_UPDATE_NOTIFIER: '1' }
+}
+
+async function bodyOf(merge: Merge, place: Worktree): Promise<string> {
+  const range = `${merge.base ?? place.base}..${merge.head}`
+  const subjects = await askGitLine(place.top, ['log', '--reverse', '--format=* %s', '--max-count=100', range])
+  return `${subjects ?? ''}\n\nTask ${merge.task_id}, attempt ${merge.attempt}, verified by PerpetualCC.\n`
+}
+
+function isAddress(text: string): boolean {
+  return /^https?:\/\/\S+\s*$/.test(text)
+}
+
+function noPullRequest(why: string): PullRequestResult {
+  return { ok: false, why }
+}
+
+interface GhResult {
+  ok: boolean
+  stdout: string
+  stderr: string
+}
+
+/** Away from the repository: gh would ask its settings otherwise. */
+function runGh(
+  program: string,
+  args: string[],
+  { env, input }: { env: Record<string, string>; input: string },
+): Promise<GhResult> {
+  return new Promise(resolve => {
+    const options = { cwd: tmpdir(), env, timeout: 60_000, maxBuffer: 1_000_000 }
+    const child = execFile(program, args, options, (error, stdout, stderr) => resolve({ ok: !error, stdout, stderr }))
+    child.stdin?.on('error', () => undefined) // it did not want to read
+    child.stdin?.end(input)
+  })
+}
+
+/** Where a pull request goes. */
+interface PushRemote {
+  name: string
+  url: string
+}
+
+/** The remote of a branch: the one it follows, else `origin`, else the only one there is. */
+async function findRemote(repository: string, branch: string): Promise<PushRemote | undefined> {
+  const { stdout } = await git(repository, ['remote'])
+  const names = stdout.split('\n').filter(name => name !== '')
+  const followed = await askGitLine(repository, ['config', '--get', `branch.${branch}.remote`])
+  const name = [followed, 'origin', names.length === 1 ? names[0] : undefined].find(
+    each => each !== undefined && names.includes(each),
+  )
+  const url = name && (await askGitLine(repository, ['remote', 'get-url', '--push', name]))
+  return name && url ? { name, url } : undefined
+}

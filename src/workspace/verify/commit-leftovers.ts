@@ -1,0 +1,198 @@
+import { existsSync } from 'node:fs'
+import { readFile, realpath, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import type { Finding } from '../../domain/evidence.ts'
+import type { Worktree } from '../../domain/worktree.ts'
+import { nameWorkTree, readIndexMarks } from '../git/checkout-state.ts'
+import { git } from '../git/git.ts'
+import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
+import { committerEnv, readPersonalConfig } from '../git/harden.ts'
+import { readGateMadeFiles, readNote } from '../worktrees/worktree-note.ts'
+import type { VerifyRequest } from './request.ts'
+
+/** What is looked at. Without git nothing has a name, and nothing can be compared or put back. */
+export interface VerifiedTree {
+  commit: string | null
+  tree: string | null
+  folder: GitFolder | undefined
+}
+
+export type NamedTree =
+  | { ok: true; subject: VerifiedTree }
+  | { ok: false; status: 'failed' | 'broken'; finding: Finding }
+
+/** Gives what is looked at a name: a commit on the branch of its place; in a project itself, only the name of its tree. */
+export async function nameVerifiedTree({ place, directory, task }: VerifyRequest): Promise<NamedTree> {
+  if (place) {
+    const done = await commitLeftovers(place, task.title)
+    if (!done.ok) return { ok: false, status: done.weight, finding: done.finding }
+    return { ok: true, subject: { commit: done.commit, tree: done.tree, folder: done.folder } }
+  }
+  const folder = await findGitFolder(directory)
+  if (!folder) return { ok: true, subject: { commit: null, tree: null, folder: undefined } }
+  const tree = await nameWorkTree(folder)
+  if (tree !== undefined) return { ok: true, subject: { commit: null, tree, folder } }
+  const text = `git cannot name what lies in ${directory}: look at it with git status.`
+  return { ok: false, status: 'broken', finding: { code: 'git.broken', weight: 'block', text } }
+}
+
+/** A tree with a name, or why there is none to look at. */
+export type CommittedTree = { ok: true; commit: string; tree: string; folder: GitFolder } | UnverifiableTree
+
+/**
+ * Commits on the branch of a place what its agent left uncommitted: what is looked at afterwards has a name, and nothing that
+ * an agent made is lost. Our own note about the task is never part of it, nor what only a gate's command made.
+ */
+export async function commitLeftovers(place: Worktree, title = place.task): Promise<CommittedTree> {
+  const folder = await findGitFolder(place.top)
+  if (folder?.top !== place.top) return brokenTree(`${place.top} is no git worktree any more.`)
+  const open = await findUnfinishedWork(place, folder)
+  if (open) return open
+  const staged = await stageLeftovers(place, folder)
+  if (staged !== undefined) return brokenTree(`What was left in ${place.top} could not be put together: ${staged}`)
+  const changed = await git(place.top, ['diff-index', '--cached', '--quiet', 'HEAD', '--'])
+  if (changed.code === 1) {
+    const message = `${title}\n\nLeft uncommitted by the agent of ${place.task}, attempt ${place.attempt}.`
+    const env = await committerEnv(place.top)
+    const done = await git(place.top, ['commit', '--quiet', '--no-verify', '-m', message], { env })
+    if (!done.ok) return brokenTree(`git could not commit in ${place.top}: ${done.stderr.trim()}`)
+  }
+  const named = await git(place.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}', '--show-toplevel'])
+  const [commit = '', tree = '', top] = named.stdout.trim().split('\n')
+  // Settings of a worktree can have git look at another directory than the one in which commands run.
+  if (named.ok && top !== (await realpath(place.top)))
+    return brokenTree(`git takes ${top} for the files of ${place.top}.`)
+  return named.ok ? { ok: true, commit, tree, folder } : brokenTree(`git cannot name what is in ${place.top}.`)
+}
+
+/** Puts everything into the index that belongs into the commit; the problem, where that does not work. */
+async function stageLeftovers(place: Worktree, folder: GitFolder): Promise<string | undefined> {
+  const hidden = await revealHiddenFiles(folder)
+  if (hidden !== undefined) return hidden
+  const tracked = await git(place.top, ['add', '--update', '--', '.'])
+  if (!tracked.ok) return tracked.stderr.trim()
+  const ignored = await personalExcludes(place.top)
+  const listed = await git(place.top, ['ls-files', '--others', '--exclude-standard', ...ignored, '-z'])
+  if (!listed.ok) return listed.stderr.trim()
+  const notes = ownNotes(place)
+  const made = await readGateMadeFiles(place.top)
+  const mine = listed.stdout.split('\0').filter(path => path !== '' && !notes.includes(path) && !made.has(path))
+  if (mine.length > 0) {
+    const from = ['--pathspec-from-file=-', '--pathspec-file-nul']
+    const added = await git(place.top, ['add', ...from], { input: mine.join('\0') })
+    if (!added.ok) return added.stderr.trim()
+  }
+  // An agent may have added it by force, or in a commit of its own. A project may have one that is not ours.
+  const before = await git(place.top, ['ls-tree', '--name-only', '-z', place.base, '--', ...notes])
+  const ours = notes.filter(note => !before.stdout.split('\0').includes(note))
+  const taken = await git(place.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours])
+  return taken.ok || ours.length === 0 ? undefined : taken.stderr.trim()
+}
+
+/** What the person ignores everywhere (`.DS_Store`) is nobody's work. Their settings are otherwise out of git's way here. */
+async function personalExcludes(top: string): Promise<string[]> {
+  const { stdout } = await readPersonalConfig(top, ['config', '--global', '--path', '--get', 'core.excludesFile'])
+  const { HOME: home = '/', XDG_CONFIG_HOME: xdg = join(home, '.config') } = process.env
+  const file = stdout.trim() || join(xdg, 'git', 'ignore')
+  return existsSync(file) ? [`--exclude-from=${file}`] : []
+}
+
+/** Where our note about the task lies, seen from the top. */
+function ownNotes({ top, directory }: Worktree): string[] {
+  const inside = relative(top, directory)
+  const note = '.perpetualcc/task.json'
+  return [...new Set([note, inside === '' ? note : `${inside}/${note}`])]
+}
+
+function brokenTree(text: string): UnverifiableTree {
+  return { ok: false, weight: 'broken', finding: { code: 'git.broken', weight: 'block', text } }
+}
+
+/** Why there is no tree to look at: the agent can mend it, or a person has to look. */
+interface UnverifiableTree {
+  ok: false
+  weight: 'failed' | 'broken'
+  finding: Finding
+}
+
+/** Files that are there while git is in the middle of something. */
+const UNFINISHED_FILES: Record<string, string> = {
+  'rebase-merge': 'a rebase',
+  'rebase-apply': 'a rebase',
+  MERGE_HEAD: 'a merge',
+  CHERRY_PICK_HEAD: 'a cherry-pick',
+  REVERT_HEAD: 'a revert',
+}
+
+/**
+ * Why the work in a place cannot be named yet: conflicts that nobody has resolved, something half done, another branch. An
+ * agent that went off its branch with work that follows from it is put back onto it.
+ */
+async function findUnfinishedWork(place: Worktree, { own }: GitFolder): Promise<UnverifiableTree | undefined> {
+  const conflicts = await git(place.top, ['diff', '--name-only', '--diff-filter=U', '-z', '--'])
+  const files = conflicts.stdout.split('\0').filter(Boolean)
+  if (files.length > 0) {
+    const some = files.slice(0, 20).join(', ')
+    return unfinishedTree(
+      'git.conflict',
+      `There are conflicts nobody has resolved: ${some}. Edit them, then: git add them.`,
+    )
+  }
+  const middle = Object.keys(UNFINISHED_FILES).find(name => existsSync(join(own, name)))
+  if (middle !== undefined)
+    return unfinishedTree('git.unfinished', `git is in the middle of ${UNFINISHED_FILES[middle]} here.`)
+  const head = await git(place.top, ['symbolic-ref', '--quiet', 'HEAD'])
+  return head.stdout.trim() === `refs/heads/${place.branch}` ? undefined : backOntoBranch(place)
+}
+
+async function backOntoBranch({ top, branch }: Worktree): Promise<UnverifiableTree | undefined> {
+  const ref = `refs/heads/${branch}`
+  const [here, tip] = await Promise.all([
+    git(top, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
+    git(top, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]),
+  ])
+  const follows = tip.ok ? await git(top, ['merge-base', '--is-ancestor', tip.stdout.trim(), 'HEAD']) : here
+  if (!here.ok || !follows.ok) {
+    const text = `${top} is not on its branch ${branch}, and what is there does not follow from it.`
+    return { ok: false, weight: 'broken', finding: { code: 'git.branch', weight: 'block', text } }
+  }
+  await git(top, ['update-ref', ref, here.stdout.trim(), ...(tip.ok ? [tip.stdout.trim()] : [])])
+  await git(top, ['symbolic-ref', 'HEAD', ref])
+  return undefined
+}
+
+function unfinishedTree(code: string, text: string): UnverifiableTree {
+  return { ok: false, weight: 'failed', finding: { code, weight: 'block', text } }
+}
+
+/**
+ * Has git look again at files that are marked as unchanged or as not checked out: commands run on what lies there, and that is
+ * what is to be committed. In a sparse checkout, what was left out when it was made stays so. The problem, where that does not work.
+ */
+async function revealHiddenFiles({ top, own }: GitFolder): Promise<string | undefined> {
+  const marks = await readIndexMarks(top, own)
+  if (!marks) return 'git cannot tell which files are hidden from it'
+  if (marks.unseen.length === 0) return undefined
+  const input = marks.unseen.join('\0')
+  const from = ['-z', '--stdin']
+  const seen = await git(top, ['update-index', '--no-assume-unchanged', ...from], { input })
+  if (!seen.ok) return seen.stderr.trim()
+  const sparse = await git(top, ['config', '--bool', '--get', 'core.sparseCheckout'])
+  if (sparse.stdout.trim() === 'true') return restoreSparseCheckout({ top, own })
+  const back = await git(top, ['update-index', '--no-skip-worktree', ...from], { input })
+  return back.ok ? undefined : back.stderr.trim()
+}
+
+/**
+ * What an agent left out of its checkout would be left out of the gates too, its failing tests first. What was left out when the
+ * worktree was made is nobody's trick, and git itself looks at those that are there all the same.
+ */
+async function restoreSparseCheckout({ top, own }: Pick<GitFolder, 'top' | 'own'>): Promise<string | undefined> {
+  const { sparse, shared } = await readNote(top)
+  if (shared === undefined) return undefined // nobody knows how it was made
+  const file = join(own, 'info', 'sparse-checkout')
+  if (sparse !== null && (await readFile(file, 'utf8').catch(() => '')) === sparse) return undefined
+  if (sparse !== null) await writeFile(file, sparse)
+  const back = await git(top, ['sparse-checkout', sparse === null ? 'disable' : 'reapply'])
+  return back.ok ? undefined : back.stderr.trim()
+}

@@ -1,0 +1,166 @@
+import type { DiffFile } from './change.ts'
+import { isCi, isTestFile, isTestSupport, isToolConfig, nameOf } from './file-kind.ts'
+import { block, type DiffFinding, type DiffRule, note } from './rule.ts'
+
+interface Bound {
+  shape: RegExp
+  /** Which way lets more pass. */
+  weaker: 'lower' | 'higher'
+  finding: (text: string, at: { file: string }) => DiffFinding
+  /** Looked for in tests too, and not only in settings. */
+  inTests?: true
+}
+
+const threshold = (text: string, at: { file: string }) => block('config.threshold', text, at)
+
+/** Numbers that decide what passes. Group 1 is the key, group 2 the number. */
+const BOUNDS: Bound[] = [
+  {
+    shape:
+      /["']?\b(branches|functions|lines|statements|fail[_-]?under|cov-fail-under|minimum[_-]?coverage|min[_-]?coverage|coverage[_-]?threshold|coverageThreshold|test-coverage-(?:lines|branches|functions)|check-coverage|target|mutation[_-]?score|break|fail-under-lines|fail-uncovered-lines|minimumCoverage)["']?\s*[:= ]\s*["']?(\d+(?:\.\d+)?)/g,
+    weaker: 'lower',
+    finding: threshold,
+  },
+  {
+    shape:
+      /["']?\b(max-warnings|maxWarnings|max[_-]complexity|complexity|max-lines(?:-per-function)?|max-depth|max-params|max-statements|cognitive-complexity-threshold|cyclomatic-complexity|max[_-]line[_-]length|line-length|too-many-(?:lines|arguments)-threshold|max-args|max-branches|max-returns|max-locals|min-complexity|min-len|maxAllowedComplexity|gocyclo|threshold-tolerance|failureThreshold|maxDiffPixels|maxDiffPixelRatio|threshold)["']?\s*[:= ]\s*(?:\[\s*["']?\w+["']?\s*,\s*)?(?:\{\s*["']?max["']?\s*:\s*)?["']?(\d+(?:\.\d+)?)/g,
+    weaker: 'higher',
+    finding: threshold,
+  },
+  {
+    shape:
+      /\b(testTimeout|hookTimeout|test_timeout|--timeout|--test-timeout|-timeout|timeout|slow-timeout|jest\.setTimeout\(|setTimeout\(|this\.timeout\()\s*["']?\s*[:= ]?\s*["']?(\d[\d_]*)/g,
+    weaker: 'higher',
+    finding: (text, at) => note('test.timeout', text, at),
+    inTests: true,
+  },
+  {
+    shape:
+      /\b(retries|retry|retryTimes\(|--retries|--retry|--reruns|reruns|flaky\(|test-retries)\s*["']?\s*[:= (]?\s*(?:max_runs\s*=\s*)?["']?(\d+)/g,
+    weaker: 'higher',
+    finding: (text, at) => note('test.retries', text, at),
+    inTests: true,
+  },
+]
+
+/** Numbers that were moved so that more passes. */
+export const thresholdRule: DiffRule = change =>
+  change.files.flatMap(file => {
+    if (file.kind !== 'text') return []
+    const isConfig = isToolConfig(file.path) || isCi(file.path)
+    const isTest = isTestFile(file.path, file.after) || isTestSupport(file.path)
+    if (!isConfig && !isTest) return []
+    return BOUNDS.filter(bound => isConfig || bound.inTests).flatMap(bound => boundFindings(bound, file))
+  })
+
+function boundFindings({ shape, weaker, finding }: Bound, file: DiffFile): DiffFinding[] {
+  const before = numbersIn(file.before ?? '', shape)
+  const after = numbersIn(file.after ?? '', shape)
+  const at = { file: file.path }
+  const findings: DiffFinding[] = []
+  for (const [key, was] of before) {
+    const now = after.get(key) ?? []
+    const name = key.replace(/\($/, '')
+    for (const [place, value] of was.entries()) {
+      const next = now[place]
+      if (next === undefined && weaker === 'lower' && now.length === 0 && file.status === 'modified') {
+        findings.push(finding(`${file.path}: ${name} ${value} is gone: bring it back.`, at))
+        break
+      }
+      if (next === undefined) continue
+      if (weaker === 'lower' ? next < value : next > value) {
+        findings.push(finding(`${file.path}: ${name} was ${value} and is ${next} now.`, at))
+        break
+      }
+    }
+  }
+  if (weaker === 'higher')
+    for (const [key, now] of after)
+      if (!before.has(key) && /retr|rerun|flaky/i.test(key) && (now[0] ?? 0) > 0)
+        findings.push(finding(`${file.path}: failing tests are tried again (${key.replace(/\($/, '')} ${now[0]}).`, at))
+  return findings
+}
+
+function numbersIn(text: string, shape: RegExp): Map<string, number[]> {
+  const found = new Map<string, number[]>()
+  const plain = text.replace(/^\s*(#|\/\/).*$/gm, '')
+  for (const [, key = '', number = ''] of plain.matchAll(shape)) {
+    const value = Number(number.replaceAll('_', ''))
+    found.set(key, [...(found.get(key) ?? []), value])
+  }
+  return found
+}
+
+/** By what else than its own words a command runs: each row a kind of file, and lines of it that say so. */
+const LAUNCHERS: [file: RegExp, line: RegExp][] = [
+  [/(^|\/)\.npmrc$/, /^\s*(script-shell|node-options)\s*=/],
+  [/(^|\/)\.yarnrc(\.yml)?$/, /^\s*"?(yarnPath|yarn-path|script-shell)"?[:\s]+(?!"?\.?\/?\.yarn\/releases\/)\S/],
+  [/(^|\/)\.cargo\/config(\.toml)?$/, /^\s*(runner|rustc|rustdoc|rustc-(workspace-)?wrapper|clippy|nextest)\s*=/],
+  [/(^|\/)\.cargo\/config(\.toml)?$/, /--cap-lints/],
+  [
+    /(^|\/)((GNU)?[Mm]akefile|[^/]+\.mk)$/,
+    /^\s*(export\s+|override\s+)*SHELL\s*[:?]*=(?!\s*(\S*\/)?(env\s+)?(ba|z|da|k)?sh\b)/,
+  ],
+  [
+    /(^|\/)((GNU)?[Mm]akefile|[^/]+\.mk)$/,
+    /^\s*(\.IGNORE\s*:|(export\s+|override\s+)*MAKEFLAGS\s*[:?+]*=(.*--(ignore-errors|keep-going)|(\s*-?|.*\s-)[a-zA-Z]{0,6}[ik][a-zA-Z]{0,6}(\s|$)))/,
+  ],
+  [/(^|\/)\.env(\.[\w-]+)*$/, /^\s*(export\s+)?(NODE_OPTIONS|PYTEST_ADDOPTS|GOFLAGS|BASH_ENV|LD_PRELOAD)\s*=/],
+  [
+    /(^|\/)package\.json$/,
+    /^\s*"(jest|vitest|mocha|ava|tap|c8|nyc|eslint|typescript|@biomejs\/biome|oxlint|tsx|ts-jest|@jest\/\w+|@playwright\/test)"\s*:\s*"(file:|link:|portal:|git|https?:|npm:|\.{0,2}\/)/,
+  ],
+]
+
+/** Files that a tool reads in place of the one that a person wrote for it. */
+const TAKES_PLACE = /^(GNUmakefile|makefile)$/
+
+/** Where a run of tests by a script of the project's own says how it went. */
+const RUNS_TESTS = /\b(unittest|pytest\.main|runCLI|new Mocha|node:test|subprocess\.\w+\(.*pytest)\b/
+const TELLS = /\b(sys\.exit|os\._exit|raise SystemExit|process\.exit|process\.exitCode)\b/
+
+/** Settings and files by which another program runs in the place of a check, or a check's failure gets lost. */
+export const launcherRule: DiffRule = change =>
+  change.files.flatMap(file => {
+    if (file.kind !== 'text') return []
+    return [...launched(file), ...inPlace(file), ...untold(file)]
+  })
+
+function launched(file: DiffFile): DiffFinding[] {
+  const lines = LAUNCHERS.filter(([path]) => path.test(file.path)).map(([, line]) => line)
+  const known = new Set(file.removed.map(({ text }) => text.trim()))
+  return file.added.flatMap(({ line, text }) => {
+    if (known.has(text.trim()) || !lines.some(each => each.test(text))) return []
+    const said = `${file.path} has other programs run in the place of checks: ${text.trim().slice(0, 80)}`
+    return [block('script.replaced', said, { file: file.path, line })]
+  })
+}
+
+function inPlace(file: DiffFile): DiffFinding[] {
+  if (file.status !== 'added' || !TAKES_PLACE.test(nameOf(file.path))) return []
+  const text = `${file.path} is read in place of a Makefile: put what it says into that.`
+  return [block('script.shim', text, { file: file.path })]
+}
+
+function untold({ path, status, before = '', after = '' }: DiffFile): DiffFinding[] {
+  if (status !== 'modified' || !RUNS_TESTS.test(before) || !RUNS_TESTS.test(after)) return []
+  if (!TELLS.test(before) || TELLS.test(after)) return []
+  return [block('test.exit', `${path} runs tests and does not tell any more whether they failed.`, { file: path })]
+}
+
+const TOOLS =
+  /^(jest|vitest|mocha|ava|tap|c8|nyc|pytest|py\.test|_pytest|unittest|tox|nox|coverage|go|gotestsum|golangci-lint|cargo|nextest|cargo-nextest|rustc|npm|npx|pnpm|yarn|bun|node|tsx|tsc|eslint|biome|oxlint|ruff|flake8|mypy|pylint|make|python3?|git|sh|bash)(\.(sh|py|js|cjs|mjs|cmd|bat|ps1|exe))?$/
+/** Where a shell or an interpreter finds a file before the real tool. */
+const FOUND =
+  /^([^/]+|(\.?bin|scripts?|tools?|\.local\/bin|venv\/bin|\.venv\/bin|node_modules\/\.bin|test|tests|src)\/[^/]+|(_pytest|unittest|pytest)\/.*)$/
+
+/** Files that take the place of a tool by its name. */
+export const shimRule: DiffRule = change =>
+  change.files.flatMap(file => {
+    const first = file.path.split('/')[0] ?? ''
+    const isNamed = TOOLS.test(nameOf(file.path)) || /^(pytest|_pytest|unittest)$/.test(first)
+    if (file.status !== 'added' || !isNamed || !FOUND.test(file.path) || /^makefile$/i.test(nameOf(file.path)))
+      return []
+    const text = `${file.path} is named like a tool and may run in its place: give it another name, or take it away.`
+    return [block('script.shim', text, { file: file.path })]
+  })

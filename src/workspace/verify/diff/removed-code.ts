@@ -1,0 +1,109 @@
+import type { DiffChange, DiffFile } from './change.ts'
+import { isProductCode, languageOf, nameOf } from './file-kind.ts'
+import { mask } from './source-text.ts'
+
+const DEFINED =
+  /(?:\b(?:function\*?|class|interface|struct|enum|trait|type|def|fn|const|static|let|var|mod)\s+|\bfunc\s+(?:\([^)]*\)\s*)?)([A-Za-z_$][\w$]*)/g
+
+/** Names that the program had and has no more, with what was behind them: not those that only got another name. */
+export function removedNames(change: DiffChange): Set<string> {
+  const files = productChanges(change).filter(file => file.kind === 'text' && languageOf(file.path) !== undefined)
+  const before = files.map(file => ({
+    path: file.path,
+    code: codeOf(file.path, file.before ?? ''),
+    text: file.before ?? '',
+  }))
+  const after = files.map(file => codeOf(file.path, file.after ?? '')).join('\n')
+  const there = new Set(after.match(/[A-Za-z_$][\w$]*/g))
+  const lines = new Set(files.flatMap(file => (file.after ?? '').split('\n').map(line => line.trim())))
+  const removed = new Set<string>()
+  for (const { code, text } of before)
+    for (const [, name = ''] of code.matchAll(DEFINED))
+      if (name.length > 2 && !there.has(name) && !isRenamed(text, name, lines)) removed.add(name)
+  // A route, a command or a flag is a name too.
+  for (const { code } of before)
+    for (const [, text = ''] of code.matchAll(/["'`]((?:\/|--)[\w/:{}.-]{2,60})["'`]/g))
+      if (!after.includes(text)) removed.add(text)
+  for (const file of files) for (const name of removedOptions(file, there)) removed.add(name)
+  for (const file of files) if (file.status === 'deleted') addModule(removed, file.path, change)
+  return removed
+}
+
+/** `options.loose` that is nowhere any more, in a file from which more went than came: taken out, and not renamed. */
+function removedOptions(file: DiffFile, there: ReadonlySet<string>): string[] {
+  if (file.removed.length <= file.added.length) return []
+  const gone = file.removed.map(({ text }) => text).join('\n')
+  return [...gone.matchAll(/[.?]\.?([A-Za-z_]\w{3,})\b(?!\s*\()/g)]
+    .map(([, name]) => name ?? '')
+    .filter(name => !there.has(name))
+}
+
+/** What stood below the name is still there: it has another name now. */
+function isRenamed(text: string, name: string, lines: ReadonlySet<string>): boolean {
+  const all = text.split('\n')
+  const at = all.findIndex(
+    line => new RegExp(`\\b${name.replaceAll('$', '\\$')}\\b`).test(line) && DEFINITION.test(line),
+  )
+  if (at < 0) return false
+  const indent = indentOf(all[at] ?? '')
+  const below = all.slice(at + 1, at + 40)
+  const end = below.findIndex(line => line.trim() !== '' && indentOf(line) <= indent)
+  const body = below.slice(0, end < 0 ? undefined : end).map(line => line.trim())
+  const telling = body.filter(line => line.length > 6 && !/^(return|pass|else|break|continue)[\s;:{]*$/.test(line))
+  return telling.length > 0 && telling.filter(line => lines.has(line)).length / telling.length >= 0.6
+}
+
+const DEFINITION = /\b(function|class|interface|struct|enum|trait|type|def|fn|func|const|static|let|var|mod)\b/
+
+function indentOf(line: string): number {
+  return /^\s*/.exec(line)?.[0].length ?? 0
+}
+
+/** A module that is gone, unless a file of the same text came. */
+function addModule(removed: Set<string>, path: string, { files }: DiffChange): void {
+  const gone = files.find(file => file.path === path)
+  const isMoved = files.some(
+    file =>
+      file.status === 'added' &&
+      file.after !== undefined &&
+      (nameOf(file.path) === nameOf(path) || file.after === gone?.before),
+  )
+  if (!isMoved) removed.add(nameOf(path).replace(/\.\w+$/, ''))
+}
+
+/** Whether a text speaks of something that is gone. */
+export function speaksOf(text: string, removed: ReadonlySet<string>): boolean {
+  for (const [word] of text.matchAll(/[A-Za-z_$][\w$]*/g)) if (removed.has(word)) return true
+  for (const name of removed) if (/^[/-]/.test(name) && text.includes(name)) return true
+  return false
+}
+
+/** Files by which what the program does may have changed: comments, blanks and tests beside the code do not count. */
+export function productChanges({ files }: DiffChange): DiffFile[] {
+  return files.filter(
+    file => (isProductCode(file.path, file.after ?? file.before) || DEPENDS.test(file.path)) && isMeant(file),
+  )
+}
+
+/** What the program is built with. */
+const DEPENDS =
+  /(^|\/)(requirements[^/]*\.txt|constraints\.txt|package-lock\.json|pnpm-lock\.yaml|yarn\.lock|Cargo\.lock|poetry\.lock|uv\.lock|go\.sum)$/
+
+function isMeant(file: DiffFile): boolean {
+  if (file.kind !== 'text' || file.before === undefined || file.after === undefined) return true
+  return codeOf(file.path, file.before) !== codeOf(file.path, file.after)
+}
+
+/** The program's own part of a file, in one spelling. */
+function codeOf(path: string, text: string): string {
+  const language = languageOf(path)
+  if (language === undefined) return text.replace(/\s+/g, ' ').trim()
+  const own = language === 'rust' ? withoutTests(text) : text
+  return mask(own, language).bare.replace(/\s+/g, ' ').trim()
+}
+
+/** In Rust tests stand at the end of the file that they test. */
+function withoutTests(text: string): string {
+  const begin = text.search(/^\s*#\[cfg\(test\)\]\s*(pub\s+)?mod\b/m)
+  return begin < 0 ? text : text.slice(0, begin)
+}

@@ -1,0 +1,190 @@
+import { isCovered, literalsIn, overlap } from './assertions.ts'
+import type { DiffChange, DiffFile } from './change.ts'
+import { nameOf } from './file-kind.ts'
+import { type ReadTestFiles, readTests } from './read-tests.ts'
+import { productChanges, removedNames } from './removed-code.ts'
+import type { Assertion, TestCase } from './test-case.ts'
+
+/** What a change did to tests, and what it did to the program. */
+export interface TestChange extends Paired {
+  before: ReadTestFiles
+  after: ReadTestFiles
+  /** Names that the program has no more. */
+  removed: ReadonlySet<string>
+  /** Whether the program itself was changed. */
+  hasCode: boolean
+  /** Everything that is asserted now and was not before, in whichever test. */
+  pool: Assertion[]
+  /** For each assertion how much more often it stands in tests that run than before. */
+  standing: ReadonlyMap<string, number>
+}
+
+export function testChangeOf(change: DiffChange): TestChange {
+  const before = readTests(followed(change.files), 'before')
+  const after = readTests(change.files, 'after', new Set(before.helpers.map(helper => helper.name)))
+  const paired = pairTests(before, after)
+  return {
+    ...paired,
+    before,
+    after,
+    removed: removedNames(change),
+    hasCode: productChanges(change).length > 0,
+    pool: poolOf(before, after),
+    standing: standingOf(before, after),
+  }
+}
+
+/** Tests as they were, with the names that files of the same text have now: whoever moves a fixture says so in its test. */
+function followed(files: readonly DiffFile[]): DiffFile[] {
+  const moved = files.flatMap(gone => {
+    if (gone.status !== 'deleted' || gone.before === undefined || gone.before.trim() === '') return []
+    const now = files.find(file => file.status === 'added' && file.after === gone.before)
+    return now ? [[gone.path, now.path] as const] : []
+  })
+  if (moved.length === 0) return [...files]
+  return files.map(file => {
+    if (file.before === undefined) return file
+    let { before } = file
+    for (const [was, is] of moved) {
+      before = before.replaceAll(was, is)
+      before = before.replaceAll(new RegExp(`(?<=['"\`/])${escaped(nameOf(was))}(?=['"\`])`, 'g'), nameOf(is))
+    }
+    return { ...file, before }
+  })
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
+
+function standingOf(before: ReadTestFiles, after: ReadTestFiles): Map<string, number> {
+  const counts = new Map<string, number>()
+  const count = (text: string, by: number) => counts.set(text, (counts.get(text) ?? 0) + by)
+  for (const test of before.cases) for (const { text } of test.assertions) count(text, -1)
+  for (const test of after.cases)
+    if (test.skip !== 'always')
+      for (const { text, trouble } of test.assertions) if (trouble === undefined) count(text, 1)
+  return counts
+}
+
+function poolOf(before: ReadTestFiles, after: ReadTestFiles): Assertion[] {
+  const there = new Map<string, number>()
+  for (const test of before.cases) for (const { text } of test.assertions) there.set(text, (there.get(text) ?? 0) + 1)
+  return after.cases
+    .filter(test => test.skip !== 'always')
+    .flatMap(test => test.assertions)
+    .filter(({ text, trouble }) => {
+      const left = there.get(text) ?? 0
+      if (left > 0) there.set(text, left - 1)
+      return left === 0 && trouble === undefined
+    })
+}
+
+/** What became of the tests. */
+interface Paired {
+  /** Tests that are still there, under whatever name and in whatever file. */
+  pairs: { before: TestCase; after: TestCase }[]
+  /** Tests that are in no file any more, and whose content is in no other test either. */
+  gone: TestCase[]
+  /** Tests that were not there before. */
+  fresh: TestCase[]
+}
+
+/** Alike enough to be the same test under another name. */
+const SAME = 0.5
+
+/** Finds for each test of before the one of after that it became: by name, then by what is in it. */
+function pairTests(before: ReadTestFiles, after: ReadTestFiles): Paired {
+  const left = new Set(after.cases)
+  const alike = openAlike()
+  const pairs: Paired['pairs'] = []
+  let open = [...before.cases]
+  const take = (fits: (one: TestCase, other: TestCase) => number) => {
+    const still: TestCase[] = []
+    for (const one of open) {
+      const best = bestOf(one, left, fits)
+      if (best === undefined) still.push(one)
+      else {
+        left.delete(best)
+        pairs.push({ before: one, after: best })
+      }
+    }
+    open = still
+  }
+  take((one, other) => (one.name === other.name && one.file === other.file ? 1 + alike(one, other) : 0))
+  take((one, other) => (one.name === other.name ? 1 + alike(one, other) : 0))
+  take((one, other) => (alike(one, other) >= SAME ? alike(one, other) : 0))
+  const gone = open.filter(one => !isFolded(one, after.cases))
+  return { pairs: [...pairs, ...helperPairs(before, after)], gone, fresh: [...left] }
+}
+
+function bestOf(one: TestCase, left: Iterable<TestCase>, fits: (one: TestCase, other: TestCase) => number) {
+  let best: TestCase | undefined
+  let most = 0
+  for (const other of left) {
+    const score = one.language === other.language ? fits(one, other) : 0
+    if (score > most) {
+      best = other
+      most = score
+    }
+  }
+  return best
+}
+
+/** By the words and values in them, and by what they assert. Each test is taken apart once. */
+function openAlike(): (one: TestCase, other: TestCase) => number {
+  const parts = new Map<TestCase, { words: string[]; values: string[] }>()
+  const partsOf = (test: TestCase) => {
+    const known = parts.get(test)
+    if (known) return known
+    const made = { words: tokens(test.body), values: test.assertions.flatMap(each => each.literals) }
+    parts.set(test, made)
+    return made
+  }
+  return (one, other) => {
+    const [left, right] = [partsOf(one), partsOf(other)]
+    const bodies = overlap(left.words, right.words)
+    return left.values.length > 0 ? 0.7 * bodies + 0.3 * overlap(left.values, right.values) : bodies
+  }
+}
+
+/** The beginning of a test tells which one it is. */
+const LONGEST_BODY = 4_000
+
+function tokens(text: string): string[] {
+  return text.slice(0, LONGEST_BODY).match(/[A-Za-z_$][\w$]*|"[^"]*"|'[^']*'|`[^`]*`|\d+(?:\.\d+)?/g) ?? []
+}
+
+/** Its values are rows of a table now, or its assertions stand in another test that calls the same. */
+function isFolded(one: TestCase, after: readonly TestCase[]): boolean {
+  const values = literalsIn(one.body)
+  const own = one.assertions.flatMap(each => each.literals)
+  const called = calls(one.body)
+  return after.some(other => {
+    if (other.language !== one.language || other.skip === 'always' || other.assertions.length === 0) return false
+    if (one.assertions.length > 0 && one.assertions.every(each => other.assertions.some(its => its.text === each.text)))
+      return true
+    if (!calls(other.body).some(name => called.includes(name))) return false
+    const there = [...literalsIn(other.body), ...other.cases.flatMap(literalsIn)]
+    const known = values.filter(each => there.includes(each)).length
+    return own.length > 0 && isCovered(own, there) && known >= values.length / 2
+  })
+}
+
+function calls(body: string): string[] {
+  return [...body.matchAll(/([A-Za-z_$][\w$]*)(?:!?\s*\(|\.)/g)]
+    .map(([, name]) => name ?? '')
+    .filter(
+      name =>
+        !/^(expect|assert|assert_eq|t|self|require|test|it|toBe|toEqual|equal|strictEqual|deepEqual|Errorf|Fatal|Run|if|for|of|async|await|function|return)$/.test(
+          name,
+        ),
+    )
+}
+
+function helperPairs(before: ReadTestFiles, after: ReadTestFiles): Paired['pairs'] {
+  return before.helpers.flatMap(one => {
+    const other = after.helpers.find(each => each.name === one.name && each.language === one.language)
+    return other ? [{ before: one, after: other }] : []
+  })
+}

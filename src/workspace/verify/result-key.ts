@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { findProgram } from '../../base/process/find-program.ts'
+
+/** Everything that the result of a command depends on, as far as it can be told. */
+export interface ResultOf {
+  tree: string
+  command: string
+  /** Where it runs, from the top of the checkout. */
+  inside: string
+  /** Where that lies now. */
+  directory: string
+  env: Record<string, string>
+  /** A result at the base is a list to compare with, green or not; it never stands for a gate. */
+  purpose: 'gate' | 'base'
+}
+
+/** One name for all of it: where any of it differs, so does the name. */
+export function resultKey({ tree, command, inside, directory, env, purpose }: ResultOf): string {
+  const parts = [
+    VERSION,
+    purpose,
+    tree,
+    command,
+    inside,
+    `${process.platform} ${process.arch}`,
+    Object.entries(env).sort(),
+    installed(directory),
+    toolchain(command, env, directory),
+  ]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}
+
+/** To be raised when what a result means changes. */
+const VERSION = 1
+
+/** What is installed need not be what the tree says: lock files that git ignores, and what installers note about their work. */
+const INSTALLED = [
+  'package-lock.json',
+  'npm-shrinkwrap.json',
+  'pnpm-lock.yaml',
+  'yarn.lock',
+  'bun.lock',
+  'bun.lockb',
+  'Cargo.lock',
+  'go.sum',
+  'poetry.lock',
+  'uv.lock',
+  'pdm.lock',
+  'Pipfile.lock',
+  'requirements.txt',
+  'composer.lock',
+  'Gemfile.lock',
+  'mix.lock',
+  'node_modules/.package-lock.json',
+  'node_modules/.modules.yaml',
+  'node_modules/.yarn-state.yml',
+  'node_modules/.yarn-integrity',
+  '.venv/pyvenv.cfg',
+  'vendor/composer/installed.json',
+  'vendor/modules.txt',
+]
+
+function installed(directory: string): string[] {
+  return INSTALLED.map(name => {
+    try {
+      return createHash('sha256')
+        .update(readFileSync(join(directory, name)))
+        .digest('hex')
+    } catch {
+      return '' // not there
+    }
+  })
+}
+
+/** Programs that others start without naming them. */
+const TOOLS =
+  'node npm pnpm yarn bun deno python3 python go cargo rustc java mvn gradle ruby php dotnet make gcc cc'.split(' ')
+
+/** Which version counts where a program on the path only picks one. */
+const PICKED_BY = ['.pyenv/version', '.rustup/settings.toml', '.tool-versions', '.config/mise/config.toml', '.nvmrc']
+
+/** Size and time of a program's file tell versions apart without starting it, which would take longer than the whole look. */
+function toolchain(command: string, env: Record<string, string>, directory: string): string[] {
+  const words = command.split(/[\s;&|()'"]+/).filter(word => /^[\w./@+-]+$/.test(word))
+  const programs = [...new Set([...words, ...TOOLS])].map(word => {
+    const file = findProgram(word, env, directory)
+    return file === undefined ? '' : identity(file)
+  })
+  const home = env['HOME']
+  return [...programs, ...(home === undefined ? [] : PICKED_BY.map(name => identity(join(home, name))))]
+}
+
+function identity(file: string): string {
+  try {
+    const real = realpathSync(file)
+    const { size, mtimeMs } = statSync(real)
+    return `${real} ${size} ${mtimeMs}`
+  } catch {
+    return '' // not there
+  }
+}

@@ -1,0 +1,277 @@
+import { existsSync } from 'node:fs'
+import { lstat, mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, relative, sep } from 'node:path'
+import { crashPoint } from '../../base/crash-point.ts'
+import { messageOf } from '../../base/errors.ts'
+import type { Worktree, WorktreeRow } from '../../domain/worktree.ts'
+import { git, retryWhileBusy } from '../git/git.ts'
+import { ARCHIVE_SUBJECT } from './archive.ts'
+import { copyDependencies, noteDependencies, runSetupCommand } from './dependencies.ts'
+import { removePlace, removeWorktreeDirectory } from './remove-worktree.ts'
+import { addWorktree, archiveCommit, lookAt, type Repository, undoAddWorktree } from './repository.ts'
+import {
+  explainGitError,
+  gitErrorLine,
+  isOwnWorktree,
+  projectFolderName,
+  repairGitLink,
+  type WorktreeDeps,
+  worktreeError,
+  worktreeOfRow,
+} from './worktree.ts'
+import { forgetNote, noteSharedFiles } from './worktree-note.ts'
+
+export interface NewWorktreeRequest {
+  project: string
+  task: string
+  attempt: number
+  /** The branch that the work is for; the one that is checked out in the project, where nobody says. */
+  target?: string | undefined
+}
+
+export interface NoWorktree {
+  kind: 'in_place'
+  why: string
+}
+
+/**
+ * Gives an attempt at a task a worktree of its own, from the tip of its target. The row is there before git does anything and
+ * says `live` when it is done, so that whoever starts after a death knows what to look for; asked again for the same attempt,
+ * it gives the same. Throws `place_refused` where a person has to do something first.
+ */
+export async function makePlace(wanted: NewWorktreeRequest, parts: WorktreeDeps): Promise<Worktree | NoWorktree> {
+  if (parts.settings.mode === 'off') return { kind: 'in_place', why: 'worktrees.mode is off' }
+  const mine = await settleEarlierRows(wanted, parts)
+  if (mine) return mine
+  const look = await lookAt(wanted)
+  if (look.kind === 'in_place') return look
+  if (look.kind === 'refused') throw worktreeError(wanted, look)
+  const row = rowFor(wanted, look.repository, parts)
+  await checkWorktreeLocation(row, look.repository, parts)
+  await parts.store.worktrees.put(row)
+  crashPoint('place.before-add')
+  const reason = await addWorktree(row, look.repository, parts)
+  crashPoint('place.after-add')
+  const setup = await setUpWorktree(row, parts)
+  await parts.store.worktrees.update(row, { state: 'live', reason, setup })
+  return worktreeOfRow(row)
+}
+
+/** What there is of the task already: this attempt's own is gone on with, an older one's is put away first. */
+async function settleEarlierRows(wanted: NewWorktreeRequest, parts: WorktreeDeps): Promise<Worktree | undefined> {
+  const rows = await parts.store.worktrees.list({ task: wanted.task })
+  const there = rows.filter(({ state }) => state === 'making' || state === 'live')
+  const newer = there.find(({ attempt }) => attempt > wanted.attempt)
+  if (newer) {
+    const why = `attempt ${newer.attempt} has it, and this is attempt ${wanted.attempt}`
+    throw worktreeError(wanted, { why, remedy: `Look at it with: pcc worktree show ${wanted.task}` })
+  }
+  const mine = rows.find(({ attempt }) => attempt === wanted.attempt)
+  if (mine?.state === 'live' && (await repairGitLink(mine))) return worktreeOfRow(mine)
+  for (const row of there) {
+    const removal = await removePlace(worktreeOfRow(row), parts)
+    if (removal.kind !== 'kept') continue
+    const remedy = `See it with: pcc worktree show ${wanted.task}. It is in ${row.top}`
+    throw worktreeError(wanted, { why: `that of attempt ${row.attempt} cannot be put away: ${removal.why}`, remedy })
+  }
+  // Its directory was deleted, or it was archived: what it had done so far comes back.
+  const now = mine && (await parts.store.worktrees.get(mine))
+  return now?.state === 'archived' ? restoreWorktree(now, parts) : undefined
+}
+
+function rowFor(
+  { project, task, attempt }: NewWorktreeRequest,
+  repository: Repository,
+  parts: WorktreeDeps,
+): WorktreeRow {
+  const top = join(parts.root, projectFolderName(project), task)
+  return {
+    ...{ task, attempt, project, top, target: repository.target, base: repository.base },
+    repository: repository.common,
+    directory: join(top, repository.inside),
+    branch: `pcc/${task}`,
+    state: 'making',
+    ...{ reason: null, archive: null, setup: null, created_at: parts.clock.now(), ended_at: null },
+  }
+}
+
+/** Sees that a worktree can stand where it is to stand, or refuses with what to do. Nothing that lies there is deleted. */
+async function checkWorktreeLocation(row: WorktreeRow, repository: Repository, parts: WorktreeDeps): Promise<void> {
+  const [root, top] = [await realpathOfNew(parts.root), await realpathOfNew(repository.top)]
+  if (isInside(top, root)) {
+    const remedy = 'Start from the project that it belongs to.'
+    throw worktreeError(row, { why: 'that directory is the worktree of a task itself', remedy })
+  }
+  if (isInside(root, top) && repository.top !== repository.common) {
+    const ignored = await git(repository.top, ['check-ignore', '-q', '-z', '--stdin'], { input: `${root}\0` })
+    const remedy = 'Let git ignore that directory, or name one elsewhere: pcc config set worktrees.directory PATH'
+    if (!ignored.ok) throw worktreeError(row, { why: `worktrees would lie inside of the project, in ${root}`, remedy })
+  }
+  const { branch } = repository
+  if (
+    branch &&
+    branch.checkedOutIn !== '' &&
+    (await realpathOfNew(branch.checkedOutIn)) !== (await realpathOfNew(row.top))
+  ) {
+    const remedy = `Check another branch out there, or remove it: git worktree remove ${branch.checkedOutIn}`
+    throw worktreeError(row, { why: `its branch ${row.branch} is checked out in ${branch.checkedOutIn}`, remedy })
+  }
+  try {
+    await mkdir(dirname(row.top), { recursive: true, mode: 0o700 })
+  } catch (thrown) {
+    const { remedy } = explainGitError(`${messageOf(thrown)} Permission denied`)
+    throw worktreeError(row, { why: messageOf(thrown), remedy })
+  }
+  await clearDirectory(row, parts)
+}
+
+/** A directory of which no row is known: a worktree of ours is archived, anything else is put aside. */
+async function clearDirectory(row: WorktreeRow, parts: WorktreeDeps): Promise<void> {
+  const stats = await lstat(row.top).catch(() => undefined)
+  if (!stats || (stats.isDirectory() && (await readdir(row.top)).length === 0)) return
+  if (await isOwnWorktree(row)) {
+    const removal = await removeWorktreeDirectory(row, {})
+    parts.log.warn({ task: row.task, top: row.top, ...removal }, 'a worktree without a row was in the way')
+    if (removal.kind !== 'kept') return
+    const remedy = `Look into it, then remove it: git worktree remove ${row.top}`
+    throw worktreeError(row, { why: `${row.top} is there already, and ${removal.why}`, remedy })
+  }
+  const aside = `${row.top}.aside-${parts.clock.now()}`
+  await rename(row.top, aside)
+  parts.log.warn({ task: row.task, aside }, 'what lay where a worktree is made was put aside')
+}
+
+function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path)
+  return way === '' || !(way === '..' || way.startsWith(`..${sep}`))
+}
+
+/** Where links lead, also of what is not there yet. */
+async function realpathOfNew(path: string): Promise<string> {
+  const found = await realpath(path).catch(() => undefined)
+  return found ?? (dirname(path) === path ? path : join(await realpathOfNew(dirname(path)), basename(path)))
+}
+
+/**
+ * Everything a worktree needs beside its files: our note, the dependencies, the person's set-up command. What goes wrong is
+ * noted for the person and stops nobody: whether the work holds is for the gates to say.
+ */
+async function setUpWorktree(row: WorktreeRow, { settings, env, log }: WorktreeDeps): Promise<string | null> {
+  await mkdir(row.directory, { recursive: true }) // a project may be a folder that was never committed
+  const timeoutMs = settings.setup_seconds * 1000
+  const note = await writeTaskFile(row)
+  await forgetNote(row.top)
+  await noteSharedFiles(row, [row.base])
+  const { said: words, copied } = await copyDependencies(row, settings.link, AbortSignal.timeout(timeoutMs))
+  const said = [...(note ? [note] : []), ...words]
+  if (settings.setup !== undefined) {
+    said.push((await runSetupCommand({ command: settings.setup, directory: row.directory, env, timeoutMs })).said)
+  }
+  const inside = relative(row.top, row.directory)
+  const hasSetUp = settings.setup !== undefined
+  await noteDependencies(row.top, { copied: copied.map(name => join(inside, name)), hasSetUp })
+  if (said.length === 0) return null
+  log.info({ task: row.task, attempt: row.attempt, said }, 'worktree made ready')
+  return said.join('\n')
+}
+
+/** The one file of ours in a worktree, as a pattern of git: specs and notes beside it are the person's, and are seen. */
+const TASK_FILE_PATTERN = '**/.perpetualcc/task.json'
+
+/**
+ * Writes down in the worktree whose it is, for whoever finds it there, and keeps that one file out of the project's history.
+ * Gives why not, where the project has something of that name itself.
+ */
+async function writeTaskFile(row: WorktreeRow): Promise<string | undefined> {
+  const folder = join(row.directory, '.perpetualcc')
+  const { task, attempt, branch, target, base, project } = row
+  const text = `${JSON.stringify({ task, attempt, branch, target, base, project }, null, 2)}\n`
+  try {
+    await mkdir(folder, { recursive: true })
+    // A link of the repository's own could lead anywhere.
+    if (!(await lstat(folder)).isDirectory()) return 'no task.json: .perpetualcc is no directory there'
+    await writeFile(join(folder, 'task.json'), text, { flag: 'wx' })
+    await exclude(row.repository)
+    return undefined
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    if (code === 'EEXIST') return (await isOurs(folder, task)) ? undefined : 'no task.json: the project has one itself'
+    return `no task.json: ${code ?? thrown}`
+  }
+}
+
+async function isOurs(folder: string, task: string): Promise<boolean> {
+  return (await readFile(join(folder, 'task.json'), 'utf8').catch(() => '')).includes(`"task": ${JSON.stringify(task)}`)
+}
+
+/** This list belongs to the whole repository, all its checkouts included: one line for one file, once. */
+async function exclude(repository: string): Promise<void> {
+  const file = join(repository, 'info', 'exclude')
+  const stats = await lstat(file).catch(() => undefined)
+  if (stats && !stats.isFile()) return
+  const text = stats ? await readFile(file, 'utf8') : ''
+  if (text.split('\n').includes(TASK_FILE_PATTERN)) return
+  await mkdir(join(repository, 'info'), { recursive: true })
+  const gap = text === '' || text.endsWith('\n') ? '' : '\n'
+  await writeFile(file, `${gap}# what pcc writes into its worktrees\n${TASK_FILE_PATTERN}\n`, { flag: 'a' })
+}
+
+/**
+ * Brings an archived worktree back as it was: what was checked out then, with everything that was not committed lying there
+ * uncommitted again. Its ref stays until it is too old.
+ */
+export async function restoreWorktree(row: WorktreeRow, parts: WorktreeDeps): Promise<Worktree> {
+  const { archive } = row
+  const at = existsSync(row.project) ? row.project : row.repository
+  const head = archive && (await headOfArchive(archive, at))
+  if (!archive || !head) {
+    const remedy = `See what is left with: git for-each-ref refs/pcc/archive/${row.task}`
+    throw worktreeError(row, { why: 'what was archived of it is gone', remedy })
+  }
+  await makeRoom(row, parts)
+  await keepBranch(row, archive, at)
+  await parts.store.worktrees.update(row, { state: 'making', ended_at: null })
+  await mkdir(dirname(row.top), { recursive: true, mode: 0o700 })
+  const add = ['worktree', 'add', '-f', '-q', '--no-track', '-B', row.branch, row.top, archive]
+  const added = await retryWhileBusy(() => git(at, add, { timeoutMs: 10 * 60_000 }))
+  // Its branch goes back by one, its files stay: what was not committed is so again.
+  const reset = added.ok ? await git(row.top, ['reset', '-q', head]) : added
+  if (!reset.ok) {
+    await undoAddWorktree(row, false)
+    await parts.store.worktrees.update(row, { state: 'archived', reason: gitErrorLine(reset.stderr) })
+    throw worktreeError(row, explainGitError(reset.stderr))
+  }
+  await writeTaskFile(row)
+  await noteSharedFiles(row, []) // what it was put onto since is not known any more
+  await parts.store.worktrees.update(row, { state: 'live', reason: `restored from ${archive}` })
+  return worktreeOfRow(row)
+}
+
+/** All attempts at a task have the same directory: what lies there is put away, or it stays and this is refused. */
+async function makeRoom(row: WorktreeRow, parts: WorktreeDeps): Promise<void> {
+  const rows = await parts.store.worktrees.list({ task: row.task })
+  for (const other of rows.filter(({ state }) => state === 'making' || state === 'live')) {
+    const removal = await removePlace(worktreeOfRow(other), parts)
+    if (removal.kind !== 'kept') continue
+    const remedy = `See it with: pcc worktree show ${row.task}. It is in ${other.top}`
+    throw worktreeError(row, { why: `that of attempt ${other.attempt} cannot be put away: ${removal.why}`, remedy })
+  }
+  const stats = await lstat(row.top).catch(() => undefined)
+  if (!stats || (stats.isDirectory() && (await readdir(row.top)).length === 0)) return
+  throw worktreeError(row, { why: `${row.top} is there already`, remedy: 'Move it away, then try again.' })
+}
+
+/** Its branch is made anew from the archive: what it got since is kept. */
+async function keepBranch(row: WorktreeRow, archive: string, at: string): Promise<void> {
+  const { ok, stdout } = await git(at, ['rev-parse', '-q', '--verify', `refs/heads/${row.branch}^{commit}`])
+  const tip = stdout.trim()
+  if (ok && !(await git(at, ['merge-base', '--is-ancestor', tip, archive])).ok) await archiveCommit(row, tip, at)
+}
+
+/** What was checked out when it was archived: the first parent of what `archiveTree` wrote; a kept branch stands for itself. */
+async function headOfArchive(archive: string, at: string): Promise<string | undefined> {
+  const { ok, stdout } = await git(at, ['log', '-1', '--format=%H%n%P%n%s', archive, '--'])
+  const [own = '', parents = '', subject = ''] = stdout.split('\n')
+  if (!ok || own === '') return undefined
+  return subject.startsWith(ARCHIVE_SUBJECT) ? parents.split(' ')[0] : own
+}

@@ -1,0 +1,207 @@
+import { cp, lstat, mkdir, readFile, readlink, rm } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import type { Worktree } from '../../domain/worktree.ts'
+import {
+  copyDependencyFolder,
+  type DependencyEntry,
+  type DependencyFolder,
+  findUnknownFolders,
+  readDependencyFolder,
+  runSetupCommand,
+} from './dependencies.ts'
+import { type NotedDependencies, readNote, writeNote } from './worktree-note.ts'
+
+/** Where dependencies come from, and by what. */
+export interface DependencySource {
+  project: string
+  /** `worktrees.setup`. */
+  setup: string | undefined
+  setupMs: number
+  env: Record<string, string | undefined>
+  signal: AbortSignal
+  /** Whether the work changes what is to be installed: a manifest, or what locks its versions. */
+  changesManifest(): Promise<boolean>
+}
+
+/** What was found out about the dependencies of a worktree. `failed`: they could not be put right, and no gate can be believed. */
+export interface DependencyReport {
+  kind: 'mended' | 'unknown' | 'failed'
+  text: string
+}
+
+/**
+ * Makes sure that gates run with the dependencies that were set up, and not with what an agent made of them: a runner that was
+ * edited passes everything. One look at the change times of files; more only where something was changed.
+ */
+export async function mendDependencies(place: Worktree, source: DependencySource): Promise<DependencyReport[]> {
+  const { dependencies } = await readNote(place.top)
+  const inside = relative(place.top, place.directory)
+  const reports: DependencyReport[] = []
+  const kept: NotedDependencies[] = []
+  const anew: NotedDependencies[] = []
+  for (const noted of dependencies) {
+    const now = await readDependencyFolder(join(place.top, noted.folder))
+    if (now) await dropCompiled(join(place.top, noted.folder), now, noted.latest)
+    if (now && now.latest <= noted.latest && now.names === noted.names) {
+      kept.push(noted)
+      continue
+    }
+    const copied = noted.copied && (await restoreFromProject({ place, inside, noted, now }, source))
+    if (copied) reports.push(...copied)
+    else anew.push(noted)
+    if (copied) kept.push(await refreshNoted(place.top, noted))
+  }
+  if (anew.length > 0) reports.push(await setUpFoldersAnew(place, anew, source))
+  for (const noted of anew) kept.push(await refreshNoted(place.top, noted))
+  if (kept.some((each, index) => each !== dependencies[index])) await writeNote(place.top, { dependencies: kept })
+  const unknown = await findUnknownFolders(place.top, inside, kept)
+  return [...reports, ...unknown.map(madeByAgent)]
+}
+
+interface ChangedDependencies {
+  place: Worktree
+  inside: string
+  noted: NotedDependencies
+  now: DependencyFolder | undefined
+}
+
+/** From the project's own; nothing where that is gone, or where the set-up command makes what the work wants now. */
+async function restoreFromProject(
+  { place, inside, noted, now }: ChangedDependencies,
+  source: DependencySource,
+): Promise<DependencyReport[] | undefined> {
+  const onlySame = await source.changesManifest()
+  if (onlySame && source.setup !== undefined) return undefined
+  const [mine, theirs] = [join(place.top, noted.folder), join(source.project, relative(inside, noted.folder))]
+  const project = await readDependencyFolder(theirs)
+  if (!project) return undefined
+  if (!now) {
+    await rm(mine, { recursive: true, force: true })
+    const done = await copyDependencyFolder(noted.folder, { from: theirs, to: mine, signal: source.signal })
+    return [{ kind: done.isCopied ? 'mended' : 'failed', text: `${noted.folder} was gone: ${done.said}.` }]
+  }
+  const mended = await mirrorFolder({ mine, theirs, now, project, since: noted.latest, onlySame })
+  if (mended.length === 0) return []
+  const some = mended.slice(0, MOST_TOLD).map(path => `${noted.folder}/${path}`)
+  const rest = mended.length > MOST_TOLD ? ` and ${mended.length - MOST_TOLD} more` : ''
+  const why = onlySame ? 'in a version that the work does not change' : 'and the work changes no manifest'
+  const text = `Installed files were changed, ${why}: ${some.join(', ')}${rest}. They are as in the project again.`
+  return [{ kind: 'mended', text }]
+}
+
+const MOST_TOLD = 5
+
+async function setUpFoldersAnew(
+  place: Worktree,
+  folders: readonly NotedDependencies[],
+  { setup, setupMs, env, signal }: DependencySource,
+): Promise<DependencyReport> {
+  const names = folders.map(({ folder }) => folder).join(', ')
+  if (setup === undefined) {
+    const text = `${names}: changed since it was set up, and nothing is left to set it up with (worktrees.setup is not set).`
+    return { kind: 'failed', text }
+  }
+  for (const { folder } of folders) await rm(join(place.top, folder), { recursive: true, force: true })
+  const { said, ok } = await runSetupCommand({
+    command: setup,
+    directory: place.directory,
+    env,
+    timeoutMs: setupMs,
+    signal,
+  })
+  return { kind: ok ? 'mended' : 'failed', text: `${names}: changed since it was set up, and set up anew. ${said}` }
+}
+
+function madeByAgent(folder: string): DependencyReport {
+  const text =
+    `${folder} was made while the agent worked, so that nobody can say what is in it. ` +
+    'Name the command that makes it in worktrees.setup.'
+  return { kind: 'unknown', text }
+}
+
+async function dropCompiled(folder: string, { compiled }: DependencyFolder, since: number): Promise<void> {
+  const late = compiled.filter(({ changed }) => changed > since)
+  await Promise.all(late.map(({ path }) => rm(join(folder, path), { force: true })))
+}
+
+async function refreshNoted(top: string, noted: NotedDependencies): Promise<NotedDependencies> {
+  const state = await readDependencyFolder(join(top, noted.folder))
+  return state ? { ...noted, latest: state.latest, names: state.names } : noted
+}
+
+export interface MirrorRequest {
+  /** The folder of the worktree, and the project's. */
+  mine: string
+  theirs: string
+  /** What lies there now. */
+  now: DependencyFolder
+  project: DependencyFolder
+  /** What is later than this was changed since it was set up. */
+  since: number
+  /** Only packages that both have in the same version: the work changed what is to be installed. */
+  onlySame: boolean
+}
+
+/** Makes what was changed in a dependency folder since it was set up as it is in the project's. Gives what it put right. */
+async function mirrorFolder({ mine, theirs, now, project, since, onlySame }: MirrorRequest): Promise<string[]> {
+  const wanted = new Map(project.entries.map(entry => [entry.path, entry]))
+  const versions = new Map<string, Promise<boolean>>()
+  const isSame = (path: string): Promise<boolean> => {
+    const name = packageOf(path)
+    const known = versions.get(name) ?? sameVersion(mine, theirs, name)
+    versions.set(name, known)
+    return known
+  }
+  const mended: string[] = []
+  for (const entry of now.entries.filter(({ changed }) => changed > since)) {
+    const original = wanted.get(entry.path)
+    if (original && (await isEqual(entry, original, [mine, theirs]))) continue
+    if (onlySame && !(original && (await isSame(entry.path)))) continue
+    await rm(join(mine, entry.path), { recursive: true, force: true })
+    mended.push(entry.path)
+  }
+  const there = new Set(now.entries.map(({ path }) => path))
+  const missing = onlySame ? [] : [...wanted.keys()].filter(path => !there.has(path))
+  for (const path of [...mended, ...missing].filter(each => wanted.has(each))) {
+    await mkdir(dirname(join(mine, path)), { recursive: true })
+    await cp(join(theirs, path), join(mine, path), { verbatimSymlinks: true, preserveTimestamps: true })
+  }
+  return [...mended, ...missing]
+}
+
+async function isEqual(
+  one: DependencyEntry,
+  other: DependencyEntry,
+  [mine, theirs]: [string, string],
+): Promise<boolean> {
+  if (one.kind !== other.kind) return false
+  const [left, right] = [join(mine, one.path), join(theirs, other.path)]
+  if (one.kind === 'link') return (await readlink(left)) === (await readlink(right))
+  const [mode, size] = [await lstat(left), await lstat(right)]
+  if (mode.size !== size.size || (mode.mode & 0o111) !== (size.mode & 0o111)) return false
+  return (await readFile(left)).equals(await readFile(right))
+}
+
+/** `a/b.js` belongs to `a`, `@s/a/b.js` to `@s/a`, `a/node_modules/c/d.js` to `a/node_modules/c`. Commands belong to none. */
+function packageOf(path: string): string {
+  const parts = path.split('/')
+  const first = parts.lastIndexOf('node_modules', parts.length - 2) + 1
+  const isScoped = parts[first]?.startsWith('@') ?? false
+  return parts.slice(0, first + (isScoped ? 2 : 1)).join('/')
+}
+
+/** Whether both have a package in one version. What a command stands for is named by its package. */
+async function sameVersion(mine: string, theirs: string, name: string): Promise<boolean> {
+  if (name === '.bin') return true
+  const [one, other] = await Promise.all([versionIn(join(mine, name)), versionIn(join(theirs, name))])
+  return one !== undefined && one === other
+}
+
+async function versionIn(folder: string): Promise<string | undefined> {
+  try {
+    const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version?: unknown }
+    return typeof version === 'string' ? version : undefined
+  } catch {
+    return undefined // no package of this kind, or one that names none
+  }
+}

@@ -1,0 +1,175 @@
+import { existsSync } from 'node:fs'
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { crashPoint } from '../../base/crash-point.ts'
+import { findProcessesIn } from '../../base/process/sweep.ts'
+import type { Worktree, WorktreeForecast, WorktreeRow } from '../../domain/worktree.ts'
+import { type GitResult, git } from '../git/git.ts'
+import { archiveWorktree, readUnmergedWork, type UnmergedWork } from './archive.ts'
+import { archiveCommit, undoAddWorktree } from './repository.ts'
+import { gitErrorLine, repairGitLink, type WorktreeDeps } from './worktree.ts'
+import { forgetNote, readGateMadeFiles } from './worktree-note.ts'
+
+/**
+ * Removes a worktree and its branch where it is certain that nothing is lost: merged, clean with untracked files and stashes,
+ * and nobody at work in it. What is not certain is archived first; what cannot be archived stays where it is.
+ */
+export async function removePlace(
+  place: Worktree,
+  parts: WorktreeDeps,
+  options: RemoveOptions = {},
+): Promise<WorktreeRemoval> {
+  const row = await parts.store.worktrees.get(place)
+  if (!row || row.state === 'removed' || row.state === 'archived') return { kind: 'removed' }
+  const save = (patch: Partial<WorktreeRow>) => parts.store.worktrees.update(row, patch)
+  const removal =
+    row.state === 'making'
+      ? await undoUnfinished(row)
+      : await removeWorktreeDirectory(row, options, archive => save({ archive }))
+  await save({ ...rowAfterRemoval(removal), ...(removal.kind === 'kept' ? {} : { ended_at: parts.clock.now() }) })
+  parts.log.info({ task: row.task, attempt: row.attempt, ...removal }, 'worktree removal')
+  return removal
+}
+
+function rowAfterRemoval(removal: WorktreeRemoval): Partial<WorktreeRow> {
+  if (removal.kind === 'kept') return { reason: removal.why }
+  if (removal.kind === 'removed') return { state: 'removed', reason: null }
+  return { state: 'archived', reason: removal.why, archive: removal.ref }
+}
+
+/** Whoever was to work in it never got it. */
+async function undoUnfinished(row: WorktreeRow): Promise<WorktreeRemoval> {
+  await undoAddWorktree(row, false)
+  return row.archive ? { kind: 'archived', ref: row.archive, why: 'it could not be restored' } : { kind: 'removed' }
+}
+
+export type WorktreeRemoval =
+  | { kind: 'removed' }
+  /** There was something to keep: it lies in that ref. */
+  | { kind: 'archived'; ref: string; why: string }
+  /** Nothing was touched. */
+  | { kind: 'kept'; why: string }
+
+export interface RemoveOptions {
+  /** A commit of its branch that reached the target in another form (squashed): it counts as merged. */
+  landed?: string | undefined
+  /** Archive it even where there is nothing to keep. */
+  archive?: boolean | undefined
+  /** Nothing is archived: what holds something stays. */
+  onlyClean?: boolean | undefined
+}
+
+/** What `removePlace` does to a worktree, without its row. `archived` is told as soon as its work has a ref. */
+export async function removeWorktreeDirectory(
+  row: WorktreeRow,
+  options: RemoveOptions,
+  archived: (ref: string) => Promise<void> = async () => undefined,
+): Promise<WorktreeRemoval> {
+  if (!existsSync(row.repository)) return { kind: 'kept', why: `its repository ${row.repository} is gone` }
+  if (!existsSync(row.top)) return removeDeleted(row, options)
+  if (!(await repairGitLink(row)))
+    return { kind: 'kept', why: 'its file .git does not belong to the repository any more' }
+  const left = await readUnmergedWork(row, options.landed)
+  const hindrance = await whyUntouchable(row, left)
+  if (hindrance !== undefined || !left) return { kind: 'kept', why: hindrance ?? 'git cannot tell what is in it' }
+  const why = (await whyKeep(row, left)) ?? (options.archive ? 'you asked for it' : undefined)
+  if (why !== undefined && options.onlyClean) return { kind: 'kept', why }
+  crashPoint('place.before-archive')
+  const ref = why === undefined ? undefined : await archiveWorktree(row, left)
+  if (ref !== undefined) await archived(ref)
+  crashPoint('place.before-remove')
+  const removed = await removeTree(row, why === undefined && left.paths.length === 0)
+  if (!removed.ok) return { kind: 'kept', why: gitErrorLine(removed.stderr) }
+  await deleteBranch(row)
+  await forgetNote(row.top)
+  crashPoint('place.after-remove')
+  return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why: why ?? '' }
+}
+
+/** Where nothing is left to keep, git itself looks once more before it deletes: somebody may have written there since. */
+async function removeTree({ repository, top }: WorktreeRow, isClean: boolean): Promise<GitResult> {
+  const patience = { timeoutMs: 10 * 60_000 }
+  const removed = isClean ? await git(repository, ['worktree', 'remove', top], patience) : undefined
+  if (removed && (removed.ok || removed.stderr.includes('modified or untracked'))) return removed
+  // One with submodules goes only by force.
+  return git(repository, ['worktree', 'remove', '--force', top], patience)
+}
+
+/** Why nothing may happen to it at all. */
+async function whyUntouchable(row: WorktreeRow, left: UnmergedWork | undefined): Promise<string | undefined> {
+  if (left && left.repositories.length > 0) {
+    return `it holds repositories of their own, which cannot be archived: ${left.repositories.join(', ')}`
+  }
+  const working = await findProcessesIn(row.top)
+  if (!working) return 'nobody can tell whether a process works in it (lsof is missing)'
+  const [first] = working
+  return first && `process ${first.pid} works in it (${first.command.slice(0, 80)})`
+}
+
+/** What only a gate's command has left there is nobody's work. */
+async function whyKeep(row: WorktreeRow, left: UnmergedWork): Promise<string | undefined> {
+  const { paths, hidden, stashes, isMerged } = left
+  const made = paths.length > 0 ? await readGateMadeFiles(row.top) : new Set<string>()
+  const files = paths.filter(path => !made.has(path)).length + hidden.length
+  if (files > 0) return files === 1 ? '1 file was not committed' : `${files} files were not committed`
+  if (stashes.length > 0) return 'something is stashed'
+  return isMerged ? undefined : 'its commits are not merged'
+}
+
+/** Somebody has deleted the directory: what was committed is still there. */
+async function removeDeleted(row: WorktreeRow, { landed }: RemoveOptions): Promise<WorktreeRemoval> {
+  const branch = `refs/heads/${row.branch}`
+  const tip = await git(row.repository, ['rev-parse', '-q', '--verify', `${branch}^{commit}`])
+  const known = [`refs/heads/${row.target}`, ...(landed ? [landed] : [])]
+  const keepMissing = async (commit: string | undefined, ...others: string[]) => {
+    if (commit === undefined) return undefined
+    const missing = await git(row.repository, ['rev-list', '-1', commit, '--not', ...known, ...others, '--'])
+    const isMerged = missing.ok && missing.stdout.trim() === ''
+    return isMerged ? undefined : archiveCommit(row, commit, row.repository)
+  }
+  // What was checked out may be on no branch, and git forgets it with the worktree.
+  const held = [...(tip.ok ? [branch] : []), ...(row.archive ? [row.archive] : [])]
+  const detached = await keepMissing(await headOfDeleted(row), ...held)
+  const removed = await git(row.repository, ['worktree', 'remove', '--force', row.top])
+  const why = 'its directory was deleted by hand; what was committed is kept'
+  if (!tip.ok && detached !== undefined) return { kind: 'archived', ref: detached, why }
+  if (!tip.ok)
+    return row.archive ? { kind: 'archived', ref: row.archive, why: 'it was archived before' } : { kind: 'removed' }
+  if (!removed.ok && !removed.stderr.includes('is not a working tree'))
+    return { kind: 'kept', why: gitErrorLine(removed.stderr) }
+  const ref = (await keepMissing(tip.stdout.trim())) ?? detached
+  await deleteBranch(row)
+  return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why }
+}
+
+/** The commit that was checked out in a worktree whose directory is gone, as long as git lists it. */
+async function headOfDeleted({ repository, top }: WorktreeRow): Promise<string | undefined> {
+  const folder = await realpath(dirname(top)).catch(() => dirname(top))
+  const { stdout } = await git(repository, ['worktree', 'list', '--porcelain', '-z'])
+  const lines = stdout.split('\0\0').map(block => block.split('\0'))
+  const own = lines.find(([name]) => name === `worktree ${join(folder, basename(top))}`)
+  const head = own?.find(line => line.startsWith('HEAD '))?.slice('HEAD '.length)
+  // Zeros: the branch that it was on is gone.
+  return head === undefined || /^0+$/.test(head) ? undefined : head
+}
+
+/** Only where nobody has it checked out: git refuses the rest. */
+async function deleteBranch({ repository, branch }: WorktreeRow): Promise<void> {
+  await git(repository, ['branch', '-q', '-D', branch])
+}
+
+/** What would become of it now, and why; nothing is changed. */
+export async function forecastRemoval(row: WorktreeRow): Promise<WorktreeForecast> {
+  const dirty = await git(row.project, ['status', '--porcelain', '--untracked-files=no'], { timeoutMs: 20_000 })
+  return { ...(await forecastKind(row)), project_is_dirty: dirty.stdout !== '' }
+}
+
+async function forecastKind(row: WorktreeRow): Promise<Pick<WorktreeForecast, 'kind' | 'why'>> {
+  if (!existsSync(row.repository)) return { kind: 'kept', why: `its repository ${row.repository} is gone` }
+  if (!existsSync(row.top)) return { kind: 'archived', why: 'its directory was deleted by hand' }
+  const left = await readUnmergedWork(row)
+  const hindrance = await whyUntouchable(row, left)
+  if (hindrance !== undefined || !left) return { kind: 'kept', why: hindrance ?? 'git cannot tell what is in it' }
+  const why = (await whyKeep(row, left)) ?? null
+  return { kind: why === null ? 'removed' : 'archived', why }
+}

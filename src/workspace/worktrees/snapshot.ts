@@ -1,0 +1,101 @@
+import { constants } from 'node:fs'
+import { cp, lstat, mkdir, opendir, readdir, rename, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { messageOf } from '../../base/errors.ts'
+import { projectFolderName, type WorktreeDeps } from './worktree.ts'
+
+/** More is not copied: the disk is the person's. */
+const MOST_BYTES = 1_000_000_000
+const MOST_FILES = 100_000
+
+/** What programs fill and can fill again; repositories keep themselves. */
+const LEFT_OUT = new Set(['.git', 'node_modules', '.venv', 'venv', 'target', 'vendor', '__pycache__', 'dist', 'build'])
+
+export type ProjectSnapshot = { kind: 'copied'; path: string; files: number } | { kind: 'not_copied'; why: string }
+
+/**
+ * Copies a project that no git looks after, before an agent works in it: what it looked like then can be had back by hand.
+ * Sharing its bytes with the original where the file system can. A project that is too large is not copied, and that is said.
+ */
+export async function snapshotCopy(
+  { project, task, attempt }: { project: string; task: string; attempt: number },
+  { root, log }: Pick<WorktreeDeps, 'root' | 'log'>,
+): Promise<ProjectSnapshot> {
+  const path = join(root, 'snapshots', projectFolderName(project), `${task}-${attempt}`)
+  if (await lstat(path).catch(() => undefined)) return { kind: 'copied', path, files: await countIn(path) }
+  const size = await sizeOf(project)
+  if (size === undefined) return logSnapshot({ kind: 'not_copied', why: TOO_LARGE }, log, { project, task })
+  const aside = `${path}.pcc-copying`
+  try {
+    await rm(aside, { recursive: true, force: true })
+    await mkdir(aside, { recursive: true, mode: 0o700 })
+    for (const name of await readdir(project)) {
+      if (LEFT_OUT.has(name)) continue
+      await cp(join(project, name), join(aside, name), {
+        recursive: true,
+        verbatimSymlinks: true,
+        preserveTimestamps: true,
+        mode: constants.COPYFILE_FICLONE,
+        filter: from => !LEFT_OUT.has(basename(from)) && isCopied(from),
+      })
+    }
+    await rename(aside, path)
+    return logSnapshot({ kind: 'copied', path, files: size }, log, { project, task })
+  } catch (thrown) {
+    await rm(aside, { recursive: true, force: true })
+    return logSnapshot({ kind: 'not_copied', why: messageOf(thrown) }, log, { project, task })
+  }
+}
+
+const TOO_LARGE = `it has more than ${MOST_FILES.toLocaleString('en')} files or ${MOST_BYTES / 1_000_000} MB`
+
+/** Removes snapshots that are older than that. Gives how many. */
+export async function pruneSnapshots(root: string, before: number): Promise<number> {
+  let count = 0
+  const folder = join(root, 'snapshots')
+  for (const project of await readdir(folder).catch(() => [])) {
+    for (const name of await readdir(join(folder, project)).catch(() => [])) {
+      const path = join(folder, project, name)
+      // Its times are those of the project; when it was put there only its own directory's change time tells.
+      if (((await lstat(path).catch(() => undefined))?.ctimeMs ?? before) >= before) continue
+      await rm(path, { recursive: true, force: true })
+      count += 1
+    }
+  }
+  return count
+}
+
+/** Sockets and pipes of what runs there have no content. */
+async function isCopied(path: string): Promise<boolean> {
+  const stats = await lstat(path)
+  return stats.isFile() || stats.isDirectory() || stats.isSymbolicLink()
+}
+
+async function sizeOf(project: string): Promise<number | undefined> {
+  let [files, bytes] = [0, 0]
+  const open = [project]
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    for await (const entry of await opendir(folder)) {
+      if (LEFT_OUT.has(entry.name)) continue
+      if (entry.isDirectory()) open.push(join(folder, entry.name))
+      if (!entry.isFile()) continue
+      files += 1
+      bytes += (await lstat(join(folder, entry.name))).size
+      if (files > MOST_FILES || bytes > MOST_BYTES) return undefined
+    }
+  }
+  return files
+}
+
+async function countIn(path: string): Promise<number> {
+  return (await sizeOf(path)) ?? MOST_FILES
+}
+
+function logSnapshot(
+  snapshot: ProjectSnapshot,
+  log: WorktreeDeps['log'],
+  of: { project: string; task: string },
+): ProjectSnapshot {
+  log.info({ ...of, ...snapshot }, 'a project without git is worked in itself')
+  return snapshot
+}

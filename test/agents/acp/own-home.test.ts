@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { prepareCommand } from '../../../src/agents/acp/start-command.ts'
+import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
+import type { OpenSession } from '../../../src/domain/session.ts'
+import { tempDir } from '../../support/world.ts'
+
+const SETTINGS = `{
+  // a key, and an address with two slashes
+  "security": { "auth": { "selectedType": "gemini-api-key" } },
+  "general": { "maxAttempts": 7, "vimMode": true }, /* mine */
+  "mcpServers": { "docs": { "url": "https://example.invalid/a" } }
+}`
+
+async function started(env: Record<string, string>) {
+  const open = { env, cwd: '/', id: 's-1', settingSources: [] } as unknown as OpenSession
+  const command = await prepareCommand(geminiManifest, { open, program: undefined })
+  const home = command.env['GEMINI_CLI_HOME'] ?? assert.fail('Gemini CLI is told of a home')
+  return { ...command, home, text: (name: string) => readFileSync(join(home, name), 'utf8') }
+}
+
+test('Gemini CLI gets the settings of the person with one try a request over them; those of the person stay as they are', async t => {
+  const own = tempDir(t, 'pcc-home-')
+  mkdirSync(join(own, '.gemini'))
+  writeFileSync(join(own, '.gemini/settings.json'), SETTINGS)
+  const { text, dispose } = await started({ HOME: own })
+  assert.deepEqual(JSON.parse(text('.gemini/settings.json')), {
+    security: { auth: { selectedType: 'gemini-api-key' } },
+    general: { maxAttempts: 1, vimMode: true },
+    mcpServers: { docs: { url: 'https://example.invalid/a' } },
+  })
+  await dispose()
+  assert.equal(readFileSync(join(own, '.gemini/settings.json'), 'utf8'), SETTINGS)
+})
+
+test('a login that Gemini CLI renews or begins in a session, and what it keeps of a conversation, are the ones of the person', async t => {
+  const own = tempDir(t, 'pcc-home-')
+  mkdirSync(join(own, '.gemini'))
+  writeFileSync(join(own, '.gemini/oauth_creds.json'), 'old')
+  writeFileSync(join(own, '.gemini/GEMINI.md'), 'always in English')
+  const { home, text, dispose } = await started({ HOME: '/nowhere', GEMINI_CLI_HOME: own })
+  assert.equal(text('.gemini/GEMINI.md'), 'always in English')
+  writeFileSync(join(home, '.gemini/oauth_creds.json'), 'renewed')
+  writeFileSync(join(home, '.gemini/google_accounts.json'), 'begun')
+  writeFileSync(join(home, '.gemini/tmp/chat.json'), 'said')
+  await dispose()
+  assert.equal(existsSync(home), false, 'nothing of it is left')
+  const kept = ['oauth_creds.json', 'google_accounts.json', 'tmp/chat.json', 'GEMINI.md']
+  assert.deepEqual(
+    kept.map(name => readFileSync(join(own, '.gemini', name), 'utf8')),
+    ['renewed', 'begun', 'said', 'always in English'],
+  )
+})
+
+test('settings that cannot be understood are left to Gemini CLI, which says what is wrong with them', async t => {
+  const own = tempDir(t, 'pcc-home-')
+  mkdirSync(join(own, '.gemini'))
+  writeFileSync(join(own, '.gemini/settings.json'), '{ "general": ')
+  const { home, text, dispose } = await started({ HOME: own })
+  assert.equal(text('.gemini/settings.json'), '{ "general": ')
+  assert.ok(lstatSync(join(home, '.gemini/settings.json')).isSymbolicLink())
+  await dispose()
+})

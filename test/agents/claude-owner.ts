@@ -1,0 +1,10 @@
+import { openDriver } from '../../src/agents/open.ts'
+import type { OpenSession } from '../../src/domain/session.ts'
+import { allowing } from './conformance/world.ts'
+
+// An owner to be killed: opens the session given as JSON, allows everything, and lives as long as the agent does.
+
+const options = JSON.parse(process.argv[2] ?? '{}') as Omit<OpenSession, 'asks'>
+const driver = await openDriver('claude')
+const session = await driver.open({ ...options, asks: allowing() })
+for await (const event of session.events) process.stdout.write(`${event.kind}\n`)

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { createToolEndpoint, findToolEndpoint, openToolServer } from '../../src/agents/own-tools-server.ts'
+import { createTools, restoreTools } from '../../src/agents/tmux/launch.ts'
+import { TmuxSessionFolder } from '../../src/agents/tmux/session-folder.ts'
+import { callDaemon } from '../../src/cli/commands/mcp-serve.ts'
+import type { OpenSession } from '../../src/domain/session.ts'
+import { tempDir } from '../support/world.ts'
+
+const OPEN = { ownTools: ['log'] } as unknown as OpenSession
+const SERVED = { names: ['log'] as const, listed: () => undefined, call: async () => ({ ok: true, text: 'done' }) }
+
+test('tools of a window that outlived its daemon are found again where they were, under the same name', async t => {
+  const folder = new TmuxSessionFolder(tempDir(t), 's-1')
+  mkdirSync(folder.path, { recursive: true })
+  const first = createTools(OPEN, folder)
+  assert.ok(first)
+  const before = await openToolServer(first.place, SERVED)
+  const left = restoreTools(OPEN, folder)
+  assert.deepEqual([left?.place, left?.own.server], [first.place, first.own.server])
+  await before[Symbol.asyncDispose]()
+  await using _again = await openToolServer(first.place, SERVED)
+  const { socket, token: capability } = first.place
+  const listed = await callDaemon({ socket, capability, method: 'GET', path: '/agent/tools' })
+  assert.deepEqual(listed, { tools: ['log'] })
+  assert.notEqual(createTools(OPEN, folder)?.own.server, first.own.server, 'a new window has a new name')
+})
+
+test('a folder whose path is too long for a socket gets one elsewhere, that nobody else may enter', async t => {
+  const folder = join(tempDir(t), 'x'.repeat(120))
+  mkdirSync(folder)
+  chmodSync(folder, 0o700)
+  const place = createToolEndpoint(folder, 'pcc_1')
+  const door = await openToolServer(place, SERVED)
+  assert.ok(existsSync(place.socket) && !place.socket.startsWith(folder))
+  assert.deepEqual(findToolEndpoint(folder), place)
+  await door[Symbol.asyncDispose]()
+  assert.equal(existsSync(dirname(place.socket)), false)
+})

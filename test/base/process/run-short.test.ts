@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  openForkServer,
+  runInThisProcess,
+  runShort,
+  type ShortCommand,
+  type ShortCommandRunner,
+  useRunner,
+} from '../../../src/base/process/run-short.ts'
+import { bareEnv, tempDir } from '../../support/world.ts'
+
+const shell = (script: string, more: Partial<ShortCommand> = {}): ShortCommand => ({
+  command: 'sh',
+  args: ['-c', script],
+  cwd: '/',
+  env: { PATH: '/usr/bin:/bin' },
+  timeoutMs: 20_000,
+  maxBytes: 1_000_000,
+  ...more,
+})
+
+const WAYS: Record<string, (t: TestContext) => ShortCommandRunner> = {
+  'a child of its own': () => runInThisProcess,
+  'the small process': t => {
+    const forks = openForkServer()
+    t.after(() => forks[Symbol.dispose]())
+    return forks.run
+  },
+}
+
+for (const [way, open] of Object.entries(WAYS)) {
+  test(`${way} runs a program in its directory, with its environment and input, and tells all it says`, async t => {
+    const run = open(t)
+    const cwd = tempDir(t)
+    const said = await run(
+      shell('pwd; echo $A; cat; echo wrong >&2; exit 3', { cwd, env: { PATH: '/bin', A: 'ä' }, input: 'in' }),
+    )
+    assert.deepEqual(said, { code: 3, stdout: `${cwd}\nä\nin`, stderr: 'wrong\n' })
+  })
+
+  test(`${way} cuts off what takes too long, says too much, is called off, or is not there`, async t => {
+    const run = open(t)
+    const late = await run(shell('sleep 60 & sleep 60', { timeoutMs: 50 }))
+    assert.deepEqual([late.code, late.why], [null, 'it took longer than 0 s'])
+    const pipe = join(tempDir(t), 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const held = await run(shell(`setsid cat ${pipe} & sleep 60`, { timeoutMs: 1000 }))
+    assert.equal(held.why, 'it took longer than 1 s', 'one that has left the group holds the streams for ever')
+    closeSync(openSync(pipe, 'r+')) // and goes now; opened to be written only, it would wait for one that never came
+    const loud = await run(shell('while :; do echo 0123456789; done', { maxBytes: 1000 }))
+    assert.deepEqual([loud.code, loud.why, loud.stdout], [null, 'it said more than 1000 bytes', ''])
+    const control = new AbortController()
+    const off = run(shell('sleep 60'), control.signal)
+    control.abort()
+    assert.equal((await off).why, 'it was called off')
+    assert.equal((await run(shell('true'), control.signal)).why, 'it was called off')
+    assert.match((await run(shell('', { command: 'no-such-program' }))).why ?? '', /ENOENT/)
+  })
+
+  test(`${way} runs many at once, and mixes up none`, async t => {
+    const run = open(t)
+    const numbers = Array.from({ length: 30 }, (_, at) => at)
+    const told = await Promise.all(numbers.map(at => run(shell(`echo ${at}`))))
+    assert.deepEqual(
+      told.map(({ stdout }) => stdout.trim()),
+      numbers.map(String),
+    )
+  })
+}
+
+test('what ran when the small process died has no end of its own, and the next one is run by another', async () => {
+  using forks = openForkServer()
+  const cut = forks.run(shell('sleep 2'))
+  const first = forks.pid
+  assert.ok(first)
+  process.kill(first, 'SIGKILL')
+  assert.deepEqual(await cut, { code: null, stdout: '', stderr: '', why: 'the process that had started it is gone' })
+  assert.equal((await forks.run(shell('echo again'))).stdout, 'again\n')
+  assert.notEqual(forks.pid, first)
+})
+
+test('a small process that hangs is ended, and nobody waits for it', async () => {
+  using forks = openForkServer({ marginMs: 100 })
+  await forks.run(shell('true'))
+  const { pid } = forks
+  assert.ok(pid)
+  process.kill(pid, 'SIGSTOP')
+  assert.equal((await forks.run(shell('true', { timeoutMs: 50 }))).why, 'the process that had started it is gone')
+  assert.equal((await forks.run(shell('echo again'))).stdout, 'again\n')
+})
+
+test('the small process goes when nobody has asked for a while, and when it is put away', async () => {
+  const forks = openForkServer({ keepMs: 10 })
+  await forks.run(shell('true'))
+  const { pid } = forks
+  assert.ok(pid)
+  await gone(pid)
+  assert.equal(forks.pid, undefined)
+  const other = openForkServer()
+  const cut = other.run(shell('sleep 0.2'))
+  const { pid: second } = other
+  assert.ok(second)
+  other[Symbol.dispose]()
+  assert.equal((await cut).code, null)
+  await gone(second)
+})
+
+test('the small process goes when the one it works for is killed', async t => {
+  const owner = spawn(process.execPath, [join(import.meta.dirname, 'owner.ts')], {
+    env: bareEnv(tempDir(t)),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = (await once(createInterface(owner.stdout), 'line')) as [string]
+  owner.kill('SIGKILL')
+  await once(owner, 'exit')
+  await gone(Number(line))
+})
+
+test('who is lent to the process runs short programs until they are taken back', async () => {
+  const asked: string[] = []
+  {
+    using _lent = useRunner(async ({ command }) => {
+      asked.push(command)
+      return { code: 0, stdout: 'lent', stderr: '' }
+    })
+    assert.equal((await runShort(shell('echo own'))).stdout, 'lent')
+  }
+  assert.equal((await runShort(shell('echo own'))).stdout, 'own\n')
+  assert.deepEqual(asked, ['sh'])
+})
+
+/** Resolves when the system knows no such process any more; the test's own limit ends the wait. */
+async function gone(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return
+    }
+    await sleep(10)
+  }
+}

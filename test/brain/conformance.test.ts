@@ -1,0 +1,9 @@
+import { brainConformance } from './model-conformance.ts'
+
+brainConformance('claude')
+
+brainConformance('gemini')
+
+brainConformance('ollama')
+
+brainConformance('openai-compatible')

@@ -1,3 +1,0 @@
-import { brainConformance } from './conformance.ts'
-
-brainConformance('gemini')

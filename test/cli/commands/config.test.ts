@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
+import type { AppError } from '../../../src/base/errors.ts'
+import { confirm } from '../../../src/cli/input.ts'
+import { SETTING_KEYS } from '../../../src/domain/config/settings.ts'
+import { pccFor } from '../pcc.ts'
+
+function world(t: TestContext, config?: string) {
+  const pcc = pccFor(t)
+  const { configFile } = appPathsFor({ env: pcc.env })
+  if (config !== undefined) {
+    mkdirSync(dirname(configFile), { recursive: true })
+    writeFileSync(configFile, config)
+  }
+  return { ...pcc, configFile, text: () => readFileSync(configFile, 'utf8') }
+}
+
+test('set takes the short names of the manual and answers with the full key', async t => {
+  const { run, configFile, text } = world(t)
+  const { code, stdout, stderr } = await run(['config', 'set', 'confidence_threshold', '0.8'])
+  assert.equal(code, 0)
+  assert.equal(stdout, `brain.confidence_threshold = 0.8  (in ${configFile})\n`)
+  assert.equal(stderr, '')
+  await run(['config', 'set', 'auto_approve', 'true'])
+  assert.equal((await run(['config', 'set', 'notification_sound', 'false'])).stderr, '')
+  assert.equal(
+    text(),
+    '[brain]\nconfidence_threshold = 0.8\n\n[permissions]\nauto_approve_low_risk = true\n\n[notifications]\nsound = false\n',
+  )
+  assert.equal((await run(['config', 'get', 'notification_sound'])).stdout, 'notifications.sound = false\n')
+  assert.match((await run(['config', 'set', 'persist_history', 'true'])).stderr, /not yet in force/)
+})
+
+test('a variable that stands above the file is pointed out when the file is set', async t => {
+  const { run } = world(t)
+  const env = { PCC_LOGS_LEVEL: 'warn' }
+  assert.match(
+    (await run(['config', 'set', 'logs.level', 'debug'], { env })).stderr,
+    /PCC_LOGS_LEVEL is set and stands above/,
+  )
+  assert.equal((await run(['config', 'get', 'logs.level'], { env })).stdout, 'logs.level = "warn"\n')
+})
+
+test('a secret is masked wherever it is shown, unless it is asked for; env:NAME is shown', async t => {
+  const { run } = world(t)
+  const set = await run(['config', 'set', 'brain.gemini.api_key', 'AIza-secret'])
+  const shown = [
+    set,
+    await run(['config', 'get', 'gemini.api_key']),
+    await run(['config', 'show']),
+    await run(['config', 'show', '--json']),
+  ]
+  for (const { stdout, stderr } of shown) {
+    assert.match(stdout, /\*{8}/)
+    assert.doesNotMatch(stdout + stderr, /AIza-secret/)
+  }
+  assert.match((await run(['config', 'get', 'gemini.api_key', '--reveal'])).stdout, /"AIza-secret"/)
+  await run(['config', 'set', 'gemini.api_key', 'env:GEMINI_API_KEY'])
+  assert.match((await run(['config', 'get', 'gemini.api_key'])).stdout, /"env:GEMINI_API_KEY"/)
+})
+
+test('show lists every setting with its origin, and says which are not yet in force', async t => {
+  const { run, home, configFile } = world(t, '# mine\n[logs]\nkeep = 3\n')
+  writeFileSync(join(home, '.perpetualcc.toml'), '[agents]\nisolation = "namespace"\nenv = ["FOO"]\n')
+  const { stdout } = await run(['config', 'show', '--origin'], { env: { PCC_LOGS_LEVEL: 'warn' } })
+  const line = (key: string) => stdout.split('\n').find(each => each.startsWith(`${key} `)) ?? ''
+  assert.match(line('logs.keep'), /3 +~\/pcc\/config\.toml:3$/)
+  assert.match(line('logs.level'), /"warn" +PCC_LOGS_LEVEL$/)
+  assert.match(line('agents.isolation'), /"namespace" +~\/\.perpetualcc\.toml:2$/)
+  assert.match(
+    line('agents.env'),
+    /values: pcc config get agents\.env\) +default +the project wants another: pcc trust$/,
+  )
+  assert.match(line('knowledge.local_model'), /"nomic-embed-text" +default +not yet in force$/)
+
+  const json = JSON.parse((await run(['config', 'show', '--json'])).stdout)
+  assert.deepEqual(
+    json.settings.map((row: { key: string }) => row.key),
+    SETTING_KEYS,
+  )
+  assert.deepEqual(json.files, { user: configFile, project: join(home, '.perpetualcc.toml') })
+  assert.deepEqual(json.waits_for_trust, ['agents.env'])
+  assert.deepEqual(
+    json.settings.find((row: { key: string }) => row.key === 'logs.keep'),
+    {
+      key: 'logs.keep',
+      value: 3,
+      default: 5,
+      origin: `${configFile}:3`,
+      in_force: true,
+      waits_for_trust: false,
+      about: 'Rotated log files that are kept',
+    },
+  )
+})
+
+test('--data-dir is shown as what it is', async t => {
+  const { run, home } = world(t)
+  const { stdout } = await run(['--data-dir', join(home, 'd'), 'config', 'get', 'data.directory', '--json'])
+  assert.deepEqual([JSON.parse(stdout).value, JSON.parse(stdout).origin], [join(home, 'd'), 'flag'])
+})
+
+test('reset without a person or --yes is refused with exit 3 and changes nothing', async t => {
+  const { run, text } = world(t, 'logs.keep = 3\n')
+  const { code, stderr } = await run(['config', 'reset'])
+  assert.equal(code, 3)
+  assert.match(stderr, /needs your yes.*\n.*--yes/)
+  assert.equal(text(), 'logs.keep = 3\n')
+})
+
+test('reset --yes keeps the old file beside the new one, for one key or for all', async t => {
+  const { run, text, configFile } = world(t, 'logs.keep = 3\nlogs.level = "warn"\n')
+  const one = await run(['config', 'reset', 'logs.keep', '--yes', '--json'])
+  assert.equal(readFileSync(JSON.parse(one.stdout).backup, 'utf8'), 'logs.keep = 3\nlogs.level = "warn"\n')
+  assert.equal(text(), 'logs.level = "warn"\n')
+  const all = await run(['config', 'reset', '--yes'])
+  assert.match(all.stdout, /The old file is /)
+  assert.equal(text(), '')
+  assert.equal(readdirSync(dirname(configFile)).filter(name => name.endsWith('.bak')).length, 2)
+})
+
+test('a broken file is told by every command that reads it, and can still be found and reset', async t => {
+  const { run, configFile, text } = world(t, '[data]\ndirectory = 5\n')
+  for (const args of [['show'], ['get', 'logs.keep'], ['set', 'logs.keep', '4']]) {
+    const { code, stderr } = await run(['config', ...args])
+    assert.equal(code, 2, args.join(' '))
+    assert.match(stderr, /config\.toml:2: data\.directory: expected a path, found 5/)
+  }
+  assert.equal(text(), '[data]\ndirectory = 5\n')
+  assert.equal((await run(['config', 'path'])).stdout, `${configFile}\n`)
+  assert.equal((await run(['config', 'reset', '--yes'])).code, 0)
+  assert.equal((await run(['config', 'show'])).code, 0)
+})
+
+test('a file for a newer program is refused with exit 5', async t => {
+  const { run } = world(t, 'version = 9\n')
+  assert.equal((await run(['config', 'show'])).code, 5)
+})
+
+test('an unknown key, a wrong value and a mistyped subcommand are refused with exit 2', async t => {
+  const { run } = world(t)
+  assert.match((await run(['config', 'get', 'brain.tpye'])).stderr, /did you mean "brain\.type"\?/)
+  assert.match(
+    (await run(['config', 'set', 'logs.keep', 'many'])).stderr,
+    /logs\.keep: expected a whole number, 1 or more, found the text "many"/,
+  )
+  assert.match((await run(['config', 'shwo'])).stderr, /did you mean show\?/)
+  assert.equal((await run(['config', 'set', 'logs.keep', '0'])).code, 2)
+})
+
+test('a person is asked and only y or yes is a yes', async () => {
+  const answer = async (text: string | null) => {
+    const input = Object.assign(new PassThrough(), { isTTY: true })
+    const output = new PassThrough()
+    const asked = confirm({ action: 'Doing it', question: 'Do it?', yes: false, input, output })
+    if (text === null) input.end()
+    else input.write(`${text}\n`)
+    await asked
+    return String(output.read())
+  }
+  assert.match(await answer('y'), /^Do it\? \[y\/N\] /)
+  await answer('YES')
+  for (const no of ['', 'n', 'yep', null]) {
+    await assert.rejects(answer(no), (thrown: AppError) => thrown.code === 'not_confirmed' && thrown.exit === 3)
+  }
+})

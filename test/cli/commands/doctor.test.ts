@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
+import type { DoctorFinding } from '../../../src/cli/commands/doctor-checks.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { type Pcc, pccFor } from '../pcc.ts'
+
+interface Report {
+  ok: boolean
+  findings: DoctorFinding[]
+  rebuilt?: { kept: string; rows: Record<string, number> } | null
+}
+
+/** A world whose agent is a small script: only what the doctor asks of it is answered. */
+function withAgent(t: TestContext, { loggedIn = true } = {}) {
+  const pcc = pccFor(t)
+  const agent = join(pcc.home, 'claude')
+  const status = JSON.stringify({ loggedIn, authMethod: 'api_key' })
+  writeFileSync(agent, `#!/bin/sh\ncase $1 in --version) echo '9.9 (Claude Code)' ;; *) echo '${status}' ;; esac\n`)
+  chmodSync(agent, 0o755)
+  pcc.env['PCC_AGENTS_PATH'] = agent
+  return { pcc, places: appPathsFor({ env: pcc.env }) }
+}
+
+async function doctor(pcc: Pcc, ...flags: string[]): Promise<Report & { code: number | null }> {
+  const { code, stdout, stderr } = await pcc.run(['doctor', '--json', ...flags])
+  assert.equal(stderr, '')
+  return { ...(JSON.parse(stdout) as Report), code }
+}
+
+function of(report: Report, area: string, level: DoctorFinding['level']): string {
+  return report.findings
+    .filter(finding => finding.area === area && finding.level === level)
+    .map(({ says, mend }) => `${says} → ${mend ?? ''}`)
+    .join('\n')
+}
+
+/** A store with a few events, some of its pages overwritten. */
+async function damagedStore(file: string): Promise<void> {
+  {
+    await using store = await openStore({ file })
+    const reason = 'x'.repeat(500)
+    for (let n = 0; n < 60; n++)
+      await store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason } }])
+  }
+  const bytes = readFileSync(file)
+  bytes.fill(0xa5, bytes.length - 3 * 4096, bytes.length - 4096)
+  writeFileSync(file, bytes)
+}
+
+test('with everything in order all is well, with and without a daemon, and the exit code says so', async t => {
+  const { pcc } = withAgent(t)
+  const before = await doctor(pcc)
+  assert.deepEqual([before.code, before.ok], [0, true], JSON.stringify(before.findings))
+  assert.match(of(before, 'agent', 'ok'), /9\.9 \(Claude Code\)/)
+  assert.match(of(before, 'login', 'ok'), /logged in \(api_key\)/)
+  assert.match(of(before, 'isolation', 'ok'), /namespace|marker/)
+  assert.match(of(before, 'sandbox', 'ok'), /bubblewrap|no sandbox/)
+  await pcc.run(['daemon', 'start'])
+  const during = await pcc.run(['doctor'])
+  assert.equal(during.code, 0, during.stdout)
+  assert.match(during.stdout, /✓ daemon +it runs \(pid \d+\).*kept by its parent/)
+  assert.match(during.stdout, /✓ watchdog +ends a daemon that stands still for 60 s/)
+  assert.match(during.stdout, /✓ store +.*is sound/)
+  assert.match(during.stdout, /\nAll is well\.\n$/)
+  const refused = await pcc.run(['doctor', '--repair'])
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /already running/, 'never while a daemon holds the lock')
+})
+
+test('a damaged store is refused, copied aside and rebuilt; a second repair finds nothing to do', async t => {
+  const { pcc, places } = withAgent(t)
+  mkdirSync(places.data, { recursive: true })
+  await damagedStore(places.database)
+  const start = await pcc.run(['list'])
+  assert.equal(start.code, 1)
+  assert.match(start.stderr, /is damaged: .*a copy is kept in .*damaged.*\n.*pcc doctor --repair/)
+  assert.equal(readdirSync(join(places.data, 'damaged')).length, 1)
+
+  const found = await doctor(pcc)
+  assert.equal(found.code, 1)
+  assert.match(of(found, 'store', 'problem'), /is damaged.*pcc doctor --repair/)
+  const repaired = await doctor(pcc, '--repair')
+  assert.deepEqual([repaired.code, repaired.ok], [0, true], JSON.stringify(repaired.findings))
+  assert.ok((repaired.rebuilt?.rows['events'] ?? 0) > 20)
+  assert.ok(readFileSync(repaired.rebuilt?.kept ?? '').length > 0)
+  assert.equal((await doctor(pcc, '--repair')).rebuilt, null)
+  assert.equal(readdirSync(join(places.data, 'damaged')).length, 1, 'the same file is copied once')
+})
+
+test('whatever is not well is named with what to do about it, and one failure hides no other', async t => {
+  const { pcc, places } = withAgent(t, { loggedIn: false })
+  for (const dir of [places.data, places.run, places.logs]) mkdirSync(dir, { recursive: true, mode: 0o700 })
+  writeFileSync(places.configFile, '[sessions]\nmax_concurrent = "five"\n')
+  writeFileSync(places.tokenFile, 'x'.repeat(40), { mode: 0o644 })
+  const nowS = Math.floor(Date.now() / 1000)
+  writeFileSync(join(places.run, 'gave-up.json'), `{"at":${nowS - 60},"deaths":10,"code":137,"why":"died"}\n`)
+  writeFileSync(join(places.run, 'clock-doubted'), String(Date.now()))
+  const stall = { at: new Date().toISOString(), what: 'the event loop stood still', stack: ['busy file:1'] }
+  writeFileSync(join(places.logs, 'stall-1.json'), JSON.stringify(stall))
+  {
+    await using store = await openStore({ file: places.database })
+    await store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: '' } }])
+  }
+  const report = await doctor(pcc)
+  assert.deepEqual([report.code, report.ok], [1, false])
+  assert.match(of(report, 'login', 'problem'), /not logged in → .*pcc agents login/)
+  assert.match(of(report, 'config', 'problem'), /config\.toml:2: sessions\.max_concurrent/)
+  assert.match(of(report, 'permissions', 'warning'), /others can read .*token → .*chmod/)
+  assert.match(of(report, 'crashes', 'problem'), /died 10 times in a row .*SIGKILL.* → .*pcc daemon logs/)
+  const status = await pcc.run(['daemon', 'status'])
+  assert.match(status.stdout, /died 10 times in a row and was given up .* ago\. Why: pcc doctor/)
+  assert.match(of(report, 'watchdog', 'warning'), /stood still, in busy file:1/)
+  assert.match(of(report, 'clock', 'warning'), /far ahead of the last thing written/)
+  assert.match(of(report, 'store', 'ok'), /is sound/)
+
+  // A year back: everything that was written lies in the future.
+  const db = new (await import('node:sqlite')).DatabaseSync(places.database)
+  db.exec(`insert into events (time, actor, schema_version, subject, kind, body)
+    values (${Date.now() + 31_536_000_000}, 'daemon', 1, 'daemon', 'daemon.stopped', '{}')`)
+  db.close()
+  assert.match(of(await doctor(pcc), 'clock', 'problem'), /behind the newest thing .* → Set the clock/)
+})

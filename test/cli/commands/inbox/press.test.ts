@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type InboxKey, type InboxKeyResult, pressInboxKey } from '../../../../src/cli/commands/inbox/keys.ts'
+import { answered, EMPTY_INBOX, type Inbox, refused, withRows } from '../../../../src/cli/commands/inbox/state.ts'
+import type { EscalationView } from '../../../../src/domain/escalation.ts'
+import { question, row } from './waiting.ts'
+
+const SEEN = { ends: true, page: 10, furthest: 0 }
+const NOT_SEEN = { ends: false, page: 4, furthest: 6 }
+const NAMED = new Set(['up', 'down', 'pageUp', 'pageDown', 'return', 'escape', 'backspace'])
+
+test('nothing is approved whose end was not on the screen, but it can be denied', () => {
+  const inbox = showing([row({})])
+  const early = pressInboxKey(inbox, key('a'), NOT_SEEN)
+  assert.equal(early.send, undefined)
+  assert.match(early.inbox.notice, /Read it to its end first/)
+  assert.deepEqual(pressInboxKey(inbox, key('a'), SEEN).send?.reply, { verdict: 'allow' })
+  assert.deepEqual(pressInboxKey(inbox, key('d'), NOT_SEEN).send?.reply, { verdict: 'deny' })
+})
+
+test('after an answer the next row is in sight, and a second press of the same key does not answer it', () => {
+  const rows = [1, 2, 3].map(number => row({ number }))
+  const sent = pressInboxKey(showing(rows), key('a'), SEEN)
+  assert.equal(sent.send?.row.number, 1)
+  assert.equal(pressInboxKey(sent.inbox, key('a'), SEEN).send, undefined, 'while it is on its way')
+  const next = answered(sent.inbox, 1, { notice: 'done', at: 5 })
+  assert.equal(next.current, 2)
+  assert.equal(pressInboxKey(next, key('a'), SEEN).send, undefined, 'right after it')
+  assert.equal(pressInboxKey({ ...next, armed: true }, key('a'), SEEN).send?.row.number, 2)
+  const late = withRows(next, { rows, asking: [], as_of: 4 })
+  assert.deepEqual(numbers(late), [2, 3], 'a list asked for before the answer does not bring it back')
+  assert.deepEqual(
+    numbers(withRows(next, { rows, asking: [], as_of: 6 })),
+    [1, 2, 3],
+    'one that was asked again is there',
+  )
+})
+
+test('what is settled elsewhere while it is in sight stays until the person goes on; what was being typed goes nowhere', () => {
+  const typing = keys(showing([row({ number: 1 }), row({ number: 2 })]), ['t', 'because ']).inbox
+  const gone = withRows(typing, { rows: [row({ number: 2 })], asking: [], as_of: 9 })
+  for (const one of ['a', 'd', 's', 't']) assert.deepEqual(pressInboxKey(gone, key(one), SEEN), { inbox: gone })
+  const next = pressInboxKey(gone, key('return'), SEEN)
+  assert.equal(next.send, undefined)
+  assert.equal(next.inbox.current, 2)
+})
+
+test('a row that comes first does not take the place of the one in sight', () => {
+  const inbox = showing([row({ number: 2 })])
+  const more = withRows(inbox, { rows: [row({ number: 5, priority: 9 }), row({ number: 2 })], asking: [], as_of: 9 })
+  assert.equal(pressInboxKey(more, key('a'), SEEN).send?.row.number, 2)
+  assert.equal(pressInboxKey(keys(more, ['up']).inbox, key('a'), SEEN).send?.row.number, 5)
+})
+
+test('a question is answered by number, by words, by the brain, or declined', () => {
+  const asked = questionRow([question('Which colour?', ['red', 'blue'])], ['blue'])
+  const reply = (...typed: string[]) => keys(showing([asked]), typed).send?.reply
+  assert.deepEqual(reply('1'), { answers: { 'Which colour?': 'red' } })
+  assert.deepEqual(reply('a'), { answers: { 'Which colour?': 'blue' } })
+  assert.deepEqual(reply('A'), { answers: { 'Which colour?': 'blue' } })
+  assert.deepEqual(reply('t', 'gree', 'm', 'backspace', 'n', 'return'), { answers: { 'Which colour?': 'green' } })
+  assert.deepEqual(reply('d'), { verdict: 'deny' })
+  assert.equal(reply('3'), undefined, 'no such option')
+  assert.equal(reply('t', '  ', 'return'), undefined, 'nothing was said')
+  assert.equal(reply('t', 'x', 'escape'), undefined)
+  const unsure = { ...asked, context: {} }
+  assert.equal(keys(showing([unsure]), ['a']).send, undefined, 'no brain, nothing to accept')
+})
+
+test('several parts are asked one after the other, and several options are chosen with Enter at the end', () => {
+  const parts = [question('Extras?', ['wheels', 'doors'], { multiSelect: true }), question('Name?', [])]
+  const inbox = showing([questionRow(parts, [['doors'], 'Bob'])])
+  assert.deepEqual(keys(inbox, ['2', '1', 'return', 't', 'Al', 'return']).send?.reply, {
+    answers: { 'Extras?': ['wheels', 'doors'], 'Name?': 'Al' },
+  })
+  assert.deepEqual(keys(inbox, ['1', '1', '2', 'return', 'a']).send?.reply, {
+    answers: { 'Extras?': ['doors'], 'Name?': 'Bob' },
+  })
+  const half = keys(inbox, ['a'])
+  assert.equal(half.send, undefined)
+  assert.deepEqual(refused(half.inbox, 'no').answers, {}, 'after a refusal all parts are asked again')
+})
+
+test('more than nine options are typed by number', () => {
+  const many = question(
+    'Which?',
+    Array.from({ length: 12 }, (_, index) => `option ${index + 1}`),
+  )
+  const inbox = showing([questionRow([many], [])])
+  assert.equal(keys(inbox, ['2']).send, undefined)
+  assert.deepEqual(keys(inbox, ['t', '12', 'return']).send?.reply, { answers: { 'Which?': 'option 12' } })
+})
+
+test('what is skipped comes last, also when the list is read again', () => {
+  const rows = [1, 2, 3].map(number => row({ number }))
+  const { inbox } = keys(showing(rows), ['s'])
+  assert.equal(inbox.current, 2)
+  assert.deepEqual(numbers(withRows(inbox, { rows, asking: [], as_of: 9 })), [2, 3, 1])
+})
+
+test('Enter gives a row the whole screen, where arrows scroll; Escape goes back', () => {
+  const whole = pressInboxKey(showing([row({ number: 1 }), row({ number: 2 })]), key('return'), NOT_SEEN).inbox
+  assert.equal(whole.whole, true)
+  const down = pressInboxKey(whole, key('down'), NOT_SEEN).inbox
+  assert.deepEqual([down.current, down.scroll], [1, 1])
+  assert.equal(pressInboxKey(down, key('pageDown'), NOT_SEEN).inbox.scroll, 5)
+  assert.equal(pressInboxKey({ ...down, scroll: 5 }, key('pageDown'), NOT_SEEN).inbox.scroll, 6, 'not beyond its end')
+  assert.equal(pressInboxKey(down, key('pageUp'), NOT_SEEN).inbox.scroll, 0)
+  const back = pressInboxKey(down, key('escape'), NOT_SEEN).inbox
+  assert.deepEqual([back.whole, back.scroll], [false, 0])
+  assert.equal(pressInboxKey(back, key('down'), NOT_SEEN).inbox.current, 2)
+})
+
+function showing(rows: EscalationView[]): Inbox {
+  return { ...withRows(EMPTY_INBOX, { rows, asking: [], as_of: 1 }), armed: true }
+}
+
+function questionRow(questions: object[], answer: (string | string[])[]): EscalationView {
+  const suggestion = { answer, confidence: 0.7, by: 'rules' }
+  return row({ kind: 'question', input: { questions }, context: { suggestion } })
+}
+
+function key(name: string): InboxKey {
+  return NAMED.has(name) ? { name: name as InboxKey['name'], text: '' } : { name: 'text', text: name }
+}
+
+function keys(inbox: Inbox, typed: string[]): InboxKeyResult {
+  return typed.reduce((at: InboxKeyResult, name) => pressInboxKey(at.inbox, key(name), SEEN), { inbox })
+}
+
+function numbers({ rows }: Inbox): number[] {
+  return rows.map(({ number }) => number)
+}

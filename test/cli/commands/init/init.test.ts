@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { sessionMarker } from '../../../../src/base/process/marker.ts'
+import type { TaskView } from '../../../../src/domain/task.ts'
+import { bareEnv } from '../../../support/world.ts'
+import { projectOf } from '../../../workspace/detect/project-of.ts'
+import { pccFor } from '../../pcc.ts'
+
+const git = (project: string, ...args: string[]) =>
+  execFileSync('git', ['-C', project, ...args], {
+    env: bareEnv(project),
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+
+test('pcc init recognises a project, says what it wrote and what comes next; a second time it changes nothing', async t => {
+  const pcc = pccFor(t)
+  const project = projectOf(t, { 'package.json': '{"scripts":{"test":"jest"}}', 'yarn.lock': '', 'src/a.ts': '' })
+  git(project, 'init', '-q', '-b', 'main')
+  const first = await pcc.run(['init'], { cwd: project })
+  assert.equal(first.code, 0, first.stderr)
+  assert.match(first.stdout, /Looked through the project: 3 files, TypeScript\n/)
+  assert.match(first.stdout, /yarn, by yarn\.lock/)
+  assert.match(first.stdout, /Default branch main/)
+  assert.match(first.stdout, /test +yarn test +package\.json: scripts\.test/)
+  assert.match(first.stdout, /created {2}\.perpetualcc\.toml/)
+  assert.match(first.stdout, /pcc start \. --task/)
+  const seen = git(project, 'status', '--short', '-uall')
+    .split('\n')
+    .map(line => line.slice(3))
+    .filter(Boolean)
+  assert.deepEqual(
+    seen.filter(path => path.startsWith('.')),
+    [
+      '.claude/skills/check-your-work/SKILL.md',
+      '.claude/skills/plan-tasks/SKILL.md',
+      '.claude/skills/project-notes/SKILL.md',
+      '.gitignore',
+      '.perpetualcc.toml',
+      '.perpetualcc/README.md',
+    ],
+  )
+  for (const [path, isLeftOut] of [
+    ['index/x', true],
+    ['task.json', true],
+    ['features/a/spec.md', false],
+    ['knowledge/n.md', false],
+    ['rules.toml', false],
+  ] as const) {
+    const file = `.perpetualcc/${path}`
+    mkdirSync(join(project, file, '..'), { recursive: true })
+    writeFileSync(join(project, file), '')
+    assert.equal(git(project, 'status', '--short', '-uall').includes(file), !isLeftOut, file)
+  }
+  const second = await pcc.run(['init'], { cwd: project })
+  assert.match(second.stdout, /was set up already; nothing was changed/)
+  assert.doesNotMatch(second.stdout, /created|changed {2}/)
+  const trust = await pcc.run(['trust', 'status', project])
+  assert.match(trust.stdout, /gates\.test = yarn test\n\nNot trusted/, 'the gates that were found, and no other file')
+  const settings = await pcc.run(['config', 'show', '--origin'], { cwd: project })
+  assert.equal(settings.code, 0, settings.stderr)
+})
+
+test('pcc init --json has a stable shape, and --dry-run writes nothing and starts nothing', async t => {
+  const pcc = pccFor(t)
+  const project = projectOf(t, { 'go.mod': 'module x', 'list.md': '- [ ] One\n- [ ] Two\n' })
+  const args = ['init', project, '--dry-run', '--json', '--skip-index', '--requirements', join(project, 'list.md')]
+  const { code, stdout, stderr } = await pcc.run(args)
+  assert.equal(code, 0, stderr)
+  const answer = JSON.parse(stdout)
+  assert.deepEqual(Object.keys(answer), ['project', 'dry_run', 'facts', 'files', 'tasks', 'remarks', 'next'])
+  assert.equal(answer.dry_run, true)
+  assert.equal(answer.facts.git, null)
+  assert.equal(answer.facts.units[0].manager, 'go')
+  assert.deepEqual(answer.files[0], { path: '.perpetualcc.toml', outcome: 'created' })
+  assert.deepEqual(answer.tasks, { file: join(project, 'list.md'), count: 2, added: [], known: 0, above: null })
+  assert.deepEqual(answer.next, [`pcc run ${project} --dry-run`, `pcc run ${project}`])
+  assert.match(answer.remarks.join('\n'), /not a git repository[\s\S]*no index of the code yet/)
+  assert.deepEqual(readdirSync(project).sort(), ['go.mod', 'list.md'])
+  assert.equal(existsSync(join(pcc.home, 'pcc/run')), false)
+  assert.match((await pcc.run(args.filter(each => each !== '--json'))).stdout, /would create {2}\.perpetualcc\.toml/)
+})
+
+test('a home directory, what holds it and the root are refused unless --force asks for it', async t => {
+  const pcc = pccFor(t)
+  for (const path of [pcc.home, join(pcc.home, '..'), '/']) {
+    const { code, stderr } = await pcc.run(['init', path])
+    assert.equal(code, 2)
+    assert.match(stderr, /home directory, and hardly one project[\s\S]*--force/)
+  }
+  assert.equal(existsSync(join(pcc.home, '.perpetualcc.toml')), false)
+  assert.equal((await pcc.run(['init', pcc.home, '--force'])).code, 0)
+  assert.equal(existsSync(join(pcc.home, '.perpetualcc.toml')), true)
+})
+
+test('what is no directory, and one that cannot be written to, are told in one sentence', async t => {
+  const pcc = pccFor(t)
+  const project = projectOf(t, { file: '' })
+  assert.match((await pcc.run(['init', join(project, 'gone')])).stderr, /does not exist/)
+  assert.match((await pcc.run(['init', join(project, 'file')])).stderr, /is not a directory/)
+  // Nobody can make a file here, root included.
+  const { code, stderr } = await pcc.run(['init', '/proc/sys/kernel'])
+  assert.equal(code, 1)
+  assert.match(stderr, /Nothing can be written in \/proc\/sys\/kernel: .*Nothing was changed/)
+})
+
+test('the tasks of a file are taken once, what it says besides them above them; a wrong file stops everything before it begins', async t => {
+  const pcc = pccFor(t)
+  const project = projectOf(t, {
+    'wrong.yaml': 'tasks:\n  - id: a\n    description: x\n    depends_on: [nobody]\n',
+    'list.md': '# Shop\n\nSells things.\n\n## Tasks\n- [x] Old\n- [ ] Build the API\n- [ ] Write the docs\n',
+  })
+  const wrong = await pcc.run(['init', project, '--requirements', join(project, 'wrong.yaml')])
+  assert.equal(wrong.code, 2)
+  assert.equal(existsSync(join(project, '.perpetualcc.toml')), false)
+
+  const take = () => pcc.run(['init', project, '--requirements', join(project, 'list.md')])
+  const first = await take()
+  assert.equal(first.code, 0, first.stderr)
+  assert.match(first.stdout, /Took 2 tasks of .*list\.md; what it says besides them is t-[0-9a-f]{6}\. See them/)
+  assert.match(first.stdout, /pcc run \S+ --dry-run/)
+  const list = async () =>
+    (JSON.parse((await pcc.run(['task', 'list', '--project', project, '--json'])).stdout) as { tasks: TaskView[] })
+      .tasks
+  const tasks = await list()
+  const parent = tasks.find(({ title }) => title === 'Shop')
+  assert.match(parent?.description ?? '', /Sells things\./)
+  assert.deepEqual(
+    tasks.filter(({ parent_id }) => parent_id === parent?.id).map(({ title }) => title),
+    ['Build the API', 'Write the docs'],
+  )
+  writeFileSync(join(project, 'list.md'), `${readFileSync(join(project, 'list.md'), 'utf8')}- [ ] Ship it\n`)
+  assert.match((await take()).stdout, /Took 1 task of .*list\.md, 2 were there already/)
+  assert.equal((await list()).find(({ title }) => title === 'Ship it')?.parent_id, parent?.id)
+  assert.match((await take()).stdout, /Took 0 tasks of .*list\.md, 3 were there already/)
+})
+
+test('settings above in the same checkout hold on, and settings that are wrong are named and kept', async t => {
+  const pcc = pccFor(t)
+  const project = projectOf(t, { 'app/x.ts': '', '.perpetualcc.toml': '[sessions]\nmax_concurrent = "five"\n' })
+  git(project, 'init', '-q')
+  const below = await pcc.run(['init', join(project, 'app')])
+  assert.match(below.stdout, /left +\.perpetualcc\.toml .*holds here/)
+  assert.equal(existsSync(join(project, 'app/.perpetualcc.toml')), false)
+  assert.equal(existsSync(join(project, 'app/.perpetualcc/features')), true)
+  const at = await pcc.run(['init', project])
+  assert.equal(at.code, 0)
+  assert.match(at.stdout, /\.perpetualcc\.toml:2: sessions\.max_concurrent: expected .*left as it is/)
+  assert.match(readFileSync(join(project, '.perpetualcc.toml'), 'utf8'), /"five"/)
+})
+
+test('inside a session pcc init is refused', async t => {
+  const pcc = pccFor(t)
+  const project = projectOf(t, {})
+  const { name, value } = sessionMarker('s-1')
+  const { code, stderr } = await pcc.run(['init', project], { env: { [name]: value } })
+  assert.notEqual(code, 0)
+  assert.match(stderr, /pcc init/)
+  assert.deepEqual(readdirSync(project), [])
+})

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sessionMarker } from '../../../src/base/process/marker.ts'
+import { pausedLines, pausingLine } from '../../../src/cli/commands/pause.ts'
+import type { SessionView } from '../../../src/domain/api.ts'
+import { pccFor } from '../pcc.ts'
+import { NOON, session } from '../render/sample.ts'
+import { seed } from '../seeded.ts'
+
+const NOW = Date.now()
+const question = {
+  ask_id: 'a1',
+  number: 1,
+  call_id: 'c1',
+  questions: [{ question: 'Which?', header: 'Which', multiSelect: false, options: [] }],
+  reason: 'nobody is attached',
+}
+
+test('an agent inside a session can neither pause, resume, retry nor stop one', async t => {
+  const pcc = pccFor(t)
+  await seed(pcc, [{ ended_as: 'paused' }])
+  for (const command of ['pause', 'resume', 'retry', 'stop']) {
+    const { code, stdout, stderr } = await pcc.run([command, 'first'], { env: { [sessionMarker('').name]: 'm' } })
+    assert.deepEqual([code, stdout], [3, ''], command)
+    assert.match(
+      stderr,
+      new RegExp(`an agent cannot decide for a person.*\\n.*terminal of your own: pcc ${command} first\\n`),
+    )
+  }
+  assert.equal((JSON.parse((await pcc.run(['status', 'first', '--json'])).stdout) as SessionView).status, 'paused')
+})
+
+test('what can be neither paused nor resumed says what it is and what to do instead', async t => {
+  const pcc = pccFor(t)
+  await seed(pcc, [
+    { id: 's-aaaaaa', name: 'done', ended_as: 'completed' },
+    { id: 's-bbbbbb', name: 'asks', ended_as: 'waiting_input', parked: question },
+    { id: 's-cccccc', name: 'lost', ended_as: 'paused' },
+  ])
+  for (const [args, code, words] of [
+    [['pause', 'done'], 'session_over', /is over \(completed\)/],
+    [['resume', 'done'], 'project_missing', /The project path \/nowhere\/project does not exist/],
+    [['retry', 'done'], 'nothing_to_retry', /Nothing of session s-aaaaaa has failed; it is completed/],
+    [['pause', 'asks'], 'session_waits_for_answer', /waits for your answer/],
+    [['resume', 'asks'], 'session_waits_for_answer', /waits for your answer/],
+    [['resume', 'lost'], 'project_missing', /does not exist/],
+  ] as const) {
+    const { code: exit, stdout, stderr } = await pcc.run([...args, '--json'])
+    const { error } = JSON.parse(stderr) as { error: { code: string; message: string; next: string } }
+    assert.deepEqual([exit, stdout, error.code], [2, '', code], args.join(' '))
+    assert.match(error.message, words)
+    assert.notEqual(error.next, '')
+  }
+})
+
+test('one that waits for a limit, or for its next try, is paused at once and waits for a person', async t => {
+  const pcc = pccFor(t)
+  const waits = { ended_at: NOW, resumes_at: NOW + 3_600_000 }
+  await seed(pcc, [
+    { id: 's-aaaaaa', name: 'limited', ended_as: 'rate_limited', ...waits },
+    { id: 's-bbbbbb', name: 'tried', ended_as: 'paused', retries: 1, ...waits },
+  ])
+  assert.equal(
+    (await pcc.run(['pause', 'limited'])).stdout,
+    'Session paused: s-aaaaaa (limited)\nIt does not go on by itself when the limit resets.\nGo on with: pcc resume s-aaaaaa\n',
+  )
+  assert.equal(
+    (await pcc.run(['pause', 'tried'])).stdout,
+    'Session paused: s-bbbbbb (tried)\nGo on with: pcc resume s-bbbbbb\n',
+  )
+  assert.equal(
+    (await pcc.run(['pause', 'tried'])).stdout,
+    'Session is paused already: s-bbbbbb (tried)\nGo on with: pcc resume s-bbbbbb\n',
+  )
+  const { sessions } = JSON.parse((await pcc.run(['list', '--json'])).stdout) as { sessions: SessionView[] }
+  assert.deepEqual(
+    sessions.map(({ status, resumes_at }) => [status, resumes_at]),
+    [
+      ['paused', null],
+      ['paused', null],
+    ],
+  )
+})
+
+const NAME = 's-abc123 (auth-feature)'
+
+test('a session that was quicker than its pause is told as what it became', () => {
+  const before = session({ status: 'processing' })
+  const after = (status: Parameters<typeof session>[0]) => pausedLines(session({ ended_at: NOON, ...status }), before)
+  assert.deepEqual(after({ status: 'paused' }), [`Session paused: ${NAME}`, 'Go on with: pcc resume s-abc123'])
+  assert.deepEqual(after({ status: 'completed' }), [`Session was complete before it could pause: ${NAME}`])
+  assert.deepEqual(after({ status: 'waiting_input' }), [
+    `Session waits for your answer, and does nothing until then: ${NAME}`,
+    'See: pcc pending',
+  ])
+  assert.deepEqual(after({ status: 'stopped' })[0], `Session was stopped before it could pause: ${NAME}`)
+  assert.deepEqual(after({ status: 'error', reason: 'no credit\nTry: pcc retry s-abc123' }), [
+    `Session failed before it could pause: ${NAME}`,
+    'no credit',
+    'Try: pcc retry s-abc123',
+  ])
+})
+
+test('what a pause waits for is said: the tool in flight, or an answer', () => {
+  assert.equal(pausingLine(session({})), `Session ${NAME} pauses after the tool in flight.`)
+  const asks = [{ kind: 'question' as const, ask_id: 'a', questions: [] }]
+  assert.equal(pausingLine(session({ asks })), `Session ${NAME} pauses when it has its answer (pcc attach s-abc123).`)
+})

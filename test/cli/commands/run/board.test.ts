@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type Board,
+  type BoardAction,
+  type BoardKey,
+  boardFrame,
+  openBoard,
+  pressBoardKey,
+} from '../../../../src/cli/commands/run/board.ts'
+import { NOW, overAttempt, plainTerminal, someAttempt, someRun } from './some-run.ts'
+
+const CTRL_C: Partial<BoardKey> = { name: 'interrupt' }
+const ENTER: Partial<BoardKey> = { name: 'return' }
+const ESCAPE: Partial<BoardKey> = { name: 'escape' }
+
+/** The board after keys, each a tenth of a second after the one before, and the last wish. */
+function after(board: Board, ...keys: (string | Partial<BoardKey>)[]): { board: Board; wish: BoardAction | undefined } {
+  let [current, wish, at]: [Board, BoardAction | undefined, number] = [board, undefined, NOW]
+  for (const key of keys) {
+    at += 100
+    const typed: BoardKey =
+      typeof key === 'string' ? { name: 'text', text: key, at } : { name: 'text', text: '', at, ...key }
+    at = typed.at
+    const pressed = pressBoardKey(current, typed)
+    current = pressed.board
+    wish = pressed.wish
+  }
+  return { board: current, wish }
+}
+
+const WAY: [string, (string | Partial<BoardKey>)[], BoardAction | undefined, Board['mode']][] = [
+  ['Q detaches', ['q'], { do: 'leave' }, 'watch'],
+  ['other letters do nothing', ['s'], undefined, 'watch'],
+  ['the first Ctrl+C offers the ways on', [CTRL_C], undefined, 'menu'],
+  ['Esc goes back', [CTRL_C, ESCAPE], undefined, 'watch'],
+  ['D detaches', [CTRL_C, 'd'], { do: 'leave' }, 'watch'],
+  ['S stops after the task at work', [CTRL_C, 's'], { do: 'stop', now: false }, 'watch'],
+  ['N stops now', [CTRL_C, 'N'], { do: 'stop', now: true }, 'watch'],
+  ['a second Ctrl+C within two seconds stops now', [CTRL_C, CTRL_C], { do: 'stop', now: true }, 'watch'],
+  ['also while one types', [CTRL_C, 'g', 'a', CTRL_C], { do: 'stop', now: true }, 'watch'],
+  ['a later one only offers again', [CTRL_C, { name: 'interrupt', at: NOW + 2_200 }], undefined, 'menu'],
+  ['G begins guidance', [CTRL_C, 'g'], undefined, 'guide'],
+  [
+    'an empty line ends it',
+    [CTRL_C, 'g', 'go', ENTER, 'on', ENTER, ENTER],
+    { do: 'guide', task: 't-000001', text: 'go\non' },
+    'watch',
+  ],
+  ['Ctrl+D ends it too', [CTRL_C, 'g', 'go', { name: 'end' }], { do: 'guide', task: 't-000001', text: 'go' }, 'watch'],
+  ['nothing typed is nothing said', [CTRL_C, 'g', ENTER], undefined, 'watch'],
+  ['Esc leaves it unsaid', [CTRL_C, 'g', 'go', ESCAPE], undefined, 'menu'],
+  [
+    'what was typed wrong is taken back',
+    [CTRL_C, 'g', 'gox', { name: 'backspace' }, { name: 'end' }],
+    { do: 'guide', task: 't-000001', text: 'go' },
+    'watch',
+  ],
+]
+
+test('what the keys of the board do, row by row', () => {
+  for (const [what, keys, wish, mode] of WAY) {
+    const reached = after(openBoard(someRun()), ...keys)
+    assert.deepEqual([reached.wish, reached.board.mode], [wish, mode], what)
+  }
+})
+
+test('where several tasks are open one says which is meant; where none is, there is nobody to tell', () => {
+  const two = [someAttempt(), someAttempt({ task_id: 't-000002', iteration: 2 })]
+  const picked = after(openBoard(someRun({ attempts: two })), CTRL_C, 'g', '9', '2', 'go', { name: 'end' })
+  assert.deepEqual(picked.wish, { do: 'guide', task: 't-000002', text: 'go' })
+  const none = after(openBoard(someRun({ attempts: [overAttempt('done')] })), CTRL_C, 'g')
+  assert.deepEqual([none.board.mode, none.board.notice], ['watch', 'No task is at work that could be told something'])
+})
+
+test('the board shows what is at work with its last line, what was done, the counts, cost, quota and time left', () => {
+  const run = someRun({
+    limit: 9,
+    iterations: 3,
+    tasks: { done: 1, failed: 1, waiting: 1, running: 1, blocked: 2 },
+    unverified: 1,
+    quota: { level: 'warning', window: 'five_hour', utilization: 0.62 },
+    left_ms: 240_000,
+    attempts: [
+      overAttempt('done', { task_id: 't-00000a', title: 'buy a spade' }),
+      overAttempt('failed', { task_id: 't-00000b', title: 'ask the neighbour', reason: 'he is out\nfor long' }),
+      someAttempt({
+        ...{ task_id: 't-00000c', title: 'choose a place', iteration: 3 },
+        now: { status: 'waiting_input', last_line: 'Where?', resumes_at: null, decision: 4, landing: null },
+      }),
+      someAttempt({ iteration: 4, number: 2 }),
+    ],
+  })
+  const lines = boardFrame(openBoard(run), { terminal: plainTerminal(), height: 20, now: NOW })
+  assert.equal(lines.length, 20)
+  assert.deepEqual(lines.filter(Boolean), [
+    'Run r-aaaaaa: the whole project  ● running',
+    '██████████░░░░░░░░░░░░░░░░░░░░ 1 done (unverified), 1 failed, 1 waiting, 3 left',
+    '$0.50 · 62% of the 5-hour window (warning) · about 4m 0s left · attempt 3 of 9 · 1m 40s',
+    '▶ t-00000c choose a place (sonnet, s-000001)  1m 1s',
+    '    waits for you: pcc respond 4',
+    '▶ t-000001 dig the ground (attempt 2, sonnet, s-000001)  1m 1s',
+    '    Bash make',
+    '✓ t-00000a buy a spade done (unverified) in 1m 0s, $0.25',
+    '✗ t-00000b ask the neighbour failed after 1m 0s, $0.25: he is out …',
+    '─'.repeat(99),
+    '[Q] Detach, it goes on  [Ctrl+C] Menu',
+  ])
+})
+
+test('on a screen of any size there are no more lines than it has, and the keys are among them', () => {
+  const many = Array.from({ length: 60 }, (_, at) => overAttempt('done', { iteration: at + 1 }))
+  for (const [width, height] of [
+    [20, 4],
+    [40, 8],
+    [200, 50],
+  ] as const) {
+    const board = {
+      ...openBoard(someRun({ attempts: [...many, someAttempt({ iteration: 99 })] })),
+      mode: 'menu' as const,
+    }
+    const lines = boardFrame(board, { terminal: plainTerminal(width), height, now: NOW })
+    assert.ok(lines.length <= height, `${lines.length} lines of ${height}`)
+    assert.match(lines.join(' '), /stop now\)/)
+  }
+})
+
+test('words that would move the cursor are shown as words', () => {
+  const attempt = someAttempt({
+    title: 'dig\x1b[2J',
+    now: { status: 'processing', last_line: 'a\x1b[31mb', resumes_at: null, decision: null, landing: null },
+  })
+  const board = openBoard(someRun({ attempts: [attempt], target: { kind: 'feature', name: 'x\x1b]0;y\x07' } }))
+  assert.doesNotMatch(boardFrame(board, { terminal: plainTerminal(), height: 20, now: NOW }).join('\n'), /\x1b/)
+})

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runLines, runNews, runPage, runSummaryLines } from '../../../../src/cli/commands/run/lines.ts'
+import { runPlanLines } from '../../../../src/cli/commands/run/start-run.ts'
+import { taskLines } from '../../../../src/cli/commands/task/lines.ts'
+import type { TaskView } from '../../../../src/domain/task.ts'
+import { NOW, overAttempt, plainTerminal, someAttempt, someRun } from './some-run.ts'
+
+const TERMINAL = plainTerminal()
+
+test('what happens is told once, line by line, also what began and ended between two looks', () => {
+  const first = someRun()
+  assert.deepEqual(runNews(undefined, first, TERMINAL), ['▶ t-000001 dig the ground (sonnet, s-000001)'])
+  assert.deepEqual(runNews(first, first, TERMINAL), [])
+  const waits = { status: 'waiting_input', last_line: null, resumes_at: null, decision: 7, landing: null } as const
+  const second = someRun({
+    attempts: [
+      overAttempt('failed', { reason: 'no spade\nat all' }),
+      overAttempt('done', { task_id: 't-000002', title: 'buy a spade', iteration: 2, model: null }),
+      someAttempt({ iteration: 3, number: 2, now: waits }),
+    ],
+  })
+  assert.deepEqual(runNews(first, second, TERMINAL), [
+    '✗ t-000001 dig the ground failed after 1m 0s, $0.25: no spade …',
+    '▶ t-000002 buy a spade (s-000001)',
+    '✓ t-000002 buy a spade done (unverified) in 1m 0s, $0.25',
+    '▶ t-000001 dig the ground (attempt 2, sonnet, s-000001)',
+    '● t-000001 dig the ground waits for you: pcc respond 7',
+  ])
+  assert.deepEqual(runNews(second, { ...second, state: 'paused' }, TERMINAL), [
+    'Paused. Go on with: pcc resume r-aaaaaa',
+  ])
+  assert.deepEqual(runNews(second, { ...second, stopping: true }, TERMINAL), ['No new task begins: it was stopped.'])
+  assert.deepEqual(runNews(second, { ...second, reason: 'the disk is full' }, TERMINAL), [
+    'The next task cannot begin yet: the disk is full',
+  ])
+})
+
+test('between its agent’s word and the end a task is said to be at it, or to wait for a review', () => {
+  const at = (landing: 'verifying' | 'merging', decision: number | null) =>
+    someRun({
+      attempts: [someAttempt({ now: { status: 'completed', last_line: null, resumes_at: null, decision, landing } })],
+    })
+  const looks = [someRun(), at('verifying', null), at('merging', 3), at('merging', null), at('verifying', 4)]
+  const lines = looks.slice(1).flatMap((look, index) => runNews(looks[index], look, TERMINAL))
+  assert.deepEqual(lines, [
+    '◆ t-000001 dig the ground is being verified',
+    '● t-000001 dig the ground waits for your review: pcc review t-000001',
+    '◆ t-000001 dig the ground is being merged',
+    '● t-000001 dig the ground waits for you: pcc respond 4',
+  ])
+})
+
+test('what stands in the way of a merge is told once, with what it is', () => {
+  const now = { status: 'completed', last_line: null, resumes_at: null, decision: null, landing: 'merging' } as const
+  const merging = someRun({ attempts: [someAttempt({ now })] })
+  const waiting = someRun({ attempts: [someAttempt({ now: { ...now, held_up: 'add.js is changed' } })] })
+  assert.deepEqual(runNews(merging, waiting, TERMINAL), [
+    '⏳ t-000001 dig the ground: its merge waits: add.js is changed',
+  ])
+  assert.deepEqual(runNews(waiting, waiting, TERMINAL), [])
+})
+
+test('the end says how it went, what it took and what comes next', () => {
+  const ended = { state: 'ended', ended_at: NOW, iterations: 3 } as const
+  const run = someRun({
+    ...ended,
+    outcome: 'complete',
+    reason: 'every task is done',
+    tasks: { done: 3 },
+    unverified: 2,
+  })
+  assert.deepEqual(runSummaryLines(run, TERMINAL, NOW), [
+    '✓ Run r-aaaaaa of the whole project: complete, every task is done',
+    '  1 done, 2 done (unverified); 3 attempts, 1m 40s, $0.50',
+    '  Unverified: see what is checked here with: pcc gates /nowhere/shop',
+  ])
+  const attempts = [someAttempt({ outcome: 'done', verification: 'unverified' })]
+  assert.match(
+    runSummaryLines({ ...run, attempts }, TERMINAL, NOW).at(-1) ?? '',
+    /look at it yourself: pcc diff t-000001$/,
+  )
+  const target = { kind: 'feature', name: 'garden' } as const
+  const capped = someRun({ ...ended, target, outcome: 'limit_reached', reason: '3 attempts were made' })
+  assert.deepEqual(runSummaryLines(capped, TERMINAL, NOW).slice(-1), [
+    '  Go on with: pcc run garden --project /nowhere/shop',
+  ])
+  assert.deepEqual(runSummaryLines(someRun(), TERMINAL, NOW), [], 'one that goes on has no summary')
+})
+
+test('runs are a table, and of the older ones it is said how to see them', () => {
+  const old = someRun({
+    id: 'r-bbbbbb',
+    state: 'ended',
+    outcome: 'blocked',
+    ended_at: NOW - 40_000,
+    tasks: { blocked: 1 },
+  })
+  assert.deepEqual(runLines({ runs: [someRun(), old], total: 5 }, TERMINAL, NOW), [
+    'Run       Target  State      Tasks   Cost   Since   Took',
+    'r-aaaaaa  shop    ● running  3 left  $0.50  1m ago  1m 40s',
+    'r-bbbbbb  shop    ○ blocked  1 left  $0.50  1m ago  1m 0s',
+    '3 older: pcc runs --all',
+  ])
+  assert.match(runLines({ runs: [], total: 0 }, TERMINAL, NOW).join('\n'), /^No runs yet/)
+})
+
+test('a dry run is a numbered list with models and reasons, and what would not run', () => {
+  const place = { project: '/nowhere/shop', target: { kind: 'project' } } as const
+  const steps = [{ id: 't-000001', title: 'dig', model: 'sonnet', why: 'nothing is known yet' }]
+  const held_up = [{ id: 't-000002', title: 'plant', why: 'comes after t-000009, which is failed' }]
+  assert.deepEqual(runPlanLines({ ...place, steps, held_up, beyond_limit: 2, parallel: 3, in_place: null }, TERMINAL), [
+    '1 task, in this order if each goes well at its first try; nothing was started:',
+    '1. t-000001  dig',
+    '   sonnet: nothing is known yet',
+    'Each in a worktree of its own, at most 3 at once.',
+    '2 more tasks would be left by the limit.',
+    'Would not run:',
+    '  t-000002  plant: comes after t-000009, which is failed',
+  ])
+})
+
+test('the page of a run and the list of tasks say what is held up and what waits for a review', () => {
+  const now = { status: 'completed', last_line: null, resumes_at: null, decision: null, landing: 'merging' } as const
+  const held = someAttempt({ now: { ...now, held_up: '/nowhere/shop has changes that are not committed' } })
+  const review = someAttempt({ task_id: 't-000002', iteration: 2, now: { ...now, decision: 7 } })
+  const here = { terminal: TERMINAL, now: NOW, cwd: '/', home: undefined }
+  const page = runPage(someRun({ attempts: [held, review] }), here)
+  assert.ok(page.includes('Held up: t-000001, /nowhere/shop has changes that are not committed'), page.join('\n'))
+  assert.ok(page.includes('Needs you: t-000002, pcc review t-000002'))
+  assert.ok(
+    page.includes('⏳ t-000001 dig the ground: its merge waits: /nowhere/shop has changes that are not committed'),
+  )
+  assert.ok(page.includes('● t-000002 dig the ground waits for your review: pcc review t-000002'))
+  const task = { ...{ id: 't-000001', title: 'dig', state: 'merging', verification: null, reason: null, priority: 0 } }
+  const view = { ...task, labels: [], feature: null, after: [], children: 0, children_done: 0 } as unknown as TaskView
+  const [line] = taskLines([view], TERMINAL, new Map([['t-000001', 'its merge waits: changes']]))
+  assert.equal(line, 't-000001  ● merging  dig  · its merge waits: changes')
+})
+
+test('a run that failed before anything was begun says where to look, and how to go on', () => {
+  const lines = runSummaryLines(someRun({ state: 'ended', outcome: 'failure', attempts: [] }), TERMINAL, NOW)
+  assert.ok(lines.includes('  See which agents are ready with: pcc agents doctor'), lines.join('\n'))
+  assert.ok(!lines.some(line => line.includes('--state failed')))
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { resolveTarget } from '../../../../src/cli/commands/run/start-run.ts'
+import type { DaemonConnection } from '../../../../src/cli/connection/connection.ts'
+import { RemoteError } from '../../../../src/cli/errors.ts'
+import { tempDir } from '../../../support/world.ts'
+
+/** A daemon that knows one task and one feature. */
+const CLIENT: DaemonConnection = {
+  async request<T>(_method: string, path: string): Promise<T> {
+    if (/^\/tasks\?.*feature=(garden|abc)&/.test(path)) return { tasks: [{ id: 't-abc123' }] } as T
+    if (path.startsWith('/tasks?')) return { tasks: [] } as T
+    if (/^\/tasks\/(t-)?(abc|de)/.test(path)) return { task: { id: 't-abc123', project: '/nowhere/shop' } } as T
+    throw new RemoteError({ error: { code: 'task_not_there', message: 'no such task', next: '' } })
+  },
+  async *stream() {},
+}
+
+test('what a person means by a target, row by row', async t => {
+  const project = tempDir(t)
+  mkdirSync(join(project, 'garden'))
+  const meant = (typed: string) => resolveTarget(typed, { project, client: CLIENT })
+  assert.deepEqual(await meant(project), { project, target: { kind: 'project' } }, 'a path is a project')
+  assert.deepEqual(await meant('.'), { project: process.cwd(), target: { kind: 'project' } })
+  const feature = { project, target: { kind: 'feature', name: 'garden' } }
+  assert.deepEqual(await meant('garden'), feature, 'a feature comes before a directory of the same name')
+  const task = { project: '/nowhere/shop', target: { kind: 'task', id: 't-abc123' } }
+  assert.deepEqual(await meant('t-abc'), task, 'a task brings its project along')
+  assert.deepEqual(await meant('de12'), task, 'the beginning of an id may come without t-')
+  assert.deepEqual((await meant('abc')).target, { kind: 'feature', name: 'abc' }, 'unless it is a feature')
+})
+
+test('what means nothing is refused before anything is started', async t => {
+  const project = tempDir(t)
+  const refused = (typed: string, code: string) =>
+    assert.rejects(resolveTarget(typed, { project, client: CLIENT }), { code }, typed)
+  await refused('moon', 'run_target_unknown')
+  await refused('ffff', 'run_target_unknown')
+  await refused('t-ffff', 'task_not_there')
+  await refused('./moon', 'project_missing')
+  await refused(import.meta.filename, 'project_not_directory')
+})

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import type { TaskView } from '../../../../src/domain/task.ts'
+import { type Outcome, type Pcc, pccFor } from '../../pcc.ts'
+
+// One daemon for the whole file: every test has a project of its own.
+const pcc: Pcc = pccFor({ after: hook => after(hook as Parameters<typeof after>[0]) })
+
+/** `pcc task …` in a project of this name. */
+function project(name: string) {
+  const cwd = join(pcc.home, name)
+  mkdirSync(cwd, { recursive: true })
+  const run = (...args: string[]) => pcc.run(['task', ...args], { cwd })
+  const good = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(...args)
+    assert.equal(code, 0, `${args.join(' ')}: ${stderr}`)
+    return stdout
+  }
+  return {
+    cwd,
+    run,
+    good,
+    json: async <T>(...args: string[]) => JSON.parse(await good(...args, '--json')) as T,
+    async add(title: string, ...args: string[]) {
+      const { task } = JSON.parse(await good('add', title, ...args, '--json')) as { task: TaskView }
+      return task.id
+    },
+    async states() {
+      const { tasks } = JSON.parse(await good('list', '--json')) as { tasks: TaskView[] }
+      return Object.fromEntries(tasks.map(({ title, state }) => [title, state]))
+    },
+  }
+}
+
+test('a list of work from the first task to the last: added, ordered, done, failed, reset, deleted', async () => {
+  const { add, good, run, states, json } = project('work')
+  const api = await add('Build the API', '-p', '5', '-l', 'api', '--accept', 'tests pass', '-d', 'with care')
+  const docs = await add('Write docs', '--after', api.slice(2, 5))
+  await add('Announce', '--after', docs)
+  assert.deepEqual(await states(), { 'Build the API': 'ready', 'Write docs': 'blocked', Announce: 'blocked' })
+  assert.match(
+    await good('show', api),
+    /Priority: 5\nLabels: api\n[\s\S]*with care\nDone when:\n {2}- tests pass\nComes before:/,
+  )
+  assert.match(await good('done', api), /Build the API: done\n/)
+  assert.match(await good('list', '--ready'), /^t-\w+ {2}○ ready {2}Write docs\n\n1 task: 1 ready\n$/)
+  await good('fail', docs, '-r', 'no time')
+  assert.match(await good('list', '--state', 'open'), /Announce .*comes after t-\w+ \(Write docs\), which failed/)
+  assert.deepEqual(refused(await run('delete', docs)), [2, 'task_needed'])
+  await good('reset', docs)
+  assert.equal((await states())['Write docs'], 'ready')
+  await good('update', docs, '--title', 'Write the docs', '--add-label', 'text', '--feature', 'launch')
+  const { task } = await json<{ task: TaskView }>('show', docs)
+  assert.deepEqual([task.title, task.labels, task.feature], ['Write the docs', ['text'], 'launch'])
+  assert.match(await good('log', docs, '-m', 'half of it'), /failed: no time \(human\)\n[\s\S]*half of it\n$/)
+  await good('cancel', docs)
+  assert.equal((await good('delete', docs, '--cascade')).split('\n').length, 3)
+  assert.deepEqual(await states(), { 'Build the API': 'done' })
+})
+
+test('edges, parts and pictures', async () => {
+  const { add, good, run, json } = project('pictures')
+  const [a, b] = [await add('Alpha "quoted" <b>'), await add('Beta')]
+  const part = await add('Part', '--parent', b)
+  await good('deps', 'add', a, b)
+  assert.match(await good('deps', 'list', b), new RegExp(`^${b} comes after:\n.*${a} .*\nand before: nothing\n$`))
+  const circle = await run('deps', 'add', b, a)
+  assert.deepEqual(refused(circle), [2, 'task_cycle'])
+  assert.match(circle.stderr, new RegExp(`${a} → ${b} → ${a}`))
+  assert.deepEqual(refused(await run('deps', 'add', a, a)), [2, 'task_cycle'])
+  assert.match(await good('tree', b), new RegExp(`^○ ${b} Beta \\(0/1\\): blocked\n└ ○ ${part} Part: blocked\n$`))
+  assert.match(await good('graph'), /^Step 1\n[\s\S]*Step 2\n/)
+  assert.match(
+    await good('graph', '--format', 'dot'),
+    new RegExp(`"${a}" \\[label="Alpha \\\\"quoted\\\\" <b>\\\\n[\\s\\S]*"${a}" -> "${b}"`),
+  )
+  assert.match(
+    await good('graph', '--format', 'mermaid'),
+    /^flowchart LR\n {2}t_\w+\["Alpha #34;quoted#34; #60;b#62;<br\/>/,
+  )
+  const svg = await good('graph', '--format', 'svg')
+  assert.match(svg, /^<svg [\s\S]*marker-end[\s\S]*Alpha &#34;quoted&#34; &#60;b&#62;[\s\S]*<\/svg>\n$/)
+  const { nodes, edges } = await json<{ nodes: unknown[]; edges: unknown[] }>('graph')
+  assert.deepEqual([nodes.length, edges], [3, [{ from: a, to: b }]])
+  await good('deps', 'rm', a, b)
+  assert.deepEqual(refused(await run('deps', 'rm', a, b)), [2, 'task_not_after'])
+})
+
+test('what is exported can be imported elsewhere, whole or not at all', async () => {
+  const here = project('here')
+  const first = await here.add('First', '-l', 'x')
+  await here.add('Second', '--after', first, '-d', 'two\n\nlines')
+  await here.good('done', first)
+  const exported = join(here.cwd, 'tasks.md')
+  await here.good('export', '-o', exported)
+  assert.match(
+    readFileSync(exported, 'utf8'),
+    /^# Tasks\n\n- \[x\] First <!-- task: .*\n- \[ \] Second .*\n {2}two\n\n {2}lines\n$/,
+  )
+  assert.deepEqual(refused(await here.run('import', exported)), [2, 'task_taken'])
+  const there = project('there')
+  assert.match(
+    await there.good('import', exported, '--copy', '--dry-run'),
+    /^2 tasks could be imported; nothing was\.\n$/,
+  )
+  assert.deepEqual(await there.states(), {})
+  await there.good('import', exported, '--copy')
+  assert.deepEqual(await there.states(), { First: 'done', Second: 'ready' })
+  const wrong = join(here.cwd, 'wrong.jsonl')
+  writeFileSync(wrong, '{"title":"ok"}\n{"title":""}\n')
+  assert.deepEqual(refused(await there.run('import', wrong)), [2, 'tasks_wrong'])
+  assert.deepEqual(refused(await there.run('import', join(here.cwd, 'nowhere.md'))), [2, 'tasks_unreadable'])
+  assert.equal(Object.keys(await there.states()).length, 2)
+})
+
+test('what cannot be meant is refused with exit code 2, and nothing changes', async () => {
+  const { add, run, good, states } = project('bad')
+  const id = await add('日本語 🎉 é')
+  await add('Bell\u0007 \u001b[31mred')
+  assert.match(await good('list'), /日本語 🎉 é\n.*Bell red\n/)
+  for (const args of [
+    ['add', ''],
+    ['add', ' \u0007'],
+    ['add', 'x', '--after', 't-ffffff'],
+    ['add', 'x', '--parent', 'nowhere'],
+    ['add', 'x', '--label', 'two words'],
+    ['show', 't-zzzzzz'],
+    ['show', 't-'],
+    ['done', 'nothing'],
+    ['list', '--state', 'gone'],
+    ['update', id],
+  ]) {
+    const { code, stderr } = await run(...args)
+    assert.equal(code, 2, `${args.join(' ')}: ${stderr}`)
+  }
+  assert.equal(Object.keys(await states()).length, 2)
+  const inside = await pcc.run(['task', 'done', id], { env: { PCC_SESSION_MARK: 's-1' } })
+  assert.deepEqual([inside.code, /an agent cannot decide for a person/.test(inside.stderr)], [3, true])
+})
+
+test('filters narrow the list, --all looks beyond the project', async () => {
+  const one = project('filters')
+  await one.add('Fix login', '--feature', 'auth', '-l', 'bug', '-d', 'the Ümlaut')
+  await one.add('100% sure', '-l', 'bugs')
+  const titles = async (...args: string[]) =>
+    (JSON.parse(await one.good('list', ...args, '--json')) as { tasks: TaskView[] }).tasks.map(({ title }) => title)
+  assert.deepEqual(await titles('--feature', 'auth'), ['Fix login'])
+  assert.deepEqual(await titles('--label', 'bug'), ['Fix login'])
+  assert.deepEqual(await titles('--text', 'LOGIN'), ['Fix login'])
+  assert.deepEqual(await titles('--text', 'Üm'), ['Fix login'])
+  assert.deepEqual(await titles('--text', '0%'), ['100% sure'])
+  assert.deepEqual(await titles('--state', 'done,failed'), [])
+  assert.ok((await titles('--all')).length >= 2)
+  assert.match(await one.good('list', '--text', 'nothing like it'), /^No task matches/)
+})
+
+/** Exit code and error code. */
+function refused({ code, stderr }: Outcome): [number | null, string] {
+  const known = ['task_needed', 'task_cycle', 'task_taken', 'tasks_wrong', 'tasks_unreadable', 'task_not_after']
+  const words: Record<string, RegExp> = {
+    task_needed: /is needed by/,
+    task_cycle: /would wait for itself/,
+    task_taken: /with these ids already/,
+    tasks_wrong: /cannot be taken/,
+    tasks_unreadable: /cannot be used/,
+    task_not_after: /does not come after/,
+  }
+  return [code, known.find(name => words[name]?.test(stderr)) ?? stderr]
+}

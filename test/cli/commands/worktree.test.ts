@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { gitProject } from '../../support/world.ts'
+import { openWorktreeFixture, write } from '../../workspace/worktrees/worktree-fixture.ts'
+import { pccFor } from '../pcc.ts'
+
+test('a person sees worktrees, puts them away, brings them back, and prune leaves what holds work', async t => {
+  const pcc = pccFor(t)
+  const places = appPathsFor({ env: pcc.env })
+  mkdirSync(dirname(places.database), { recursive: true })
+  const project = gitProject(t)
+  const world = await openWorktreeFixture(t, { project, root: join(places.home, 'worktrees') })
+  {
+    await using store = await openStore({ file: places.database })
+    Object.assign(world.parts, { store, clock: systemClock })
+    await world.make({ task: 't-aaaaaa' })
+    const place = await world.make({ task: 't-bbbbbb' })
+    write(place.top, { 'precious.txt': 'p\n' })
+  }
+  const run = (...args: string[]) => pcc.run(['worktree', ...args])
+  const listed = (await run('list')).stdout
+  assert.match(listed, /^Task +Attempt +State +Project +For +Since +Where\n/)
+  assert.match(listed, /t-bbbbbb +1 +live .* main .*\n.*t-aaaaaa/s)
+  const shown = await run('show', 'bbb')
+  assert.match(shown.stdout, /removal +would be archived first: 1 file was not committed/)
+  const { worktrees } = JSON.parse((await run('list', '--json')).stdout)
+  const top = (task: string) => worktrees.find((each: { task: string }) => each.task === task)?.top
+  assert.equal((await run('open', 't-bbbbbb')).stdout, `${top('t-bbbbbb')}\n`)
+
+  const pruned = await run('prune')
+  assert.match(pruned.stdout, /t-bbbbbb: stays, 1 file was not committed\./)
+  assert.match(pruned.stdout, /t-aaaaaa: removed/)
+  assert.deepEqual([existsSync(top('t-aaaaaa')), existsSync(join(top('t-bbbbbb'), 'precious.txt'))], [false, true])
+
+  const removed = await run('remove', 't-bbbbbb')
+  assert.match(removed.stdout, /archived to refs\/pcc\/archive\/t-bbbbbb\/1 \(1 file was not committed\)/)
+  assert.equal(existsSync(top('t-bbbbbb')), false)
+  assert.match((await run('list', '--all')).stdout, /t-bbbbbb +1 +archived/)
+  const restored = JSON.parse((await run('restore', 't-bbbbbb', '--json')).stdout)
+  assert.equal(readFileSync(join(restored.top, 'precious.txt'), 'utf8'), 'p\n')
+  assert.match((await run('archive', 't-bbbbbb')).stdout, /archive\/t-bbbbbb\/2/)
+
+  const again = await run('remove', 't-bbbbbb')
+  assert.equal(again.code, 2)
+  assert.match(again.stderr, /is archived, so that cannot be done/)
+  assert.match((await run('show', 't-nobody')).stderr, /No worktree was ever made for task t-nobody/)
+})

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parseReply, rawRequest } from '../../../src/cli/connection/raw-request.ts'
+import { tempDir } from '../../support/world.ts'
+
+const bytes = (text: string) => Buffer.from(text)
+
+test('a reply with a length is whole when its last byte is there, counted in bytes', () => {
+  const reply = bytes('HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-A: b: c\r\n\r\n"日"x')
+  assert.equal(parseReply(reply.subarray(0, reply.length - 2), false), undefined)
+  assert.deepEqual(parseReply(reply, false), {
+    status: 200,
+    headers: { 'content-length': '6', 'x-a': 'b: c' },
+    bytes: Buffer.from('"日"x'),
+  })
+})
+
+test('a chunked reply is joined, also when a character is split between chunks', () => {
+  const [first, rest] = [bytes('日').subarray(0, 1), bytes('日').subarray(1)]
+  const head = bytes('HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n')
+  const reply = Buffer.concat([head, bytes('2\r\na'), first, bytes('\r\n3\r\n'), rest, bytes('b\r\n0\r\n\r\n')])
+  assert.equal(parseReply(reply.subarray(0, reply.length - 7), false), undefined)
+  assert.equal(parseReply(reply, false)?.bytes.toString(), 'a日b')
+  assert.deepEqual(parseReply(reply, false)?.status, 404)
+})
+
+test('a reply without a length ends with the connection', () => {
+  const reply = bytes('HTTP/1.1 200 OK\r\n\r\n{}')
+  assert.equal(parseReply(reply, false), undefined)
+  assert.equal(parseReply(reply, true)?.bytes.toString(), '{}')
+})
+
+test('nobody listening is no error: no token, no socket, or a file in its place', async t => {
+  const dir = tempDir(t)
+  const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
+  assert.equal(await rawRequest({ socket, tokenFile, path: '/' }), undefined)
+  writeFileSync(tokenFile, 'secret\n')
+  assert.equal(await rawRequest({ socket, tokenFile, path: '/' }), undefined)
+  writeFileSync(socket, 'not a socket')
+  assert.equal(await rawRequest({ socket, tokenFile, path: '/' }), undefined)
+})
+
+test('the request carries the token and the host, and an answer that comes in pieces is read', async t => {
+  const dir = tempDir(t)
+  const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
+  writeFileSync(tokenFile, 'secret\n')
+  let asked = ''
+  const server = createServer(connection => {
+    connection.on('data', chunk => {
+      asked += chunk
+      connection.write('HTTP/1.1 200 OK\r\ncontent-le')
+      setImmediate(() => connection.write('ngth: 2\r\n\r\n{'))
+      setTimeout(() => connection.write('}'), 20)
+    })
+  })
+  await new Promise<void>(resolve => server.listen(socket, resolve))
+  t.after(() => server.close())
+  const reply = await rawRequest({ socket, tokenFile, path: '/sessions?a=b' })
+  assert.equal(reply?.bytes.toString(), '{}')
+  assert.match(asked, /^GET \/sessions\?a=b HTTP\/1\.1\r\n/)
+  assert.match(asked, /\r\nHost: pcc\r\nAuthorization: Bearer secret\r\n/)
+})
+
+test('an answer that never comes is an error that says so', async t => {
+  const dir = tempDir(t)
+  const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
+  writeFileSync(tokenFile, 'secret\n')
+  const server = createServer(() => {})
+  await new Promise<void>(resolve => server.listen(socket, resolve))
+  t.after(() => server.close())
+  await assert.rejects(rawRequest({ socket, tokenFile, path: '/', timeoutMs: 50 }), /no answer within 0.05 s/)
+})
+
+test('a body that is only printed is handed on while it comes; one that is cut off is an error, one of a refusal is kept', async t => {
+  const dir = tempDir(t)
+  const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
+  writeFileSync(tokenFile, 'secret\n')
+  const handedOn = Promise.withResolvers<void>()
+  const server = createServer(connection => {
+    connection.on('data', async chunk => {
+      const path = String(chunk).split(' ')[1]
+      if (path === '/refused') return connection.end('HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}')
+      connection.write('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nabc')
+      await handedOn.promise
+      connection.end(path === '/whole' ? 'def' : 'd')
+    })
+  })
+  await new Promise<void>(resolve => server.listen(socket, resolve))
+  t.after(() => server.close())
+  const asked = async (path: string) => {
+    const pieces: string[] = []
+    const take = (piece: Buffer) => {
+      pieces.push(String(piece))
+      handedOn.resolve()
+    }
+    const reply = await rawRequest({ socket, tokenFile, path, take })
+    return { pieces, left: String(reply?.bytes), status: reply?.status }
+  }
+  assert.deepEqual(await asked('/whole'), { pieces: ['abc', 'def'], left: '', status: 200 })
+  await assert.rejects(asked('/cut'), /in the middle of its answer/)
+  assert.deepEqual(await asked('/refused'), { pieces: [], left: '{}', status: 404 })
+})

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { appPathsFor } from '../../src/base/app-paths.ts'
+import { brainKeys, callerSettings, sessionEnvironment } from '../../src/cli/session-env.ts'
+import { grantTrust, trustStatus } from '../../src/policy/trust/trust.ts'
+import { tempDir } from '../support/world.ts'
+
+const CALLER = {
+  HOME: '/h',
+  ANTHROPIC_API_KEY: 'k',
+  MY_TOKEN: 'secret',
+  AWS_SECRET_ACCESS_KEY: 's',
+  NODE_OPTIONS: '-r x',
+}
+
+test('without settings the standard names travel and nothing else', async t => {
+  const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
+  assert.deepEqual(await sessionEnvironment({ places: appPathsFor({ env }), env, project }), {
+    HOME: '/h',
+    ANTHROPIC_API_KEY: 'k',
+  })
+})
+
+test('a file and a variable that set the names are heeded, and a wrong one is refused', async t => {
+  const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
+  const places = appPathsFor({ env })
+  mkdirSync(dirname(places.configFile), { recursive: true })
+  writeFileSync(places.configFile, '[agents]\nenv = ["MY_TOKEN"]\n')
+  assert.deepEqual(await sessionEnvironment({ places, env, project }), { HOME: '/h', MY_TOKEN: 'secret' })
+  assert.deepEqual(await sessionEnvironment({ places, env: { ...env, PCC_AGENTS_ENV: 'AWS_*' }, project }), {
+    HOME: '/h',
+    AWS_SECRET_ACCESS_KEY: 's',
+  })
+  await assert.rejects(
+    sessionEnvironment({ places, env: { ...env, PCC_AGENTS_ENVS: 'AWS_*' }, project }),
+    /PCC_AGENTS_ENVS/,
+  )
+  writeFileSync(places.configFile, 'nonsense')
+  await assert.rejects(sessionEnvironment({ places, env, project }), /config.toml/)
+})
+
+test('a config file that was named and is not there is refused', async t => {
+  const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
+  await assert.rejects(
+    sessionEnvironment({ places: appPathsFor({ env, configFile: '/nowhere.toml' }), env, project }),
+    /nowhere.toml/,
+  )
+})
+
+test("a trusted project's file can add names, one that is not trusted cannot", async t => {
+  const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
+  const places = appPathsFor({ env })
+  writeFileSync(join(project, '.perpetualcc.toml'), '[agents]\nenv = ["ANTHROPIC_*", "MY_TOKEN"]\n')
+  assert.deepEqual(await sessionEnvironment({ places, env, project }), { HOME: '/h', ANTHROPIC_API_KEY: 'k' })
+  await grantTrust(places, await trustStatus(places, project))
+  const trusted = await sessionEnvironment({ places, env, project })
+  assert.deepEqual(trusted, { HOME: '/h', ANTHROPIC_API_KEY: 'k', MY_TOKEN: 'secret' })
+})
+
+test('what a shell sets travels with a session: its config file and its variables, no others', t => {
+  const home = tempDir(t)
+  const env = { PCC_HOME: home, PCC_SESSIONS_MAX_CONCURRENT: '2', PATH: '/bin', PCC_LOGS_LEVEL: '' }
+  const settings = { PCC_SESSIONS_MAX_CONCURRENT: '2' }
+  assert.deepEqual(callerSettings(appPathsFor({ env }), env), { config: null, settings })
+  const places = appPathsFor({ env, configFile: '/some/other.toml' })
+  assert.deepEqual(callerSettings(places, env), { config: '/some/other.toml', settings })
+})
+
+test("a brain's key that the settings only name travels as a setting, and not to the agent", async t => {
+  const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
+  const places = appPathsFor({ env })
+  assert.deepEqual(await brainKeys({ places, env, project }), {})
+  mkdirSync(dirname(places.configFile), { recursive: true })
+  writeFileSync(
+    places.configFile,
+    '[brain.gemini]\napi_key = "env:MY_TOKEN"\n[brain.openai_compatible]\napi_key = "env:NOT_SET"\n',
+  )
+  assert.deepEqual(await brainKeys({ places, env, project }), { PCC_BRAIN_GEMINI_API_KEY: 'secret' })
+  const toAgent = await sessionEnvironment({ places, env, project })
+  assert.ok(!Object.values(toAgent).includes('secret'))
+})

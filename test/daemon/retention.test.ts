@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { appPathsFor } from '../../src/base/app-paths.ts'
+import { silentLog } from '../../src/base/log.ts'
+import { canTrustClock, pruneOnce } from '../../src/daemon/retention.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import { AN_ESCALATION } from '../support/an-escalation.ts'
+import { tempDir } from '../support/world.ts'
+
+const DAY = 24 * 60 * 60_000
+const NOW = Date.parse('2026-06-01T12:00:00Z')
+
+/** A store with sessions of all kinds, each with old events, and what a retention round makes of it at a moment. */
+async function world(t: TestContext) {
+  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
+  for (const dir of [places.data, places.run, places.logs]) mkdirSync(dir, { recursive: true })
+  const store = await openStore({ file: places.database })
+  t.after(() => store.close())
+  const round = (now: number, env: Record<string, string> = {}) =>
+    pruneOnce({ places, env, store, log: silentLog, clock: { now: () => now } }, new AbortController().signal)
+  return { places, store, round }
+}
+
+async function session(store: Store, id: string, ended_as: 'completed' | 'stopped' | 'paused', ended_at: number) {
+  await store.sessions.insert({ id, name: id, project: '/p', task: 't', agent: 'claude' })
+  await store.sessions.update(id, { state: 'ended', ended_as, ended_at })
+  const note = (n: number) =>
+    ({ actor: 'daemon', subject: id, kind: 'session.noted', body: { text: `${n}` }, time: ended_at - n }) as const
+  await store.append(Array.from({ length: 1200 }, (_, n) => note(n)))
+  const body = { status: ended_as, reason: '' }
+  await store.append([{ actor: 'daemon', subject: id, kind: 'session.ended', body, time: ended_at }])
+}
+
+const countOf = async (store: Store, subject: string) => (await store.events({ subject })).length
+
+/** Somebody was here just before, so that the clock is believed. */
+const lately = (store: Store, now: number) =>
+  store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: '' }, time: now - DAY }])
+
+test('data.event_retention_days: events of sessions that are over go when they are old, but for how they ended; what can go on keeps all', async t => {
+  const { store, round } = await world(t)
+  await session(store, 's-old', 'completed', NOW - 100 * DAY)
+  await session(store, 's-paused', 'paused', NOW - 100 * DAY)
+  await session(store, 's-asking', 'stopped', NOW - 100 * DAY)
+  await session(store, 's-young', 'completed', NOW - 10 * DAY)
+  await store.transaction(tx => store.escalations.insert({ ...AN_ESCALATION, session_id: 's-asking' }, tx))
+  await lately(store, NOW)
+  await round(NOW)
+  const counts = await Promise.all(['s-old', 's-paused', 's-asking', 's-young'].map(id => countOf(store, id)))
+  assert.deepEqual(counts, [1, 1201, 1201, 1201])
+  assert.deepEqual(
+    (await store.events({ subject: 's-old' })).map(({ kind }) => kind),
+    ['session.ended'],
+  )
+  const change = store.transaction(tx => tx.db.deleteFrom('events').execute())
+  await assert.rejects(change, /append-only/, 'nobody else may delete')
+  await round(NOW, { PCC_DATA_EVENT_RETENTION_DAYS: '5' })
+  assert.equal(await countOf(store, 's-young'), 1)
+})
+
+test('data.max_events_mb: what a reader has not read yet is kept, and a database that is too large loses the oldest first', async t => {
+  const { store, round } = await world(t)
+  await session(store, 's-first', 'completed', NOW - 20 * DAY)
+  await session(store, 's-second', 'completed', NOW - 10 * DAY)
+  await lately(store, NOW)
+  const body = { reason: 'x'.repeat(2_000_000) }
+  await store.append([{ actor: 'daemon', subject: 'other', kind: 'daemon.stopped', body, time: NOW - DAY }])
+  await store.outbox.moveCursor('notify', 600)
+  await round(NOW, { PCC_DATA_MAX_EVENTS_MB: '1' })
+  assert.equal(await countOf(store, 's-first'), 1201 - 600, 'the reader had come to 600')
+  assert.equal(await countOf(store, 's-second'), 1201)
+  await store.outbox.moveCursor('notify', 10_000)
+  await round(NOW, { PCC_DATA_MAX_EVENTS_MB: '1' })
+  assert.deepEqual([await countOf(store, 's-first'), await countOf(store, 's-second')], [1, 1])
+  const [next] = await store.append([{ actor: 'daemon', subject: 'x', kind: 'daemon.stopped', body: { reason: '' } }])
+  assert.equal(next?.id, 2405, 'no number is given twice')
+})
+
+test('a clock that is a year ahead removes nothing until it has said so on two days', async t => {
+  const { places, store, round } = await world(t)
+  await session(store, 's-1', 'completed', NOW - 2 * DAY)
+  const checkpoints = join(places.data, 'checkpoints', 's-1')
+  mkdirSync(checkpoints, { recursive: true })
+  writeFileSync(join(checkpoints, '2026-05-30T12-00-00.000Z.json'), '{}')
+  const rotated = join(places.logs, 'daemon.log.1')
+  writeFileSync(rotated, 'x')
+  const year = NOW + 365 * DAY
+  await round(year)
+  await round(year + 60_000)
+  assert.equal(await countOf(store, 's-1'), 1201)
+  assert.equal(readdirSync(checkpoints).length, 1)
+  await round(NOW)
+  assert.equal(await countOf(store, 's-1'), 1201, 'the clock was put right again')
+  await round(year)
+  assert.equal(await countOf(store, 's-1'), 1201)
+  await round(year + DAY)
+  assert.equal(await countOf(store, 's-1'), 1)
+  assert.deepEqual(existsSync(checkpoints) ? readdirSync(checkpoints) : [], [])
+})
+
+test('what was written by a clock that is a year ahead does not make the next daemon believe it', async t => {
+  const { store, round } = await world(t)
+  await session(store, 's-1', 'completed', NOW - 2 * DAY)
+  const year = NOW + 365 * DAY
+  const wrote = (time: number) =>
+    store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: '' }, time }])
+  await wrote(year - 60 * 60_000)
+  await round(year)
+  assert.equal(await countOf(store, 's-1'), 1201, 'the clock was set while a daemon ran')
+  await wrote(year)
+  await round(year + 60 * 60_000)
+  assert.equal(await countOf(store, 's-1'), 1201, 'one daemon had doubted it, the next one too')
+  await round(NOW)
+  assert.equal(await countOf(store, 's-1'), 1201)
+})
+
+test('a clock is believed near the last thing written, or a day after it was first doubted', () => {
+  const doubted = { now: NOW, gapMs: 400 * DAY }
+  assert.equal(canTrustClock({ now: NOW, gapMs: 7 * DAY, doubtedAt: undefined }), true)
+  assert.equal(canTrustClock({ ...doubted, doubtedAt: undefined }), false)
+  assert.equal(canTrustClock({ ...doubted, doubtedAt: NOW - 60 * 60_000 }), false)
+  assert.equal(canTrustClock({ ...doubted, doubtedAt: NOW - DAY }), true)
+  assert.equal(canTrustClock({ ...doubted, doubtedAt: NOW - 300 * DAY }), false, 'set once more')
+  assert.equal(canTrustClock({ ...doubted, doubtedAt: NOW + DAY }), false, 'set back in between')
+  assert.equal(canTrustClock({ now: NOW, gapMs: -400 * DAY, doubtedAt: undefined }), true, 'nothing looks old to it')
+})
+
+test('logs.keep_days: rotated logs and diagnostics go by their age, and many diagnostics by their number', async t => {
+  const { places, store, round } = await world(t)
+  await lately(store, NOW)
+  const put = (name: string, ageDays: number) => {
+    writeFileSync(join(places.logs, name), 'x')
+    utimesSync(join(places.logs, name), (NOW - ageDays * DAY) / 1000, (NOW - ageDays * DAY) / 1000)
+  }
+  put('daemon.log', 100)
+  put('daemon.log.1', 29)
+  put('daemon.log.2', 31)
+  put('notes-of-mine.txt', 1000)
+  for (let n = 10; n < 40; n++) put(`stall-${n}.json`, n / 10)
+  await round(NOW)
+  const left = readdirSync(places.logs).toSorted()
+  assert.deepEqual(
+    left.filter(name => !name.startsWith('stall')),
+    ['daemon.log', 'daemon.log.1', 'notes-of-mine.txt'],
+  )
+  assert.equal(left.filter(name => name.startsWith('stall')).length, 20)
+  await round(NOW, { PCC_LOGS_KEEP_DAYS: '10' })
+  assert.ok(!existsSync(join(places.logs, 'daemon.log.1')))
+})
+
+test('data.max_checkpoints_mb: checkpoints that are too large together go, the oldest first; what can go on keeps its last', async t => {
+  const { places, store, round } = await world(t)
+  await session(store, 's-1', 'completed', NOW - DAY)
+  await session(store, 's-2', 'paused', NOW - DAY)
+  const names = ['2026-05-30T12-00-00.000Z.json', '2026-05-31T12-00-00.000Z.json']
+  for (const id of ['s-1', 's-2']) {
+    mkdirSync(join(places.data, 'checkpoints', id), { recursive: true })
+    for (const name of names) writeFileSync(join(places.data, 'checkpoints', id, name), 'x'.repeat(600_000))
+  }
+  await round(NOW, { PCC_DATA_MAX_CHECKPOINTS_MB: '1' })
+  const left = (id: string) => {
+    const dir = join(places.data, 'checkpoints', id)
+    return existsSync(dir) ? readdirSync(dir) : []
+  }
+  assert.deepEqual(left('s-2'), names.slice(1))
+  assert.deepEqual(left('s-1'), [])
+})

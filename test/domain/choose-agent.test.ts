@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { canRunUnattended, MANIFESTS } from '../../src/agents/manifests/manifests.ts'
+import { AppError } from '../../src/base/errors.ts'
+import { AGENT_KINDS } from '../../src/domain/agent-manifest.ts'
+import { chooseAgent, PROGRAMS } from '../../src/domain/choose-agent.ts'
+
+const custom = {
+  mine: { command: '/opt/mine/bin/mine --acp "two words"' },
+  lost: { command: 'bin/mine' },
+  script: { command: 'node x.mjs' },
+}
+const chosen = (text: string) => chooseAgent({ text, origin: '--agent', custom, directory: '/home/me/project' })
+
+test('a kind is that kind, and its program names it too, but never by a path', () => {
+  for (const kind of AGENT_KINDS) {
+    assert.equal(PROGRAMS[kind], MANIFESTS[kind].start.command)
+    assert.deepEqual(chosen(kind), { kind, name: kind })
+    assert.deepEqual(chosen(PROGRAMS[kind]), { kind, name: kind })
+    for (const path of [`/opt/${PROGRAMS[kind]}`, `./tools/${PROGRAMS[kind]}`])
+      assert.throws(
+        () => chosen(path),
+        error => error instanceof AppError && /is a path/.test(error.message),
+      )
+  }
+})
+
+test('words behind a program are kept, but for those that are given anyway', () => {
+  const command = ['gemini', '--model', 'x y']
+  assert.deepEqual(chosen('gemini --acp --model "x y"'), { kind: 'gemini', name: 'gemini', command })
+  assert.deepEqual(chosen('opencode acp'), { kind: 'opencode', name: 'opencode' })
+})
+
+test('a custom agent is named by the settings, by a path, or by a program with words', () => {
+  const mine = ['/opt/mine/bin/mine', '--acp', 'two words']
+  assert.deepEqual(chosen('mine'), { kind: 'custom', name: 'mine', command: mine })
+  assert.deepEqual(chosen('./other --x'), {
+    kind: 'custom',
+    name: 'other (4800ce)',
+    command: ['/home/me/project/other', '--x'],
+  })
+  const goose = { kind: 'custom', name: 'goose acp (c0bbe7)', command: ['goose', 'acp'] }
+  assert.deepEqual(chosen('goose acp'), goose)
+})
+
+test('agents that only a command line names are told apart by what they run, and by no word that may be a secret', () => {
+  const name = (text: string) => chosen(text).name
+  assert.match(name('node one.mjs'), /^node one\.mjs \([0-9a-f]{6}\)$/)
+  assert.match(name('python3 -P -m my.agent --token s3cret'), /^python3 -m my\.agent \([0-9a-f]{6}\)$/)
+  assert.match(name('npx -y @scope/agent'), /^npx @scope\/agent \(/)
+  assert.match(name('/opt/mine --token s3cret'), /^mine \([0-9a-f]{6}\)$/)
+  const alike = ['node a/x.mjs', 'node b/x.mjs', 'node a/x.mjs --model y', '/opt/mine --acp', '/srv/mine --acp', 'mine']
+  assert.equal(new Set(alike.map(name)).size, alike.length)
+  assert.equal(name('node a/x.mjs'), name('  node   "a/x.mjs"'), 'the same words have the same name')
+})
+
+test('a relative path begins at the project, never in the worktree where the agent works', () => {
+  const words = (text: string) => chosen(text).command?.slice(1)
+  assert.deepEqual(words('node ./x.mjs --acp'), ['/home/me/project/x.mjs', '--acp'])
+  assert.deepEqual(words('node x.mjs'), ['/home/me/project/x.mjs'])
+  assert.deepEqual(words('node agent acp'), ['/home/me/project/agent', 'acp'])
+  assert.deepEqual(words('python3 -u x.py'), ['-u', '/home/me/project/x.py'])
+  assert.deepEqual(words('python3 -u -P -m my.agent'), ['-u', '-P', '-m', 'my.agent'])
+  assert.deepEqual(words('python3 -Im my.agent'), ['-Im', 'my.agent'])
+  assert.deepEqual(words('python3 /opt/x.py -m y'), ['/opt/x.py', '-m', 'y'], 'a word of the script is its own')
+  assert.deepEqual(words('node --import /opt/tsx.mjs /opt/x.ts'), ['--import', '/opt/tsx.mjs', '/opt/x.ts'])
+  assert.deepEqual(words('node /opt/x.mjs -r y'), ['/opt/x.mjs', '-r', 'y'])
+  assert.deepEqual(words('npx @scope/agent acp http://a/b'), ['@scope/agent', 'acp', 'http://a/b'])
+})
+
+test('an agent is let work alone by a kind or by a name of agents.custom, never by the name of a program', () => {
+  const isHeld = (text: string, allowed: string) =>
+    canRunUnattended({
+      agent: chosen(text),
+      manifest: { hold: 'observed' },
+      allowed: [allowed],
+      custom,
+      sandboxed: false,
+    })
+  assert.equal(isHeld('gemini', 'gemini'), true)
+  assert.equal(isHeld('mine', 'mine'), true)
+  assert.equal(isHeld('node ./x.mjs', 'node'), false)
+  assert.equal(isHeld('/tmp/other/mine --acp', 'mine'), false)
+})
+
+for (const [text, code, words] of [
+  ['gemni', 'agent_unknown', /"gemni" \(--agent\)/],
+  ['', 'agent_malformed', /names no program/],
+  ['gemini "x', 'agent_malformed', /not closed \(character 8\)/],
+  ['gemini --yolo', 'agent_malformed', /--yolo could take away what holds gemini/],
+  ['gemini --approval-mode=yolo', 'agent_malformed', /could take away/],
+  ['gemini --approvalMode yolo', 'agent_malformed', /could take away/],
+  ['gemini --model x -dy', 'agent_malformed', /-dy could take away/],
+  ['gemini --model --yolo', 'agent_malformed', /could take away/],
+  ['gemini --model', 'agent_malformed', /could take away/],
+  ['gemini --allowedTools run_shell_command', 'agent_malformed', /could take away/],
+  ['gemini -- -y', 'agent_malformed', /could take away/],
+  ['codex --full-auto', 'agent_malformed', /could take away/],
+  ['codex -c approval_policy=never', 'agent_malformed', /-c could take away/],
+  ['opencode --print-logs=x', 'agent_malformed', /could take away/],
+  ['claude-agent-acp --anything', 'agent_malformed', /could take away/],
+  ['node --import=./x.mjs /opt/agent.mjs', 'agent_malformed', /not a whole one/],
+  ['script', 'agent_malformed', /agents\.custom\.script.*the path x\.mjs is not a whole one/],
+  ['codex --enable goals', 'agent_malformed', /--enable could take away/],
+  ['codex -cfeatures.hooks=true', 'agent_malformed', /could take away/],
+  ['claude --dangerously-skip-permissions', 'agent_malformed', /takes no words of its own/],
+  ['FOO=1 gemini', 'agent_malformed', /FOO is set before the program/],
+  ['lost', 'agent_malformed', /agents\.custom\.lost, named by --agent.*bin\/mine is not a whole one/],
+  ['constructor', 'agent_unknown', /constructor/],
+  [
+    'python -m my.agent',
+    'agent_malformed',
+    /python -m takes modules from the folder that the agent works in.*python -P -m/,
+  ],
+  ['python3.12 -u -mmy.agent', 'agent_malformed', /python3\.12 -m takes modules/],
+  ['python3 -W ignore -X dev -m my.agent', 'agent_malformed', /takes modules from the folder/],
+  ['python3 -c "import agent"', 'agent_malformed', /python3 -c takes modules/],
+  ['node --import tsx /opt/x.ts', 'agent_malformed', /node looks for tsx \(--import\)/],
+  ['node -r dotenv/config /opt/x.mjs', 'agent_malformed', /node looks for dotenv\/config \(-r\)/],
+] as const) {
+  test(`the agent ${JSON.stringify(text)} is refused: ${code}`, () => {
+    assert.throws(
+      () => chosen(text),
+      error => error instanceof AppError && error.code === code && words.test(error.message),
+    )
+  })
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { judgeAddress } from '../../../src/policy/classify/assess.ts'
+
+function check(expected: string, addresses: string[]): void {
+  for (const address of addresses) {
+    const { code, risk } = judgeAddress(address)
+    assert.equal(`${risk} ${code}`, expected, address)
+  }
+}
+
+test('a page of the web is MEDIUM', () => {
+  check('MEDIUM net.get', [
+    'https://example.com',
+    'http://example.com/a?b=c',
+    'https://mylocal.example/',
+    'https://110.1.1.1',
+    'https://172.32.0.1',
+    'https://172.15.0.1',
+    'https://local.example.com',
+    'https://xlocalhost.com',
+    'https://11.0.0.1',
+    'https://example.com/10.0.0.1',
+  ])
+})
+
+test('what is no address, or not of the web, is told apart', () => {
+  check('MEDIUM net.address', ['example.com', '', 'https://'])
+  check('HIGH net.odd', [
+    'file:///etc/passwd',
+    'ftp://example.com',
+    'httpsx://example.com',
+    'xhttp://example.com',
+    'data:text/plain,x',
+    'javascript:1',
+  ])
+})
+
+test('an address with a login in it is HIGH, half of one too', () => {
+  check('HIGH net.login', ['https://a:b@example.com', 'https://a@example.com', 'https://:b@example.com'])
+})
+
+test('the place where a machine hands out its credentials is HIGH in every spelling', () => {
+  check('HIGH net.metadata', [
+    'http://169.254.169.254/latest',
+    'http://metadata.google.internal/x',
+    'http://METADATA.google.internal/',
+    'http://100.100.100.200/',
+    'http://[fd00:ec2::254]/',
+    'http://2852039166/',
+  ])
+  check('MEDIUM net.get', ['https://xmetadata.example.com', 'https://1.169.254.1'])
+})
+
+test('what is inside the network is told apart from the web', () => {
+  check('MEDIUM net.inside', [
+    'http://localhost:3000',
+    'http://127.0.0.1',
+    'http://10.1.2.3',
+    'http://192.168.1.1',
+    'http://172.16.0.1',
+    'http://172.20.0.1',
+    'http://172.29.0.1',
+    'http://172.31.0.1',
+    'http://[::1]/',
+    'http://[fe80::1]/',
+    'http://[fc00::1]/',
+    'http://printer.local',
+    'http://a.b.internal',
+    'http://x.LAN',
+    'http://0.0.0.0',
+  ])
+})
+
+test('an address that carries much behind its path, or in a very long one, is told apart', () => {
+  check('MEDIUM net.get', [
+    `https://e.example/?${'x'.repeat(399)}`,
+    `https://e.example/${'x'.repeat(799)}`,
+    `https://e.example/?${'x'.repeat(198)}#${'y'.repeat(199)}`,
+  ])
+  check('MEDIUM net.long', [
+    `https://e.example/${'x'.repeat(800)}`,
+    `https://e.example/?${'x'.repeat(400)}`,
+    `https://e.example/#${'x'.repeat(400)}`,
+    `https://e.example/?${'x'.repeat(200)}#${'y'.repeat(200)}`,
+  ])
+})
+
+test('names and numbers that lead to this machine or its network are known in every spelling', () => {
+  check('MEDIUM net.inside', [
+    'http://intranet/',
+    'http://printer',
+    'http://localhost./',
+    'http://a.localhost/',
+    'http://10.0.0.1.nip.io',
+    'http://lvh.me/',
+    'http://100.64.0.1',
+    'http://100.79.0.1',
+    'http://100.119.0.1',
+    'http://100.127.0.1',
+    'http://[::]/',
+    'http://[fd12::1]/',
+    'http://[fea0::1]/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://0x7f.1/',
+  ])
+  check('MEDIUM net.get', [
+    'http://100.63.0.1',
+    'http://100.128.0.1',
+    'http://xlvh.me',
+    'http://lvh.me.example.com',
+    'http://[2001:db8::1]/',
+    'http://10.example.com',
+    'http://localhost.example.com',
+    'http://mynip.io',
+    'http://internal.example.com',
+  ])
+  check('HIGH net.metadata', [
+    'http://169.254.1.2/',
+    'http://168.63.129.16/',
+    'http://192.0.0.192/',
+    'http://metadata/',
+    'http://metadata.azure.com/',
+    'http://instance-data/',
+    'http://instance-data.ec2.internal/',
+    'http://[::ffff:169.254.169.254]/',
+    'http://metadata.google.internal./',
+    'http://0xa9fea9fe/',
+  ])
+  check('MEDIUM net.get', [
+    'http://metadata.example.com',
+    'http://168.63.129.160',
+    'http://metadata.google.internal.example.com',
+  ])
+})

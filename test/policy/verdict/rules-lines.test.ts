@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { findingsInRules } from '../../../src/policy/trust/findings.ts'
+import { addRule, removeRule } from '../../../src/policy/verdict/edit-rules.ts'
+import { openRules } from '../../../src/policy/verdict/load-rules.ts'
+import {
+  findProjectRules,
+  parseRules,
+  projectRulesFile,
+  readRules,
+  userRulesFile,
+} from '../../../src/policy/verdict/rules-file.ts'
+import { tempDir } from '../../support/world.ts'
+
+function edited(t: TestContext, content: string) {
+  const home = tempDir(t)
+  const edit = { file: join(home, 'rules.toml'), lockFile: join(home, 'rules.lock') }
+  writeFileSync(edit.file, content)
+  return { edit, read: () => readRules(edit.file) }
+}
+const one = (tool: string, more = '') => `[[rules]]\neffect = "ask"\ntool = "${tool}"\n${more}`
+const refusal = (content: string) => {
+  try {
+    parseRules('f', content)
+  } catch (thrown) {
+    return (thrown as Error).message
+  }
+  return 'taken'
+}
+
+test('a rule is appended after a blank line, and to a file without an end of line after one', t => {
+  const { edit, read } = edited(t, one('A').trimEnd())
+  addRule(edit, { effect: 'allow', tool: 'B', match: 'x' })
+  assert.equal(read(), `${one('A')}\n[[rules]]\neffect = "allow"\ntool = "B"\nmatch = "x"\n`)
+})
+
+test('a file of blanks alone gets no blank line more', t => {
+  const { edit, read } = edited(t, ' \n')
+  addRule(edit, { effect: 'deny', tool: 'B' })
+  assert.equal(read(), ' \n[[rules]]\neffect = "deny"\ntool = "B"\n')
+})
+
+test('a file with line ends of Windows keeps them', t => {
+  const windows = (text: string) => text.replaceAll('\n', '\r\n')
+  const { edit, read } = edited(t, windows(`${one('A')}\n${one('B')}\n${one('C')}`))
+  addRule(edit, { effect: 'ask', tool: 'D' })
+  assert.equal(read(), windows(`${one('A')}\n${one('B')}\n${one('C')}\n${one('D')}`))
+  removeRule(edit, 2)
+  assert.equal(read(), windows(`${one('A')}\n${one('C')}\n${one('D')}`))
+})
+
+test('where a rule is taken out, one blank line stays and not two', t => {
+  const { edit, read } = edited(t, `${one('A')}\n${one('B')}\n${one('C')}`)
+  assert.equal(removeRule(edit, 2).rule.tool, 'B')
+  assert.equal(read(), `${one('A')}\n${one('C')}`)
+  assert.equal(removeRule(edit, 1).rule.tool, 'A')
+  assert.equal(read(), one('C'))
+  removeRule(edit, 1)
+  assert.equal(read(), '')
+})
+
+test('the last rule is taken out also when its file has no end of line', t => {
+  const { edit, read } = edited(t, `# mine\n${one('A')}\n${one('B')}`.trimEnd())
+  removeRule(edit, 2)
+  assert.equal(read(), `# mine\n${one('A')}\n`)
+  assert.throws(() => removeRule(edit, 0), { code: 'rule_unknown' })
+  assert.throws(() => removeRule(edit, 2), { code: 'rule_unknown' })
+})
+
+test('what a project would be let through is its allow rules, and nothing of a wrong file', () => {
+  const content = '[[rules]]\neffect = "allow"\ntool = "Bash"\nmatch = "x *"\n[[rules]]\neffect = "deny"\ntool = "B"\n'
+  assert.deepEqual(findingsInRules('f', content), [{ kind: 'allow rules', text: 'allow Bash x *' }])
+  assert.deepEqual(findingsInRules('f', one('A')), [])
+  assert.deepEqual(findingsInRules('f', 'broken'), [])
+})
+
+test('rules in one inline list all stand where the list does', () => {
+  const list = '\n\nrules = [{ effect = "deny", tool = "A" }, { effect = "ask", tool = "B" }]\n'
+  assert.deepEqual(
+    parseRules('f', list).map(({ line, number }) => [line, number]),
+    [
+      [3, 1],
+      [3, 2],
+    ],
+  )
+  assert.match(refusal('\n\nrules = [{ effect = "deny", tool = "A" }, { effect = "ask" }]\n'), /^f:3: tool: /)
+})
+
+test('a mistake is told with the line of its key, in its own rule', () => {
+  assert.match(refusal(`${one('A')}${one('')}`), /^f:6: tool: it is empty/)
+  assert.match(
+    refusal(`${one('A')}\n[[rules]]\ntool = "B"\neffect = 5\n`),
+    /^f:7: effect: it must be one of allow, ask, deny$/,
+  )
+  assert.match(
+    refusal(`${one('A')}${one('B', 'match = 5\n')}${one('C', 'match = "x"\n')}`),
+    /^f:7: match: a text is needed$/,
+  )
+  assert.match(
+    refusal(`${one('A', 'x = 1\n')}${one('B')}`),
+    /^f:4: there is no key "x"; a rule has effect, tool and match, under \[\[rules\]\]$/,
+  )
+  assert.match(refusal(`a = 1\n${one('B')}`), /^f:1: there is no key "a"/)
+  assert.match(refusal('\nrules = 5\n'), /^f:2: rules are written as \[\[rules\]\] tables$/)
+  assert.match(refusal('\n\nrules = [5]\n'), /^f:3: /)
+  assert.match(refusal('x ='), /^f:1: /)
+})
+
+test("rules of a project are found in it or above, and the person's own are not taken for one", async t => {
+  const root = tempDir(t)
+  const deep = join(root, 'a/b/c')
+  mkdirSync(deep, { recursive: true })
+  const places = { home: join(root, '.perpetualcc') }
+  assert.equal(await findProjectRules(places, deep), undefined)
+  mkdirSync(places.home)
+  writeFileSync(userRulesFile(places), '')
+  assert.equal(userRulesFile(places), projectRulesFile(root))
+  assert.equal(await findProjectRules(places, deep), undefined, 'it is the file of the person')
+  assert.equal(await findProjectRules({ home: '/none' }, deep), join(root, '.perpetualcc/rules.toml'))
+  mkdirSync(join(root, 'a/.perpetualcc'))
+  writeFileSync(join(root, 'a/.perpetualcc/rules.toml'), '')
+  assert.equal(await findProjectRules(places, deep), join(root, 'a/.perpetualcc/rules.toml'))
+  writeFileSync(join(root, 'a/b/.perpetualcc'), 'a file and no folder')
+  assert.equal(await findProjectRules(places, deep), join(root, 'a/.perpetualcc/rules.toml'))
+})
+
+test('a file that is asked for by name must be there, others may be missing', async t => {
+  const home = tempDir(t)
+  const missing = join(home, 'none.toml')
+  assert.equal(readRules(missing), '')
+  assert.equal(readRules(join(home, 'none/none.toml')), '')
+  assert.throws(() => readRules(missing, { mustExist: true }), { code: 'rules_invalid' })
+  const rules = openRules()
+  const { problem } = await rules.load({ places: { home }, userFile: missing })
+  assert.equal(problem?.code, 'rules_invalid')
+  assert.equal((await rules.load({ places: { home } })).problem, undefined)
+})
+
+test('a file of 256 KiB is read, a larger one is not', t => {
+  const { edit } = edited(t, '#'.repeat(256 * 1024))
+  assert.equal(readRules(edit.file).length, 256 * 1024)
+  writeFileSync(edit.file, '#'.repeat(256 * 1024 + 1))
+  assert.throws(() => readRules(edit.file), { code: 'rules_invalid' })
+})
+
+test('a file that was emptied has no last good rules to fall back on', async t => {
+  const home = tempDir(t)
+  const file = join(home, 'rules.toml')
+  const rules = openRules()
+  const load = () => rules.load({ places: { home } })
+  writeFileSync(file, one('A'))
+  const first = await load()
+  assert.equal((await load()).written[0], first.written[0], 'what did not change is not read anew')
+  writeFileSync(file, '')
+  assert.deepEqual((await load()).rules, [])
+  writeFileSync(file, 'broken')
+  assert.deepEqual((await load()).rules, [{ effect: 'ask', tool: '*' }])
+})
+
+test("trust may be said outright, and opens a project's allow rules", async t => {
+  const home = tempDir(t)
+  const project = tempDir(t)
+  mkdirSync(join(project, '.perpetualcc'))
+  writeFileSync(projectRulesFile(project), '[[rules]]\neffect = "allow"\ntool = "A"\n')
+  const rules = openRules()
+  const counted = async (trusted?: boolean) => {
+    const { rules: inForce, waiting } = await rules.load({ places: { home }, project, trusted })
+    return [inForce.length, waiting.length]
+  }
+  assert.deepEqual(await counted(true), [1, 0])
+  assert.deepEqual(await counted(false), [0, 1])
+  assert.deepEqual(await counted(), [0, 1])
+})

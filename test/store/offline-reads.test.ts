@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openRememberedAnswers } from '../../src/store/offline-reads.ts'
+import { openStore } from '../../src/store/open.ts'
+import { tempDir } from '../support/world.ts'
+
+test('what people answered is found without a daemon, and nothing where no store is', async t => {
+  const file = join(tempDir(t), 'db')
+  using nothing = openRememberedAnswers(file)
+  assert.equal(await nothing.find('/p', 'f1'), undefined)
+  await using store = await openStore({ file })
+  const of = { kind: 'permission', tool: 'Bash', normalised: 'Bash x', asked: 'Bash x', fingerprint: 'f1' } as const
+  const said = { ...of, answer: null, by: 'human', answered_at: 1, session_id: null, lasting: false }
+  await store.answers.put({ ...said, project: '/p', verdict: 'deny' })
+  using answers = openRememberedAnswers(file)
+  assert.equal((await answers.find('/p', 'f1'))?.verdict, 'deny')
+  assert.equal(await answers.find('/q', 'f1'), undefined)
+})

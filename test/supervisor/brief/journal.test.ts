@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { NewEvent } from '../../../src/domain/event.ts'
+import { openStore } from '../../../src/store/open.ts'
+import type { AttemptRow } from '../../../src/store/tables.ts'
+import { attemptStory } from '../../../src/supervisor/brief/journal.ts'
+import { tempDir } from '../../support/world.ts'
+import { aLiveSession } from '../session/live-session.ts'
+
+const { row: session } = aLiveSession()
+const ATTEMPT: AttemptRow = {
+  ...{ run_id: 'r-1', iteration: 1, task_id: 't-000001', number: 1, session_id: session.id, model: null },
+  ...{ outcome: 'done', reason: null, result: null, next_model: null, failure: null, cost_usd: 0 },
+  ...{ started_at: 0, ended_at: 1, rounds: 0 },
+}
+
+/** The story of an attempt whose session left these events. */
+async function storyOf(t: TestContext, events: NewEvent[]) {
+  const store = await openStore({ file: join(tempDir(t), 'db') })
+  t.after(() => store.close())
+  await store.append(events)
+  const { columns } = await attemptStory({ attempt: ATTEMPT, session }, store)
+  return { ...columns, files: JSON.parse(columns.files) }
+}
+
+const did = (tool: string, target: string, ok = true): NewEvent => {
+  const body = { call_id: 'c', tool, target, ok, output: '' }
+  return { actor: 'agent', subject: session.id, kind: 'tool.finished', body }
+}
+const said = (text: string, agent_id?: string): NewEvent => {
+  const body = { text, ...(agent_id !== undefined && { agent_id }) }
+  return { actor: 'agent', subject: session.id, kind: 'agent.said', body }
+}
+
+test('an attempt leaves the files that it wrote: no reads, no writes that failed, none of another session', async t => {
+  const events = [
+    did('Write', 'src/a.ts'),
+    did('Edit', 'src/a.ts'),
+    did('Edit', 'src/b.ts'),
+    did('Write', 'src/refused.ts', false),
+    did('Read', 'src/c.ts'),
+    { ...did('Write', 'src/other.ts'), subject: 's-999999' },
+  ]
+  const { files, files_more } = await storyOf(t, events)
+  assert.deepEqual([files, files_more], [['src/a.ts', 'src/b.ts'], 0])
+})
+
+test('its last words are the agent’s own, not those of a subagent, and all of a long session is read', async t => {
+  const many = Array.from({ length: 600 }, (_, at) => said(`step ${at}`))
+  const { notes, files } = await storyOf(t, [
+    ...many,
+    did('Write', 'late.ts'),
+    said('All painted.'),
+    said('Yes?', 'a-1'),
+  ])
+  assert.equal(notes, 'All painted.')
+  assert.deepEqual(files, ['late.ts'])
+})

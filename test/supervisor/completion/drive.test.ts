@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { AppError } from '../../../src/base/errors.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import type { EscalationAnswer } from '../../../src/domain/escalation.ts'
+import type { Merge } from '../../../src/domain/merge.ts'
+import { openEscalations } from '../../../src/human/escalations.ts'
+import { openStore } from '../../../src/store/open.ts'
+import type { Tx } from '../../../src/store/store.ts'
+import { driveTask, type KnownCompletionFacts, readFacts } from '../../../src/supervisor/completion/drive.ts'
+import type { CompletionDeps, TaskMerges } from '../../../src/supervisor/completion/merge-queues.ts'
+import { askPerson, askReview } from '../../../src/supervisor/completion/moves.ts'
+import { type FinishedWork, findWork } from '../../../src/supervisor/completion/work.ts'
+import type { SupervisorContext } from '../../../src/supervisor/context.ts'
+import { errorRow } from '../../../src/supervisor/session/endings.ts'
+import { openTasks } from '../../../src/tasks/tasks.ts'
+import { tempDir } from '../../support/world.ts'
+import { aLiveSession } from '../session/live-session.ts'
+import { sessionDepsOn } from '../session/session-deps.ts'
+
+const NOW = 1_768_300_000_000
+
+test('a step that is refused is not tried again at once and for ever, but after a minute', async t => {
+  const store = await openStore({ file: join(tempDir(t), 'store.db') })
+  t.after(() => store.close())
+  const clock = { now: () => NOW }
+  const tasks = openTasks({ store, clock })
+  const session = 's-000001'
+  await store.sessions.insert({ id: session, name: 'one', project: '/p', task: 't', agent: 'none' })
+  const id = await store.transaction(async tx => {
+    const task = await tasks.submit({ session_id: session, project: '/p', text: 'do it' }, tx)
+    await tasks.claimNext(session, tx)
+    await tasks.transition(task.id, { to: 'verifying' }, tx)
+    return task.id
+  })
+  let looks = 0
+  let isRefused = true
+  const transition: typeof tasks.transition = async (...args) => {
+    if (isRefused) throw new AppError('task_move_refused', { id, from: 'verifying', to: 'done', session })
+    return tasks.transition(...args)
+  }
+  const passed = { status: 'passed', isProven: true, commit: null, tree: null } as const
+  // Only what a task that works in the project itself comes to.
+  const parts = {
+    floor: { parts: { store, clock, tasks: { ...tasks, transition } }, log: silentLog },
+    merges: {},
+    settingsOf: async () => ({ rounds: 3, merge: { mode: 'off', strategy: 'rebase', review: false } }),
+    finishRebase: async () => ({ kind: 'whole' }),
+    verify: async () => {
+      looks += 1
+      return { ...passed, checks: [], findings: [], next_steps: [] }
+    },
+    wake: () => undefined,
+  } as unknown as CompletionDeps
+  const turn = async () => ({ [Symbol.dispose]: () => undefined })
+  const { signal } = new AbortController()
+  assert.deepEqual(await driveTask(id, { parts, signal, turn }), { over: true, lookAgainAt: NOW + 60_000 })
+  assert.equal(looks, 1, 'and gates did not run twice for it')
+  assert.equal((await store.tasks.get(id))?.state, 'verifying')
+  isRefused = false
+  assert.deepEqual(await driveTask(id, { parts, signal, turn }), { over: true })
+  assert.equal((await store.tasks.get(id))?.state, 'done')
+})
+
+const YES = { verdict: 'allow', by: 'ann' } as const
+const no = (reason: string) => ({ verdict: 'deny', reason, by: 'ann' }) as const
+
+interface Asked {
+  work: FinishedWork
+  /** Asks a person, as landing does, and says what they answer. */
+  ask(asking: (floor: SupervisorContext, tx: Tx) => Promise<unknown>, answer?: EscalationAnswer): Promise<void>
+  /** What is known of the work, or of another like it, while its merge of this number waits for a review. */
+  facts(other?: Partial<FinishedWork['task']>, merge?: number): Promise<KnownCompletionFacts>
+}
+
+/** A task at its first attempt, verified, of a session that is over. */
+async function verified(t: TestContext): Promise<Asked> {
+  const store = await openStore({ file: join(tempDir(t), 'db') })
+  t.after(() => store.close())
+  let now = 0
+  const parts = sessionDepsOn(store, { clock: { now: () => ++now } })
+  const session = await store.sessions.insert({ ...aLiveSession().row, state: 'ended', ended_as: 'completed' })
+  const id = await store.transaction(async tx => {
+    const task = await parts.tasks.submit({ session_id: session.id, project: '/p', text: 'do it' }, tx)
+    await parts.tasks.claimNext(session.id, tx)
+    await parts.tasks.transition(task.id, { to: 'verifying' }, tx)
+    await parts.tasks.transition(task.id, { to: 'merging' }, tx)
+    return task.id
+  })
+  const work = await findWork(id, store)
+  assert.ok(work)
+  const merge = { mode: 'auto', strategy: 'rebase', review: true } as const
+  return {
+    work,
+    async ask(asking, answer) {
+      await store.transaction(async tx => void (await asking({ parts } as SupervisorContext, tx)))
+      const [row] = await store.escalations.list({ session: session.id, states: ['open'] })
+      if (row && answer) await store.transaction(tx => openEscalations(parts).settle(row.number, answer, tx))
+    },
+    facts(other = {}, number = 1) {
+      const open = async () => ({ id: number, state: 'review' }) as Merge
+      const merges = { open } as Pick<TaskMerges, 'open'> as TaskMerges
+      const looked = { ...work, task: { ...work.task, ...other } }
+      return readFacts(looked, { store, merges, settings: { rounds: 3, merge } })
+    },
+  }
+}
+
+test('a review counts for the attempt and the merge that it was about, and for no other', async t => {
+  const { work, ask, facts } = await verified(t)
+  await ask((floor, tx) => askReview(work, 1, floor, tx), YES)
+  assert.equal((await facts()).reviewed, 'approved')
+  assert.equal((await facts({ attempt: 2 })).reviewed, undefined, 'an approval of an older attempt')
+  assert.equal((await facts({}, 2)).reviewed, undefined, 'an approval of an earlier merge')
+  assert.equal((await facts({ id: 't-ffffff' })).reviewed, undefined, 'an approval of another task')
+  assert.equal((await facts({ state: 'verifying' })).reviewed, undefined, 'an approval of what is verified anew')
+
+  await ask((floor, tx) => askReview(work, 1, floor, tx), no('not like this'))
+  const { reviewed, comments } = await facts()
+  assert.deepEqual([reviewed, comments], ['returned', 'not like this'], 'the last word counts')
+})
+
+test('a task whose old attempt was given up is not given up again in its new one, nor for what its session could not do', async t => {
+  const { work, ask, facts } = await verified(t)
+  const trouble = (floor: SupervisorContext, tx: Tx) =>
+    askPerson({ ...work, task: { ...work.task, state: 'verifying' } }, 'why', floor, tx)
+  const failed = (floor: SupervisorContext, tx: Tx) =>
+    openEscalations(floor.parts).record(errorRow({ kind: 'network', message: 'gone' }, work.session, 'gone'), tx)
+  await ask(failed, no('leave it'))
+  assert.equal((await facts()).givenUp, undefined)
+  await ask(trouble, no('not wanted'))
+  assert.equal((await facts()).givenUp, 'not wanted')
+  assert.equal((await facts({ attempt: 2 })).givenUp, undefined)
+  assert.equal((await facts({ id: 't-ffffff' })).givenUp, undefined)
+  await ask(trouble, YES)
+  assert.equal((await facts()).givenUp, undefined, 'the last word counts')
+})
+
+test('a task waits for a person as long as what was asked of this attempt is open', async t => {
+  const { work, ask, facts } = await verified(t)
+  assert.equal((await facts()).waits, undefined)
+  await ask((floor, tx) => askPerson({ ...work, task: { ...work.task, state: 'verifying' } }, 'why', floor, tx))
+  assert.deepEqual([(await facts()).waits, (await facts({ attempt: 2 })).waits], ['trouble', undefined])
+  await ask((floor, tx) => askReview(work, 1, floor, tx))
+  assert.deepEqual([(await facts()).waits, (await facts({ attempt: 2 })).waits], ['review', undefined])
+})

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MergeView } from '../../../src/domain/merge.ts'
+import { type LandWorld, landWorld, write, writer } from './completion-world.ts'
+
+/** A run whose only task is verified and cannot be merged: the person is in the middle of something. */
+async function heldUp(world: LandWorld) {
+  writeFileSync(join(world.project, 'README.md'), 'in the middle of something\n')
+  const task = await world.add('make a.txt')
+  const { id } = await world.run()
+  await world.since(id, ({ kind }) => kind === 'merge.held_up')
+  const { body } = await world.call('GET', '/merges')
+  const merge: MergeView = body.merges[0]
+  assert.match(merge.reason ?? '', /has changes that are not committed: README\.md/)
+  return { task, run: id, merge }
+}
+
+const agent = () => writer({ 'make a.txt': cwd => write(cwd, 'a.txt', 'a\n') })
+
+test('a merge that waits for the checkout lands at once when a person says to look again', async t => {
+  const world = await landWorld(t, agent())
+  const { task, run } = await heldUp(world)
+  world.git('checkout', '-q', '--', 'README.md')
+  const { body } = await world.call('POST', `/merges/${task}/retry`, {})
+  assert.equal(body.merge.task_id, task)
+  assert.equal((await world.over(run)).outcome, 'complete')
+  assert.equal(world.git('show', 'main:a.txt'), 'a')
+  await world.tidy()
+})
+
+test('a merge that is called off leaves the work on its branch and asks a person; tried again it lands', async t => {
+  const world = await landWorld(t, agent())
+  const { task, run, merge } = await heldUp(world)
+  const aborted = await world.call('POST', `/merges/${merge.id}/abort`, {})
+  assert.equal(aborted.body.merge.state, 'aborted')
+  assert.notEqual(world.git('branch', '--list', `pcc/${task}`), '')
+  world.git('checkout', '-q', '--', 'README.md')
+  while ((await world.store.escalations.count(['open'])) === 0) await sleep(20)
+  assert.throws(() => world.git('show', 'main:a.txt'))
+  const again = await world.call('POST', `/merges/${task}/retry`, {})
+  assert.equal(again.status, 200, JSON.stringify(again.body))
+  assert.equal((await world.over(run)).outcome, 'complete')
+  assert.equal(world.git('show', 'main:a.txt'), 'a')
+  await world.tidy()
+})

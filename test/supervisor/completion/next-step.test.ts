@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { MERGE_STATES } from '../../../src/domain/merge.ts'
+import { TaskState } from '../../../src/domain/task.ts'
+import { afterVerification, type CompletionFacts, nextStep } from '../../../src/supervisor/completion/next-step.ts'
+
+const facts: fc.Arbitrary<CompletionFacts> = fc.record({
+  state: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom('verifying' as const, 'merging' as const) },
+    { weight: 1, arbitrary: fc.constantFrom(...TaskState.options) },
+  ),
+  isPaused: fc.boolean(),
+  waits: fc.constantFrom('review' as const, 'trouble' as const, undefined),
+  verify: fc.boolean(),
+  merges: fc.boolean(),
+  merge: fc.oneof(fc.constant('review' as const), fc.constantFrom(...MERGE_STATES, undefined)),
+  reviewed: fc.constantFrom('approved' as const, 'returned' as const, undefined),
+})
+
+const judged = fc.record({
+  merges: fc.boolean(),
+  review: fc.boolean(),
+  hasRun: fc.boolean(),
+  failed: fc.nat(5),
+  rounds: fc.nat(5),
+})
+
+const result = fc.record({
+  status: fc.constantFrom('passed' as const, 'failed' as const, 'broken' as const),
+  isProven: fc.boolean(),
+})
+
+test('nothing is done for a task that is not at its gates or on its way, that is paused, or that waits for a person', () => {
+  fc.assert(
+    fc.property(facts, given => {
+      const isLanding = given.state === 'verifying' || given.state === 'merging'
+      const step = nextStep(given).do
+      if (!isLanding || given.isPaused || given.waits) assert.equal(step, 'nothing')
+      else assert.notEqual(step, 'nothing')
+    }),
+  )
+})
+
+test('without a verification no task is done but one that was not to be verified, and that one stays unverified', () => {
+  fc.assert(
+    fc.property(facts, given => {
+      const step = nextStep(given)
+      if (step.do === 'enqueue') assert.ok(!given.verify && given.merges && given.state === 'verifying')
+      if (step.do !== 'finish') return
+      assert.equal(step.verification, 'unverified')
+      assert.ok(!given.verify && !given.merges)
+    }),
+  )
+})
+
+test('a merge that waits for a review goes on by a yes and by nothing else', () => {
+  fc.assert(
+    fc.property(facts, given => {
+      const step = nextStep(given).do
+      if (given.merge === 'review' && step !== 'nothing' && given.state === 'merging')
+        assert.equal(step, { approved: 'release', returned: 'return', none: 'look_anew' }[given.reviewed ?? 'none'])
+      if (step === 'release') assert.ok(given.reviewed === 'approved' && given.merge === 'review')
+      if (step === 'return') assert.ok(given.reviewed === 'returned' && given.merge === 'review')
+    }),
+  )
+})
+
+test('only a verification that passed brings a task nearer to done, and passed is said only of what was proven', () => {
+  fc.assert(
+    fc.property(result, judged, (said, given) => {
+      const step = afterVerification(said, given)
+      const forward = ['finish', 'enqueue', 'ask_review'].includes(step.do)
+      assert.equal(forward, said.status === 'passed')
+      if (step.do === 'finish') {
+        assert.equal(step.verification, said.isProven ? 'passed' : 'unverified')
+        assert.ok(!given.merges)
+      }
+      if (said.status === 'broken') assert.equal(step.do, 'escalate')
+      if (step.do === 'enqueue') assert.ok(!given.review)
+    }),
+  )
+})
+
+test('however often a verification fails, the conversation gets it back at most so often, and then it is over for the attempt', () => {
+  fc.assert(
+    fc.property(judged, fc.array(result, { maxLength: 30 }), (given, results) => {
+      let failed = 0
+      let over = false
+      for (const said of results) {
+        const step = afterVerification(said, { ...given, failed })
+        if (step.do === 'send_back') failed += 1
+        if (step.do === 'try_anew' || step.do === 'fail') {
+          over = true
+          assert.equal(step.do, given.hasRun ? 'try_anew' : 'fail')
+          assert.ok(failed >= given.rounds)
+        }
+        if (over) break
+      }
+      assert.ok(failed <= given.rounds)
+    }),
+  )
+})

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { scriptedAgent, type Turn } from '../session/scripted-agent.ts'
+import { landWorld, write } from './completion-world.ts'
+
+const USAGE = { inputTokens: 900, outputTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.5 }
+
+/** Works when it is told to, and judges as the script says. */
+function worker(...opinions: (string | Turn)[]) {
+  return scriptedAgent((prompt, _call, cwd): Turn => {
+    if (!/Another agent says|cannot be used/.test(prompt)) return { says: () => write(cwd, 'a.txt', 'a\n') }
+    const next = opinions.shift() ?? '<verify-pass/>'
+    return typeof next === 'string' ? { says: () => next, tells: [{ kind: 'usage', ...USAGE }] } : next
+  })
+}
+
+const FAIL =
+  '{"verdict":"fail","criteria":[{"number":1,"met":false,"reason":"a.txt says too little"}],"remarks":"say more"}'
+
+test('what a verifier finds goes back in its words, its word alone proves a task, and its cost is the task’s', async t => {
+  const agent = worker(FAIL, '<verify-pass/>')
+  const world = await landWorld(t, agent)
+  const task = await world.add('make a.txt', { acceptance: ['a.txt is worth reading'] } as object)
+  const { id } = await world.run()
+  assert.equal((await world.over(id)).outcome, 'complete')
+  const { state, verification } = await world.task(task)
+  assert.deepEqual([state, verification], ['done', 'passed'])
+  assert.match(agent.prompts[2] ?? '', /does not hold yet[\s\S]*a\.txt says too little/)
+  const [spent] = await world.store.spending.of([{ scope: 'task', key: task }])
+  assert.equal(spent?.cost_usd, 1)
+})
+
+test('a verifier that says nothing usable twice has passed nothing: a person is asked', async t => {
+  const agent = worker('Looks fine!', 'I said so.')
+  const world = await landWorld(t, agent)
+  const task = await world.add('make a.txt', { acceptance: ['a.txt is worth reading'] } as object)
+  await world.run()
+  for await (const { kind } of world.store.follow(0)) if (kind === 'task.verified') break
+  const [asked] = (await world.call('GET', '/escalations')).body.escalations
+  assert.equal(asked.kind, 'error')
+  assert.match(asked.reason, /verifier/)
+  assert.equal((await world.task(task)).state, 'verifying')
+  assert.throws(() => world.git('show', 'main:a.txt'))
+})
+
+test('a verifier whose account is limited is asked again later, and nobody is bothered', async t => {
+  const failure = { kind: 'limit', message: 'limit', limit: { source: 'result', message: 'limit' } } as const
+  const agent = worker({ refused: failure })
+  const world = await landWorld(t, agent)
+  const task = await world.add('make a.txt', { acceptance: ['a.txt is worth reading'] } as object)
+  const { id } = await world.run()
+  while ((await world.store.gates.list()).length === 0) await sleep(10)
+  assert.equal((await world.call('GET', '/escalations')).body.escalations.length, 0)
+  assert.equal((await world.task(task)).state, 'verifying')
+  world.pass(7 * 3_600_000)
+  await world.supervisor.landing.lookAgain()
+  assert.equal((await world.over(id)).outcome, 'complete')
+})

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findManifest, MANIFESTS } from '../../../src/agents/manifests/manifests.ts'
+import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
+import type { AgentManifest } from '../../../src/domain/agent-manifest.ts'
+import { agentTrouble, readOnlyAsks } from '../../../src/supervisor/features/ask-agent.ts'
+import type { LiveSession } from '../../../src/supervisor/session/context.ts'
+import { failed } from '../../../src/supervisor/session/endings.ts'
+import { tempDir } from '../../support/world.ts'
+
+const chosen = { kind: 'custom', name: 'mine', command: ['/opt/mine'] } as const
+const mine = findManifest({ ...chosen, command: [...chosen.command] })
+
+/** Which words belong to the login of each, and to no other. */
+const LOGINS: [AgentManifest, own: RegExp, others: RegExp][] = [
+  [MANIFESTS.claude, /pcc agents login\. Or set ANTHROPIC_API_KEY/, /OPENAI|GEMINI/],
+  [MANIFESTS['claude-acp'], /pcc agents login\. Or set ANTHROPIC_API_KEY/, /OPENAI|GEMINI/],
+  [MANIFESTS.codex, /codex login\. Or set CODEX_API_KEY or OPENAI_API_KEY/, /ANTHROPIC|pcc agents login/],
+  [MANIFESTS.gemini, /gemini \(.*\)\. Or set GEMINI_API_KEY or GOOGLE_API_KEY/, /ANTHROPIC|pcc agents login/],
+  [MANIFESTS.opencode, /opencode auth login\. Or set OPENCODE_API_KEY/, /pcc agents login/],
+  [mine, /the agent itself\. Or set the variable that it reads/, /ANTHROPIC|pcc agents login|undefined/],
+]
+
+for (const [manifest, own, others] of LOGINS) {
+  const run = { id: 's-000001', driver: { agent: manifest.kind }, row: { agent: manifest.name, options: { chosen } } }
+  const after = (kind: 'auth' | 'agent_missing') =>
+    failed({ kind, message: 'It said no.' }, run as unknown as LiveSession).reason ?? ''
+
+  test(`${manifest.name} without a login is told with its own vendor's way to one`, () => {
+    const trouble = agentTrouble({ kind: 'auth', message: 'It said no.' }, manifest)
+    assert.equal(trouble.message, `${manifest.name} is not logged in.`)
+    for (const words of [trouble.next, after('auth')]) {
+      assert.match(words, own)
+      assert.doesNotMatch(words, others)
+    }
+  })
+
+  test(`${manifest.name} that is missing is told by its name, with how to get it`, () => {
+    const trouble = agentTrouble({ kind: 'agent_missing', message: 'no such file' }, manifest)
+    assert.equal(trouble.message, `${manifest.name} cannot be started: no such file`)
+    for (const words of [trouble.next, after('agent_missing')]) assert.ok(words.includes(manifest.start.install), words)
+  })
+}
+
+test('a reading agent may read the project, and nothing that a session would be asked about or could change', async t => {
+  using policy = openLazyPolicy()
+  const project = tempDir(t, 'pcc-project-')
+  const asks = readOnlyAsks(
+    {
+      ...{ project, home: '/home/somebody', safeDirectories: [], blocked: [], allowedTools: ['Bash', 'Write'] },
+      rules: async () => [
+        { effect: 'allow', tool: 'Bash' },
+        { effect: 'allow', tool: 'Write' },
+      ],
+      ...{ autoApproveLow: true, threshold: 0, unattendedHigh: 'wait' },
+    },
+    question => policy.classify(question),
+  )
+  const verdictOn = async (tool: string, input: Record<string, unknown>) => {
+    const reply = await asks.permission({ callId: 'c', tool, input, cwd: project }, new AbortController().signal)
+    return 'verdict' in reply ? reply.verdict : 'park'
+  }
+  assert.equal(await verdictOn('Read', { file_path: `${project}/README.md` }), 'allow')
+  assert.equal(await verdictOn('Grep', { pattern: 'TODO', path: project }), 'allow')
+  assert.equal(await verdictOn('Glob', { pattern: '**/*.ts' }), 'allow')
+  assert.equal(await verdictOn('Read', { file_path: '/home/somebody/.ssh/id_rsa' }), 'deny')
+  for (const [tool, input] of [
+    ['Write', { file_path: `${project}/a`, content: '' }],
+    ['Edit', { file_path: `${project}/a`, old_string: 'a', new_string: 'b' }],
+    ['Bash', { command: 'ls' }],
+    ['Agent', { prompt: 'write it' }],
+    ['WebFetch', { url: 'https://example.invalid' }],
+    ['mcp__files__write', {}],
+  ] as const) {
+    assert.equal(await verdictOn(tool, input), 'deny', tool)
+  }
+  const questions = [{ question: 'Which?', header: '', multiSelect: false, options: [] }]
+  assert.ok('declined' in (await asks.question({ callId: 'q', questions }, new AbortController().signal)))
+})

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { systemClock } from '../../../src/base/clock.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { StartBarrier } from '../../../src/supervisor/limits/alarm.ts'
+import { Waker } from '../../../src/supervisor/limits/waker.ts'
+import { tempDir } from '../../support/world.ts'
+
+/** Sessions whose time has come, and what happens to them, in order. */
+async function woken(t: TestContext, count: number): Promise<string[]> {
+  const store = await openStore({ file: join(tempDir(t), 'store.db') })
+  t.after(() => store.close())
+  for (let n = 1; n <= count; n += 1) {
+    await store.sessions.insert({ id: `s-${n}`, name: `n${n}`, project: '/p', task: 't', agent: 'claude' })
+    await store.sessions.update(`s-${n}`, { state: 'ended', ended_as: 'paused', ended_at: n, resumes_at: n })
+  }
+  const starts = new StartBarrier()
+  const told: string[] = []
+  const started: Promise<unknown>[] = []
+  const all = Promise.withResolvers<void>()
+  const waker = new Waker({
+    ...{ store, clock: systemClock, log: silentLog, hold: () => starts.hold() },
+    async wake({ id }) {
+      told.push(`taken ${id}`)
+      started.push(starts.free().then(() => told.push(`started ${id}`)))
+      await store.sessions.update(id, { resumes_at: null })
+      await nextTurn()
+      if (started.length === count) all.resolve()
+    },
+  })
+  waker.poke()
+  await all.promise
+  await waker.close()
+  await Promise.all(started)
+  return told
+}
+
+test('of many sessions whose time has come all are taken up before an agent is started', async t => {
+  assert.deepEqual(await woken(t, 3), [
+    'taken s-1',
+    'taken s-2',
+    'taken s-3',
+    'started s-1',
+    'started s-2',
+    'started s-3',
+  ])
+})
+
+test('one session alone is started at once', async t => {
+  assert.deepEqual(await woken(t, 1), ['taken s-1', 'started s-1'])
+})
+
+test('whoever is slow to take up the rest holds nobody up for long', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const starts = new StartBarrier()
+  starts.hold()
+  let isFree = false
+  const free = starts.free().then(() => {
+    isFree = true
+  })
+  t.mock.timers.tick(1_499)
+  await nextTurn()
+  assert.equal(isFree, false)
+  t.mock.timers.tick(1)
+  await free
+  assert.equal(isFree, true)
+})

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openStore } from '../../../src/store/open.ts'
+import type { Store } from '../../../src/store/store.ts'
+import type { SessionRow } from '../../../src/store/tables.ts'
+import type { SupervisorContext } from '../../../src/supervisor/context.ts'
+import { recordWakeFailure, reschedule } from '../../../src/supervisor/limits/waker.ts'
+import { pauseWaitingSession, stopWaitingSession } from '../../../src/supervisor/session/settle.ts'
+import { tempDir } from '../../support/world.ts'
+import { aLiveSession } from '../session/live-session.ts'
+import { scriptedAgent } from '../session/scripted-agent.ts'
+import { scriptedWorld } from '../session/scripted-world.ts'
+import { sessionDepsOn } from '../session/session-deps.ts'
+
+/** What may have become of a session that ended at 100 since its row was read. */
+const SINCE: [string, Partial<SessionRow>][] = [
+  ['resumed and ended again', { ended_at: 200, resumes_at: 300, status_reason: 'limited again' }],
+  ['taken up', { state: 'starting', ended_as: null, ended_at: null, resumes_at: null }],
+  ['taken up by another daemon, where it ended in the same moment', { owner: 'boot-2' }],
+]
+
+const NOW = 1_000
+
+/** What is done to a session that waits, by whoever has read its row. */
+const WRITERS: [string, (row: SessionRow, floor: SupervisorContext) => Promise<unknown>][] = [
+  ['stop', (row, { parts }) => stopWaitingSession(row, parts.store, NOW)],
+  ['pause', (row, { parts }) => pauseWaitingSession(row, parts.store, NOW)],
+  ['a start that failed', (row, { parts }) => recordWakeFailure(row, new Error('no project'), parts)],
+  ['a limit that lasts longer', (row, floor) => reschedule(row, {}, floor)],
+]
+
+/** A session that waits for its time at an account that is shut for longer. */
+async function waiting(t: TestContext): Promise<{ floor: SupervisorContext; store: Store; row: SessionRow }> {
+  const store = await openStore({ file: join(tempDir(t), 'db') })
+  t.after(() => store.close())
+  const parts = sessionDepsOn(store, { clock: { now: () => NOW } })
+  const ended = { state: 'ended', ended_as: 'rate_limited', ended_at: 100, resumes_at: 900, retries: 1 } as const
+  const { id } = await store.sessions.insert({ ...aLiveSession().row, account: 'a-1', marker: null })
+  await store.sessions.update(id, { ...ended, status_reason: 'limited' })
+  await parts.accounts.shut(aLiveSession({ account: 'a-1' }), { source: 'result', message: 'full', resetsAt: 9_000 })
+  const row = await store.sessions.get(id)
+  assert.ok(row)
+  return { floor: { parts } as SupervisorContext, store, row }
+}
+
+for (const [what, write] of WRITERS) {
+  test(`${what} changes a session that waits, and none that has changed since its row was read`, async t => {
+    const { floor, store, row } = await waiting(t)
+    for (const [since, patch] of SINCE) {
+      await store.sessions.update(row.id, patch)
+      const before = [await store.sessions.get(row.id), await store.events({ subject: row.id })]
+      await write(row, floor)
+      const after = [await store.sessions.get(row.id), await store.events({ subject: row.id })]
+      assert.deepEqual(after, before, since)
+      const { state, ended_as, ended_at, resumes_at, status_reason, owner } = row
+      await store.sessions.update(row.id, { state, ended_as, ended_at, resumes_at, status_reason, owner })
+    }
+    await write(row, floor)
+    assert.notDeepEqual(await store.sessions.get(row.id), row)
+  })
+}
+
+for (const [since, patch] of SINCE) {
+  test(`a resume that finds its session ${since} starts nothing`, async t => {
+    const agent = scriptedAgent(() => ({ failure: { kind: 'billing', message: 'no money' } }))
+    const world = await scriptedWorld(t, agent)
+    const id = await world.start('first')
+    await world.when(id, ({ status }) => status === 'error')
+    while (world.supervisor.run(id)) await new Promise(resolve => setImmediate(resolve))
+    // Its conversation is looked at after the row was read and before it is taken.
+    agent.driver.conversationState = async () => {
+      await world.store.sessions.update(id, patch)
+      return 'intact'
+    }
+    const calls = agent.calls()
+    const { status, body } = await world.call('POST', `/sessions/${id}/resume`, { env: {} })
+    assert.deepEqual([status, body.error?.code], [409, 'session_running'])
+    assert.deepEqual([agent.calls(), agent.open()], [calls, 0])
+    assert.deepEqual({ ...(await world.store.sessions.get(id)), ...patch }, await world.store.sessions.get(id))
+  })
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { keepApart, likelyPaths, mayMeet, type Touching } from '../../../src/supervisor/runs/choose-task.ts'
+
+const TABLE: [string, string, boolean][] = [
+  ['src/api', 'src/api', true],
+  ['src/api', 'src/api/users.ts', true],
+  ['src/api', 'src/apis', false],
+  ['src/api/users.ts', 'src/api/posts.ts', false],
+  ['src', 'docs', false],
+  ['src/**', 'src/a/b.ts', true],
+  ['src/**/*.test.ts', 'src/a/b.test.ts', true],
+  ['src/**/*.test.ts', 'src/a/b.ts', false],
+  ['**/*.md', 'docs', true],
+  ['docs/*.md', 'docs/runs.md', true],
+  ['docs/*.md', 'docs/adr/0001.md', false],
+  ['a?c', 'abc', true],
+  ['a?c', 'ac', false],
+  ['*.ts', '*.js', false],
+  ['a*', '*b', true],
+  ['src/{a,b}.ts', 'src/c.ts', true],
+  ['src/[ab].ts', 'docs/c.ts', false],
+  ['**', 'anything/at/all', true],
+  ['etc/conf.d', 'etc/conf.d/one', true],
+]
+
+test('two paths meet where one file may be meant by both', () => {
+  for (const [a, b, meet] of TABLE) assert.equal(mayMeet(a, b), meet, `${a} and ${b}`)
+})
+
+const part = fc.constantFrom('a', 'b', 'ab', 'a.ts', 'b.ts', '*', '*.ts', 'a*', '?', '**')
+const pattern = fc.array(part, { minLength: 1, maxLength: 4 }).map(parts => parts.join('/'))
+/** Only its last name may look like that of a file. */
+const file = fc
+  .tuple(
+    fc.array(fc.constantFrom('a', 'b', 'ab', 'c'), { maxLength: 4 }),
+    fc.constantFrom('a', 'b', 'a.ts', 'b.ts', 'c'),
+  )
+  .map(([folders, name]) => [...folders, name].join('/'))
+
+/** Written in another way than what is tested: whether a pattern means a file, or a folder that it is in. */
+function means(pattern: string, file: string): boolean {
+  const source = pattern
+    .split('/')
+    .map(each =>
+      each === '**' ? '(?:[^/]+/)*' : `${each.replace('.', '[.]').replaceAll('*', '[^/]*').replaceAll('?', '[^/]')}/`,
+    )
+    .join('')
+  return new RegExp(`^${source}`).test(`${file}/`)
+}
+
+test('a file that two patterns mean is one at which they meet, whichever of them is named first', () => {
+  fc.assert(
+    fc.property(pattern, pattern, file, (a, b, path) => {
+      assert.equal(mayMeet(a, b), mayMeet(b, a))
+      if (means(a, path) && means(b, path)) assert.ok(mayMeet(a, b), `${a} and ${b} at ${path}`)
+      if (!path.endsWith('.ts')) assert.equal(mayMeet(a, path), means(a, path) || isAbove(path, a), `${a} at ${path}`)
+    }),
+    { numRuns: 400 },
+  )
+})
+
+/** Whether some file below a path is meant by a pattern: looked for among names that the patterns are made of. */
+function isAbove(path: string, pattern: string): boolean {
+  const names = ['a', 'b', 'ab', 'a.ts', 'b.ts', 'x', 'x.ts', 'ax']
+  const two = names.flatMap(one => names.map(other => `${one}/${other}`))
+  const three = two.flatMap(one => names.map(other => `${one}/${other}`))
+  return [...names, ...two, ...three].some(below => means(pattern, `${path}/${below}`))
+}
+
+const task = (id: number, paths: string[]): Touching => ({ id: `t-${id}`, title: `task ${id}`, paths })
+
+test('tasks that are begun one after the other never touch what another one at work touches, and the line goes on', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(pattern, { maxLength: 3 }), { maxLength: 8 }),
+      fc.integer({ min: 1, max: 4 }),
+      (all, most) => {
+        let ready = all.map((paths, index) => task(index, paths))
+        const order = ready.map(({ id }) => id)
+        const begun: string[] = []
+        while (ready.length > 0) {
+          const atWork: Touching[] = []
+          for (;;) {
+            const { next, apart } = keepApart(ready, atWork)
+            const found = ready.find(({ id }) => id === next)
+            for (const { id, beside, path } of apart) {
+              const other = atWork.find(each => each.id === beside)
+              assert.ok(
+                other?.paths.some(theirs => mayMeet(theirs, path)),
+                `${id} waits for nothing`,
+              )
+            }
+            if (!found || atWork.length === most) break
+            for (const mine of found.paths)
+              for (const other of atWork) assert.ok(!other.paths.some(theirs => mayMeet(mine, theirs)))
+            atWork.push(found)
+            ready = ready.filter(each => each !== found)
+          }
+          assert.ok(atWork.length > 0, 'where nothing is at work the first may always begin')
+          begun.push(...atWork.map(({ id }) => id))
+        }
+        assert.deepEqual(begun.toSorted(), order.toSorted(), 'each is begun once')
+      },
+    ),
+  )
+})
+
+test('what is ready is taken in its order, and one of which nothing is known waits for nobody', () => {
+  const atWork = [task(9, ['src/api'])]
+  const ready = [task(1, ['src/api/users.ts']), task(2, []), task(3, ['docs'])]
+  assert.deepEqual(keepApart(ready, atWork), {
+    next: 't-2',
+    apart: [{ id: 't-1', title: 'task 1', beside: 't-9', path: 'src/api/users.ts' }],
+  })
+})
+
+test('what was declared counts alone; else what its own and its parent’s attempts changed, and what several siblings did', () => {
+  const changed = (task_id: string, ...files: string[]) => ({ task_id, files })
+  const known = {
+    own: [changed('t-1', 'src/one.ts')],
+    parent: [changed('t-0', 'src/whole.ts')],
+    siblings: [
+      changed('t-2', 'src/routes.ts', 'src/two.ts'),
+      changed('t-2', 'src/two.ts'),
+      changed('t-3', 'src/routes.ts'),
+    ],
+  }
+  assert.deepEqual(likelyPaths({ declared: ['docs'], ...known }), ['docs'])
+  assert.deepEqual(likelyPaths({ declared: [], ...known }), ['src/one.ts', 'src/whole.ts', 'src/routes.ts'])
+})

@@ -1,0 +1,15 @@
+import type { PastAttempt } from '../../../src/domain/attempt.ts'
+
+/** An attempt that was made before. */
+export function past(given: Partial<PastAttempt> = {}): PastAttempt {
+  return {
+    task_id: 't-000001',
+    number: 1,
+    model: null,
+    outcome: 'done',
+    reason: null,
+    result: null,
+    next_model: null,
+    ...given,
+  }
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Task } from '../../../src/domain/task.ts'
+import { plannedOrder } from '../../../src/supervisor/runs/plan-run.ts'
+
+/** A task by what matters for its turn. */
+function task(id: string, more: Partial<Task> = {}): Task {
+  const position = Number.parseInt(id, 36)
+  return {
+    id,
+    title: id,
+    state: 'ready',
+    priority: 0,
+    position,
+    session_id: null,
+    parent_id: null,
+    children: 0,
+    ...more,
+  } as Task
+}
+
+function orderOf(tasks: Task[], edges: [string, string][] = [], others: Task[] = []): string[] {
+  const given = edges.map(([task_id, blocker_id]) => ({ task_id, blocker_id }))
+  return plannedOrder({ tasks, edges: given, others }).order.map(({ id }) => id)
+}
+
+test('priority comes before age, and nothing before what it comes after', () => {
+  const tasks = [task('a'), task('b', { priority: 5, state: 'blocked' }), task('c'), task('d', { priority: 1 })]
+  assert.deepEqual(orderOf(tasks, [['b', 'c']]), ['d', 'a', 'c', 'b'])
+})
+
+test('a task with parts is done with the last of them, and what holds it up holds up its parts', () => {
+  const tasks = [
+    task('a'),
+    task('b', { state: 'blocked', children: 2 }),
+    task('c', { parent_id: 'b', state: 'blocked', priority: 9 }),
+    task('d', { parent_id: 'b', state: 'blocked' }),
+    task('e', { state: 'blocked', priority: 10 }),
+  ]
+  assert.deepEqual(
+    orderOf(tasks, [
+      ['b', 'a'],
+      ['e', 'b'],
+    ]),
+    ['a', 'c', 'd', 'e'],
+  )
+})
+
+test('what is at work counts as done when its turn is over; what has failed, or is elsewhere and open, holds up', () => {
+  const tasks = [task('a', { state: 'running' }), task('b', { state: 'blocked' }), task('c', { state: 'blocked' })]
+  const edges = [
+    { task_id: 'b', blocker_id: 'a' },
+    { task_id: 'c', blocker_id: 'x' },
+  ]
+  const { order, heldUp } = plannedOrder({ tasks, edges, others: [task('x', { state: 'failed' })] })
+  assert.deepEqual(
+    order.map(({ id }) => id),
+    ['b'],
+  )
+  assert.deepEqual(heldUp, [{ id: 'c', title: 'c', why: 'comes after x, which is failed' }])
+  const queued = plannedOrder({ tasks: [task('a', { session_id: 's-1' })], edges: [], others: [] })
+  assert.deepEqual(queued.heldUp, [{ id: 'a', title: 'a', why: 'is in the queue of session s-1' }])
+})
+
+test('of any graph every task comes up once, after all that it comes after', () => {
+  const graph = fc.integer({ min: 1, max: 20 }).chain(count =>
+    fc.record({
+      priorities: fc.array(fc.integer({ min: -2, max: 2 }), { minLength: count, maxLength: count }),
+      edges: fc.array(fc.tuple(fc.nat(count - 1), fc.nat(count - 1)), { maxLength: 40 }),
+    }),
+  )
+  fc.assert(
+    fc.property(graph, ({ priorities, edges }) => {
+      const name = (at: number) => at.toString(36)
+      const forward = edges
+        .filter(([a, b]) => a !== b)
+        .map(([a, b]): [string, string] => [name(Math.max(a, b)), name(Math.min(a, b))])
+      const tasks = priorities.map((priority, at) =>
+        task(name(at), { priority, state: forward.some(([id]) => id === name(at)) ? 'blocked' : 'ready' }),
+      )
+      const order = orderOf(tasks, forward)
+      assert.equal(new Set(order).size, tasks.length)
+      for (const [id, blocker] of forward) assert.ok(order.indexOf(blocker) < order.indexOf(id))
+    }),
+  )
+})

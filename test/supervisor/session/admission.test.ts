@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { AdmissionQueue } from '../../../src/supervisor/session/admission.ts'
+
+const quiet = { waits: () => undefined, next: () => undefined }
+
+test('as many as allowed go in at once, the rest in the order they came', async () => {
+  const admission = new AdmissionQueue()
+  const said: string[] = []
+  const enter = (id: string) =>
+    admission.enter({ id, max: 2, waits: () => said.push(`${id} waits`), next: () => said.push(`${id} next`) })
+  const [a, b] = [await enter('a'), await enter('b')]
+  const [c, d] = [enter('c'), enter('d')]
+  assert.deepEqual(said, ['c waits', 'c next', 'd waits'])
+  a?.()
+  a?.() // leaving twice frees one place only
+  const leaveC = await c
+  assert.equal(said.at(-1), 'd next')
+  b?.()
+  assert.ok(leaveC && (await d))
+})
+
+test('one that is withdrawn gets no place, and the next moves up', async () => {
+  const admission = new AdmissionQueue()
+  const leave = await admission.enter({ id: 'a', max: 1, ...quiet })
+  const b = admission.enter({ id: 'b', max: 1, ...quiet })
+  let next = false
+  const c = admission.enter({ id: 'c', max: 1, waits: () => undefined, next: () => (next = true) })
+  admission.withdraw('b')
+  assert.equal(await b, undefined)
+  assert.equal(next, true)
+  leave?.()
+  assert.ok(await c)
+})
+
+test('whatever comes, leaves and is withdrawn: never too many inside, and nobody waits while there is a place', async () => {
+  const step = fc.oneof(
+    fc.record({ come: fc.integer({ min: 1, max: 3 }) }),
+    fc.record({ leave: fc.nat(20) }),
+    fc.record({ withdraw: fc.nat(20) }),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async steps => {
+      const admission = new AdmissionQueue()
+      const inside = new Map<string, { max: number; leave: () => void }>()
+      const waiting = new Map<string, number>()
+      let count = 0
+      for (const each of steps) {
+        if ('come' in each) {
+          const id = String(count++)
+          waiting.set(id, each.come)
+          void admission.enter({ id, max: each.come, ...quiet }).then(leave => {
+            waiting.delete(id)
+            if (!leave) return
+            inside.set(id, { max: each.come, leave })
+            assert.ok(inside.size <= each.come, 'too many')
+          })
+        } else if ('leave' in each) {
+          const id = [...inside.keys()][each.leave % (inside.size || 1)]
+          if (id !== undefined) inside.get(id)?.leave()
+          if (id !== undefined) inside.delete(id)
+        } else {
+          const id = [...waiting.keys()][each.withdraw % (waiting.size || 1)]
+          if (id !== undefined) admission.withdraw(id)
+        }
+        await new Promise(setImmediate)
+        const head = [...waiting.values()][0]
+        if (head !== undefined) assert.ok(inside.size >= head, 'a place was free')
+      }
+    }),
+  )
+})

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openStore } from '../../../src/store/open.ts'
+import { onPermission } from '../../../src/supervisor/session/asks.ts'
+import { onQuestion } from '../../../src/supervisor/session/on-question.ts'
+import { tempDir } from '../../support/world.ts'
+import { aLiveSession } from './live-session.ts'
+import { sessionDepsOn } from './session-deps.ts'
+
+const questions = [{ question: 'Which colour?', header: '', multiSelect: false, options: [] }]
+const answer = { answers: { 'Which colour?': 'red' }, by: 'human' }
+
+test('the answer to a parked question also reaches a model that asks the same under a new id, once', async t => {
+  await using store = await openStore({ file: join(tempDir(t), 'store.db') })
+  const run = aLiveSession({}, { answer: { callId: 'old', questions, answer } })
+  const { id, name, project, task, agent } = run.row
+  await store.sessions.insert({ id, name, project, task, agent, owner: 'boot-1' })
+  const desk = { run, parts: sessionDepsOn(store) }
+  const ask = (callId: string, question: string) =>
+    onQuestion(
+      { callId, questions: [{ ...questions[0], question, header: '', multiSelect: false, options: [] }] },
+      new AbortController().signal,
+      desk,
+    )
+  assert.ok('park' in (await ask('other', 'Which shape?')), 'another question is not answered by it')
+  run.parking.clear() // of one turn only one can be put off
+  assert.deepEqual(await ask('new', 'Which colour?'), answer)
+  assert.ok('park' in (await ask('newer', 'Which colour?')), 'it is given once')
+})
+
+test('what is asked in a turn that has put a call off is not asked at a terminal: it is listed, and asked again later', async t => {
+  await using store = await openStore({ file: join(tempDir(t), 'store.db') })
+  const run = aLiveSession()
+  const { id, name, project, task, agent } = run.row
+  await store.sessions.insert({ id, name, project, task, agent, owner: 'boot-1' })
+  const parts = sessionDepsOn(store)
+  const { signal } = new AbortController()
+  const ask = (callId: string, question: string) =>
+    onQuestion({ callId, questions: [{ question, header: '', multiSelect: false, options: [] }] }, signal, {
+      run,
+      parts,
+    })
+  assert.ok('park' in (await ask('first', 'Which colour?')))
+  using _here = { [Symbol.dispose]: parts.terminals.attach(id) }
+  const second = await ask('second', 'Which shape?')
+  assert.ok('declined' in second && /ask it again/.test(second.declined), JSON.stringify(second))
+  const request = { callId: 'third', tool: 'Bash', input: { command: 'rm -rf build' }, cwd: project }
+  run.calls.set('third', { tool: 'Bash', target: '' })
+  const third = await onPermission(request, signal, { run, parts })
+  assert.ok(
+    'verdict' in third && third.verdict === 'deny' && /try this one again/.test(third.reason),
+    JSON.stringify(third),
+  )
+  const rows = await store.escalations.list({})
+  assert.deepEqual(
+    rows.map(({ kind, state }) => [kind, state]),
+    [
+      ['question', 'open'],
+      ['permission', 'denied'],
+    ],
+  )
+})

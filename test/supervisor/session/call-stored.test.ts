@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { LiveSession, SessionDeps } from '../../../src/supervisor/session/context.ts'
+import { waitUntilCallStored } from '../../../src/supervisor/session/events.ts'
+import { aLiveSession } from './live-session.ts'
+
+const CALL = { callId: 'c-1', tool: 'Read', input: {} }
+
+test('a call is not judged before what the agent told earlier is dealt with, however long a busy machine takes', async t => {
+  const { run, isJudged } = asked(t, { hearing: true })
+  t.mock.timers.tick(5_000)
+  assert.equal(await isJudged(), false, 'a budget may be found spent in between')
+  run.hearing = false
+  t.mock.timers.tick(100)
+  assert.equal(await isJudged(), true)
+})
+
+test('a call that the stream does not tell of waits for its grace, and for a stream that stands still not for ever', async t => {
+  const quiet = asked(t, { hearing: false })
+  t.mock.timers.tick(99)
+  assert.equal(await quiet.isJudged(), false)
+  t.mock.timers.tick(1)
+  assert.equal(await quiet.isJudged(), true)
+  const stuck = asked(t, { hearing: true })
+  t.mock.timers.tick(10_000)
+  assert.equal(await stuck.isJudged(), true)
+  const gone = asked(t, { hearing: true, over: true })
+  t.mock.timers.tick(100)
+  assert.equal(await gone.isJudged(), true, 'nothing more is heard of a session that is over')
+})
+
+/** A call of a session whose row is closed, so that nothing has to be stored. */
+function asked(t: TestContext, more: Partial<LiveSession>) {
+  t.mock.timers.reset()
+  t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] })
+  const run = aLiveSession({ state: 'ended' }, more)
+  let judged = false
+  void waitUntilCallStored(CALL, { run, parts: {} as SessionDeps }).then(() => {
+    judged = true
+  })
+  const isJudged = () => new Promise<boolean>(resolve => setImmediate(() => resolve(judged)))
+  return { run, isJudged }
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { AGENT_TOOL_NAMES, type AgentToolName } from '../../../src/domain/agent-tools.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { askOverSocket } from '../../../src/supervisor/session/asks.ts'
+import { claimedFailure, MOST_OF_SESSION } from '../../../src/supervisor/session/task-tools.ts'
+import { callTool } from '../../../src/supervisor/session/tools.ts'
+import { tempDir } from '../../support/world.ts'
+import { aLiveSession } from './live-session.ts'
+import { sessionDepsOn } from './session-deps.ts'
+
+/** The session of a run at its task, which belongs to a feature. */
+async function atWork(t: TestContext) {
+  const store = await openStore({ file: join(tempDir(t), 'store.db') })
+  t.after(() => store.close())
+  const parts = sessionDepsOn(store)
+  const run = { id: 'r-1', iteration: 1, total: 1 }
+  const row = await store.sessions.insert({ id: 's-000001', name: 'one', project: '/p', task: 't', agent: 'none' })
+  const submit = (text: string, more: { project?: string; feature?: string } = {}) =>
+    store.transaction(tx => parts.tasks.submit({ session_id: null, project: '/p', text, ...more }, tx))
+  const own = await submit('own', { feature: 'paint' })
+  const session = aLiveSession({ ...row, task_id: own.id, options: { ...row.options, run } }, { attempt: own.attempt })
+  session.open = { ...session.open, ownTools: AGENT_TOOL_NAMES }
+  const call = (name: AgentToolName, input: unknown = {}) => callTool(name, input, { run: session, parts })
+  return { store, parts, session, own, submit, call }
+}
+
+test('an agent adds tasks to the feature that it works on, and orders them', async t => {
+  const { store, call } = await atWork(t)
+  const added = await call('add_task', { title: ' Buy\npaint ', acceptance: ['there is paint'] })
+  assert.match(added.text, /^Added t-\w{6} \(ready\): Buy paint$/)
+  assert.match((await call('add_task', { title: 'Paint', after: ['Buy paint'] })).text, /\(blocked\)/)
+  assert.match((await call('add_task', { title: 'Paint' })).text, /there already/, 'the same title is the same task')
+  await call('add_task', { title: 'Dry' })
+  assert.equal((await call('add_dependency', { task: 'Dry', after: 'Paint' })).ok, true)
+  assert.match((await call('add_dependency', { task: 'Buy paint', after: 'Dry' })).text, /^Not done: .*→/, 'a circle')
+  const tasks = await store.tasks.list({ project: '/p', feature: 'paint' })
+  assert.deepEqual(
+    tasks.map(({ title, state, acceptance }) => [title, state, acceptance]),
+    [
+      ['own', 'ready', ''],
+      ['Buy paint', 'ready', 'there is paint'],
+      ['Paint', 'blocked', ''],
+      ['Dry', 'blocked', ''],
+    ],
+  )
+})
+
+test('an agent that adds tasks without end is refused after a hundred, and told so each time', async t => {
+  const { store, call } = await atWork(t)
+  const replies = []
+  for (let count = 0; count < MOST_OF_SESSION + 20; count++)
+    replies.push(await call('add_task', { title: `task ${count}` }))
+  assert.equal(replies.filter(({ ok }) => ok).length, MOST_OF_SESSION)
+  for (const { text } of replies.slice(MOST_OF_SESSION))
+    assert.match(text, /^Not done: .*100 tasks, which is the most.*report/)
+  assert.equal((await store.tasks.list({ project: '/p' })).length, MOST_OF_SESSION + 1)
+})
+
+test('what is not well formed, not its own or not given to it is refused in words', async t => {
+  const { session, submit, call } = await atWork(t)
+  const elsewhere = await submit('theirs', { project: '/q' })
+  const beside = await submit('beside', { feature: 'other' })
+  const said = async (name: AgentToolName, input?: unknown) => {
+    const { ok, text } = await call(name, input)
+    assert.equal(ok, false, text)
+    return text
+  }
+  assert.match(await said('add_task', {}), /^Not done: title: /)
+  assert.match(await said('add_task', { title: 'x', project: '/q' }), /project/, 'nobody says for which project')
+  assert.match(await said('add_task', { title: 'x'.repeat(201) }), /^Not done: title: /)
+  assert.match(await said('add_task', 'text'), /^Not done: /)
+  assert.match(await said('add_task', { title: 'x', after: [elsewhere.id] }), /another project/)
+  assert.match(await said('add_dependency', { task: elsewhere.id, after: beside.id }), /another project/)
+  assert.match(
+    await said('add_dependency', { task: beside.id, after: beside.id }),
+    /does not belong to what you work on/,
+  )
+  assert.match(await said('failed', {}), /^Not done: reason: /)
+  session.open = { ...session.open, ownTools: ['search'] }
+  assert.match(await said('add_task', { title: 'x' }), /not among the tools/)
+})
+
+test('what an agent says of its task counts for the attempt that it holds, the last word of it', async t => {
+  const { store, parts, session, own, call } = await atWork(t)
+  const failure = () => claimedFailure({ run: session, parts })
+  assert.equal(await failure(), undefined)
+  assert.match((await call('failed', { reason: 'no brush' })).text, /End your turn/)
+  assert.equal(await failure(), 'no brush')
+  assert.match((await call('done')).text, /will be verified/)
+  assert.equal(await failure(), undefined)
+  assert.equal((await store.tasks.get(own.id))?.state, 'ready', 'it moves nothing by itself')
+  await call('failed', { reason: 'no brush' })
+  session.attempt = own.attempt + 1
+  assert.equal(await failure(), undefined, 'of an earlier attempt')
+  assert.match((await call('done')).text, /^Not done: There is no task/, 'taken away meanwhile')
+})
+
+test('a log has its lines, and its most; what is secret is in none of them', async t => {
+  const { store, session, own, call } = await atWork(t)
+  const run = Object.assign(session, { secrets: ['hunter2hunter2'] })
+  assert.equal((await call('log', { text: 'the key is hunter2hunter2' })).ok, true)
+  const [noted] = await store.events({ subject: own.id, kinds: ['task.noted'] })
+  assert.ok(noted?.kind === 'task.noted' && !noted.body.text.includes('hunter2'), JSON.stringify(noted))
+  run.toolCalls.set('log', 200)
+  assert.match((await call('log', { text: 'more' })).text, /^Not done: 200 lines/)
+})
+
+test('what can be said without end has a most: that a task ended, and questions that nobody answers', async t => {
+  const { parts, session, call } = await atWork(t)
+  session.toolCalls.set('claim', 99)
+  assert.equal((await call('done')).ok, true)
+  assert.match((await call('failed', { reason: 'x' })).text, /^Not done: you have said 100 times/)
+  session.toolCalls.set('ask_human', 50)
+  const asked = await askOverSocket({ question: 'Which?' }, { run: session, parts })
+  assert.match(asked.text, /^Not done: 50 questions are the most/)
+})
+
+test('a search finds tasks of the own project only', async t => {
+  const { submit, call } = await atWork(t)
+  await submit('paint the fence')
+  await submit('paint the moon', { project: '/q' })
+  assert.match((await call('search', { query: 'paint the' })).text, /^Tasks:\nt-\w{6} \(ready\) paint the fence$/)
+  assert.equal((await call('search', { query: 'nothing like it' })).text, 'Nothing was found.')
+})
+
+test('a note is kept with the project and found again; there is a most of them', async t => {
+  const { parts, session, call } = await atWork(t)
+  const project = tempDir(t)
+  parts.notesLock = join(project, 'lock')
+  session.row = { ...session.row, project }
+  const kept = await call('record_note', { title: 'Paint dries slowly', tags: ['paint'], body: 'Wait a day.' })
+  assert.match(kept.text, /^Written down: \.perpetualcc\/knowledge\/.*\.md$/)
+  assert.match((await call('search', { query: 'dries' })).text, /^Notes:\nPaint dries slowly: Wait a day\.$/)
+  assert.match((await call('record_note', { title: 'x', tags: [], body: 'y' })).text, /^Not done: tags: /)
+  session.toolCalls.set('record_note', 20)
+  assert.match((await call('record_note', { title: 'x', tags: ['a'], body: 'y' })).text, /^Not done: 20 notes/)
+})

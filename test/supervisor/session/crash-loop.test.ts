@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Life, type Lives, openLives } from '../runs/lives.ts'
+import { type Point, type ScriptedAgent, scriptedAgent } from './scripted-agent.ts'
+
+interface Crashing extends Lives {
+  agent: ScriptedAgent
+  id: string
+  /** Lets the daemon die once more with the session at that point. */
+  dieAt(point: Point): Promise<void>
+  /** The life that follows the last death. */
+  life(): Life
+}
+
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+/** One session that goes from one daemon to the next. */
+async function crashing(t: TestContext, agent: ScriptedAgent, first: Point): Promise<Crashing> {
+  const lives = await openLives(t, agent)
+  let life = await lives.begin()
+  const { project } = lives
+  let there = agent.holdAt(first)
+  const { body } = await life.call('POST', '/sessions', { project, task: 'build it', env: {} })
+  return {
+    ...{ ...lives, agent, id: body.id, life: () => life },
+    async dieAt(next) {
+      const goOn = await there
+      // What the agent told up to here is stored.
+      while ((await lives.store.sessions.get(body.id))?.state !== 'running') await turn()
+      while (life.supervisor.run(body.id)?.hearing) await turn()
+      await life.die()
+      goOn()
+      there = agent.holdAt(next)
+      life = await lives.begin()
+    },
+  }
+}
+
+test('a session with which one daemon after the other dies goes on five times, then a person has to say so', async t => {
+  const { agent, store, id, dieAt, life } = await crashing(t, scriptedAgent(), 'request')
+  for (let recovered = 1; recovered <= 5; recovered++) {
+    await dieAt('request')
+    assert.equal((await store.sessions.get(id))?.recoveries, recovered)
+  }
+  await dieAt('request')
+  const { body: view } = await life().call('GET', `/sessions/${id}`)
+  assert.deepEqual([view.status, view.resumes_at], ['paused', null])
+  assert.match(view.reason, new RegExp(`died 5 times in a row while it ran; go on with: pcc resume ${id}`))
+  const [asked, ...others] = (await life().call('GET', '/escalations?state=open')).body.escalations
+  assert.deepEqual([asked.kind, asked.session_id, others], ['error', id, []])
+  assert.equal(agent.calls(), 0)
+
+  // A person's yes is one more try, and no sign that the session can live.
+  const yes = await life().call('POST', `/escalations/${asked.number}/answer`, { verdict: 'allow', env: {} })
+  assert.equal(yes.status, 200, JSON.stringify(yes.body))
+  await dieAt('request')
+  const [again] = (await life().call('GET', '/escalations?state=open')).body.escalations
+  assert.match(again.reason, /died 5 times/)
+})
+
+test('a session that hears the model in each of its lives goes on however often its daemon dies', async t => {
+  const { store, id, dieAt } = await crashing(t, scriptedAgent(), 'tool')
+  for (let deaths = 1; deaths <= 7; deaths++) {
+    await dieAt('tool')
+    assert.ok(((await store.sessions.get(id))?.recoveries ?? 9) <= 1, `after ${deaths} deaths`)
+  }
+})

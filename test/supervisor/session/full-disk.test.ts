@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { silentLog } from '../../../src/base/log.ts'
+import { watchDisk } from '../../../src/daemon/disk.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { tempDir } from '../../support/world.ts'
+import { scriptedAgent } from './scripted-agent.ts'
+import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
+
+const FULL = 'only 3 MB are free'
+const isPaused = ({ status }: { status: string }) => status === 'paused'
+const isComplete = ({ status }: { status: string }) => status === 'completed'
+
+test('a full disk pauses what runs after the tool in flight, refuses what is new, and all goes on when there is space', async t => {
+  const agent = scriptedAgent()
+  const world = await scriptedWorld(t, agent)
+  const held = agent.holdAt('tool')
+  const id = await world.start('first')
+  const goOn = await held
+  world.disk.reason = FULL
+  world.supervisor.holdForDisk(FULL)
+  goOn()
+  const paused = await world.when(id, isPaused)
+  assert.match(paused.reason ?? '', /only 3 MB are free/)
+  assert.match(paused.reason ?? '', /by itself/)
+  assert.ok(paused.resumes_at !== null)
+
+  const refused = await world.call('POST', '/sessions', { project: paused.project, task: 'second', env: {} })
+  assert.deepEqual([refused.status, refused.body.error.code], [507, 'disk_full'])
+  assert.match(refused.body.error.message, /only 3 MB are free/)
+  const resumed = await world.call('POST', `/sessions/${id}/resume`, {})
+  assert.equal(resumed.body.error.code, 'disk_full')
+  const calls = agent.calls()
+  world.pass(3_600_000)
+  await new Promise(resolve => setTimeout(resolve, 50))
+  assert.equal(agent.calls(), calls, 'nothing goes on while it is full, however often its time comes')
+  assert.equal((await world.view(id)).status, 'paused')
+
+  world.disk.reason = undefined
+  world.pass(0)
+  await world.when(id, isComplete)
+  const { body } = await world.call('GET', `/sessions/${id}/tasks`)
+  assert.deepEqual(
+    body.tasks.map(({ state }: { state: string }) => state),
+    ['done'],
+  )
+})
+
+test('an answer starts nothing on a full disk and stays to be given; with space again it is taken', async t => {
+  const agent = scriptedAgent(() => ({ asks: true }))
+  const world = await scriptedWorld(t, agent)
+  const id = await world.start('ask something')
+  await world.ended(id, 1)
+  const { body } = await world.call('GET', '/escalations')
+  const { number } = body.escalations[0]
+  const calls = agent.calls()
+
+  world.disk.reason = FULL
+  const answer = () => world.call('POST', `/escalations/${number}/answer`, { answer: ['SQLite'], env: {} })
+  const refused = await answer()
+  assert.deepEqual([refused.status, refused.body.error?.code], [507, 'disk_full'])
+  assert.equal((await world.view(id)).status, 'waiting_input')
+  assert.equal(agent.calls(), calls)
+  assert.equal((await world.store.escalations.get(number))?.state, 'open')
+
+  world.disk.reason = undefined
+  assert.equal((await answer()).status, 200)
+  await world.when(id, ({ status }) => status === 'completed')
+})
+
+test('a store that cannot write pauses the session whose write it was, and it is settled when there is space again', async t => {
+  const agent = scriptedAgent()
+  const world = await scriptedWorld(t, agent)
+  const held = agent.holdAt('tool')
+  const id = await world.start('first')
+  const goOn = await held
+  const free = await fill(world)
+  goOn()
+  while (agent.open() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+  assert.notEqual((await world.view(id)).status, 'error')
+
+  await free()
+  await world.when(id, isPaused)
+  world.disk.reason = undefined
+  world.pass(60_000)
+  await world.when(id, isComplete)
+})
+
+test('an answer that cannot be stored on its way to the agent is told in words when there is space again', async t => {
+  const agent = scriptedAgent(prompt => ({ asks: !prompt.includes('answers to your questions') }))
+  const world = await scriptedWorld(t, agent)
+  const id = await world.start('ask something')
+  await world.ended(id, 1)
+  const held = agent.holdAt('answer')
+  const [row] = (await world.call('GET', '/escalations')).body.escalations
+  const answered = await world.call('POST', `/escalations/${row.number}/answer`, { answer: ['SQLite'], env: {} })
+  assert.equal(answered.status, 200)
+  const goOn = await held
+  const free = await fill(world)
+  goOn()
+  while (agent.open() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+  await free()
+  await world.when(id, isPaused)
+  world.disk.reason = undefined
+  world.pass(60_000)
+  await world.when(id, isComplete)
+  assert.match(agent.prompts.at(-1) ?? '', /answers to your questions are:\n- Which\? SQLite/)
+  const heard = (await world.events(id)).filter(({ kind }) => kind === 'question.answered')
+  assert.equal(heard.length, 1)
+})
+
+test('a failed write holds work back until a write succeeds; so does too little space', async () => {
+  let free = true
+  let writes = false
+  const said: string[] = []
+  using disk = watchDisk({
+    dir: '/data',
+    minFreeMb: 1,
+    log: silentLog,
+    busy: () => false,
+    held: ({ state }) => said.push(state),
+    prove: () => (writes ? Promise.resolve() : Promise.reject(enospc())),
+    freed: () => said.push('freed'),
+    look: () => (free ? { state: 'ok', reason: '' } : { state: 'full', reason: 'little is free' }),
+  })
+  assert.equal(disk.mayStart(), undefined)
+  disk.failed(new Error('something else'))
+  assert.equal(disk.mayStart(), undefined)
+  disk.failed(enospc())
+  assert.match(disk.mayStart() ?? '', /no space/)
+  await disk.tick()
+  assert.match(disk.mayStart() ?? '', /no space/, 'the trial failed')
+  writes = true
+  await disk.tick()
+  assert.equal(disk.mayStart(), undefined)
+  free = false
+  assert.equal(disk.mayStart(), 'little is free')
+  await disk.tick()
+  free = true
+  await disk.tick()
+  assert.deepEqual(said, ['full', 'full', 'full', 'freed', 'full', 'freed'])
+})
+
+test('the store tells of every write that its disk refused', async t => {
+  const failures: unknown[] = []
+
+  await using store = await openStore({ file: `${tempDir(t)}/db`, onFailure: error => failures.push(error) })
+  await store.transaction(tx => sql.raw('pragma max_page_count = 1').execute(tx.db))
+  const body = { reason: 'x'.repeat(200_000) }
+  await assert.rejects(store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body }]))
+  assert.equal(failures.length, 1)
+})
+
+/** Lets the store find its disk full, as the daemon hears of it, until what comes back is called. */
+async function fill({ store, disk, supervisor }: ScriptedWorld): Promise<() => Promise<unknown>> {
+  const pages = (n: number) => store.transaction(tx => sql.raw(`pragma max_page_count = ${n}`).execute(tx.db))
+  const { rows } = (await pages(1)) as { rows: { max_page_count: number }[] }
+  const now = rows[0]?.max_page_count ?? 0
+  // Whatever room is left inside of the pages there are is used up first.
+  const note = (length: number) =>
+    ({ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: 'x'.repeat(length) } }) as const
+  for (const length of [2_000, 100, 0]) {
+    await assert.rejects(
+      async () => {
+        for (;;) await store.append([note(length)])
+      },
+      { code: 'store_unusable', message: /the disk is full/ },
+    )
+  }
+  // Whoever hears of it stops softly, before the write that failed is told.
+  disk.failed = () => {
+    disk.reason = FULL
+    supervisor.holdForDisk(FULL)
+  }
+  return () => pages(now + 10_000)
+}
+
+function enospc(): Error {
+  return Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+}

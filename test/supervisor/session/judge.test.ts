@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Request, Verdict } from '../../../src/domain/session.ts'
+import { openClassifier } from '../../../src/policy/classify/classify.ts'
+import type { Decision } from '../../../src/policy/verdict/decide.ts'
+import { loadRules } from '../../../src/policy/verdict/load-rules.ts'
+import { openStore } from '../../../src/store/open.ts'
+import type { LiveSession, SessionDeps } from '../../../src/supervisor/session/context.ts'
+import { judgeRequest, refusalRow } from '../../../src/supervisor/session/judge.ts'
+import { tempDir } from '../../support/world.ts'
+import { aLiveSession } from './live-session.ts'
+import { sessionDepsOn } from './session-deps.ts'
+
+/** The decision on one command in a run like this, with the real store and classifier but for what is changed. */
+async function judged(
+  t: TestContext,
+  command: string,
+  change: { run?: Partial<LiveSession>; policy?: Partial<SessionDeps['policy']> },
+) {
+  using classifier = openClassifier()
+  await using store = await openStore({ file: join(tempDir(t), 'a.db') })
+  const policy = { classify: classifier.classify, loadRules, ...change.policy }
+  const parts = sessionDepsOn(store, { policy })
+  const request = { callId: 'c', tool: 'Bash', input: { command }, cwd: '/p' }
+  const { decision } = await judgeRequest(request, AbortSignal.timeout(5_000), {
+    run: aLiveSession({}, change.run),
+    parts,
+  })
+  return decision
+}
+
+function fail(): never {
+  throw new Error('broken')
+}
+
+test('whatever fails while a request is judged ends in a refusal, however harmless the request', async t => {
+  assert.equal((await judged(t, 'ls', {})).verdict, 'allow')
+  const broken = [
+    { policy: { classify: fail } },
+    { policy: { classify: async () => fail() } },
+    { run: { policy: { ...aLiveSession().policy, rules: async () => fail() } } },
+  ]
+  for (const change of broken) {
+    const { verdict, risk, by, reason } = await judged(t, 'ls', change)
+    assert.deepEqual([verdict, risk, by], ['deny', 'HIGH', 'policy'])
+    assert.match(reason, /go on another way/)
+  }
+})
+
+test('the brain has no say about HIGH, and the person who started the session has only about that very command', async t => {
+  const allowed = { policy: { ...aLiveSession().policy, allowedTools: ['Bash(rm x)'] } }
+  assert.equal((await judged(t, 'rm x', {})).verdict, 'deny')
+  assert.equal((await judged(t, 'rm x', { run: allowed })).rule, '--allowed-tools Bash(rm x)')
+  assert.equal((await judged(t, 'rm y', { run: allowed })).verdict, 'deny')
+})
+
+const REQUEST: Request = { callId: 'c-1', tool: 'Bash', input: { command: 'rm x' }, cwd: '/p' }
+const HIGH = { risk: 'HIGH', confidence: 1 } as const
+const REASONS = [{ code: 'file.delete', risk: 'HIGH', text: 'rm deletes' } as const]
+const ASSESSMENT = { risk: 'HIGH' as const, reasons: REASONS, pieces: [], normalised: 'Bash rm x' }
+const BY_POLICY: Verdict = { ...HIGH, verdict: 'deny', reason: 'rm deletes; leave it', by: 'policy' }
+const BY_NOBODY: Verdict = { ...BY_POLICY, by: 'nobody' }
+const ASKED: Decision = { ...BY_POLICY, verdict: 'ask' }
+
+function rowFor(verdict: Verdict, decision: Decision, signal = new AbortController().signal) {
+  return refusalRow(
+    { request: REQUEST, judgement: { assessment: ASSESSMENT, decision }, verdict, signal },
+    aLiveSession(),
+  )
+}
+
+test('what was refused because nobody was there is listed with what it is and why', () => {
+  const expected = {
+    kind: 'permission',
+    session_id: 's-000001',
+    project: '/p',
+    task: 't',
+    call_id: 'c-1',
+    tool: 'Bash',
+    target: 'rm x',
+    input: { command: 'rm x' },
+    risk: 'HIGH',
+    reason: 'rm deletes',
+    reasons: REASONS,
+    normalised: 'Bash rm x',
+    state: 'denied',
+  }
+  assert.deepEqual(rowFor(BY_POLICY, { ...BY_POLICY, morning: true }), expected)
+  assert.deepEqual(rowFor(BY_NOBODY, ASKED), expected)
+})
+
+test('what a rule or a person refused, what was allowed and what was withdrawn is not listed', () => {
+  const ruled: Decision = { ...BY_POLICY, by: 'rule', rule: 'deny Bash rm *' }
+  assert.equal(rowFor({ ...BY_POLICY, by: 'rule' }, ruled), undefined)
+  assert.equal(rowFor({ ...BY_POLICY, by: 'human' }, ASKED), undefined)
+  assert.equal(rowFor({ ...BY_POLICY, verdict: 'allow', by: 'human' }, ASKED), undefined)
+  assert.equal(rowFor(BY_NOBODY, ASKED, AbortSignal.abort()), undefined)
+})

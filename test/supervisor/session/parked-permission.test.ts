@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Assessment } from '../../../src/domain/assessment.ts'
+import type { Request } from '../../../src/domain/session.ts'
+import type { Decision } from '../../../src/policy/verdict/decide.ts'
+import { answerToPermission, isParkable, parkPermission } from '../../../src/supervisor/session/judge.ts'
+import { callDigest, givenAnswer } from '../../../src/supervisor/session/tool-call.ts'
+import { aLiveSession } from './live-session.ts'
+
+const REQUEST: Request = { callId: 'c-1', tool: 'Bash', input: { command: 'rm x', description: 'Remove' }, cwd: '/p' }
+const REASON = { code: 'file.delete', risk: 'HIGH', text: 'rm deletes' } as const
+const ASSESSMENT: Assessment = { risk: 'HIGH', reasons: [REASON], pieces: [], normalised: 'Bash rm x' }
+const DECISION: Decision = { verdict: 'ask', risk: 'HIGH', reason: 'rm deletes', confidence: 0, by: 'policy' }
+const JUDGED = { assessment: ASSESSMENT, decision: DECISION }
+const ASKED = { ...JUDGED, suggestion: undefined, askId: 'a-1' }
+
+test('a call is put off with the row by which a person hears of it, without its input in what the session keeps', () => {
+  const run = aLiveSession()
+  const park = parkPermission({ request: REQUEST, ...ASKED }, run)
+  assert.equal(park.reason, 'HIGH risk: rm deletes; it waits for a person')
+  const waiting = run.parking.get('c-1')
+  assert.ok(waiting && 'digest' in waiting.parked)
+  assert.deepEqual([waiting.parked.tool, waiting.parked.target, waiting.parked.risk], ['Bash', 'rm x', 'HIGH'])
+  assert.equal('input' in waiting.parked, false)
+  const { state, kind, task, input, normalised, reasons } = waiting.escalation
+  assert.deepEqual([state, kind, task, input, normalised], ['open', 'permission', 't', REQUEST.input, 'Bash rm x'])
+  assert.deepEqual(reasons, [REASON])
+})
+
+test('a call of a subagent, or one too long to be shown whole, cannot be put off', () => {
+  assert.equal(isParkable(REQUEST), true)
+  assert.equal(isParkable({ ...REQUEST, agentId: 'a-1' }), false)
+  assert.equal(isParkable({ ...REQUEST, input: { command: 'rm x', description: 'y'.repeat(4_000) } }), false)
+})
+
+test('a yes is for the very call with its very input, whatever the order of its fields, and is used once', () => {
+  const run = approved()
+  assert.equal(answerToPermission({ ...REQUEST, callId: 'c-2' }, JUDGED, run), undefined, 'another call')
+  const reordered = { ...REQUEST, input: { description: 'Remove', command: 'rm x' } }
+  const { verdict, by, reason } = answerToPermission(reordered, JUDGED, run) ?? {}
+  assert.deepEqual([verdict, by, reason], ['allow', 'ann', 'approved by a person'])
+  assert.equal(answerToPermission(REQUEST, JUDGED, run), undefined)
+})
+
+test('a call that came back with another input or as another tool is refused, in the name of nobody', () => {
+  for (const request of [
+    { ...REQUEST, input: { ...REQUEST.input, command: 'rm y' } },
+    { ...REQUEST, input: { ...REQUEST.input, run_in_background: true } },
+    { ...REQUEST, tool: 'Monitor' },
+  ]) {
+    const { verdict, by } = answerToPermission(request, JUDGED, approved()) ?? {}
+    assert.deepEqual([verdict, by], ['deny', 'nobody'], JSON.stringify(request))
+  }
+})
+
+test('a yes does not open what a rule forbids by now, what trust has to cover, or what the policy failed on', () => {
+  const ruled: Decision = { ...DECISION, verdict: 'deny', by: 'rule', rule: 'deny Bash rm *' }
+  assert.equal(answerToPermission(REQUEST, { ...JUDGED, decision: ruled }, approved()), undefined)
+  const guarded: Decision = { ...DECISION, verdict: 'deny', by: 'policy' }
+  assert.equal(answerToPermission(REQUEST, { decision: guarded }, approved()), undefined)
+  const unattended = { ...JUDGED, decision: guarded }
+  assert.equal(
+    answerToPermission(REQUEST, unattended, approved())?.verdict,
+    'allow',
+    'that nobody is attached is no objection',
+  )
+})
+
+test('only a clear yes is one', () => {
+  const parked = { ...PARKED, digest: callDigest('Bash', REQUEST.input) }
+  for (const said of [{ by: 'ann' }, { by: 'ann', answer: ['allow'] }, { by: 'ann', verdict: 'deny' as const }]) {
+    const run = aLiveSession({}, { answer: givenAnswer(parked, said) })
+    assert.equal(answerToPermission(REQUEST, JUDGED, run)?.verdict, 'deny')
+  }
+})
+
+const PARKED = {
+  ask_id: 'a-1',
+  call_id: 'c-1',
+  tool: 'Bash',
+  target: 'rm x',
+  risk: 'HIGH',
+  reason: 'rm deletes',
+} as const
+
+/** A run that was started again with a yes to the call. */
+function approved() {
+  const parked = { ...PARKED, digest: callDigest('Bash', REQUEST.input) }
+  return aLiveSession({}, { answer: givenAnswer(parked, { verdict: 'allow', by: 'ann' }) })
+}

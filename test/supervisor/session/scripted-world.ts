@@ -1,0 +1,171 @@
+import type { TestContext } from 'node:test'
+import { openAccountGates } from '../../../src/agents/limits/account-gates.ts'
+import { openQuota } from '../../../src/agents/limits/quota.ts'
+import { HookRegistry } from '../../../src/agents/tmux/session-folder.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
+import type { Clock } from '../../../src/base/clock.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
+import { buildServer } from '../../../src/daemon/routes/server.ts'
+import type { SessionView } from '../../../src/domain/api.ts'
+import { type Config, defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
+import type { StoredEvent } from '../../../src/domain/event.ts'
+import { AttachedTerminals } from '../../../src/human/terminals.ts'
+import { openStore } from '../../../src/store/open.ts'
+import type { Store } from '../../../src/store/store.ts'
+import type { SupervisorOptions } from '../../../src/supervisor/compose.ts'
+import { Supervisor } from '../../../src/supervisor/supervisor.ts'
+import { tempDir } from '../../support/world.ts'
+import type { ScriptedAgent } from './scripted-agent.ts'
+
+const TOKEN = 'a-token-of-this-test-only'
+
+export interface Reply {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows the shape it asks for
+  body: any
+}
+
+export interface ScriptedWorld {
+  store: Store
+  supervisor: Supervisor
+  terminals: AttachedTerminals
+  agent: ScriptedAgent
+  /** What time it is; a test may move it. */
+  time: { ahead: number }
+  /** Why nothing may start; a test may fill and free the disk. */
+  disk: { reason: string | undefined; failed?: () => void }
+  /** Bytes that programs can still get; a test may make them few. */
+  memory: { available: number }
+  /** The variables by which the daemon is set; a test may change them. */
+  settings: Record<string, string>
+  /** With which brains were opened, in order. */
+  configs: Config[]
+  /** And in which environments. */
+  environments: Record<string, string | undefined>[]
+  /** Where the daemon keeps what is not data. */
+  runDir: string
+  /** Moves the clock, and lets whoever waits look at it. */
+  pass(ms: number): void
+  call(method: 'GET' | 'POST', path: string, body?: object): Promise<Reply>
+  start(task: string, more?: object): Promise<string>
+  view(id: string): Promise<SessionView>
+  /** Resolves with the first view that fits. */
+  when(id: string, match: (view: SessionView) => boolean): Promise<SessionView>
+  events(id: string): Promise<StoredEvent[]>
+  /** Resolves when the session has ended so many times. */
+  ended(id: string, times: number): Promise<void>
+}
+
+/** Supervisor, routes and store as in the daemon, in this process, with an agent that follows a script. */
+export async function scriptedWorld(
+  t: TestContext,
+  agent: ScriptedAgent,
+  settings: Record<string, string> = {},
+  driverFor: SupervisorOptions['driverFor'] = async () => agent.driver,
+): Promise<ScriptedWorld> {
+  const home = tempDir(t)
+  const project = tempDir(t, 'pcc-project-')
+  const places = appPathsFor({ env: { PCC_HOME: home } })
+  const disk: ScriptedWorld['disk'] = { reason: undefined }
+  const memory = { available: 8 * 1024 ** 3 }
+  const store = await openStore({ file: `${home}/db`, onFailure: () => disk.failed?.() })
+  const policy = openLazyPolicy()
+  const time = { ahead: 0 }
+  settings['HOME'] = home
+  const clock: Clock = { now: () => Date.now() + time.ahead }
+  const gates = openAccountGates({ store, clock })
+  const quota = openQuota({ store, clock, settings: async () => nestValues(defaultValues()).quota })
+  const terminals = new AttachedTerminals()
+  const configs: Config[] = []
+  const environments: Record<string, string | undefined>[] = []
+  const supervisor = new Supervisor({
+    ...{ store, terminals, policy, clock, places, quota, gates, bootId: 'boot-1', log: silentLog, agentEnv: {} },
+    env: settings,
+    brainsFor: async (config, env) => {
+      configs.push(config)
+      environments.push(env)
+      return []
+    },
+    driverFor,
+    mayStart: () => disk.reason,
+    availableMemory: () => memory.available,
+  })
+  const app = buildServer({
+    ...{ places, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },
+    ...{
+      store,
+      terminals,
+      supervisor,
+      quota,
+      gates,
+      hooks: new HookRegistry(),
+      streams: new Set(),
+      stop: () => undefined,
+      cutsOff: false,
+    },
+    disk: { report: () => ({ state: 'ok', reason: '' }) },
+    watchdogSeconds: 60,
+    stopping: new AbortController().signal,
+    settled: new AbortController().signal,
+  })
+  t.after(async () => {
+    await supervisor.close('the test is over')
+    await app.close()
+    policy[Symbol.dispose]()
+    await store.close()
+  })
+  const call: ScriptedWorld['call'] = async (method, url, body) => {
+    const headers = { host: 'pcc', authorization: `Bearer ${TOKEN}` }
+    const reply = await app.inject({ method, url, headers, ...(body && { payload: body }) })
+    return { status: reply.statusCode, body: reply.json() }
+  }
+  const view = async (id: string) => (await call('GET', `/sessions/${id}`)).body as SessionView
+  return {
+    ...{
+      store,
+      supervisor,
+      terminals,
+      agent,
+      time,
+      disk,
+      memory,
+      settings,
+      call,
+      view,
+      configs,
+      environments,
+      runDir: places.run,
+    },
+    pass(ms) {
+      time.ahead += ms
+      supervisor.wakeWaiting()
+    },
+    async start(task, more = {}) {
+      const { status, body } = await call('POST', '/sessions', { project, task, env: {}, ...more })
+      if (status !== 201) throw new Error(JSON.stringify(body))
+      return body.id
+    },
+    async when(id, match) {
+      const enough = new AbortController()
+      try {
+        for await (const _ of store.follow(0, { subject: id, signal: enough.signal })) {
+          const now = await view(id)
+          if (match(now)) return now
+        }
+      } finally {
+        enough.abort()
+      }
+      throw new Error(`session ${id} never got there`)
+    },
+    events: id => store.events({ subject: id }),
+    async ended(id, times) {
+      const enough = new AbortController()
+      let left = times
+      for await (const { kind } of store.follow(0, { subject: id, signal: enough.signal })) {
+        if (kind === 'session.ended') left -= 1
+        if (left === 0) return enough.abort()
+      }
+    },
+  }
+}

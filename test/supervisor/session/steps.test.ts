@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
+import type { AgentChoice } from '../../../src/domain/agent-choice.ts'
+import type { SessionEvent } from '../../../src/domain/session.ts'
+import { stepForEvent } from '../../../src/supervisor/session/events.ts'
+import { accountOf } from '../../../src/supervisor/session/prepare-agent.ts'
+import { nameFromTask, uniqueName } from '../../../src/supervisor/session/start-session.ts'
+import { capInput, capText, targetOf } from '../../../src/supervisor/session/tool-call.ts'
+import { aLiveSession } from './live-session.ts'
+
+test('a call is stored once, whoever tells of it first, and its result knows what it was', () => {
+  const run = aLiveSession()
+  const call = { kind: 'tool_request', callId: 'c', tool: 'Write', input: { file_path: '/p/src/a.ts' } } as const
+  assert.equal(stepForEvent(call, run).events.length, 1)
+  assert.deepEqual(stepForEvent(call, run), { events: [], patch: {} })
+  const [finished] = stepForEvent({ kind: 'tool_result', callId: 'c', ok: true, output: 'ok' }, run).events
+  assert.deepEqual(finished?.body, { call_id: 'c', tool: 'Write', target: 'src/a.ts', ok: true, output: 'ok' })
+})
+
+test('an agent in a version that nobody has seen hold is told, once; the one that was seen is not', () => {
+  const chosen = { kind: 'gemini', name: 'gemini', command: ['gemini'] } as unknown as AgentChoice
+  const started = (version: string, options: object) => {
+    const { row } = aLiveSession()
+    const run = aLiveSession({ state: 'starting', vendor_id: null, options: { ...row.options, ...options } })
+    const event: SessionEvent = {
+      ...{ kind: 'started', vendorId: 'v', model: 'm', cwd: '/p', tools: [], resumed: false, version },
+    }
+    return stepForEvent(event, run).events.flatMap(({ kind, body }) => (kind === 'session.noted' ? [body.text] : []))
+  }
+  const [told = '', ...more] = started('9.9.9', { chosen })
+  assert.match(told, /^Gemini CLI 9\.9\.9: what pcc holds it to was seen with .*pcc agents doctor/)
+  assert.deepEqual(more, [])
+  assert.deepEqual(started(geminiManifest.verified[0] ?? '', { chosen }), [])
+  assert.deepEqual(started('9.9.9', {}), [], 'Claude Code comes with pcc')
+})
+
+test('what a session is doing is its active step, or else its last tool', () => {
+  const run = aLiveSession()
+  const call = (callId: string) =>
+    ({ kind: 'tool_request', callId, tool: 'Bash', input: { command: 'npm test' } }) as const
+  assert.equal(stepForEvent(call('1'), run).patch.activity, 'Bash npm test')
+  const items = [
+    { text: 'one', state: 'done' },
+    { text: 'two', state: 'active' },
+  ] as const
+  const step = stepForEvent({ kind: 'plan', items: [...items] }, run)
+  assert.equal(step.patch.activity, 'two')
+  run.row = { ...run.row, ...step.patch }
+  assert.equal(stepForEvent(call('2'), run).patch.activity, 'two')
+})
+
+test('usage replaces what was known and is added to what earlier lives of the session spent', () => {
+  const before = { input_tokens: 100, output_tokens: 50, cost_usd: 1, turns: 3 }
+  const run = aLiveSession({ turns: 4, context_window: 200_000 }, { before })
+  const usage = {
+    kind: 'usage',
+    inputTokens: 10,
+    outputTokens: 5,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    costUsd: 0.5,
+  } as const
+  assert.deepEqual(stepForEvent(usage, run).patch, { input_tokens: 110, output_tokens: 55, cost_usd: 1.5 })
+  assert.equal(stepForEvent({ ...usage, turns: 1 }, run).patch.turns, 4)
+  const ended = { kind: 'turn_ended', outcome: 'completed', text: '', turns: 2, durationMs: 1, denials: 0 } as const
+  assert.equal(stepForEvent(ended, run).patch.turns, 5)
+})
+
+test('of what the vendor tells of its windows only a warning is told on; a refusal is told by the turn it ends', () => {
+  const run = aLiveSession()
+  assert.deepEqual(
+    stepForEvent({ kind: 'limit', status: 'rejected', window: 'five_hour', resetsAt: 7 }, run).events,
+    [],
+  )
+  assert.deepEqual(stepForEvent({ kind: 'limit', status: 'allowed' }, run).events, [])
+  const [warned] = stepForEvent({ kind: 'limit', status: 'warning', utilization: 0.9 }, run).events
+  assert.deepEqual([warned?.kind, warned?.body], ['limit.warned', { utilization: 0.9 }])
+})
+
+test('the first start is told, the start of each later turn is not', () => {
+  const run = aLiveSession({ state: 'starting' })
+  const started: SessionEvent = { kind: 'started', vendorId: 'v', model: 'm', cwd: '/p', tools: [], resumed: false }
+  const step = stepForEvent(started, run)
+  assert.deepEqual([step.events.length, step.patch.state], [1, 'running'])
+  run.row = { ...run.row, ...step.patch }
+  assert.deepEqual(stepForEvent(started, run).events, [])
+})
+
+test('long texts are cut and say so, however deep they sit', () => {
+  assert.equal(capText('short'), 'short')
+  assert.match(capText('x'.repeat(30_000)), /\(cut: 10000 more characters\)$/)
+  const capped = capInput({ edits: [{ new_string: 'y'.repeat(50_000) }], flag: true })
+  assert.ok(JSON.stringify(capped).length < 21_000)
+  assert.equal(capped['flag'], true)
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { noNullPrototype: true }), input => {
+      assert.deepEqual(capInput(input), input)
+    }),
+  )
+})
+
+test('a target is one line: the file inside the project, the command, the pattern', () => {
+  assert.equal(targetOf({ file_path: '/p/src/a.ts' }, '/p'), 'src/a.ts')
+  assert.equal(targetOf({ file_path: '/p' }, '/p'), '.')
+  assert.equal(targetOf({ file_path: '/elsewhere/a' }, '/p'), '/elsewhere/a')
+  assert.equal(targetOf({ command: 'a  -l\n\n  b\n', description: 'd' }, '/p'), 'a -l ⏎ b')
+  assert.equal(targetOf({ pattern: '**/*.ts', path: '/p/src' }, '/p'), '**/*.ts in src')
+  assert.equal(targetOf({ title: 'Buy paint', description: 'd' }, '/p'), 'Buy paint')
+  assert.equal(targetOf({ command: 'x'.repeat(500) }, '/p').length, 200)
+  assert.equal(targetOf({ n: 1 }, '/p'), '')
+})
+
+test('a name is made of the first words of the task and is always new and typeable', () => {
+  assert.equal(
+    nameFromTask('Please add the dark mode to Settings, with tests and docs'),
+    'add-dark-mode-settings-tests',
+  )
+  assert.equal(nameFromTask('Füge Größe hinzu!'), 'fuge-große-hinzu')
+  assert.equal(nameFromTask('!!!'), 'session')
+  fc.assert(
+    fc.property(fc.string(), fc.array(fc.string()), (task, others) => {
+      const name = nameFromTask(task)
+      assert.match(name, /^[\p{L}\p{N}-]{1,32}$/u)
+      const taken = new Set([...others, name, `${name}-2`])
+      assert.equal(taken.has(uniqueName(name, taken)), false)
+    }),
+  )
+})
+
+test('an account is the same for the same credential and tells nothing of it', () => {
+  const env = { HOME: '/h', ANTHROPIC_API_KEY: 'sk-ant-1' }
+  const of = (kind: string) => ({ kind, name: kind })
+  const account = accountOf(of('claude'), env)
+  assert.match(account, /^[0-9a-f]{16}$/)
+  assert.equal(accountOf(of('claude'), { ...env, PATH: '/bin' }), account)
+  const others = [
+    accountOf(of('codex'), env),
+    accountOf(of('claude'), { ...env, ANTHROPIC_API_KEY: 'sk-ant-2' }),
+    accountOf(of('claude'), { ...env, ANTHROPIC_BASE_URL: 'http://127.0.0.1:1' }),
+    accountOf(of('claude'), { HOME: '/h' }),
+    accountOf(of('claude'), { HOME: '/other' }),
+  ]
+  assert.equal(new Set([account, ...others]).size, 6)
+})

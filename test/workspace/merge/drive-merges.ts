@@ -1,0 +1,35 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '../../../src/base/clock.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
+import { openStore } from '../../../src/store/open.ts'
+import type { MergeDeps } from '../../../src/workspace/merge/merge-state.ts'
+import { advanceMerges, recoverMerges } from '../../../src/workspace/merge/queue.ts'
+import { removePlace } from '../../../src/workspace/worktrees/remove-worktree.ts'
+import { verificationOf } from './merge-fixture.ts'
+
+/** What a daemon does with its queues, in a process of its own that may be killed: takes up what was left, then all that waits. */
+const [home = '', batch = '1'] = process.argv.slice(2)
+await using store = await openStore({ file: join(home, 'store.db') })
+const log = { ...silentLog, warn: note, error: note }
+const worktrees = {
+  ...{ store, clock: systemClock, log, root: join(home, 'worktrees'), env: process.env },
+  settings: nestValues(defaultValues()).worktrees,
+}
+const parts: MergeDeps = {
+  ...{ store, clock: systemClock, log, batch: Number(batch) },
+  removePlace: (place, options) => removePlace(place, worktrees, options),
+  verifyAgain: async (_, __, commit) => verificationOf('passed', commit),
+  landed: async () => undefined,
+  sentBack: async ({ task_id }) => note({ task: task_id }, 'sent back'),
+  conflicted: async ({ task_id }) => note({ task: task_id }, 'conflicted'),
+  gaveUp: async ({ task_id }, why) => note({ task: task_id, why }, 'given up'),
+  isStale: async () => false,
+}
+await recoverMerges(parts)
+for (const lane of await store.merges.lanes()) await advanceMerges(lane, parts)
+
+function note(fields: Record<string, unknown>, message: string): void {
+  appendFileSync(join(home, 'notes'), `${message} ${JSON.stringify(fields)}\n`)
+}

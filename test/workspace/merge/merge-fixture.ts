@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { VerificationResult } from '../../../src/domain/evidence.ts'
+import type { Conflict, Merge, MergeStrategy } from '../../../src/domain/merge.ts'
+import type { Worktree } from '../../../src/domain/worktree.ts'
+import type { MergeDeps } from '../../../src/workspace/merge/merge-state.ts'
+import { advanceMerges, type EnqueueRequest, enqueueMerge } from '../../../src/workspace/merge/queue.ts'
+import { openWorktreeFixture, type WorktreeFixture, write } from '../worktrees/worktree-fixture.ts'
+
+/** What the queue told those who know tasks, in order. */
+export type MergeNotice =
+  | { kind: 'landed' | 'conflicted' | 'gaveUp' | 'sentBack'; task: string; why?: string; conflict?: Conflict }
+  | { kind: 'verified'; task: string; commit: string }
+
+export interface MergeFixture extends WorktreeFixture {
+  merges: MergeDeps
+  told: MergeNotice[]
+  lane: { repository: string; target: string }
+  /** A worktree with one commit that writes these files; null deletes one. */
+  work(task: string, files: Record<string, string | null>, options?: WorkOptions): Promise<Worktree>
+  /** Commits in the person's own checkout. */
+  commit(files: Record<string, string>): void
+  enqueue(place: Worktree, options?: Partial<EnqueueRequest>): Promise<Merge>
+  advance(): ReturnType<typeof advanceMerges>
+  /** What the gates say from now on. */
+  gates(verdict: (commit: string, place: Worktree) => VerificationResult['status']): void
+  stale: Set<string>
+  row(task: string): Promise<Merge>
+  tip(ref: string): string
+  /** Subjects of the target's commits, newest first. */
+  subjects(): string[]
+}
+
+export interface WorkOptions {
+  attempt?: number
+  target?: string
+}
+
+/** A project with a queue for its branch `main`; tasks are only what the queue says of them. */
+export async function openMergeFixture(
+  t: TestContext,
+  options: { batch?: number; files?: Record<string, string> } = {},
+) {
+  const places = await openWorktreeFixture(t, { files: options.files ?? { 'a.txt': 'one\ntwo\nthree\n' } })
+  return mergeFixtureOn(places, options.batch ?? 1)
+}
+
+export function mergeFixtureOn(places: WorktreeFixture, batch: number): MergeFixture {
+  const { project, parts, git, gitIn } = places
+  const { store } = parts
+  const told: MergeNotice[] = []
+  const stale = new Set<string>()
+  let verdict: (commit: string, place: Worktree) => VerificationResult['status'] = () => 'passed'
+  const tell = (more: MergeNotice) => {
+    told.push(more)
+    return Promise.resolve()
+  }
+  const merges: MergeDeps = {
+    store,
+    clock: parts.clock,
+    log: parts.log,
+    batch,
+    removePlace: (place, more) => places.remove(place, more),
+    verifyAgain: async ({ task_id: task }, place, commit) => {
+      await tell({ kind: 'verified', task, commit })
+      return verificationOf(verdict(commit, place), commit)
+    },
+    landed: ({ task_id: task }) => tell({ kind: 'landed', task }),
+    sentBack: ({ task_id: task }) => tell({ kind: 'sentBack', task }),
+    conflicted: ({ task_id: task }, conflict) => tell({ kind: 'conflicted', task, conflict }),
+    gaveUp: ({ task_id: task }, why) => tell({ kind: 'gaveUp', task, why }),
+    isStale: ({ task_id }) => Promise.resolve(stale.has(task_id)),
+  }
+  const lane = { repository: join(project, '.git'), target: 'main' }
+  return {
+    ...places,
+    ...{ merges, told, stale, lane },
+    work: async (task, files, { attempt = 1, target } = {}) => {
+      const place = await places.make({ task, attempt, ...(target && { target }) })
+      for (const [path, text] of Object.entries(files)) {
+        if (text === null) rmSync(join(place.top, path))
+        else write(place.top, { [path]: text })
+      }
+      gitIn(place.top, 'add', '-A')
+      gitIn(place.top, 'commit', '-qm', `work of ${task}`)
+      return place
+    },
+    commit: files => {
+      write(project, files)
+      git('add', '-A')
+      git('commit', '-qm', `by hand: ${Object.keys(files).join(' ')}`)
+    },
+    enqueue: (place, more) => {
+      const head = gitIn(place.top, 'rev-parse', 'HEAD').trim()
+      const strategy: MergeStrategy = 'rebase'
+      const wanted = { strategy, head, ...more }
+      return store.transaction(tx => enqueueMerge(place, wanted, { store, clock: parts.clock, tx }))
+    },
+    advance: () => advanceMerges(lane, merges),
+    gates: next => {
+      verdict = next
+    },
+    row: async task => {
+      const [row] = (await store.merges.list({ task })).slice(-1)
+      assert.ok(row, `no merge of ${task}`)
+      return row
+    },
+    tip: ref => git('rev-parse', ref).trim(),
+    subjects: () => git('log', '--format=%s', 'main').trim().split('\n'),
+  }
+}
+
+export function verificationOf(status: VerificationResult['status'], commit: string): VerificationResult {
+  const next_steps = status === 'passed' ? [] : ['mend the test']
+  return { status, isProven: true, commit, tree: null, checks: [], findings: [], next_steps }
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { verify } from '../../../src/workspace/verify/verify.ts'
+import { openVerifyFixture, type VerifyFixture } from './worktree-fixture.ts'
+
+/** Whether the gate of the tests was answered from what is kept. */
+async function isCached(
+  work: VerifyFixture,
+  command: string,
+  more: Parameters<VerifyFixture['parts']>[0] = {},
+  profile = 'standard',
+) {
+  const gates = { commands: { test: command }, profile: profile as 'standard' }
+  const { checks } = await verify(work.request({}, gates), work.parts(more))
+  return checks.find(({ gate }) => gate === 'test')?.cached
+}
+
+test('a command that was green on the same tree is not run again, and the evidence says so', async t => {
+  const work = await openVerifyFixture(t)
+  const command = 'echo ran; echo >>../count'
+  assert.equal(await isCached(work, command), false)
+  assert.equal(await isCached(work, command), true)
+  const row = (await work.store.evidence.latest('t-1')).find(({ gate }) => gate === 'test')
+  assert.deepEqual([row?.status, row?.output, row?.exit], ['passed', 'ran\n', 0])
+})
+
+test('another tree, another command and another variable are another thing', async t => {
+  const work = await openVerifyFixture(t)
+  await isCached(work, 'true')
+  assert.equal(await isCached(work, 'true '), false)
+  assert.equal(await isCached(work, 'true', { env: { PATH: process.env['PATH'], LANG: 'C' } }), false)
+  work.write('a.txt', 'another\n')
+  assert.equal(await isCached(work, 'true'), false)
+})
+
+test('what is installed counts, also where git ignores it', async t => {
+  const work = await openVerifyFixture(t, { '.gitignore': 'node_modules\npackage-lock.json\n' })
+  await isCached(work, 'true')
+  assert.equal(await isCached(work, 'true'), true)
+  work.write('package-lock.json', '{}')
+  assert.equal(await isCached(work, 'true'), false)
+  assert.equal(await isCached(work, 'true'), true)
+  work.write('node_modules/.package-lock.json', '{}')
+  assert.equal(await isCached(work, 'true'), false)
+})
+
+test('a tool of another version is another thing', async t => {
+  const work = await openVerifyFixture(t)
+  const bin = join(work.place.top, '..', 'bin')
+  mkdirSync(bin)
+  const tool = (text: string) => {
+    writeFileSync(join(bin, 'mytool'), `#!/bin/sh\n${text}\n`)
+    chmodSync(join(bin, 'mytool'), 0o755)
+  }
+  const more = { env: { PATH: `${bin}:${process.env['PATH']}` } }
+  tool('true')
+  await isCached(work, 'mytool', more)
+  assert.equal(await isCached(work, 'mytool', more), true)
+  tool('true # newer')
+  assert.equal(await isCached(work, 'mytool', more), false)
+})
+
+test('red is never kept', async t => {
+  const work = await openVerifyFixture(t)
+  assert.equal(await isCached(work, 'false'), false)
+  assert.equal(await isCached(work, 'false'), false)
+})
+
+test('what changed the tree is not kept as green', async t => {
+  const work = await openVerifyFixture(t)
+  const gates = { commands: { build: 'echo x >a.txt' } }
+  for (const round of [1, 2]) {
+    const { checks } = await verify(work.request({ round }, gates), work.parts())
+    assert.equal(checks.find(({ gate }) => gate === 'build')?.cached, false)
+  }
+})
+
+test('the deep profile runs everything again', async t => {
+  const work = await openVerifyFixture(t)
+  await isCached(work, 'true')
+  assert.equal(await isCached(work, 'true', {}, 'deep'), false)
+})
+
+test('a result that is too old does not count', async t => {
+  const work = await openVerifyFixture(t)
+  const at = (now: number) => ({ clock: { now: () => now } })
+  await isCached(work, 'true', at(1_000))
+  assert.equal(await isCached(work, 'true', at(2_000)), true)
+  assert.equal(await isCached(work, 'true', at(15 * 86_400_000)), false)
+})

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestResult } from '../../../src/domain/evidence.ts'
+import { git } from '../../../src/workspace/git/git.ts'
+import {
+  compareTests,
+  openBaseCheckout,
+  regressionGate,
+  removeBaseCheckouts,
+} from '../../../src/workspace/verify/regression.ts'
+import { gateCheck } from '../../../src/workspace/verify/request.ts'
+import { NAME_SEPARATOR } from '../../../src/workspace/verify/test-results.ts'
+import { gitProject, tempDir } from '../../support/world.ts'
+
+type Status = TestResult['status']
+
+const results = (statuses: Record<string, Status>): TestResult[] =>
+  Object.entries(statuses).map(([name, status]) => ({ name, status }))
+
+/** What a person who lets known failures pass is told of a test that stood so where the work began and stands so now. */
+function judged(was: Status, is: Status) {
+  const now = results({ it: is })
+  const findings =
+    is === 'failed' ? [{ code: 'test.failed', weight: 'block' as const, text: 'This test fails: it' }] : []
+  const tests = gateCheck({ gate: 'test', kind: 'command', status: is, exit: 1, findings, tests: now })
+  const base = { exit: 1, tests: results({ it: was }), cached: false, durationMs: 1 }
+  const both = regressionGate(tests, base, 'allow')
+  return [both.tests.status, both.regression.status]
+}
+
+test('a test that was flaky where the work began passed there: where it fails now the work broke it', () => {
+  const { findings, before, isExcused } = compareTests(results({ it: 'flaky' }), results({ it: 'failed' }))
+  const text = 'This test passed before the work and fails now: it'
+  assert.deepEqual(findings, [{ code: 'regression.broken', weight: 'block', text }])
+  assert.deepEqual([before, isExcused], [[], false])
+  assert.deepEqual(judged('flaky', 'failed'), ['failed', 'failed'], 'known failures pass, and this is none')
+  assert.deepEqual(judged('failed', 'failed'), ['passed', 'passed'])
+})
+
+const codesOf = (base: Record<string, Status>, now: Record<string, Status>) =>
+  compareTests(results(base), results(now)).findings.map(({ code, weight }) => `${code} ${weight}`)
+
+test('a test within a file that passed as a whole counts as one that passed, unless it failed by its own name', () => {
+  const it = `a.test.js${NAME_SEPARATOR}it`
+  const now = { 'a.test.js': 'failed', [it]: 'failed' } as const
+  assert.deepEqual(codesOf({ 'a.test.js': 'passed' }, now), ['regression.broken block'])
+  assert.deepEqual(codesOf({ 'a.test.js': 'passed', [it]: 'failed' }, now), [])
+})
+
+test('a test is gone unless a whole that it is in stands for it, and a skipped one does not take its place', () => {
+  const it = `a.test.js${NAME_SEPARATOR}it`
+  assert.deepEqual(codesOf({ [it]: 'passed' }, { 'a.test.js': 'passed' }), [])
+  assert.deepEqual(codesOf({ it: 'passed' }, { other: 'passed' }), ['regression.gone note'])
+  assert.deepEqual(codesOf({ it: 'passed' }, { other: 'skipped' }), ['regression.gone block'])
+  assert.deepEqual(codesOf({ it: 'flaky' }, {}), ['regression.gone block'])
+  assert.deepEqual(codesOf({ it: 'flaky' }, { it: 'skipped' }), ['regression.skipped block'])
+})
+
+test('a base checkout that a dead daemon left is cleared away, and its repository knows of no worktree any more', async t => {
+  const top = gitProject(t)
+  const runDir = tempDir(t)
+  const head = (await git(top, ['rev-parse', 'HEAD'])).stdout.trim()
+  const base = await openBaseCheckout({ top, directory: top, base: head }, runDir, t.signal)
+  assert.ok(base && existsSync(join(base.directory, 'README.md')))
+  const worktrees = async () =>
+    (await git(top, ['worktree', 'list', '--porcelain'])).stdout.match(/^worktree /gm)?.length
+  assert.equal(await worktrees(), 2)
+  await removeBaseCheckouts(runDir)
+  assert.equal(existsSync(base.directory), false)
+  assert.equal(await worktrees(), 1)
+  await removeBaseCheckouts(runDir)
+})

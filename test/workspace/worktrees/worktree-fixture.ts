@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { silentLog } from '../../../src/base/log.ts'
+import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
+import type { Worktree } from '../../../src/domain/worktree.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { makePlace, type NewWorktreeRequest } from '../../../src/workspace/worktrees/make-worktree.ts'
+import { type RemoveOptions, removePlace } from '../../../src/workspace/worktrees/remove-worktree.ts'
+import type { WorktreeDeps, WorktreeSettings } from '../../../src/workspace/worktrees/worktree.ts'
+import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
+
+export interface WorktreeFixture {
+  project: string
+  parts: WorktreeDeps
+  /** Moves the clock. */
+  pass(ms: number): void
+  git(...args: string[]): string
+  gitIn(directory: string, ...args: string[]): string
+  make(wanted?: Partial<NewWorktreeRequest>): Promise<Worktree>
+  remove(place: Worktree, options?: RemoveOptions): ReturnType<typeof removePlace>
+}
+
+interface WorktreeFixtureOptions {
+  project?: string
+  root?: string
+  settings?: Partial<WorktreeSettings>
+  files?: Record<string, string>
+}
+
+/** A project with one commit on `main`, a store and a folder for worktrees: what makes and removes places. */
+export async function openWorktreeFixture(
+  t: TestContext,
+  options: WorktreeFixtureOptions = {},
+): Promise<WorktreeFixture> {
+  const home = tempDir(t)
+  const project = options.project ?? gitProject(t, options.files)
+  const store = await openStore({ file: join(home, 'store.db') })
+  t.after(() => store.close())
+  let now = 1_700_000_000_000
+  const parts: WorktreeDeps = {
+    store,
+    clock: { now: () => now },
+    log: silentLog,
+    root: options.root ?? join(home, 'worktrees'),
+    env: bareEnv(home),
+    settings: { ...nestValues(defaultValues()).worktrees, ...options.settings },
+  }
+  const gitIn = (directory: string, ...args: string[]) => plainGit(directory, home, args)
+  return {
+    project,
+    parts,
+    pass: ms => {
+      now += ms
+    },
+    git: (...args) => gitIn(project, ...args),
+    gitIn,
+    make: async wanted => {
+      const place = await makePlace({ project, task: 't-000001', attempt: 1, ...wanted }, parts)
+      if ('kind' in place) throw new Error(`in place: ${place.why}`)
+      return place
+    },
+    remove: (place, remove) => removePlace(place, parts, remove),
+  }
+}
+
+/** As a person or an agent would call it, but for the machine's own settings. */
+export function plainGit(directory: string, home: string, args: string[]): string {
+  const who = ['-c', 'user.name=A', '-c', 'user.email=a@example.invalid', '-c', 'protocol.file.allow=always']
+  return execFileSync('git', [...who, ...args], { cwd: directory, env: bareEnv(home), stdio: 'pipe', encoding: 'utf8' })
+}
+
+export function write(directory: string, files: Record<string, string>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true })
+    writeFileSync(join(directory, path), text)
+  }
+}
