@@ -12,32 +12,33 @@ export interface TestGroup {
  */
 const TOGETHER = {
   'test/agents/acp/': /^test\/agents\/acp\//,
-  'test/agents/claude/ cost to spending': /^test\/agents\/claude\/[c-s]/,
+  'test/agents/claude/ gate to spending': /^test\/agents\/claude\/[c-s]/,
   'test/agents/claude/ tripwire to withheld': /^test\/agents\/(claude\/[t-z]|claude-)/,
   'test/agents/codex/': /^test\/agents\/codex\//,
-  'test/agents/limits/ and quota/': /^test\/agents\/(limits|quota|wire|own-tools|gate|messages|replay|past-sessions)/,
-  'test/agents/sandbox/ and tmux/': /^test\/agents\/(sandbox|tmux|children)\//,
+  'test/agents/limits/': /^test\/agents\/(limits\/|agent-process|json-lines|own-tools|replay)/,
+  'test/agents/sandbox/ and tmux/': /^test\/agents\/(sandbox|tmux)\//,
   'test/agents/checkpoints/': /^test\/agents\/checkpoints\//,
   'test/base/': /^test\/base\//,
   'test/brain/': /^test\/brain\//,
   'test/chaos/': /^test\/chaos\/(?!rounds)/,
-  'test/cli/ agents to budget': /^test\/cli\/[ab]/,
-  'test/cli/ completion to decide': /^test\/cli\/(c|daemon|decide)/,
-  'test/cli/ doctor to help': /^test\/cli\/(do|[e-g]|help)/,
-  'test/cli/ hook to inbox': /^test\/cli\/(ho|in)/,
-  'test/cli/ journal to quota': /^test\/cli\/[j-q]/,
-  'test/cli/ render to rules': /^test\/cli\/(re|rul)/,
-  'test/cli/ run to worktree': /^test\/cli\/(run|[s-w])/,
-  'test/daemon/agents/ to checkpoints/': /^test\/daemon\/(agents|checkpoints|guards)\//,
-  'test/daemon/brain/': /^test\/daemon\/(brain|idle|mcp)\//,
+  'test/cli/commands/ add to daemon': /^test\/cli\/commands\/([a-c]|da)/,
+  'test/cli/commands/ doctor to gates': /^test\/cli\/commands\/(do|[e-g])/,
+  'test/cli/commands/ hook to init': /^test\/cli\/commands\/[h-i]/,
+  'test/cli/commands/ journal to quota': /^test\/cli\/commands\/[j-q]/,
+  'test/cli/commands/ report to rules': /^test\/cli\/commands\/(re|rul)/,
+  'test/cli/commands/ run to worktree': /^test\/cli\/commands\/(run|[s-w])/,
+  'test/cli/ bad-input to hot-imports': /^test\/cli\/([a-k]|connection)/,
+  'test/cli/ live to sessions': /^test\/cli\/[l-z]/,
+  'test/daemon/agents/ to guards/': /^test\/daemon\/(agents|checkpoints|guards)\//,
+  'test/daemon/brain/': /^test\/daemon\/(brain\/|idle|mcp\/)/,
   'test/daemon/human/ announced to escalations': /^test\/daemon\/human\/([a-c]|es)/,
   'test/daemon/human/ lost-answers to parked-login': /^test\/daemon\/human\/(lost|memory|parked-login)/,
   'test/daemon/human/ parked-questions to shared-questions': /^test\/daemon\/human\/(parked-q|s)/,
-  'test/daemon/landing/': /^test\/daemon\/(landing|leaving)/,
+  'test/daemon/completion/': /^test\/daemon\/(completion|leaving)/,
   'test/daemon/limits/ killed-while-gated to odd-resets': /^test\/daemon\/limits\/(killed|lost|nearly|odd)/,
   'test/daemon/limits/ one-account to quoted-limits': /^test\/daemon\/limits\/(one|quoted|try)/,
-  'test/daemon/notify/ to parent/': /^test\/daemon\/(notify|own|parent)/,
-  'test/daemon/queue/ to retention/': /^test\/daemon\/(queue|retention)/,
+  'test/daemon/notify/ to parent': /^test\/daemon\/(notify|own|parent)/,
+  'test/daemon/queue/ to retention': /^test\/daemon\/(queue|retention)/,
   'test/daemon/runs/ a to s': /^test\/daemon\/runs\/[a-s]/,
   'test/daemon/runs/ t to w': /^test\/daemon\/runs\/[t-w]/,
   'test/daemon/start/': /^test\/daemon\/(start\/|stream|signals)/,
@@ -51,27 +52,23 @@ const TOGETHER = {
   'test/human/': /^test\/human\//,
   'test/knowledge/ and report/': /^test\/(knowledge|report)\//,
   'test/policy/':
-    /^test\/policy\/((classify|holes|paths|shell|tools|verdict)\/|(allowed|commands|fence|paths|tool-calls|verdict)[^/]*\.test)/,
-  'test/policy/rules/ and trust/': /^test\/policy\/(rules|rows|trust|worktree)\//,
-  'test/policy/words/': /^test\/policy\/words\/(?!braces)/,
+    /^test\/policy\/((classify|holes|paths|programs|shell|words)\/|(allowed|commands|fence|paths|tool-calls|verdict)[^/]*\.test)/,
+  'test/policy/verdict/ and trust/': /^test\/policy\/(verdict|rows|trust|worktree)\//,
   'test/simulator/': /^test\/simulator\//,
   'test/store/': /^test\/store\/(?!.*property|sqlite-faults)/,
-  'test/supervisor/ asks to guards':
-    /^test\/supervisor\/(asks|brain|brief|events|failover\/(?!random)|features|guards)/,
-  'test/supervisor/ hosted to retries':
-    /^test\/supervisor\/(hosted|landing\/(?!people|worktrees)|models|proposals|recover|retries)/,
-  'test/supervisor/ runs to waits':
-    /^test\/supervisor\/(runs\/(?!any-night)|schedules|settings|sigils|tools|verifier|waits|warm)/,
-  'test/supervisor/steering/': /^test\/supervisor\/(steering\/(?!many-parked|crossings)|[^/]+$)/,
+  'test/supervisor/ brief to guards': /^test\/supervisor\/(brief|completion\/(?!people|worktrees)|features|guards)/,
+  'test/supervisor/ limits and runs': /^test\/supervisor\/(limits\/(?!random)|runs\/(?!any-night))/,
+  'test/supervisor/session/ a to l': /^test\/supervisor\/(session\/(?!crossings)[a-l]|[^/]+$)/,
+  'test/supervisor/session/ m to w': /^test\/supervisor\/session\/(?!many-parked)[m-w]/,
   'test/tasks/': /^test\/tasks\/(?!.*property)/,
-  'test/workspace/merge/': /^test\/workspace\/merge\/(?!kill|batches|target|conflicts|.*property)/,
-  'test/workspace/verify/': /^test\/workspace\/(command|verify\/(diff|flips|verify|tests|gates\/opinions))/,
+  'test/workspace/merge/': /^test\/workspace\/merge\/(?!killed|batches|target|conflicts|.*property)/,
+  'test/workspace/verify/': /^test\/workspace\/(command|verify\/(diff|flips|verify|tests\/|opinions))/,
   'test/workspace/worktrees/': /^test\/workspace\/(changes|detect|git|worktrees\/(?!crash))/,
 }
 
 /** They change the clock or the environment that all tests of a process share, count its files and listeners, or end it. */
 const ALONE =
-  /^test\/(base\/crash-point|human\/terminals|supervisor\/(asks\/call-stored|waits\/starts|warm\/)|daemon\/(signals|lock|watchdog\/settings)|chaos\/full-disk|workspace\/(git\/git|worktrees\/repositories)|(agents\/(acp|codex)\/flood))/
+  /^test\/(base\/crash-point|human\/terminals|supervisor\/(session\/(call-stored|warm-processes)|limits\/starts)|daemon\/(signals|lock|watchdog\/settings)|chaos\/full-disk|policy\/shell\/braces|workspace\/(git\/git|worktrees\/repositories)|(agents\/(acp|codex)\/flood))/
 
 /** What takes long starts first, so that no long file is left for the end, when a processor would idle. */
 const SLOW_FIRST = [

@@ -10,7 +10,7 @@ import type { AppPaths } from '../base/app-paths.ts'
 import { systemClock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import { openLog } from '../base/log.ts'
-import { openForkServer, useRunner } from '../base/process/run-short.ts'
+import { openForkServer, setShortRunner } from '../base/process/run-short.ts'
 import { programVersion } from '../base/version.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import { AttachedTerminals } from '../human/terminals.ts'
@@ -44,7 +44,7 @@ export interface Serve {
 /** Builds everything in order, serves until told to stop, and takes it down in reverse. True when something went wrong inside. */
 export async function serve({ places, env, foreground, bootId, ready }: Serve): Promise<boolean> {
   using forks = openForkServer()
-  using _lent = useRunner(forks.run)
+  using _lent = setShortRunner(forks.run)
   const { config } = await loadConfig({ places, env })
   const version = programVersion()
   const token = loadToken(places.tokenFile)

@@ -33,7 +33,7 @@ test('a tree that breaks every rule is told each of them', t => {
     'src/cli/reach.ts': "import '../../test/a.ts'\n",
     'test/a.ts': long.repeat(401),
     'test/b.ts': long.repeat(400),
-    'src/supervisor/run-session.ts': long.repeat(200),
+    'src/supervisor/session/run-task.ts': long.repeat(200),
   })
   assert.deepEqual(brokenRules(root).sort(), [
     'import cycle: src/domain/loop-a.ts → src/domain/loop-b.ts → src/domain/loop-a.ts',
@@ -48,7 +48,7 @@ test('a tree that breaks every rule is told each of them', t => {
     'src/policy/decide.ts:1 imports src/human/ask.ts: policy and human are strangers',
     'src/store/rows.ts:1 imports src/policy/decide.ts: policy stands above store',
     'src/stray/thing.ts is in no known folder of src: add its level to test/house/rules.ts',
-    'src/supervisor/run-session.ts has 200 lines (the loop stays under 200)',
+    'src/supervisor/session/run-task.ts has 200 lines (the loop stays under 200)',
     'src/workspace/git/up.ts:1 imports src/workspace/merge/queue.ts, which stands above it',
     'test/a.ts has 401 lines (at most 400)',
   ])

@@ -32,7 +32,7 @@ const STAIRS: Record<string, string[]> = { workspace: ['git', 'command', 'worktr
 const MAX_LINES = 400
 /** Every orchestrator in this field drowned in its loop file. */
 const MAX_LOOP_LINES = 200
-const LOOP_FILES = /^src\/supervisor\/run-(task|session)\.ts$/
+const LOOP_FILES = /^src\/supervisor\/session\/run-task\.ts$/
 const FORBIDDEN_NAME = /^(index|utils?|helpers?|.*-?(utils?|helpers?|manager|service)|.*-?v\d+)\.(ts|js|tsx)$/i
 /** kebab-case, with dots for what a test is of or what a tool asks for. */
 const GOOD_NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*\.(ts|js|tsx)$/

@@ -38,7 +38,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     patches: [
       {
         file: 'src/supervisor/session/settle.ts',
-        symbol: 'cutOff',
+        symbol: 'cutOffEnding',
         find: "as: 'paused', reason: CUT_OFF, resumesAt: now, task: waits",
         put: "as: 'paused', reason: CUT_OFF, task: waits",
       },
@@ -95,7 +95,7 @@ export const OF_SESSIONS: readonly Plant[] = [
       {
         file: 'src/supervisor/session/checkpoints.ts',
         symbol: 'restore',
-        find: "(task.state === 'ready' || (await isUnheard(task.id, row.id, parts.store)))",
+        find: "(task.state === 'ready' || (await isTaskUnheard(task.id, row.id, parts.store)))",
         put: "task.state === 'ready'",
       },
     ],
@@ -108,7 +108,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     patches: [
       {
         file: 'src/supervisor/session/tool-call.ts',
-        symbol: 'answerTo',
+        symbol: 'answersByQuestion',
         find: "answer[index] ?? ''",
         put: "answer[index + 1] ?? ''",
       },
@@ -213,7 +213,7 @@ export const OF_SESSIONS: readonly Plant[] = [
     patches: [
       {
         file: 'src/supervisor/session/resume.ts',
-        symbol: 'takeUpFailed',
+        symbol: 'retryFailedTask',
         find: "if (task?.state === 'failed')",
         put: "if (task?.state === 'blocked')",
       },

@@ -94,7 +94,7 @@ const currentRunner: { runs: ShortCommandRunner } = { runs: runInThisProcess }
 export const runShort: ShortCommandRunner = (run, signal) => currentRunner.runs(run, signal)
 
 /** From now on short programs are started by somebody else, until this is taken back. */
-export function useRunner(runs: ShortCommandRunner): Disposable {
+export function setShortRunner(runs: ShortCommandRunner): Disposable {
   currentRunner.runs = runs
   return {
     [Symbol.dispose]() {

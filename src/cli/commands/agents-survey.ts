@@ -136,7 +136,7 @@ function packagedVersion(program: string, name: string | undefined): string | un
 }
 
 /** What an agent is held to, for a person. */
-export const HELD: Record<PermissionCoverage, string> = {
+const HELD: Record<PermissionCoverage, string> = {
   'every-call': 'every call gated',
   writes: 'writes gated',
   observed: 'observed only',

@@ -50,7 +50,7 @@ function rowOf(answer: RememberedView, { now, until }: { now: number; until: str
 }
 
 /** What was answered, in words. */
-export function said({ kind, verdict, answer }: RememberedView): string {
+function said({ kind, verdict, answer }: RememberedView): string {
   if (kind === 'permission') return verdict === 'allow' ? 'allowed' : 'refused'
   return [answer ?? ''].flat().join(', ')
 }

@@ -186,7 +186,7 @@ export function checkOptions(kind: ModelKind | 'none', { model, keyEnv, keyStdin
 }
 
 /** Address and key as they are to be stored; undefined where the setting is to stay as it is. */
-export async function chooseReach(choosing: BrainChoice): Promise<Partial<Values>> {
+async function chooseReach(choosing: BrainChoice): Promise<Partial<Values>> {
   const { kind } = choosing
   const { key, url } = SECTION[kind]
   const address = url && (await chooseUrl(choosing, choosing.values[url]))

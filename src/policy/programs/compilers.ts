@@ -1,7 +1,7 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
-import { judgeInstalled } from './package-manager.ts'
+import { judgeInstalled } from './package-commands.ts'
 import { named } from './rule-builders.ts'
 import { judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
 

@@ -1,7 +1,7 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
 import { findOperands, isFlag } from '../shell/args.ts'
 import { cargo } from './compilers.ts'
-import { type Manager, manager } from './package-manager.ts'
+import { type Manager, manager } from './package-commands.ts'
 import { pytest, python } from './python-packages.ts'
 import { named, verbs } from './rule-builders.ts'
 

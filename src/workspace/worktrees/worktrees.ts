@@ -67,7 +67,7 @@ export interface PrunedWorktree {
 }
 
 /** Removes every worktree whose task is over and that holds nothing of its own. What holds something stays, and says what. */
-export async function pruneWorktrees(
+async function pruneWorktrees(
   parts: WorktreeDeps,
   of: { project?: string | undefined } = {},
 ): Promise<PrunedWorktree[]> {

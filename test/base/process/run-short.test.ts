@@ -12,7 +12,7 @@ import {
   runShort,
   type ShortCommand,
   type ShortCommandRunner,
-  useRunner,
+  setShortRunner,
 } from '../../../src/base/process/run-short.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 
@@ -126,7 +126,7 @@ test('the small process goes when the one it works for is killed', async t => {
 test('who is lent to the process runs short programs until they are taken back', async () => {
   const asked: string[] = []
   {
-    using _lent = useRunner(async ({ command }) => {
+    using _lent = setShortRunner(async ({ command }) => {
       asked.push(command)
       return { code: 0, stdout: 'lent', stderr: '' }
     })

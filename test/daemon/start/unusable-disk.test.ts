@@ -18,9 +18,9 @@ async function startWithoutRights(t: TestContext, home: string) {
   const src = join(import.meta.dirname, '../../../src')
   const program = `
     const { runDaemon } = await import(${JSON.stringify(join(src, 'daemon/main.ts'))})
-    const { placesFor } = await import(${JSON.stringify(join(src, 'base/places.ts'))})
+    const { appPathsFor } = await import(${JSON.stringify(join(src, 'base/app-paths.ts'))})
     if (process.getuid() === 0) { process.setgroups([]); process.setgid(${NOBODY}); process.setuid(${NOBODY}) }
-    process.exitCode = await runDaemon({ places: placesFor({ env: process.env }), env: process.env })`
+    process.exitCode = await runDaemon({ places: appPathsFor({ env: process.env }), env: process.env })`
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     env: { ...bareEnv(home), PCC_HOME: home },
     stdio: ['ignore', 'pipe', 'inherit'],
