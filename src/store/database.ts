@@ -43,10 +43,8 @@ export interface DialectDifferences {
     readonly real: ColumnDataType
   }
   readonly json: JsonDifferences
-  /** Statements that make the database itself refuse to change or delete rows of a table. */
-  appendOnly(table: string): string[]
-  /** Statements that let such a table lose rows whose subject stands in the table `list`, and no others. */
-  prunable(table: string, list: string): string[]
+  /** Statements that make the database itself refuse to change rows of a table, or to delete one whose subject is not in `pruned`. */
+  appendOnly(table: string, pruned: string): string[]
   /** Statements that make the rows of a table be found by their words; the database keeps the index itself. */
   wordIndex(index: WordIndex): string[]
   /** The rows that words lead to, as a table of their keys and a `rank`, the lowest the best. */

@@ -4,6 +4,8 @@ import type { Database, DialectDifferences } from './database.ts'
 
 /** One step of the schema. Forward only: a released one is never edited, a mistake is corrected by the next. */
 export interface Migration {
+  /** The schema's number after it. */
+  number: number
   name: string
   up(db: MigrationTx, differences: DialectDifferences): Promise<void>
 }
@@ -18,12 +20,14 @@ export type MigrationTx = Pick<Kysely<unknown>, 'schema'> & QueryExecutorProvide
  * read again inside it, so the first does the work and the others find it done. A crash leaves the old schema whole.
  */
 export async function migrate(database: Database, file: string, migrations: readonly Migration[]): Promise<number> {
-  const known = migrations.length
+  const first = migrations[0]?.number ?? 0
+  const known = migrations.at(-1)?.number ?? 0
   if ((await database.readSchema(database.read)) === known) return known
   return database.transaction(async tx => {
     const found = await database.readSchema(tx)
     if (found > known) throw new AppError('store_newer', { file, found, known })
-    for (const migration of migrations.slice(found)) await migration.up(tx, database.differences)
+    if (found > 0 && found < first) throw new AppError('store_unreleased', { file, found, first })
+    for (const migration of migrations) if (migration.number > found) await migration.up(tx, database.differences)
     if (found < known) await database.writeSchema(tx, known)
     return known
   })

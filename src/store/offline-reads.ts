@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { Kysely, sql } from 'kysely'
 import type { EventBody } from '../domain/event.ts'
 import { findAnswer } from './answers.ts'
-import { MIGRATIONS } from './migrations/all.ts'
+import { SCHEMA } from './migrations.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { inspectFile } from './sqlite-file.ts'
 import type { AnswerStore } from './store.ts'
@@ -31,7 +31,7 @@ interface Opened {
 
 async function open(file: string): Promise<Opened | undefined> {
   if (!existsSync(file)) return undefined
-  await inspectFile(file, MIGRATIONS.length)
+  await inspectFile(file, SCHEMA)
   const connection = new SqliteConnection(file, { readOnly: true })
   const db = new Kysely<Tables>({ dialect: connection.dialect })
   // A file that an older program made, or that was just created, has no such table yet.
@@ -57,7 +57,7 @@ const PAGE = 500
 /** Decided requests since a time, oldest first. The file is only read: a daemon may write meanwhile, and none need run. */
 export async function* readRecordedRequests(file: string, since: number): AsyncGenerator<RecordedRequest> {
   if (!existsSync(file)) return
-  await inspectFile(file, MIGRATIONS.length)
+  await inspectFile(file, SCHEMA)
   const connection = new SqliteConnection(file, { readOnly: true })
   const db = new Kysely<Tables>({ dialect: connection.dialect })
   try {

@@ -6,7 +6,7 @@ import { EventPageCache, EventSignal, followEvents, newestEventId, queryEvents }
 import { openFeatureStore } from './features.ts'
 import { openJournalStore } from './journal.ts'
 import { migrate } from './migrate.ts'
-import { MIGRATIONS } from './migrations/all.ts'
+import { MIGRATIONS, SCHEMA } from './migrations.ts'
 import { openOutboxStore } from './outbox.ts'
 import { openAccountGateStore, openQuotaStore } from './quota.ts'
 import { openRunStore, openScheduleStore } from './runs.ts'
@@ -29,7 +29,7 @@ export interface OpenStore {
 
 /** Opens the database, making or upgrading it where needed. */
 export async function openStore({ file, clock = systemClock, pollMs = 1000, onFailure }: OpenStore): Promise<Store> {
-  const database = await openSqlite(file, MIGRATIONS.length, onFailure)
+  const database = await openSqlite(file, SCHEMA, onFailure)
   const schema = await migrate(database, file, MIGRATIONS).catch(async error => {
     await database.close()
     throw error

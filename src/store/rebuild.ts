@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '../base/errors.ts'
 import { migrate } from './migrate.ts'
-import { MIGRATIONS } from './migrations/all.ts'
+import { MIGRATIONS, SCHEMA } from './migrations.ts'
 import { openStore } from './open.ts'
 import { repairHeader } from './salvage-pages.ts'
 import { type CopyResult, copyRows } from './salvage-rows.ts'
@@ -27,12 +27,12 @@ export async function rebuildStore(file: string, now: number): Promise<RebuildRe
   for (const path of [fresh, work]) remove(path)
   for (const part of DATABASE_FILE_SUFFIXES)
     if (existsSync(`${kept}${part}`)) copyFileSync(`${kept}${part}`, `${work}${part}`)
-  await makeFresh(fresh, MIGRATIONS.length)
+  await makeFresh(fresh, SCHEMA)
   repairHeader(work, fresh)
   foldLogIn(work)
   const schema = schemaOf(work)
   // Rows of an older program are brought up to date by the migrations that it has not seen.
-  if (schema !== MIGRATIONS.length) {
+  if (schema !== SCHEMA) {
     remove(fresh)
     await makeFresh(fresh, schema)
   }
@@ -52,9 +52,13 @@ function remove(path: string): void {
 }
 
 async function makeFresh(file: string, schema: number): Promise<void> {
-  const database = await openSqlite(file, MIGRATIONS.length)
+  const database = await openSqlite(file, SCHEMA)
   try {
-    await migrate(database, file, MIGRATIONS.slice(0, schema))
+    await migrate(
+      database,
+      file,
+      MIGRATIONS.filter(({ number }) => number <= schema),
+    )
   } finally {
     await database.close()
   }
@@ -85,9 +89,9 @@ function schemaOf(file: string): number {
   const database = new DatabaseSync(file, { readOnly: true })
   try {
     const schema = Number(database.prepare('pragma user_version').get()?.['user_version'])
-    return schema >= 1 && schema <= MIGRATIONS.length ? schema : MIGRATIONS.length
+    return MIGRATIONS.some(({ number }) => number === schema) ? schema : SCHEMA
   } catch {
-    return MIGRATIONS.length
+    return SCHEMA
   } finally {
     database.close()
   }

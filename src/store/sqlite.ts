@@ -76,14 +76,9 @@ export async function openSqlite(
 const differences: DialectDifferences = {
   columns: { integer: 'integer', real: 'real' },
   json: sqliteJson,
-  appendOnly: table =>
-    ['update', 'delete'].map(
-      change =>
-        `create trigger ${table}_refuse_${change} before ${change} on ${table} begin select raise(abort, '${table} are append-only'); end`,
-    ),
-  prunable: (table, list) => [
-    `drop trigger ${table}_refuse_delete`,
-    `create trigger ${table}_refuse_delete before delete on ${table} when not exists (select 1 from ${list} where subject = old.subject) begin select raise(abort, '${table} are append-only'); end`,
+  appendOnly: (table, pruned) => [
+    `create trigger ${table}_refuse_update before update on ${table} begin select raise(abort, '${table} are append-only'); end`,
+    `create trigger ${table}_refuse_delete before delete on ${table} when not exists (select 1 from ${pruned} where subject = old.subject) begin select raise(abort, '${table} are append-only'); end`,
   ],
   wordIndex,
   foundByWords,

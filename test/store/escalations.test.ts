@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Kysely } from 'kysely'
-import { migrate } from '../../src/store/migrate.ts'
-import { MIGRATIONS } from '../../src/store/migrations/all.ts'
-import { openStore } from '../../src/store/open.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import type { EscalationRow, Store } from '../../src/store/store.ts'
 import { AN_ESCALATION } from '../support/an-escalation.ts'
-import { tempDir } from '../support/world.ts'
-import { DATABASES, note, textOf } from './databases.ts'
+import { DATABASES } from './databases.ts'
 
 for (const { name, open } of DATABASES) {
   test(`${name}: numbers are small and rise by one; a row is read as it was written`, async t => {
@@ -81,117 +74,6 @@ for (const { name, open } of DATABASES) {
     assert.equal((await store.answers.find('/q', 'f1'))?.verdict, 'allow')
     assert.equal(await store.answers.find('/p', 'f2'), undefined)
   })
-}
-
-test('a database of version 1 gets the new tables and keeps its rows', async t => {
-  const file = join(tempDir(t), 'store.db')
-  const old = await openSqlite(file, 1)
-  assert.equal(await migrate(old, file, MIGRATIONS.slice(0, 1)), 1)
-  await old.transaction(async tx => {
-    await tx.insertInto('events').values(EVENT).execute()
-    // Today's type of the table has moved on.
-    const then = tx as unknown as Kysely<{ sessions: Record<string, unknown> }>
-    await then.insertInto('sessions').values(SESSION).execute()
-  })
-  await assert.rejects(old.read.selectFrom('escalations').selectAll().execute())
-  await old.close()
-
-  await using store = await openStore({ file })
-  assert.equal(store.schema, MIGRATIONS.length)
-  assert.deepEqual((await store.events({})).map(textOf), ['old'])
-  assert.equal((await store.sessions.resolve('s-1')).task, 'task of old')
-  assert.equal(await add(store, {}), 1)
-  await store.append([note('new')])
-  assert.deepEqual((await store.events({})).map(textOf), ['old', 'new'])
-})
-
-test('answers and decisions of version 7 are there after the upgrade, with ids and their sessions', async t => {
-  const file = join(tempDir(t), 'store.db')
-  const old = await openSqlite(file, 7)
-  await migrate(old, file, MIGRATIONS.slice(0, 7))
-  await old.transaction(async tx => {
-    const then = tx as unknown as Kysely<{ answers: Record<string, unknown>; escalations: Record<string, unknown> }>
-    const answer = { tool: 'Bash', normalised: 'Bash x', verdict: 'allow', by: 'ann', answered_at: 3 }
-    for (const project of ['/p', '/q'])
-      await then
-        .insertInto('answers')
-        .values({ ...answer, project, fingerprint: 'f1' })
-        .execute()
-    const { dedup_key: _, priority: __, context: ___, deadline: ____, on_deadline: _____, ...row } = ROW
-    const columns = { ...row, input: '{}', reasons: '[]', state: 'open' }
-    await then.insertInto('escalations').values(columns).execute()
-  })
-  await old.close()
-
-  await using store = await openStore({ file })
-  assert.deepEqual(
-    (await store.answers.list()).map(({ id, project, kind, verdict, by, lasting }) => [
-      id,
-      project,
-      kind,
-      verdict,
-      by,
-      lasting,
-    ]),
-    [
-      ['a-1', '/p', 'permission', 'allow', 'ann', false],
-      ['a-2', '/q', 'permission', 'allow', 'ann', false],
-    ],
-  )
-  assert.equal((await store.answers.find('/q', 'f1'))?.asked, 'Bash x')
-  const row = await store.escalations.get(1)
-  assert.deepEqual([row?.priority, row?.context, row?.deadline, row?.on_deadline], [0, {}, null, 'keep_waiting'])
-  assert.deepEqual(
-    (await store.escalations.sessionsOf([1])).map(({ session_id }) => session_id),
-    ['s-1'],
-  )
-})
-
-const EVENT = {
-  time: 1,
-  actor: 'daemon',
-  schema_version: 1,
-  subject: 's-1',
-  kind: 'session.noted',
-  body: '{"text":"old"}',
-}
-
-/** The columns of that time. */
-const SESSION = {
-  id: 's-1',
-  name: 'old',
-  project: '/p',
-  task: 'task of old',
-  agent: 'claude',
-  model: null,
-  vendor_id: null,
-  options: '{}',
-  owner: null,
-  state: 'ended',
-  status_reason: null,
-  ended_as: null,
-  created_at: 1,
-  started_at: null,
-  ended_at: null,
-  resumes_at: null,
-  activity: null,
-  plan: '[]',
-  input_tokens: 0,
-  output_tokens: 0,
-  context_tokens: 0,
-  context_window: 0,
-  cost_usd: 0,
-  turns: 0,
-  tools_auto: 0,
-  tools_human: 0,
-  tools_denied: 0,
-  questions_auto: 0,
-  questions_human: 0,
-  parked: null,
-  account: null,
-  marker: null,
-  agent_pid: null,
-  agent_started: null,
 }
 
 const ROW: EscalationRow = { ...AN_ESCALATION, state: 'denied' }

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { EventPageCache, EventSignal, followEvents } from '../../src/store/events.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { MIGRATIONS } from '../../src/store/migrations/all.ts'
+import { MIGRATIONS, SCHEMA } from '../../src/store/migrations.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { tempDir } from '../support/world.ts'
 import { DATABASES, note, takeUntil, textOf, upTo } from './databases.ts'
@@ -156,7 +156,7 @@ for (const { name, open } of DATABASES) {
 
 test('an event committed while a slow read is under way is not missed', async t => {
   const file = join(tempDir(t), 'store.db')
-  const database = await openSqlite(file, MIGRATIONS.length)
+  const database = await openSqlite(file, SCHEMA)
   t.after(() => database.close())
   await migrate(database, file, MIGRATIONS)
   const wake = new EventSignal(async () => 0, NEVER)
@@ -177,7 +177,7 @@ test('an event committed while a slow read is under way is not missed', async t 
 
 test('of many followers at the same place one reads for all, once for each append, and each gets everything', async t => {
   const file = join(tempDir(t), 'store.db')
-  const database = await openSqlite(file, MIGRATIONS.length)
+  const database = await openSqlite(file, SCHEMA)
   t.after(() => database.close())
   await migrate(database, file, MIGRATIONS)
   const wake = new EventSignal(async () => 0, NEVER)

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { migrate } from '../../src/store/migrate.ts'
-import { MIGRATIONS } from '../../src/store/migrations/all.ts'
-import { openStore } from '../../src/store/open.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
-import { tempDir } from '../support/world.ts'
 import { type Kept, keepAttempt, keepRun } from './an-attempt.ts'
 import { DATABASES } from './databases.ts'
 
@@ -129,27 +123,3 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual(await ids(store, words('any', 'ghost')), [])
   })
 }
-
-test('attempts of an older program are in the journal with what is known of them', async t => {
-  const file = join(tempDir(t), 'store.db')
-  const before = MIGRATIONS.findIndex(({ name }) => name === 'journal')
-  const older = await openSqlite(file, before)
-  await migrate(older, file, MIGRATIONS.slice(0, before))
-  await older.transaction(async tx => {
-    await sql`insert into runs (id, project, target, options, state, created_at) values ('r-1', '/p', '{}', '{}', 'ended', 0)`.execute(
-      tx,
-    )
-    const attempt = (number: number, outcome: string | null) =>
-      sql`insert into attempts (task_id, number, run_id, iteration, session_id, outcome, result, started_at, ended_at)
-        values ('t-1', ${number}, 'r-1', ${number}, 's-1', ${outcome}, 'Painted it red.', 0, 5)`.execute(tx)
-    await attempt(1, 'done')
-    await attempt(2, null)
-  })
-  await older.close()
-  await using store = await openStore({ file })
-  const found = await store.journal.entries({ words: { list: ['red'], need: 'all' }, limit: 10 })
-  assert.deepEqual(
-    found.map(({ number, notes, files }) => [number, notes, files]),
-    [[1, 'Painted it red.', []]],
-  )
-})

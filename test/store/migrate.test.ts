@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import type { Database } from '../../src/store/database.ts'
 import { type Migration, migrate } from '../../src/store/migrate.ts'
-import { MIGRATIONS } from '../../src/store/migrations/all.ts'
+import { MIGRATIONS, SCHEMA } from '../../src/store/migrations.ts'
 import { openStore } from '../../src/store/open.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { tempDir } from '../support/world.ts'
@@ -17,6 +16,7 @@ const OPENERS: { name: string; open(place: string, known: number): Promise<Datab
 ]
 
 const addColour: Migration = {
+  number: SCHEMA + 1,
   name: 'colour',
   async up(db) {
     await db.schema.alterTable('sessions').addColumn('colour', 'text').execute()
@@ -24,6 +24,7 @@ const addColour: Migration = {
 }
 
 const breaksHalfway: Migration = {
+  number: SCHEMA + 1,
   name: 'breaks halfway',
   async up(db) {
     await db.schema.createTable('half').addColumn('x', 'text').execute()
@@ -31,16 +32,10 @@ const breaksHalfway: Migration = {
   },
 }
 
-test('the files of the migrations are numbered from one without a gap, and each is in the list', () => {
-  const dir = new URL('../../src/store/migrations/', import.meta.url)
-  const numbers = readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .map(file => basename(file))
-    .filter(file => /^\d/.test(file))
-    .sort()
-    .map(file => Number(file.slice(0, 4)))
+test('migrations are numbered without a gap', () => {
   assert.deepEqual(
-    numbers,
-    MIGRATIONS.map((_, index) => index + 1),
+    MIGRATIONS.map(({ number }) => number),
+    MIGRATIONS.map((_, index) => 23 + index),
   )
 })
 
@@ -52,14 +47,10 @@ for (const { name, open } of OPENERS) {
     await store.sessions.insert({ id: 's-1', name: 'old', project: '/p', task: 't', agent: 'claude' })
     await store.close()
 
-    const newer = await open(file, MIGRATIONS.length + 1)
+    const newer = await open(file, SCHEMA + 1)
     t.after(() => newer.close())
-    assert.equal(await migrate(newer, file, [...MIGRATIONS, addColour]), MIGRATIONS.length + 1)
-    assert.equal(
-      await migrate(newer, file, [...MIGRATIONS, addColour]),
-      MIGRATIONS.length + 1,
-      'a second time is a no-op',
-    )
+    assert.equal(await migrate(newer, file, [...MIGRATIONS, addColour]), SCHEMA + 1)
+    assert.equal(await migrate(newer, file, [...MIGRATIONS, addColour]), SCHEMA + 1, 'a second time is a no-op')
     const rows = await newer.read.selectFrom('sessions').selectAll().execute()
     assert.deepEqual(
       rows.map(row => ({ name: row.name, ...('colour' in row && { colour: row.colour }) })),
@@ -69,7 +60,7 @@ for (const { name, open } of OPENERS) {
 
   test(`${name}: a migration that fails leaves the old schema whole and usable`, async t => {
     const file = join(tempDir(t), 'store.db')
-    const database = await open(file, MIGRATIONS.length + 1)
+    const database = await open(file, SCHEMA + 1)
     t.after(() => database.close())
     await migrate(database, file, MIGRATIONS)
     await assert.rejects(migrate(database, file, [...MIGRATIONS, breaksHalfway]))
@@ -83,10 +74,19 @@ for (const { name, open } of OPENERS) {
 
   test(`${name}: a program that finds a newer schema only once it has the lock changes nothing`, async t => {
     const file = join(tempDir(t), 'store.db')
-    const [older, newer] = await Promise.all([open(file, MIGRATIONS.length), open(file, MIGRATIONS.length + 1)])
+    const [older, newer] = await Promise.all([open(file, SCHEMA), open(file, SCHEMA + 1)])
     t.after(() => Promise.all([older.close(), newer.close()]))
     await migrate(newer, file, [...MIGRATIONS, addColour])
     await assert.rejects(migrate(older, file, MIGRATIONS), { code: 'store_newer', exit: 5 })
-    assert.equal(await newer.readSchema(newer.read), MIGRATIONS.length + 1)
+    assert.equal(await newer.readSchema(newer.read), SCHEMA + 1)
+  })
+
+  test(`${name}: a database of a version that was never released is refused and stays as it is`, async t => {
+    const file = join(tempDir(t), 'store.db')
+    const database = await open(file, SCHEMA)
+    t.after(() => database.close())
+    await database.transaction(tx => database.writeSchema(tx, 7))
+    await assert.rejects(migrate(database, file, MIGRATIONS), { code: 'store_unreleased', exit: 5 })
+    assert.equal(await database.readSchema(database.read), 7)
   })
 }

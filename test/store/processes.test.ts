@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import type { StoredEvent } from '../../src/domain/event.ts'
-import { MIGRATIONS } from '../../src/store/migrations/all.ts'
+import { SCHEMA } from '../../src/store/migrations.ts'
 import { openStore } from '../../src/store/open.ts'
 import { tempDir } from '../support/world.ts'
 import { startChild } from './child.ts'
@@ -23,7 +23,7 @@ test('eight processes that open a new database at once all find the same schema 
       upTo(8).map(() => '0'),
       `round ${round}`,
     )
-    for (const child of children) assert.equal((await child.lines.next()).value, `schema ${MIGRATIONS.length}`)
+    for (const child of children) assert.equal((await child.lines.next()).value, `schema ${SCHEMA}`)
 
     await using store = await openStore({ file })
     const events = await store.events({})

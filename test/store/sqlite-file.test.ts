@@ -5,14 +5,14 @@ import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { AppError } from '../../src/base/errors.ts'
-import { MIGRATIONS } from '../../src/store/migrations/all.ts'
+import { SCHEMA } from '../../src/store/migrations.ts'
 import { openStore } from '../../src/store/open.ts'
 import { tempDir } from '../support/world.ts'
 import { startChild } from './child.ts'
 import { note, textOf } from './databases.ts'
 
 /** The schema of a program of the future. */
-const NEWER = MIGRATIONS.length + 6
+const NEWER = SCHEMA + 6
 
 test('a missing directory is made for its owner alone, and so are the files of the database', async t => {
   const dir = join(tempDir(t), 'a', 'b')
@@ -28,7 +28,7 @@ test('a directory that was there keeps its rights', async t => {
   const dir = tempDir(t)
   chmodSync(dir, 0o755)
   await using store = await openStore({ file: join(dir, 'store.db') })
-  assert.equal(store.schema, MIGRATIONS.length)
+  assert.equal(store.schema, SCHEMA)
   assert.equal(modeOf(dir), 0o755)
 })
 
@@ -52,7 +52,7 @@ test('a new database that another process is just setting up is waited for', asy
   const opening = openStore({ file })
   setTimeout(() => other.close(), 30)
   await using store = await opening
-  assert.equal(store.schema, MIGRATIONS.length)
+  assert.equal(store.schema, SCHEMA)
 })
 
 test('a database newer than the program is refused and left byte for byte as it was', async t => {
@@ -66,7 +66,7 @@ test('a database newer than the program is refused and left byte for byte as it 
   assert.ok(error instanceof AppError)
   assert.deepEqual(
     [error.code, error.exit, error.detail['found'], error.detail['known']],
-    ['store_newer', 5, NEWER, MIGRATIONS.length],
+    ['store_newer', 5, NEWER, SCHEMA],
   )
   assert.deepEqual(bytesAround(file), before, 'no file changed, none was added')
 })
@@ -77,7 +77,7 @@ test('a newer database whose program was killed is refused too, though only its 
   assert.equal((await child.lines.next()).value, 'raised')
   child.process.kill('SIGKILL')
   await child.ended
-  assert.equal(readFileSync(file).readInt32BE(60), MIGRATIONS.length, 'the file itself still has the old number')
+  assert.equal(readFileSync(file).readInt32BE(60), SCHEMA, 'the file itself still has the old number')
   const { [`${basename(file)}-shm`]: _index, ...before } = bytesAround(file)
   await assert.rejects(openStore({ file }), { code: 'store_newer' })
   const { [`${basename(file)}-shm`]: _again, ...after } = bytesAround(file)

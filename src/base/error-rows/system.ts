@@ -118,6 +118,12 @@ export const SYSTEM_ERRORS = {
     says: 'The database {file} was written by a newer pcc (schema {found}, this program knows {known}). It was left untouched.',
     next: 'Update pcc: npm i -g perpetualcc',
   },
+  store_unreleased: {
+    exit: 5,
+    http: 500,
+    says: 'The database {file} was made by a version of pcc that was never released (schema {found}; the first one is {first}). It was left untouched.',
+    next: 'Move it away to begin with an empty one, or give another --data-dir.',
+  },
   store_foreign: {
     exit: 1,
     http: 500,

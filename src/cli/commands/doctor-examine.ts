@@ -11,7 +11,7 @@ import { takeLock } from '../../daemon/lock.ts'
 import { type Death, readDeaths, readVerdict } from '../../daemon/parent-process.ts'
 import { makeDirectories } from '../../daemon/startup.ts'
 import { loadConfig } from '../../domain/config/load.ts'
-import { MIGRATIONS } from '../../store/migrations/all.ts'
+import { SCHEMA } from '../../store/migrations.ts'
 import { type RebuildResult, rebuildStore } from '../../store/rebuild.ts'
 import { checkIntegrity, inspectFile } from '../../store/sqlite-file.ts'
 import { findClient } from '../connection/client.ts'
@@ -127,7 +127,7 @@ const checkStore: DoctorCheck = async patient => {
 
 async function brokenStore(file: string): Promise<DoctorFinding | undefined> {
   try {
-    await inspectFile(file, MIGRATIONS.length)
+    await inspectFile(file, SCHEMA)
   } catch (error) {
     const isNewer = error instanceof AppError && error.code === 'store_newer'
     return problem(
@@ -238,7 +238,7 @@ export async function repair(places: AppPaths): Promise<RebuildResult | undefine
 
 async function isSound(file: string): Promise<boolean> {
   try {
-    await inspectFile(file, MIGRATIONS.length)
+    await inspectFile(file, SCHEMA)
   } catch (error) {
     if (error instanceof AppError && error.code === 'store_newer' && checkIntegrity(file).length === 0) throw error
     return false
