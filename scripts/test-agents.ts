@@ -62,10 +62,10 @@ if (given.includes('--again-alone')) {
 }
 const tallies = readTally(join(notes, 'tally.jsonl'))
 rmSync(notes, { recursive: true, force: true })
-const floor = JSON.parse(readFileSync(join(folder, 'asserted.json'), 'utf8')) as Record<string, number>
+const supervisor = JSON.parse(readFileSync(join(folder, 'asserted.json'), 'utf8')) as Record<string, number>
 const all = words.length === 0
-const below = [...fallen(tallies, floor, { all }), ...(all ? unseen(tallies, Object.keys(CONTRACT)) : [])]
-process.stdout.write(`\n${tallyTable(tallies, floor)}\n`)
+const below = [...fallen(tallies, supervisor, { all }), ...(all ? unseen(tallies, Object.keys(CONTRACT)) : [])]
+process.stdout.write(`\n${tallyTable(tallies, supervisor)}\n`)
 for (const problem of below) process.stdout.write(styleText('red', `✖ ${problem}\n`))
 process.stdout.write(tellTotals(outcomes, performance.now() - started))
 process.exitCode = interrupt.signal.aborted ? INTERRUPTED : outcomes.every(isGreen) && below.length === 0 ? 0 : 1

@@ -19,15 +19,15 @@ export async function benchVerdictCost(): Promise<BenchRow[]> {
     const run = aLiveSession()
     const { id, name, project, task, agent } = run.row
     await store.sessions.insert({ id, name, project, task, agent })
-    const parts = sessionDepsOn(store)
-    const asks = asksFor(run, parts)
+    const deps = sessionDepsOn(store)
+    const asks = asksFor(run, deps)
     const times: number[] = []
     for (let index = 0; index < CALLS; index += 1) {
       const call = { callId: `c${index}`, tool: 'Bash', input: { command: `npm test -- ${index}` } }
       const started = performance.now()
-      await record(run, parts, stepForEvent({ kind: 'tool_request', ...call }, run))
+      await record(run, deps, stepForEvent({ kind: 'tool_request', ...call }, run))
       await asks.permission({ ...call, cwd: project }, new AbortController().signal)
-      await record(run, parts, stepForEvent({ kind: 'tool_result', callId: call.callId, ok: true, output: 'ok' }, run))
+      await record(run, deps, stepForEvent({ kind: 'tool_result', callId: call.callId, ok: true, output: 'ok' }, run))
       times.push(performance.now() - started)
     }
     const sorted = times.toSorted((a, b) => a - b)

@@ -77,15 +77,15 @@ async function judgedByUs(rows: CorpusRow[]): Promise<Outcome> {
 function judgedByPeer(rows: CorpusRow[], level: 'standard' | 'paranoid'): Outcome {
   const folder = mkdtempSync(join(ROOT, '.bench-'))
   try {
-    const places = { cwd: join(folder, 'proj'), home: join(folder, 'home'), level }
-    for (const place of [places.cwd, places.home]) mkdirSync(place)
+    const paths = { cwd: join(folder, 'proj'), home: join(folder, 'home'), level }
+    for (const place of [paths.cwd, paths.home]) mkdirSync(place)
     const commands = rows.filter(row => row.command !== undefined)
     const answers = peerCommands(
-      commands.map(row => moved(row.command, places)),
-      places,
+      commands.map(row => moved(row.command, paths)),
+      paths,
     )
     const denied = commands.filter((_, place) => answers[place]?.denied)
-    const refused = rows.filter(row => row.command === undefined && peerHookDenies(row, places))
+    const refused = rows.filter(row => row.command === undefined && peerHookDenies(row, paths))
     return { stopped: new Set([...denied, ...refused].map(row => row.id)), times: answers.map(answer => answer.ms) }
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -106,21 +106,21 @@ function moved<Value>(value: Value, { cwd, home }: Places): Value {
   return JSON.parse(text) as Value
 }
 
-function peerCommands(commands: unknown[], places: Places): { denied: boolean; ms: number }[] {
+function peerCommands(commands: unknown[], paths: Places): { denied: boolean; ms: number }[] {
   const child = join(ROOT, 'bench/policy/peer-child.ts')
   const input = commands.map(command => `${JSON.stringify(command)}\n`).join('')
-  const { stdout } = spawnSync(process.execPath, [child], { ...optionsFor(places), input })
+  const { stdout } = spawnSync(process.execPath, [child], { ...optionsFor(paths), input })
   const answers = stdout.split('\n').filter(line => line !== '')
   if (answers.length !== commands.length)
     throw new Error(`cc-safety-net answered ${answers.length} of ${commands.length} times`)
   return answers.map(line => JSON.parse(line))
 }
 
-function peerHookDenies(row: CorpusRow, places: Places): boolean {
-  const call = { tool_name: row.tool, tool_input: moved(inputOf(row), places) }
-  const input = JSON.stringify({ session_id: 'bench', cwd: places.cwd, hook_event_name: 'PreToolUse', ...call })
+function peerHookDenies(row: CorpusRow, paths: Places): boolean {
+  const call = { tool_name: row.tool, tool_input: moved(inputOf(row), paths) }
+  const input = JSON.stringify({ session_id: 'bench', cwd: paths.cwd, hook_event_name: 'PreToolUse', ...call })
   const hook = join(ROOT, 'node_modules/cc-safety-net/dist/bin/cc-safety-net.js')
-  const { stdout } = spawnSync(process.execPath, [hook, 'hook', '--coding-cli'], { ...optionsFor(places), input })
+  const { stdout } = spawnSync(process.execPath, [hook, 'hook', '--coding-cli'], { ...optionsFor(paths), input })
   return stdout.includes('"permissionDecision":"deny"')
 }
 

@@ -48,9 +48,9 @@ async function mergesAMinute(batch: number): Promise<number> {
     const worktrees = { store, log, clock: systemClock, root: join(dir, 'worktrees'), env: process.env, settings }
     for (let task = 0; task < MERGES; task += 1) await queued(`t-${String(task).padStart(6, '0')}`, project, worktrees)
     let landed = 0
-    const parts = mergeParts(store, { worktrees, batch, landed: () => (landed += 1) })
+    const deps = mergeDeps(store, { worktrees, batch, landed: () => (landed += 1) })
     const from = performance.now()
-    for (const lane of await store.merges.lanes()) await advanceMerges(lane, parts)
+    for (const lane of await store.merges.lanes()) await advanceMerges(lane, deps)
     const ms = performance.now() - from
     if (landed !== MERGES) throw new Error(`${landed} of ${MERGES} landed`)
     return (landed / ms) * 60_000
@@ -60,7 +60,7 @@ async function mergesAMinute(batch: number): Promise<number> {
   }
 }
 
-function mergeParts(
+function mergeDeps(
   store: Store,
   { worktrees, batch, landed }: { worktrees: WorktreeDeps; batch: number; landed: () => void },
 ): MergeDeps {
@@ -76,14 +76,14 @@ function mergeParts(
   }
 }
 
-async function queued(task: string, project: string, parts: WorktreeDeps): Promise<void> {
-  const place = await makePlace({ project, task, attempt: 1 }, parts)
+async function queued(task: string, project: string, deps: WorktreeDeps): Promise<void> {
+  const place = await makePlace({ project, task, attempt: 1 }, deps)
   if ('kind' in place) throw new Error(place.why)
   writeFileSync(join(place.top, `${task}.txt`), `${task}\n`)
   await git(place.top, 'add', '-A')
   await git(place.top, 'commit', '-qm', `work of ${task}`)
   const head = (await git(place.top, 'rev-parse', 'HEAD')).trim()
-  const { store, clock } = parts
+  const { store, clock } = deps
   await store.transaction(tx => enqueueMerge(place, { strategy: 'rebase', head }, { store, clock, tx }))
 }
 

@@ -22,17 +22,17 @@ export async function benchVerify(): Promise<BenchRow[]> {
     writeFileSync(join(directory, 'told.txt'), toldTests())
     execFileSync('git', ['init', '-q', directory])
     await using store = await openStore({ file: join(dir, 'store.db') })
-    const parts = { store, clock: systemClock, runner: { guard: openGuard() }, keeper: undefined }
+    const deps = { store, clock: systemClock, runner: { guard: openGuard() }, keeper: undefined }
     const gate: CommandGate = {
       ...{ gate: 'test', command: 'cat told.txt', directory, inside: '', tree: 'a'.repeat(40), cache: true },
       ...{ env: commandEnvironment(process.env), timeoutMs: 60_000, signal: new AbortController().signal },
     }
-    const first = await commandGate(gate, parts)
+    const first = await commandGate(gate, deps)
     if (first.status !== 'passed' || first.tests?.length !== TESTS) throw new Error(JSON.stringify(first).slice(0, 500))
     const times: number[] = []
     for (let round = 0; round < ROUNDS; round++) {
       const began = performance.now()
-      const { cached } = await commandGate(gate, parts)
+      const { cached } = await commandGate(gate, deps)
       if (!cached) throw new Error('it was run again')
       times.push(performance.now() - began)
     }

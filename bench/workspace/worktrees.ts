@@ -27,11 +27,11 @@ export async function benchWorktrees(): Promise<BenchRow[]> {
     await using store = await openStore({ file: join(dir, 'store.db') })
     const log = openLog({ file: join(dir, 'log'), level: 'info', maxBytes: 1_000_000, keep: 1 })
     const settings = nestValues(defaultValues()).worktrees
-    const parts = { store, log, clock: systemClock, root: join(dir, 'worktrees'), env: process.env, settings }
+    const deps = { store, log, clock: systemClock, root: join(dir, 'worktrees'), env: process.env, settings }
     let round = 0
     const times = await race(
       {
-        ours: () => ours(project, `t-${String(round++).padStart(6, '0')}`, parts),
+        ours: () => ours(project, `t-${String(round++).padStart(6, '0')}`, deps),
         git: () => plain(project, join(dir, 'plain')),
       },
       ROUNDS,
@@ -52,10 +52,10 @@ export async function benchWorktrees(): Promise<BenchRow[]> {
   }
 }
 
-async function ours(project: string, task: string, parts: WorktreeDeps): Promise<void> {
-  const place = await makePlace({ project, task, attempt: 1 }, parts)
+async function ours(project: string, task: string, deps: WorktreeDeps): Promise<void> {
+  const place = await makePlace({ project, task, attempt: 1 }, deps)
   if ('kind' in place) throw new Error(place.why)
-  const removal = await removePlace(place, parts)
+  const removal = await removePlace(place, deps)
   if (removal.kind !== 'removed') throw new Error(JSON.stringify(removal))
 }
 

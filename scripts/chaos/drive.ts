@@ -53,7 +53,7 @@ export async function startSession(session: SessionPlan, { world, keeper, compla
 }
 
 function isKnown(project: string, world: RoundWorld): boolean {
-  using db = openRead(world.places.database)
+  using db = openRead(world.paths.database)
   return db.prepare('select 1 from sessions where project = ?').get(project) !== undefined
 }
 
@@ -105,9 +105,9 @@ function complain({ complaints }: Drive, error: unknown): void {
   if (!isOfFullDisk(told)) complaints.push(told)
 }
 
-function stateOf({ places }: RoundWorld) {
+function stateOf({ paths }: RoundWorld) {
   try {
-    using db = openRead(places.database)
+    using db = openRead(paths.database)
     const tasks = allOf<{ state: string }>(db, 'select state from tasks')
     const ended = allOf<{ state: string }>(db, "select state from sessions where state <> 'ended'")
     const failed = allOf<{ id: string; project: string }>(

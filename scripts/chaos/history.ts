@@ -103,7 +103,7 @@ const DIED = 'died '
 
 /** Reads what the store, the vendor and the tools have kept. */
 export function readHistory(
-  { places, simulator, notices, projectOf, passedFile }: RoundWorld,
+  { paths, simulator, notices, projectOf, passedFile }: RoundWorld,
   sessions: SessionPlan[],
   seen: Seen,
 ): History {
@@ -113,7 +113,7 @@ export function readHistory(
     passed: [...new Set(steps.filter(line => !line.startsWith(DIED)))],
     died: steps.filter(line => line.startsWith(DIED)).map(line => line.slice(DIED.length)),
     sessions,
-    ...storeIn(places.database),
+    ...storeIn(paths.database),
     calls: simulator.requests
       .filter(({ path }) => path.startsWith('/v1/messages?') || path === '/v1/messages')
       .map(callOf),

@@ -33,10 +33,10 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
   const began = performance.now()
   using clock = options.machine.clockFor(plan)
   await using world = await openWorld(plan, { ...options, clock: clock.env })
-  using _disk = options.machine.diskFor(plan, world.places.data)
+  using _disk = options.machine.diskFor(plan, world.paths.data)
   const keeper = new DaemonKeeper({
     folder: world.folder,
-    places: world.places,
+    paths: world.paths,
     env: world.env,
     envOfBoot: boot => crashEnv(plan, boot),
     parent: plan.parent,

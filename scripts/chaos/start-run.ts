@@ -38,8 +38,8 @@ export async function startRun(
   complaints.push('the run could not be started')
 }
 
-function missingIn({ tasks }: RunWork, project: string, { places }: RoundWorld): { tokens: string[]; run: boolean } {
-  using db = openRead(places.database)
+function missingIn({ tasks }: RunWork, project: string, { paths }: RoundWorld): { tokens: string[]; run: boolean } {
+  using db = openRead(paths.database)
   const titles = allOf<{ title: string }>(db, 'select title from tasks').map(({ title }) => title)
   const runs = allOf<{ project: string }>(db, 'select project from runs')
   return {

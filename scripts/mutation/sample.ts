@@ -31,9 +31,9 @@ export const hashOf = (...texts: string[]): string =>
  */
 export function sampleMutants(root: string, { parts, count, seed }: Sampling): Mutant[] {
   const all = parts.map(part => inOrder(mutantsOf(root, part), seed))
-  const places = all.reduce((sum, mutants) => sum + mutants.length, 0)
+  const paths = all.reduce((sum, mutants) => sum + mutants.length, 0)
   const chosen = all.map(mutants => {
-    const share = Math.round((count * mutants.length) / Math.max(places, 1))
+    const share = Math.round((count * mutants.length) / Math.max(paths, 1))
     return take(mutants, share)
   })
   // Interleaved, so that a run which is cut short has looked at every part.
@@ -70,12 +70,12 @@ export function diffOf({ text, start, end, ...rest }: Mutant): string {
 
 function inOrder(mutants: Mutant[], seed: string): Mutant[] {
   const keyed = mutants.map(mutant => ({ mutant, key: hashOf(seed, mutant.id) }))
-  const places = new Map<string, Mutant>()
+  const paths = new Map<string, Mutant>()
   for (const { mutant } of keyed.sort((a, b) => (a.key < b.key ? -1 : 1))) {
     const place = `${mutant.file}:${mutant.start}`
-    if (!places.has(place)) places.set(place, mutant)
+    if (!paths.has(place)) paths.set(place, mutant)
   }
-  return [...places.values()]
+  return [...paths.values()]
 }
 
 function take(mutants: Mutant[], count: number): Mutant[] {

@@ -50,8 +50,8 @@ function pidsIn(folder: string): number[] {
 
 function touches(pid: number, folder: string): boolean {
   try {
-    const places = `${readFileSync(`/proc/${pid}/environ`, 'utf8')}\0${readlinkSync(`/proc/${pid}/cwd`)}/\0`
-    return places.includes(`=${folder}/`) || places.includes(`\0${folder}/`)
+    const paths = `${readFileSync(`/proc/${pid}/environ`, 'utf8')}\0${readlinkSync(`/proc/${pid}/cwd`)}/\0`
+    return paths.includes(`=${folder}/`) || paths.includes(`\0${folder}/`)
   } catch {
     return false // gone, or another user's
   }

@@ -119,7 +119,7 @@ interface OpenedSession {
  */
 export class AgentTurns {
   vendorId: string | undefined
-  readonly #parts: AgentTurnsDeps
+  readonly #deps: AgentTurnsDeps
   /** What was said in the middle of a turn and could not be heard there. */
   readonly #waiting: string[] = []
   #current: AgentTurn | undefined
@@ -128,9 +128,9 @@ export class AgentTurns {
   #idle = Promise.withResolvers<void>()
   #stopTimer: NodeJS.Timeout | undefined
 
-  constructor(parts: AgentTurnsDeps) {
-    this.#parts = parts
-    const { resume } = parts.open
+  constructor(deps: AgentTurnsDeps) {
+    this.#deps = deps
+    const { resume } = deps.open
     if (resume && !resume.fork) this.vendorId = resume.vendorId
   }
 
@@ -167,14 +167,14 @@ export class AgentTurns {
   opened({ vendorId, model, version }: OpenedSession): void {
     this.vendorId = vendorId
     this.#started = true
-    const { cwd, resume } = this.#parts.open
+    const { cwd, resume } = this.#deps.open
     const resumed = resume !== undefined
-    this.#parts.line.tell([{ kind: 'started', vendorId, model, cwd, tools: [], resumed, ...(version && { version }) }])
+    this.#deps.line.tell([{ kind: 'started', vendorId, model, cwd, tools: [], resumed, ...(version && { version }) }])
   }
 
   /** The next turn, or a word in the middle of one. */
   async say(text: string): Promise<void> {
-    if (this.#current && (await this.#parts.manner.steer(text))) return
+    if (this.#current && (await this.#deps.manner.steer(text))) return
     this.#waiting.push(text)
     if (!this.#current) this.#next()
   }
@@ -183,7 +183,7 @@ export class AgentTurns {
   pause({ atOnce = false }: { atOnce?: boolean } = {}): void {
     if (!this.#current) return
     this.#current.pausing = true
-    if (atOnce || this.#parts.reading.calls.running === 0) this.cancel()
+    if (atOnce || this.#deps.reading.calls.running === 0) this.cancel()
   }
 
   interrupt(): void {
@@ -196,7 +196,7 @@ export class AgentTurns {
   cancel(): void {
     const turn = this.#current
     if (!turn || turn.cancelled) return
-    const { manner, line } = this.#parts
+    const { manner, line } = this.#deps
     turn.cancelled = true
     turn.stop.abort()
     manner.cancel()
@@ -206,7 +206,7 @@ export class AgentTurns {
 
   /** A turn that takes more rounds than it was given is stopped. */
   mindCap(): void {
-    const { open, reading } = this.#parts
+    const { open, reading } = this.#deps
     if (!this.#current || open.maxTurns === undefined || reading.rounds <= open.maxTurns) return
     this.#current.capped = true
     this.cancel()
@@ -215,10 +215,10 @@ export class AgentTurns {
   /** A turn has ended, by what the agent says. */
   over(turn: AgentTurn, end: TurnEnd): void {
     if (this.#current !== turn) return
-    const { line, manner } = this.#parts
+    const { line, manner } = this.#deps
     this.stop()
     const ended = turn.ended(end, this.#said())
-    line.tell([...this.#parts.reading.flush(), ended])
+    line.tell([...this.#deps.reading.flush(), ended])
     this.#current = undefined
     this.#owed = false
     manner.over(turn, ended)
@@ -242,14 +242,14 @@ export class AgentTurns {
     this.#owed = false
     const reason = failure ? (this.#started && failure.kind === 'agent_crashed' ? 'crashed' : 'failed') : 'closed'
     return [
-      ...this.#parts.reading.flush(),
+      ...this.#deps.reading.flush(),
       ...(ended ? [ended] : []),
       { kind: 'ended', reason, ...(failure && { failure }) },
     ]
   }
 
   #said(): { text: string; rounds: number } {
-    const { words, rounds } = this.#parts.reading
+    const { words, rounds } = this.#deps.reading
     return { text: words.takeLast(), rounds }
   }
 
@@ -259,7 +259,7 @@ export class AgentTurns {
     this.#current = new AgentTurn(text)
     this.#owed = true
     this.#idle = Promise.withResolvers<void>()
-    this.#parts.reading.begin()
-    this.#parts.manner.begin(this.#current)
+    this.#deps.reading.begin()
+    this.#deps.manner.begin(this.#current)
   }
 }

@@ -4,7 +4,7 @@ import { type Terminal, terminalOf } from './render/text.ts'
 
 /** What every command body gets: where things lie, what the person's terminal can show, how to print. */
 export interface CommandContext {
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string | undefined>
   json: boolean
   verbose: boolean
@@ -44,7 +44,7 @@ export async function contextFrom(options: GlobalOptions): Promise<CommandContex
   const { env } = process
   const quiet = options.quiet === true
   return {
-    places: await placesWith({ env, configFile: options.config, dataDir: options.dataDir }),
+    paths: await placesWith({ env, configFile: options.config, dataDir: options.dataDir }),
     env,
     json: options.json === true,
     verbose: options.verbose === true,
@@ -59,8 +59,8 @@ export async function contextFrom(options: GlobalOptions): Promise<CommandContex
 
 /** Reads the config file only when it can move the data directory, or must be refused. */
 async function placesWith(options: Parameters<typeof appPathsFor>[0]): Promise<AppPaths> {
-  const places = appPathsFor(options)
-  if (dataDirectoryHint(places, options.env) === 'default') return places
+  const paths = appPathsFor(options)
+  if (dataDirectoryHint(paths, options.env) === 'default') return paths
   const { resolvePlaces } = await import('../domain/config/load.ts')
   return resolvePlaces(options)
 }

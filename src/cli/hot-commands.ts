@@ -109,11 +109,11 @@ function splitOnce(arg: string): [string, string | undefined] {
 export async function runHotCommand({ command, operand, flags }: HotCall): Promise<number | undefined> {
   const { env } = process
   const [configFile, dataDir] = [text(flags['--config']), text(flags['--data-dir'])]
-  const places = appPathsFor({ env, configFile, dataDir })
-  if (dataDirectoryHint(places, env) === 'look') return undefined
+  const paths = appPathsFor({ env, configFile, dataDir })
+  if (dataDirectoryHint(paths, env) === 'look') return undefined
   const lines: string[] = []
   const ask = async (path: string, take?: (piece: Buffer) => void) => {
-    const reply = await rawRequest({ socket: places.socket, tokenFile: places.tokenFile, path, ...(take && { take }) })
+    const reply = await rawRequest({ socket: paths.socket, tokenFile: paths.tokenFile, path, ...(take && { take }) })
     if (!reply) throw new NoAnswer()
     if (reply.status >= 400) throw (await import('./errors.ts')).remoteError(JSON.parse(reply.bytes.toString()))
     await compareVersions(reply.headers['x-pcc-version'], flags['--quiet'] === true)
@@ -144,7 +144,7 @@ export async function runHotCommand({ command, operand, flags }: HotCall): Promi
   } catch (error) {
     if (error instanceof NoAnswer) return undefined
     if ((error as NodeJS.ErrnoException).code === 'ETIMEDOUT')
-      throw (await import('./connection/start-daemon.ts')).silentDaemonError(places, ANSWER_MS)
+      throw (await import('./connection/start-daemon.ts')).silentDaemonError(paths, ANSWER_MS)
     throw error
   }
   if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`)

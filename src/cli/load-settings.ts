@@ -4,7 +4,7 @@ import { type LoadedConfig, loadConfig } from '../domain/config/load.ts'
 import { trustedFile, trustStatus } from '../policy/trust/trust.ts'
 
 export interface SettingsFor {
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string | undefined>
   /** The project's directory: its own file may set names too, as far as it is trusted. */
   project: string
@@ -16,8 +16,8 @@ export interface SettingsFor {
  * The settings in force for a project, as the daemon will read them: what is trusted in its file counts. A project that is
  * gone has no file; that it is gone is said by whoever needs it.
  */
-export async function loadSettings({ places, env, project }: SettingsFor): Promise<LoadedConfig> {
-  if (!existsSync(project)) return loadConfig({ places, env })
-  const trust = await trustStatus(places, project)
-  return loadConfig({ places, env, project, trusted: trustedFile(trust) })
+export async function loadSettings({ paths, env, project }: SettingsFor): Promise<LoadedConfig> {
+  if (!existsSync(project)) return loadConfig({ paths, env })
+  const trust = await trustStatus(paths, project)
+  return loadConfig({ paths, env, project, trusted: trustedFile(trust) })
 }

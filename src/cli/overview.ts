@@ -10,8 +10,8 @@ import type { Terminal } from './render/text.ts'
 
 /** `pcc` alone: how things stand, what needs the person, then what can be done. It starts nothing. */
 export async function overview(program: Command): Promise<void> {
-  const { places, terminal, out } = await contextOf(program)
-  const client = await findClient(places)
+  const { paths, terminal, out } = await contextOf(program)
+  const client = await findClient(paths)
   const lines = client
     ? await stateLines(client, terminal)
     : ['No daemon is running; the first command that needs one starts it.']

@@ -23,9 +23,9 @@ export async function resumeEnvironment(session: SettingsFor): Promise<Record<st
 }
 
 /** The caller's own settings, for the session that is to run under them: its config file and its variables. */
-export function callerSettings(places: AppPaths, env: Env): Pick<StartSession, 'config' | 'settings'> {
+export function callerSettings(paths: AppPaths, env: Env): Pick<StartSession, 'config' | 'settings'> {
   const named = Object.entries(env).filter((entry): entry is [string, string] => isSettingLike(entry[0]) && !!entry[1])
-  return { config: mayHaveFile(places) ? places.configFile : null, settings: Object.fromEntries(named) }
+  return { config: mayHaveFile(paths) ? paths.configFile : null, settings: Object.fromEntries(named) }
 }
 
 /** The keys of brains that the settings only name, with their values; they are for the daemon and never for an agent. */
@@ -67,8 +67,8 @@ async function configured(session: SettingsFor): Promise<readonly string[]> {
 }
 
 /** Settings are read only where there can be any: no config file, and no variable that could be a setting, is the standard. */
-function mayBeSet({ places, env, project }: SettingsFor): boolean {
-  return mayHaveFile(places) || hasProjectFile(project) || Object.keys(env).some(isSettingLike)
+function mayBeSet({ paths, env, project }: SettingsFor): boolean {
+  return mayHaveFile(paths) || hasProjectFile(project) || Object.keys(env).some(isSettingLike)
 }
 
 /** One that was named and is not there is refused by whoever reads it. */

@@ -14,14 +14,14 @@ import { deliverAnswer, isDue } from './deliver-answers.ts'
 export async function answerEscalation(
   number: number,
   answer: AnswerEscalation,
-  world: DaemonContext,
+  daemon: DaemonContext,
 ): Promise<AnsweredEscalation> {
-  const escalations = getEscalations(world)
+  const escalations = getEscalations(daemon)
   const found = await escalations.get(number)
   if (found.state === 'answered' || found.state === 'withdrawn') throw lateAnswerError(found)
-  const row = await world.store.sessions.get(found.session_id)
+  const row = await daemon.store.sessions.get(found.session_id)
   const parked = row?.parked?.number === number ? row.parked : undefined
-  const questions = parked && 'questions' in parked ? parked.questions : await questionsAtTerminal(found, world)
+  const questions = parked && 'questions' in parked ? parked.questions : await questionsAtTerminal(found, daemon)
   if (found.kind === 'error' && answer.verdict === undefined) {
     const problem = 'it is an error: say --approve to try again, or --deny to leave the session as it is'
     throw new AppError('answer_unfit', { number, problem })
@@ -31,10 +31,10 @@ export async function answerEscalation(
   if ('problem' in said) throw new AppError('answer_unfit', { number, problem: said.problem })
   const noted = found.state === 'denied' ? await escalations.answer(number, said) : undefined
   if (noted) return noted
-  if (row && found.kind === 'error') return answeredError(number, { said, row, env: answer.env }, world)
+  if (row && found.kind === 'error') return answeredError(number, { said, row, env: answer.env }, daemon)
   // A review has no call that waits for a word: it is noted what was said.
-  if (found.kind === 'review') return world.store.transaction(tx => escalations.settle(number, said, tx))
-  return answerOpen(number, { said, env: answer.env }, world)
+  if (found.kind === 'review') return daemon.store.transaction(tx => escalations.settle(number, said, tx))
+  return answerOpen(number, { said, env: answer.env }, daemon)
 }
 
 interface ErrorAnswer {
@@ -44,14 +44,14 @@ interface ErrorAnswer {
 }
 
 /** A yes to an error that was tried often enough tries once more; a no leaves the session as it is. */
-async function answeredError(number: number, { said, row, env }: ErrorAnswer, world: DaemonContext) {
-  const escalations = getEscalations(world)
-  const answered = await world.store.transaction(tx => escalations.settle(number, said, tx))
+async function answeredError(number: number, { said, row, env }: ErrorAnswer, daemon: DaemonContext) {
+  const escalations = getEscalations(daemon)
+  const answered = await daemon.store.transaction(tx => escalations.settle(number, said, tx))
   if (said.verdict !== 'allow') return answered
   try {
-    await world.supervisor.resume(row, { env, reason: 'a person said to try again', actor: 'human' })
+    await daemon.supervisor.resume(row, { env, reason: 'a person said to try again', actor: 'human' })
   } catch (error) {
-    await world.store.transaction(tx => escalations.reopen(number, tx))
+    await daemon.store.transaction(tx => escalations.reopen(number, tx))
     throw error
   }
   return answered
@@ -72,20 +72,20 @@ interface OpenAnswer {
 export async function answerOpen(
   number: number,
   { said, env, first }: OpenAnswer,
-  world: DaemonContext,
+  daemon: DaemonContext,
 ): Promise<AnsweredEscalation> {
-  const { supervisor } = world
-  const asked = await answerAtTerminal(number, said, world)
+  const { supervisor } = daemon
+  const asked = await answerAtTerminal(number, said, daemon)
   if (asked) {
-    await deliverToOthers(asked, { said, env }, world)
+    await deliverToOthers(asked, { said, env }, daemon)
     return asked
   }
   let problem: unknown
-  for (const row of await waitingFor(number, first, world)) {
+  for (const row of await waitingFor(number, first, daemon)) {
     try {
       const answered = await supervisor.resumeParked(row, { said, env: env ?? supervisor.envOf(row.id) })
       if (!answered) continue
-      await deliverToOthers(answered, { said, env }, world)
+      await deliverToOthers(answered, { said, env }, daemon)
       return answered
     } catch (error) {
       if (!isForOneSession(error)) throw error
@@ -94,7 +94,7 @@ export async function answerOpen(
   }
   if (problem !== undefined) throw problem
   // No session waits for this alone: one that asks it again finds it in what is remembered.
-  return world.store.transaction(tx => getEscalations(world).settle(number, said, tx))
+  return daemon.store.transaction(tx => getEscalations(daemon).settle(number, said, tx))
 }
 
 /** What stands in the way of one session need not stand in the way of another. */
@@ -103,43 +103,43 @@ function isForOneSession(error: unknown): boolean {
 }
 
 /** Those that are parked on it, the named one first. */
-async function waitingFor(number: number, first: string | undefined, world: DaemonContext): Promise<SessionRow[]> {
-  const { session_id } = await getEscalations(world).get(number)
-  const ids = (await getEscalations(world).sessionsOf(number)).map(each => each.session_id)
+async function waitingFor(number: number, first: string | undefined, daemon: DaemonContext): Promise<SessionRow[]> {
+  const { session_id } = await getEscalations(daemon).get(number)
+  const ids = (await getEscalations(daemon).sessionsOf(number)).map(each => each.session_id)
   const start = first ?? session_id
   const ordered = [start, ...ids.filter(id => id !== start)]
-  const rows = await Promise.all(ordered.map(id => world.store.sessions.get(id)))
+  const rows = await Promise.all(ordered.map(id => daemon.store.sessions.get(id)))
   return rows.filter(row => row?.parked?.number === number).filter(row => row !== undefined)
 }
 
 /** Answers what is asked at a terminal, there; where others wait for the same, they get the answer too. */
-export async function answerAsked(session: string, answer: AnswerAsk, world: DaemonContext): Promise<void> {
-  const { store, terminals } = world
+export async function answerAsked(session: string, answer: AnswerAsk, daemon: DaemonContext): Promise<void> {
+  const { store, terminals } = daemon
   const ask = terminals.open(session).find(({ ask_id }) => ask_id === answer.ask_id)
   const [last] = await store.events({ subject: session, tail: 1 })
   terminals.answer(session, answer)
   const number = ask?.kind === 'question' ? ask.number : undefined
-  if (number === undefined || (await waitUntilStored({ number, session }, last?.id ?? 0, world)) === undefined) return
-  const escalation = await getEscalations(world).get(number)
+  if (number === undefined || (await waitUntilStored({ number, session }, last?.id ?? 0, daemon)) === undefined) return
+  const escalation = await getEscalations(daemon).get(number)
   const { verdict, answer: heard, answer_reason: reason } = escalation
   const said = { verdict: verdict ?? undefined, answer: heard ?? undefined, reason: reason ?? undefined, by: answer.by }
-  await deliverToOthers({ escalation, remembered: false }, { said, env: answer.env }, world)
+  await deliverToOthers({ escalation, remembered: false }, { said, env: answer.env }, daemon)
 }
 
 /** Read again: others may have joined up to the moment in which it was settled. */
 async function deliverToOthers(
   { escalation: settled }: AnsweredEscalation,
   { said, env }: OpenAnswer,
-  world: DaemonContext,
+  daemon: DaemonContext,
 ): Promise<void> {
   const { number } = settled
-  if (settled.kind === 'question') await answerOthersAtTerminals(number, said, world)
-  const rows = (await waitingFor(number, undefined, world)).filter(isDue)
+  if (settled.kind === 'question') await answerOthersAtTerminals(number, said, daemon)
+  const rows = (await waitingFor(number, undefined, daemon)).filter(isDue)
   const story = `Decision ${number} was answered, but this session could not go on with it`
   await Promise.all(
     rows.map(row => {
-      const envs = [...(env ? [env] : []), world.supervisor.envOf(row.id)]
-      return deliverAnswer({ row, settled, envs, story }, world)
+      const envs = [...(env ? [env] : []), daemon.supervisor.envOf(row.id)]
+      return deliverAnswer({ row, settled, envs, story }, daemon)
     }),
   )
 }
@@ -154,45 +154,45 @@ const STORED_WITHIN_MS = 10_000
 async function answerAtTerminal(
   number: number,
   said: EscalationAnswer,
-  world: DaemonContext,
+  daemon: DaemonContext,
 ): Promise<AnsweredEscalation | undefined> {
-  const { store, terminals } = world
-  const row = await getEscalations(world).get(number)
-  const asked = await askNumbered(row, world)
+  const { store, terminals } = daemon
+  const row = await getEscalations(daemon).get(number)
+  const asked = await askNumbered(row, daemon)
   const session = asked?.session ?? row.session_id
   const [last] = await store.events({ subject: session, tail: 1 })
   if (asked) terminals.answer(session, answerTo(asked.ask, said))
-  else if (!(await isBeingStored(row, world))) return undefined
-  const remembered = await waitUntilStored({ number, session }, last?.id ?? 0, world)
-  const escalation = await getEscalations(world).get(number)
+  else if (!(await isBeingStored(row, daemon))) return undefined
+  const remembered = await waitUntilStored({ number, session }, last?.id ?? 0, daemon)
+  const escalation = await getEscalations(daemon).get(number)
   if (!asked && escalation.state === 'open') return undefined
   if (!asked || remembered === undefined) throw lateAnswerError(escalation)
   return { escalation, remembered }
 }
 
 /** Gives an answer that is settled to all who are asked the same at a terminal. */
-async function answerOthersAtTerminals(number: number, said: EscalationAnswer, world: DaemonContext): Promise<void> {
-  for (const { session_id: session } of await getEscalations(world).sessionsOf(number)) {
-    for (const ask of world.terminals.open(session).filter(each => each.number === number)) {
-      world.terminals.answer(session, { ...answerTo(ask, said), settled: true })
+async function answerOthersAtTerminals(number: number, said: EscalationAnswer, daemon: DaemonContext): Promise<void> {
+  for (const { session_id: session } of await getEscalations(daemon).sessionsOf(number)) {
+    for (const ask of daemon.terminals.open(session).filter(each => each.number === number)) {
+      daemon.terminals.answer(session, { ...answerTo(ask, said), settled: true })
     }
   }
 }
 
 /** The parts of a question that is asked at a terminal under this number, or is just being parked. */
-async function questionsAtTerminal(row: Escalation, world: DaemonContext): Promise<QuestionItem[] | undefined> {
-  const asked = await askNumbered(row, world)
+async function questionsAtTerminal(row: Escalation, daemon: DaemonContext): Promise<QuestionItem[] | undefined> {
+  const asked = await askNumbered(row, daemon)
   if (asked) return asked.ask.kind === 'question' ? asked.ask.questions : undefined
-  const parked = world.supervisor.run(row.session_id)?.parking.get(row.call_id)?.parked
+  const parked = daemon.supervisor.run(row.session_id)?.parking.get(row.call_id)?.parked
   return parked && 'questions' in parked ? parked.questions : undefined
 }
 
 async function askNumbered(
   { number }: Escalation,
-  world: DaemonContext,
+  daemon: DaemonContext,
 ): Promise<{ session: string; ask: OpenAsk } | undefined> {
-  for (const { session_id: session } of await getEscalations(world).sessionsOf(number)) {
-    const ask = world.terminals.open(session).find(each => each.number === number)
+  for (const { session_id: session } of await getEscalations(daemon).sessionsOf(number)) {
+    const ask = daemon.terminals.open(session).find(each => each.number === number)
     if (ask) return { session, ask }
   }
   return undefined
@@ -236,13 +236,13 @@ const LONGEST_SLEEP_MS = 15_000
 const SHORTEST_SLEEP_MS = 100
 
 /** Settles what nobody has answered by its deadline, until the daemon stops. The times stand in the rows. */
-export async function enforceDeadlines(world: DaemonContext, now: () => number = Date.now): Promise<void> {
-  const { stopping, store, log } = world
+export async function enforceDeadlines(daemon: DaemonContext, now: () => number = Date.now): Promise<void> {
+  const { stopping, store, log } = daemon
   while (!stopping.aborted) {
     let waitMs = LONGEST_SLEEP_MS
     try {
       const { rows, next } = await store.escalations.due(now())
-      for (const row of rows) await settleLate(row, now(), world)
+      for (const row of rows) await settleLate(row, now(), daemon)
       if (next !== undefined) waitMs = next - now()
     } catch (error) {
       log.error({ error }, 'could not look for deadlines')
@@ -253,20 +253,20 @@ export async function enforceDeadlines(world: DaemonContext, now: () => number =
 }
 
 /** What cannot be settled so waits for a person: the deadline goes, so that it is not tried again and again. */
-async function settleLate(row: Escalation, now: number, world: DaemonContext): Promise<void> {
+async function settleLate(row: Escalation, now: number, daemon: DaemonContext): Promise<void> {
   const { number } = row
   const said = answerAtDeadline(row, now)
   try {
     if (said) {
-      await answerOpen(number, { said, env: undefined }, world)
-      world.log.info({ number, as: row.on_deadline }, 'deadline passed')
+      await answerOpen(number, { said, env: undefined }, daemon)
+      daemon.log.info({ number, as: row.on_deadline }, 'deadline passed')
       return
     }
   } catch (error) {
-    if (world.stopping.aborted || isForNow(error)) return
-    world.log.warn({ number, error }, 'could not be settled at its deadline; it waits on')
+    if (daemon.stopping.aborted || isForNow(error)) return
+    daemon.log.warn({ number, error }, 'could not be settled at its deadline; it waits on')
   }
-  await world.store.transaction(tx => world.store.escalations.dropDeadline(number, tx))
+  await daemon.store.transaction(tx => daemon.store.escalations.dropDeadline(number, tx))
 }
 
 /** It is tried again with the next look. */

@@ -17,7 +17,7 @@ import type { Disk } from './disk.ts'
 
 /** What the routes work with: everything `main.ts` has built. */
 export interface DaemonContext {
-  places: AppPaths
+  paths: AppPaths
   version: string
   /** In which a parked session goes on where nobody said another: the daemon's own. */
   agentEnv: Record<string, string>
@@ -60,17 +60,17 @@ export function getEscalations({ store }: DaemonContext): HumanEscalations {
 
 /** What the daemon puts worktrees away with: the person's own settings, whichever project it is about. */
 export async function readWorktreeDeps({
-  places,
+  paths,
   env,
   store,
   log,
 }: {
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string | undefined>
   store: Store
   log: Log
 }): Promise<WorktreeDeps> {
-  const { worktrees } = (await loadConfig({ places, env })).config
-  const root = worktrees.directory ?? join(places.home, 'worktrees')
+  const { worktrees } = (await loadConfig({ paths, env })).config
+  const root = worktrees.directory ?? join(paths.home, 'worktrees')
   return { store, log, env, root, clock: systemClock, settings: worktrees }
 }

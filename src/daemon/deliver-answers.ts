@@ -4,14 +4,14 @@ import type { SessionRow } from '../store/tables.ts'
 import { type DaemonContext, getEscalations } from './context.ts'
 
 /** Brings answers to sessions that an earlier daemon had settled and died before the agent heard of them. */
-export async function deliverAnswers(world: DaemonContext): Promise<void> {
-  for (const row of await world.store.sessions.list()) {
+export async function deliverAnswers(daemon: DaemonContext): Promise<void> {
+  for (const row of await daemon.store.sessions.list()) {
     const number = isDue(row) ? row.parked?.number : undefined
     if (number === undefined) continue
-    const settled = await world.store.escalations.get(number)
+    const settled = await daemon.store.escalations.get(number)
     if (!settled || !isSettled(settled)) continue
     const story = `The daemon died before the answer to decision ${number} reached the agent`
-    await deliverAnswer({ row, settled, story, envs: [world.supervisor.envOf(row.id)] }, world)
+    await deliverAnswer({ row, settled, story, envs: [daemon.supervisor.envOf(row.id)] }, daemon)
   }
 }
 
@@ -37,17 +37,17 @@ const STANDS_STILL = new Set<SessionRow['ended_as']>(['paused', 'rate_limited'])
  */
 export async function deliverAnswer(
   { row, settled, envs, story }: AnswerDelivery,
-  world: DaemonContext,
+  daemon: DaemonContext,
 ): Promise<boolean> {
   const { number } = settled
   try {
-    await resumeIn(envs, { row, said: saidIn(settled) }, world)
-    world.log.info({ number, session: row.id }, 'answer brought to a session that waited for it')
+    await resumeIn(envs, { row, said: saidIn(settled) }, daemon)
+    daemon.log.info({ number, session: row.id }, 'answer brought to a session that waited for it')
     return true
   } catch (error) {
-    if (world.stopping.aborted) return false // the next daemon tries again
-    world.log.warn({ number, session: row.id, error }, 'answer could not be brought to its session')
-    await askAgain(row.id, number, { world, why: `${story}, so it is asked again: ${messageOf(error)}` })
+    if (daemon.stopping.aborted) return false // the next daemon tries again
+    daemon.log.warn({ number, session: row.id, error }, 'answer could not be brought to its session')
+    await askAgain(row.id, number, { daemon, why: `${story}, so it is asked again: ${messageOf(error)}` })
     return false
   }
 }
@@ -55,14 +55,14 @@ export async function deliverAnswer(
 async function resumeIn(
   [env = {}, ...others]: Record<string, string>[],
   going: { row: SessionRow; said: EscalationAnswer },
-  world: DaemonContext,
+  daemon: DaemonContext,
 ): Promise<void> {
   try {
-    await world.supervisor.resumeParked(going.row, { said: going.said, settled: true, env })
+    await daemon.supervisor.resumeParked(going.row, { said: going.said, settled: true, env })
   } catch (error) {
     const isAnother = error instanceof AppError && error.code === 'account_differs'
     if (!isAnother || others.length === 0) throw error
-    await resumeIn(others, going, world)
+    await resumeIn(others, going, daemon)
   }
 }
 
@@ -78,13 +78,13 @@ function saidIn({ verdict, answer, answered_by, answer_reason }: Escalation): Es
 async function askAgain(
   id: string,
   number: number,
-  { world, why }: { world: DaemonContext; why: string },
+  { daemon, why }: { daemon: DaemonContext; why: string },
 ): Promise<void> {
-  await world.store.transaction(async tx => {
-    const now = await world.store.sessions.get(id, tx)
+  await daemon.store.transaction(async tx => {
+    const now = await daemon.store.sessions.get(id, tx)
     if (now?.state !== 'ended' || now.parked?.number !== number) return // it was stopped or goes on
-    const again = await getEscalations(world).reopen(number, tx, id)
-    await world.store.sessions.update(id, { parked: { ...now.parked, number: again } }, tx)
+    const again = await getEscalations(daemon).reopen(number, tx, id)
+    await daemon.store.sessions.update(id, { parked: { ...now.parked, number: again } }, tx)
     await tx.append([{ actor: 'daemon', subject: id, kind: 'session.noted', body: { text: why } }])
   })
 }

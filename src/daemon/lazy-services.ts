@@ -102,8 +102,8 @@ export interface IdleCollection {
  * Gives back what work has left behind, once nobody works. V8 collects when it needs room and keeps the room for later: after
  * a thousand short tasks a daemon held 233 MB, and 141 once they were given back. While a session is at work nothing is done.
  */
-export function collectWhenIdle(parts: IdleCollection): Disposable {
-  const { isIdle, everyMs = LOOK_MS, heap = () => process.memoryUsage().heapTotal, collect = collector() } = parts
+export function collectWhenIdle(deps: IdleCollection): Disposable {
+  const { isIdle, everyMs = LOOK_MS, heap = () => process.memoryUsage().heapTotal, collect = collector() } = deps
   let least = heap()
   const timer = setInterval(() => {
     if (!isIdle() || heap() < least * WORTH_IT) return

@@ -21,14 +21,14 @@ export interface Lock extends AsyncDisposable {
  * any number of starters exactly one wins. The row of a dead holder (pid and start time together: pids come round again)
  * counts as none, so a crash or a reboot needs no cleaning up.
  */
-export async function takeLock(places: AppPaths, bootId: string): Promise<Lock> {
-  const file = lockFile(places)
+export async function takeLock(paths: AppPaths, bootId: string): Promise<Lock> {
+  const file = lockFile(paths)
   const db = openLockFile(file)
   const startTime = await startTimeOf(process.pid)
   if (startTime === undefined) throw new AppError('internal', { problem: 'cannot read the start time of this process' })
   const holder: Holder = { pid: process.pid, start_time: startTime, boot_id: bootId }
   try {
-    await take(db, holder, places)
+    await take(db, holder, paths)
   } catch (error) {
     db.close()
     throw explained(file, error)
@@ -41,9 +41,9 @@ export async function takeLock(places: AppPaths, bootId: string): Promise<Lock> 
 }
 
 /** Who holds the lock, by its row alone; nobody where that cannot be read. */
-export function readLockHolder(places: AppPaths): Holder | undefined {
+export function readLockHolder(paths: AppPaths): Holder | undefined {
   try {
-    const db = new DatabaseSync(lockFile(places), { readOnly: true, timeout: WAIT_MS })
+    const db = new DatabaseSync(lockFile(paths), { readOnly: true, timeout: WAIT_MS })
     try {
       return readHolder(db)
     } finally {
@@ -63,11 +63,11 @@ function lockFile({ data }: AppPaths): string {
  * Whether the holder lives is looked up outside of any transaction; the place is then taken only if the row is still the one
  * that was looked at. Whoever comes second finds another row and looks again.
  */
-async function take(db: DatabaseSync, holder: Holder, places: AppPaths): Promise<void> {
+async function take(db: DatabaseSync, holder: Holder, paths: AppPaths): Promise<void> {
   for (;;) {
     const found = readHolder(db)
     if (found && (await isAlive({ pid: found.pid, startTime: found.start_time }))) {
-      throw new AppError('daemon_running', { home: places.home, pid: found.pid })
+      throw new AppError('daemon_running', { home: paths.home, pid: found.pid })
     }
     if (replace(db, found, holder)) return
   }

@@ -8,7 +8,7 @@ import { EXIT, findRestarter, forgetVerdict, recordParent } from './parent-proce
 import { makeDirectories, openAnnouncer, unusableDirectory } from './startup.ts'
 
 export interface RunDaemon {
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string | undefined>
   /** A person watches: log lines are shown as well as kept. */
   foreground?: boolean
@@ -18,21 +18,21 @@ export interface RunDaemon {
  * The daemon's whole life: take the lock, serve, drain, and return the exit code. The lock comes before everything that is
  * slow to load, so that of many starters all but one leave at once.
  */
-export async function runDaemon({ places, env, foreground = false }: RunDaemon): Promise<number> {
+export async function runDaemon({ paths, env, foreground = false }: RunDaemon): Promise<number> {
   keepYoungHeapSmall()
   const bootId = shortId('boot')
   const hasParent = findRestarter(env) === 'parent'
   const announce = openAnnouncer()
   try {
-    makeDirectories(places)
-    await using _lock = await takeLock(places, bootId)
-    await recordParent(places, hasParent ? process.ppid : undefined)
+    makeDirectories(paths)
+    await using _lock = await takeLock(paths, bootId)
+    await recordParent(paths, hasParent ? process.ppid : undefined)
     const { serve } = await import('./serve.ts')
-    const failed = await serve({ places, env, foreground, bootId, ready: announce })
-    if (!failed) forgetVerdict(places)
+    const failed = await serve({ paths, env, foreground, bootId, ready: announce })
+    if (!failed) forgetVerdict(paths)
     return failed ? EXIT.failed : EXIT.clean
   } catch (error) {
-    const known = knownOf(error, places)
+    const known = knownOf(error, paths)
     announce({ error: known }, `${known.message}\n${known.next}`)
     return hasParent && known.code === 'daemon_running' ? EXIT.taken : known.exit
   }

@@ -22,23 +22,23 @@ const FRESH_MS = 2_000
 
 /** Tells people what happens until the daemon stops. Where no channel is set up nothing is loaded for it. Never throws. */
 export async function runNotifications(
-  world: DaemonContext,
+  daemon: DaemonContext,
   { env, since, settings }: NotificationOptions,
 ): Promise<void> {
-  const { store, log, stopping, terminals } = world
+  const { store, log, stopping, terminals } = daemon
   try {
     const { channels, problems } = setUpOf(settings, env)
     if (!settings.enabled || channels.length + problems.length === 0) return
     const { startNotifier } = await import('../human/notify/notifier.ts')
     await startNotifier({
       store,
-      settings: settingsOf(world, env),
+      settings: settingsOf(daemon, env),
       env,
       since,
       log,
       signal: stopping,
       answer: async (number, said) => {
-        await answerEscalation(number, { ...said, env: undefined }, world)
+        await answerEscalation(number, { ...said, env: undefined }, daemon)
         log.info({ number, verdict: said.verdict, by: said.by }, 'decision answered')
       },
       ring: async text => {
@@ -55,7 +55,7 @@ export async function runNotifications(
 
 /** The settings now, or a moment ago; a broken file leaves those that were read last. */
 function settingsOf(
-  { places, log }: DaemonContext,
+  { paths, log }: DaemonContext,
   env: NotificationOptions['env'],
 ): (project?: string) => Promise<NotifySettings> {
   const known = new Map<string, { at: number; settings: NotifySettings }>()
@@ -63,9 +63,9 @@ function settingsOf(
     const found = known.get(project)
     if (found && Date.now() - found.at < FRESH_MS) return found.settings
     try {
-      const trusted = project === '' ? undefined : trustedFile(await trustStatus(places, project))
+      const trusted = project === '' ? undefined : trustedFile(await trustStatus(paths, project))
       const named = project === '' ? {} : { project, trusted }
-      const { config } = await loadConfig({ places, env, ...named })
+      const { config } = await loadConfig({ paths, env, ...named })
       known.set(project, { at: Date.now(), settings: config.notifications })
       return config.notifications
     } catch (error) {
@@ -94,13 +94,13 @@ const LONGEST_MS = 72 * 3_600_000
  * that a restart makes none twice, and one whose hour passed while no daemon was there comes as soon as one is.
  */
 export function announceReports(
-  world: Pick<DaemonContext, 'store' | 'places' | 'log' | 'quota'>,
+  daemon: Pick<DaemonContext, 'store' | 'paths' | 'log' | 'quota'>,
   { env, since, now = Date.now }: ReportAnnouncements,
 ): Alarm {
-  const { store, places, log } = world
+  const { store, paths, log } = daemon
   let hour: { at: string | undefined; set: number } | undefined
   const look = async () => {
-    const { report } = (await loadConfig({ places, env })).config
+    const { report } = (await loadConfig({ paths, env })).config
     // An hour that was set just now is first due when it comes, not because it was earlier today.
     if (!hour || hour.at !== report.at) hour = { at: report.at, set: hour ? now() : -Infinity }
     if (report.at === undefined) return LOOK_MS
@@ -113,7 +113,7 @@ export function announceReports(
     if (due > now()) return Math.min(LOOK_MS, due - now())
     const until = now()
     const span = { since: Math.max(parseSince(report.since, zone, due), until - LONGEST_MS), until }
-    const made = await gatherReport(span, { store, tasks: getTasks(world), quota: world.quota })
+    const made = await gatherReport(span, { store, tasks: getTasks(daemon), quota: daemon.quota })
     await store.append([{ actor: 'daemon', subject: 'daemon', kind: 'report.made', body: bodyOf(made) }])
     log.info({ done: made.done.length, failed: made.failed.length }, 'the report of the night is made')
     return LOOK_MS

@@ -65,14 +65,14 @@ export function parentFiles({ run, logs }: Pick<AppPaths, 'run' | 'logs'>) {
 }
 
 /** What the parent said when it gave up, until a daemon has ended cleanly since. */
-export function readVerdict(places: AppPaths): ParentVerdict | undefined {
-  const found = parsed(parentFiles(places).verdict) as ParentVerdict | undefined
+export function readVerdict(paths: AppPaths): ParentVerdict | undefined {
+  const found = parsed(parentFiles(paths).verdict) as ParentVerdict | undefined
   return found && { ...found, at: found.at * 1000 }
 }
 
 /** The last deaths, oldest first. */
-export function readDeaths(places: AppPaths, most = 20): Death[] {
-  const lines = textOf(parentFiles(places).history)
+export function readDeaths(paths: AppPaths, most = 20): Death[] {
+  const lines = textOf(parentFiles(paths).history)
     .split('\n')
     .slice(-most - 1)
   return lines.flatMap(line => {
@@ -86,10 +86,10 @@ export function readDeaths(places: AppPaths, most = 20): Death[] {
  * Written by the daemon that holds the lock, so that `pcc daemon stop` finds a parent that only waits. Another parent that
  * waits has nobody to start any more: it would bring back what a person has stopped.
  */
-export async function recordParent(places: AppPaths, pid: number | undefined): Promise<void> {
-  const { parent, history, lastWords } = parentFiles(places)
+export async function recordParent(paths: AppPaths, pid: number | undefined): Promise<void> {
+  const { parent, history, lastWords } = parentFiles(paths)
   for (const file of [history, lastWords]) shorten(file)
-  const other = await findLivingParent(places)
+  const other = await findLivingParent(paths)
   if (other && other.pid !== pid) end(other.pid)
   const startTime = pid === undefined ? undefined : await startTimeOf(pid)
   if (startTime === undefined) rmSync(parent, { force: true })
@@ -97,14 +97,14 @@ export async function recordParent(places: AppPaths, pid: number | undefined): P
 }
 
 /** The parent that was last noted, if that very process is still there. */
-export async function findLivingParent(places: AppPaths): Promise<ProcessIdentity | undefined> {
-  const found = parsed(parentFiles(places).parent) as ProcessIdentity | undefined
+export async function findLivingParent(paths: AppPaths): Promise<ProcessIdentity | undefined> {
+  const found = parsed(parentFiles(paths).parent) as ProcessIdentity | undefined
   return found && (await isAlive(found)) ? found : undefined
 }
 
 /** A clean end is the end of the story. */
-export function forgetVerdict(places: AppPaths): void {
-  rmSync(parentFiles(places).verdict, { force: true })
+export function forgetVerdict(paths: AppPaths): void {
+  rmSync(parentFiles(paths).verdict, { force: true })
 }
 
 function end(pid: number): void {
@@ -151,10 +151,10 @@ const RESTART_POLICY: RestartPolicy = { healthyS: 60, most: 10, unitS: 1 }
 /** The same command, kept running by the small parent. */
 export function wrapInParent(
   command: string[],
-  places: Pick<AppPaths, 'run' | 'logs'>,
+  paths: Pick<AppPaths, 'run' | 'logs'>,
   { healthyS, most, unitS }: RestartPolicy = RESTART_POLICY,
 ): { command: string; args: string[] } {
-  const { history, verdict } = parentFiles(places)
+  const { history, verdict } = parentFiles(paths)
   const words = [history, verdict, String(healthyS), String(most), String(unitS), ...command]
   return { command: '/bin/sh', args: ['-c', PARENT_SCRIPT, 'pcc-parent', ...words] }
 }

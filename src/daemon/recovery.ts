@@ -49,14 +49,14 @@ function aside(file: string): string {
  * What an earlier daemon left: its processes are ended, then its sessions are taken away from it. Nothing comes back where it
  * had ended cleanly.
  */
-export async function recoverSessions(world: DaemonContext): Promise<EventBody<'daemon.recovered'> | undefined> {
-  const { swept, stuck } = await sweepLeftovers(world)
-  const { goesOn, waits } = await world.supervisor.recover(stuck)
+export async function recoverSessions(daemon: DaemonContext): Promise<EventBody<'daemon.recovered'> | undefined> {
+  const { swept, stuck } = await sweepLeftovers(daemon)
+  const { goesOn, waits } = await daemon.supervisor.recover(stuck)
   const found = { swept, goes_on: goesOn, waits }
   const wasClean = goesOn + waits + swept.marker + swept.tree + swept.directory + swept.left === 0
   if (wasClean) return undefined
-  await world.store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.recovered', body: found }])
-  world.log.warn(found, 'an earlier daemon did not end cleanly')
+  await daemon.store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.recovered', body: found }])
+  daemon.log.warn(found, 'an earlier daemon did not end cleanly')
   return found
 }
 
@@ -73,15 +73,15 @@ export interface SweptLeftovers {
  * may be the person's own: it is only told of.
  */
 export async function sweepLeftovers(
-  world: Pick<DaemonContext, 'store' | 'bootId' | 'log' | 'places'>,
+  daemon: Pick<DaemonContext, 'store' | 'bootId' | 'log' | 'paths'>,
 ): Promise<SweptLeftovers> {
-  const { store, bootId, log } = world
+  const { store, bootId, log } = daemon
   crashPoint('recover.before-sweep')
   const rows = (await leftBy(await store.sessions.list(), bootId)).map(row => ({
     ...row,
     marker: sessionMarker(row.marker),
   }))
-  const keepers = [new WarmMarkers(world.places.run), commandMarkers(world.places.run)]
+  const keepers = [new WarmMarkers(daemon.paths.run), commandMarkers(daemon.paths.run)]
   const waiting = keepers.flatMap(keeper => keeper.all().map(value => ({ keeper, marker: sessionMarker(value) })))
   // Two looks at the process table for all of them: guardians rarely leave anything, and each look reads every process.
   const carried = findCarriedMarkers([...[...rows, ...waiting].map(({ marker }) => marker)])
@@ -89,7 +89,7 @@ export async function sweepLeftovers(
   const swept = { marker: 0, tree: 0, directory: 0, left: 0 }
   const stuck = new Set<string>()
   for (const row of rows) {
-    const found = await sweepOne(row, { carried, orphans: orphans.get(directoryOf(row)) ?? [] }, world)
+    const found = await sweepOne(row, { carried, orphans: orphans.get(directoryOf(row)) ?? [] }, daemon)
     for (const way of ['marker', 'tree', 'directory'] as const) swept[way] += found[way].killed.length
     const left = Object.values(found).flatMap(each => each.left)
     swept.left += left.length
@@ -98,17 +98,17 @@ export async function sweepLeftovers(
     log.warn({ session: row.id, left }, 'processes could not be ended')
   }
   for (const { keeper, marker } of waiting) {
-    const { killed, left } = await sweepWithoutRow(marker, carried, world)
+    const { killed, left } = await sweepWithoutRow(marker, carried, daemon)
     swept.marker += killed
     swept.left += left
     if (left === 0) keeper.forget(marker.value)
   }
-  await removeBaseCheckouts(world.places.run)
+  await removeBaseCheckouts(daemon.paths.run)
   const gone = rows.filter(({ id }) => !stuck.has(id))
   await store.transaction(async tx => {
     for (const { id } of gone) await store.sessions.update(id, NO_PROCESS, tx)
   })
-  for (const { id, options } of gone) if (options.host === 'tmux') new TmuxSessionFolder(world.places.run, id).remove()
+  for (const { id, options } of gone) if (options.host === 'tmux') new TmuxSessionFolder(daemon.paths.run, id).remove()
   crashPoint('recover.after-sweep')
   return { swept, stuck }
 }

@@ -11,7 +11,7 @@ import type { SessionRow } from '../store/tables.ts'
 import { readWorktreeDeps } from './context.ts'
 
 export interface Retention {
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string | undefined>
   store: Store
   log: Log
@@ -22,9 +22,9 @@ const HOUR_MS = 60 * 60_000
 const PRUNE_EVERY_MS = 24 * HOUR_MS
 
 /** Removes what is older than it is kept, now and once a day, by the settings as they then are. Disposing waits for what is under way. */
-export function startRetention(parts: Retention): AsyncDisposable {
+export function startRetention(deps: Retention): AsyncDisposable {
   const leaving = new AbortController()
-  const once = () => pruneOnce(parts, leaving.signal).catch(error => parts.log.warn({ error }, 'could not be pruned'))
+  const once = () => pruneOnce(deps, leaving.signal).catch(error => deps.log.warn({ error }, 'could not be pruned'))
   let latest = once()
   const timer = setInterval(() => {
     latest = once()
@@ -40,17 +40,17 @@ export function startRetention(parts: Retention): AsyncDisposable {
 }
 
 /** One round of it. Nothing is removed by a clock that cannot be believed. */
-export async function pruneOnce(parts: Retention, signal: AbortSignal): Promise<void> {
-  const { places, env, store, log, clock = systemClock } = parts
+export async function pruneOnce(deps: Retention, signal: AbortSignal): Promise<void> {
+  const { paths, env, store, log, clock = systemClock } = deps
   const now = clock.now()
   const gapMs = await gapBefore(now, store)
-  if (!isClockTrusted(join(places.run, 'clock-doubted'), { now, gapMs })) {
+  if (!isClockTrusted(join(paths.run, 'clock-doubted'), { now, gapMs })) {
     log.warn({ now, gap_ms: gapMs }, 'the clock is far ahead of the last thing written: nothing is removed for its age')
     return
   }
-  const { data, logs } = (await loadConfig({ places, env })).config
+  const { data, logs } = (await loadConfig({ paths, env })).config
   const checkpoints = await pruneCheckpoints({
-    places,
+    paths,
     store,
     now,
     days: data.checkpoint_retention_days,
@@ -63,8 +63,8 @@ export async function pruneOnce(parts: Retention, signal: AbortSignal): Promise<
     days: data.event_retention_days,
     maxMb: data.max_events_mb,
   })
-  const files = await pruneLogs(places.logs, { days: logs.keep_days, now })
-  const worktrees = await pruneWorktrees({ places, env, store, log, clock, signal })
+  const files = await pruneLogs(paths.logs, { days: logs.keep_days, now })
+  const worktrees = await pruneWorktrees({ paths, env, store, log, clock, signal })
   if (checkpoints + events + files + worktrees > 0) {
     log.info({ checkpoints, events, files, worktrees }, 'old things removed')
   }
@@ -170,7 +170,7 @@ async function overSessions(store: Store): Promise<SessionRow[]> {
 const OVER = new Set<SessionRow['ended_as']>(['completed', 'stopped', 'error'])
 
 export interface PruneCheckpoints {
-  places: AppPaths
+  paths: AppPaths
   store: Store
   days: number
   maxMb: number
@@ -178,9 +178,9 @@ export interface PruneCheckpoints {
 }
 
 /** Removes checkpoints by age and by size. What can still be gone on with keeps its last one, however long it has waited. */
-async function pruneCheckpoints({ places, store, days, maxMb, now }: PruneCheckpoints): Promise<number> {
+async function pruneCheckpoints({ paths, store, days, maxMb, now }: PruneCheckpoints): Promise<number> {
   const { prune } = await import('../agents/checkpoints/save.ts')
-  return prune(join(places.data, 'checkpoints'), {
+  return prune(join(paths.data, 'checkpoints'), {
     days,
     maxBytes: maxMb * MB,
     now,
@@ -194,17 +194,17 @@ async function pruneCheckpoints({ places, store, days, maxMb, now }: PruneCheckp
 export type PruneWorktrees = Parameters<typeof readWorktreeDeps>[0] & { clock: Clock; signal: AbortSignal }
 
 /** Archives worktrees whose task has long been over, and removes what was archived or copied long ago. Gives how many. */
-export async function pruneWorktrees({ clock, signal, ...world }: PruneWorktrees): Promise<number> {
+export async function pruneWorktrees({ clock, signal, ...daemon }: PruneWorktrees): Promise<number> {
   const [{ removeOld }, { pruneSnapshots }, { forgetOldWork }] = await Promise.all([
     import('../workspace/worktrees/worktrees.ts'),
     import('../workspace/worktrees/snapshot.ts'),
     import('../workspace/merge/restore-work.ts'),
   ])
-  const parts = { ...(await readWorktreeDeps(world)), clock }
-  const days = parts.settings.keep_days
-  const trees = await removeOld(parts, days, signal)
-  const forms = await forgetOldWork(parts, days, signal)
-  return trees + forms + (await pruneSnapshots(parts.root, clock.now() - days * DAY_MS))
+  const deps = { ...(await readWorktreeDeps(daemon)), clock }
+  const days = deps.settings.keep_days
+  const trees = await removeOld(deps, days, signal)
+  const forms = await forgetOldWork(deps, days, signal)
+  return trees + forms + (await pruneSnapshots(deps.root, clock.now() - days * DAY_MS))
 }
 
 /** What we put into the directory of logs beside the one that is being written: rotated files and diagnostics. */

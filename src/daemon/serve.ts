@@ -34,7 +34,7 @@ import { openSystemd } from './watchdog/systemd.ts'
 const DAY_MS = 24 * 60 * 60_000
 
 export interface Serve {
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string | undefined>
   foreground: boolean
   bootId: string
@@ -42,14 +42,14 @@ export interface Serve {
 }
 
 /** Builds everything in order, serves until told to stop, and takes it down in reverse. True when something went wrong inside. */
-export async function serve({ places, env, foreground, bootId, ready }: Serve): Promise<boolean> {
+export async function serve({ paths, env, foreground, bootId, ready }: Serve): Promise<boolean> {
   using forks = openForkServer()
   using _lent = setShortRunner(forks.run)
-  const { config } = await loadConfig({ places, env })
+  const { config } = await loadConfig({ paths, env })
   const version = programVersion()
-  const token = loadToken(places.tokenFile)
+  const token = loadToken(paths.tokenFile)
   const log = openLog({
-    file: join(places.logs, 'daemon.log'),
+    file: join(paths.logs, 'daemon.log'),
     level: config.logs.level,
     maxBytes: config.logs.max_bytes,
     keep: config.logs.keep,
@@ -60,15 +60,15 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   using systemd = openSystemd(env, log)
   await using watchdog = openLazyWatchdog({
     limitMs: config.daemon.watchdog_seconds * 1000,
-    logs: places.logs,
+    logs: paths.logs,
     live: () => supervisor.liveCount,
     lost: error => log.warn({ error }, 'the watchdog is gone'),
   })
-  refuseDamagedStore(places)
+  refuseDamagedStore(paths)
   const late: { disk?: Disk } = {} // it needs the store, which tells it of its failures
-  await using store = await openStore({ file: places.database, onFailure: error => late.disk?.failed(error) })
+  await using store = await openStore({ file: paths.database, onFailure: error => late.disk?.failed(error) })
   const hooks = new HookRegistry()
-  const tmux = { run: places.run, socket: places.socket, env, desk: hooks }
+  const tmux = { run: paths.run, socket: paths.socket, env, desk: hooks }
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
   using policy = openLazyPolicy()
   const terminals = new AttachedTerminals()
@@ -76,14 +76,14 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   const quota = openQuota({
     store,
     clock: systemClock,
-    settings: async () => (await loadConfig({ places, env })).config.quota,
+    settings: async () => (await loadConfig({ paths, env })).config.quota,
   })
   const supervisor = new Supervisor({
     store,
     terminals,
     policy,
     clock: systemClock,
-    places,
+    paths,
     env,
     driverFor: drivers.get,
     brainsFor: openLazyBrains().get,
@@ -98,7 +98,7 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     },
   })
   using disk = watchDisk({
-    dir: places.data,
+    dir: paths.data,
     minFreeMb: config.data.min_free_mb,
     log,
     busy: () => supervisor.liveCount > 0,
@@ -109,8 +109,8 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   late.disk = disk
   const stopping = new AbortController()
   const settled = new AbortController()
-  const world: DaemonContext = {
-    places,
+  const daemon: DaemonContext = {
+    paths,
     version,
     agentEnv: definedIn(env),
     bootId,
@@ -131,28 +131,28 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
     cutsOff: false,
     stop: (reason, { goOn = false } = {}) => {
       if (stopping.signal.aborted) return
-      world.cutsOff = goOn
+      daemon.cutsOff = goOn
       stopping.abort(reason)
     },
   }
-  using signals = catchSignals(world)
+  using signals = catchSignals(daemon)
 
   // Before anything is taken away: whoever answers there (from another container, say, whose processes are not seen) is alive.
-  await clearSocketPath(places.socket)
-  world.recovered = await recoverSessions(world)
-  await recoverWorktrees(await readWorktreeDeps({ places, env, store, log }))
+  await clearSocketPath(paths.socket)
+  daemon.recovered = await recoverSessions(daemon)
+  await recoverWorktrees(await readWorktreeDeps({ paths, env, store, log }))
   await supervisor.forgetOver()
-  const app = buildServer(world)
-  await app.listen({ path: places.socket })
-  chmodSync(places.socket, 0o600)
+  const app = buildServer(daemon)
+  await app.listen({ path: paths.socket })
+  chmodSync(paths.socket, 0o600)
   const [started] = await store.append([
     { actor: 'daemon', subject: 'daemon', kind: 'daemon.started', body: { pid: process.pid, version } },
   ])
-  log.info({ version, socket: places.socket, boot: bootId }, 'daemon started')
-  const delivered = deliverAnswers(world).catch(error => log.error({ error }, 'answers could not be delivered'))
+  log.info({ version, socket: paths.socket, boot: bootId }, 'daemon started')
+  const delivered = deliverAnswers(daemon).catch(error => log.error({ error }, 'answers could not be delivered'))
   if ((await store.sessions.waiting()).length > 0) watchdog.begin()
   supervisor.wakeWaiting()
-  const deadlines = enforceDeadlines(world)
+  const deadlines = enforceDeadlines(daemon)
   await supervisor.landing.lookAtAll()
   await supervisor.runs.lookAtAll()
   await supervisor.features.lookAtAll()
@@ -165,22 +165,22 @@ export async function serve({ places, env, foreground, bootId, ready }: Serve): 
   const planned = supervisor.features
     .follow(started?.id ?? 0, stopping.signal)
     .catch(error => log.error({ error }, 'features are not looked after any more'))
-  const told = runNotifications(world, { env, since: started?.id ?? 0, settings: config.notifications })
-  const reports = announceReports(world, { env, since: started?.time ?? Date.now() })
-  ready({ ready: true }, `The daemon for ${places.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
+  const told = runNotifications(daemon, { env, since: started?.id ?? 0, settings: config.notifications })
+  const reports = announceReports(daemon, { env, since: started?.time ?? Date.now() })
+  ready({ ready: true }, `The daemon for ${paths.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
   saveCompileCache()
 
   {
     using _tidy = collectWhenIdle({ isIdle: () => supervisor.liveCount === 0 })
-    await using _retention = startRetention({ places, env, store, log })
+    await using _retention = startRetention({ paths, env, store, log })
     await systemd.ready()
     await aborted(stopping.signal)
     await systemd.stopping()
   }
   await reports.close()
-  await drain(world, { app, settle: () => settled.abort() })
+  await drain(daemon, { app, settle: () => settled.abort() })
   await Promise.all([delivered, deadlines, told, running, landing, planned])
-  rmSync(places.socket, { force: true })
+  rmSync(paths.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()
   return signals.failed

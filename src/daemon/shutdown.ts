@@ -13,13 +13,13 @@ export interface Signals extends Disposable {
  * Signals stop the daemon. Ctrl+C is a person's word that all of it should stop; the others come from the system, and the
  * sessions go on with the next daemon. So they do after an error that nobody caught: nothing can be relied on then but the store.
  */
-export function catchSignals(world: Pick<DaemonContext, 'stop' | 'log'>): Signals {
+export function catchSignals(daemon: Pick<DaemonContext, 'stop' | 'log'>): Signals {
   let failed = false
-  const onSignal = (signal: NodeJS.Signals) => world.stop(`it got ${signal}`, { goOn: signal !== 'SIGINT' })
+  const onSignal = (signal: NodeJS.Signals) => daemon.stop(`it got ${signal}`, { goOn: signal !== 'SIGINT' })
   const onFailure = (error: unknown) => {
     failed = true
-    world.log.error({ error }, 'uncaught failure')
-    world.stop('something went wrong inside it; see pcc daemon logs', { goOn: true })
+    daemon.log.error({ error }, 'uncaught failure')
+    daemon.stop('something went wrong inside it; see pcc daemon logs', { goOn: true })
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
   process.on('uncaughtException', onFailure)
@@ -56,18 +56,18 @@ export interface Draining {
  * Takes the daemon down: agents stopped and their rows settled within a bound (whoever is left then is swept by the marker
  * in its environment), the end told to every stream, the server closed.
  */
-export async function drain(world: DaemonContext, { app, settle }: Draining): Promise<void> {
-  const { log, store, supervisor } = world
-  log.info({ reason: world.stopping.reason, live: supervisor.liveCount }, 'daemon stopping')
-  const closed = supervisor.close('the daemon was stopped', { goOn: world.cutsOff })
+export async function drain(daemon: DaemonContext, { app, settle }: Draining): Promise<void> {
+  const { log, store, supervisor } = daemon
+  log.info({ reason: daemon.stopping.reason, live: supervisor.liveCount }, 'daemon stopping')
+  const closed = supervisor.close('the daemon was stopped', { goOn: daemon.cutsOff })
   if (!(await within(closed, PATIENCE_MS))) {
-    await sweepLive(world)
+    await sweepLive(daemon)
     if (!(await within(closed, LAST_WAIT_MS))) await supervisor.abandon('the daemon was stopped')
   }
-  const reason = String(world.stopping.reason)
+  const reason = String(daemon.stopping.reason)
   await store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason } }])
   settle()
-  await within(Promise.allSettled(world.streams), LAST_WAIT_MS)
+  await within(Promise.allSettled(daemon.streams), LAST_WAIT_MS)
   await app.close()
 }
 

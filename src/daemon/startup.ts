@@ -15,18 +15,18 @@ import { AppError, messageOf } from '../base/errors.ts'
 import type { ErrorReply } from '../domain/api.ts'
 
 /** Makes the daemon's directories, readable by their owner alone, and refuses those that cannot be written to. */
-export function makeDirectories(places: AppPaths): void {
-  for (const dir of new Set([places.home, places.data, places.run, places.logs])) {
+export function makeDirectories(paths: AppPaths): void {
+  for (const dir of new Set([paths.home, paths.data, paths.run, paths.logs])) {
     try {
       mkdirSync(dir, { recursive: true, mode: 0o700 })
-      if (dir !== places.home) accessSync(dir, constants.W_OK | constants.X_OK)
+      if (dir !== paths.home) accessSync(dir, constants.W_OK | constants.X_OK)
       // `data` may be a directory of the person's own choosing: what is ours inside it is closed, the directory stays theirs.
-      if (dir === places.run || dir === places.logs) chmodSync(dir, 0o700)
+      if (dir === paths.run || dir === paths.logs) chmodSync(dir, 0o700)
     } catch (error) {
       throw unusableDirectory(dir, error)
     }
   }
-  if (dirname(places.socket) !== places.run) makeSharedDirectory(places.socket)
+  if (dirname(paths.socket) !== paths.run) makeSharedDirectory(paths.socket)
 }
 
 /** `mkdir` of a path below a file says ENOTDIR, of the file itself EEXIST: both mean that something else is there. */

@@ -18,9 +18,9 @@ const LEAST = 2
 
 /** The notes that have to do with something, the nearest first; what is as near, the newest first. Pure. */
 export function matchNotes(notes: readonly Note[], about: NoteQuery): Note[] {
-  const places = placesOf(about)
+  const paths = placesOf(about)
   return notes
-    .map(note => ({ note, score: scoreOf(note, places, about) }))
+    .map(note => ({ note, score: scoreOf(note, paths, about) }))
     .filter(({ score }) => score >= LEAST)
     .sort((a, b) => b.score - a.score || newest(b.note, a.note) || (a.note.file < b.note.file ? -1 : 1))
     .map(({ note }) => note)
@@ -50,21 +50,21 @@ function placesOf({ title, description = '', labels = [], feature, files = [] }:
   }
 }
 
-function scoreOf({ title, tags, feature }: Note, places: Places, about: NoteQuery): number {
-  const ofTags = tags.reduce((sum, tag) => sum + weightOf(tag, places), 0)
+function scoreOf({ title, tags, feature }: Note, paths: Places, about: NoteQuery): number {
+  const ofTags = tags.reduce((sum, tag) => sum + weightOf(tag, paths), 0)
   const ofFeature = feature !== undefined && feature === about.feature ? WEIGHTS.feature : 0
-  const shared = wordsIn(title).filter(word => places.title.has(stemOf(word)) || places.description.has(stemOf(word)))
+  const shared = wordsIn(title).filter(word => paths.title.has(stemOf(word)) || paths.description.has(stemOf(word)))
   return ofTags + ofFeature + Math.min(shared.length, 3)
 }
 
 /** A tag of several words (`error-handling`) needs all of them in one place. */
-function weightOf(tag: string, places: Places): number {
+function weightOf(tag: string, paths: Places): number {
   const words = tag
     .split('-')
     .filter(word => word !== '')
     .map(stemOf)
   const names = Object.keys(WEIGHTS) as (keyof typeof WEIGHTS)[]
-  const found = names.find(name => words.length > 0 && words.every(word => places[name].has(word)))
+  const found = names.find(name => words.length > 0 && words.every(word => paths[name].has(word)))
   return found ? WEIGHTS[found] : 0
 }
 

@@ -15,27 +15,27 @@ export interface WriterDeps {
 
 /** The one way to write: transactions and appends of this process take turns here, in the order they were asked for. */
 export class Writer {
-  readonly #parts: WriterDeps
+  readonly #deps: WriterDeps
   readonly #lock = new WriteLock()
   readonly #group: GroupCommit
 
-  constructor(parts: WriterDeps) {
-    this.#parts = parts
-    this.#group = new GroupCommit(this.#lock, rows => parts.database.appendAlone(rows))
+  constructor(deps: WriterDeps) {
+    this.#deps = deps
+    this.#group = new GroupCommit(this.#lock, rows => deps.database.appendAlone(rows))
   }
 
   async transaction<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
     this.#lock.refuseInside()
     if (this.#group.waits) void this.#group.flush() // they were asked for before this transaction
     const result = await this.#lock.run(() => this.#transact(work))
-    this.#parts.committed()
+    this.#deps.committed()
     return result
   }
 
   async append(events: NewEvent[], tx?: Tx): Promise<StoredEvent[]> {
     if (tx) return tx.append(events)
-    const result = await storeEvents(events, this.#parts.clock.now(), rows => this.#group.append(rows))
-    this.#parts.committed()
+    const result = await storeEvents(events, this.#deps.clock.now(), rows => this.#group.append(rows))
+    this.#deps.committed()
     return result
   }
 
@@ -50,7 +50,7 @@ export class Writer {
   }
 
   async #transact<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
-    const { database, clock } = this.#parts
+    const { database, clock } = this.#deps
     let open = true
     const refuseLate = () => {
       // The connection is shared: what comes late would slip into somebody else's transaction.

@@ -51,7 +51,7 @@ export interface SupervisorOptions
 
 /** What a supervisor stands on, and the parts of it that it steers by itself. */
 export interface OpenedContext {
-  floor: SupervisorContext
+  supervisor: SupervisorContext
   admission: AdmissionQueue
   accounts: Accounts
   watch: GuardWatch
@@ -62,40 +62,40 @@ export function openContext(
   options: SupervisorOptions,
   { closing, settled, launched }: { closing: AbortSignal; settled(row: SessionRow): void; launched(): void },
 ): OpenedContext {
-  const { store, clock, log, places, terminals, policy, quota, gates, bootId } = options
+  const { store, clock, log, paths, terminals, policy, quota, gates, bootId } = options
   const admission = new AdmissionQueue()
   const accounts = new Accounts({
     ...{ store, clock, quota, gates },
-    live: () => floor.live.runs(),
+    live: () => supervisor.live.runs(),
     changed: () => admission.look(),
   })
   const watch = new GuardWatch(clock)
   const shared = { store, clock, terminals, policy, tasks: openTasks({ store, clock }), accounts, watch }
   const own = {
-    checkpoints: checkpointsDirectory(places.data),
-    notesLock: notesLock(places),
+    checkpoints: checkpointsDirectory(paths.data),
+    notesLock: notesLock(paths),
     starts: new StartBarrier(),
   }
-  const parts: SessionDeps = { ...shared, ...own }
-  const kept = new KeptEnvironments(places.run)
+  const deps: SessionDeps = { ...shared, ...own }
+  const kept = new KeptEnvironments(paths.run)
   const live = new LiveSessions({
-    ...{ parts, admission, kept, log, closing, settled, launched },
-    handOver: (ending, run, ready) => applyFailover(ending, run, ready, floor),
+    ...{ deps, admission, kept, log, closing, settled, launched },
+    handOver: (ending, run, ready) => applyFailover(ending, run, ready, supervisor),
   })
   const warm = new WarmProcesses({
-    markers: new WarmMarkers(places.run),
+    markers: new WarmMarkers(paths.run),
     log,
     live: id => live.get(id)?.run,
-    prepare: request => prepareSession(request, floor),
+    prepare: request => prepareSession(request, supervisor),
     isCrowded: () => admission.waiting > 0,
     availableMemory: options.availableMemory ?? (() => process.availableMemory()),
   })
   terminals.onLeft(id => stopUnwatched(live.get(id)?.run))
   const conversations = new ConversationLocks()
   const ground = openWorktreeProvider({ ...options, store, clock, log })
-  const floor: SupervisorContext = {
-    parts,
-    prepareParts: options,
+  const supervisor: SupervisorContext = {
+    deps,
+    prepareDeps: options,
     bootId,
     log,
     live,
@@ -105,7 +105,7 @@ export function openContext(
     closing,
     conversations,
   }
-  return { floor, admission, accounts, watch }
+  return { supervisor, admission, accounts, watch }
 }
 
 /** An ending where another agent may go on. One that cannot be looked at stays what it was: a wait that ends by itself loses nothing. */
@@ -113,12 +113,12 @@ async function applyFailover(
   ending: LiveSessionEnding,
   run: LiveSession,
   ready: PreparedSession,
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
 ): Promise<LiveSessionEnding> {
   if (ready.failover.order.length < 2) return ending
   try {
     const { endingWithFailover } = await import('./limits/failover.ts')
-    return await endingWithFailover(ending, run, ready, floor)
+    return await endingWithFailover(ending, run, ready, supervisor)
   } catch (error) {
     run.log.warn({ problem: messageOf(error) }, 'could not look for another agent')
     return ending
@@ -136,19 +136,19 @@ export interface RunSteering {
 
 /** Runs over the sessions of a floor: what a run asks of a session holds for one without a process as well. */
 export function openRuns(
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
   options: PrepareDeps & { agentEnv: Record<string, string> },
   steering: RunSteering,
 ): RunManager {
-  const { kept, log, warm: warmth } = floor
-  const { store, tasks, clock } = floor.parts
+  const { kept, log, warm: warmth } = supervisor
+  const { store, tasks, clock } = supervisor.deps
   const waiting = { store, now: () => clock.now() }
   return new RunManager({
-    ...{ store, tasks, clock, log, kept, warmth, agentEnv: options.agentEnv, notesLock: notesLock(options.places) },
+    ...{ store, tasks, clock, log, kept, warmth, agentEnv: options.agentEnv, notesLock: notesLock(options.paths) },
     settingsOf: run => runSettings(run, options),
     start: steering.start,
     landAgain: steering.landAgain,
-    ground: floor.ground,
+    ground: supervisor.ground,
     heldBack: new HeldBackTasks(clock),
     brief: async (task, { attempts, run, place }) => {
       const more = await featureSections(task)
@@ -183,7 +183,7 @@ export function openRuns(
 async function isSessionResumed(
   id: string,
   end: typeof stopWaitingSession,
-  { store, now }: { store: SupervisorContext['parts']['store']; now: () => number },
+  { store, now }: { store: SupervisorContext['deps']['store']; now: () => number },
 ): Promise<boolean> {
   const row = await store.sessions.get(id)
   if (row?.state !== 'ended') return row !== undefined
@@ -194,18 +194,18 @@ async function isSessionResumed(
 
 /** The calendar of a floor: what is due becomes a run. */
 export function openCalendar(
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
   options: PrepareDeps & { agentEnv: Record<string, string>; quota: Pick<QuotaBook, 'windows'> },
   runs: RunManager,
 ): Calendar {
-  const { kept, log } = floor
-  const { store, clock } = floor.parts
+  const { kept, log } = supervisor
+  const { store, clock } = supervisor.deps
   return new Calendar({
     ...{ store, clock, log, kept, agentEnv: options.agentEnv },
     keepsEnvironment: async run => (await runSettings(run, options)).keepEnvironment,
     start: (request, also) => runs.start(request, also),
     fullness: async ({ project, env, config, settings }: StartRun) => {
-      const { account } = await prepareSession({ project, task: '', env, config, settings }, floor)
+      const { account } = await prepareSession({ project, task: '', env, config, settings }, supervisor)
       const windows = account === undefined ? [] : await options.quota.windows(account)
       const now = clock.now()
       // Our own count is a guess, and what nobody knows holds nothing back (docs/adr/0012).
@@ -217,18 +217,18 @@ export function openCalendar(
 
 /** Features over the sessions of a floor. */
 export function openFeatures(
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
   options: PrepareDeps & { agentEnv: Record<string, string> },
   steering: Pick<FeatureDeps, 'start' | 'resume' | 'stop'>,
 ): FeatureManager {
-  const { kept, log } = floor
-  const { store, tasks, clock } = floor.parts
+  const { kept, log } = supervisor
+  const { store, tasks, clock } = supervisor.deps
   return new FeatureManager({
     ...{ store, tasks, clock, log, kept, agentEnv: options.agentEnv, ...steering },
     async keepsEnvironment({ project, ...request }) {
-      const { places, env } = settingsOfCaller(request, options)
-      const trusted = trustedFile(await trustStatus(places, project))
-      return (await loadConfig({ places, env, project, trusted })).config.sessions.keep_environment
+      const { paths, env } = settingsOfCaller(request, options)
+      const trusted = trustedFile(await trustStatus(paths, project))
+      return (await loadConfig({ paths, env, project, trusted })).config.sessions.keep_environment
     },
   })
 }

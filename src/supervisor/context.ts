@@ -21,8 +21,8 @@ import type { WorktreeProvider } from './session/worktree-provider.ts'
 
 /** What starting and resuming sessions work with. */
 export interface SupervisorContext {
-  parts: SessionDeps
-  prepareParts: PrepareDeps
+  deps: SessionDeps
+  prepareDeps: PrepareDeps
   /** This boot of the daemon: the owner of every session it runs. */
   bootId: string
   log: Log
@@ -44,8 +44,8 @@ export function refuseWhenClosed({ closing }: SupervisorContext): void {
  * A session whose agent could not be ended whole has its marker still: what carries it is ended now, or nothing is started,
  * because two would write to one conversation. The session must not be live.
  */
-export async function refuseWithSurvivors(id: string, { parts }: SupervisorContext): Promise<void> {
-  const row = await parts.store.sessions.get(id)
+export async function refuseWithSurvivors(id: string, { deps }: SupervisorContext): Promise<void> {
+  const row = await deps.store.sessions.get(id)
   if (row?.state !== 'ended' || row.marker === null || (await isAliveInTerminal(row))) return
   const { left } = await sweepMarked(sessionMarker(row.marker), { deadlineMs: SWEEP_DEADLINE_MS })
   if (left.length > 0) {
@@ -59,10 +59,10 @@ const SWEEP_DEADLINE_MS = 2_000
 /** Imported on use: what reads settings and trust is memory that a daemon without sessions need not hold. */
 export async function prepareSession(
   request: PrepareRequest,
-  { prepareParts }: SupervisorContext,
+  { prepareDeps }: SupervisorContext,
 ): Promise<PreparedSession> {
   const { prepare } = await import('./session/prepare.ts')
-  return prepare(request, prepareParts)
+  return prepare(request, prepareDeps)
 }
 
 /** A session keeps its agent; one from before there was a choice has the usual one. */
@@ -74,16 +74,16 @@ export function chosenAgent({ options }: Pick<SessionRow, 'options'>): AgentChoi
 export async function prepareResumed(
   row: SessionRow,
   env: Record<string, string>,
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
 ): Promise<PreparedSession> {
   await checkProject(row.project)
   if (row.options.place) await checkWorktree(row.options.place)
   const { settings } = row.options
-  const keys = { ...brainKeysIn(floor.kept.of(row.id) ?? {}), ...brainKeysIn(env) }
+  const keys = { ...brainKeysIn(supervisor.kept.of(row.id) ?? {}), ...brainKeysIn(env) }
   const own = settings ? { settings: { ...settings, ...keys } } : {}
   const ready = await prepareSession(
     { ...row.options, ...own, chosen: chosenAgent(row), project: row.project, env },
-    floor,
+    supervisor,
   )
   if (row.account !== null && ![ready.account, ...ready.formerAccounts].includes(row.account)) {
     const { id, project, vendor_id } = row

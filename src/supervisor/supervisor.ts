@@ -41,7 +41,7 @@ export class Supervisor {
   readonly #closing = new AbortController()
   readonly #admission: AdmissionQueue
   readonly #accounts: Accounts
-  readonly #floor: SupervisorContext
+  readonly #supervisor: SupervisorContext
   readonly #waker: Waker
   /** Loops that drain a target, each over sessions of this supervisor. */
   readonly runs: RunManager
@@ -59,7 +59,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options
     const { store, clock, log, gates } = options
-    this.#returns = new FailoverWatch({ floor: () => this.#floor, clock, log })
+    this.#returns = new FailoverWatch({ supervisor: () => this.#supervisor, clock, log })
     const opened = openContext(options, {
       launched: () => this.#returns.poke(),
       closing: this.#closing.signal,
@@ -68,41 +68,41 @@ export class Supervisor {
         if (row.ended_as === 'completed' && row.task_id !== null && needsCompletion(row)) this.landing.look(row.task_id)
       },
     })
-    this.#floor = opened.floor
+    this.#supervisor = opened.supervisor
     this.#admission = opened.admission
     this.#accounts = opened.accounts
     this.#watch = opened.watch
     this.#waker = new Waker({
-      ...{ store, clock, log, hold: () => this.#floor.parts.starts.hold() },
-      wake: row => wakeSession(row, this.#waking(row), this.#floor),
+      ...{ store, clock, log, hold: () => this.#supervisor.deps.starts.hold() },
+      wake: row => wakeSession(row, this.#waking(row), this.#supervisor),
     })
     this.proposals = openProposals({
-      ...{ floor: this.#floor, gates },
+      ...{ supervisor: this.#supervisor, gates },
       refuseWhenFull: () => this.#refuseWhenFull(),
       gatesChanged: () => this.gatesChanged(),
     })
-    this.landing = openCompletion(this.#floor, {
+    this.landing = openCompletion(this.#supervisor, {
       ask: this.proposals.ask,
       agentEnv: options.agentEnv,
       wake: () => this.#waker.poke(),
       ended: run => this.runs.look(run),
       nudge: session => this.nudge(session),
     })
-    this.runs = openRuns(this.#floor, options, {
+    this.runs = openRuns(this.#supervisor, options, {
       start: async (request, bound) => {
         this.#refuseWhenFull()
-        return startSession(request, this.#floor, bound)
+        return startSession(request, this.#supervisor, bound)
       },
       stop: (id, why) => this.stop(id, why),
       pause: id => this.pause(id),
       resume: row => this.resume(row, { reason: 'its run goes on', actor: 'human' }),
       landAgain: () => this.landing.lookAgain(),
     })
-    this.calendar = openCalendar(this.#floor, options, this.runs)
-    this.features = openFeatures(this.#floor, options, {
+    this.calendar = openCalendar(this.#supervisor, options, this.runs)
+    this.features = openFeatures(this.#supervisor, options, {
       start: async (request, bound) => {
         this.#refuseWhenFull()
-        return startSession(request, this.#floor, bound)
+        return startSession(request, this.#supervisor, bound)
       },
       resume: (row, env) => this.resume(row, { env, reason: 'its feature goes on', actor: 'human' }),
       stop: (id, why) => this.stop(id, why),
@@ -110,46 +110,46 @@ export class Supervisor {
   }
 
   get liveCount(): number {
-    return this.#floor.live.runs().filter(({ row }) => row.state !== 'ended').length
+    return this.#supervisor.live.runs().filter(({ row }) => row.state !== 'ended').length
   }
 
   /** The live session with this id, if it is one. */
   run(id: string): LiveSession | undefined {
-    return this.#floor.live.get(id)?.run
+    return this.#supervisor.live.get(id)?.run
   }
 
   /** Runs a tool of ours for the agent of a live session that is not called through its driver. */
   callTool(run: LiveSession, name: AgentToolName, input: unknown): Promise<ToolReply> {
-    const call = { run, parts: this.#floor.parts }
+    const call = { run, deps: this.#supervisor.deps }
     return name === 'ask_human' ? askOverSocket(input, call) : callTool(name, input, call)
   }
 
   /** A person takes the terminal of an agent, or gives it back. */
   handOver(run: LiveSession, how: 'takeover' | 'handback'): Promise<void> {
-    return handOverTerminal({ run, parts: this.#floor.parts }, how)
+    return handOverTerminal({ run, deps: this.#supervisor.deps }, how)
   }
 
   /** What the worktree of a task would be, or why it would have none. */
   placeOf({ id, project }: Pick<Task, 'id' | 'project'>): ReturnType<WorktreeProvider['look']> {
-    return this.#floor.ground.look({ project, task: id }, {})
+    return this.#supervisor.ground.look({ project, task: id }, {})
   }
 
   /** Makes the session's row and starts its agent in the background. */
   async start(request: StartSession): Promise<SessionRow> {
     this.#refuseWhenFull()
-    return startSession(request, this.#floor)
+    return startSession(request, this.#supervisor)
   }
 
   /** Takes away what an earlier life of the daemon held and did not settle. `wakeWaiting` makes it go on. */
   recover(stuck: ReadonlySet<string>): Promise<RecoveryCounts> {
-    return recover(stuck, this.#floor)
+    return recover(stuck, this.#supervisor)
   }
 
   /** The disk is full or cannot be written to: sessions stop after the tool in flight, and go on by themselves. */
   holdForDisk(reason: string): void {
     const resumesAt = this.#options.clock.now() + DISK_WAIT_MS
     const next = 'It goes on by itself when the disk can be written to.'
-    for (const run of this.#floor.live.runs()) tripGuard(run, { guard: 'disk', reason, next, resumesAt })
+    for (const run of this.#supervisor.live.runs()) tripGuard(run, { guard: 'disk', reason, next, resumesAt })
   }
 
   /** Takes up what an earlier life of the daemon left waiting for a time. */
@@ -170,7 +170,7 @@ export class Supervisor {
   async resumeParked(row: SessionRow, resumption: ResumeParkedOptions): Promise<AnsweredEscalation | undefined> {
     if (resumption.settled) this.#options.mayStart?.()
     else this.#refuseWhenFull()
-    return resumeParked(row, resumption, this.#floor)
+    return resumeParked(row, resumption, this.#supervisor)
   }
 
   /** Makes a session go on. Without an environment, the one it was last started with counts. */
@@ -184,31 +184,31 @@ export class Supervisor {
       await this.landing.again(task)
       return (await this.#options.store.sessions.get(row.id)) ?? row
     }
-    return resumeSession(row, { ...resume, env: env ?? this.envOf(row.id) }, this.#floor)
+    return resumeSession(row, { ...resume, env: env ?? this.envOf(row.id) }, this.#supervisor)
   }
 
   /** A task was added: a session that was complete goes on with it. */
   async nudge(id: string, env?: Record<string, string>): Promise<void> {
     // The loop looks for the next task in the same moment: it must have seen that there is none.
     await new Promise(resolve => setImmediate(resolve))
-    const live = this.#floor.live.get(id)
+    const live = this.#supervisor.live.get(id)
     if (live && !live.run.over) return
     await live?.done
     const row = await this.#options.store.sessions.get(id)
-    const isFree = row?.state === 'ended' && row.ended_as === 'completed' && !this.#floor.live.get(id)
+    const isFree = row?.state === 'ended' && row.ended_as === 'completed' && !this.#supervisor.live.get(id)
     if (row && isFree) await this.resume(row, { env, reason: 'a task was added', actor: 'human' })
   }
 
   /** A person asks a live session to stop after the tool in flight. */
   async pause(id: string): Promise<void> {
     await this.#intend(id, 'pause')
-    await this.#floor.live.pause(id)
+    await this.#supervisor.live.pause(id)
   }
 
   /** A person ends a live session; resolves when its agent is gone. */
   async stop(id: string, reason: string): Promise<void> {
     await this.#intend(id, 'stop')
-    await this.#floor.live.stop(id, reason)
+    await this.#supervisor.live.stop(id, reason)
     await this.landing.stop(id, reason)
   }
 
@@ -228,7 +228,7 @@ export class Supervisor {
 
   /** What was kept for a session that is over by now. */
   forget(id: string): void {
-    this.#floor.kept.forget(id)
+    this.#supervisor.kept.forget(id)
   }
 
   /** The same for all that an earlier life of the daemon left; what it did not end can still go on. */
@@ -241,7 +241,7 @@ export class Supervisor {
     ]
     // What is looked at now may go back to its agent.
     const landing = (await tasks.list({ states: COMPLETION_STATES })).flatMap(({ session_id }) => session_id ?? [])
-    this.#floor.kept.forgetOver(await sessions.list(), new Set([...open.map(({ id }) => id), ...landing]))
+    this.#supervisor.kept.forgetOver(await sessions.list(), new Set([...open.map(({ id }) => id), ...landing]))
   }
 
   /** No new sessions; every live one is stopped, or only cut off until the next start. Resolves when all are settled. */
@@ -253,7 +253,7 @@ export class Supervisor {
     await this.landing.close()
     await this.#waker.close()
     await this.#returns.close()
-    const { live, warm } = this.#floor
+    const { live, warm } = this.#supervisor
     const cooled = warm.close()
     if (!goOn) await this.#pauseRuns()
     for (const run of live.runs()) run.cutOff = (goOn || isOfRun(run)) && run.stopping === undefined
@@ -263,7 +263,7 @@ export class Supervisor {
   /** What belongs to a run is paused with it: the next `pcc resume` of the run goes on in the same conversation. */
   async #pauseRuns(): Promise<void> {
     await this.runs.pauseAll('the daemon was stopped')
-    for (const run of this.#floor.live.runs().filter(isOfRun)) {
+    for (const run of this.#supervisor.live.runs().filter(isOfRun)) {
       await this.#intend(run.id, 'pause')
       run.pausing = 'person'
     }
@@ -271,25 +271,25 @@ export class Supervisor {
 
   /** Markers of the processes of every live session, and of those that wait for one. */
   liveMarkers(): string[] {
-    return [...this.#floor.live.runs().flatMap(({ row }) => row.marker ?? []), ...this.#floor.warm.markers()]
+    return [...this.#supervisor.live.runs().flatMap(({ row }) => row.marker ?? []), ...this.#supervisor.warm.markers()]
   }
 
   /** Settles what would not end; their processes are the caller's to sweep. */
   async abandon(reason: string): Promise<void> {
-    const { live, parts } = this.#floor
+    const { live, deps } = this.#supervisor
     for (const run of live.runs())
-      await settle(run, parts, cutOffEnding({ as: 'stopped', reason }, run, parts.clock.now()))
+      await settle(run, deps, cutOffEnding({ as: 'stopped', reason }, run, deps.clock.now()))
   }
 
   /** What its agent was last started with, as far as it was kept. */
   envOf(id: string): Record<string, string> {
-    return this.#floor.kept.of(id) ?? this.#options.agentEnv
+    return this.#supervisor.kept.of(id) ?? this.#options.agentEnv
   }
 
   /** Written down first: it holds although the daemon may die before it is done. A session that is over has no row to change. */
   async #intend(id: string, intent: 'stop' | 'pause'): Promise<void> {
     const run = this.run(id)
-    if (run && run.row.state !== 'ended') await record(run, this.#floor.parts, { events: [], patch: { intent } })
+    if (run && run.row.state !== 'ended') await record(run, this.#supervisor.deps, { events: [], patch: { intent } })
   }
 
   #waking(row: SessionRow): WakeOptions {

@@ -14,37 +14,37 @@ export interface ClaimRequest {
 }
 
 /** Takes the ready task of a scope with the highest priority, else the oldest, among those in no session's own queue. */
-export async function claimReady({ scope, run, owner = run, session, only }: ClaimRequest, parts: TasksTxDeps) {
-  const { tasks } = parts.store
+export async function claimReady({ scope, run, owner = run, session, only }: ClaimRequest, deps: TasksTxDeps) {
+  const { tasks } = deps.store
   if (only !== undefined) {
-    const wanted = await tasks.get(only, parts.tx)
+    const wanted = await tasks.get(only, deps.tx)
     if (wanted?.state !== 'ready' || wanted.session_id !== null) return undefined
-    return moveTask(wanted, { to: 'running', lease: { owner, run, session } }, parts)
+    return moveTask(wanted, { to: 'running', lease: { owner, run, session } }, deps)
   }
-  const free = await tasks.nextFree(scope, parts.tx)
-  const own = session === undefined ? undefined : await tasks.next(session, parts.tx)
+  const free = await tasks.nextFree(scope, deps.tx)
+  const own = session === undefined ? undefined : await tasks.next(session, deps.tx)
   const task = own && (!free || comesFirst(own, free)) ? own : free
-  return task && moveTask(task, { to: 'running', lease: { owner, run, session } }, parts)
+  return task && moveTask(task, { to: 'running', lease: { owner, run, session } }, deps)
 }
 
 /** Gives a task back that a run holds; its attempt stays spent, so that whoever had it can say no more of it. */
 export async function releaseClaim(
   id: string,
   { attempt, reason }: { attempt: number; reason?: string },
-  parts: TasksTxDeps,
+  deps: TasksTxDeps,
 ) {
-  return transition(id, { to: 'ready', attempt, reason }, parts)
+  return transition(id, { to: 'ready', attempt, reason }, deps)
 }
 
 /** Gives back everything that a run holds, or whoever answers for it: they are gone. */
 export async function releaseClaims(
   by: { run?: string; owner?: string },
   reason: string,
-  parts: TasksTxDeps,
+  deps: TasksTxDeps,
 ): Promise<Task[]> {
-  const held = (await parts.store.tasks.held(by, parts.tx)).filter(isHeld)
+  const held = (await deps.store.tasks.held(by, deps.tx)).filter(isHeld)
   const given: Task[] = []
-  for (const task of held) given.push(await moveTask(task, { to: 'ready', reason }, parts))
+  for (const task of held) given.push(await moveTask(task, { to: 'ready', reason }, deps))
   return given
 }
 
@@ -56,16 +56,16 @@ function comesFirst(a: Task, b: Task): boolean {
  * Takes the task that a session is to work on. What it was in the middle of comes first, since the conversation holds it;
  * then what its row names: the prompt that opens its agent was made for that one, while it waited for its place.
  */
-export async function claimNext(session: string, parts: TasksTxDeps): Promise<Task | undefined> {
+export async function claimNext(session: string, deps: TasksTxDeps): Promise<Task | undefined> {
   const {
     store: { tasks },
     tx,
-  } = parts
+  } = deps
   const held = await tasks.atWork(session, tx)
   if (held && isAtWork(held.state)) return undefined
-  const task = held ?? (await findPlannedTask(session, parts)) ?? (await tasks.next(session, tx))
+  const task = held ?? (await findPlannedTask(session, deps)) ?? (await tasks.next(session, tx))
   if (!task) return undefined
-  return moveTask(task, { to: 'running' }, parts)
+  return moveTask(task, { to: 'running' }, deps)
 }
 
 async function findPlannedTask(session: string, { store, tx }: TasksTxDeps): Promise<Task | undefined> {

@@ -14,34 +14,34 @@ import {
 } from './transition.ts'
 
 /** Makes a task that has not begun come after another one. */
-export async function addTaskDependency(id: string, blockerId: string, parts: TasksTxDeps): Promise<Task> {
-  const { store, tx } = parts
-  const [task, blocker] = [await getTask(id, parts), await getTask(blockerId, parts)]
+export async function addTaskDependency(id: string, blockerId: string, deps: TasksTxDeps): Promise<Task> {
+  const { store, tx } = deps
+  const [task, blocker] = [await getTask(id, deps), await getTask(blockerId, deps)]
   if (task.state !== 'ready' && task.state !== 'blocked' && task.children === 0) {
     throw new AppError('task_move_refused', { id, from: task.state, to: 'blocked', session: task.session_id ?? '' })
   }
   refuseForeignBlocker(task, blocker)
   if (blocker.state === 'cancelled') throw new AppError('task_cancelled', { id: blocker.id, title: blocker.title })
-  const way = await findWaitPath(endPoint(blockerId), beginPoint(id), storedGraph(parts))
+  const way = await findWaitPath(endPoint(blockerId), beginPoint(id), storedGraph(deps))
   if (way) throw new AppError('task_cycle', { id, blocker: blockerId, path: [id, ...way].join(' → ') })
   const isNew = await store.tasks.link({ task_id: id, blocker_id: blockerId }, tx)
   if (!isNew) return task
-  if (blocker.state !== 'done') await changeOpenBlockers(task, 1, parts, reasonBlockedBy(blocker))
+  if (blocker.state !== 'done') await changeOpenBlockers(task, 1, deps, reasonBlockedBy(blocker))
   await tx.append([linkEvent('task.linked', task, blocker)])
-  return getTask(id, parts)
+  return getTask(id, deps)
 }
 
 /** A task does not come after another one any more. */
-export async function removeTaskDependency(id: string, blockerId: string, parts: TasksTxDeps): Promise<Task> {
-  const { store, tx } = parts
-  const [task, blocker] = [await getTask(id, parts), await getTask(blockerId, parts)]
+export async function removeTaskDependency(id: string, blockerId: string, deps: TasksTxDeps): Promise<Task> {
+  const { store, tx } = deps
+  const [task, blocker] = [await getTask(id, deps), await getTask(blockerId, deps)]
   const was = await store.tasks.unlink({ task_id: id, blocker_id: blockerId }, tx)
   if (!was) throw new AppError('task_not_after', { id, blocker: blockerId })
-  if (blocker.state !== 'done') await changeOpenBlockers(task, -1, parts)
+  if (blocker.state !== 'done') await changeOpenBlockers(task, -1, deps)
   await tx.append([linkEvent('task.unlinked', task, blocker)])
-  const now = await getTask(id, parts)
+  const now = await getTask(id, deps)
   const isNamed = now.state === 'blocked' && reasonBlockedBy(blocker) !== undefined
-  return (isNamed && (await store.tasks.swap(now, { reason: await findBlockedReason(now, parts) }, tx))) || now
+  return (isNamed && (await store.tasks.swap(now, { reason: await findBlockedReason(now, deps) }, tx))) || now
 }
 
 /** What stands before a task must be able to end: in the same project, and not behind the back of a session's queue. */
@@ -68,20 +68,20 @@ async function getTask(id: string, { store, tx }: TasksTxDeps): Promise<Task> {
 }
 
 /** Makes a task a part of another one, or of none. */
-export async function setParent(task: Task, parent: Task | undefined, parts: TasksTxDeps): Promise<void> {
-  const { store, tx } = parts
+export async function setParent(task: Task, parent: Task | undefined, deps: TasksTxDeps): Promise<void> {
+  const { store, tx } = deps
   if (task.parent_id === (parent?.id ?? null)) return
   const old = task.parent_id === null ? undefined : await store.tasks.get(task.parent_id, tx)
   // What it is no part of any more must not count when the new place is looked at.
   const alone = (await store.tasks.swap(task, { parent_id: null }, tx)) ?? task
-  if (parent) await refuseParent(alone, parent, parts)
+  if (parent) await refuseParent(alone, parent, deps)
   const moved = (await store.tasks.swap(alone, { parent_id: parent?.id ?? null }, tx)) ?? alone
   const [wasHeld, isHeld] = [hasOpenBlockers(old), hasOpenBlockers(parent)]
-  if (wasHeld !== isHeld) await changeOpenBlockers(moved, isHeld ? 1 : -1, parts)
+  if (wasHeld !== isHeld) await changeOpenBlockers(moved, isHeld ? 1 : -1, deps)
   const stands = partStateOf(task.state)
   // The new one first: the old one may be done without it, and what comes after that may be the new one.
-  if (parent) await countPart(parent.id, { parts: 1, [stands]: 1 }, parts, task)
-  if (old) await countPart(old.id, { parts: -1, [stands]: -1 }, parts)
+  if (parent) await countPart(parent.id, { deps: 1, [stands]: 1 }, deps, task)
+  if (old) await countPart(old.id, { deps: -1, [stands]: -1 }, deps)
 }
 
 /** Whether the parts of a task may not begin yet because of what it comes after. */
@@ -98,9 +98,9 @@ export function refuseAsParent(parent: Task, project: string): void {
   if (!isOpen) throw new AppError('task_begun', { id: parent.id, state: parent.state })
 }
 
-async function refuseParent(task: Task, parent: Task, parts: TasksTxDeps): Promise<void> {
+async function refuseParent(task: Task, parent: Task, deps: TasksTxDeps): Promise<void> {
   refuseAsParent(parent, task.project)
-  const around = storedGraph(parts)
+  const around = storedGraph(deps)
   const way =
     (await findWaitPath(endPoint(task.id), endPoint(parent.id), around)) ??
     (await findWaitPath(beginPoint(parent.id), beginPoint(task.id), around))
@@ -116,9 +116,9 @@ const SHOWN = 8
  * Removes a task for good. What comes after it, and its parts, would lose their ground: without `cascade` they are named and
  * nothing happens, with it they are removed as well, and what comes after those.
  */
-export async function removeTask(task: Task, { cascade }: { cascade: boolean }, parts: TasksTxDeps): Promise<Task[]> {
-  const { store, tx } = parts
-  const others = await findDependingTasks(task, parts)
+export async function removeTask(task: Task, { cascade }: { cascade: boolean }, deps: TasksTxDeps): Promise<Task[]> {
+  const { store, tx } = deps
+  const others = await findDependingTasks(task, deps)
   if (others.length > 0 && !cascade) {
     throw new AppError('task_needed', { id: task.id, others: nameTasks(others), count: others.length })
   }
@@ -128,7 +128,7 @@ export async function removeTask(task: Task, { cascade }: { cascade: boolean }, 
   const gone = new Set(all.map(({ id }) => id))
   for (const each of all) {
     const outside = each.parent_id !== null && !gone.has(each.parent_id)
-    if (outside && each.parent_id) await countPart(each.parent_id, { parts: -1, [partStateOf(each.state)]: -1 }, parts)
+    if (outside && each.parent_id) await countPart(each.parent_id, { deps: -1, [partStateOf(each.state)]: -1 }, deps)
   }
   await store.tasks.remove([...gone], tx)
   for (const each of all) {
@@ -160,11 +160,11 @@ function nameTasks(tasks: Task[]): string {
 }
 
 /** Removes all tasks of a feature with their parts. What comes after them and is not the feature's is named: then nothing is removed. */
-export async function removeFeatureTasks({ project, name }: FeatureLocation, parts: TasksTxDeps): Promise<void> {
-  const { store, tx } = parts
+export async function removeFeatureTasks({ project, name }: FeatureLocation, deps: TasksTxDeps): Promise<void> {
+  const { store, tx } = deps
   for (const { id } of await store.tasks.list({ project, feature: name }, tx)) {
     const found = await store.tasks.get(id, tx) // gone already with one that it leaned on
-    const gone = found ? await removeTask(found, { cascade: true }, parts) : []
+    const gone = found ? await removeTask(found, { cascade: true }, deps) : []
     const ids = new Set(gone.map(each => each.id))
     const foreign = gone.filter(({ feature, parent_id }) => feature !== name && !ids.has(parent_id ?? ''))
     if (foreign.length === 0) continue

@@ -35,14 +35,14 @@ export interface NewTaskRequest {
 }
 
 /** Stores a task, what it comes after and the event, in the caller's transaction. */
-export async function submitTask(request: NewTaskRequest, parts: TasksTxDeps): Promise<Task> {
-  const { store, clock, tx } = parts
+export async function submitTask(request: NewTaskRequest, deps: TasksTxDeps): Promise<Task> {
+  const { store, clock, tx } = deps
   const { session_id, project, priority = 0, maxRetries = DEFAULT_RETRIES, over } = request
-  const blockers = await findBlockers(request, parts)
+  const blockers = await findBlockers(request, deps)
   const parent = request.parent === undefined ? undefined : await findTask(request.parent, store, tx)
   if (parent) {
     refuseAsParent(parent, project)
-    await refuseCircle(parent, blockers, parts)
+    await refuseCircle(parent, blockers, deps)
   }
   const open = blockers.filter(({ state }) => state !== 'done')
   const open_blockers = open.length + Number(hasOpenBlockers(parent))
@@ -91,7 +91,7 @@ export async function submitTask(request: NewTaskRequest, parts: TasksTxDeps): P
   const { id, state } = task
   const body = { task_id: id, title, priority, after: blockers.map(blocker => blocker.id), state }
   await tx.append([{ actor: request.actor ?? 'cli', subject: eventSubject(task), kind: 'task.submitted', body }])
-  if (parent) await countPart(parent.id, { parts: 1, [partStateOf(state)]: 1 }, parts, task)
+  if (parent) await countPart(parent.id, { deps: 1, [partStateOf(state)]: 1 }, deps, task)
   return task
 }
 
@@ -110,9 +110,9 @@ async function findBlockers(request: NewTaskRequest, { store, tx }: TasksTxDeps)
 }
 
 /** A part of a task cannot come after what waits for that task: it would wait for itself. */
-async function refuseCircle(parent: Task, blockers: readonly Task[], parts: TasksTxDeps): Promise<void> {
+async function refuseCircle(parent: Task, blockers: readonly Task[], deps: TasksTxDeps): Promise<void> {
   for (const { id: blocker } of blockers) {
-    const way = await findWaitPath(endPoint(blocker), endPoint(parent.id), storedGraph(parts))
+    const way = await findWaitPath(endPoint(blocker), endPoint(parent.id), storedGraph(deps))
     const path = way && [NEW, ...way, NEW].join(' → ')
     if (path) throw new AppError('task_cycle', { id: NEW, blocker, path })
   }

@@ -56,20 +56,20 @@ export interface Tasks {
 }
 
 /** Opens the tasks over a store: it keeps nothing of its own. */
-export function openTasks(parts: TasksDeps): Tasks {
-  const { store } = parts
+export function openTasks(deps: TasksDeps): Tasks {
+  const { store } = deps
   return {
-    submit: (request, tx) => submitTask(request, { ...parts, tx }),
-    claimNext: (session, tx) => claimNext(session, { ...parts, tx }),
-    claimReady: (request, tx) => claimReady(request, { ...parts, tx }),
-    release: (id, options, tx) => releaseClaim(id, options, { ...parts, tx }),
-    releaseAll: (by, reason, tx) => releaseClaims(by, reason, { ...parts, tx }),
-    transition: (id, move, tx) => transition(id, move, { ...parts, tx }),
-    force: (task, said, tx) => forceTask(task, said, { ...parts, tx }),
-    update: (task, changes, tx) => updateTask(task, changes, { ...parts, tx }),
-    remove: (task, options, tx) => removeTask(task, options, { ...parts, tx }),
-    comeAfter: (id, blocker, tx) => addTaskDependency(id, blocker, { ...parts, tx }),
-    comeBeforeOrBeside: (id, blocker, tx) => removeTaskDependency(id, blocker, { ...parts, tx }),
+    submit: (request, tx) => submitTask(request, { ...deps, tx }),
+    claimNext: (session, tx) => claimNext(session, { ...deps, tx }),
+    claimReady: (request, tx) => claimReady(request, { ...deps, tx }),
+    release: (id, options, tx) => releaseClaim(id, options, { ...deps, tx }),
+    releaseAll: (by, reason, tx) => releaseClaims(by, reason, { ...deps, tx }),
+    transition: (id, move, tx) => transition(id, move, { ...deps, tx }),
+    force: (task, said, tx) => forceTask(task, said, { ...deps, tx }),
+    update: (task, changes, tx) => updateTask(task, changes, { ...deps, tx }),
+    remove: (task, options, tx) => removeTask(task, options, { ...deps, tx }),
+    comeAfter: (id, blocker, tx) => addTaskDependency(id, blocker, { ...deps, tx }),
+    comeBeforeOrBeside: (id, blocker, tx) => removeTaskDependency(id, blocker, { ...deps, tx }),
     resolve: (ref, session, tx) => resolveTask({ ref, session }, store, tx),
     find: (ref, tx) => findTask(ref, store, tx),
     counts: (scope, tx) => store.tasks.counts(scope, tx),

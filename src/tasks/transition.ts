@@ -99,27 +99,27 @@ function capped(text: string, length: number): string {
 }
 
 /** Moves a task and everything that depends on it, with the events that tell of it, in the caller's transaction. */
-export async function transition(id: string, move: Move, parts: TasksTxDeps): Promise<Task> {
-  const task = await parts.store.tasks.get(id, parts.tx)
+export async function transition(id: string, move: Move, deps: TasksTxDeps): Promise<Task> {
+  const task = await deps.store.tasks.get(id, deps.tx)
   if (!task) throw new AppError('task_not_there', { ref: id })
   if (move.attempt !== undefined && move.attempt !== task.attempt) throw movedError(task)
-  return moveTask(task, move, parts)
+  return moveTask(task, move, deps)
 }
 
 /** The same for a task that was read in this transaction. */
-export async function moveTask(task: Task, move: Move, parts: TasksTxDeps): Promise<Task> {
+export async function moveTask(task: Task, move: Move, deps: TasksTxDeps): Promise<Task> {
   const moves = move.forced ? FORCED_MOVES : TASK_MOVES
   if (task.children > 0) throw new AppError('task_has_parts', { id: task.id, parts: task.children })
   if (!moves[task.state].includes(move.to)) throw moveRefused(task, move.to)
   // What it comes after may have been opened again while somebody worked on it.
   const isHeldUp = move.to === 'ready' && task.open_blockers > 0
-  const moved = await write(task, isHeldUp ? await asBlocked(task, move, parts) : move, parts)
-  await propagateMove(task, moved, parts)
+  const moved = await write(task, isHeldUp ? await asBlocked(task, move, deps) : move, deps)
+  await propagateMove(task, moved, deps)
   return moved
 }
 
-async function asBlocked(task: Task, move: Move, parts: TasksTxDeps): Promise<Move> {
-  return { ...move, to: 'blocked', reason: (await findBlockedReason(task, parts)) ?? move.reason }
+async function asBlocked(task: Task, move: Move, deps: TasksTxDeps): Promise<Move> {
+  return { ...move, to: 'blocked', reason: (await findBlockedReason(task, deps)) ?? move.reason }
 }
 
 function moveRefused({ id, state, session_id }: Task, to: TaskState): AppError {
@@ -127,11 +127,11 @@ function moveRefused({ id, state, session_id }: Task, to: TaskState): AppError {
 }
 
 /** Writes a move and the event that tells of it; nothing follows from it yet. `also` is written with it. */
-async function write(task: Task, move: Move, parts: TasksTxDeps, also: Partial<Task> = {}): Promise<Task> {
-  const { store, clock, tx } = parts
+async function write(task: Task, move: Move, deps: TasksTxDeps, also: Partial<Task> = {}): Promise<Task> {
+  const { store, clock, tx } = deps
   const moved = await store.tasks.swap(task, { ...columnsForMove(task, move, clock.now()), ...also }, tx)
   if (!moved) throw movedError((await store.tasks.get(task.id, tx)) ?? task)
-  await tell(task, moved, parts, move.actor)
+  await tell(task, moved, deps, move.actor)
   return moved
 }
 
@@ -177,11 +177,11 @@ const EVENT_OF_STATE = {
  * What follows from a move, in its transaction. What comes after a task counts it as open or not, and is ready with the last
  * one done. What it is a part of counts it too, and is done with the last part or failed with one. Either may be a move again.
  */
-async function propagateMove(before: Task, after: Task, parts: TasksTxDeps): Promise<void> {
-  await updateDependents(before, after, parts)
+async function propagateMove(before: Task, after: Task, deps: TasksTxDeps): Promise<void> {
+  await updateDependents(before, after, deps)
   const [from, to] = [partStateOf(before.state), partStateOf(after.state)]
   if (after.parent_id === null || from === to) return
-  await countPart(after.parent_id, { [from]: -1, [to]: 1 }, parts, after)
+  await countPart(after.parent_id, { [from]: -1, [to]: 1 }, deps, after)
 }
 
 /** How a part is counted by the task that it belongs to. */
@@ -195,29 +195,29 @@ export function partStateOf(state: TaskState): PartState {
 /** Changes what a task counts of its parts, and its state with it. `cause` is the part that it follows. */
 export async function countPart(
   id: string,
-  change: Partial<Record<PartState, number>> & { parts?: number },
-  parts: TasksTxDeps,
+  change: Partial<Record<PartState, number>> & { deps?: number },
+  deps: TasksTxDeps,
   cause?: Task,
 ): Promise<void> {
-  const task = await parts.store.tasks.get(id, parts.tx)
+  const task = await deps.store.tasks.get(id, deps.tx)
   if (!task) return
   const counts = {
-    children: task.children + (change.parts ?? 0),
+    children: task.children + (change.deps ?? 0),
     children_open: task.children_open + (change.open ?? 0),
     children_failed: task.children_failed + (change.failed ?? 0),
     children_done: task.children_done + (change.done ?? 0),
   }
   const to = stateFromParts({ ...task, ...counts })
   if (to === task.state) {
-    await parts.store.tasks.swap(task, counts, parts.tx)
+    await deps.store.tasks.swap(task, counts, deps.tx)
     return
   }
   if (!PARENT_MOVES[task.state].includes(to))
     throw new AppError('task_move_refused', { id, from: task.state, to, session: task.session_id ?? '' })
-  const reason = to === 'blocked' ? ((await findBlockedReason(task, parts)) ?? undefined) : failureReason(to, cause)
-  const verification = to === 'done' ? await verificationFromParts(id, parts) : undefined
-  const moved = await write(task, { to, reason, verification, forced: true }, parts, counts)
-  await propagateMove(task, moved, parts)
+  const reason = to === 'blocked' ? ((await findBlockedReason(task, deps)) ?? undefined) : failureReason(to, cause)
+  const verification = to === 'done' ? await verificationFromParts(id, deps) : undefined
+  const moved = await write(task, { to, reason, verification, forced: true }, deps, counts)
+  await propagateMove(task, moved, deps)
 }
 
 function failureReason(to: TaskState, cause: Task | undefined): string | undefined {
@@ -225,16 +225,16 @@ function failureReason(to: TaskState, cause: Task | undefined): string | undefin
 }
 
 /** One more, or one less, stands before a task. Its parts are held up with it. */
-export async function changeOpenBlockers(task: Task, more: 1 | -1, parts: TasksTxDeps, reason?: string): Promise<void> {
-  const { store, tx } = parts
+export async function changeOpenBlockers(task: Task, more: 1 | -1, deps: TasksTxDeps, reason?: string): Promise<void> {
+  const { store, tx } = deps
   const counted = { open_blockers: task.open_blockers + more }
   const isHeldUp = counted.open_blockers > 0
   if (task.children > 0) {
     await store.tasks.swap(task, { ...counted, ...(task.state === 'blocked' && reason && { reason }) }, tx)
     if (isHeldUp === task.open_blockers > 0) return
-    for (const part of await store.tasks.childrenOf([task.id], tx)) await changeOpenBlockers(part, more, parts)
-  } else if (task.state === 'blocked' && !isHeldUp) await write(task, { to: 'ready' }, parts, counted)
-  else if (task.state === 'ready' && isHeldUp) await write(task, { to: 'blocked', reason }, parts, counted)
+    for (const part of await store.tasks.childrenOf([task.id], tx)) await changeOpenBlockers(part, more, deps)
+  } else if (task.state === 'blocked' && !isHeldUp) await write(task, { to: 'ready' }, deps, counted)
+  else if (task.state === 'ready' && isHeldUp) await write(task, { to: 'blocked', reason }, deps, counted)
   else await store.tasks.swap(task, { ...counted, ...(task.state === 'blocked' && reason && { reason }) }, tx)
 }
 
@@ -245,8 +245,8 @@ export function reasonBlockedBy({ id, title, state }: Task): string | undefined 
 }
 
 /** A failed or cancelled blocker is named as what stands in the way; one that goes on again no longer. */
-async function updateDependents(before: Task, after: Task, parts: TasksTxDeps): Promise<void> {
-  const { store, tx } = parts
+async function updateDependents(before: Task, after: Task, deps: TasksTxDeps): Promise<void> {
+  const { store, tx } = deps
   const change = Number(before.state === 'done') - Number(after.state === 'done')
   const stood = reasonBlockedBy(before) !== undefined
   const stands = reasonBlockedBy(after)
@@ -254,12 +254,12 @@ async function updateDependents(before: Task, after: Task, parts: TasksTxDeps): 
   for (const found of await store.tasks.dependentsOf(after.id, tx)) {
     // What it is a part of may come after the same task, and have changed it just now.
     const dependent = found.parent_id === null ? found : ((await store.tasks.get(found.id, tx)) ?? found)
-    if (change !== 0) await changeOpenBlockers(dependent, change as 1 | -1, parts, stands)
+    if (change !== 0) await changeOpenBlockers(dependent, change as 1 | -1, deps, stands)
     if (!stood && (!stands || change !== 0)) continue
     const now = change === 0 ? dependent : await store.tasks.get(dependent.id, tx)
     if (now?.state !== 'blocked') continue
-    const held = await store.tasks.swap(now, { reason: stands ?? (await findBlockedReason(now, parts)) }, tx)
-    if (held && stands && change === 0) await tell(now, held, parts)
+    const held = await store.tasks.swap(now, { reason: stands ?? (await findBlockedReason(now, deps)) }, tx)
+    if (held && stands && change === 0) await tell(now, held, deps)
   }
 }
 

@@ -6,7 +6,7 @@ import { bareEnv, COMPILED, tempDir } from '../support/world.ts'
 
 test('whoever has waited in vain for a word of a daemon may wait again', async t => {
   const env = { ...bareEnv(tempDir(t)), ...COMPILED }
-  const kept = new KeptDaemon({ places: appPathsFor({ env }), env, parent: false, crashesIn: -1, boots: [] })
+  const kept = new KeptDaemon({ paths: appPathsFor({ env }), env, parent: false, crashesIn: -1, boots: [] })
   t.after(() => kept.kill('SIGKILL'))
   assert.ok('ready' in ((await kept.firstLine(t.signal)) ?? {}))
   assert.equal(await kept.firstLine(AbortSignal.timeout(1)), undefined)

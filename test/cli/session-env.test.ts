@@ -17,7 +17,7 @@ const CALLER = {
 
 test('without settings the standard names travel and nothing else', async t => {
   const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
-  assert.deepEqual(await sessionEnvironment({ places: appPathsFor({ env }), env, project }), {
+  assert.deepEqual(await sessionEnvironment({ paths: appPathsFor({ env }), env, project }), {
     HOME: '/h',
     ANTHROPIC_API_KEY: 'k',
   })
@@ -25,37 +25,37 @@ test('without settings the standard names travel and nothing else', async t => {
 
 test('a file and a variable that set the names are heeded, and a wrong one is refused', async t => {
   const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
-  const places = appPathsFor({ env })
-  mkdirSync(dirname(places.configFile), { recursive: true })
-  writeFileSync(places.configFile, '[agents]\nenv = ["MY_TOKEN"]\n')
-  assert.deepEqual(await sessionEnvironment({ places, env, project }), { HOME: '/h', MY_TOKEN: 'secret' })
-  assert.deepEqual(await sessionEnvironment({ places, env: { ...env, PCC_AGENTS_ENV: 'AWS_*' }, project }), {
+  const paths = appPathsFor({ env })
+  mkdirSync(dirname(paths.configFile), { recursive: true })
+  writeFileSync(paths.configFile, '[agents]\nenv = ["MY_TOKEN"]\n')
+  assert.deepEqual(await sessionEnvironment({ paths, env, project }), { HOME: '/h', MY_TOKEN: 'secret' })
+  assert.deepEqual(await sessionEnvironment({ paths, env: { ...env, PCC_AGENTS_ENV: 'AWS_*' }, project }), {
     HOME: '/h',
     AWS_SECRET_ACCESS_KEY: 's',
   })
   await assert.rejects(
-    sessionEnvironment({ places, env: { ...env, PCC_AGENTS_ENVS: 'AWS_*' }, project }),
+    sessionEnvironment({ paths, env: { ...env, PCC_AGENTS_ENVS: 'AWS_*' }, project }),
     /PCC_AGENTS_ENVS/,
   )
-  writeFileSync(places.configFile, 'nonsense')
-  await assert.rejects(sessionEnvironment({ places, env, project }), /config.toml/)
+  writeFileSync(paths.configFile, 'nonsense')
+  await assert.rejects(sessionEnvironment({ paths, env, project }), /config.toml/)
 })
 
 test('a config file that was named and is not there is refused', async t => {
   const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
   await assert.rejects(
-    sessionEnvironment({ places: appPathsFor({ env, configFile: '/nowhere.toml' }), env, project }),
+    sessionEnvironment({ paths: appPathsFor({ env, configFile: '/nowhere.toml' }), env, project }),
     /nowhere.toml/,
   )
 })
 
 test("a trusted project's file can add names, one that is not trusted cannot", async t => {
   const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
-  const places = appPathsFor({ env })
+  const paths = appPathsFor({ env })
   writeFileSync(join(project, '.perpetualcc.toml'), '[agents]\nenv = ["ANTHROPIC_*", "MY_TOKEN"]\n')
-  assert.deepEqual(await sessionEnvironment({ places, env, project }), { HOME: '/h', ANTHROPIC_API_KEY: 'k' })
-  await grantTrust(places, await trustStatus(places, project))
-  const trusted = await sessionEnvironment({ places, env, project })
+  assert.deepEqual(await sessionEnvironment({ paths, env, project }), { HOME: '/h', ANTHROPIC_API_KEY: 'k' })
+  await grantTrust(paths, await trustStatus(paths, project))
+  const trusted = await sessionEnvironment({ paths, env, project })
   assert.deepEqual(trusted, { HOME: '/h', ANTHROPIC_API_KEY: 'k', MY_TOKEN: 'secret' })
 })
 
@@ -64,20 +64,20 @@ test('what a shell sets travels with a session: its config file and its variable
   const env = { PCC_HOME: home, PCC_SESSIONS_MAX_CONCURRENT: '2', PATH: '/bin', PCC_LOGS_LEVEL: '' }
   const settings = { PCC_SESSIONS_MAX_CONCURRENT: '2' }
   assert.deepEqual(callerSettings(appPathsFor({ env }), env), { config: null, settings })
-  const places = appPathsFor({ env, configFile: '/some/other.toml' })
-  assert.deepEqual(callerSettings(places, env), { config: '/some/other.toml', settings })
+  const paths = appPathsFor({ env, configFile: '/some/other.toml' })
+  assert.deepEqual(callerSettings(paths, env), { config: '/some/other.toml', settings })
 })
 
 test("a brain's key that the settings only name travels as a setting, and not to the agent", async t => {
   const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
-  const places = appPathsFor({ env })
-  assert.deepEqual(await brainKeys({ places, env, project }), {})
-  mkdirSync(dirname(places.configFile), { recursive: true })
+  const paths = appPathsFor({ env })
+  assert.deepEqual(await brainKeys({ paths, env, project }), {})
+  mkdirSync(dirname(paths.configFile), { recursive: true })
   writeFileSync(
-    places.configFile,
+    paths.configFile,
     '[brain.gemini]\napi_key = "env:MY_TOKEN"\n[brain.openai_compatible]\napi_key = "env:NOT_SET"\n',
   )
-  assert.deepEqual(await brainKeys({ places, env, project }), { PCC_BRAIN_GEMINI_API_KEY: 'secret' })
-  const toAgent = await sessionEnvironment({ places, env, project })
+  assert.deepEqual(await brainKeys({ paths, env, project }), { PCC_BRAIN_GEMINI_API_KEY: 'secret' })
+  const toAgent = await sessionEnvironment({ paths, env, project })
   assert.ok(!Object.values(toAgent).includes('secret'))
 })

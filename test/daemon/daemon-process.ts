@@ -22,7 +22,7 @@ export interface Sent {
 
 export interface DaemonProcess {
   home: string
-  places: AppPaths
+  paths: AppPaths
   pid: number
   child: ChildProcess
   /** Resolves with the exit code. */
@@ -55,24 +55,24 @@ export async function launch(t: Ending, { home = tempDir(t), env = {}, script = 
   })
   const lines = createInterface({ input: child.stdout })
   const [line] = (await once(lines, 'line')) as [string]
-  return { home, childEnv, child, ended, line: JSON.parse(line) as LaunchLine, places: appPathsFor({ env: childEnv }) }
+  return { home, childEnv, child, ended, line: JSON.parse(line) as LaunchLine, paths: appPathsFor({ env: childEnv }) }
 }
 
 type LaunchLine = { ready: true; pid: number } | { error: { code: string; message: string; next: string } }
 
 /** A daemon that is up, ended with its test. */
 export async function startDaemon(t: Ending, options: StartOptions = {}): Promise<DaemonProcess> {
-  const { home, child, ended, line, places } = await launch(t, options)
+  const { home, child, ended, line, paths } = await launch(t, options)
   if ('error' in line) throw new Error(`${line.error.code}: ${line.error.message}`)
   const { pid } = line
   return {
     home,
-    places,
+    paths,
     pid,
     child,
     ended,
-    call: (method, path, sent = {}) => call(places, { method, path, ...sent }),
-    stream: (path, headers = {}) => openStream(places, path, headers),
+    call: (method, path, sent = {}) => call(paths, { method, path, ...sent }),
+    stream: (path, headers = {}) => openStream(paths, path, headers),
   }
 }
 
@@ -94,16 +94,16 @@ export async function viewWhen(
   throw new Error(`session ${id} never got there`)
 }
 
-function headersFor(places: AppPaths, more: Record<string, string | undefined> = {}): Record<string, string> {
-  const all = { host: 'pcc', authorization: `Bearer ${readFileSync(places.tokenFile, 'utf8').trim()}`, ...more }
+function headersFor(paths: AppPaths, more: Record<string, string | undefined> = {}): Record<string, string> {
+  const all = { host: 'pcc', authorization: `Bearer ${readFileSync(paths.tokenFile, 'utf8').trim()}`, ...more }
   return Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined))
 }
 
-async function call<Body>(places: AppPaths, sent: Sent & { method: string; path: string }): Promise<Reply<Body>> {
+async function call<Body>(paths: AppPaths, sent: Sent & { method: string; path: string }): Promise<Reply<Body>> {
   const text = sent.raw ?? (sent.body === undefined ? undefined : JSON.stringify(sent.body))
   const typed = text === undefined ? {} : { 'content-type': 'application/json' }
-  const headers = headersFor(places, { ...typed, ...sent.headers })
-  const asked = request({ socketPath: places.socket, method: sent.method, path: sent.path, headers, agent: false })
+  const headers = headersFor(paths, { ...typed, ...sent.headers })
+  const asked = request({ socketPath: paths.socket, method: sent.method, path: sent.path, headers, agent: false })
   asked.end(text)
   const [response] = (await once(asked, 'response')) as [IncomingMessage]
   response.setEncoding('utf8')
@@ -112,8 +112,8 @@ async function call<Body>(places: AppPaths, sent: Sent & { method: string; path:
   return { status: response.statusCode ?? 0, body: JSON.parse(body) as Body }
 }
 
-async function openStream(places: AppPaths, path: string, headers: Record<string, string>): Promise<EventStream> {
-  const asked = request({ socketPath: places.socket, path, headers: headersFor(places, headers), agent: false })
+async function openStream(paths: AppPaths, path: string, headers: Record<string, string>): Promise<EventStream> {
+  const asked = request({ socketPath: paths.socket, path, headers: headersFor(paths, headers), agent: false })
   asked.end()
   const [response] = (await once(asked, 'response')) as [IncomingMessage]
   // Closing a stream on our side is an error to both of its ends.

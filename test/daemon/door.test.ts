@@ -100,7 +100,7 @@ test('health tells a stranger that it is up and nothing else', async () => {
   assert.deepEqual(bare.body, { status: 'ok' })
   const full = await daemon.call('GET', '/health')
   assert.equal(full.body.pid, daemon.pid)
-  assert.equal(full.body.home, daemon.places.home)
+  assert.equal(full.body.home, daemon.paths.home)
   assert.deepEqual(full.body.sessions, { live: 0, total: 0 })
 })
 
@@ -123,25 +123,25 @@ test('a body that is no JSON, too large, or not what the route takes is refused 
 })
 
 test('token, socket and directories can be entered by their owner alone', async () => {
-  const { places } = await shared()
-  assert.equal(mode(places.tokenFile), 0o600)
-  assert.equal(mode(places.socket), 0o600)
-  for (const dir of [places.home, places.data, places.run, places.logs]) assert.equal(mode(dir), 0o700, dir)
+  const { paths } = await shared()
+  assert.equal(mode(paths.tokenFile), 0o600)
+  assert.equal(mode(paths.socket), 0o600)
+  for (const dir of [paths.home, paths.data, paths.run, paths.logs]) assert.equal(mode(dir), 0o700, dir)
 })
 
 test('the token stays the same over restarts, and is made anew once others could read it', async t => {
   const first = await startDaemon(t)
-  const token = readFileSync(first.places.tokenFile, 'utf8')
+  const token = readFileSync(first.paths.tokenFile, 'utf8')
   await first.call('POST', '/daemon/stop')
   assert.equal(await first.ended, 0)
   const second = await startDaemon(t, { home: first.home })
-  assert.equal(readFileSync(second.places.tokenFile, 'utf8'), token)
+  assert.equal(readFileSync(second.paths.tokenFile, 'utf8'), token)
   await second.call('POST', '/daemon/stop')
   await second.ended
-  chmodSync(first.places.tokenFile, 0o644)
+  chmodSync(first.paths.tokenFile, 0o644)
   const third = await startDaemon(t, { home: first.home })
-  assert.notEqual(readFileSync(third.places.tokenFile, 'utf8'), token)
-  assert.equal(mode(third.places.tokenFile), 0o600)
+  assert.notEqual(readFileSync(third.paths.tokenFile, 'utf8'), token)
+  assert.equal(mode(third.paths.tokenFile), 0o600)
 })
 
 test('whatever is not our socket in its place is left alone and refused', async t => {
@@ -180,26 +180,26 @@ test('a long home gets a short socket in a closed directory of its owner', async
   const home = join(tempDir(t), 'deep/'.repeat(30))
   mkdirSync(home, { recursive: true })
   const daemon = await startDaemon(t, { home })
-  assert.ok(Buffer.byteLength(daemon.places.socket) < 100)
-  assert.equal(mode(dirname(daemon.places.socket)), 0o700)
+  assert.ok(Buffer.byteLength(daemon.paths.socket) < 100)
+  assert.equal(mode(dirname(daemon.paths.socket)), 0o700)
   assert.equal((await daemon.call('GET', '/health')).body.status, 'ok')
   await daemon.call('POST', '/daemon/stop')
   assert.equal(await daemon.ended, 0)
-  assert.equal(lstatSync(daemon.places.socket, { throwIfNoEntry: false }), undefined)
+  assert.equal(lstatSync(daemon.paths.socket, { throwIfNoEntry: false }), undefined)
 })
 
 test('a shared socket directory that is a link or open to others is not used', async t => {
   const { makeDirectories } = await import('../../src/daemon/startup.ts')
   const base = tempDir(t)
-  const places = { ...appPathsFor({ env: { PCC_HOME: join(base, 'h') } }), socket: join(base, 'shared', 'x.sock') }
-  makeDirectories(places)
+  const paths = { ...appPathsFor({ env: { PCC_HOME: join(base, 'h') } }), socket: join(base, 'shared', 'x.sock') }
+  makeDirectories(paths)
   assert.equal(mode(join(base, 'shared')), 0o700)
   chmodSync(join(base, 'shared'), 0o755)
-  assert.throws(() => makeDirectories(places), { code: 'socket_occupied' })
+  assert.throws(() => makeDirectories(paths), { code: 'socket_occupied' })
   rmSync(join(base, 'shared'), { recursive: true })
   mkdirSync(join(base, 'elsewhere'), { mode: 0o700 })
   symlinkSync(join(base, 'elsewhere'), join(base, 'shared'))
-  assert.throws(() => makeDirectories(places), { code: 'socket_occupied' })
+  assert.throws(() => makeDirectories(paths), { code: 'socket_occupied' })
 })
 
 test('a path that cannot be read is refused like anything else, in the same form', async () => {

@@ -36,7 +36,7 @@ conversations:
 
 /** The marker of a session's agent, which only its row knows. */
 async function markerOf(world: AgentSessions, id: string): Promise<string> {
-  await using store = await openStore({ file: world.daemon.places.database })
+  await using store = await openStore({ file: world.daemon.paths.database })
   const row = await store.sessions.get(id)
   assert.ok(row?.marker && row.agent_pid, 'the row knows the marker and the process')
   return row.marker
@@ -108,7 +108,7 @@ test('SIGTERM drains: agents gone, streams told, lock and socket released, exit 
   assert.deepEqual([ended?.status, ended?.reason], ['paused', CUT_OFF])
   assert.equal(await world.daemon.ended, 0)
   assert.deepEqual(await findMarked(sessionMarker(marker)), [])
-  assert.equal(existsSync(world.daemon.places.socket), false)
+  assert.equal(existsSync(world.daemon.paths.socket), false)
   const next = await startDaemon(t, { home: world.daemon.home })
   await viewWhen(next, id, ({ status }) => status === 'completed')
   assert.equal((await next.call<Health>('GET', '/health')).body.recovered, undefined, 'nothing had gone wrong')
@@ -123,7 +123,7 @@ test('POST /daemon/stop drains too, even with an agent that waits for a model th
   const reply = await world.daemon.call('POST', '/daemon/stop')
   assert.equal(reply.status, 202)
   assert.equal(await world.daemon.ended, 0)
-  await using store = await openStore({ file: world.daemon.places.database })
+  await using store = await openStore({ file: world.daemon.paths.database })
   assert.equal((await store.sessions.get(id))?.ended_as, 'stopped')
   const events = await store.events({ subject: 'daemon' })
   assert.deepEqual(
@@ -169,7 +169,7 @@ test('what a person had asked for when the daemon died is done: a stop, a pause,
   world.daemon.child.kill('SIGKILL')
   await world.daemon.ended
   {
-    await using store = await openStore({ file: world.daemon.places.database })
+    await using store = await openStore({ file: world.daemon.paths.database })
     await store.sessions.update(stop, { intent: 'stop' })
     await store.sessions.update(pause, { intent: 'pause' })
   }
@@ -229,7 +229,7 @@ test('no new session is started while the daemon stops', async t => {
     replies.push(reply.body.error?.code ?? reply.body.status)
   }
   assert.equal(await world.daemon.ended, 0)
-  await using store = await openStore({ file: world.daemon.places.database })
+  await using store = await openStore({ file: world.daemon.paths.database })
   for (const row of await store.sessions.list()) assert.equal(row.state, 'ended', JSON.stringify(replies))
 })
 

@@ -21,7 +21,7 @@ conversations:
 `
 
 async function rowOf(world: AgentSessions, id: string): Promise<SessionRow> {
-  await using store = await openStore({ file: world.daemon.places.database })
+  await using store = await openStore({ file: world.daemon.paths.database })
   const row = await store.sessions.get(id)
   assert.ok(row)
   return row

@@ -35,41 +35,41 @@ test('a daemon killed without warning leaves a lock that the next one takes', as
 })
 
 test('a holder whose pid was given to another process since is not alive', async t => {
-  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
-  mkdirSync(places.data, { recursive: true })
-  await using first = await takeLock(places, 'boot-1')
-  const db = new DatabaseSync(join(places.data, 'lock.db'))
+  const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
+  mkdirSync(paths.data, { recursive: true })
+  await using first = await takeLock(paths, 'boot-1')
+  const db = new DatabaseSync(join(paths.data, 'lock.db'))
   db.exec(`update holder set start_time = '${first.holder.start_time}0'`)
   db.close()
-  const second = await takeLock(places, 'boot-2')
+  const second = await takeLock(paths, 'boot-2')
   assert.equal(second.holder.boot_id, 'boot-2')
   assert.equal(second.holder.start_time, await startTimeOf(process.pid))
   second.release()
 })
 
 test('a daemon that was taken for dead does not release the lock of the one that took its place', async t => {
-  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
-  mkdirSync(places.data, { recursive: true })
-  const first = await takeLock(places, 'boot-1')
-  const db = new DatabaseSync(join(places.data, 'lock.db'))
+  const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
+  mkdirSync(paths.data, { recursive: true })
+  const first = await takeLock(paths, 'boot-1')
+  const db = new DatabaseSync(join(paths.data, 'lock.db'))
   db.exec(`update holder set start_time = 'long ago'`)
   db.close()
-  const second = await takeLock(places, 'boot-2')
+  const second = await takeLock(paths, 'boot-2')
   first.release()
-  assert.equal(readLockHolder(places)?.boot_id, 'boot-2')
-  await assert.rejects(takeLock(places, 'boot-3'), { code: 'daemon_running' })
+  assert.equal(readLockHolder(paths)?.boot_id, 'boot-2')
+  await assert.rejects(takeLock(paths, 'boot-3'), { code: 'daemon_running' })
   second.release()
-  assert.equal(readLockHolder(places), undefined)
+  assert.equal(readLockHolder(paths), undefined)
 })
 
 test('of many that find the same dead holder one takes its place', async t => {
-  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
-  mkdirSync(places.data, { recursive: true })
-  const first = await takeLock(places, 'boot-1')
-  const db = new DatabaseSync(join(places.data, 'lock.db'))
+  const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
+  mkdirSync(paths.data, { recursive: true })
+  const first = await takeLock(paths, 'boot-1')
+  const db = new DatabaseSync(join(paths.data, 'lock.db'))
   db.exec(`update holder set start_time = 'long ago'`)
   db.close()
-  const tries = await Promise.allSettled(Array.from({ length: 30 }, (_, n) => takeLock(places, `boot-${n + 2}`)))
+  const tries = await Promise.allSettled(Array.from({ length: 30 }, (_, n) => takeLock(paths, `boot-${n + 2}`)))
   const won = tries.flatMap(one => (one.status === 'fulfilled' ? [one.value] : []))
   assert.equal(won.length, 1)
   for (const one of tries) if (one.status === 'rejected') assert.equal(one.reason.code, 'daemon_running')
@@ -77,30 +77,24 @@ test('of many that find the same dead holder one takes its place', async t => {
 })
 
 test('a lock that is held is refused, and free again once released', async t => {
-  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
-  mkdirSync(places.data, { recursive: true })
-  const first = await takeLock(places, 'boot-1')
-  await assert.rejects(
-    takeLock(places, 'boot-2'),
-    error => error instanceof AppError && error.code === 'daemon_running',
-  )
+  const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
+  mkdirSync(paths.data, { recursive: true })
+  const first = await takeLock(paths, 'boot-1')
+  await assert.rejects(takeLock(paths, 'boot-2'), error => error instanceof AppError && error.code === 'daemon_running')
   first.release()
-  const second = await takeLock(places, 'boot-2')
+  const second = await takeLock(paths, 'boot-2')
   first.release()
-  await assert.rejects(
-    takeLock(places, 'boot-3'),
-    error => error instanceof AppError && error.code === 'daemon_running',
-  )
+  await assert.rejects(takeLock(paths, 'boot-3'), error => error instanceof AppError && error.code === 'daemon_running')
   second.release()
 })
 
 test('the same data under another home, or through a link, has the same lock', async t => {
   const home = tempDir(t)
-  const places = appPathsFor({ env: { PCC_HOME: home } })
-  mkdirSync(places.data, { recursive: true })
-  symlinkSync(places.data, join(home, 'link'))
-  await using _held = await takeLock(places, 'boot-1')
-  for (const dataDir of [places.data, join(home, 'link')]) {
+  const paths = appPathsFor({ env: { PCC_HOME: home } })
+  mkdirSync(paths.data, { recursive: true })
+  symlinkSync(paths.data, join(home, 'link'))
+  await using _held = await takeLock(paths, 'boot-1')
+  for (const dataDir of [paths.data, join(home, 'link')]) {
     const other = appPathsFor({ env: { PCC_HOME: join(home, 'other') }, dataDir })
     mkdirSync(other.run, { recursive: true })
     await assert.rejects(takeLock(other, 'boot-2'), { code: 'daemon_running' })
@@ -122,8 +116,8 @@ test('a lock file that is no lock is left alone and named', async t => {
 
 test('on a full disk the lock is refused in the words of the disk, and taken as soon as there is room', async t => {
   const home = tempDir(t)
-  const places = appPathsFor({ env: { PCC_HOME: home } })
-  mkdirSync(places.data, { recursive: true })
+  const paths = appPathsFor({ env: { PCC_HOME: home } })
+  mkdirSync(paths.data, { recursive: true })
   const full = join(home, 'full')
   process.env['PCC_FULL_WHILE'] = full
   t.after(() => {
@@ -132,16 +126,16 @@ test('on a full disk the lock is refused in the words of the disk, and taken as 
   const isRefused = (error: unknown) =>
     error instanceof AppError && error.code === 'store_unusable' && /the disk is full/.test(error.message)
   writeFileSync(full, '')
-  await assert.rejects(takeLock(places, 'boot-1'), isRefused)
+  await assert.rejects(takeLock(paths, 'boot-1'), isRefused)
   rmSync(full)
-  const first = await takeLock(places, 'boot-1')
+  const first = await takeLock(paths, 'boot-1')
   first.release()
   writeFileSync(full, '')
   // A row that needs a page more: SQLite fails inside of the transaction, and undoes it by itself.
   const long = `boot-${'2'.repeat(20_000)}`
-  await assert.rejects(takeLock(places, long), isRefused)
+  await assert.rejects(takeLock(paths, long), isRefused)
   rmSync(full)
-  const second = await takeLock(places, long)
+  const second = await takeLock(paths, long)
   assert.equal(second.holder.boot_id, long)
   second.release()
 })

@@ -18,15 +18,15 @@ import { bareEnv, tempDir } from '../support/world.ts'
 /** A parent over a stand-in for the daemon: a shell script that notes its number in `lives` and goes by it. */
 function parentOf(t: TestContext, life: string, { most = 4, healthyS = 60, unitS = 0 } = {}) {
   const dir = tempDir(t)
-  const places = { ...appPathsFor({ env: { PCC_HOME: dir } }), run: dir, logs: dir }
+  const paths = { ...appPathsFor({ env: { PCC_HOME: dir } }), run: dir, logs: dir }
   const lives = join(dir, 'lives')
   writeFileSync(lives, '')
   const script = `echo $$ >>"${lives}"; n=$(wc -l <"${lives}"); ${life}`
-  const { command, args } = wrapInParent(['/bin/sh', '-c', script], places, { most, healthyS, unitS })
+  const { command, args } = wrapInParent(['/bin/sh', '-c', script], paths, { most, healthyS, unitS })
   const child = spawn(command, args, { env: bareEnv(dir), stdio: ['ignore', 'pipe', 'ignore'] })
   t.after(() => child.kill('SIGKILL'))
   const pids = () => readFileSync(lives, 'utf8').split('\n').filter(Boolean).map(Number)
-  return { child, places, pids, lives, ended: endOf(child) }
+  return { child, paths, pids, lives, ended: endOf(child) }
 }
 
 async function endOf(child: ChildProcess): Promise<number | null> {
@@ -56,19 +56,19 @@ test('a daemon that dies by a signal or fails inside is started again; one that 
   const world = parentOf(t, 'case $n in 1) kill -9 $$ ;; 2) exit 70 ;; 3) kill -ABRT $$ ;; esac; exit 0')
   assert.equal(await world.ended, 0)
   assert.equal(world.pids().length, 4)
-  const deaths = readDeaths(world.places)
+  const deaths = readDeaths(world.paths)
   assert.deepEqual(
     deaths.map(({ code, pid }) => [code, pid]),
     [137, 70, 134].map((code, index) => [code, world.pids()[index]]),
   )
-  assert.equal(readVerdict(world.places), undefined)
+  assert.equal(readVerdict(world.paths), undefined)
 })
 
 test('after too many deaths in a row it gives up and leaves a word about it', async t => {
   const world = parentOf(t, 'kill -9 $$', { most: 3 })
   assert.equal(await world.ended, 1)
   assert.equal(world.pids().length, 3)
-  const verdict = readVerdict(world.places)
+  const verdict = readVerdict(world.paths)
   assert.deepEqual([verdict?.deaths, verdict?.code, verdict?.why], [3, 137, 'died'])
 })
 
@@ -95,7 +95,7 @@ test('later a refusal that no other try mends is the end, and so is another daem
     const world = parentOf(t, `[ $n = 1 ] && kill -9 $$; exit ${code}`)
     assert.equal(await world.ended, exit)
     assert.equal(world.pids().length, 2)
-    assert.equal(readVerdict(world.places)?.why, why)
+    assert.equal(readVerdict(world.paths)?.why, why)
   }
   const passing = parentOf(t, '[ $n = 1 ] && kill -9 $$; [ $n = 2 ] && exit 1; exit 0')
   assert.equal(await passing.ended, 0)
@@ -116,7 +116,7 @@ test('a signal is passed on, and whatever the daemon ends with then is the end',
 test('a parent that waits before the next try can be ended, and leaves nothing', async t => {
   const world = parentOf(t, 'kill -9 $$', { most: 100, unitS: 600 })
   await lifeBegins(world, 2)
-  while (readDeaths(world.places).length < 2) await new Promise(resolve => setTimeout(resolve, 10))
+  while (readDeaths(world.paths).length < 2) await new Promise(resolve => setTimeout(resolve, 10))
   await new Promise(resolve => setTimeout(resolve, 100)) // between the note and the nap nothing can be waited for
   world.child.kill('SIGTERM')
   await world.ended
@@ -127,13 +127,13 @@ test('a parent that waits before the next try can be ended, and leaves nothing',
 test('a daemon that takes the place ends another parent that only waits, and leaves its own alone', async t => {
   const waiting = parentOf(t, 'kill -9 $$', { most: 100, unitS: 600 })
   await lifeBegins(waiting, 2)
-  const { places, child } = waiting
-  await recordParent(places, child.pid)
-  await recordParent(places, child.pid)
-  assert.equal((await findLivingParent(places))?.pid, child.pid)
-  await recordParent(places, undefined)
+  const { paths, child } = waiting
+  await recordParent(paths, child.pid)
+  await recordParent(paths, child.pid)
+  assert.equal((await findLivingParent(paths))?.pid, child.pid)
+  await recordParent(paths, undefined)
   await waiting.ended
-  assert.equal(await findLivingParent(places), undefined)
+  assert.equal(await findLivingParent(paths), undefined)
 })
 
 test('who keeps a daemon running is told by what started this very process', () => {

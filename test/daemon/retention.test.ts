@@ -15,13 +15,13 @@ const NOW = Date.parse('2026-06-01T12:00:00Z')
 
 /** A store with sessions of all kinds, each with old events, and what a retention round makes of it at a moment. */
 async function world(t: TestContext) {
-  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
-  for (const dir of [places.data, places.run, places.logs]) mkdirSync(dir, { recursive: true })
-  const store = await openStore({ file: places.database })
+  const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
+  for (const dir of [paths.data, paths.run, paths.logs]) mkdirSync(dir, { recursive: true })
+  const store = await openStore({ file: paths.database })
   t.after(() => store.close())
   const round = (now: number, env: Record<string, string> = {}) =>
-    pruneOnce({ places, env, store, log: silentLog, clock: { now: () => now } }, new AbortController().signal)
-  return { places, store, round }
+    pruneOnce({ paths, env, store, log: silentLog, clock: { now: () => now } }, new AbortController().signal)
+  return { paths, store, round }
 }
 
 async function session(store: Store, id: string, ended_as: 'completed' | 'stopped' | 'paused', ended_at: number) {
@@ -80,12 +80,12 @@ test('data.max_events_mb: what a reader has not read yet is kept, and a database
 })
 
 test('a clock that is a year ahead removes nothing until it has said so on two days', async t => {
-  const { places, store, round } = await world(t)
+  const { paths, store, round } = await world(t)
   await session(store, 's-1', 'completed', NOW - 2 * DAY)
-  const checkpoints = join(places.data, 'checkpoints', 's-1')
+  const checkpoints = join(paths.data, 'checkpoints', 's-1')
   mkdirSync(checkpoints, { recursive: true })
   writeFileSync(join(checkpoints, '2026-05-30T12-00-00.000Z.json'), '{}')
-  const rotated = join(places.logs, 'daemon.log.1')
+  const rotated = join(paths.logs, 'daemon.log.1')
   writeFileSync(rotated, 'x')
   const year = NOW + 365 * DAY
   await round(year)
@@ -129,11 +129,11 @@ test('a clock is believed near the last thing written, or a day after it was fir
 })
 
 test('logs.keep_days: rotated logs and diagnostics go by their age, and many diagnostics by their number', async t => {
-  const { places, store, round } = await world(t)
+  const { paths, store, round } = await world(t)
   await lately(store, NOW)
   const put = (name: string, ageDays: number) => {
-    writeFileSync(join(places.logs, name), 'x')
-    utimesSync(join(places.logs, name), (NOW - ageDays * DAY) / 1000, (NOW - ageDays * DAY) / 1000)
+    writeFileSync(join(paths.logs, name), 'x')
+    utimesSync(join(paths.logs, name), (NOW - ageDays * DAY) / 1000, (NOW - ageDays * DAY) / 1000)
   }
   put('daemon.log', 100)
   put('daemon.log.1', 29)
@@ -141,28 +141,28 @@ test('logs.keep_days: rotated logs and diagnostics go by their age, and many dia
   put('notes-of-mine.txt', 1000)
   for (let n = 10; n < 40; n++) put(`stall-${n}.json`, n / 10)
   await round(NOW)
-  const left = readdirSync(places.logs).toSorted()
+  const left = readdirSync(paths.logs).toSorted()
   assert.deepEqual(
     left.filter(name => !name.startsWith('stall')),
     ['daemon.log', 'daemon.log.1', 'notes-of-mine.txt'],
   )
   assert.equal(left.filter(name => name.startsWith('stall')).length, 20)
   await round(NOW, { PCC_LOGS_KEEP_DAYS: '10' })
-  assert.ok(!existsSync(join(places.logs, 'daemon.log.1')))
+  assert.ok(!existsSync(join(paths.logs, 'daemon.log.1')))
 })
 
 test('data.max_checkpoints_mb: checkpoints that are too large together go, the oldest first; what can go on keeps its last', async t => {
-  const { places, store, round } = await world(t)
+  const { paths, store, round } = await world(t)
   await session(store, 's-1', 'completed', NOW - DAY)
   await session(store, 's-2', 'paused', NOW - DAY)
   const names = ['2026-05-30T12-00-00.000Z.json', '2026-05-31T12-00-00.000Z.json']
   for (const id of ['s-1', 's-2']) {
-    mkdirSync(join(places.data, 'checkpoints', id), { recursive: true })
-    for (const name of names) writeFileSync(join(places.data, 'checkpoints', id, name), 'x'.repeat(600_000))
+    mkdirSync(join(paths.data, 'checkpoints', id), { recursive: true })
+    for (const name of names) writeFileSync(join(paths.data, 'checkpoints', id, name), 'x'.repeat(600_000))
   }
   await round(NOW, { PCC_DATA_MAX_CHECKPOINTS_MB: '1' })
   const left = (id: string) => {
-    const dir = join(places.data, 'checkpoints', id)
+    const dir = join(paths.data, 'checkpoints', id)
     return existsSync(dir) ? readdirSync(dir) : []
   }
   assert.deepEqual(left('s-2'), names.slice(1))

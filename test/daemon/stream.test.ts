@@ -20,7 +20,7 @@ const said = (subject: string, text: string): NewEvent => ({
 
 /** A row to follow, and a second hand on the same database that makes events happen. */
 async function storeWithSession(daemon: DaemonProcess): Promise<Store> {
-  const store = await openStore({ file: daemon.places.database })
+  const store = await openStore({ file: daemon.paths.database })
   await store.sessions.insert({ id: 's-aaaaaa', name: 'one', project: '/p', task: 't', agent: 'claude' })
   return store
 }
@@ -56,7 +56,7 @@ test('a client that comes back with Last-Event-ID misses nothing and sees nothin
 
 test('from now on means what has happened already is not told, whatever the client has seen', async () => {
   const daemon = await shared()
-  await using store = await openStore({ file: daemon.places.database })
+  await using store = await openStore({ file: daemon.paths.database })
   await store.append([said('a', 'before')])
   const stream = await daemon.stream('/events?from=now', { 'last-event-id': '0' })
   const [later] = await store.append([said('a', 'after')])
@@ -67,7 +67,7 @@ test('from now on means what has happened already is not told, whatever the clie
 
 test('without a session the stream tells of everything, from where the client says', async () => {
   const daemon = await shared()
-  await using store = await openStore({ file: daemon.places.database })
+  await using store = await openStore({ file: daemon.paths.database })
   const [first, second] = await store.append([said('a', '1'), said('b', '2')])
   const stream = await daemon.stream(`/events?after=${first?.id}`)
   const [event] = await stream.until(() => true)
@@ -103,9 +103,9 @@ test('clients that do not read make the daemon hold no more than a page for each
   // The first reading grows the heap to what reading takes; what comes on top is what is kept for the others.
   await readAll()
   const before = residentMb(daemon.pid)
-  const token = readFileSync(daemon.places.tokenFile, 'utf8').trim()
+  const token = readFileSync(daemon.paths.tokenFile, 'utf8').trim()
   for (let n = 0; n < 4; n += 1) {
-    const sleepy = connect(daemon.places.socket)
+    const sleepy = connect(daemon.paths.socket)
     t.after(() => sleepy.destroy())
     sleepy.write(`GET /events HTTP/1.1\r\nhost: pcc\r\nauthorization: Bearer ${token}\r\n\r\n`)
     await once(sleepy, 'readable')

@@ -122,8 +122,8 @@ function npm(args: string[], cwd: string): string {
 
 /** Programs called `node` on the PATH, outside node_modules, that are too old for us. */
 function olderNodes(): { path: string; found: string }[] {
-  const places = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/bin', '/usr/local/bin']
-  return [...new Set(places)]
+  const paths = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/bin', '/usr/local/bin']
+  return [...new Set(paths)]
     .filter(dir => dir !== '' && !dir.includes('node_modules') && dir !== dirname(process.execPath))
     .map(dir => join(dir, 'node'))
     .filter(path => existsSync(path))

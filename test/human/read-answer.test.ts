@@ -32,11 +32,11 @@ test('an answer of 64 KB is taken, one more byte is not, and bytes count, not le
 })
 
 test('too few or too many answers are counted in words', () => {
-  const given = (answer: string[], parts: number) =>
+  const given = (answer: string[], deps: number) =>
     problemOf(
       readAnswer(
         { answer, by },
-        Array.from({ length: parts }, () => item([])),
+        Array.from({ length: deps }, () => item([])),
       ),
     )
   assert.equal(given(['a'], 2), 'it asks 2 questions, and one answer was given; put each into quotes')

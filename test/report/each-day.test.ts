@@ -15,8 +15,8 @@ async function mornings(t: TestContext, settings: string) {
   const home = tempDir(t)
   mkdirSync(home, { recursive: true })
   const env = { PCC_HOME: home }
-  const places = appPathsFor({ env })
-  const set = (text: string) => writeFileSync(places.configFile, `version = 1\n${text}`)
+  const paths = appPathsFor({ env })
+  const set = (text: string) => writeFileSync(paths.configFile, `version = 1\n${text}`)
   set(settings)
   const time = { now: until - 60 * MINUTE }
   const quota = openQuota({
@@ -27,14 +27,14 @@ async function mornings(t: TestContext, settings: string) {
   /** A daemon that was just started looks, and goes. */
   const look = async (at: number, begun = until - 600 * MINUTE) => {
     time.now = at
-    const world = { store, places, log: silentLog, quota }
+    const world = { store, paths, log: silentLog, quota }
     const alarm = announceReports(world, { env, since: begun, now: () => time.now })
     await alarm.looked()
     await alarm.close()
   }
   /** One that goes on, looking when it is told to. */
   const lookOn = (begun: number) => {
-    const alarm = announceReports({ store, places, log: silentLog, quota }, { env, since: begun, now: () => time.now })
+    const alarm = announceReports({ store, paths, log: silentLog, quota }, { env, since: begun, now: () => time.now })
     t.after(() => alarm.close())
     return async (at: number) => {
       await alarm.looked()

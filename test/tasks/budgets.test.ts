@@ -123,8 +123,8 @@ const KEYS: SettingKey[] = [
 
 const loaded = (t: Parameters<typeof tempDir>[0], env: Record<string, string>, project?: string) => {
   const home = tempDir(t)
-  const places = appPathsFor({ env: { PCC_HOME: home } })
-  return loadConfig({ places, env: { HOME: home, ...env }, ...(project && { project }) })
+  const paths = appPathsFor({ env: { PCC_HOME: home } })
+  return loadConfig({ paths, env: { HOME: home, ...env }, ...(project && { project }) })
 }
 
 test('each budget of the settings stops what has spent so much of it, and nothing else does', async t => {
@@ -150,8 +150,8 @@ test('a project may only tighten its budgets, and what a person says at the star
   writeFileSync(join(project, '.perpetualcc.toml'), file)
   const home = tempDir(t)
   writeFileSync(join(home, 'config.toml'), '[budgets.session]\ncost_usd = 5\nturns = 100\n')
-  const places = appPathsFor({ env: { PCC_HOME: home } })
-  const { config, untrusted } = await loadConfig({ places, env: { HOME: home }, project })
+  const paths = appPathsFor({ env: { PCC_HOME: home } })
+  const { config, untrusted } = await loadConfig({ paths, env: { HOME: home }, project })
   assert.deepEqual([config.budgets.session.cost_usd, config.budgets.session.turns], [3, 100])
   assert.equal(config.budgets.project.cost_usd, 10)
   assert.deepEqual(untrusted, ['budgets.session.turns'])
@@ -164,9 +164,9 @@ test('a budget of zero, below zero, NaN, infinity or of no number is refused in 
   for (const measure of measures) {
     for (const value of ['0', '-1', 'nan', 'inf', '-inf', '"5 usd"', 'true', '1e400']) {
       const home = tempDir(t)
-      const places = appPathsFor({ env: { PCC_HOME: home } })
+      const paths = appPathsFor({ env: { PCC_HOME: home } })
       writeFileSync(join(home, 'config.toml'), `[budgets.day]\n${measure} = ${value}\n`)
-      const problem = await loadConfig({ places, env: { HOME: home } }).then(
+      const problem = await loadConfig({ paths, env: { HOME: home } }).then(
         () => undefined,
         (error: unknown) => error,
       )

@@ -18,8 +18,8 @@ import type { RoundWorld } from '../world/open-world.ts'
 export const RECORDING = 'recording.jsonl'
 
 /** Half a line at the end of the daemon's log and of every recording, as a power cut leaves it. */
-export function damageLogs({ places, folder }: RoundWorld): boolean {
-  const files = [join(places.logs, 'daemon.log'), ...globSync(join(folder, '*', RECORDING))].filter(file =>
+export function damageLogs({ paths, folder }: RoundWorld): boolean {
+  const files = [join(paths.logs, 'daemon.log'), ...globSync(join(folder, '*', RECORDING))].filter(file =>
     existsSync(file),
   )
   for (const file of files) appendFileSync(file, '{"level":30,"time":17000000\0\0\0')
@@ -33,8 +33,8 @@ export function cutCheckpoints(world: RoundWorld): boolean {
   return files.length > 0
 }
 
-export function checkpointsOf({ places }: RoundWorld): string[] {
-  return globSync(join(places.data, 'checkpoints', '*', '*.json'))
+export function checkpointsOf({ paths }: RoundWorld): string[] {
+  return globSync(join(paths.data, 'checkpoints', '*', '*.json'))
 }
 
 /** The vendor's own record of a session's conversation is gone. */
@@ -51,9 +51,9 @@ export function transcriptsOf(world: RoundWorld, session: SessionPlan): string[]
 }
 
 /** Fills the small file system that the data lies on, for a moment; where there is none, the store is told that it is full. */
-export async function fillDisk({ places, fullFile }: RoundWorld, forMs: number): Promise<boolean> {
-  const isSmall = existsSync(join(places.data, SMALL_DISK))
-  const file = isSmall ? join(places.data, 'ballast') : fullFile
+export async function fillDisk({ paths, fullFile }: RoundWorld, forMs: number): Promise<boolean> {
+  const isSmall = existsSync(join(paths.data, SMALL_DISK))
+  const file = isSmall ? join(paths.data, 'ballast') : fullFile
   const descriptor = openSync(file, 'w')
   try {
     const block = Buffer.alloc(64 * 1024)

@@ -81,8 +81,8 @@ export const OF_RUNS: readonly Plant[] = [
       {
         file: 'src/workspace/merge/outcomes.ts',
         symbol: 'cleanUp',
-        find: 'const place = await placeOfMerge(merge, parts)',
-        put: 'const place = (await placeOfMerge(merge, parts)) && undefined',
+        find: 'const place = await placeOfMerge(merge, deps)',
+        put: 'const place = (await placeOfMerge(merge, deps)) && undefined',
       },
       {
         file: 'src/workspace/merge/outcomes.ts',

@@ -13,7 +13,7 @@ const CALL_MS = 60_000
 export interface KeeperOptions {
   /** Where the round happens: all that a daemon starts works there, or was told of it. */
   folder: string
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string>
   /** What each boot gets besides, by its number: a crash point is for one of them. */
   envOfBoot(boot: number): Record<string, string>
@@ -126,7 +126,7 @@ export class DaemonKeeper {
   }
 
   async call<Body>(method: string, path: string, body?: unknown): Promise<{ status: number; body: Body }> {
-    const { socket, tokenFile } = this.#options.places
+    const { socket, tokenFile } = this.#options.paths
     const headers = {
       host: 'pcc',
       authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}`,
@@ -186,13 +186,13 @@ export class DaemonKeeper {
   }
 
   #spawn(): KeptDaemon {
-    const { env, envOfBoot, parent = false, places, source } = this.#options
+    const { env, envOfBoot, parent = false, paths, source } = this.#options
     const { boots } = this
     // What a parent starts again has the environment of the first; which of its boots dies is counted there.
     const crashesIn = parent ? [0, 1].findIndex(boot => 'PCC_CRASH_AT' in envOfBoot(boot)) : 0
     const own = parent ? envOfBoot(Math.max(0, crashesIn)) : envOfBoot(boots.length)
     const onDeath = (boot: Boot) => this.#died(boot)
-    const kept = new KeptDaemon({ places, parent, crashesIn, boots, source, onDeath, env: { ...env, ...own } })
+    const kept = new KeptDaemon({ paths, parent, crashesIn, boots, source, onDeath, env: { ...env, ...own } })
     this.#all.push(kept)
     return kept
   }

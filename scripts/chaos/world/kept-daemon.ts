@@ -23,7 +23,7 @@ export interface Boot {
 }
 
 export interface KeptOptions {
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string>
   /** Kept by the small parent, as the command line starts it. */
   parent: boolean
@@ -48,9 +48,9 @@ export class KeptDaemon {
 
   constructor(options: KeptOptions) {
     this.#options = options
-    const { parent, places, env } = options
+    const { parent, paths, env } = options
     const plain = { command: process.execPath, args: [daemonScript(options)] }
-    const { command, args } = parent ? wrapInParent(onceOnly(options), places) : plain
+    const { command, args } = parent ? wrapInParent(onceOnly(options), paths) : plain
     this.#top = spawn(command, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] })
     // Whoever interrupts the runner must not have to look for its daemons.
     const leave = () => this.#endAll()
@@ -163,7 +163,7 @@ export class KeptDaemon {
 
 /** The parent starts the same command again: only one of its boots may die at the step. */
 function onceOnly(options: KeptOptions): string[] {
-  const { crashesIn, places } = options
+  const { crashesIn, paths } = options
   const count = `n=$(cat "$1" 2>/dev/null); n=\${n:-0}; echo $((n + 1)) > "$1"`
   const script = `${count}; [ "$n" = "$2" ] || unset PCC_CRASH_AT; shift 2; exec "$@"`
   return [
@@ -171,7 +171,7 @@ function onceOnly(options: KeptOptions): string[] {
     '-c',
     script,
     'once',
-    `${places.home}.boots`,
+    `${paths.home}.boots`,
     String(crashesIn),
     process.execPath,
     daemonScript(options),

@@ -15,7 +15,7 @@ import type { SecondPlan } from './second-agent.ts'
 /** Where one round happens: directories, the vendor and the people's side, all of its own and all on loopback. */
 export interface RoundWorld extends AsyncDisposable {
   folder: string
-  places: AppPaths
+  paths: AppPaths
   simulator: Simulator
   notices: NoticeServer
   /** The daemon's environment. */
@@ -67,14 +67,14 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
     NODE_COMPILE_CACHE: join(options.agentHome, 'compile-cache'),
     ...options.clock,
   }
-  const places = appPathsFor({ env })
-  mkdirSync(places.data, { recursive: true, mode: 0o700 })
-  writeFileSync(places.configFile, configFor(plan, { noticeUrl: notices.url, programs }))
+  const paths = appPathsFor({ env })
+  mkdirSync(paths.data, { recursive: true, mode: 0o700 })
+  writeFileSync(paths.configFile, configFor(plan, { noticeUrl: notices.url, programs }))
   for (const session of plan.sessions) makeProject(join(folder, session.name))
   if (plan.run) makeRunProject(join(folder, plan.run.name), { remote: originOf(folder, plan) })
   return {
     folder,
-    places,
+    paths,
     simulator,
     notices,
     env,

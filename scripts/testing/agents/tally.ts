@@ -35,11 +35,11 @@ export function readTally(file: string): Map<string, AgentTally> {
 }
 
 /** A table for a person. */
-export function tallyTable(tallies: Map<string, AgentTally>, floor: Record<string, number>): string {
+export function tallyTable(tallies: Map<string, AgentTally>, supervisor: Record<string, number>): string {
   const rows = [...tallies]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([agent, { asserted, degraded }]) => {
-      const least = String(floor[agent] ?? 0)
+      const least = String(supervisor[agent] ?? 0)
       return `${agent.padEnd(14)} ${String(asserted).padStart(8)} ${String(degraded).padStart(8)} ${least.padStart(8)}\n`
     })
   return ['agent          asserted degraded  at least\n', ...rows].join('')
@@ -48,10 +48,10 @@ export function tallyTable(tallies: Map<string, AgentTally>, floor: Record<strin
 /** Each agent of which fewer points hold than the committed file says. `all`: every agent of it must have been looked at. */
 export function fallen(
   tallies: Map<string, AgentTally>,
-  floor: Record<string, number>,
+  supervisor: Record<string, number>,
   { all }: { all: boolean },
 ): string[] {
-  return Object.entries(floor).flatMap(([agent, least]) => {
+  return Object.entries(supervisor).flatMap(([agent, least]) => {
     const tally = tallies.get(agent)
     if (!tally) return all ? [`${agent}: nothing was looked at; ${least} points must hold`] : []
     return tally.asserted < least ? [`${agent}: ${tally.asserted} points hold; ${least} must`] : []

@@ -201,14 +201,14 @@ interface PromptingDeps {
 
 /** Sends the prompt of a turn and reads the answer, with what some agents need to be told beside it. */
 class PromptExchange {
-  readonly #parts: PromptingDeps
+  readonly #deps: PromptingDeps
   /** What was said in turns that broke, where the agent forgets them. */
   readonly #forgotten: string[] = []
   #limit: LimitEvent | undefined
   #isHeard = false
 
-  constructor(parts: PromptingDeps) {
-    this.#parts = parts
+  constructor(deps: PromptingDeps) {
+    this.#deps = deps
   }
 
   /** The model has said or wanted something in this turn. */
@@ -228,11 +228,11 @@ class PromptExchange {
 
   ended({ prompt }: AgentTurn, { outcome }: TurnEnded): void {
     if (outcome === 'completed') this.#forgotten.length = 0
-    else if (this.#parts.manifest.forgetsBrokenTurns) this.#forgotten.push(prompt)
+    else if (this.#deps.manifest.forgetsBrokenTurns) this.#forgotten.push(prompt)
   }
 
   async #prompt(turn: AgentTurn, turns: AgentTurns): Promise<void> {
-    const { line, translator } = this.#parts
+    const { line, translator } = this.#deps
     let next: string | undefined = this.#reminded(turn.prompt)
     try {
       for (let rest = MAX_FOLLOW_UPS; next !== undefined; rest--) {
@@ -257,19 +257,19 @@ class PromptExchange {
 
   /** An agent that gives up with a refused call is told why, and goes on in the same turn. */
   #followUp(turn: AgentTurn): string | undefined {
-    if (!this.#parts.manifest.refusalEndsTurn || turn.cancelled || turn.untold.length === 0) return undefined
+    if (!this.#deps.manifest.refusalEndsTurn || turn.cancelled || turn.untold.length === 0) return undefined
     const reasons = turn.untold.splice(0).join('\n')
-    this.#parts.translator.words.takeLast()
+    this.#deps.translator.words.takeLast()
     return `${reasons}\nGo on another way, or leave it and say so.`
   }
 
   /** Nothing was said and nothing was wanted, and yet it is complete. */
   #isWithheld({ stopReason }: Stopped): boolean {
-    return this.#parts.manifest.silentRefusals === true && stopReason === 'end_turn' && !this.#isHeard
+    return this.#deps.manifest.silentRefusals === true && stopReason === 'end_turn' && !this.#isHeard
   }
 
   #failure(error: unknown): Failure {
-    const { line, open, translator } = this.#parts
+    const { line, open, translator } = this.#deps
     const failure = rpcFailure(error)
     // Some agents say the error as if the model had: it is told once, as what it is.
     const said = translator.words.drop().trim()

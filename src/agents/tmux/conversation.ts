@@ -30,13 +30,13 @@ export class TmuxConversation {
   window: AgentWindow | undefined
   /** The agent has said that it is there. */
   isStarted = false
-  readonly #parts: TmuxConversationDeps
+  readonly #deps: TmuxConversationDeps
   #own: OwnTools | undefined
   readonly #mouth = new PromptTyper(() => this.isTheirs)
 
-  constructor(parts: TmuxConversationDeps) {
-    this.#parts = parts
-    const { open, record, askDeadlineMs } = parts
+  constructor(deps: TmuxConversationDeps) {
+    this.#deps = deps
+    const { open, record, askDeadlineMs } = deps
     this.gate = new TmuxGate({
       asks: checkedAsks(open.asks, askDeadlineMs),
       called: request => record.called(request),
@@ -49,7 +49,7 @@ export class TmuxConversation {
 
   /** Lets the agent call tools of ours, for as long as the session lasts. */
   async give({ own, place }: WindowTools): Promise<void> {
-    const { open, record, askDeadlineMs, closed } = this.#parts
+    const { open, record, askDeadlineMs, closed } = this.#deps
     own.bind({
       asks: withTerminal(checkedAsks(open.asks, askDeadlineMs), () => this.takenOver),
       cwd: open.cwd,
@@ -83,26 +83,26 @@ export class TmuxConversation {
   }
 
   #gaveUp(request: Request): void {
-    this.#parts.record.gaveUp(request)
+    this.#deps.record.gaveUp(request)
     this.turn.stopAfterTools('park')
   }
 
   async say(text: string, window: AgentWindow): Promise<void> {
     window.note({ owed: true })
-    this.#parts.record.prompted(text)
+    this.#deps.record.prompted(text)
     this.#mouth.add(text)
     await this.#speak(window)
   }
 
   async cutIn(): Promise<void> {
-    this.#parts.record.interrupting()
+    this.#deps.record.interrupting()
     this.turn.interrupting()
     await this.window?.escape().catch(() => undefined) // a window that is gone is seen elsewhere
   }
 
   /** The window outlived its daemon: its turn goes on, or is over by now. Only where nothing was begun is the prompt said. */
   async adopt(window: AgentWindow, refused: number): Promise<void> {
-    const [{ at }, { record, open }] = [window, this.#parts]
+    const [{ at }, { record, open }] = [window, this.#deps]
     record.readFrom(at)
     this.gate.know(at.allowed)
     this.start(window, { session_id: at.vendorId, model: at.model })
@@ -127,12 +127,12 @@ export class TmuxConversation {
       ...(typeof session_id === 'string' && { vendorId: session_id }),
       ...(typeof model === 'string' && { model }),
     })
-    this.#parts.record.started({ vendorId: session_id, model, version: window.state()?.version })
+    this.#deps.record.started({ vendorId: session_id, model, version: window.state()?.version })
   }
 
   /** Reads what the agent has written down since. */
   read(window: AgentWindow): void {
-    const { record, fail } = this.#parts
+    const { record, fail } = this.#deps
     const isNew = record.read(message => {
       const call = this.gate.unjudged(message, () => record.pastCalls())
       if (call !== undefined) fail(unjudgedFailure(call))
@@ -145,7 +145,7 @@ export class TmuxConversation {
   async look(window: AgentWindow, state: AgentState | undefined): Promise<void> {
     await this.#speak(window)
     const isHeld = !this.#mouth.mayType(window)
-    const step = this.turn.look(state?.status, { ...this.#parts.record.written, isHeld })
+    const step = this.turn.look(state?.status, { ...this.#deps.record.written, isHeld })
     if (step === 'begun') return this.#begun(window)
     if (step === 'enter') await this.#mouth.enter(window)
     else if (step === 'lost') throw new AppError('tmux_failed', { problem: 'the prompt did not reach Claude Code' })
@@ -153,7 +153,7 @@ export class TmuxConversation {
   }
 
   async hook({ event, input, signal }: HookCall, window: AgentWindow): Promise<HookReply> {
-    const { record, closed } = this.#parts
+    const { record, closed } = this.#deps
     const given = (input ?? {}) as Record<string, unknown>
     record.follow(given)
     switch (event) {
@@ -179,8 +179,8 @@ export class TmuxConversation {
   #heard(event: string, given: Record<string, unknown>, window: AgentWindow): void {
     if (event === 'SessionStart') this.start(window, given)
     if (event === 'UserPromptSubmit') this.#begun(window)
-    if (event === 'PreCompact') this.#parts.record.compacting('started')
-    if (event === 'PostCompact') this.#parts.record.compacting('ended')
+    if (event === 'PreCompact') this.#deps.record.compacting('started')
+    if (event === 'PostCompact') this.#deps.record.compacting('ended')
     if (event === 'Stop') this.turn.told({ how: 'completed', text: String(given['last_assistant_message'] ?? '') })
     if (event === 'StopFailure') this.turn.told({ how: 'failed', text: '' })
   }
@@ -191,13 +191,13 @@ export class TmuxConversation {
     // Under the hands of a person only the end of their last turn counts.
     if (before && !this.takenOver) this.#end(before, window)
     window.note({ working: true, owed: false })
-    this.#parts.record.begun()
+    this.#deps.record.begun()
   }
 
   /** Between two rounds with the model: here a turn stops that was asked to. */
   #afterTools(window: AgentWindow): HookReply {
     this.read(window)
-    const { record, open } = this.#parts
+    const { record, open } = this.#deps
     if (open.maxTurns !== undefined && record.rounds >= open.maxTurns) this.turn.stopAfterTools('cap')
     const why = this.turn.stopping
     return why === undefined ? { continue: true } : { continue: false, stopReason: STOP_REASONS[why] }
@@ -216,7 +216,7 @@ export class TmuxConversation {
     const next = this.turn.takeAfterwards()
     // A window that is gone is seen elsewhere.
     if (next !== undefined) return void this.say(next, window).catch(() => undefined)
-    const { record, leave } = this.#parts
+    const { record, leave } = this.#deps
     window.note({ working: false, allowed: [] })
     record.ended(ends)
     if (record.conversation.parked) leave()

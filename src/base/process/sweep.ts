@@ -62,10 +62,10 @@ export function sweepDirectory(directory: string, options?: SweepOptions): Promi
 
 /** Those that work in one of these directories and that nobody looks after any more: their parent is gone. They may be a person's own. */
 export async function findOrphansIn(directories: string[]): Promise<Map<string, FoundProcess[]>> {
-  const places = orphans().map(pid => ({ pid, cwd: directoryOf(pid) }))
+  const paths = orphans().map(pid => ({ pid, cwd: directoryOf(pid) }))
   const found = new Map<string, FoundProcess[]>()
   for (const directory of new Set(directories)) {
-    const here = places.filter(({ cwd }) => isInside(cwd, directory))
+    const here = paths.filter(({ cwd }) => isInside(cwd, directory))
     if (here.length > 0) found.set(directory, await identify(here.map(({ pid }) => pid)))
   }
   return found

@@ -76,7 +76,7 @@ function byPlace(item: QuestionItem, entries: readonly string[]): RuleAnswer | u
   if (!ASKS_WHERE.test(item.question) || findGraveWords(text) !== undefined || item.multiSelect) return undefined
   const names = new Set(entries.map(entry => entry.replace(/\/+$/, '')))
   const kind = KINDS.find(({ about }) => about.test(text))
-  const usual = kind?.places.filter(place => names.has(place)) ?? []
+  const usual = kind?.paths.filter(place => names.has(place)) ?? []
   const answer = item.options.length === 0 ? folder(usual[0]) : amongOptions(item.options, names, usual)
   if (answer === undefined) return undefined
   return { answer, confidence: 0.7, reasoning: `the project keeps such things in ${usual[0] ?? answer}` }
@@ -85,20 +85,20 @@ function byPlace(item: QuestionItem, entries: readonly string[]): RuleAnswer | u
 const ASKS_WHERE =
   /\bwhere (?:should|shall|do|would|can|to|does|will|in)\b|\b(?:which|what) (?:file|directory|folder|path|location|place|dir)\b|\bin(?:to)? which\b/i
 
-const KINDS: readonly { about: RegExp; places: readonly string[] }[] = [
-  { about: /\b(tests?|specs?|test cases?|fixtures?|e2e)\b/i, places: ['test', 'tests', '__tests__', 'spec', 'specs'] },
-  { about: /\b(docs?|documentation|guides?|adr|manual|tutorial)\b/i, places: ['docs', 'doc', 'documentation'] },
-  { about: /\b(examples?|samples?|demos?)\b/i, places: ['examples', 'example', 'samples'] },
-  { about: /\b(scripts?|tooling)\b/i, places: ['scripts', 'script', 'bin', 'tools'] },
-  { about: /\b(components?|views?|widgets?)\b/i, places: ['components', 'src', 'app'] },
-  { about: /\b(images?|icons?|assets?|fonts?|static)\b/i, places: ['assets', 'public', 'static'] },
-  { about: /\b(reports?|output|results?)\b/i, places: ['reports', 'report', 'output', 'out', 'docs'] },
-  { about: /\b(benchmarks?)\b/i, places: ['bench', 'benchmarks'] },
-  { about: /\b(migrations?)\b/i, places: ['migrations', 'db'] },
+const KINDS: readonly { about: RegExp; paths: readonly string[] }[] = [
+  { about: /\b(tests?|specs?|test cases?|fixtures?|e2e)\b/i, paths: ['test', 'tests', '__tests__', 'spec', 'specs'] },
+  { about: /\b(docs?|documentation|guides?|adr|manual|tutorial)\b/i, paths: ['docs', 'doc', 'documentation'] },
+  { about: /\b(examples?|samples?|demos?)\b/i, paths: ['examples', 'example', 'samples'] },
+  { about: /\b(scripts?|tooling)\b/i, paths: ['scripts', 'script', 'bin', 'tools'] },
+  { about: /\b(components?|views?|widgets?)\b/i, paths: ['components', 'src', 'app'] },
+  { about: /\b(images?|icons?|assets?|fonts?|static)\b/i, paths: ['assets', 'public', 'static'] },
+  { about: /\b(reports?|output|results?)\b/i, paths: ['reports', 'report', 'output', 'out', 'docs'] },
+  { about: /\b(benchmarks?)\b/i, paths: ['bench', 'benchmarks'] },
+  { about: /\b(migrations?)\b/i, paths: ['migrations', 'db'] },
   {
     about:
       /\b(code|modules?|functions?|class(?:es)?|types?|helpers?|implementation|files?|routes?|hooks?|services?|handlers?|logic|parser|api|endpoints?|models?|config\w*)\b/i,
-    places: ['src', 'lib', 'app', 'packages', 'source'],
+    paths: ['src', 'lib', 'app', 'packages', 'source'],
   },
 ]
 

@@ -30,13 +30,13 @@ export function addAddCommand(program: Command): void {
     )
     .option('--json', 'print JSON')
     .action(async (ref: string, typed: string, { priority, after }: AddOptions, command: Command) => {
-      const { places, json, out, ...context } = await contextOf(command)
+      const { paths, json, out, ...context } = await contextOf(command)
       refuseInSession(context.env, `add ${ref} …`)
       const task = typed === '-' ? await standardInput() : typed
       if (task.trim() === '') throw new AppError('task_empty', {})
-      const client = await openClient(places, context)
+      const client = await openClient(paths, context)
       const session = await client.request<SessionView>('GET', await sessionPath(ref))
-      const env = await resumeEnvironment({ places, env: context.env, project: session.project })
+      const env = await resumeEnvironment({ paths, env: context.env, project: session.project })
       const body = { task, env, ...(priority !== undefined && { priority }), ...(after && { after }) }
       const added = await client.request<AddedTask>('POST', `${await sessionPath(session.id)}/tasks`, body)
       if (json) return out(JSON.stringify(added, null, 2))

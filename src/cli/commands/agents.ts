@@ -81,13 +81,13 @@ function addSurveyCommands(agents: Command): void {
 }
 
 /** Under the settings that would hold for a session here. */
-async function survey({ places, env }: CommandContext, { starts }: { starts: boolean }): Promise<FoundAgent[]> {
+async function survey({ paths, env }: CommandContext, { starts }: { starts: boolean }): Promise<FoundAgent[]> {
   const [{ surveyAgents }, { loadSettings }] = await Promise.all([
     import('./agents-survey.ts'),
     import('../load-settings.ts'),
   ])
   const directory = process.cwd()
-  return surveyAgents({ loaded: await loadSettings({ places, env, project: directory }), env, directory, starts })
+  return surveyAgents({ loaded: await loadSettings({ paths, env, project: directory }), env, directory, starts })
 }
 
 interface LoginOptions {
@@ -117,9 +117,9 @@ function addLoginCommands(agents: Command): void {
     })
 }
 
-async function programOf({ places, env }: CommandContext): Promise<string> {
+async function programOf({ paths, env }: CommandContext): Promise<string> {
   const { loadConfig } = await import('../../domain/config/load.ts')
-  const { config } = await loadConfig({ places, env })
+  const { config } = await loadConfig({ paths, env })
   if (config.agents.path !== undefined) return config.agents.path
   return (await import('../../agents/claude/options.ts')).bundledProgram()
 }

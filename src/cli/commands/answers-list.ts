@@ -16,15 +16,15 @@ const WIDEST = 60
 
 /** `pcc answers list` */
 export async function listAnswers(context: CommandContext, { project }: { project?: string }): Promise<void> {
-  const { places, env, json, terminal, out } = context
-  const client = await openClient(places, context)
+  const { paths, env, json, terminal, out } = context
+  const client = await openClient(paths, context)
   const at = project === undefined ? undefined : (resolveRealPath(resolve(project)) ?? resolve(project))
   const query = at === undefined ? '' : `?project=${encodeURIComponent(at)}`
   const { answers } = await client.request<{ answers: RememberedView[] }>('GET', `/answers${query}`)
   if (json) return out(JSON.stringify({ answers }, null, 2))
   if (answers.length === 0) return out('Nothing is remembered.')
   const { loadConfig } = await import('../../domain/config/load.ts')
-  const memory = readMemorySettings((await loadConfig({ places, env })).config.memory)
+  const memory = readMemorySettings((await loadConfig({ paths, env })).config.memory)
   const now = Date.now()
   const rows = answers.map(answer => rowOf(answer, { now, until: untilOf(answer, memory, now) }))
   const headings = ['Id', 'Where', 'Asked', 'Answer', 'By', 'On', 'Until']
@@ -62,9 +62,9 @@ function untilOf(answer: RememberedView, memory: ReturnType<typeof readMemorySet
 
 /** `pcc answers forget`: all of them or, where one is not known, none. */
 export async function forgetAnswers(context: CommandContext, ids: string[]): Promise<void> {
-  const { places, env, json, out } = context
+  const { paths, env, json, out } = context
   refuseInSession(env, 'answers forget …')
-  const client = await openClient(places, context)
+  const client = await openClient(paths, context)
   const { answers } = await client.request<{ answers: RememberedView[] }>('GET', '/answers')
   const meant = ids.map(id => theOne(id, answers))
   const forgotten: RememberedView[] = []

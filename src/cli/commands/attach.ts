@@ -31,7 +31,7 @@ export function addAttachCommand(program: Command): void {
 export async function attach(ref: string, context: CommandContext, { events: asEvents = true } = {}): Promise<number> {
   const { terminal, json, verbose, quiet } = context
   const out = quiet && !json ? () => {} : context.out
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   const run = await findRun(ref, client)
   if (run) return (await import('./run/control.ts')).watchRun(run, { client, context })
   const { id, ...found } = await client.request<SessionView>('GET', await sessionPath(ref))
@@ -76,7 +76,7 @@ export async function attach(ref: string, context: CommandContext, { events: asE
     return exitCodeFor(session)
   }
   if (!json) out('')
-  const env = await resumeEnvironment({ places: context.places, env: context.env, project: session.project })
+  const env = await resumeEnvironment({ paths: context.paths, env: context.env, project: session.project })
   return runLiveView({
     client,
     session,

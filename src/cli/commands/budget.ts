@@ -16,7 +16,7 @@ export function addBudgetCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ project }: { project?: string }, command: Command) => {
       const context = await contextOf(command)
-      const client = await openClient(context.places, context)
+      const client = await openClient(context.paths, context)
       const query = project === undefined ? '' : `?project=${encodeURIComponent(resolve(project))}`
       show(await client.request<BudgetView>('GET', `/budget${query}`), context)
     })
@@ -28,7 +28,7 @@ export function addBudgetCommand(program: Command): void {
     .action(async (path: string, _options: object, command: Command) => {
       const context = await contextOf(command)
       refuseInSession(context.env, 'budget reset')
-      const client = await openClient(context.places, context)
+      const client = await openClient(context.paths, context)
       show(await client.request<BudgetView>('POST', '/budget/reset', { project: resolve(path) }), context)
     })
 }

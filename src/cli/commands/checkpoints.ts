@@ -17,8 +17,8 @@ export function addCheckpointsCommand(program: Command): void {
     .argument('[checkpoint]', 'its id or a unique beginning of it; the newest good one when absent')
     .option('--json', 'print JSON')
     .action(async (ref: string, action: string | undefined, id: string | undefined, _: unknown, command: Command) => {
-      const { places, json, out, terminal, ...context } = await contextOf(command)
-      const client = await openClient(places, context)
+      const { paths, json, out, terminal, ...context } = await contextOf(command)
+      const client = await openClient(paths, context)
       const path = await sessionPath(ref)
       if (action === 'show') {
         const one = `${path}/checkpoints/${encodeURIComponent(id ?? 'latest')}`

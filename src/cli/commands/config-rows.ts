@@ -107,11 +107,11 @@ function shortened({ key, value }: SettingRow): string {
     : `${whole.slice(0, WIDEST_VALUE - 1)}…`
 }
 
-function footer(loaded: LoadedConfig, { places, env, terminal }: CommandContext): string[] {
+function footer(loaded: LoadedConfig, { paths, env, terminal }: CommandContext): string[] {
   const home = env['HOME']
   const lines = [
     '',
-    `User file:    ${loaded.userFile ? tilde(loaded.userFile, home) : `${tilde(places.configFile, home)} (none yet)`}`,
+    `User file:    ${loaded.userFile ? tilde(loaded.userFile, home) : `${tilde(paths.configFile, home)} (none yet)`}`,
     ...(loaded.projectFile ? [`Project file: ${tilde(loaded.projectFile, home)}`] : []),
   ]
   return lines.map(line => terminal.paint('dim', line))

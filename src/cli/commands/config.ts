@@ -50,8 +50,8 @@ export function addConfigCommand(program: Command): void {
       const key = findSetting(name)
       refuseInSession(process.env, `config set ${key} …`)
       const { setSetting } = await import('../../domain/config/edit.ts')
-      const value = visible(key, setSetting(context.places, key, text), false)
-      const file = context.places.configFile
+      const value = visible(key, setSetting(context.paths, key, text), false)
+      const file = context.paths.configFile
       context.out(context.json ? JSON.stringify({ key, value, file }) : `${key} = ${written(value)}  (in ${file})`)
       const variable = variableIn(context.env, key)
       if (variable) context.note(`${variable} is set and stands above the file.`)
@@ -66,14 +66,14 @@ export function addConfigCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (name: string | undefined, options: { yes?: boolean }, command: Command) => {
       const context = await plainContext(command)
-      const { places } = context
+      const { paths } = context
       const key = name === undefined ? undefined : findSetting(name)
       refuseInSession(process.env, `config reset ${key ?? ''}`.trim())
-      const what = key ?? `all settings in ${places.configFile}`
+      const what = key ?? `all settings in ${paths.configFile}`
       const { confirm } = await import('../input.ts')
       await confirm({ action: `Resetting ${what}`, question: `Reset ${what}?`, yes: options.yes === true })
       const { resetSetting, resetSettings } = await import('../../domain/config/edit.ts')
-      const backup = key ? resetSetting(places, key) : resetSettings(places)
+      const backup = key ? resetSetting(paths, key) : resetSettings(paths)
       const said = backup ? `Reset ${what}. The old file is ${backup}` : `Nothing to reset: ${what} was not set.`
       context.out(context.json ? JSON.stringify({ key: key ?? null, backup: backup ?? null }) : said)
     })
@@ -86,29 +86,29 @@ export function addConfigCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (_options: object, command: Command) => {
       const context = await plainContext(command)
-      const { configFile } = context.places
+      const { configFile } = context.paths
       const project = await findProjectFile('.', process.env['HOME'] ?? '/')
       context.out(context.json ? JSON.stringify({ user: configFile, project: project ?? null }) : configFile)
     })
 }
 
 /** The settings as a project sees them, with what a person has agreed to. */
-async function loadFor(command: Command, { places, env }: CommandContext, project: string): Promise<LoadedConfig> {
+async function loadFor(command: Command, { paths, env }: CommandContext, project: string): Promise<LoadedConfig> {
   const given = command.optsWithGlobals<{ dataDir?: string }>().dataDir
-  const flags = given === undefined ? {} : { 'data.directory': places.data }
-  const untrusted = await loadConfig({ places, env, project, flags })
+  const flags = given === undefined ? {} : { 'data.directory': paths.data }
+  const untrusted = await loadConfig({ paths, env, project, flags })
   if (untrusted.untrusted.length === 0) return untrusted
   const { trustedFile, trustStatus } = await import('../../policy/trust/trust.ts')
-  return loadConfig({ places, env, project, flags, trusted: trustedFile(await trustStatus(places, project)) })
+  return loadConfig({ paths, env, project, flags, trusted: trustedFile(await trustStatus(paths, project)) })
 }
 
 /** Does not read the config file to find the data directory, so that a wrong file can still be reset. */
 async function plainContext(
   command: Command,
-): Promise<Pick<CommandContext, 'json' | 'out' | 'note'> & { places: AppPaths }> {
+): Promise<Pick<CommandContext, 'json' | 'out' | 'note'> & { paths: AppPaths }> {
   const options = command.optsWithGlobals<{ config?: string; dataDir?: string; json?: boolean; quiet?: boolean }>()
   return {
-    places: appPathsFor({ env: process.env, configFile: options.config, dataDir: options.dataDir }),
+    paths: appPathsFor({ env: process.env, configFile: options.config, dataDir: options.dataDir }),
     json: options.json === true,
     out: line => process.stdout.write(`${line}\n`),
     note: line => {
@@ -122,7 +122,7 @@ interface Options extends BrainOptions {
 }
 
 interface Output {
-  places: AppPaths
+  paths: AppPaths
   json: boolean
   out(line: string): void
   note(line: string): void
@@ -146,16 +146,16 @@ function addBrainCommand(config: Command, outputOf: (command: Command) => Promis
     })
 }
 
-async function brainCommand(kind: BrainKind, options: Options, { places, json, out, note }: Output): Promise<void> {
+async function brainCommand(kind: BrainKind, options: Options, { paths, json, out, note }: Output): Promise<void> {
   const { checkOptions } = await import('./config-brain.ts')
   checkOptions(kind, options)
-  const { settings, model, tested } = kind === 'none' ? NONE : await chosen(kind, options, { places, json, note })
+  const { settings, model, tested } = kind === 'none' ? NONE : await chosen(kind, options, { paths, json, note })
   const { setSetting } = await import('../../domain/config/edit.ts')
-  const file = places.configFile
+  const file = paths.configFile
   const shown: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(settings)) {
     if (value === undefined || !isSettingKey(key)) continue
-    shown[key] = visible(key, setSetting(places, key, String(value)), false)
+    shown[key] = visible(key, setSetting(paths, key, String(value)), false)
   }
   if (json) return out(JSON.stringify({ kind, model: model ?? null, file, settings: shown, test: tested ?? null }))
   if (tested) out(`${kind} answers: ${model} said "${tested.answer}" to a test question (${tested.ms} ms).`)
@@ -168,7 +168,7 @@ const NONE = { settings: { 'brain.type': 'none' as const }, model: undefined, te
 async function chosen(
   kind: Exclude<BrainKind, 'none'>,
   options: Options,
-  { places, json, note }: Pick<Output, 'places' | 'json' | 'note'>,
+  { paths, json, note }: Pick<Output, 'paths' | 'json' | 'note'>,
 ) {
   const [{ setUpBrain }, { openPrompter }, { loadConfig }] = await Promise.all([
     import('./config-brain.ts'),
@@ -183,7 +183,7 @@ async function chosen(
     return await setUpBrain({
       kind,
       options,
-      load: settings => loadConfig({ places, env: process.env, flags: settings }),
+      load: settings => loadConfig({ paths, env: process.env, flags: settings }),
       person: atTerminal ? await openPrompter(`Setting up ${kind}`) : undefined,
       env: process.env,
       note,

@@ -30,8 +30,8 @@ export function addDaemonCommand(program: Command): void {
   add('start', 'Start it, unless it runs already.', start)
   add('stop', 'Stop it; running sessions are stopped first, runs paused.', stop)
   add('restart', 'Stop it and start it again; running sessions go on.', async context => {
-    await drain(await findClient(context.places), context, { goOn: true })
-    await stopParent(context.places, STOP_MS)
+    await drain(await findClient(context.paths), context, { goOn: true })
+    await stopParent(context.paths, STOP_MS)
     return start(context)
   })
   add('status', 'Show whether it runs (exit code 1 if not).', status)
@@ -47,25 +47,25 @@ export function addDaemonCommand(program: Command): void {
     .command('run')
     .description('Run it in the foreground, for service managers.')
     .action(async (_options: unknown, command: Command) => {
-      const { places, env } = await contextOf(command)
+      const { paths, env } = await contextOf(command)
       const { runDaemon } = await import('../../daemon/main.ts')
-      throw new ExitCode(await runDaemon({ places, env, foreground: process.stdout.isTTY === true }))
+      throw new ExitCode(await runDaemon({ paths, env, foreground: process.stdout.isTTY === true }))
     })
 }
 
 async function start(context: CommandContext): Promise<number> {
-  const before = await findClient(context.places)
+  const before = await findClient(context.paths)
   const gaveUp = before ? undefined : gaveUpLine(context)
   if (gaveUp) context.note(gaveUp)
-  const { health } = await openClient(context.places, context)
+  const { health } = await openClient(context.paths, context)
   return say(context, health, `The daemon ${before ? 'already runs' : 'is running'} (pid ${health.pid}).`)
 }
 
 async function stop(context: CommandContext): Promise<number> {
-  const client = await findClient(context.places)
+  const client = await findClient(context.paths)
   const runs = client ? await openRuns(client) : []
   await drain(client, context)
-  const wasWaiting = await stopParent(context.places, STOP_MS)
+  const wasWaiting = await stopParent(context.paths, STOP_MS)
   const words = client ? 'The daemon is stopped.' : wasWaiting ? WAS_WAITING : 'The daemon is not running.'
   const paused = runs.map(id => `Run ${id} is paused; go on with: pcc resume ${id}`)
   return say(context, { status: 'stopped' }, [words, ...paused].join('\n'))
@@ -80,7 +80,7 @@ async function openRuns(client: Client): Promise<string[]> {
 const WAS_WAITING = 'The daemon had died and was about to be started again; it stays down now.'
 
 async function status(context: CommandContext): Promise<number> {
-  const client = await findClient(context.places)
+  const client = await findClient(context.paths)
   if (!client) {
     const words = [gaveUpLine(context), 'The daemon is not running. Any command that needs it starts it.']
     say(context, { status: 'stopped' }, words.filter(Boolean).join('\n'))
@@ -94,14 +94,14 @@ async function status(context: CommandContext): Promise<number> {
     `  Kept by:   ${KEEPERS[health.kept_by ?? 'nobody']}`,
     `  Home:      ${health.home}`,
     `  Data:      ${health.data}`,
-    `  Socket:    ${context.places.socket}`,
+    `  Socket:    ${context.paths.socket}`,
   ]
   return say(context, health, lines.join('\n'))
 }
 
 /** What its parent left behind when it stopped trying. */
-function gaveUpLine({ places }: CommandContext): string | undefined {
-  const verdict = readVerdict(places)
+function gaveUpLine({ paths }: CommandContext): string | undefined {
+  const verdict = readVerdict(paths)
   if (!verdict) return undefined
   const how = verdict.why === 'refused' ? 'refused to start again' : `died ${counted(verdict.deaths, 'time')} in a row`
   return `The daemon ${how} and was given up ${duration(Date.now() - verdict.at)} ago. Why: pcc doctor, pcc daemon logs`
@@ -117,21 +117,21 @@ const KEEPERS: Record<NonNullable<Health['kept_by']>, string> = {
 /** Returns when the process is gone, so that a restart does not meet its predecessor. */
 async function drain(
   client: Client | undefined,
-  { places, note }: CommandContext,
+  { paths, note }: CommandContext,
   { goOn }: { goOn: boolean } = { goOn: false },
 ): Promise<void> {
   if (!client) return
   if (client.health.sessions.live > 0) note(`Stopping ${counted(client.health.sessions.live, 'running session')}...`)
-  if (await stopDaemon(client, places, { timeoutMs: STOP_MS, goOn })) return
+  if (await stopDaemon(client, paths, { timeoutMs: STOP_MS, goOn })) return
   const problem = `process ${client.health.pid} is still there after ${STOP_MS / 1000} s`
-  throw new AppError('daemon_unreachable', { home: places.home, problem })
+  throw new AppError('daemon_unreachable', { home: paths.home, problem })
 }
 
 async function logs(
   { tail, follow }: { tail: number; follow?: boolean },
-  { places, out }: CommandContext,
+  { paths, out }: CommandContext,
 ): Promise<void> {
-  const file = join(places.logs, 'daemon.log')
+  const file = join(paths.logs, 'daemon.log')
   let shown = logText(file)
   const lines = shown.split('\n').filter(Boolean)
   if (lines.length === 0) out(`Nothing is logged in ${file} yet.`)
@@ -174,18 +174,18 @@ export interface StopDaemonOptions {
 }
 
 /** Asks the daemon to stop and waits until its process, and the parent that kept it, are gone. `false`: not in time. */
-export async function stopDaemon(client: Client, places: AppPaths, options: StopDaemonOptions): Promise<boolean> {
+export async function stopDaemon(client: Client, paths: AppPaths, options: StopDaemonOptions): Promise<boolean> {
   const { pid } = client.health
   const startTime = await startTimeOf(pid)
-  const parent = await findLivingParent(places)
+  const parent = await findLivingParent(paths)
   await client.request('POST', '/daemon/stop', { go_on: options.goOn ?? false })
   const daemon = startTime === undefined ? undefined : { pid, startTime }
   return areGone([daemon, parent], options.timeoutMs)
 }
 
 /** Ends a parent that waits to start its daemon again. False where there is none. */
-async function stopParent(places: AppPaths, timeoutMs: number): Promise<boolean> {
-  const parent = await findLivingParent(places)
+async function stopParent(paths: AppPaths, timeoutMs: number): Promise<boolean> {
+  const parent = await findLivingParent(paths)
   if (!parent) return false
   process.kill(parent.pid, 'SIGTERM')
   return areGone([parent], timeoutMs)

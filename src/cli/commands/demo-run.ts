@@ -107,14 +107,14 @@ function fail({ note }: CommandContext, words: string): number {
 
 /** The daemon of this world. Disposed of, it has ended, with every agent. */
 async function startDaemonIn(world: DemoSandbox): Promise<AsyncDisposable & { client: Client }> {
-  const places = appPathsFor({ env: world.env })
-  const client = await openClient(places, { env: world.env })
+  const paths = appPathsFor({ env: world.env })
+  const client = await openClient(paths, { env: world.env })
   const { pid } = client.health
   const startTime = (await startTimeOf(pid)) ?? ''
   return {
     client,
     async [Symbol.asyncDispose]() {
-      const gone = await stopDaemon(client, places, { timeoutMs: STOP_MS }).catch(() => false)
+      const gone = await stopDaemon(client, paths, { timeoutMs: STOP_MS }).catch(() => false)
       // It hangs, or did not answer; its agents end with it, their guardians see to that.
       if (!gone && (await isAlive({ pid, startTime }))) process.kill(pid, 'SIGKILL')
     },

@@ -17,7 +17,7 @@ export function addDiffCommand(program: Command): void {
     .action(async (ref: string, { stat }: { stat?: true }, command: Command) => {
       const context = await contextOf(command)
       const { json, out, terminal } = context
-      const client = await openClient(context.places, context)
+      const client = await openClient(context.paths, context)
       const found = await client.request<TaskDiff>('GET', `${taskPath(ref)}/diff${stat ? '?stat=true' : ''}`)
       if (json) return out(JSON.stringify(found, null, 2))
       if (found.files.length === 0) context.note(`Nothing was changed for ${found.task}.`)

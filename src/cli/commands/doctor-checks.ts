@@ -29,7 +29,7 @@ export interface DoctorFinding {
 
 /** What every check works with. */
 export interface DoctorContext {
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string | undefined>
   now: number
   /** The settings, where they can be read. */
@@ -127,7 +127,7 @@ async function tool(
 
 /** The agent as sessions start it: the program of the settings, in the environment that reaches it. */
 async function agent(patient: DoctorContext): Promise<DoctorFinding[]> {
-  const { places, env, config } = patient
+  const { paths, env, config } = patient
   let program: string
   try {
     program = config?.agents.path ?? (await import('../../agents/claude/options.ts')).bundledProgram()
@@ -135,7 +135,7 @@ async function agent(patient: DoctorContext): Promise<DoctorFinding[]> {
     return [problem('agent', firstLine(error), 'Install pcc again: npm i -g perpetualcc')]
   }
   // Settings that cannot be read are told elsewhere; without them the standard list holds.
-  const agentEnv = await sessionEnvironment({ places, env, project: process.cwd() }).catch(() =>
+  const agentEnv = await sessionEnvironment({ paths, env, project: process.cwd() }).catch(() =>
     agentEnvironment(env, STANDARD_AGENT_ENV),
   )
   try {
@@ -182,18 +182,18 @@ export const checkSettings: DoctorCheck = async patient => [
   await sandbox(patient),
 ]
 
-async function config({ places, env }: DoctorContext): Promise<DoctorFinding[]> {
+async function config({ paths, env }: DoctorContext): Promise<DoctorFinding[]> {
   try {
-    const { values } = await loadConfig({ places, env })
-    const mode = statSync(places.configFile, { throwIfNoEntry: false })?.mode
+    const { values } = await loadConfig({ paths, env })
+    const mode = statSync(paths.configFile, { throwIfNoEntry: false })?.mode
     if (mode === undefined) return [ok('config', 'no file of your own; the defaults hold')]
     const written = SETTING_KEYS.filter(key => settingOf(key).secret && values[key] !== undefined)
     const bare = written.filter(key => !String(values[key]).startsWith('env:'))
     if (bare.length > 0 && (mode & 0o077) !== 0) {
-      const says = `${places.configFile} holds ${bare.join(', ')} and others can read it`
-      return [warning('config', says, `Close it: chmod 600 ${places.configFile}`)]
+      const says = `${paths.configFile} holds ${bare.join(', ')} and others can read it`
+      return [warning('config', says, `Close it: chmod 600 ${paths.configFile}`)]
     }
-    return [ok('config', `${places.configFile} is valid`)]
+    return [ok('config', `${paths.configFile} is valid`)]
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return [problem('config', error.message, error.next)]
@@ -238,9 +238,9 @@ const MB = 1024 * 1024
 export const checkFiles: DoctorCheck = patient => [...disk(patient), ...modes(patient), socket(patient)]
 
 /** The nearest directory there is: before the first start there is none of ours. */
-function disk({ places, config }: DoctorContext): DoctorFinding[] {
-  const dir = [places.data, places.home].find(path => existsSync(path))
-  if (!dir) return [ok('disk', `${places.home} is made at the first start`)]
+function disk({ paths, config }: DoctorContext): DoctorFinding[] {
+  const dir = [paths.data, paths.home].find(path => existsSync(path))
+  if (!dir) return [ok('disk', `${paths.home} is made at the first start`)]
   const { state, reason } = readDiskReport(dir, config?.data.min_free_mb ?? defaultValues()['data.min_free_mb'])
   if (state === 'ok') return [ok('disk', `${Math.floor(readFreeBytes(dir) / MB)} MB free in ${dir}`)]
   const mend =
@@ -251,10 +251,10 @@ function disk({ places, config }: DoctorContext): DoctorFinding[] {
 }
 
 /** Who else could read the token, the kept environments, the database. */
-function modes({ places }: DoctorContext): DoctorFinding[] {
-  const secrets = join(places.run, 'secrets')
+function modes({ paths }: DoctorContext): DoctorFinding[] {
+  const secrets = join(paths.run, 'secrets')
   const kept = existsSync(secrets) ? readdirSync(secrets).map(name => join(secrets, name)) : []
-  const ours = [places.run, places.logs, places.tokenFile, places.database, places.trustFile, ...kept]
+  const ours = [paths.run, paths.logs, paths.tokenFile, paths.database, paths.trustFile, ...kept]
   const open = ours.filter(path => existsSync(path)).filter(path => (statSync(path).mode & 0o077) !== 0)
   const foreign = ours.filter(path => existsSync(path)).filter(path => statSync(path).uid !== process.getuid?.())
   const findings = [
@@ -266,7 +266,7 @@ function modes({ places }: DoctorContext): DoctorFinding[] {
   return findings.length > 0 ? findings : [ok('permissions', 'only you can read what is kept')]
 }
 
-function socket({ places: { socket: path, run } }: DoctorContext): DoctorFinding {
+function socket({ paths: { socket: path, run } }: DoctorContext): DoctorFinding {
   const isElsewhere = !path.startsWith(run)
   return ok('socket', isElsewhere ? `${path} (the path of your home is too long for one inside of it)` : path)
 }

@@ -61,8 +61,8 @@ const KEEPERS = {
 }
 
 /** A parent that gave up is a problem while no daemon runs, and news for a day after. */
-function crashes({ places, client, now }: DoctorContext): DoctorFinding[] {
-  const verdict = readVerdict(places)
+function crashes({ paths, client, now }: DoctorContext): DoctorFinding[] {
+  const verdict = readVerdict(paths)
   if (verdict && (!client || now - verdict.at < DAY_MS)) {
     const how =
       verdict.why === 'refused' ? 'refused to start again' : `died ${counted(verdict.deaths, 'time')} in a row`
@@ -70,7 +70,7 @@ function crashes({ places, client, now }: DoctorContext): DoctorFinding[] {
     const mend = 'See: pcc daemon logs, and logs/stderr.log beside it. Then: pcc daemon start'
     return [client ? warning('crashes', says, mend) : problem('crashes', says, mend)]
   }
-  const recent = readDeaths(places).filter(({ at }) => now - at < DAY_MS)
+  const recent = readDeaths(paths).filter(({ at }) => now - at < DAY_MS)
   const last = recent.at(-1)
   if (!last) return [ok('crashes', 'none in the last day')]
   return [warning('crashes', crashText(recent, last, now), 'See: pcc daemon logs')]
@@ -88,11 +88,11 @@ function codeInWords(code: number): string {
 }
 
 /** What the watchdog wrote before it ended a daemon. */
-function stalls({ places, now }: DoctorContext): DoctorFinding[] {
-  const files = globSync('stall-*.json', { cwd: places.logs }).toSorted()
+function stalls({ paths, now }: DoctorContext): DoctorFinding[] {
+  const files = globSync('stall-*.json', { cwd: paths.logs }).toSorted()
   const last = files.at(-1)
   if (last === undefined) return []
-  const file = join(places.logs, last)
+  const file = join(paths.logs, last)
   const page = pageIn(file)
   if (!page || now - Date.parse(page.at) > 7 * DAY_MS) return []
   return [warning('watchdog', `${page.what}, in ${page.stack?.[0] ?? 'an unknown place'}`, `Report it with: ${file}`)]
@@ -113,7 +113,7 @@ const BEHIND_MS = 5 * 60_000
 const REPAIR = 'Rebuild what can be read with: pcc doctor --repair (the damaged file is kept)'
 
 const checkStore: DoctorCheck = async patient => {
-  const { database } = patient.places
+  const { database } = patient.paths
   if (!existsSync(database)) return [ok('store', 'there is none yet'), clock(patient, undefined)]
   const broken = await brokenStore(database)
   if (broken) return [broken]
@@ -143,13 +143,13 @@ async function brokenStore(file: string): Promise<DoctorFinding | undefined> {
 }
 
 /** The clock against what was written by it before. */
-function clock({ places, now }: DoctorContext, newest: number | undefined): DoctorFinding {
+function clock({ paths, now }: DoctorContext, newest: number | undefined): DoctorFinding {
   const ahead = now - (newest ?? now)
   if (-ahead > BEHIND_MS) {
     const says = `it is ${duration(-ahead)} behind the newest thing that was written`
     return problem('clock', says, 'Set the clock; waits and deadlines are counted by it.')
   }
-  const doubt = doubted(join(places.run, 'clock-doubted'))
+  const doubt = doubted(join(paths.run, 'clock-doubted'))
   if (doubt !== undefined) {
     const says = `it was far ahead of the last thing written on ${new Date(doubt).toISOString()}; nothing is removed for its age`
     return warning(
@@ -167,9 +167,9 @@ function doubted(file: string): number | undefined {
 }
 
 /** What an earlier daemon should have taken along; while one runs they are its own. */
-async function leftovers({ places, client, silent }: DoctorContext): Promise<DoctorFinding[]> {
+async function leftovers({ paths, client, silent }: DoctorContext): Promise<DoctorFinding[]> {
   if (client || silent) return []
-  const markers = read(places.database, db => db.prepare('select marker from sessions where marker is not null').all())
+  const markers = read(paths.database, db => db.prepare('select marker from sessions where marker is not null').all())
   const left = (await Promise.all(markers.map(({ marker }) => findMarked(sessionMarker(String(marker)))))).flat()
   if (left.length === 0) return [ok('leftovers', 'no process of an agent is left')]
   const pids = left.map(({ pid }) => pid).join(', ')
@@ -199,16 +199,16 @@ const CHECKS: Record<string, DoctorCheck> = {
 }
 
 /** Looks at everything. A check that fails is a finding of its own; none of them keeps the others from being made. */
-export async function examine(places: AppPaths, env: Record<string, string | undefined>): Promise<DoctorFinding[]> {
-  const config = await loadConfig({ places, env }).then(
+export async function examine(paths: AppPaths, env: Record<string, string | undefined>): Promise<DoctorFinding[]> {
+  const config = await loadConfig({ paths, env }).then(
     loaded => loaded.config,
     () => undefined, // told by the check of the settings
   )
-  const { client, silent } = await findClient(places).then(
+  const { client, silent } = await findClient(paths).then(
     found => ({ client: found, silent: undefined }),
     error => ({ client: undefined, silent: isSilent(error) ? error : undefined }),
   )
-  const patient: DoctorContext = { places, env, now: Date.now(), config, client, silent }
+  const patient: DoctorContext = { paths, env, now: Date.now(), config, client, silent }
   const findings = await Promise.all(Object.entries(CHECKS).map(([area, check]) => made(area, check, patient)))
   return findings.flat()
 }
@@ -229,11 +229,11 @@ function isSilent(error: unknown): error is AppError {
  * Rebuilds a damaged store; nothing where it is in order. It holds the daemon's own lock, so no daemon runs or starts
  * meanwhile. A store of a newer pcc is sound, and stays untouched.
  */
-export async function repair(places: AppPaths): Promise<RebuildResult | undefined> {
-  makeDirectories(places)
-  await using _lock = await takeLock(places, shortId('boot'))
-  if (!existsSync(places.database) || (await isSound(places.database))) return undefined
-  return rebuildStore(places.database, Date.now())
+export async function repair(paths: AppPaths): Promise<RebuildResult | undefined> {
+  makeDirectories(paths)
+  await using _lock = await takeLock(paths, shortId('boot'))
+  if (!existsSync(paths.database) || (await isSound(paths.database))) return undefined
+  return rebuildStore(paths.database, Date.now())
 }
 
 async function isSound(file: string): Promise<boolean> {

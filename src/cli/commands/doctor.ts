@@ -9,11 +9,11 @@ export function addDoctorCommand(program: Command): void {
     .option('--repair', 'rebuild a damaged store from what can be read; the damaged file is kept')
     .option('--json', 'print JSON')
     .action(async ({ repair: wantsRepair }: { repair?: boolean }, command: Command) => {
-      const { places, env, json, out, terminal } = await contextOf(command)
+      const { paths, env, json, out, terminal } = await contextOf(command)
       const { findingLines, rebuiltLines } = await import('./doctor-checks.ts')
-      const rebuilt = wantsRepair ? await (await import('./doctor-examine.ts')).repair(places) : undefined
+      const rebuilt = wantsRepair ? await (await import('./doctor-examine.ts')).repair(paths) : undefined
       const { examine } = await import('./doctor-examine.ts')
-      const findings = await examine(places, env)
+      const findings = await examine(paths, env)
       const isWell = findings.every(({ level }) => level !== 'problem')
       if (json) out(JSON.stringify({ ok: isWell, findings, ...(wantsRepair && { rebuilt: rebuilt ?? null }) }, null, 2))
       else {

@@ -21,11 +21,11 @@ import { neutral, type Tone } from '../render/text.ts'
 /** Prints what a call is made of, with the risk of each piece, what decided and what would change it. */
 export async function explainCall(
   call: ExplainedCall,
-  { places, env, terminal, json, out, note }: CommandContext,
+  { paths, env, terminal, json, out, note }: CommandContext,
 ): Promise<void> {
   using classifier = openClassifier()
-  using answers = openRememberedAnswers(places.database)
-  const policy = await loadProjectPolicy({ places, env, project: call.project, answers })
+  using answers = openRememberedAnswers(paths.database)
+  const policy = await loadProjectPolicy({ paths, env, project: call.project, answers })
   const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })
   const { decision: atTerminal } = await judgeCall(call, { classifier, policy, attached: true })
   const facts = { call, assessment, decision, policy, remembered }
@@ -244,7 +244,7 @@ export interface ProjectPolicy {
 }
 
 export interface PolicyLocation {
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string | undefined>
   /** One that does not exist has no settings of its own: the person's count. */
   project: string
@@ -258,12 +258,12 @@ const NO_ANSWERS = { find: async () => undefined }
 
 /** The settings and rules that are in force in a project, as a session there would have them. */
 export async function loadProjectPolicy(place: PolicyLocation): Promise<ProjectPolicy> {
-  const { places, env, project, userFile, answers = NO_ANSWERS } = place
+  const { paths, env, project, userFile, answers = NO_ANSWERS } = place
   const there = await stat(project).catch(() => undefined)
-  const trusted = there?.isDirectory() ? trustedFile(await trustStatus(places, project)) : () => false
+  const trusted = there?.isDirectory() ? trustedFile(await trustStatus(paths, project)) : () => false
   const at = there?.isDirectory() ? { project } : {}
-  const { config } = await loadConfig({ places, env, trusted, ...at })
-  const rules = await loadRules({ places, trusted, userFile, ...at })
+  const { config } = await loadConfig({ paths, env, trusted, ...at })
+  const rules = await loadRules({ paths, trusted, userFile, ...at })
   const { permissions, brain } = config
   return {
     settings: {
@@ -274,7 +274,7 @@ export async function loadProjectPolicy(place: PolicyLocation): Promise<ProjectP
     },
     safeDirectories: permissions.safe_directories,
     rules,
-    userFile: userFile ?? userRulesFile(places),
+    userFile: userFile ?? userRulesFile(paths),
     answers,
     memory: readMemorySettings(config.memory),
     ...(rules.problem && { problem: rules.problem }),

@@ -37,19 +37,19 @@ async function explainBatch(context: CommandContext, text: string | undefined, o
     throw usage('--batch reads its calls from stdin and takes no other')
   const { runBatch } = await import('./explain-batch.ts')
   const { loadProjectPolicy } = await import('./explain-call.ts')
-  const { places, env } = context
+  const { paths, env } = context
   const { openRememberedAnswers } = await import('../../store/offline-reads.ts')
   const project = resolve(options.project)
-  using answers = openRememberedAnswers(places.database)
+  using answers = openRememberedAnswers(paths.database)
   // A config or rules file that is wrong is told once, at the start; each line then has the verdict that follows from it.
-  const own = await loadProjectPolicy({ places, env, project, answers })
+  const own = await loadProjectPolicy({ paths, env, project, answers })
   if (own.problem) context.note(`${own.problem.message}. ${own.problem.next}`)
   await runBatch({
     input: process.stdin,
     output: process.stdout,
     project,
     home: homeOf(context),
-    policyFor: each => loadProjectPolicy({ places, env, project: each, answers }),
+    policyFor: each => loadProjectPolicy({ paths, env, project: each, answers }),
   })
 }
 
@@ -77,8 +77,8 @@ function parsed(json: string): unknown {
   }
 }
 
-function homeOf({ env, places }: CommandContext): string {
-  return env['HOME'] || places.home
+function homeOf({ env, paths }: CommandContext): string {
+  return env['HOME'] || paths.home
 }
 
 function usage(problem: string): AppError {

@@ -46,7 +46,7 @@ export async function createFeature(name: string, flags: CreateFlags, context: C
   }
   const project = resolve(flags.project ?? '.')
   const from = flags.from === undefined ? undefined : await readSource(flags.from)
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   const interactive = isInteractive(context) && !flags.detach
   const there = await featureIfThere(client, { project, name })
   if (!interactive && flags.ai && from === undefined) refuseInterview(there, { project, name })
@@ -120,8 +120,8 @@ interface Wanted {
 }
 
 async function requestOf({ name, project, from, flags, context }: Wanted): Promise<Omit<CreateFeature, 'until'>> {
-  const caller = { places: context.places, env: context.env, project, agent: flags.agent }
-  const { config, settings } = callerSettings(context.places, context.env)
+  const caller = { paths: context.paths, env: context.env, project, agent: flags.agent }
+  const { config, settings } = callerSettings(context.paths, context.env)
   return {
     ...{ project, name, ai: flags.ai, config, env: await sessionEnvironment(caller) },
     settings: { ...settings, ...(await brainKeys(caller)) },

@@ -16,7 +16,7 @@ import { taskLines } from './task/lines.ts'
 
 /** `pcc feature list` */
 export async function listFeatures(project = '.', context: CommandContext): Promise<void> {
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   const path = `/features?project=${encodeURIComponent(resolve(project))}`
   const { features } = await client.request<{ features: FeatureView[] }>('GET', path)
   print({ features }, () => featureLines(features, context.terminal), context)
@@ -24,7 +24,7 @@ export async function listFeatures(project = '.', context: CommandContext): Prom
 
 /** `pcc feature show` */
 export async function showFeature(name: string, project = '.', context: CommandContext): Promise<void> {
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   const home = { project: resolve(project), name }
   const feature = await client.request<FeatureView>('GET', featurePath(home))
   const query = `project=${encodeURIComponent(feature.project)}&feature=${encodeURIComponent(name)}`
@@ -42,7 +42,7 @@ interface DeleteFlags {
 
 /** `pcc feature delete` */
 export async function deleteFeature(name: string, flags: DeleteFlags, context: CommandContext): Promise<void> {
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   const home = { project: resolve(flags.project ?? '.'), name }
   const feature = await client.request<FeatureView>('GET', featurePath(home))
   const also = [...(flags.files ? ['its files'] : []), ...(flags.tasks ? ['its tasks'] : [])]
@@ -64,7 +64,7 @@ export async function editFeature(
   { project = '.', kind }: { project?: string | undefined; kind: DocumentKind },
   context: CommandContext,
 ): Promise<void> {
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   const feature = await client.request<FeatureView>('GET', featurePath({ project: resolve(project), name }))
   const { path, exists } = feature[kind]
   if (!exists) throw new AppError('feature_file', { path, problem: `there is no ${kind} yet` })

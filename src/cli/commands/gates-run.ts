@@ -108,7 +108,7 @@ async function gateTarget(target: string, context: CommandContext): Promise<Gate
   const path = resolve(target)
   if (existsSync(path)) return { project: realpathSync(path), directory: realpathSync(path) }
   const { openClient } = await import('../connection/client.ts')
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   const task = await client.request<TaskGates>('GET', `/tasks/${encodeURIComponent(target)}/gates`)
   return { project: task.project, directory: task.directory, task }
 }

@@ -46,7 +46,7 @@ export function addJournalCommand(program: Command): void {
         ...(since !== undefined && { since: String(since) }),
         limit: String(most),
       })
-      const client = await openClient(context.places, context)
+      const client = await openClient(context.paths, context)
       const page = await client.request<JournalPage>('GET', `/journal?${query}`)
       if (json) return out(JSON.stringify(page, null, 2))
       const asked = { words, all: all === true, now: Date.now() }

@@ -50,7 +50,7 @@ export function addListCommand(program: Command): void {
         import('../context.ts'),
       ])
       const { terminal, out, json, ...context } = await contextOf(command)
-      const client = await openClient(context.places, context)
+      const client = await openClient(context.paths, context)
       await showList({ ...options, json }, { get: path => client.request('GET', path), terminal, out })
     })
 }

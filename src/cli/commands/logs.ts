@@ -33,7 +33,7 @@ export function addLogsCommand(program: Command): void {
 
 async function logs(ref: string, { tail, follow, level }: LogsOptions, context: CommandContext): Promise<void> {
   const { terminal, json, out } = context
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   const run = await findRun(ref, client, `?attempts=${tail}`)
   if (run) return (await import('./run/control.ts')).logRun(run, { client, context, follow: follow === true })
   const session = await client.request<SessionView>('GET', await sessionPath(ref))

@@ -73,12 +73,12 @@ export async function readToolEndpoint(folder: string): Promise<ToolEndpoint> {
 export async function toolEndpointFor(session: string | undefined, context: CommandContext): Promise<ToolEndpoint> {
   const capability = session === undefined ? context.env[VARIABLE] : await capabilityFor(session, context)
   if (!capability) throw new AppError('no_tools', { problem: `neither --session nor ${VARIABLE} names one` })
-  return { socket: context.places.socket, capability }
+  return { socket: context.paths.socket, capability }
 }
 
 /** A person at their own terminal may look at the tools of any session. */
 async function capabilityFor(session: string, context: CommandContext): Promise<string> {
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   const path = `${await sessionPath(session)}/capability`
   return (await client.request<{ capability: string }>('POST', path, {})).capability
 }

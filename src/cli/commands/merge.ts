@@ -50,7 +50,7 @@ export function addMergeCommand(program: Command): void {
 }
 
 async function ask<T>(context: CommandContext, method: 'GET' | 'POST', route: string): Promise<T> {
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   return client.request<T>(method, route, method === 'POST' ? {} : undefined)
 }
 

@@ -134,14 +134,14 @@ interface NewNote {
 
 /** `pcc notes add` */
 async function addNote(context: CommandContext, given: NewNote): Promise<void> {
-  const { env, json, out, places } = context
+  const { env, json, out, paths } = context
   refuseInSession(env, 'notes add …')
   const { title, tags = [], feature, apart } = given
   const body = await bodyOf(given.text, env)
   const { project } = notesIn(given.project)
   const recorded = recordNote(
     { title, tags: tags.flatMap(each => each.split(',')), body, ...(feature !== undefined && { feature }) },
-    { project, by: 'person', apart, lockFile: notesLock(places), now: Date.now() },
+    { project, by: 'person', apart, lockFile: notesLock(paths), now: Date.now() },
   )
   if (recorded.did === 'refused') throw new AppError('note_refused', { title: neutral(title), why: recorded.why })
   out(json ? JSON.stringify(recorded) : wordsFor(recorded))
@@ -174,7 +174,7 @@ async function removeNote(
   const named = noteNamed(ref, found)
   const { file, title } = 'note' in named ? named.note : { ...named.broken, title: named.broken.file }
   await confirm({ action: 'Deleting a note', question: `Delete "${neutral(title)}" (${shown(file)})?`, yes })
-  withFileLock(notesLock(context.places), () => rmSync(join(found.directory, file)))
+  withFileLock(notesLock(context.paths), () => rmSync(join(found.directory, file)))
   context.out(context.json ? JSON.stringify({ deleted: join(NOTES_FOLDER, file) }) : `Deleted: ${shown(file)}`)
 }
 

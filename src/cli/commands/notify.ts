@@ -26,8 +26,8 @@ interface Tried {
 }
 
 async function sendTest(only: string | undefined, context: CommandContext): Promise<void> {
-  const { env, places, json, out } = context
-  const { config } = await loadConfig({ places, env })
+  const { env, paths, json, out } = context
+  const { config } = await loadConfig({ paths, env })
   const settings = config.notifications
   const { setUpOf } = await import('../../human/notify/channel-setup.ts')
   const { channels, problems } = setUpOf(settings, env)

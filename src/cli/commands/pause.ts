@@ -25,7 +25,7 @@ export function addPauseCommand(program: Command): void {
 async function pause(ref: string, { detach, context }: { detach: boolean; context: CommandContext }): Promise<number> {
   const { json, out, note } = context
   refuseInSession(context.env, `pause ${ref}`)
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   const run = await findRun(ref, client)
   if (run) {
     await pauseRun(run, { client, context })

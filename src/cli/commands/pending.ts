@@ -18,8 +18,8 @@ export function addPendingCommand(program: Command): void {
     .option('--watch', 'show it until Ctrl+C, as it changes')
     .option('--json', 'print JSON; with --watch one object a line for each change')
     .action(async ({ session, watch }: PendingOptions, command: Command) => {
-      const { places, json, out, terminal, ...context } = await contextOf(command)
-      const client = await openClient(places, context)
+      const { paths, json, out, terminal, ...context } = await contextOf(command)
+      const client = await openClient(paths, context)
       const query = session === undefined ? '' : `?session=${encodeURIComponent(session)}`
       const page = async () => {
         const { escalations } = await client.request<{ escalations: ShownEscalation[] }>('GET', `/escalations${query}`)

@@ -34,7 +34,7 @@ export function addQuotaCommand(program: Command): void {
     .option('--json', 'print JSON; with --watch one line for each change')
     .action(async ({ watch }: { watch?: boolean }, command: Command) => {
       const context = await contextOf(command)
-      const client = await openClient(context.places, context)
+      const client = await openClient(context.paths, context)
       if (watch) return watchQuota(client, context)
       const view = await client.request<QuotaView>('GET', '/quota')
       if (context.json) return context.out(JSON.stringify(view, null, 2))
@@ -58,9 +58,9 @@ function addSwitch(quota: Command, name: 'hold' | 'release', description: string
       const usage = (problem: string) => new AppError('usage', { problem, command: `quota ${name}` })
       if (account !== undefined && ref !== 'all') throw usage('give a session or --account, not both')
       if (now && ref !== 'all') throw usage('--now is for accounts: a limit holds for all sessions of one')
-      const { places, json, out, ...context } = await contextOf(command)
+      const { paths, json, out, ...context } = await contextOf(command)
       refuseInSession(context.env, `quota ${name}`)
-      const client = await openClient(places, context)
+      const client = await openClient(paths, context)
       const held = name === 'hold'
       if (ref !== 'all') {
         const path = await sessionPath(ref)

@@ -34,7 +34,7 @@ export function addReportCommand(program: Command): void {
     .action(async ({ since, until, project, html }: Typed, command: Command) => {
       const context = await contextOf(command)
       const { json, quiet, out, terminal } = context
-      const client = await openClient(context.places, context)
+      const client = await openClient(context.paths, context)
       const query = new URLSearchParams({
         since: since ?? (await loadConfig(context)).config.report.since,
         zone: ownZone(),

@@ -50,8 +50,8 @@ async function respond(
   { words, options }: { words: string[]; options: RespondOptions },
   context: CommandContext,
 ): Promise<void> {
-  const { places, json, out, terminal } = context
-  const client = await openClient(places, context)
+  const { paths, json, out, terminal } = context
+  const client = await openClient(paths, context)
   const asked = await client.request<EscalationView>('GET', `/escalations/${number}`)
   const isWaiting = asked.state === 'open' || asked.state === 'denied'
   // What is answered or withdrawn is told so by the daemon; nobody is asked about it first.
@@ -78,10 +78,10 @@ async function respond(
 /** A parked session goes on in the environment of this shell, as it would from `pcc attach`. */
 async function environmentFor(
   { project }: EscalationView,
-  { places, env }: CommandContext,
+  { paths, env }: CommandContext,
 ): Promise<Record<string, string>> {
   const { resumeEnvironment } = await import('../session-env.ts')
-  return resumeEnvironment({ places, env, project })
+  return resumeEnvironment({ paths, env, project })
 }
 
 function checkOptions(words: string[], { approve, deny, always, everywhere, yes, interactive }: RespondOptions): void {

@@ -45,13 +45,13 @@ export interface ResumeCall {
 
 /** Makes a session go on, in the environment of this shell, and shows it live or leaves it in the background. Returns the exit code. */
 export async function runResume({ ref, by, options, context }: ResumeCall): Promise<number> {
-  const { places, json, quiet, terminal, out } = context
+  const { paths, json, quiet, terminal, out } = context
   refuseInSession(context.env, `${by} ${ref}`)
-  const client = await openClient(places, context)
+  const client = await openClient(paths, context)
   const run = by === 'resume' ? await findRun(ref, client) : undefined
   if (run) return resumeNamedRun(run, options, { client, context })
   const { id, project } = await client.request<SessionView>('GET', await sessionPath(ref))
-  const env = await resumeEnvironment({ places, env: context.env, project })
+  const env = await resumeEnvironment({ paths, env: context.env, project })
   const after = await lastEvent(client, id)
   const body: ResumeSession = {
     env,

@@ -33,8 +33,8 @@ import { deciderOf, judgeCall, loadProjectPolicy, type ProjectPolicy } from './e
  * Prints the rules in force in this directory, each with its number and place, and what waits for trust. A wrong file is
  * told with what is left in force, and by the exit code.
  */
-export async function listRules({ places, env, json, out, terminal }: CommandContext): Promise<void> {
-  const policy = await loadProjectPolicy({ places, env, project: process.cwd() })
+export async function listRules({ paths, env, json, out, terminal }: CommandContext): Promise<void> {
+  const policy = await loadProjectPolicy({ paths, env, project: process.cwd() })
   const { written, waiting, problem } = policy.rules
   const row = (in_force: boolean) => (each: WrittenRule) => {
     const { rule, file, line, number } = each
@@ -96,12 +96,12 @@ export async function deleteRule(context: CommandContext, number: number, where:
   say(context, 'Removed', removeRule(await edited(context, where), number))
 }
 
-async function edited({ places }: CommandContext, { project }: Where) {
+async function edited({ paths }: CommandContext, { project }: Where) {
   const here = process.cwd()
-  const file = project ? ((await findProjectRules(places, here)) ?? projectRulesFile(here)) : userRulesFile(places)
-  if (project && file === userRulesFile(places))
+  const file = project ? ((await findProjectRules(paths, here)) ?? projectRulesFile(here)) : userRulesFile(paths)
+  if (project && file === userRulesFile(paths))
     throw new AppError('usage', { problem: 'here your own rules are kept; leave --project out', command: 'rules' })
-  return { file, lockFile: join(places.home, 'rules.lock') }
+  return { file, lockFile: join(paths.home, 'rules.lock') }
 }
 
 /** Such a rule would be written and never match: it is told at once. */
@@ -145,13 +145,13 @@ export async function testCommand(
   command: string,
   options: { rules?: string },
 ): Promise<void> {
-  const { places, env, json, out, note, terminal } = context
+  const { paths, env, json, out, note, terminal } = context
   const project = process.cwd()
   const userFile = trialFile(options.rules)
-  using answers = openRememberedAnswers(places.database)
-  const policy = await loadProjectPolicy({ places, env, project, userFile, answers })
+  using answers = openRememberedAnswers(paths.database)
+  const policy = await loadProjectPolicy({ paths, env, project, userFile, answers })
   using classifier = openClassifier()
-  const call = { tool: 'Bash', input: { command }, project, home: env['HOME'] || places.home }
+  const call = { tool: 'Bash', input: { command }, project, home: env['HOME'] || paths.home }
   const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })
   const matching = policy.rules.written.filter(({ rule }) => findRule(call.tool, assessment, [rule]) !== undefined)
   if (policy.problem) note(`${policy.problem.message}. ${policy.problem.next}`)
@@ -178,13 +178,13 @@ export async function replay(
   context: CommandContext,
   { since, rules }: { since: number; rules?: string },
 ): Promise<void> {
-  const { places, env, json, out, note } = context
+  const { paths, env, json, out, note } = context
   const userFile = trialFile(rules)
   const from = systemClock.now() - since
-  const home = env['HOME'] || places.home
+  const home = env['HOME'] || paths.home
   const policies = new Map<string, ProjectPolicy>()
   const policyFor = async (project: string): Promise<ProjectPolicy> => {
-    const policy = policies.get(project) ?? (await loadProjectPolicy({ places, env, project, userFile }))
+    const policy = policies.get(project) ?? (await loadProjectPolicy({ paths, env, project, userFile }))
     policies.set(project, policy)
     return policy
   }
@@ -194,7 +194,7 @@ export async function replay(
   using classifier = openClassifier()
   const counts = { requests: 0, changed: 0 }
   const changes: ReplayChange[] = []
-  for await (const recorded of readRecordedRequests(places.database, from)) {
+  for await (const recorded of readRecordedRequests(paths.database, from)) {
     counts.requests++
     const { request, project, allowedTools } = recorded
     const { tool, input } = request

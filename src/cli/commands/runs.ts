@@ -20,7 +20,7 @@ export function addRunsCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ project, all }: { project?: string; all?: true }, command: Command) => {
       const { json, out, terminal, ...context } = await contextOf(command)
-      const client = await openClient(context.places, context)
+      const client = await openClient(context.paths, context)
       const query = [
         ...(project === undefined ? [] : [`project=${encodeURIComponent(resolve(project))}`]),
         ...(all ? [] : [`limit=${LATEST}`]),

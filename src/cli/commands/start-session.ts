@@ -22,7 +22,7 @@ export async function runHotStart({ operand, flags }: HotCall): Promise<number |
     json: flags['--json'] === true,
   })
   try {
-    const connect = async () => rawConnection(context.places, context)
+    const connect = async () => rawConnection(context.paths, context)
     return await startSession({ path: operand, options, context, connect })
   } catch (error) {
     if (error instanceof DaemonAbsent) return undefined
@@ -49,9 +49,9 @@ export async function startSession({ path, options, context, connect }: StartCal
   }
   const project = projectDirectory(path)
   const { line, ...work } = await readWork(options)
-  const caller = { places: context.places, env: context.env, project, agent: options.agent }
+  const caller = { paths: context.paths, env: context.env, project, agent: options.agent }
   const [env, keys] = [await sessionEnvironment(caller), await brainKeys(caller)]
-  const { config, settings } = callerSettings(context.places, context.env)
+  const { config, settings } = callerSettings(context.paths, context.env)
   const connection = await connect()
   const asked = connection.request<SessionView>('POST', '/sessions', {
     ...requestOf({ project, work, env, options }),

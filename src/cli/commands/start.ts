@@ -62,7 +62,7 @@ async function start(path: string, options: StartOptions, command: Command): Pro
     import('../connection/client.ts'),
   ])
   const context = await contextOf(command)
-  return startSession({ path, options, context, connect: () => openClient(context.places, context) })
+  return startSession({ path, options, context, connect: () => openClient(context.paths, context) })
 }
 
 function positive(value: string): number {

@@ -72,7 +72,7 @@ export function addStatusCommand(program: Command): void {
         import('../context.ts'),
       ])
       const { terminal, out, json, ...context } = await contextOf(command)
-      const client = await openClient(context.places, context)
+      const client = await openClient(context.paths, context)
       await showStatus({ ...options, ref, json }, { get: path => client.request('GET', path), terminal, out })
     })
 }

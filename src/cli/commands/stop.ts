@@ -16,9 +16,9 @@ export function addStopCommand(program: Command): void {
     .option('--now', 'of a run: stop the task at work too, and give it back')
     .option('--json', 'print JSON')
     .action(async (ref: string, { now }: { now?: true }, command: Command) => {
-      const { places, json, out, ...context } = await contextOf(command)
+      const { paths, json, out, ...context } = await contextOf(command)
       refuseInSession(context.env, `stop ${ref}`)
-      const client = await openClient(places, context)
+      const client = await openClient(paths, context)
       if (isScheduleId(ref)) return cancelSchedule(ref, { client, context: { json, out } })
       const run = await findRun(ref, client)
       if (run) return stopRun(run, now === true, { client, context: { json, out } })

@@ -25,9 +25,9 @@ export function addTakeoverCommand(program: Command): void {
 
 /** Takes a terminal, or gives it back. */
 export async function handOver(ref: string, how: 'takeover' | 'handback', context: CommandContext) {
-  const { places, env, json, out } = context
+  const { paths, env, json, out } = context
   refuseInSession(env, `${how} ${ref}`)
-  const client = await openClient(places, context)
+  const client = await openClient(paths, context)
   const { id } = await client.request<SessionView>('GET', await sessionPath(ref))
   const session = await client.request<SessionView>('POST', `/sessions/${id}/${how}`, {})
   if (json) out(JSON.stringify(session, null, 2))

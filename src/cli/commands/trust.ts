@@ -17,7 +17,7 @@ export function addTrustCommand(program: Command): void {
     .action(async (path: string, options: { yes?: boolean }, command: Command) => {
       const context = await contextOf(command)
       const { grantTrust, trustStatus } = await import('../../policy/trust/trust.ts')
-      const status = await trustStatus(context.places, resolve(path))
+      const status = await trustStatus(context.paths, resolve(path))
       if (status.state === 'nothing-to-trust' || status.state === 'trusted') return report(context, status)
       refuseInSession(context.env, `trust ${quoteForShell(path)}`)
       if (!context.json) for (const line of pageOf(status, context)) context.out(line)
@@ -27,8 +27,8 @@ export function addTrustCommand(program: Command): void {
         question: 'Let this content take effect in sessions of this project?',
         yes: options.yes === true,
       })
-      await grantTrust(context.places, status)
-      report(context, await trustStatus(context.places, status.project))
+      await grantTrust(context.paths, status)
+      report(context, await trustStatus(context.paths, status.project))
     })
 
   trust
@@ -39,7 +39,7 @@ export function addTrustCommand(program: Command): void {
     .action(async (path: string, _options: object, command: Command) => {
       const context = await contextOf(command)
       const { trustStatus } = await import('../../policy/trust/trust.ts')
-      const status = await trustStatus(context.places, resolve(path))
+      const status = await trustStatus(context.paths, resolve(path))
       if (!context.json && status.files.length > 0) for (const line of pageOf(status, context)) context.out(line)
       report(context, status)
     })
@@ -54,7 +54,7 @@ export function addTrustCommand(program: Command): void {
       refuseInSession(context.env, `trust revoke ${quoteForShell(path)}`)
       const project = resolve(path)
       const { revokeTrust } = await import('../../policy/trust/trust.ts')
-      const revoked = await revokeTrust(context.places, project)
+      const revoked = await revokeTrust(context.paths, project)
       const said = revoked ? `No longer trusted: ${project}` : `Nothing to revoke: ${project} was not trusted.`
       context.out(context.json ? JSON.stringify({ project, revoked }) : neutral(said))
     })

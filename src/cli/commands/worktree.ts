@@ -122,7 +122,7 @@ function tell(context: CommandContext, done: readonly ({ task: string } & Remova
 }
 
 async function ask<T>(context: CommandContext, method: 'GET' | 'POST', route: string, body?: object): Promise<T> {
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   return client.request<T>(method, route, body ?? (method === 'POST' ? {} : undefined))
 }
 

@@ -26,50 +26,50 @@ export interface ClientOptions {
 }
 
 /** Connects to the daemon of these places, starting it when it is not up. */
-export async function openClient(places: AppPaths, { env, quiet }: ClientOptions): Promise<Client> {
-  const health = await upDaemon(places, env)
+export async function openClient(paths: AppPaths, { env, quiet }: ClientOptions): Promise<Client> {
+  const health = await upDaemon(paths, env)
   if (health.version !== programVersion() && !quiet) warnOfVersion(health.version, programVersion())
-  return clientOf(places, health)
+  return clientOf(paths, health)
 }
 
 /** Connects only to a daemon that runs already. */
-export async function findClient(places: AppPaths, { patienceMs = ANSWER_MS } = {}): Promise<Client | undefined> {
-  const health = await healthOf(places, patienceMs)
-  return health ? clientOf(places, health) : undefined
+export async function findClient(paths: AppPaths, { patienceMs = ANSWER_MS } = {}): Promise<Client | undefined> {
+  const health = await healthOf(paths, patienceMs)
+  return health ? clientOf(paths, health) : undefined
 }
 
 /** How long one that holds the lock but does not answer yet (starting, or draining) is waited for before looking again. */
 const PATIENCE_MS = 2_000
 const TRIES = 10
 
-async function upDaemon(places: AppPaths, env: ClientOptions['env']): Promise<Health> {
+async function upDaemon(paths: AppPaths, env: ClientOptions['env']): Promise<Health> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
-    const health = await healthOf(places)
+    const health = await healthOf(paths)
     if (health?.status === 'ok') return health
-    if (!health) await (await import('./start-daemon.ts')).startDaemon(places, env)
+    if (!health) await (await import('./start-daemon.ts')).startDaemon(paths, env)
     for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(40)) {
-      const now = await healthOf(places)
+      const now = await healthOf(paths)
       if (now?.status === 'ok') return now
     }
   }
-  throw new AppError('daemon_unreachable', { home: places.home, problem: 'it holds its lock but does not answer' })
+  throw new AppError('daemon_unreachable', { home: paths.home, problem: 'it holds its lock but does not answer' })
 }
 
-async function healthOf(places: AppPaths, patienceMs = ANSWER_MS): Promise<Health | undefined> {
+async function healthOf(paths: AppPaths, patienceMs = ANSWER_MS): Promise<Health | undefined> {
   const patience = AbortSignal.timeout(patienceMs)
   try {
-    return await clientOf(places, undefined, patience).request<Health>('GET', '/health')
+    return await clientOf(paths, undefined, patience).request<Health>('GET', '/health')
   } catch (error) {
     // One that was stopped still takes connections: whoever waits for its word waits for ever.
-    if (patience.aborted) throw (await import('./start-daemon.ts')).silentDaemonError(places, patienceMs)
+    if (patience.aborted) throw (await import('./start-daemon.ts')).silentDaemonError(paths, patienceMs)
     if (error instanceof AppError && error.code === 'daemon_unreachable') return undefined
     throw error
   }
 }
 
-function clientOf(places: AppPaths, health?: Health, patience?: AbortSignal): Client {
+function clientOf(paths: AppPaths, health?: Health, patience?: AbortSignal): Client {
   const send = (method: string, path: string, extra: Extra = {}) =>
-    open(places, method, path, { ...(patience && { signal: patience }), ...extra })
+    open(paths, method, path, { ...(patience && { signal: patience }), ...extra })
   return {
     health: health as Health,
     async request<T>(method: string, path: string, body?: unknown) {
@@ -93,7 +93,7 @@ interface Extra {
 }
 
 function open(
-  places: AppPaths,
+  paths: AppPaths,
   method: string,
   path: string,
   { body, signal, headers }: Extra,
@@ -101,21 +101,21 @@ function open(
   const payload = body === undefined ? undefined : JSON.stringify(body)
   return new Promise((resolve, reject) => {
     const request = httpRequest({
-      socketPath: places.socket,
+      socketPath: paths.socket,
       method,
       path,
       agent: false,
       ...(signal && { signal }),
       headers: {
         host: 'pcc',
-        authorization: `Bearer ${tokenIn(places.tokenFile)}`,
+        authorization: `Bearer ${tokenIn(paths.tokenFile)}`,
         ...(payload && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
         ...headers,
       },
     })
     request.once('response', resolve)
     request.once('error', error =>
-      reject(new AppError('daemon_unreachable', { home: places.home, problem: messageOf(error) }, error)),
+      reject(new AppError('daemon_unreachable', { home: paths.home, problem: messageOf(error) }, error)),
     )
     request.end(payload)
   })
@@ -154,7 +154,7 @@ export interface CommandCall extends CommandContext {
 export async function openCommandCall(command: Command, { writes }: { writes: boolean }): Promise<CommandCall> {
   const context = await contextOf(command)
   if (writes) refuseInSession(context.env, `task ${command.name()} …`)
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   return {
     ...context,
     client,

@@ -21,8 +21,8 @@ interface RawOptions {
  * A running daemon by hand-written requests. The first one may find nobody, which is `NobodyAnswers`; a daemon that has
  * answered and then is gone is an error.
  */
-export function rawConnection(places: AppPaths, { quiet, patienceMs = ANSWER_MS }: RawOptions): DaemonConnection {
-  const { home, socket, tokenFile } = places
+export function rawConnection(paths: AppPaths, { quiet, patienceMs = ANSWER_MS }: RawOptions): DaemonConnection {
+  const { home, socket, tokenFile } = paths
   let met = false
   const unreachable = (problem: string) => new AppError('daemon_unreachable', { home, problem })
   return {
@@ -31,7 +31,7 @@ export function rawConnection(places: AppPaths, { quiet, patienceMs = ANSWER_MS 
       const reply = await asked.catch(async error => {
         // One that was stopped still takes connections: whoever waits for its word waits for ever.
         if (error.code !== 'ETIMEDOUT') throw unreachable(messageOf(error))
-        throw (await import('./start-daemon.ts')).silentDaemonError(places, patienceMs)
+        throw (await import('./start-daemon.ts')).silentDaemonError(paths, patienceMs)
       })
       if (!reply) throw met ? unreachable('nobody answers') : new DaemonAbsent()
       const answer: unknown = JSON.parse(reply.bytes.toString())

@@ -21,17 +21,17 @@ const READY_MS = 30_000
  * Starts the daemon in the background, under a parent that keeps it running, and waits until it is ready. `running`: another
  * one was first.
  */
-export async function startDaemon(places: AppPaths, env: Env): Promise<'ready' | 'running'> {
-  const failed = (problem: string) => new AppError('daemon_unreachable', { home: places.home, problem })
-  const errFile = parentFiles(places).lastWords
-  const errors = openErrorFile(errFile, places.data)
+export async function startDaemon(paths: AppPaths, env: Env): Promise<'ready' | 'running'> {
+  const failed = (problem: string) => new AppError('daemon_unreachable', { home: paths.home, problem })
+  const errFile = parentFiles(paths).lastWords
+  const errors = openErrorFile(errFile, paths.data)
   const before = fstatSync(errors).size
-  const bare = [process.execPath, BIN, '--config', places.configFile, '--data-dir', places.data, 'daemon', 'run']
-  const { command, args } = (await wantsParent(places, env)) ? wrapInParent(bare, places) : withoutParent(bare)
+  const bare = [process.execPath, BIN, '--config', paths.configFile, '--data-dir', paths.data, 'daemon', 'run']
+  const { command, args } = (await wantsParent(paths, env)) ? wrapInParent(bare, paths) : withoutParent(bare)
   const child = spawn(command, args, {
     cwd: '/',
     detached: true,
-    env: daemonEnvironment(env, places),
+    env: daemonEnvironment(env, paths),
     stdio: ['ignore', 'pipe', errors],
   })
   closeSync(errors)
@@ -51,9 +51,9 @@ export async function startDaemon(places: AppPaths, env: Env): Promise<'ready' |
 const BIN = fileURLToPath(new URL('../../../bin/pcc.js', import.meta.url))
 
 /** Settings that cannot be read are the daemon's to complain about. */
-async function wantsParent(places: AppPaths, env: Env): Promise<boolean> {
+async function wantsParent(paths: AppPaths, env: Env): Promise<boolean> {
   if (findRestarter(env) !== 'nobody') return false
-  return loadConfig({ places, env }).then(
+  return loadConfig({ paths, env }).then(
     ({ config }) => config.daemon.parent,
     () => true,
   )
@@ -64,14 +64,14 @@ function withoutParent([command = '', ...args]: string[]): { command: string; ar
 }
 
 /** What the daemon inherits. The variables of an agent travel with each session instead, so none of them is here. */
-function daemonEnvironment(env: Env, places: AppPaths): Record<string, string> {
+function daemonEnvironment(env: Env, paths: AppPaths): Record<string, string> {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined &&
       /^(PCC_\w+|LC_\w+|XDG_\w+)$|^(HOME|PATH|LANG|LANGUAGE|TZ|TMPDIR|USER|LOGNAME|SHELL)$/.test(entry[0]),
   )
   const { PCC_PARENT: _, ...ours } = Object.fromEntries(kept)
-  return { ...ours, PCC_HOME: places.home }
+  return { ...ours, PCC_HOME: paths.home }
 }
 
 /** The first line of the daemon's output; nothing when it ended without one. */
@@ -117,7 +117,7 @@ function lastWords(file: string, from: number): string {
 }
 
 /** What is told of a daemon that takes a connection and says nothing: which process it is, and how to be rid of it. */
-export function silentDaemonError(places: AppPaths, patienceMs: number): AppError {
-  const pid = readLockHolder(places)?.pid ?? '<pid>'
-  return new AppError('daemon_silent', { home: places.home, pid, seconds: patienceMs / 1000 })
+export function silentDaemonError(paths: AppPaths, patienceMs: number): AppError {
+  const pid = readLockHolder(paths)?.pid ?? '<pid>'
+  return new AppError('daemon_silent', { home: paths.home, pid, seconds: patienceMs / 1000 })
 }

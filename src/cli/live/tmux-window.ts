@@ -13,11 +13,11 @@ import { isOver, statusWords } from '../render/format.ts'
 /** Puts the person into the terminal of an agent until they leave it. Nothing where the session is over before it has one. */
 export async function enterTerminal(
   session: SessionView,
-  { places, env, note }: CommandContext,
+  { paths, env, note }: CommandContext,
   client: Client,
 ): Promise<number | undefined> {
   if (findProgram('tmux', env) === undefined) throw new AppError('tmux_missing', {})
-  const socket = tmuxSocket(places.socket)
+  const socket = tmuxSocket(paths.socket)
   const { id } = session
   if (!(await awaitWindow(session, { client, socket, env, tell: note }))) return undefined
   const { TMUX, ...outside } = env

@@ -12,18 +12,18 @@ import { findSession } from './sessions.ts'
 const ToolParams = z.object({ name: AgentToolName })
 
 /** The tools of a session for an agent that is not in this process (`pcc mcp`), by a capability for that session alone. */
-export function toolRoutes(app: FastifyInstance, world: DaemonContext): void {
-  app.get('/agent/tools', async request => ({ tools: callerOf(request, world).open.ownTools ?? [] }))
+export function toolRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  app.get('/agent/tools', async request => ({ tools: callerOf(request, daemon).open.ownTools ?? [] }))
 
   app.post('/agent/tools/:name', async request => {
     const { name } = parseRequest(ToolParams, request.params, 'POST /agent/tools/:name')
-    return world.supervisor.callTool(callerOf(request, world), name, request.body ?? {})
+    return daemon.supervisor.callTool(callerOf(request, daemon), name, request.body ?? {})
   })
 
   // For whoever holds the daemon's own token: what `pcc mcp` is started with.
   app.post('/sessions/:ref/capability', async request => {
-    const { id } = await findSession(request.params, world)
-    return { session: id, capability: issueCapability(id, world.token) }
+    const { id } = await findSession(request.params, daemon)
+    return { session: id, capability: issueCapability(id, daemon.token) }
   })
 }
 
@@ -43,10 +43,10 @@ const HookParams = z.object({ event: z.string().regex(/^[A-Z][A-Za-z]{2,40}$/) }
 const MOST_BYTES = 4_500_000
 
 /** Events of agents in terminals, each by the token of its own session: it opens nothing else, and no other token opens this. */
-export function hookRoutes(app: FastifyInstance, world: Pick<DaemonContext, 'hooks'>): void {
+export function hookRoutes(app: FastifyInstance, daemon: Pick<DaemonContext, 'hooks'>): void {
   app.post('/hooks/claude/:event', { bodyLimit: MOST_BYTES }, async (request, reply) => {
     const { event } = parseRequest(HookParams, request.params, 'POST /hooks/claude/:event')
-    const seat = hookTarget(request, world)
+    const seat = hookTarget(request, daemon)
     const gone = new AbortController()
     // A hook that was ended waits for nothing any more.
     reply.raw.once('close', () => gone.abort())

@@ -12,35 +12,35 @@ import { hasToken } from './guard.ts'
 import { realOrGiven } from './tasks.ts'
 
 /** Health for everybody who may open the socket, details and the switch for who has the token. */
-export function daemonRoutes(app: FastifyInstance, world: DaemonContext): void {
+export function daemonRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/health', async request => {
-    const status = world.stopping.aborted ? 'stopping' : 'ok'
-    return hasToken(request, world.token) ? await details(world, status) : { status }
+    const status = daemon.stopping.aborted ? 'stopping' : 'ok'
+    return hasToken(request, daemon.token) ? await details(daemon, status) : { status }
   })
 
   app.post('/daemon/stop', async (request, reply) => {
     const { go_on: goOn } = StopDaemon.parse(request.body ?? {})
-    world.stop(goOn ? 'asked to start anew' : 'asked to stop', { goOn })
+    daemon.stop(goOn ? 'asked to start anew' : 'asked to stop', { goOn })
     return reply.code(202).send({ ok: true })
   })
 }
 
-async function details(world: DaemonContext, status: Health['status']): Promise<Health> {
-  const { places, version, startedAt, store, supervisor } = world
-  const disk = world.disk.report()
+async function details(daemon: DaemonContext, status: Health['status']): Promise<Health> {
+  const { paths, version, startedAt, store, supervisor } = daemon
+  const disk = daemon.disk.report()
   return {
     status,
     version,
     pid: process.pid,
     started_at: startedAt,
-    home: places.home,
-    data: places.data,
+    home: paths.home,
+    data: paths.data,
     sessions: { live: supervisor.liveCount, total: (await store.sessions.list()).length },
     schema: store.schema,
-    kept_by: findRestarter(world.agentEnv),
-    watchdog_seconds: world.watchdogSeconds,
+    kept_by: findRestarter(daemon.agentEnv),
+    watchdog_seconds: daemon.watchdogSeconds,
     ...(disk.state !== 'ok' && { disk: disk.reason }),
-    ...(world.recovered && { recovered: world.recovered }),
+    ...(daemon.recovered && { recovered: daemon.recovered }),
   }
 }
 
@@ -53,13 +53,13 @@ const ReportQuery = z.strictObject({
 })
 
 /** What happened while nobody looked. */
-export function reportRoutes(app: FastifyInstance, world: DaemonContext): void {
+export function reportRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/report', async (request): Promise<Report> => {
     const { since, until, project, zone } = parseRequest(ReportQuery, request.query, 'GET /report')
     const now = Date.now()
     const to = until === undefined ? now : parseSince(until, zone, now)
     const span = { since: parseSince(since, zone, to), until: to }
     const of = project === undefined ? {} : { project: await realOrGiven(project) }
-    return gatherReport({ ...span, ...of }, { store: world.store, tasks: getTasks(world), quota: world.quota })
+    return gatherReport({ ...span, ...of }, { store: daemon.store, tasks: getTasks(daemon), quota: daemon.quota })
   })
 }

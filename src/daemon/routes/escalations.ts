@@ -20,18 +20,18 @@ import { findSession, toOpenAsk } from './sessions.ts'
 const ListQuery = z.strictObject({ session: z.string().min(1).optional(), state: z.string().optional() })
 
 /** What waits for a person, and their answers to it. */
-export function escalationRoutes(app: FastifyInstance, world: DaemonContext): void {
-  const escalations = getEscalations(world)
+export function escalationRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  const escalations = getEscalations(daemon)
 
   app.get('/escalations', async request => {
     const query = parseRequest(ListQuery, request.query, 'GET /escalations')
-    const session = query.session === undefined ? undefined : (await world.store.sessions.resolve(query.session)).id
+    const session = query.session === undefined ? undefined : (await daemon.store.sessions.resolve(query.session)).id
     const states = query.state === undefined ? undefined : statesOf(query.state)
-    return { escalations: await shown(await escalations.list({ session, states }), world) }
+    return { escalations: await shown(await escalations.list({ session, states }), daemon) }
   })
 
   app.get('/escalations/:number', async request => {
-    const [view] = await shown([await escalations.get(numberOf(request.params))], world)
+    const [view] = await shown([await escalations.get(numberOf(request.params))], daemon)
     return view
   })
 
@@ -42,9 +42,9 @@ export function escalationRoutes(app: FastifyInstance, world: DaemonContext): vo
       const problem = 'verdict: allow or deny, or answer: what you say to a question'
       throw new AppError('bad_request', { route: 'POST /escalations/:number/answer', problem })
     }
-    const { escalation, remembered } = await answerEscalation(number, answer, world)
-    world.log.info({ number, verdict: answer.verdict, by: answer.by, remembered }, 'decision answered')
-    const [view] = await shown([escalation], world)
+    const { escalation, remembered } = await answerEscalation(number, answer, daemon)
+    daemon.log.info({ number, verdict: answer.verdict, by: answer.by, remembered }, 'decision answered')
+    const [view] = await shown([escalation], daemon)
     return { escalation: view, remembered }
   })
 }
@@ -71,18 +71,18 @@ function numberOf(params: unknown): number {
 const ROUTE = 'POST /sessions/:ref/answers'
 
 /** Answers to what a session asks: at once while its agent waits, or by starting a parked one again. */
-export function answerRoutes(app: FastifyInstance, world: DaemonContext): void {
+export function answerRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.post('/sessions/:ref/answers', async request => {
     const answer = parseRequest(AnswerAsk, request.body, ROUTE)
-    const row = await parkedBy(await findSession(request.params, world), answer.ask_id, world)
-    if (row.state === 'ended' && row.parked?.ask_id === answer.ask_id) await answerParked(row, answer, world)
-    else await answerAsked(row.id, answer, world)
+    const row = await parkedBy(await findSession(request.params, daemon), answer.ask_id, daemon)
+    if (row.state === 'ended' && row.parked?.ask_id === answer.ask_id) await answerParked(row, answer, daemon)
+    else await answerAsked(row.id, answer, daemon)
     return { ok: true }
   })
 
   // A key was touched where something is asked: whoever sits there is not taken for absent.
   app.post('/sessions/:ref/presence', async request => {
-    world.terminals.stir((await findSession(request.params, world)).id)
+    daemon.terminals.stir((await findSession(request.params, daemon)).id)
     return { ok: true }
   })
 }
@@ -102,7 +102,7 @@ async function parkedBy(row: SessionRow, askId: string, { store, supervisor }: D
   return row
 }
 
-async function answerParked(row: SessionRow, answer: AnswerAsk, world: DaemonContext): Promise<void> {
+async function answerParked(row: SessionRow, answer: AnswerAsk, daemon: DaemonContext): Promise<void> {
   const parked = row.parked
   if (!parked) return
   const problem = findAnswerProblem(toOpenAsk(parked), answer)
@@ -111,8 +111,8 @@ async function answerParked(row: SessionRow, answer: AnswerAsk, world: DaemonCon
     throw new AppError('bad_request', { route: ROUTE, problem: 'env: needed, because the agent is started again' })
   }
   const said = saidTo(parked, answer)
-  if (parked.number === undefined) await world.supervisor.resumeParked(row, { said, env: answer.env })
-  else await answerOpen(parked.number, { said, env: answer.env, first: row.id }, world)
+  if (parked.number === undefined) await daemon.supervisor.resumeParked(row, { said, env: answer.env })
+  else await answerOpen(parked.number, { said, env: answer.env, first: row.id }, daemon)
 }
 
 /** The answers in the order of the questions: by their words they could not be found again where a secret was taken out. */

@@ -19,26 +19,26 @@ const Query = z.strictObject({
 })
 
 /** Everything that happens, as it happens; with `attach=1` the connection is a person at the session's terminal. */
-export function eventRoutes(app: FastifyInstance, world: DaemonContext): void {
+export function eventRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/events', async (request, reply) => {
     const query = parseRequest(Query, request.query, 'GET /events')
     const attach = query.attach === '1'
     if (attach && query.session === undefined) {
       throw new AppError('bad_request', { route: 'GET /events', problem: 'attach: needs a session' })
     }
-    const row = query.session === undefined ? undefined : await world.store.sessions.resolve(query.session)
+    const row = query.session === undefined ? undefined : await daemon.store.sessions.resolve(query.session)
     const lastSeen = request.headers['last-event-id']
     // A client that reconnects knows best how far it came.
     const seen = lastSeen === undefined ? (query.after ?? 0) : parseRequest(id, lastSeen, 'GET /events Last-Event-ID')
-    const after = query.from === 'now' ? Math.max(seen, await newestId(world)) : seen
+    const after = query.from === 'now' ? Math.max(seen, await newestId(daemon)) : seen
     reply.hijack()
-    const leave = attach && row ? world.terminals.attach(row.id) : () => {}
-    const stream = streamEvents(reply.raw, { after, subject: row?.id, store: world.store, closing: world.settled })
-    world.streams.add(stream)
+    const leave = attach && row ? daemon.terminals.attach(row.id) : () => {}
+    const stream = streamEvents(reply.raw, { after, subject: row?.id, store: daemon.store, closing: daemon.settled })
+    daemon.streams.add(stream)
     await stream
-      .catch(error => world.log.warn({ error }, 'event stream failed'))
+      .catch(error => daemon.log.warn({ error }, 'event stream failed'))
       .finally(() => {
-        world.streams.delete(stream)
+        daemon.streams.delete(stream)
         leave()
       })
   })

@@ -15,9 +15,9 @@ const Name = z.object({ name: z.string().min(1) })
 const InProject = z.strictObject({ project: z.string().min(1) })
 
 /** Features: from an idea to tasks. */
-export function featureRoutes(app: FastifyInstance, world: DaemonContext): void {
-  const { store } = world
-  const { features } = world.supervisor
+export function featureRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  const { store } = daemon
+  const { features } = daemon.supervisor
   const named = async (params: unknown, project: string): Promise<FeatureRow> => {
     const { name } = parseRequest(Name, params, 'a feature route')
     const found = await store.features.named(await realOrGiven(project), name)
@@ -27,14 +27,14 @@ export function featureRoutes(app: FastifyInstance, world: DaemonContext): void 
 
   app.post('/features', async (request, reply) => {
     const row = await features.create(parseRequest(CreateFeature, request.body, 'POST /features'))
-    return reply.code(201).send(await featureView(row, world))
+    return reply.code(201).send(await featureView(row, daemon))
   })
 
   app.get('/features', async request => {
     const project = await realOrGiven(parseRequest(InProject, request.query, 'GET /features').project)
     const rows = await store.features.list({ project })
-    const known = await Promise.all(rows.map(row => featureView(row, world)))
-    return { features: [...known, ...(await namedInTasks(project, rows, world))] }
+    const known = await Promise.all(rows.map(row => featureView(row, daemon)))
+    return { features: [...known, ...(await namedInTasks(project, rows, daemon))] }
   })
 
   app.get('/features/:name', async request => {
@@ -45,16 +45,16 @@ export function featureRoutes(app: FastifyInstance, world: DaemonContext): void 
     if (row) {
       // What its session has come to may be there and not taken over yet: whoever asks sees it.
       await features.look(row.id)
-      return featureView((await store.features.get(row.id)) ?? row, world)
+      return featureView((await store.features.get(row.id)) ?? row, daemon)
     }
-    const found = (await namedInTasks(at, [], world)).find(feature => feature.name === name)
+    const found = (await namedInTasks(at, [], daemon)).find(feature => feature.name === name)
     if (!found) throw new AppError('feature_unknown', { name, project })
     return found
   })
 
   app.post('/features/:name/go-on', async request => {
     const { project, ...more } = parseRequest(ContinueFeatureRequest, request.body, 'POST /features/:name/go-on')
-    return featureView(await features.goOn(await named(request.params, project), more), world)
+    return featureView(await features.goOn(await named(request.params, project), more), daemon)
   })
 
   app.delete('/features/:name', async request => {
@@ -66,11 +66,11 @@ export function featureRoutes(app: FastifyInstance, world: DaemonContext): void 
 }
 
 /** A feature with its files, its session and its tasks as they are now. */
-async function featureView(row: FeatureRow, world: DaemonContext): Promise<FeatureView> {
-  const { store } = world
+async function featureView(row: FeatureRow, daemon: DaemonContext): Promise<FeatureView> {
+  const { store } = daemon
   const { id, project, name, phase, until, problem, created_at, updated_at } = row
   const session = row.session_id === null ? undefined : await store.sessions.get(row.session_id)
-  const seen = session && viewSession(session, world)
+  const seen = session && viewSession(session, daemon)
   return {
     ...{ id, project, name, phase, until, problem, created_at, updated_at },
     session: seen ? { id: seen.id, status: seen.status, reason: seen.reason } : null,

@@ -13,30 +13,30 @@ import { viewSession } from './sessions.ts'
 const LATEST = 50
 
 /** A run as a list shows it. */
-export async function runView(run: RunRow, world: DaemonContext): Promise<RunView> {
-  return viewWith(run, await world.store.runs.attempts({ run: run.id }), world)
+export async function runView(run: RunRow, daemon: DaemonContext): Promise<RunView> {
+  return viewWith(run, await daemon.store.runs.attempts({ run: run.id }), daemon)
 }
 
 /** A run with what its sessions do right now. */
-export async function runDetail(run: RunRow, world: DaemonContext, latestShown = LATEST): Promise<RunDetail> {
-  const { store } = world
+export async function runDetail(run: RunRow, daemon: DaemonContext, latestShown = LATEST): Promise<RunDetail> {
+  const { store } = daemon
   const attempts = await store.runs.attempts({ run: run.id })
   const over = attempts.filter(({ outcome }) => outcome !== null)
   const latest = new Set(over.slice(Math.max(0, over.length - latestShown)))
   const [seen, views] = await Promise.all([
-    viewWith(run, attempts, world),
+    viewWith(run, attempts, daemon),
     Promise.all(
       attempts
         .filter(attempt => attempt.outcome === null || latest.has(attempt))
-        .map(attempt => attemptView(attempt, world)),
+        .map(attempt => attemptView(attempt, daemon)),
     ),
   ])
   return {
     ...seen,
     attempts: views,
-    quota: await quotaOf(attempts.at(-1), world),
-    left_ms: run.state === 'ended' ? null : await timeLeft(run, { attempts, tasks: seen.tasks }, world.store),
-    kept_apart: run.state === 'running' && seen.parallel > 1 ? await keptApart(run, world) : [],
+    quota: await quotaOf(attempts.at(-1), daemon),
+    left_ms: run.state === 'ended' ? null : await timeLeft(run, { attempts, tasks: seen.tasks }, daemon.store),
+    kept_apart: run.state === 'running' && seen.parallel > 1 ? await keptApart(run, daemon) : [],
   }
 }
 
@@ -45,8 +45,8 @@ async function keptApart(run: RunRow, { store }: DaemonContext): Promise<RunDeta
   return allApart(ready, atWork)
 }
 
-async function viewWith(run: RunRow, attempts: AttemptRow[], world: DaemonContext): Promise<RunView> {
-  const { store } = world
+async function viewWith(run: RunRow, attempts: AttemptRow[], daemon: DaemonContext): Promise<RunView> {
+  const { store } = daemon
   const { id, project, target, options, state, outcome, reason, stopping, iterations, created_at, ended_at } = run
   const open = attempts.filter(attempt => attempt.outcome === null)
   const sessions = await Promise.all(open.map(({ session_id }) => store.sessions.get(session_id)))
@@ -54,7 +54,7 @@ async function viewWith(run: RunRow, attempts: AttemptRow[], world: DaemonContex
     ...{ id, project, target, state, outcome, reason, stopping, iterations, limit: options.limit ?? null },
     parallel: options.parallel ?? 1,
     verify: options.verify ?? true,
-    ...(await tasksOf(run, world)),
+    ...(await tasksOf(run, daemon)),
     cost_usd: [...attempts, ...sessions].reduce((sum, one) => sum + (one?.cost_usd ?? 0), 0),
     ...{ created_at, ended_at },
   }
@@ -77,8 +77,8 @@ function standingIn({ tasks = {}, unverified = 0, merged = 0, unmerged = 0 }: Ev
   return { tasks, unverified, merged, unmerged }
 }
 
-async function attemptView(attempt: AttemptRow, world: DaemonContext): Promise<AttemptView> {
-  const { store } = world
+async function attemptView(attempt: AttemptRow, daemon: DaemonContext): Promise<AttemptView> {
+  const { store } = daemon
   const { task_id, number, iteration, session_id, model, outcome, reason, cost_usd, started_at, ended_at } = attempt
   const [task, session] = await Promise.all([store.tasks.get(task_id), store.sessions.get(session_id)])
   const agents = session ? agentsOf(session.agent, session.options.handed) : []
@@ -89,21 +89,21 @@ async function attemptView(attempt: AttemptRow, world: DaemonContext): Promise<A
     verification: outcome === 'done' ? (task?.verification ?? null) : null,
     ...{ cost_usd: outcome === null ? (session?.cost_usd ?? 0) : cost_usd, started_at, ended_at },
     place: session?.options.place ? { top: session.options.place.top, branch: session.options.place.branch } : null,
-    now: outcome === null && session ? await nowOf(session, task, world) : null,
+    now: outcome === null && session ? await nowOf(session, task, daemon) : null,
   }
 }
 
-async function nowOf(session: SessionRow, task: Task | undefined, world: DaemonContext): Promise<AttemptNow> {
-  const { status, asks, resumes_at } = viewSession(session, world)
-  const [last] = await world.store.events({
+async function nowOf(session: SessionRow, task: Task | undefined, daemon: DaemonContext): Promise<AttemptNow> {
+  const { status, asks, resumes_at } = viewSession(session, daemon)
+  const [last] = await daemon.store.events({
     subject: session.id,
     kinds: ['agent.said', 'tool.requested', 'question.asked', 'limit.hit'],
     tail: 1,
   })
   const landing = task?.session_id === session.id ? landingOf(task) : null
   // What waits between an agent's word and the end is asked by nobody that is at work.
-  const [open] = landing === null ? [] : await world.store.escalations.list({ session: session.id, states: ['open'] })
-  const merge = landing === 'merging' ? await world.store.merges.open(session.task_id ?? '') : undefined
+  const [open] = landing === null ? [] : await daemon.store.escalations.list({ session: session.id, states: ['open'] })
+  const merge = landing === 'merging' ? await daemon.store.merges.open(session.task_id ?? '') : undefined
   return {
     ...(merge?.state === 'waiting' && merge.reason !== null && { held_up: merge.reason }),
     status,

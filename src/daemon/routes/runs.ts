@@ -21,15 +21,15 @@ const ListQuery = z.strictObject({
 const DetailQuery = z.strictObject({ attempts: z.coerce.number().int().min(0).optional() })
 
 /** Runs: start one, look at them, hold them up, end them. */
-export function runRoutes(app: FastifyInstance, world: DaemonContext): void {
-  guidanceRoutes(app, world)
-  scheduleRoutes(app, world)
-  const { store } = world
-  const { runs } = world.supervisor
+export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  guidanceRoutes(app, daemon)
+  scheduleRoutes(app, daemon)
+  const { store } = daemon
+  const { runs } = daemon.supervisor
 
   app.post('/runs', async (request, reply) => {
     const row = await runs.start(parseRequest(StartRun, request.body, 'POST /runs'))
-    return reply.code(201).send(await runDetail(row, world))
+    return reply.code(201).send(await runDetail(row, daemon))
   })
 
   app.post(
@@ -40,31 +40,31 @@ export function runRoutes(app: FastifyInstance, world: DaemonContext): void {
   app.get('/runs', async request => {
     const { project, limit } = parseRequest(ListQuery, request.query, 'GET /runs')
     const rows = await store.runs.list(project === undefined ? {} : { project: await realOrGiven(project) })
-    return { runs: await Promise.all(rows.slice(0, limit).map(row => runView(row, world))), total: rows.length }
+    return { runs: await Promise.all(rows.slice(0, limit).map(row => runView(row, daemon))), total: rows.length }
   })
 
   app.get('/runs/:ref', async request => {
     const { attempts } = parseRequest(DetailQuery, request.query, 'GET /runs/:ref')
-    return runDetail(await runOf(request.params, world), world, attempts)
+    return runDetail(await runOf(request.params, daemon), daemon, attempts)
   })
 
   app.post('/runs/:ref/stop', async request => {
     const { now } = parseRequest(StopRun, request.body ?? {}, 'POST /runs/:ref/stop')
-    const run = await openRun(request.params, world)
+    const run = await openRun(request.params, daemon)
     await runs.stop(run.id, now ? 'now' : 'after current')
-    return fresh(run.id, world)
+    return fresh(run.id, daemon)
   })
 
   app.post('/runs/:ref/pause', async request => {
-    const run = await openRun(request.params, world)
+    const run = await openRun(request.params, daemon)
     await runs.pause(run.id)
-    return fresh(run.id, world)
+    return fresh(run.id, daemon)
   })
 
   app.post('/runs/:ref/resume', async request => {
-    const run = await openRun(request.params, world)
+    const run = await openRun(request.params, daemon)
     await runs.resume(run.id)
-    return fresh(run.id, world)
+    return fresh(run.id, daemon)
   })
 }
 
@@ -72,22 +72,22 @@ function runOf(params: unknown, { store }: DaemonContext): Promise<RunRow> {
   return store.runs.resolve(parseRequest(Ref, params, 'a run route').ref)
 }
 
-async function openRun(params: unknown, world: DaemonContext): Promise<RunRow> {
-  const run = await runOf(params, world)
+async function openRun(params: unknown, daemon: DaemonContext): Promise<RunRow> {
+  const run = await runOf(params, daemon)
   if (run.state === 'ended') throw new AppError('run_over', { id: run.id, outcome: run.outcome ?? 'ended' })
   return run
 }
 
-async function fresh(id: string, world: DaemonContext): Promise<RunDetail> {
-  const row = await world.store.runs.get(id)
+async function fresh(id: string, daemon: DaemonContext): Promise<RunDetail> {
+  const row = await daemon.store.runs.get(id)
   if (!row) throw new AppError('run_unknown', { ref: id })
-  return runDetail(row, world)
+  return runDetail(row, daemon)
 }
 
 /** What a person has to say to whoever does a task: it stands in the description from then on, and an agent at work is told. */
-function guidanceRoutes(app: FastifyInstance, world: DaemonContext): void {
-  const { store } = world
-  const tasks = getTasks(world)
+function guidanceRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  const { store } = daemon
+  const tasks = getTasks(daemon)
 
   app.post('/tasks/:ref/guidance', async (request): Promise<GuidedTask> => {
     const text = cleanText(parseRequest(GuideTask, request.body, 'POST /tasks/:ref/guidance').text)
@@ -96,7 +96,7 @@ function guidanceRoutes(app: FastifyInstance, world: DaemonContext): void {
       return tasks.update(found, { description: withGuidance(found.description, text) }, tx)
     })
     const { id, title, session_id } = task
-    return { id, title, told: session_id !== null && (await tell(session_id, text, world)) }
+    return { id, title, told: session_id !== null && (await tell(session_id, text, daemon)) }
   })
 }
 
@@ -107,8 +107,8 @@ function withGuidance(description: string, text: string): string {
 }
 
 /** Whether its agent heard it. One that stands still reads it when the task is begun anew. */
-async function tell(session: string, text: string, world: DaemonContext): Promise<boolean> {
-  const run = world.supervisor.run(session)
+async function tell(session: string, text: string, daemon: DaemonContext): Promise<boolean> {
+  const run = daemon.supervisor.run(session)
   if (!run || run.over || run.row.state === 'queued' || run.row.state === 'ended') return false
   await run.opened.promise
   // A person who has the terminal says it there themselves; the description has it for later.
@@ -117,7 +117,7 @@ async function tell(session: string, text: string, world: DaemonContext): Promis
     await run.session.prompt(`Guidance from the person you work for, on the task at hand:\n\n${text}`)
     return true
   } catch (error) {
-    world.log.warn({ session, error }, 'guidance was not heard')
+    daemon.log.warn({ session, error }, 'guidance was not heard')
     return false
   }
 }
@@ -163,25 +163,25 @@ const JournalQuery = z.strictObject({
 })
 
 /** What became of every attempt of a run. Reads only. */
-export function journalRoutes(app: FastifyInstance, world: DaemonContext): void {
+export function journalRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/journal', async (request): Promise<JournalPage> => {
     const { project, run, task, ...rest } = parseRequest(JournalQuery, request.query, 'GET /journal')
-    return searchJournal(world.store, {
+    return searchJournal(daemon.store, {
       ...rest,
       project: project === undefined ? undefined : await realOrGiven(project),
-      run: run === undefined ? undefined : (await world.store.runs.resolve(run)).id,
-      task: task === undefined ? undefined : await taskNamed(task, world),
+      run: run === undefined ? undefined : (await daemon.store.runs.resolve(run)).id,
+      task: task === undefined ? undefined : await taskNamed(task, daemon),
     })
   })
 }
 
 /** One that was deleted has its entries still: it is named by its whole id. */
-async function taskNamed(ref: string, world: DaemonContext): Promise<string> {
+async function taskNamed(ref: string, daemon: DaemonContext): Promise<string> {
   try {
-    return (await getTasks(world).find(ref)).id
+    return (await getTasks(daemon).find(ref)).id
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'task_not_there')) throw error
-    if ((await world.store.journal.count({ task: ref })) === 0) throw error
+    if ((await daemon.store.journal.count({ task: ref })) === 0) throw error
     return ref
   }
 }

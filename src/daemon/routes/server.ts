@@ -21,7 +21,7 @@ import { gateRoutes, mergeRoutes, workRoutes, worktreeRoutes } from './workspace
 const MAX_BODY_BYTES = 8_000_000
 
 /** The HTTP server, not yet listening. */
-export function buildServer(world: DaemonContext): FastifyInstance {
+export function buildServer(daemon: DaemonContext): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
@@ -31,35 +31,35 @@ export function buildServer(world: DaemonContext): FastifyInstance {
     routerOptions: { maxParamLength: 200 },
     frameworkErrors: (_error, _request, reply: FastifyReply) => unreadablePath(reply),
   })
-  installErrors(app, world.log)
-  installGuard(app, world.token)
-  tellVersion(app, world)
+  installErrors(app, daemon.log)
+  installGuard(app, daemon.token)
+  tellVersion(app, daemon)
   jsonOnly(app)
-  daemonRoutes(app, world)
-  sessionRoutes(app, world)
-  sessionControlRoutes(app, world)
-  answerRoutes(app, world)
-  rememberedRoutes(app, world)
-  checkpointRoutes(app, world)
-  escalationRoutes(app, world)
-  eventRoutes(app, world)
-  quotaRoutes(app, world)
-  budgetRoutes(app, world)
-  queueRoutes(app, world)
-  taskRoutes(app, world)
-  gateRoutes(app, world)
-  proposalRoutes(app, world)
-  briefRoutes(app, world)
-  graphRoutes(app, world)
-  workRoutes(app, world)
-  runRoutes(app, world)
-  worktreeRoutes(app, world)
-  mergeRoutes(app, world)
-  journalRoutes(app, world)
-  reportRoutes(app, world)
-  featureRoutes(app, world)
-  toolRoutes(app, world)
-  hookRoutes(app, world)
+  daemonRoutes(app, daemon)
+  sessionRoutes(app, daemon)
+  sessionControlRoutes(app, daemon)
+  answerRoutes(app, daemon)
+  rememberedRoutes(app, daemon)
+  checkpointRoutes(app, daemon)
+  escalationRoutes(app, daemon)
+  eventRoutes(app, daemon)
+  quotaRoutes(app, daemon)
+  budgetRoutes(app, daemon)
+  queueRoutes(app, daemon)
+  taskRoutes(app, daemon)
+  gateRoutes(app, daemon)
+  proposalRoutes(app, daemon)
+  briefRoutes(app, daemon)
+  graphRoutes(app, daemon)
+  workRoutes(app, daemon)
+  runRoutes(app, daemon)
+  worktreeRoutes(app, daemon)
+  mergeRoutes(app, daemon)
+  journalRoutes(app, daemon)
+  reportRoutes(app, daemon)
+  featureRoutes(app, daemon)
+  toolRoutes(app, daemon)
+  hookRoutes(app, daemon)
   return app
 }
 

@@ -29,46 +29,46 @@ const EventsQuery = z.strictObject({
 export const FINAL_STATUSES: ReadonlySet<SessionStatus> = new Set(['completed', 'stopped', 'error'])
 
 /** Starting sessions and looking at them. */
-export function sessionRoutes(app: FastifyInstance, world: DaemonContext): void {
+export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.post('/sessions', async (request, reply) => {
     if (isBlankTask(request.body)) throw new AppError('task_empty', {})
     const start = parseRequest(StartSession, request.body, 'POST /sessions')
-    const row = await world.supervisor.start(start)
-    return reply.code(201).send(viewSession(row, world))
+    const row = await daemon.supervisor.start(start)
+    return reply.code(201).send(viewSession(row, daemon))
   })
 
   app.get('/sessions', async request => {
     const query = parseRequest(ListQuery, request.query, 'GET /sessions')
     const wanted = query.status === undefined ? undefined : statusesOf(query.status)
     const project = query.project === undefined ? undefined : await realOrSpelled(query.project)
-    const rows = await world.store.sessions.list({ project })
-    const held = await heldAccounts(world)
-    const sessions = rows.map(row => viewSession(row, world, held)).filter(({ status }) => wanted?.has(status) ?? true)
-    return { sessions, decisions: await getEscalations(world).waiting() }
+    const rows = await daemon.store.sessions.list({ project })
+    const held = await heldAccounts(daemon)
+    const sessions = rows.map(row => viewSession(row, daemon, held)).filter(({ status }) => wanted?.has(status) ?? true)
+    return { sessions, decisions: await getEscalations(daemon).waiting() }
   })
 
   app.get('/sessions/:ref', async (request): Promise<SessionView> => {
-    const row = await findSession(request.params, world)
-    return { ...viewSession(row, world, await heldAccounts(world)), queue: await getTasks(world).queue(row.id) }
+    const row = await findSession(request.params, daemon)
+    return { ...viewSession(row, daemon, await heldAccounts(daemon)), queue: await getTasks(daemon).queue(row.id) }
   })
 
   app.get('/sessions/:ref/events', async request => {
-    const { id } = await findSession(request.params, world)
+    const { id } = await findSession(request.params, daemon)
     const query = parseRequest(EventsQuery, request.query, 'GET /sessions/:ref/events')
     const kinds = query.kinds === undefined ? undefined : kindsOf(query.kinds)
-    return { events: await world.store.events({ subject: id, after: query.after, tail: query.tail, kinds }) }
+    return { events: await daemon.store.events({ subject: id, after: query.after, tail: query.tail, kinds }) }
   })
 }
 
 /** The session a route's `:ref` means: by its own id or name, or by the id of the task that it does. */
-export async function findSession(params: unknown, world: DaemonContext): Promise<SessionRow> {
+export async function findSession(params: unknown, daemon: DaemonContext): Promise<SessionRow> {
   const { ref } = parseRequest(Ref, params, 'a session route')
   try {
-    return await world.store.sessions.resolve(ref)
+    return await daemon.store.sessions.resolve(ref)
   } catch (error) {
     const isUnknown = error instanceof AppError && error.code === 'session_unknown'
     if (!isUnknown || !TASK_ID.test(ref)) throw error
-    return findSessionOfTask(ref, world)
+    return findSessionOfTask(ref, daemon)
   }
 }
 
@@ -77,14 +77,14 @@ const TASK_ID = /^t-[0-9a-f]{1,6}$/i
 /** A row with what is open at its terminals. One that is at work by its row, but run by nobody here, was interrupted. */
 export function viewSession(
   row: SessionRow,
-  world: DaemonContext,
+  daemon: DaemonContext,
   heldAccounts: ReadonlySet<string> = NONE,
 ): SessionView {
   const atWork = row.state === 'running' || row.state === 'asking'
-  const owner = atWork && !world.supervisor.run(row.id) ? NOBODY : world.bootId
-  const seen = toSessionView(row, owner, world.terminals.open(row.id))
+  const owner = atWork && !daemon.supervisor.run(row.id) ? NOBODY : daemon.bootId
+  const seen = toSessionView(row, owner, daemon.terminals.open(row.id))
   const held = holdOn(row, seen, heldAccounts)
-  const isTakenOver = row.state !== 'ended' && world.supervisor.run(row.id)?.session?.takenOver === true
+  const isTakenOver = row.state !== 'ended' && daemon.supervisor.run(row.id)?.session?.takenOver === true
   return { ...seen, ...(held && { held }), ...(isTakenOver && { taken_over: true }) }
 }
 
@@ -192,9 +192,9 @@ export function toOpenAsk(parked: Parked): OpenAsk {
 }
 
 /** The session that does a task, or did it last. */
-async function findSessionOfTask(ref: string, world: DaemonContext): Promise<SessionRow> {
-  const { store } = world
-  const { id, state, session_id } = await getTasks(world).find(ref)
+async function findSessionOfTask(ref: string, daemon: DaemonContext): Promise<SessionRow> {
+  const { store } = daemon
+  const { id, state, session_id } = await getTasks(daemon).find(ref)
   const last = (await store.runs.attempts({ task: id })).at(-1)
   const of = session_id ?? last?.session_id
   const session = of === undefined ? undefined : await store.sessions.get(of)

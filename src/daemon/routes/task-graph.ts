@@ -18,9 +18,9 @@ const Link = z.strictObject({ after: z.string().min(1) })
 const Ends = z.object({ ref: z.string().min(1), blocker: z.string().min(1) })
 
 /** What a person says of a task's state, what comes after what, and the log of a task. */
-export function graphRoutes(app: FastifyInstance, world: DaemonContext): void {
-  const tasks = getTasks(world)
-  const { store } = world
+export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  const tasks = getTasks(daemon)
+  const { store } = daemon
 
   for (const [word, to] of Object.entries(WORDS)) {
     app.post(`/tasks/:ref/${word}`, async request => {
@@ -31,7 +31,7 @@ export function graphRoutes(app: FastifyInstance, world: DaemonContext): void {
         const forced = await tasks.force(task, { to, reason }, tx)
         return { view: await tasks.view(forced, tx), taken: atWork }
       })
-      await world.supervisor.runs.taken(taken)
+      await daemon.supervisor.runs.taken(taken)
       return { task: view }
     })
   }
@@ -55,16 +55,16 @@ export function graphRoutes(app: FastifyInstance, world: DaemonContext): void {
   app.post('/tasks/import', { bodyLimit: MAX_IMPORT_BYTES }, async request => {
     const { project, tasks: imported, ...options } = parseRequest(ImportTasks, request.body, 'POST /tasks/import')
     const where = { project: await realOrGiven(project), copy: options.copy === true }
-    const parts = { store, clock: systemClock }
+    const deps = { store, clock: systemClock }
     const added = options.dry_run
-      ? await tryImport(imported, where, parts)
-      : await store.transaction(tx => importTasks(imported, where, { ...parts, tx }))
+      ? await tryImport(imported, where, deps)
+      : await store.transaction(tx => importTasks(imported, where, { ...deps, tx }))
     return { tasks: added.map(({ id, title, state }) => ({ id, title, state })) }
   })
 
   app.get('/tasks/:ref/log', async request => {
     const task = await tasks.find(readRef(request.params))
-    return { task: task.id, events: await eventsOf(task, world) }
+    return { task: task.id, events: await eventsOf(task, daemon) }
   })
 
   app.post('/tasks/:ref/log', async request => {
@@ -72,7 +72,7 @@ export function graphRoutes(app: FastifyInstance, world: DaemonContext): void {
     const task = await tasks.find(readRef(request.params))
     const body = { task_id: task.id, title: task.title, text }
     await store.append([{ actor: 'human', subject: eventSubject(task), kind: 'task.noted', body }])
-    return { task: task.id, events: await eventsOf(task, world) }
+    return { task: task.id, events: await eventsOf(task, daemon) }
   })
 }
 
@@ -95,30 +95,30 @@ const QueuedTask = z.object({ task: z.string().min(1) })
 const BEGUN: readonly TaskState[] = [...AT_WORK, 'waiting']
 
 /** The queue of a session: what is added to it, what is in it, what is taken out. */
-export function queueRoutes(app: FastifyInstance, world: DaemonContext): void {
-  const tasks = getTasks(world)
+export function queueRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  const tasks = getTasks(daemon)
 
   app.post('/sessions/:ref/tasks', async (request, reply) => {
     if (isBlankTask(request.body)) throw new AppError('task_empty', {})
     const { task: text, priority, after, env } = parseRequest(AddTask, request.body, 'POST /sessions/:ref/tasks')
-    const { id: session_id, project } = await findSession(request.params, world)
-    const added = await world.store.transaction(async tx => {
+    const { id: session_id, project } = await findSession(request.params, daemon)
+    const added = await daemon.store.transaction(async tx => {
       const { id } = await tasks.submit({ session_id, project, text, priority, after }, tx)
-      return addedTask({ session: session_id, id }, world, tx)
+      return addedTask({ session: session_id, id }, daemon, tx)
     })
-    const problem = added.task.state === 'ready' ? await goOn(session_id, env, world) : undefined
+    const problem = added.task.state === 'ready' ? await goOn(session_id, env, daemon) : undefined
     return reply.code(201).send(problem ? { ...added, will: 'on_resume', problem } : added)
   })
 
   app.get('/sessions/:ref/tasks', async request => {
-    const { id } = await findSession(request.params, world)
+    const { id } = await findSession(request.params, daemon)
     return { queue: await tasks.queue(id), tasks: await tasks.list(id) }
   })
 
   app.delete('/sessions/:ref/tasks/:task', async request => {
-    const { id: session } = await findSession(request.params, world)
+    const { id: session } = await findSession(request.params, daemon)
     const { task: ref } = parseRequest(QueuedTask, request.params, 'DELETE /sessions/:ref/tasks/:task')
-    const cancelled = await world.store.transaction(async tx => {
+    const cancelled = await daemon.store.transaction(async tx => {
       const { id, state } = await tasks.resolve(ref, session, tx)
       if (BEGUN.includes(state)) throw new AppError('task_at_work', { id, session })
       return tasks.transition(id, { to: 'cancelled', reason: 'cancelled by a person', actor: 'human' }, tx)
@@ -146,13 +146,13 @@ async function goOn(
 /** Told from how things are before the session is woken: what it does then is what was told. */
 async function addedTask(
   { session, id }: { session: string; id: string },
-  world: DaemonContext,
+  daemon: DaemonContext,
   tx: Tx,
 ): Promise<AddedTask> {
-  const row = await world.store.sessions.get(session, tx)
-  const queue = await getTasks(world).queue(session, tx)
+  const row = await daemon.store.sessions.get(session, tx)
+  const queue = await getTasks(daemon).queue(session, tx)
   const task = queue.find(one => one.id === id)
   if (!row || !task) throw new AppError('session_unknown', { ref: session })
-  const { status, resumes_at } = viewSession(row, world)
+  const { status, resumes_at } = viewSession(row, daemon)
   return { task, ...predictTurn(id, queue, { status, ended: row.state === 'ended', resumes_at }), resumes_at }
 }

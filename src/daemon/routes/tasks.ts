@@ -16,9 +16,9 @@ const Ref = z.object({ ref: z.string().min(1) })
 const Delete = z.strictObject({ cascade: z.enum(['true']).optional() })
 
 /** A project's tasks: new ones, all of them, one of them, its fields, its end. */
-export function taskRoutes(app: FastifyInstance, world: DaemonContext): void {
-  const tasks = getTasks(world)
-  const { store } = world
+export function taskRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  const tasks = getTasks(daemon)
+  const { store } = daemon
 
   app.post('/tasks', async (request, reply) => {
     if (isBlank(request.body)) throw new AppError('task_empty', {})
@@ -39,7 +39,7 @@ export function taskRoutes(app: FastifyInstance, world: DaemonContext): void {
 
   app.get('/tasks', async (request, reply) => {
     const query = parseRequest(TaskQuery, request.query, 'GET /tasks')
-    const found = await tasks.listAsJson(await filterOf(query, world))
+    const found = await tasks.listAsJson(await filterOf(query, daemon))
     // As bytes: of a text the server would look at every letter to tell how long it is, and again to send it.
     return reply.type('application/json').send(Buffer.from(taskListText(found)))
   })
@@ -76,14 +76,14 @@ export function realOrGiven(path: string): Promise<string> {
 
 async function filterOf(
   { state, ready, project, under, ...rest }: TaskQuery,
-  world: DaemonContext,
+  daemon: DaemonContext,
 ): Promise<TaskFilter> {
   const states = ready ? (['ready'] as const) : state === undefined ? undefined : statesIn(state)
   return {
     ...rest,
     states,
     project: project === undefined ? undefined : await realOrGiven(project),
-    under: under === undefined ? undefined : (await getTasks(world).find(under)).id,
+    under: under === undefined ? undefined : (await getTasks(daemon).find(under)).id,
   }
 }
 
@@ -101,14 +101,14 @@ function isBlank(body: unknown): boolean {
 }
 
 /** What an agent would be sent for a task. Reads only. */
-export function briefRoutes(app: FastifyInstance, world: DaemonContext): void {
-  const { store } = world
+export function briefRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  const { store } = daemon
   app.get('/tasks/:ref/brief', async request => {
-    const task = await getTasks(world).find(readRef(request.params))
+    const task = await getTasks(daemon).find(readRef(request.params))
     const attempts = await store.runs.attempts({ task: task.id })
     const [run] = await store.runs.list({ project: task.project, open: true })
     const more = await featureSections(task)
-    const look = await world.supervisor.placeOf(task)
+    const look = await daemon.supervisor.placeOf(task)
     const place = 'why' in look ? undefined : look
     return { task: task.id, ...(await briefFor(task, { store, attempts, run: run?.id, place, more })) }
   })

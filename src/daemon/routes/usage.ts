@@ -18,41 +18,43 @@ const BudgetQuery = z.strictObject({ project: z.string().min(1).optional() })
 const BudgetReset = z.strictObject({ project: z.string().min(1) })
 
 /** What is spent, what is left, and counting a project from zero again. */
-export function budgetRoutes(app: FastifyInstance, world: DaemonContext): void {
+export function budgetRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/budget', async request => {
     const { project } = parseRequest(BudgetQuery, request.query, 'GET /budget')
-    return budgetView(project === undefined ? undefined : await real(project), world)
+    return budgetView(project === undefined ? undefined : await real(project), daemon)
   })
 
   app.post('/budget/reset', async request => {
     const project = await real(parseRequest(BudgetReset, request.body ?? {}, 'POST /budget/reset').project)
     const key = { scope: 'project', key: project } as const
-    const [before] = await world.store.spending.of([key])
+    const [before] = await daemon.store.spending.of([key])
     if (!before) throw new AppError('budget_untouched', { project })
-    await world.store.transaction(async tx => {
-      await world.store.spending.forget(key, tx)
+    await daemon.store.transaction(async tx => {
+      await daemon.store.spending.forget(key, tx)
       const text = `A person let the budget of ${project} count from zero (pcc budget reset).`
       await tx.append([{ actor: 'human', subject: 'daemon', kind: 'session.noted', body: { text } }])
     })
-    return budgetView(project, world)
+    return budgetView(project, daemon)
   })
 }
 
-async function budgetView(project: string | undefined, world: DaemonContext): Promise<BudgetView> {
+async function budgetView(project: string | undefined, daemon: DaemonContext): Promise<BudgetView> {
   const at = Date.now()
-  const sessions = (await world.store.sessions.list({ project })).filter(isOpen)
+  const sessions = (await daemon.store.sessions.list({ project })).filter(isOpen)
   const projects = project === undefined ? new Set(sessions.map(row => row.project)) : new Set([project])
-  const wanted: Wanted[] = [{ scope: 'day', key: calendarDayOf(at), name: 'today', budgets: await own(world, project) }]
+  const wanted: Wanted[] = [
+    { scope: 'day', key: calendarDayOf(at), name: 'today', budgets: await own(daemon, project) },
+  ]
   for (const each of projects) {
-    wanted.push({ scope: 'project', key: each, name: basename(each), budgets: await own(world, each) })
+    wanted.push({ scope: 'project', key: each, name: basename(each), budgets: await own(daemon, each) })
   }
   for (const row of sessions) {
-    const budgets = world.supervisor.run(row.id)?.budgets ?? (await sessionBudgets(row, world))
+    const budgets = daemon.supervisor.run(row.id)?.budgets ?? (await sessionBudgets(row, daemon))
     wanted.push({ scope: 'session', key: row.id, name: row.name, budgets })
-    const task = row.task_id === null ? undefined : await world.store.tasks.get(row.task_id)
+    const task = row.task_id === null ? undefined : await daemon.store.tasks.get(row.task_id)
     if (task) wanted.push({ scope: 'task', key: task.id, name: task.title, budgets })
   }
-  const spent = await world.store.spending.of(wanted)
+  const spent = await daemon.store.spending.of(wanted)
   return { at, day_ends_at: startOfNextDay(at), scopes: wanted.map(each => rowOf(each, spent)) }
 }
 
@@ -84,12 +86,12 @@ function isOpen({ state, ended_as }: SessionRow): boolean {
   return state !== 'ended' || (ended_as !== 'completed' && ended_as !== 'stopped')
 }
 
-function own({ places, agentEnv }: DaemonContext, project: string | undefined): Promise<Budgets> {
-  return readBudgets(project === undefined ? {} : { project }, { places, env: agentEnv })
+function own({ paths, agentEnv }: DaemonContext, project: string | undefined): Promise<Budgets> {
+  return readBudgets(project === undefined ? {} : { project }, { paths, env: agentEnv })
 }
 
-function sessionBudgets({ project, options }: SessionRow, { places, agentEnv }: DaemonContext): Promise<Budgets> {
-  return readBudgets({ project, options }, { places, env: agentEnv })
+function sessionBudgets({ project, options }: SessionRow, { paths, agentEnv }: DaemonContext): Promise<Budgets> {
+  return readBudgets({ project, options }, { paths, env: agentEnv })
 }
 
 /** Projects are stored by their real path; one that is gone is looked up as it is spelled. */
@@ -98,31 +100,31 @@ function real(path: string): Promise<string> {
 }
 
 /** How full the accounts are, who waits for them, and a person's hand on their gates. */
-export function quotaRoutes(app: FastifyInstance, world: DaemonContext): void {
-  app.get('/quota', () => quotaView(world))
+export function quotaRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  app.get('/quota', () => quotaView(daemon))
 
   app.post('/quota/hold', async request => {
     const { account } = parseRequest(HoldQuota, request.body ?? {}, 'POST /quota/hold')
-    await world.gates.hold(await accountNamed(account, world), 'human')
-    await world.supervisor.gatesChanged()
-    return quotaView(world)
+    await daemon.gates.hold(await accountNamed(account, daemon), 'human')
+    await daemon.supervisor.gatesChanged()
+    return quotaView(daemon)
   })
 
   app.post('/quota/release', async request => {
     const { account, now } = parseRequest(ReleaseQuota, request.body ?? {}, 'POST /quota/release')
-    const named = await accountNamed(account, world)
-    await world.gates.release(named)
-    const tried = now ? await world.supervisor.tryNow(named) : undefined
-    await world.supervisor.gatesChanged()
-    return { ...(await quotaView(world)), ...(tried && { tried }) }
+    const named = await accountNamed(account, daemon)
+    await daemon.gates.release(named)
+    const tried = now ? await daemon.supervisor.tryNow(named) : undefined
+    await daemon.supervisor.gatesChanged()
+    return { ...(await quotaView(daemon)), ...(tried && { tried }) }
   })
 }
 
-async function quotaView(world: DaemonContext): Promise<QuotaView> {
+async function quotaView(daemon: DaemonContext): Promise<QuotaView> {
   const [known, gates, sessions] = await Promise.all([
-    world.quota.list(),
-    world.gates.list(),
-    world.store.sessions.list(),
+    daemon.quota.list(),
+    daemon.gates.list(),
+    daemon.store.sessions.list(),
   ])
   const waiting = sessions.filter(isWaiting)
   const every = gates.find(({ account }) => account === EVERY_ACCOUNT)
@@ -131,7 +133,7 @@ async function quotaView(world: DaemonContext): Promise<QuotaView> {
     accounts: known.map(quota => ({
       ...quota,
       gate: gates.find(({ account }) => account === quota.account) ?? null,
-      waiting: waiting.filter(({ account }) => account === quota.account).map(row => waitingView(row, world)),
+      waiting: waiting.filter(({ account }) => account === quota.account).map(row => waitingView(row, daemon)),
     })),
     hold: every?.held ? { by: every.held_by ?? 'human', at: every.held_at ?? 0 } : null,
   }
@@ -150,9 +152,9 @@ function waitingView(row: SessionRow, { bootId }: DaemonContext): WaitingSession
 }
 
 /** The one account that a person means, or all of them. */
-async function accountNamed(ref: string | undefined, world: DaemonContext): Promise<string> {
+async function accountNamed(ref: string | undefined, daemon: DaemonContext): Promise<string> {
   if (ref === undefined || ref === EVERY_ACCOUNT) return EVERY_ACCOUNT
-  const found = accountsMeant(ref, await world.quota.list())
+  const found = accountsMeant(ref, await daemon.quota.list())
   const [only, ...others] = found
   if (!only) throw new AppError('account_unknown', { ref })
   if (others.length === 0) return only.account

@@ -16,24 +16,24 @@ const ListQuery = z.strictObject({ project: z.string().min(1).optional(), all: z
 const PruneBody = z.strictObject({ project: z.string().min(1).optional() })
 
 /** Worktrees: look at them, put them away, bring them back. */
-export function worktreeRoutes(app: FastifyInstance, world: DaemonContext): void {
-  const { store, places, log, agentEnv: env } = world
+export function worktreeRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  const { store, paths, log, agentEnv: env } = daemon
   const opened = async () => {
     const { openWorktrees } = await import('../../workspace/worktrees/worktrees.ts')
-    return openWorktrees(await readWorktreeDeps({ places, env, store, log }))
+    return openWorktrees(await readWorktreeDeps({ paths, env, store, log }))
   }
   const taskOf = (params: unknown, route: string) => parseRequest(TaskParams, params, route).task
 
   app.get('/worktrees', async (request): Promise<{ worktrees: WorktreeView[] }> => {
     const { project, all } = parseRequest(ListQuery, request.query, 'GET /worktrees')
     const of = project === undefined ? {} : { project: await realOrGiven(project) }
-    return { worktrees: await worktreeViews(await (await opened()).list({ ...of, all: all !== undefined }), world) }
+    return { worktrees: await worktreeViews(await (await opened()).list({ ...of, all: all !== undefined }), daemon) }
   })
 
   app.get('/worktrees/:task', async request => {
     const worktrees = await opened()
     const rows = await worktrees.show(taskOf(request.params, 'GET /worktrees/:task'))
-    return { worktrees: await worktreeViews(rows, world), forecast: await worktrees.forecast(rows) }
+    return { worktrees: await worktreeViews(rows, daemon), forecast: await worktrees.forecast(rows) }
   })
 
   app.post('/worktrees/prune', async request => {
@@ -67,12 +67,12 @@ function worktreeViews(rows: WorktreeRow[], { store }: DaemonContext): Promise<W
 const DiffQuery = z.strictObject({ stat: z.enum(['true']).optional() })
 
 /** What was done for a task: what it changed, what gates saw of it, how far it is on its way. Reads only. */
-export function workRoutes(app: FastifyInstance, world: DaemonContext): void {
-  const { store } = world
+export function workRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  const { store } = daemon
 
   app.get('/tasks/:ref/diff', async request => {
     const { stat } = parseRequest(DiffQuery, request.query, 'GET /tasks/:ref/diff')
-    const task = await getTasks(world).find(readRef(request.params))
+    const task = await getTasks(daemon).find(readRef(request.params))
     const [worktree] = await store.worktrees.list({ task: task.id })
     const merged = (await store.merges.list({ task: task.id, states: ['merged', 'proposed'] })).at(-1)
     const found = await readTaskDiff({ task, worktree, merged }, { stat: stat === 'true' })
@@ -80,7 +80,7 @@ export function workRoutes(app: FastifyInstance, world: DaemonContext): void {
     return found
   })
 
-  app.get('/tasks/:ref/work', async request => workOf(await getTasks(world).find(readRef(request.params)), world))
+  app.get('/tasks/:ref/work', async request => workOf(await getTasks(daemon).find(readRef(request.params)), daemon))
 }
 
 const NO_PLACE = 'it had no worktree of its own'
@@ -97,13 +97,13 @@ async function workOf({ id, title, state, attempt, session_id }: Task, { store }
 const Ref = z.object({ ref: z.string().min(1) })
 
 /** What gates saw of a task, and where it works. */
-export function gateRoutes(app: FastifyInstance, world: DaemonContext): void {
+export function gateRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/tasks/:ref/gates', async (request): Promise<TaskGates> => {
     const { ref } = parseRequest(Ref, request.params, 'GET /tasks/:ref/gates')
-    const { id, title, project } = await getTasks(world).find(ref)
-    const places = await world.store.worktrees.list({ task: id, states: ['live'] })
-    const directory = places.at(-1)?.directory ?? project
-    return { id, title, project, directory, evidence: await world.store.evidence.latest(id) }
+    const { id, title, project } = await getTasks(daemon).find(ref)
+    const paths = await daemon.store.worktrees.list({ task: id, states: ['live'] })
+    const directory = paths.at(-1)?.directory ?? project
+    return { id, title, project, directory, evidence: await daemon.store.evidence.latest(id) }
   })
 }
 
@@ -111,35 +111,35 @@ export function gateRoutes(app: FastifyInstance, world: DaemonContext): void {
 const LATEST = 100
 
 /** Work that is on its way into its target, or was: look at it, try it again, call it off. */
-export function mergeRoutes(app: FastifyInstance, world: DaemonContext): void {
-  const { store, supervisor } = world
+export function mergeRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  const { store, supervisor } = daemon
 
   app.get('/merges', async (request): Promise<{ merges: MergeView[] }> => {
     const { project, all } = parseRequest(ListQuery, request.query, 'GET /merges')
     const of = project === undefined ? {} : { project: await realOrGiven(project) }
     const rows = await store.merges.list({ ...of, ...(all ? { limit: LATEST } : { states: OPEN_MERGES }) })
-    return { merges: await mergeViews(rows, world) }
+    return { merges: await mergeViews(rows, daemon) }
   })
 
   app.post('/merges/:ref/retry', async (request): Promise<{ merge: MergeView }> => {
-    const merge = await mergeOf(parseRequest(Ref, request.params, 'POST /merges/:ref/retry').ref, world)
+    const merge = await mergeOf(parseRequest(Ref, request.params, 'POST /merges/:ref/retry').ref, daemon)
     const task = await store.tasks.get(merge.task_id)
     if (STANDS.has(merge.state)) supervisor.landing.look(merge.task_id)
     else if (GIVEN_UP.has(merge.state) && (task?.state === 'merging' || task?.state === 'verifying')) {
       await supervisor.landing.again(merge.task_id)
     } else throw refusal(merge)
-    return showMerge(merge, world)
+    return showMerge(merge, daemon)
   })
 
   app.post('/merges/:ref/abort', async (request): Promise<{ merge: MergeView }> => {
-    const merge = await mergeOf(parseRequest(Ref, request.params, 'POST /merges/:ref/abort').ref, world)
+    const merge = await mergeOf(parseRequest(Ref, request.params, 'POST /merges/:ref/abort').ref, daemon)
     if (!CALLED_OFF.has(merge.state)) throw refusal(merge)
     const patch = { state: 'aborted', reason: 'called off by a person', updated_at: Date.now() } as const
     if (!(await store.transaction(tx => store.merges.move(merge, patch, tx)))) {
       throw new AppError('merge_moved', { id: merge.id })
     }
     supervisor.landing.look(merge.task_id)
-    return showMerge({ ...merge, ...patch }, world)
+    return showMerge({ ...merge, ...patch }, daemon)
   })
 }
 
@@ -167,8 +167,8 @@ async function mergeOf(ref: string, { store }: DaemonContext): Promise<Merge> {
   return newest
 }
 
-async function showMerge(merge: Merge, world: DaemonContext): Promise<{ merge: MergeView }> {
-  const [view] = await mergeViews([merge], world)
+async function showMerge(merge: Merge, daemon: DaemonContext): Promise<{ merge: MergeView }> {
+  const [view] = await mergeViews([merge], daemon)
   return { merge: view ?? { ...merge, title: null, task_state: null, ahead: 0 } }
 }
 

@@ -12,11 +12,11 @@ import { checkText } from './parse-setting.ts'
 import { type SettingKey, settingOf } from './settings.ts'
 
 /** Sets one key in the user's file and nothing else in it. A file that is wrong is refused, not repaired. */
-export function setSetting(places: AppPaths, key: SettingKey, text: string): TomlValue {
+export function setSetting(paths: AppPaths, key: SettingKey, text: string): TomlValue {
   const checked = checkText(key, text)
   if (!checked.ok) throw new AppError('setting_invalid', { origin: 'pcc config set', key, problem: checked.problem })
   const value = stored(key, checked.value as TomlValue)
-  editing(places, file => {
+  editing(paths, file => {
     const before = readText(file) ?? ''
     check(file, before)
     const after = setInToml(before, key.split('.'), value)
@@ -28,8 +28,8 @@ export function setSetting(places: AppPaths, key: SettingKey, text: string): Tom
 }
 
 /** Takes one key out of the user's file, the old file kept beside it; undefined when it was not in there. */
-export function resetSetting(places: AppPaths, key: SettingKey, clock: Clock = systemClock): string | undefined {
-  return editing(places, file => {
+export function resetSetting(paths: AppPaths, key: SettingKey, clock: Clock = systemClock): string | undefined {
+  return editing(paths, file => {
     const before = readText(file) ?? ''
     check(file, before)
     const after = removeFromToml(before, key.split('.'))
@@ -43,8 +43,8 @@ export function resetSetting(places: AppPaths, key: SettingKey, clock: Clock = s
 }
 
 /** Empties the user's file, whatever is in it, the old one kept beside it; undefined when there was none. */
-export function resetSettings(places: AppPaths, clock: Clock = systemClock): string | undefined {
-  return editing(places, file => {
+export function resetSettings(paths: AppPaths, clock: Clock = systemClock): string | undefined {
+  return editing(paths, file => {
     if (!existsSync(file)) return undefined
     const backup = backUp(file, clock)
     replaceFile(file, '')
@@ -52,8 +52,8 @@ export function resetSettings(places: AppPaths, clock: Clock = systemClock): str
   })
 }
 
-function editing<T>(places: AppPaths, work: (file: string) => T): T {
-  return withFileLock(join(places.home, 'config.lock'), () => work(places.configFile))
+function editing<T>(paths: AppPaths, work: (file: string) => T): T {
+  return withFileLock(join(paths.home, 'config.lock'), () => work(paths.configFile))
 }
 
 /** A path typed at a prompt is meant from where one stands; in the file it would start at the file. */

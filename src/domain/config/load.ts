@@ -15,7 +15,7 @@ import { checkValue } from './parse-setting.ts'
 import { type Config, defaultValues, isSettingKey, nestValues, type SettingKey, type Values } from './settings.ts'
 
 export interface LoadOptions {
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string | undefined>
   /** The project's directory; its file is looked for there and above. */
   project?: string | undefined
@@ -38,9 +38,9 @@ export interface LoadedConfig {
 
 /** The settings in force: defaults < user file < project file < environment < flags. */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
-  const { places, env, project, flags, trusted } = options
+  const { paths, env, project, flags, trusted } = options
   const home = env['HOME'] || homedir()
-  const values: Values = { ...defaultValues(), 'data.directory': join(places.home, 'data') }
+  const values: Values = { ...defaultValues(), 'data.directory': join(paths.home, 'data') }
   const origins = new Map<string, string>()
   const lay = (layer: Partial<Values>, originOf: (key: SettingKey) => string) => {
     for (const key of Object.keys(layer) as SettingKey[]) {
@@ -50,7 +50,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     }
   }
 
-  const user = await readUserFile(places, home)
+  const user = await readUserFile(paths, home)
   if (user) lay(user.values, key => `${user.path}:${user.lines.get(key) ?? 1}`)
 
   const projectPath = project === undefined ? undefined : await findProjectFile(project, home)
@@ -85,11 +85,11 @@ function checkedFlags(flags: Partial<Values>): Partial<Values> {
 export async function resolvePlaces(options: AppPathOptions): Promise<AppPaths> {
   const { env } = options
   refuseRelativeHome(env['PCC_HOME'])
-  const places = appPathsFor(options)
-  const user = await readUserFile(places, env['HOME'] || homedir())
-  if (options.dataDir || env['PCC_DATA_DIRECTORY']) return places
+  const paths = appPathsFor(options)
+  const user = await readUserFile(paths, env['HOME'] || homedir())
+  if (options.dataDir || env['PCC_DATA_DIRECTORY']) return paths
   const dataDir = user?.values['data.directory']
-  return dataDir === undefined ? places : appPathsFor({ ...options, dataDir })
+  return dataDir === undefined ? paths : appPathsFor({ ...options, dataDir })
 }
 
 /** It would be another home, with another daemon, in every directory one stands in. */

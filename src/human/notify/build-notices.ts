@@ -22,28 +22,28 @@ export interface NoticeDeps {
 }
 
 /** What an event is worth telling people; nothing for most. */
-export async function buildNotices(event: StoredEvent, parts: NoticeDeps): Promise<Notice[]> {
+export async function buildNotices(event: StoredEvent, deps: NoticeDeps): Promise<Notice[]> {
   switch (event.kind) {
     case 'question.parked':
     case 'permission.parked':
-      return parkedNotice(event, parts)
+      return parkedNotice(event, deps)
     case 'question.asked':
     case 'permission.asked':
-      return [{ ...(await askedNotice(event, parts)), bellOnly: true }]
+      return [{ ...(await askedNotice(event, deps)), bellOnly: true }]
     case 'session.noted':
       // An answer that did not reach its session is asked again under its number: of that only this note tells.
-      return event.body.unheard || !(await isAsking(event.subject, parts)) ? openDecisions(event.subject, parts) : []
+      return event.body.unheard || !(await isAsking(event.subject, deps)) ? openDecisions(event.subject, deps) : []
     case 'session.ended':
-      return endedNotice(event, parts)
+      return endedNotice(event, deps)
     case 'run.ended':
-      return (await runNotice(event, parts)).map(made => notice(made, parts))
+      return (await runNotice(event, deps)).map(made => notice(made, deps))
     case 'report.made':
-      return [reportNotice(event)].filter(made => made !== undefined).map(made => notice(made, parts))
+      return [reportNotice(event)].filter(made => made !== undefined).map(made => notice(made, deps))
     case 'limit.hit':
-      return [await limitNotice(event, parts)]
+      return [await limitNotice(event, deps)]
     case 'budget.warned':
     case 'budget.spent':
-      return [budgetNotice(event)].filter(made => made !== undefined).map(made => notice(made, parts))
+      return [budgetNotice(event)].filter(made => made !== undefined).map(made => notice(made, deps))
     default:
       return []
   }
@@ -56,53 +56,53 @@ export function markDecision({ number, fingerprint, created_at }: Escalation): s
 
 async function parkedNotice(
   { id, subject, body }: EventOf<'question.parked'> | EventOf<'permission.parked'>,
-  parts: NoticeDeps,
+  deps: NoticeDeps,
 ): Promise<Notice[]> {
-  const found = body.number === undefined ? undefined : await parts.store.escalations.get(body.number)
-  if (found) return found.state === 'open' ? [decisionNotice(found, await sessionOf(subject, parts), parts)] : []
+  const found = body.number === undefined ? undefined : await deps.store.escalations.get(body.number)
+  if (found) return found.state === 'open' ? [decisionNotice(found, await sessionOf(subject, deps), deps)] : []
   const asks =
     'questions' in body ? body.questions.map(({ question }) => question).join(' ') : `${body.tool} ${body.target}`
   return [
     notice(
-      { kind: 'question', key: `parked:${id}`, title: await titled('waits for you', subject, parts), text: asks },
-      parts,
+      { kind: 'question', key: `parked:${id}`, title: await titled('waits for you', subject, deps), text: asks },
+      deps,
     ),
   ]
 }
 
 /** What a terminal asks is told elsewhere when nobody answers there, and not before. */
-async function isAsking(session: string, parts: NoticeDeps): Promise<boolean> {
-  return (await sessionOf(session, parts))?.state === 'asking'
+async function isAsking(session: string, deps: NoticeDeps): Promise<boolean> {
+  return (await sessionOf(session, deps))?.state === 'asking'
 }
 
-async function openDecisions(session: string, parts: NoticeDeps): Promise<Notice[]> {
-  const open = await parts.store.escalations.list({ session, states: ['open'] })
+async function openDecisions(session: string, deps: NoticeDeps): Promise<Notice[]> {
+  const open = await deps.store.escalations.list({ session, states: ['open'] })
   if (open.length === 0) return []
-  const row = await sessionOf(session, parts)
-  return open.map(each => decisionNotice(each, row, parts))
+  const row = await sessionOf(session, deps)
+  return open.map(each => decisionNotice(each, row, deps))
 }
 
-function decisionNotice(found: Escalation, session: SessionRow | undefined, parts: NoticeDeps): Notice {
+function decisionNotice(found: Escalation, session: SessionRow | undefined, deps: NoticeDeps): Notice {
   const questions = questionsIn(found)
   const [only] = questions.length === 1 ? questions : []
   const decision: NoticeDecision = {
     number: found.number,
     mark: markDecision(found),
     kind: found.kind,
-    options: (only?.options ?? []).map(({ label }) => toSafeLine(label, 60, parts.hidden)),
-    parts: Math.max(1, questions.length),
+    options: (only?.options ?? []).map(({ label }) => toSafeLine(label, 60, deps.hidden)),
+    deps: Math.max(1, questions.length),
   }
   const title = `${HEADINGS[found.kind]} (decision ${found.number}) · ${placeOf(session, found.project)}`
   const text = [
-    ...(found.kind === 'question' ? questionLines(questions, found, parts) : requestLines(found, parts)),
-    ...suggestionLines(found, parts),
-    `Task: ${toSafeLine(found.task, 160, parts.hidden)}`,
+    ...(found.kind === 'question' ? questionLines(questions, found, deps) : requestLines(found, deps)),
+    ...suggestionLines(found, deps),
+    `Task: ${toSafeLine(found.task, 160, deps.hidden)}`,
     found.kind === 'question'
       ? `Answer: pcc respond ${found.number} "…"`
       : `Answer: pcc respond ${found.number} --approve, or --deny`,
   ].join('\n')
   const kind = found.kind === 'error' ? 'error' : 'question'
-  return notice({ kind, key: `decision:${found.number}`, title, text, decision }, parts)
+  return notice({ kind, key: `decision:${found.number}`, title, text, decision }, deps)
 }
 
 const HEADINGS = {
@@ -144,31 +144,29 @@ function suggestionLines({ context }: Escalation, { hidden }: NoticeDeps): strin
 
 async function askedNotice(
   { id, subject }: EventOf<'question.asked'> | EventOf<'permission.asked'>,
-  parts: NoticeDeps,
+  deps: NoticeDeps,
 ): Promise<Notice> {
-  const title = await titled('asks you', subject, parts)
-  return notice({ kind: 'question', key: `asked:${id}`, title, text: '' }, parts)
+  const title = await titled('asks you', subject, deps)
+  return notice({ kind: 'question', key: `asked:${id}`, title, text: '' }, deps)
 }
 
-async function endedNotice({ id, subject, body }: EventOf<'session.ended'>, parts: NoticeDeps): Promise<Notice[]> {
+async function endedNotice({ id, subject, body }: EventOf<'session.ended'>, deps: NoticeDeps): Promise<Notice[]> {
   // What becomes of its task is the run's to tell, once, at its end.
-  if ((await sessionOf(subject, parts))?.options.run) return openDecisions(subject, parts)
+  if ((await sessionOf(subject, deps))?.options.run) return openDecisions(subject, deps)
   if (body.status !== 'completed') {
     // What was tried often enough stands still, as if paused, and waits for a person's word: they must hear of it.
-    const open = await openDecisions(subject, parts)
+    const open = await openDecisions(subject, deps)
     if (open.length > 0 || body.status !== 'error') return open
-    const title = await titled('failed', subject, parts)
-    return [notice({ kind: 'error', key: `ended:${id}`, title, text: body.reason }, parts)]
+    const title = await titled('failed', subject, deps)
+    return [notice({ kind: 'error', key: `ended:${id}`, title, text: body.reason }, deps)]
   }
-  const [turn] = await parts.store.events({ subject, kinds: ['turn.ended'], tail: 1 })
+  const [turn] = await deps.store.events({ subject, kinds: ['turn.ended'], tail: 1 })
   const said = turn?.kind === 'turn.ended' ? firstLines(turn.body.text) : ''
-  const row = await sessionOf(subject, parts)
-  const text = [row ? `Task: ${toSafeLine(row.task, 160, parts.hidden)}` : '', said || body.reason]
+  const row = await sessionOf(subject, deps)
+  const text = [row ? `Task: ${toSafeLine(row.task, 160, deps.hidden)}` : '', said || body.reason]
     .filter(Boolean)
     .join('\n')
-  return [
-    notice({ kind: 'complete', key: `ended:${id}`, title: await titled('completed', subject, parts), text }, parts),
-  ]
+  return [notice({ kind: 'complete', key: `ended:${id}`, title: await titled('completed', subject, deps), text }, deps)]
 }
 
 function firstLines(text: string): string {
@@ -180,17 +178,17 @@ function firstLines(text: string): string {
 }
 
 /** Sessions of one account meet the same limit one after the other: it is told once. */
-async function limitNotice({ time, subject, body }: EventOf<'limit.hit'>, parts: NoticeDeps): Promise<Notice> {
+async function limitNotice({ time, subject, body }: EventOf<'limit.hit'>, deps: NoticeDeps): Promise<Notice> {
   const hour = Math.floor(time / 3_600_000)
   const key = `limit:${body.window ?? ''}:${body.resets_at ?? `hour ${hour}`}`
   const resets =
     body.resets_at === undefined ? '' : `\nIt resets at ${new Date(body.resets_at).toLocaleString('en-GB')}.`
-  const title = await titled('met a limit', subject, parts)
-  return notice({ kind: 'rate_limit', key, title, text: `${body.message}${resets}` }, parts)
+  const title = await titled('met a limit', subject, deps)
+  return notice({ kind: 'rate_limit', key, title, text: `${body.message}${resets}` }, deps)
 }
 
-async function titled(what: string, session: string, parts: NoticeDeps): Promise<string> {
-  const row = await sessionOf(session, parts)
+async function titled(what: string, session: string, deps: NoticeDeps): Promise<string> {
+  const row = await sessionOf(session, deps)
   return `${placeOf(row, undefined)} ${what}`
 }
 

@@ -31,7 +31,7 @@ export interface NoticeDecision {
   /** Labels of what can be chosen, where one question is asked. */
   options: string[]
   /** Questions asked at once. */
-  parts: number
+  deps: number
 }
 
 /** One message as a channel says it: a notice, or the roll-up of many. */

@@ -137,7 +137,7 @@ interface Button {
 const LONGEST_LABEL = 40
 
 /** The buttons under a message: one for each option, or yes and no. */
-function buttonsFor({ number, mark, kind, options, parts }: NoticeDecision): Button[][] {
+function buttonsFor({ number, mark, kind, options, deps }: NoticeDecision): Button[][] {
   const button = (text: string, what: string): Button => ({
     text: text.length > LONGEST_LABEL ? `${text.slice(0, LONGEST_LABEL - 1).toWellFormed()}…` : text,
     callback_data: `${number}:${mark}:${what}`,
@@ -146,8 +146,7 @@ function buttonsFor({ number, mark, kind, options, parts }: NoticeDecision): But
     const [yes, no] = kind === 'error' ? ['Try again', 'Leave it'] : ['Approve', 'Deny']
     return [[button(yes ?? '', 'allow'), button(no ?? '', 'deny')]]
   }
-  const choices =
-    parts === 1 ? options.map((label, index) => [button(`${index + 1}. ${label}`, String(index + 1))]) : []
+  const choices = deps === 1 ? options.map((label, index) => [button(`${index + 1}. ${label}`, String(index + 1))]) : []
   return [...choices, [button('Do not answer', 'deny')]]
 }
 
@@ -171,8 +170,8 @@ export interface TelegramAnswers {
 }
 
 /** Takes answers from the one chat, by long polling, until the signal ends it. Never throws. */
-export async function answersFromTelegram(parts: TelegramAnswers): Promise<void> {
-  const { bot, log, signal } = parts
+export async function answersFromTelegram(deps: TelegramAnswers): Promise<void> {
+  const { bot, log, signal } = deps
   let offset = 0
   let retryMs = FIRST_RETRY_MS
   while (!signal.aborted) {
@@ -185,13 +184,13 @@ export async function answersFromTelegram(parts: TelegramAnswers): Promise<void>
       continue
     }
     retryMs = FIRST_RETRY_MS
-    for (const update of got.updates) await take(update, parts)
+    for (const update of got.updates) await take(update, deps)
     offset = got.next
   }
 }
 
-async function take({ callback_query: press, message }: TelegramUpdate, parts: TelegramAnswers): Promise<void> {
-  const { bot, log, signal } = parts
+async function take({ callback_query: press, message }: TelegramUpdate, deps: TelegramAnswers): Promise<void> {
+  const { bot, log, signal } = deps
   const chat = press ? press.message?.chat.id : message?.chat.id
   if (String(chat) !== bot.chat) {
     log.warn(
@@ -202,18 +201,18 @@ async function take({ callback_query: press, message }: TelegramUpdate, parts: T
   }
   if (press) {
     const wanted = readPress(press.data)
-    const told = wanted ? await settle(wanted, saidBy(wanted, press.from), parts) : UNKNOWN
+    const told = wanted ? await settle(wanted, saidBy(wanted, press.from), deps) : UNKNOWN
     await bot.call('answerCallbackQuery', { callback_query_id: press.id, text: told.text.slice(0, 190) }, signal)
-    if (press.message && told.over) await close(press.message, told.text, parts)
+    if (press.message && told.over) await close(press.message, told.text, deps)
     return
   }
   const asked = message?.reply_to_message
   if (!message?.text || !asked || String(asked.from?.id) !== bot.id) return
   const wanted = asked.reply_markup?.inline_keyboard.flat().map(({ callback_data }) => readPress(callback_data))[0]
   if (!wanted) return
-  const told = await settle(wanted, await wordsOf(message.text, wanted, message.from, parts), parts)
+  const told = await settle(wanted, await wordsOf(message.text, wanted, message.from, deps), deps)
   await bot.call('sendMessage', { chat_id: bot.chat, text: told.text }, signal)
-  if (told.over) await close(asked, told.text, parts)
+  if (told.over) await close(asked, told.text, deps)
 }
 
 interface AnswerOutcome {
@@ -279,9 +278,9 @@ function nameOf(from: { username?: string | undefined } | undefined): string {
 async function close(
   message: { message_id: number; text?: string | undefined },
   told: string,
-  parts: TelegramAnswers,
+  deps: TelegramAnswers,
 ): Promise<void> {
-  const { bot, signal } = parts
+  const { bot, signal } = deps
   const text = `${(message.text ?? '').slice(0, 3_000)}\n\n✔ ${told}`.trim()
   await bot.call('editMessageText', { chat_id: bot.chat, message_id: message.message_id, text }, signal)
 }

@@ -136,7 +136,7 @@ function kubectl(call: ProgramCall): undefined {
       [READS, 'MEDIUM', 'infra.read', 'looks at the cluster'],
     ],
     otherwise: changes,
-    places: true,
+    paths: true,
     valued: VALUED,
     flags: CLOUD_FLAGS,
   })(call)
@@ -183,7 +183,7 @@ function forge(call: ProgramCall): undefined {
       [DESTROY, 'HIGH', 'infra.destroy', GONE],
     ],
     otherwise: changes,
-    places: true,
+    paths: true,
     valued: VALUED,
     flags: [
       [/^(--admin|--yes|--force|--confirm|--delete-branch|-d)$/, 'HIGH', 'infra.force', 'skips what would stop it'],
@@ -195,7 +195,7 @@ function forge(call: ProgramCall): undefined {
 export const INFRA: ProgramRules = {
   ...named(
     'aws gcloud gsutil bq az oci doctl linode-cli ibmcloud aliyun hcloud scw vultr-cli exo civo eksctl kops gcsfuse azcopy s5cmd mc sam cdk cdklocal amplify eb chalice serverless sls sst pulumi terragrunt packer vagrant nomad consul boundary waypoint heroku fly flyctl railway render vercel now netlify firebase wrangler surge dokku cf ecs-cli fastly akamai cloudflare stripe twilio shopify sfdx sf okteto tilt skaffold devspace garden telepresence argocd flux istioctl linkerd kustomize kubectx kubens k9s oc kn velero crossplane clusterctl talosctl rancher minikube kind k3d k3s microk8s datadog-ci sentry-cli newrelic launchdarkly ldcli snyk sonar-scanner circleci travis buildkite-agent act',
-    verbs({ rows: CLOUD, otherwise: changes, places: true, valued: VALUED, flags: CLOUD_FLAGS }),
+    verbs({ rows: CLOUD, otherwise: changes, paths: true, valued: VALUED, flags: CLOUD_FLAGS }),
   ),
   aws: verbs({
     rows: [
@@ -204,7 +204,7 @@ export const INFRA: ProgramRules = {
       ...CLOUD,
     ],
     otherwise: changes,
-    places: true,
+    paths: true,
     valued: VALUED,
     flags: CLOUD_FLAGS,
   }),
@@ -225,7 +225,7 @@ export const INFRA: ProgramRules = {
       ],
     ],
     otherwise: changes,
-    places: true,
+    paths: true,
     flags: [
       [
         /^(--force|--post-renderer.*|--reset-values|--output-dir.*|--kubeconfig.*)/,
@@ -255,7 +255,7 @@ export const INFRA: ProgramRules = {
         ],
       ],
       otherwise: changes,
-      places: true,
+      paths: true,
       flags: [
         [
           /^(-auto-approve|--auto-approve|-chdir.*|-out.*|-destroy|-force|-lock=false|-plugin-dir.*|-replace.*)/,

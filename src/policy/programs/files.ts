@@ -87,8 +87,8 @@ export const FILES: ProgramRules = {
   ...named('ln link', call => {
     const operands = findOperands(call.args, ['-t', '-S', '--target-directory', '--suffix'])
     const [target] = operands
-    const places = operands.length > 1 ? operands.slice(1) : []
-    writes(call, places, 'file.link', 'makes links')
+    const paths = operands.length > 1 ? operands.slice(1) : []
+    writes(call, paths, 'file.link', 'makes links')
     if (target === undefined) return
     if (!target.known || leadsOut(call, target))
       call.say('file.link-out', 'HIGH', `${target.text} leads out of the project`, target)
@@ -186,9 +186,9 @@ export const FILES: ProgramRules = {
 const PACKER_FLAGS =
   /^(-[1-9cdfklntqv]+|--(stdout|to-stdout|decompress|list|test|keep|force|quiet|verbose|fast|best|no-name))$/
 
-function writes(call: ProgramCall, places: Arg[], code: string, text: string): undefined {
+function writes(call: ProgramCall, paths: Arg[], code: string, text: string): undefined {
   call.say(code, 'MEDIUM', `${call.name} ${text}`)
-  for (const arg of places) call.path(arg, 'write')
+  for (const arg of paths) call.path(arg, 'write')
 }
 
 function sourcesOf(call: ProgramCall): Arg[] {

@@ -54,12 +54,12 @@ export function python(call: ProgramCall): undefined {
   const channel = args.find((arg, at) => /^(-c|--channel)$/.test(args[at - 1]?.value ?? '') && /:\/\//.test(arg.value))
   if (other ?? channel)
     call.say('pkg.registry', 'HIGH', `${(other ?? channel)?.text} changes where packages come from`, other ?? channel)
-  const places = args.find(arg =>
+  const paths = args.find(arg =>
     /^(-t.*|--report|--src|--target|--prefix|--root|--user|--break-system-packages|--system|--force-reinstall|--no-deps|--pre|--ignore-installed|--python|--directory|--project|--cache-dir|--log|--isolated)(=|$)/.test(
       arg.value,
     ),
   )
-  if (places) call.say('pkg.elsewhere', 'MEDIUM', `${places.text} installs elsewhere or by force`, places)
+  if (paths) call.say('pkg.elsewhere', 'MEDIUM', `${paths.text} installs elsewhere or by force`, paths)
   judgeKnownFlags(call, args)
   if (/^(build|wheel|download|export)$/.test(verb?.value ?? '')) judgeToolWords(call, args)
   if (verb === undefined) return

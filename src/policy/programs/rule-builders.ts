@@ -37,7 +37,7 @@ export interface VerbTable {
   /** It runs the project's own code: words that point outside it are foreign. */
   ofProject?: boolean
   /** A bare word that is a path outside the project is said to be one. */
-  places?: boolean
+  paths?: boolean
   /** Words are not looked at as files. */
   noFiles?: boolean
 }
@@ -58,7 +58,7 @@ export function verbs(table: VerbTable): ProgramRule {
       call.say(code, risk, `${call.name} ${line.split(' ').slice(0, 3).join(' ')}: ${text}`, operands[0] ?? call.head)
     else if (table.known) judgeKnown(call, table.known)
     if (table.ofProject) judgeToolWords(call, call.args)
-    const out = table.places && call.args.find(arg => /^([/~]|\.\.\/|fileb?:\/\/[/~.])/.test(arg.value))
+    const out = table.paths && call.args.find(arg => /^([/~]|\.\.\/|fileb?:\/\/[/~.])/.test(arg.value))
     if (out && !out.value.startsWith(`${call.fence.boundary}/`))
       call.say('infra.elsewhere', 'MEDIUM', `${out.text} is outside the project`, out)
     for (const arg of call.args) {

@@ -30,13 +30,13 @@ export interface TrustedFile {
 }
 
 /** Every file of a project that somebody must agree to, sorted by path; empty when nothing runs code or widens rights. */
-export async function filesToTrust(places: AppPaths, project: string): Promise<TrustedFile[]> {
+export async function filesToTrust(paths: AppPaths, project: string): Promise<TrustedFile[]> {
   const surface = [
     ...(await projectFileOf(project)),
-    ...(await rulesFileOf(places, project)),
+    ...(await rulesFileOf(paths, project)),
     ...(await findSurface(project)),
   ]
-  return judged(surface, { places, directory: project, named: path => relative(project, path) || '.' })
+  return judged(surface, { paths, directory: project, named: path => relative(project, path) || '.' })
 }
 
 /** A checkout of a project's repository beside the project itself. */
@@ -52,16 +52,16 @@ export interface TrustCheckout {
  * are not among them: those are the project's own, wherever the agent works.
  */
 export async function filesToTrustIn(
-  places: AppPaths,
+  paths: AppPaths,
   { project, directory, top }: TrustCheckout & { project: string },
 ): Promise<TrustedFile[]> {
   const isInside = (path: string) => !relative(top, path).startsWith('..')
   const named = (path: string) => relative(isInside(path) ? directory : project, path) || '.'
-  return judged(await findSurface(directory), { places, directory, named })
+  return judged(await findSurface(directory), { paths, directory, named })
 }
 
 interface Judging {
-  places: AppPaths
+  paths: AppPaths
   directory: string
   /** What a file is called. */
   named(path: string): string
@@ -93,7 +93,7 @@ async function judged(surface: readonly SurfaceFile[], judging: Judging): Promis
 /** A surface file with what it contains; undefined when there is nothing in it to agree to. */
 async function judge(
   file: SurfaceFile,
-  { places, named }: Judging,
+  { paths, named }: Judging,
 ): Promise<{ file: TrustedFile; text: string } | undefined> {
   const read = await readSurface(file)
   if (read.is === 'absent') return undefined
@@ -103,16 +103,16 @@ async function judge(
     const contains = [{ kind: problem, text: `${problem}: ${showValue(target)}` }]
     return { file: { path, kind: file.kind, contains, sha256: '', refused: { problem, target } }, text: '' }
   }
-  const contains = await findingsIn(places, file, read.text)
+  const contains = await findingsIn(paths, file, read.text)
   if (contains.length === 0 && file.kind !== 'scripts') return undefined
   const refused = read.outside ? { refused: { problem: 'a link out of the project', target: read.outside } } : {}
   return { file: { path, kind: file.kind, contains, sha256: read.sha256, ...refused }, text: read.text }
 }
 
-async function findingsIn(places: AppPaths, file: SurfaceFile, text: string): Promise<TrustFinding[]> {
+async function findingsIn(paths: AppPaths, file: SurfaceFile, text: string): Promise<TrustFinding[]> {
   switch (file.kind) {
     case 'pcc':
-      return settingsThatWait(places, file.path)
+      return settingsThatWait(paths, file.path)
     case 'rules':
       return findingsInRules(file.path, text)
     case 'settings':
@@ -129,8 +129,8 @@ async function findingsIn(places: AppPaths, file: SurfaceFile, text: string): Pr
   }
 }
 
-async function settingsThatWait(places: AppPaths, path: string): Promise<TrustFinding[]> {
-  const { untrusted } = await loadConfig({ places, env: {}, project: dirname(path) })
+async function settingsThatWait(paths: AppPaths, path: string): Promise<TrustFinding[]> {
+  const { untrusted } = await loadConfig({ paths, env: {}, project: dirname(path) })
   const file = await readConfigFile(path, homedir())
   return untrusted.map(key => {
     const value = settingOf(key).secret ? '(secret)' : showValue(file?.values[key])
@@ -143,8 +143,8 @@ async function projectFileOf(project: string): Promise<SurfaceFile[]> {
   return path === undefined ? [] : [{ path, kind: 'pcc', within: dirname(path) }]
 }
 
-async function rulesFileOf(places: AppPaths, project: string): Promise<SurfaceFile[]> {
-  const path = await findProjectRules(places, project)
+async function rulesFileOf(paths: AppPaths, project: string): Promise<SurfaceFile[]> {
+  const path = await findProjectRules(paths, project)
   return path === undefined ? [] : [{ path, kind: 'rules', within: dirname(dirname(path)) }]
 }
 

@@ -16,19 +16,19 @@ export type Agreement = z.infer<typeof Agreement>
 const TrustFile = z.object({ version: z.literal(1), projects: z.record(z.string(), Agreement) })
 
 /** What a person agreed to for one project, by its real path. */
-export function agreementFor(places: AppPaths, project: string): Agreement | undefined {
-  const { projects } = readTrustFile(places.trustFile)
+export function agreementFor(paths: AppPaths, project: string): Agreement | undefined {
+  const { projects } = readTrustFile(paths.trustFile)
   return Object.hasOwn(projects, project) ? projects[project] : undefined
 }
 
 /** Writes, or with `undefined` removes, the agreement for one project; says whether there was one before. */
-export function keepAgreement(places: AppPaths, project: string, agreement: Agreement | undefined): boolean {
-  return withFileLock(`${places.trustFile}.lock`, () => {
-    const file = readTrustFile(places.trustFile)
+export function keepAgreement(paths: AppPaths, project: string, agreement: Agreement | undefined): boolean {
+  return withFileLock(`${paths.trustFile}.lock`, () => {
+    const file = readTrustFile(paths.trustFile)
     const { [project]: before, ...others } = file.projects
     if (!before && !agreement) return false
     const projects = agreement ? { ...others, [project]: agreement } : others
-    replaceFile(places.trustFile, `${JSON.stringify({ ...file, projects }, null, 2)}\n`)
+    replaceFile(paths.trustFile, `${JSON.stringify({ ...file, projects }, null, 2)}\n`)
     return before !== undefined
   })
 }

@@ -13,12 +13,12 @@ export { type LoadableSources, settingSourcesFor } from './setting-sources.ts'
 export type { TrustStatus }
 
 /** What a project brings in and whether a person has agreed to it as it is now. */
-export async function trustStatus(places: AppPaths, directory: string): Promise<TrustStatus> {
+export async function trustStatus(paths: AppPaths, directory: string): Promise<TrustStatus> {
   const project = await projectAt(directory)
-  const files = await filesToTrust(places, project)
+  const files = await filesToTrust(paths, project)
   if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
   const { agreementFor } = await record()
-  const agreed = agreementFor(places, project)
+  const agreed = agreementFor(paths, project)
   if (!agreed) return { project, state: 'untrusted', files, changed: [] }
   const changed = findChangedPaths(agreed.files, hashesByPath(files))
   const holds = agreed.hash === hashAll(files) && files.every(file => !file.refused)
@@ -30,49 +30,49 @@ export async function trustStatus(places: AppPaths, directory: string): Promise<
  * the project: what another agent has committed there since is not. A file that the worktree lacks is nothing to agree to.
  */
 export async function trustStatusIn(
-  places: AppPaths,
+  paths: AppPaths,
   { project: path, ...checkout }: TrustCheckout & { project: string },
 ): Promise<TrustStatus> {
   const project = await projectAt(path)
-  const files = await filesToTrustIn(places, { project, ...checkout })
+  const files = await filesToTrustIn(paths, { project, ...checkout })
   if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
   const { agreementFor } = await record()
-  const agreed = agreementFor(places, project)
+  const agreed = agreementFor(paths, project)
   if (!agreed) return { project, state: 'untrusted', files, changed: [] }
   const changed = files.filter(file => file.refused || agreed.files[file.path] !== file.sha256).map(file => file.path)
   return { project, state: changed.length === 0 ? 'trusted' : 'changed', files, changed, since: agreed.since }
 }
 
 /** Whether whatever the project brings in may take effect. */
-export async function isTrusted(places: AppPaths, directory: string): Promise<boolean> {
-  const { state } = await trustStatus(places, directory)
+export async function isTrusted(paths: AppPaths, directory: string): Promise<boolean> {
+  const { state } = await trustStatus(paths, directory)
   return state === 'trusted' || state === 'nothing-to-trust'
 }
 
 /** Keeps a person's yes to what `shown` listed; refused when the files are no longer those. */
-export async function grantTrust(places: AppPaths, shown: TrustStatus, clock: Clock = systemClock): Promise<void> {
+export async function grantTrust(paths: AppPaths, shown: TrustStatus, clock: Clock = systemClock): Promise<void> {
   const refused = shown.files.find(file => file.refused)
   if (refused?.refused) {
     throw new AppError('trust_refused', { path: refused.path, project: shown.project, ...refused.refused })
   }
-  const now = await filesToTrust(places, shown.project)
+  const now = await filesToTrust(paths, shown.project)
   const moved = findChangedPaths(hashesByPath(shown.files), hashesByPath(now))
   if (moved.length > 0)
     throw new AppError('trust_changed', { project: quoteForShell(shown.project), files: moved.join(', ') })
   const agreement = { hash: hashAll(now), since: clock.now(), files: hashesByPath(now) }
   const { keepAgreement } = await record()
-  keepAgreement(places, shown.project, agreement)
+  keepAgreement(paths, shown.project, agreement)
 }
 
 /** Takes a yes back, also for a project that is gone; false when there was none. */
-export async function revokeTrust(places: AppPaths, directory: string): Promise<boolean> {
+export async function revokeTrust(paths: AppPaths, directory: string): Promise<boolean> {
   const { keepAgreement } = await record()
   const gone = await realpath(directory).then(
     () => false,
     () => true,
   )
-  if (gone && keepAgreement(places, resolve(directory), undefined)) return true
-  return keepAgreement(places, await projectAt(directory), undefined)
+  if (gone && keepAgreement(paths, resolve(directory), undefined)) return true
+  return keepAgreement(paths, await projectAt(directory), undefined)
 }
 
 /** For `loadConfig`: yes to a project file only with the very content that was agreed to. */
@@ -107,8 +107,8 @@ export function hashAll(files: TrustedFile[]): string {
 
 /** The paths whose hash is not the same in both. */
 export function findChangedPaths(before: Record<string, string>, now: Record<string, string>): string[] {
-  const paths = new Set([...Object.keys(before), ...Object.keys(now)])
-  return [...paths].filter(path => before[path] !== now[path]).sort()
+  const names = new Set([...Object.keys(before), ...Object.keys(now)])
+  return [...names].filter(path => before[path] !== now[path]).sort()
 }
 
 function sha256(text: string): string {
@@ -119,7 +119,7 @@ function sha256(text: string): string {
 const LOADS_PROJECT_FILES = new Set(['Skill', 'SlashCommand', 'Agent', 'Task'])
 
 interface SkillContext {
-  places: AppPaths
+  paths: AppPaths
   project: string
   /** The worktree in which its agent works. */
   place?: TrustCheckout | undefined
@@ -134,12 +134,12 @@ interface SkillContext {
  */
 export async function judgeSkill(
   { tool, input }: Pick<Request, 'tool' | 'input'>,
-  { places, project, place, settingSources }: SkillContext,
+  { paths, project, place, settingSources }: SkillContext,
 ): Promise<Verdict | undefined> {
   if (!LOADS_PROJECT_FILES.has(tool) || !settingSources.includes('project')) return undefined
   const isAgent = tool === 'Agent' || tool === 'Task'
   if (isAgent && input['subagent_type'] === undefined) return undefined
-  const { state, files } = await (place ? trustStatusIn(places, { project, ...place }) : trustStatus(places, project))
+  const { state, files } = await (place ? trustStatusIn(paths, { project, ...place }) : trustStatus(paths, project))
   if (state === 'trusted' || state === 'nothing-to-trust') return undefined
   const waiting = files.filter(({ kind, path }) => kind === 'prompts' && (!isAgent || /\.claude\/agents\//.test(path)))
   if (waiting.length === 0) return undefined

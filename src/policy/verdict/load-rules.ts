@@ -4,7 +4,7 @@ import type { PolicyRule } from './rules.ts'
 import { findProjectRules, parseRules, readRules, userRulesFile, type WrittenRule } from './rules-file.ts'
 
 export interface LoadRulesOptions {
-  places: Pick<AppPaths, 'home'>
+  paths: Pick<AppPaths, 'home'>
   /** Without one only the person's own rules count. */
   project?: string | undefined
   /** Whether a person has agreed to the project's file as it is now; `trustedFile(status)` tells. */
@@ -48,9 +48,9 @@ export function loadRules(options: LoadRulesOptions): Promise<LoadedRules> {
 }
 
 async function load(options: LoadRulesOptions, kept: Map<string, KnownRules>): Promise<LoadedRules> {
-  const { places, project, trusted = false } = options
-  const own = options.userFile ?? userRulesFile(places)
-  const theirs = project === undefined ? undefined : await findProjectRules(places, project)
+  const { paths, project, trusted = false } = options
+  const own = options.userFile ?? userRulesFile(paths)
+  const theirs = project === undefined ? undefined : await findProjectRules(paths, project)
   const user = await rulesIn(own, kept, options.userFile !== undefined)
   const fromProject = theirs === undefined ? undefined : await rulesIn(theirs, kept, false)
 

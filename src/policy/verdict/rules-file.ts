@@ -113,11 +113,11 @@ export function projectRulesFile(project: string): string {
 }
 
 /** The nearest rules file at or above a project, below the home directory: what lies there is the person's own. */
-export async function findProjectRules(places: Pick<AppPaths, 'home'>, project: string): Promise<string | undefined> {
+export async function findProjectRules(paths: Pick<AppPaths, 'home'>, project: string): Promise<string | undefined> {
   const home = resolve(homedir())
   for (let at = resolve(project); at !== home; at = dirname(at)) {
     const file = projectRulesFile(at)
-    if (file !== userRulesFile(places) && (await exists(file))) return file
+    if (file !== userRulesFile(paths) && (await exists(file))) return file
     if (at === dirname(at)) return undefined
   }
   return undefined

@@ -14,7 +14,7 @@ const SHORTEST_SLEEP_MS = 100
  * it stands in rows; a restart looks at what is in `verifying` and `merging` and goes on.
  */
 export class Completion {
-  readonly #parts: CompletionDeps
+  readonly #deps: CompletionDeps
   readonly #turns: Slots
   readonly #lanes: MergeQueues
   readonly #looking = new Map<string, { done: Promise<void>; ending: AbortController }>()
@@ -22,10 +22,10 @@ export class Completion {
   readonly #timers = new Map<string, NodeJS.Timeout>()
   readonly #closing = new AbortController()
 
-  constructor(parts: CompletionDeps) {
-    this.#parts = parts
-    this.#turns = new Slots(parts.atOnce)
-    this.#lanes = new MergeQueues(parts, this.#closing.signal)
+  constructor(deps: CompletionDeps) {
+    this.#deps = deps
+    this.#turns = new Slots(deps.atOnce)
+    this.#lanes = new MergeQueues(deps, this.#closing.signal)
   }
 
   /** Something about a task, its session or its merge has changed. */
@@ -44,57 +44,57 @@ export class Completion {
 
   /** What an earlier life of the daemon left, or what may go on by now. */
   async lookAtAll(): Promise<void> {
-    await this.#parts.merges.recover()
+    await this.#deps.merges.recover()
     await this.lookAgain()
-    for (const lane of await this.#parts.merges.lanes()) this.#lanes.look(lane)
+    for (const lane of await this.#deps.merges.lanes()) this.#lanes.look(lane)
   }
 
   /** All that is to land: an account is open again, a run goes on. */
   async lookAgain(): Promise<void> {
-    for (const { id } of await this.#parts.floor.parts.store.tasks.list({ states: COMPLETION_STATES })) this.look(id)
+    for (const { id } of await this.#deps.supervisor.deps.store.tasks.list({ states: COMPLETION_STATES })) this.look(id)
   }
 
   /** Follows what happens to tasks, and what people say. */
   async follow(after: number, signal: AbortSignal): Promise<void> {
-    const { store } = this.#parts.floor.parts
+    const { store } = this.#deps.supervisor.deps
     for await (const event of store.follow(after, { signal, alone: true })) await this.#heard(event)
   }
 
   /** The task of a session that is to land, if it has one. */
   async of(session: string): Promise<string | undefined> {
-    return (await findCompletingTask(session, this.#parts.floor.parts.store))?.id
+    return (await findCompletingTask(session, this.#deps.supervisor.deps.store))?.id
   }
 
   /** A person says to look once more at what they were asked about. */
   async again(task: string): Promise<void> {
-    const { parts } = this.#parts.floor
+    const { deps } = this.#deps.supervisor
     const { openEscalations } = await import('../../human/escalations.ts')
-    const work = await findWork(task, parts.store)
+    const work = await findWork(task, deps.store)
     if (!work) return
-    await parts.store.transaction(tx => openEscalations(parts).withdraw(work.session.id, 'it is looked at again', tx))
+    await deps.store.transaction(tx => openEscalations(deps).withdraw(work.session.id, 'it is looked at again', tx))
     this.look(task)
   }
 
   /** Its session, or its run, is stopped: gates that run are ended, and the task is given back. Resolves when they are gone. */
   async stop(session: string, reason: string): Promise<void> {
-    const { floor, merges } = this.#parts
-    const { store, tasks } = floor.parts
+    const { supervisor, merges } = this.#deps
+    const { store, tasks } = supervisor.deps
     const task = await findCompletingTask(session, store)
     if (!task) return
     await this.#end(task.id)
     // Its target is being moved this moment: it is in there, or not, when that is over.
     const open = await merges.open(task.id)
     if (open?.state === 'landing') await this.#lanes.done(open)
-    await inOneTransaction(this.#parts, async tx => {
+    await inOneTransaction(this.#deps, async tx => {
       const work = await findWork(task.id, store, tx)
       if (!work || work.session.id !== session) return
       const merge = await merges.open(task.id, tx)
       if (merge) await merges.abort(merge, reason, tx)
       const why = `${reason}; it was not verified to the end`
       await tasks.transition(task.id, { to: 'ready', reason: why, attempt: work.task.attempt }, tx)
-      await endSessionAs(work.session, { status: 'stopped', reason }, floor, tx)
+      await endSessionAs(work.session, { status: 'stopped', reason }, supervisor, tx)
     })
-    floor.kept.forget(session)
+    supervisor.kept.forget(session)
   }
 
   /** Nothing new begins; what runs is ended and goes on with the next daemon. */
@@ -118,20 +118,20 @@ export class Completion {
 
   /** It is not on its way any more: by our own hand, or a person has said what becomes of it. */
   async #left(id: string): Promise<void> {
-    const { store } = this.#parts.floor.parts
+    const { store } = this.#deps.supervisor.deps
     const task = await store.tasks.get(id)
     if (task && isCompleting(task)) return
     this.#looking.get(id)?.ending.abort()
-    this.#parts.merges.interrupt(id)
-    const merge = await this.#parts.merges.open(id)
+    this.#deps.merges.interrupt(id)
+    const merge = await this.#deps.merges.open(id)
     if (merge) this.#lanes.look(merge)
     // A run that is over has attempts that outlive it.
     for (const run of new Set((await store.runs.attempts({ task: id })).map(({ run_id }) => run_id)))
-      this.#parts.ended(run)
+      this.#deps.ended(run)
     const session = task?.session_id
     if (task?.state !== 'done' || !session || task.run_id !== null) return
-    await this.#parts.nudge(session).catch(error => {
-      this.#parts.floor.log.warn({ session, problem: messageOf(error) }, 'its next task could not begin')
+    await this.#deps.nudge(session).catch(error => {
+      this.#deps.supervisor.log.warn({ session, problem: messageOf(error) }, 'its next task could not begin')
     })
   }
 
@@ -139,13 +139,13 @@ export class Completion {
     while (this.#again.delete(id) && !signal.aborted) {
       try {
         await this.#agentIsGone(id)
-        const driven = await driveTask(id, { parts: this.#parts, signal, turn: wait => this.#turns.take(wait) })
+        const driven = await driveTask(id, { deps: this.#deps, signal, turn: wait => this.#turns.take(wait) })
         this.#lookAt(id, driven.over ? driven.lookAgainAt : undefined)
-        const merge = driven.over ? undefined : await this.#parts.merges.open(id)
+        const merge = driven.over ? undefined : await this.#deps.merges.open(id)
         if (merge) this.#lanes.look(merge)
       } catch (error) {
         if (signal.aborted) return
-        this.#parts.floor.log.error({ task: id, error }, 'its work could not be looked at')
+        this.#deps.supervisor.log.error({ task: id, error }, 'its work could not be looked at')
         await this.#couldNot(id, error).catch(() => this.#lookAt(id, 0)) // the store itself may be what fails
         return
       }
@@ -154,27 +154,27 @@ export class Completion {
 
   /** Whoever wrote the work must not be able to write any more when it is looked at. */
   async #agentIsGone(id: string): Promise<void> {
-    const { floor } = this.#parts
-    const session = (await floor.parts.store.tasks.get(id))?.session_id
+    const { supervisor } = this.#deps
+    const session = (await supervisor.deps.store.tasks.get(id))?.session_id
     if (!session) return
-    await floor.live.get(session)?.done
-    await refuseWithSurvivors(session, floor)
+    await supervisor.live.get(session)?.done
+    await refuseWithSurvivors(session, supervisor)
   }
 
   /** What passes by itself is tried again; anything else a person has to know. */
   async #couldNot(id: string, error: unknown): Promise<void> {
-    const { floor } = this.#parts
+    const { supervisor } = this.#deps
     const code = error instanceof AppError ? error.code : undefined
     if (code !== undefined && PASSING_CODES.has(code)) return this.#lookAt(id, 0)
-    const work = await findWork(id, floor.parts.store)
+    const work = await findWork(id, supervisor.deps.store)
     if (!work || (await this.#isAsked(work))) return
     const why = `It could not be verified: ${messageOf(error)}`
-    await inOneTransaction(this.#parts, tx => askPerson(work, why, floor, tx))
+    await inOneTransaction(this.#deps, tx => askPerson(work, why, supervisor, tx))
   }
 
   /** Every look fails as the one before it while the cause lasts: a person hears of it once. */
   async #isAsked({ session }: FinishedWork): Promise<boolean> {
-    const open = await this.#parts.floor.parts.store.escalations.list({ session: session.id, states: ['open'] })
+    const open = await this.#deps.supervisor.deps.store.escalations.list({ session: session.id, states: ['open'] })
     return open.some(({ tool }) => tool === TROUBLE_TOOL)
   }
 
@@ -183,7 +183,7 @@ export class Completion {
     clearTimeout(this.#timers.get(id))
     this.#timers.delete(id)
     if (at === undefined || this.#closing.signal.aborted) return
-    const untilMs = at === 0 ? LONGEST_SLEEP_MS : at - this.#parts.floor.parts.clock.now()
+    const untilMs = at === 0 ? LONGEST_SLEEP_MS : at - this.#deps.supervisor.deps.clock.now()
     const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, untilMs))
     this.#timers.set(id, setTimeout(() => this.look(id), waitMs).unref())
   }
@@ -193,7 +193,7 @@ export class Completion {
     const looking = this.#looking.get(id)
     this.#again.delete(id)
     looking?.ending.abort()
-    this.#parts.merges.interrupt(id)
+    this.#deps.merges.interrupt(id)
     await looking?.done
   }
 }

@@ -17,7 +17,7 @@ export type DriveResult =
   | { over: false }
 
 interface DriveOptions {
-  parts: CompletionDeps
+  deps: CompletionDeps
   /** Aborted when somebody else says what becomes of the task, or the daemon leaves. */
   signal: AbortSignal
   /** Resolves when a verification may begin. */
@@ -25,18 +25,18 @@ interface DriveOptions {
 }
 
 /** Makes as many steps with a task as can be made now. Whatever was moved by others meanwhile is theirs. */
-export async function driveTask(id: string, { parts, signal, turn }: DriveOptions): Promise<DriveResult> {
-  const { store, clock } = parts.floor.parts
+export async function driveTask(id: string, { deps, signal, turn }: DriveOptions): Promise<DriveResult> {
+  const { store, clock } = deps.supervisor.deps
   for (let before = ''; ; ) {
     const work = await findWork(id, store)
     if (!work || signal.aborted) return { over: true }
-    const settings = await parts.settingsOf(work.session)
-    const facts = await readFacts(work, { settings, store, merges: parts.merges })
+    const settings = await deps.settingsOf(work.session)
+    const facts = await readFacts(work, { settings, store, merges: deps.merges })
     if (facts.givenUp !== undefined) {
       const reason = `A person gave it up: ${facts.givenUp}`
       if (before === reason) return { over: true, lookAgainAt: clock.now() + REFUSED_MS }
       before = reason
-      await inOneTransaction(parts, tx => refuseForGood(work, reason, parts, tx))
+      await inOneTransaction(deps, tx => refuseForGood(work, reason, deps, tx))
       continue
     }
     const step = nextStep(facts)
@@ -51,17 +51,17 @@ export async function driveTask(id: string, { parts, signal, turn }: DriveOption
         return { over: false }
       case 'verify':
       case 'enqueue': {
-        const later = await verifyOrEnqueue({ work, settings, parts, signal, turn }, step.do)
+        const later = await verifyOrEnqueue({ work, settings, deps, signal, turn }, step.do)
         if (later !== undefined) return { over: true, lookAgainAt: later }
         break
       }
       case 'release':
       case 'return':
       case 'look_anew':
-        await afterReview(work, { facts, step: step.do }, parts)
+        await afterReview(work, { facts, step: step.do }, deps)
         break
       case 'finish':
-        await inOneTransaction(parts, tx => finishTask(work, step, parts.floor, tx))
+        await inOneTransaction(deps, tx => finishTask(work, step, deps.supervisor, tx))
         break
       default:
         return unreachable(step)
@@ -79,15 +79,15 @@ interface VerifyOptions extends DriveOptions {
 
 /** What its agent was to finish in git is finished first; then the gates run, or are left out. A time: not before. */
 async function verifyOrEnqueue(looking: VerifyOptions, how: 'verify' | 'enqueue'): Promise<number | undefined> {
-  const { work, settings, parts, signal, turn } = looking
+  const { work, settings, deps, signal, turn } = looking
   using place = await turn(signal)
   if (!place || signal.aborted) return undefined
-  const rebase = await parts.finishRebase(work)
+  const rebase = await deps.finishRebase(work)
   if (rebase.kind !== 'whole')
-    await inOneTransaction(parts, tx => sendConflictBack(work, { rebase, settings }, parts, tx))
+    await inOneTransaction(deps, tx => sendConflictBack(work, { rebase, settings }, deps, tx))
   else if (how === 'verify') return verifyNow(looking)
-  else await enqueueAsIs(work, settings, parts)
-  parts.wake()
+  else await enqueueAsIs(work, settings, deps)
+  deps.wake()
   return undefined
 }
 
@@ -95,85 +95,90 @@ async function verifyOrEnqueue(looking: VerifyOptions, how: 'verify' | 'enqueue'
 async function sendConflictBack(
   work: FinishedWork,
   { rebase, settings }: { rebase: Exclude<RebaseOutcome, { kind: 'whole' }>; settings: CompletionSettings },
-  { floor }: CompletionDeps,
+  { supervisor }: CompletionDeps,
   tx: Tx,
 ): Promise<void> {
   const target = work.place?.target ?? 'its target'
-  if (rebase.kind === 'broken') return askPerson(work, `${rebase.why}. ${worktreeWords(work)}`, floor, tx)
+  if (rebase.kind === 'broken') return askPerson(work, `${rebase.why}. ${worktreeWords(work)}`, supervisor, tx)
   const { conflict, missing } = rebase
   const reason = `it conflicts with ${target}${missing.length > 0 ? `: ${missing[0]}` : ''}`
-  if (work.note.conflicts >= settings.rounds) return askPerson(work, `${reason}. ${resolveWords(work)}`, floor, tx)
+  if (work.note.conflicts >= settings.rounds) return askPerson(work, `${reason}. ${resolveWords(work)}`, supervisor, tx)
   const told = conflictReport({ conflict, missing, target })
-  return sendBack(work, { cause: 'conflict', reason, told }, floor, tx)
+  return sendBack(work, { cause: 'conflict', reason, told }, supervisor, tx)
 }
 
 /** Runs the gates and does what follows. A time comes back where they cannot run now. */
-async function verifyNow({ work, settings, parts, signal }: VerifyOptions): Promise<number | undefined> {
+async function verifyNow({ work, settings, deps, signal }: VerifyOptions): Promise<number | undefined> {
   const round = work.note.verified + 1
-  const result = await parts.verify(work, round, signal)
+  const result = await deps.verify(work, round, signal)
   if (signal.aborted) return undefined
   if ('later' in result) return result.later
   crashPoint('landing.after-verify')
-  await inOneTransaction(parts, async tx => {
-    const now = await countRound(work, round, parts, tx)
+  await inOneTransaction(deps, async tx => {
+    const now = await countRound(work, round, deps, tx)
     await tx.append([verifiedEvent(now, round, result)])
-    await followUp(now, { settings, result }, parts, tx)
+    await followUp(now, { settings, result }, deps, tx)
     crashPoint('landing.before-commit')
   })
   crashPoint('landing.after-commit')
-  parts.floor.log.info({ task: work.task.id, round, status: result.status }, 'verified')
-  parts.wake()
+  deps.supervisor.log.info({ task: work.task.id, round, status: result.status }, 'verified')
+  deps.wake()
   return undefined
 }
 
 /** What is not to be verified is committed and merged as it is. */
-async function enqueueAsIs(work: FinishedWork, settings: CompletionSettings, parts: CompletionDeps): Promise<void> {
-  const committed = await parts.commit(work)
-  await inOneTransaction(parts, tx =>
+async function enqueueAsIs(work: FinishedWork, settings: CompletionSettings, deps: CompletionDeps): Promise<void> {
+  const committed = await deps.commit(work)
+  await inOneTransaction(deps, tx =>
     'problem' in committed
-      ? askPerson(work, committed.problem, parts.floor, tx)
-      : enqueueWork(work, { settings, head: committed.head, review: settings.merge.review }, parts, tx),
+      ? askPerson(work, committed.problem, deps.supervisor, tx)
+      : enqueueWork(work, { settings, head: committed.head, review: settings.merge.review }, deps, tx),
   )
 }
 
 async function afterReview(
   work: FinishedWork,
   { facts, step }: { facts: KnownCompletionFacts; step: 'release' | 'return' | 'look_anew' },
-  parts: CompletionDeps,
+  deps: CompletionDeps,
 ): Promise<void> {
-  const { floor, merges } = parts
-  await inOneTransaction(parts, async tx => {
+  const { supervisor, merges } = deps
+  await inOneTransaction(deps, async tx => {
     const merge = await merges.open(work.task.id, tx)
     if (step === 'release' && merge) return merges.release(merge, tx)
     if (merge) await merges.abort(merge, step === 'return' ? 'a person returned it' : 'it is looked at anew', tx)
     if (step === 'return') {
       const reason = `returned by a person${facts.comments ? `: ${facts.comments}` : ''}`
-      return sendBack(work, { cause: 'review', reason, told: reviewReport(facts.comments) }, floor, tx)
+      return sendBack(work, { cause: 'review', reason, told: reviewReport(facts.comments) }, supervisor, tx)
     }
     const last = await merges.last(work.task.id, tx)
     if (last?.state === 'aborted' && last.attempt === work.place?.attempt) {
-      return askPerson(work, `Its merge was called off${last.reason ? ` (${last.reason})` : ''}.`, floor, tx)
+      return askPerson(work, `Its merge was called off${last.reason ? ` (${last.reason})` : ''}.`, supervisor, tx)
     }
     const { task } = work
-    await floor.parts.tasks.transition(task.id, { to: 'verifying', attempt: task.attempt }, tx)
+    await supervisor.deps.tasks.transition(task.id, { to: 'verifying', attempt: task.attempt }, tx)
   })
-  parts.wake()
+  deps.wake()
 }
 
 /** One transaction; a task that somebody else moved meanwhile is left to them. */
-export async function inOneTransaction(parts: CompletionDeps, work: (tx: Tx) => Promise<void>): Promise<void> {
+export async function inOneTransaction(deps: CompletionDeps, work: (tx: Tx) => Promise<void>): Promise<void> {
   try {
-    await parts.floor.parts.store.transaction(work)
+    await deps.supervisor.deps.store.transaction(work)
   } catch (error) {
     const isTheirs = error instanceof AppError && (error.code === 'task_moved' || error.code === 'task_move_refused')
     if (!isTheirs) throw error
-    parts.floor.log.info({ problem: messageOf(error) }, 'somebody else has said what becomes of it')
+    deps.supervisor.log.info({ problem: messageOf(error) }, 'somebody else has said what becomes of it')
   }
 }
 
 /** Counted in its session's row, which is read in the transaction: others write to it too. */
-async function countRound(work: FinishedWork, round: number, { floor }: CompletionDeps, tx: Tx): Promise<FinishedWork> {
-  const { store } = floor.parts
+async function countRound(
+  work: FinishedWork,
+  round: number,
+  { supervisor }: CompletionDeps,
+  tx: Tx,
+): Promise<FinishedWork> {
+  const { store } = supervisor.deps
   const session = (await store.sessions.get(work.session.id, tx)) ?? work.session
   const note = { ...work.note, ...session.options.landing, verified: round }
   const options = { ...session.options, landing: note }
@@ -195,12 +200,12 @@ function verifiedEvent({ task, session }: FinishedWork, round: number, result: V
 async function refuseForGood(
   work: FinishedWork,
   reason: string,
-  { floor, merges }: CompletionDeps,
+  { supervisor, merges }: CompletionDeps,
   tx: Tx,
 ): Promise<void> {
   const merge = await merges.open(work.task.id, tx)
   if (merge) await merges.abort(merge, reason, tx)
-  await refuseWork({ ...work, run: undefined }, reason, floor, tx)
+  await refuseWork({ ...work, run: undefined }, reason, supervisor, tx)
 }
 
 export interface KnownCompletionFacts extends CompletionFacts {
@@ -246,42 +251,42 @@ function isAbout({ kind, tool, input }: Escalation, { task }: FinishedWork): boo
 async function followUp(
   work: FinishedWork,
   { settings, result }: { settings: CompletionSettings; result: VerificationResult },
-  parts: CompletionDeps,
+  deps: CompletionDeps,
   tx: Tx,
 ): Promise<void> {
-  const { floor } = parts
+  const { supervisor } = deps
   const { rounds, merge } = settings
   const { run, place, note } = work
   const judged = { rounds, review: merge.review, failed: note.failed, hasRun: run !== undefined }
   const step = afterVerification(result, { ...judged, merges: place !== undefined && merge.mode !== 'off' })
   switch (step.do) {
     case 'finish':
-      return finishTask(work, { verification: step.verification, reason: keptOn(work) }, floor, tx)
+      return finishTask(work, { verification: step.verification, reason: keptOn(work) }, supervisor, tx)
     case 'enqueue':
     case 'ask_review':
-      return enqueueWork(work, { settings, head: result.commit ?? '', review: step.do === 'ask_review' }, parts, tx)
+      return enqueueWork(work, { settings, head: result.commit ?? '', review: step.do === 'ask_review' }, deps, tx)
     case 'send_back': {
       const times = { number: note.failed + 1, of: rounds }
       const reason = `${failureLine(result)}; sent back (${times.number} of ${times.of})`
-      return sendBack(work, { cause: 'gates', reason, told: failureReport(result, times) }, floor, tx)
+      return sendBack(work, { cause: 'gates', reason, told: failureReport(result, times) }, supervisor, tx)
     }
     case 'try_anew':
     case 'fail':
-      return refuseWork(work, `${failureLine(result)}, ${timesWords(note.failed + 1)}`, floor, tx)
+      return refuseWork(work, `${failureLine(result)}, ${timesWords(note.failed + 1)}`, supervisor, tx)
     case 'escalate':
-      return askPerson(work, brokenWords(result), floor, tx)
+      return askPerson(work, brokenWords(result), supervisor, tx)
     default:
       return unreachable(step)
   }
 }
 
 /** Into the queue of its target, where a person has to look first at what is to be looked at. */
-async function enqueueWork(work: FinishedWork, how: EnqueueOptions, parts: CompletionDeps, tx: Tx): Promise<void> {
+async function enqueueWork(work: FinishedWork, how: EnqueueOptions, deps: CompletionDeps, tx: Tx): Promise<void> {
   const { task } = work
   const reason = how.review ? `waits for your review: pcc review ${task.id}` : undefined
-  await parts.floor.parts.tasks.transition(task.id, { to: 'merging', reason, attempt: task.attempt }, tx)
-  const merge = await parts.merges.enqueue(work, how, tx)
-  if (how.review) await askReview(work, merge.id, parts.floor, tx)
+  await deps.supervisor.deps.tasks.transition(task.id, { to: 'merging', reason, attempt: task.attempt }, tx)
+  const merge = await deps.merges.enqueue(work, how, tx)
+  if (how.review) await askReview(work, merge.id, deps.supervisor, tx)
 }
 
 /** Work that is not merged stays where it is: who reads that it is done has to know where. */

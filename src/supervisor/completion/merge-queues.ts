@@ -60,7 +60,7 @@ export interface TaskMerges {
 
 /** What landing needs of those around it. */
 export interface CompletionDeps {
-  floor: SupervisorContext
+  supervisor: SupervisorContext
   merges: TaskMerges
   settingsOf(session: SessionRow): Promise<CompletionSettings>
   /** Runs the gates on the work as it lies there. `later`: not now, and when. */
@@ -85,14 +85,14 @@ const SHORTEST_SLEEP_MS = 100
 
 /** The queues of targets: in each, one thing happens at a time. */
 export class MergeQueues {
-  readonly #parts: CompletionDeps
+  readonly #deps: CompletionDeps
   readonly #closing: AbortSignal
   readonly #looking = new Map<string, Promise<void>>()
   readonly #again = new Map<string, MergeTarget>()
   readonly #timers = new Map<string, NodeJS.Timeout>()
 
-  constructor(parts: CompletionDeps, closing: AbortSignal) {
-    this.#parts = parts
+  constructor(deps: CompletionDeps, closing: AbortSignal) {
+    this.#deps = deps
     this.#closing = closing
   }
 
@@ -124,14 +124,14 @@ export class MergeQueues {
   async #lookWhileAsked(key: string): Promise<void> {
     for (let lane = this.#taken(key); lane && !this.#closing.aborted; lane = this.#taken(key)) {
       try {
-        const { lookAgainAt } = await this.#parts.merges.advance(lane, this.#closing)
+        const { lookAgainAt } = await this.#deps.merges.advance(lane, this.#closing)
         this.#lookAt(key, lane, lookAgainAt)
       } catch (error) {
         if (this.#closing.aborted) return
-        this.#parts.floor.log.error({ ...lane, problem: messageOf(error), error }, 'the queue could not go on')
-        this.#lookAt(key, lane, this.#parts.floor.parts.clock.now() + LONGEST_SLEEP_MS)
+        this.#deps.supervisor.log.error({ ...lane, problem: messageOf(error), error }, 'the queue could not go on')
+        this.#lookAt(key, lane, this.#deps.supervisor.deps.clock.now() + LONGEST_SLEEP_MS)
       }
-      this.#parts.wake()
+      this.#deps.wake()
     }
   }
 
@@ -145,7 +145,7 @@ export class MergeQueues {
     clearTimeout(this.#timers.get(key))
     this.#timers.delete(key)
     if (at === undefined || this.#closing.aborted) return
-    const untilMs = at - this.#parts.floor.parts.clock.now()
+    const untilMs = at - this.#deps.supervisor.deps.clock.now()
     const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, untilMs))
     this.#timers.set(key, setTimeout(() => this.look(lane), waitMs).unref())
   }
@@ -156,7 +156,7 @@ function keyOf({ repository, target }: MergeTarget): string {
 }
 
 export interface TaskMergesDeps {
-  floor: SupervisorContext
+  supervisor: SupervisorContext
   settingsOf(work: FinishedWork): Promise<CompletionSettings>
   /** Runs the gates once more, on what lies in the place now. */
   verifyAgain(work: FinishedWork, place: Worktree, commit: string): ReturnType<MergeDeps['verifyAgain']>
@@ -168,8 +168,8 @@ export interface TaskMergesDeps {
 }
 
 /** What becomes of tasks by what the queues of their targets do. */
-export function openTaskMerges(parts: TaskMergesDeps): TaskMerges {
-  const { store, clock } = parts.floor.parts
+export function openTaskMerges(deps: TaskMergesDeps): TaskMerges {
+  const { store, clock } = deps.supervisor.deps
   return {
     open: (task, tx) => store.merges.open(task, tx),
     last: async (task, tx) => (await store.merges.list({ task, limit: 1 }, tx)).at(-1),
@@ -180,26 +180,26 @@ export function openTaskMerges(parts: TaskMergesDeps): TaskMerges {
     },
     release: (merge, tx) => moved(merge, { state: 'queued', reason: null }, tx),
     abort: (merge, reason, tx) => moved(merge, { state: 'aborted', reason }, tx),
-    advance: async (lane, signal) => advanceMerges(lane, await mergeParts(await parts.batch(lane), signal)),
-    interrupt: parts.interrupt,
+    advance: async (lane, signal) => advanceMerges(lane, await mergeDeps(await deps.batch(lane), signal)),
+    interrupt: deps.interrupt,
     lanes: () => store.merges.lanes(),
-    recover: async () => recoverMerges(await mergeParts(1, undefined)),
+    recover: async () => recoverMerges(await mergeDeps(1, undefined)),
   }
 
   async function moved(merge: Merge, patch: Partial<Merge>, tx: Tx): Promise<void> {
     await store.merges.move(merge, { ...patch, updated_at: clock.now() }, tx)
   }
 
-  async function mergeParts(batch: number, signal: AbortSignal | undefined): Promise<MergeDeps> {
-    const { floor } = parts
+  async function mergeDeps(batch: number, signal: AbortSignal | undefined): Promise<MergeDeps> {
+    const { supervisor } = deps
     return {
-      ...{ store, clock, log: floor.log, batch, signal, removePlace: parts.removePlace },
-      ...(parts.propose && { propose: parts.propose }),
+      ...{ store, clock, log: supervisor.log, batch, signal, removePlace: deps.removePlace },
+      ...(deps.propose && { propose: deps.propose }),
       verifyAgain: async (merge, place, commit) => {
         const work = await merging(merge)
         if (!work)
           throw new AppError('task_moved', { id: merge.task_id, state: '', attempt: merge.attempt, session: '' })
-        return parts.verifyAgain(work, place, commit)
+        return deps.verifyAgain(work, place, commit)
       },
       landed: async (merge, tx) => {
         const work = await merging(merge, tx)
@@ -208,32 +208,32 @@ export function openTaskMerges(parts: TaskMergesDeps): TaskMerges {
           await finishTask(
             work,
             { verification: await verificationOf(work, tx), reason: mergedWords(work, merge) },
-            floor,
+            supervisor,
             tx,
           )
       },
       sentBack: async (merge, result, tx) => {
         const work = await merging(merge, tx)
         if (!work) return
-        const { rounds } = await parts.settingsOf(work)
+        const { rounds } = await deps.settingsOf(work)
         const reason = `on top of ${merge.target}: ${failureLine(result)}`
-        if (work.note.failed >= rounds) return refuseWork(work, reason, floor, tx)
+        if (work.note.failed >= rounds) return refuseWork(work, reason, supervisor, tx)
         const told = failureReport(result, { number: work.note.failed + 1, of: rounds, onTarget: merge.target })
-        return sendBack(work, { cause: 'gates', reason: `${reason}; sent back`, told }, floor, tx)
+        return sendBack(work, { cause: 'gates', reason: `${reason}; sent back`, told }, supervisor, tx)
       },
       conflicted: async (merge, conflict, tx) => {
         const work = await merging(merge, tx)
         if (!work) return
         const reason = merge.reason ?? `conflicts with ${merge.target}`
         const told = conflictReport({ conflict, missing: [], target: merge.target })
-        return sendBack(work, { cause: 'conflict', reason, told }, floor, tx)
+        return sendBack(work, { cause: 'conflict', reason, told }, supervisor, tx)
       },
       gaveUp: async (merge, why, tx) => {
         const work = await merging(merge, tx)
         if (!work) return
         const isStanding = work.place && (await findGitOperation(work.place.top))
         const next = isStanding ? resolveWords(work) : worktreeWords(work)
-        await askPerson(work, `It could not be merged: ${why}. ${next}`, floor, tx)
+        await askPerson(work, `It could not be merged: ${why}. ${next}`, supervisor, tx)
       },
       isStale: async (merge, tx) => (await merging(merge, tx)) === undefined,
     }

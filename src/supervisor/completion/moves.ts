@@ -26,10 +26,10 @@ interface SendBack {
 export async function sendBack(
   work: FinishedWork,
   { cause, reason, told }: SendBack,
-  { parts }: SupervisorContext,
+  { deps }: SupervisorContext,
   tx: Tx,
 ): Promise<void> {
-  const { store, tasks, clock, accounts } = parts
+  const { store, tasks, clock, accounts } = deps
   const { task, session, note } = work
   const now = clock.now()
   // Gates take long: a person may have paused its run since they began.
@@ -49,31 +49,36 @@ export async function sendBack(
     options: { ...session.options, landing: { ...note, ...counted, told } },
   }
   await store.sessions.update(session.id, patch, tx)
-  await openEscalations(parts).withdraw(session.id, 'the work goes back to its agent', tx)
+  await openEscalations(deps).withdraw(session.id, 'the work goes back to its agent', tx)
   const body = { task_id: task.id, title: task.title, attempt: task.attempt, cause, reason }
   await tx.append([{ actor: 'daemon', subject: session.id, kind: 'task.returned', body }])
   crashPoint('landing.before-return')
 }
 
 /** The attempt is over: a run tries it anew with the story, or says that it was tried often enough; without a run it has failed. */
-export async function refuseWork(work: FinishedWork, reason: string, floor: SupervisorContext, tx: Tx): Promise<void> {
+export async function refuseWork(
+  work: FinishedWork,
+  reason: string,
+  supervisor: SupervisorContext,
+  tx: Tx,
+): Promise<void> {
   const { task, session, run } = work
   const move = run ? ({ to: 'ready', retry: true } as const) : ({ to: 'failed', verification: 'failed' } as const)
-  await floor.parts.tasks.transition(task.id, { ...move, reason, attempt: task.attempt }, tx)
-  await endSessionAs(session, { status: 'error', reason }, floor, tx)
+  await supervisor.deps.tasks.transition(task.id, { ...move, reason, attempt: task.attempt }, tx)
+  await endSessionAs(session, { status: 'error', reason }, supervisor, tx)
 }
 
 /** Its session is over in another way than its agent thought. */
 export async function endSessionAs(
   session: SessionRow,
   { status, reason }: { status: 'error' | 'stopped'; reason: string },
-  { parts }: SupervisorContext,
+  { deps }: SupervisorContext,
   tx: Tx,
 ): Promise<void> {
-  const { store, clock } = parts
+  const { store, clock } = deps
   const ended = { ended_as: status, status_reason: reason, ended_at: clock.now(), resumes_at: null }
   await store.sessions.update(session.id, ended, tx)
-  await openEscalations(parts).withdraw(session.id, reason, tx)
+  await openEscalations(deps).withdraw(session.id, reason, tx)
   await tx.append([{ actor: 'daemon', subject: session.id, kind: 'session.ended', body: { status, reason } }])
 }
 
@@ -81,26 +86,26 @@ export async function endSessionAs(
 export async function finishTask(
   { task }: Pick<FinishedWork, 'task'>,
   { verification, reason }: { verification: Verification; reason?: string | undefined },
-  { parts }: SupervisorContext,
+  { deps }: SupervisorContext,
   tx: Tx,
 ): Promise<void> {
-  await parts.tasks.transition(task.id, { to: 'done', verification, reason, attempt: task.attempt }, tx)
+  await deps.tasks.transition(task.id, { to: 'done', verification, reason, attempt: task.attempt }, tx)
 }
 
 /** By this name landing knows what it has asked a person. */
 export const TROUBLE_TOOL = 'landing'
 
 /** A person has to look: nothing passes because something could not be looked at. Yes looks again, no gives the task up. */
-export async function askPerson(work: FinishedWork, why: string, { parts }: SupervisorContext, tx: Tx): Promise<void> {
+export async function askPerson(work: FinishedWork, why: string, { deps }: SupervisorContext, tx: Tx): Promise<void> {
   const { task, session, note } = work
   // Its work is verified anew once a person says so: what they did to it is nobody's word either.
   if (task.state === 'merging')
-    await parts.tasks.transition(task.id, { to: 'verifying', reason: why, attempt: task.attempt }, tx)
-  await openEscalations(parts).record(
+    await deps.tasks.transition(task.id, { to: 'verifying', reason: why, attempt: task.attempt }, tx)
+  await openEscalations(deps).record(
     rowOf(work, {
       ...{ kind: 'error', tool: TROUBLE_TOOL, target: `${task.id} ${task.title}`, reason: why },
       input: { task: task.id, attempt: task.attempt, ...placeOf(work) },
-      normalised: `landing ${task.id} ${task.attempt} ${note.verified} ${parts.clock.now()}`,
+      normalised: `landing ${task.id} ${task.attempt} ${note.verified} ${deps.clock.now()}`,
     }),
     tx,
   )
@@ -108,19 +113,14 @@ export async function askPerson(work: FinishedWork, why: string, { parts }: Supe
 }
 
 /** Nothing is merged before a person has seen it. */
-export async function askReview(
-  work: FinishedWork,
-  merge: number,
-  { parts }: SupervisorContext,
-  tx: Tx,
-): Promise<void> {
+export async function askReview(work: FinishedWork, merge: number, { deps }: SupervisorContext, tx: Tx): Promise<void> {
   const { task, place } = work
-  await openEscalations(parts).record(
+  await openEscalations(deps).record(
     rowOf(work, {
       ...{ kind: 'review', tool: 'review', target: `${task.id} ${task.title}` },
       reason: `Its checks passed; look at it before it is merged into ${place?.target ?? 'its target'}: pcc review ${task.id}`,
       input: { task: task.id, attempt: task.attempt, merge, ...placeOf(work) },
-      normalised: `review ${task.id} ${merge} ${parts.clock.now()}`,
+      normalised: `review ${task.id} ${merge} ${deps.clock.now()}`,
     }),
     tx,
   )
@@ -128,9 +128,9 @@ export async function askReview(
 
 type EscalationFields = Pick<NewEscalation, 'kind' | 'tool' | 'target' | 'reason' | 'input' | 'normalised'>
 
-function rowOf({ task, session: { id, project } }: FinishedWork, parts: EscalationFields): NewEscalation {
+function rowOf({ task, session: { id, project } }: FinishedWork, deps: EscalationFields): NewEscalation {
   return {
-    ...parts,
+    ...deps,
     session_id: id,
     project,
     task: task.description,

@@ -40,46 +40,46 @@ export interface CompletionHooks {
 
 /** Landing over the sessions of a floor: real gates, real git. */
 export function openCompletion(
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
   { ask, agentEnv, wake, nudge, ended }: CompletionHooks,
 ): Completion {
-  const { store, clock } = floor.parts
-  const { log } = floor
-  const verifying = { floor, guard: openGuard(), judgeDiff: keepJudge(), ask, envOf }
+  const { store, clock } = supervisor.deps
+  const { log } = supervisor
+  const verifying = { supervisor, guard: openGuard(), judgeDiff: keepJudge(), ask, envOf }
   const again = new Map<string, AbortController>()
   const merges = openTaskMerges({
-    floor,
+    supervisor,
     settingsOf: ({ session }) => settingsOf(session),
     verifyAgain: (work, place) => verifyAgain(work, place),
     interrupt: task => again.get(task)?.abort(),
     removePlace: async (place, options) => {
       const config = await configOfPlace(place)
-      const root = config.worktrees.directory ?? join(floor.prepareParts.places.home, 'worktrees')
-      const parts = { store, clock, log, root, env: floor.prepareParts.env, settings: config.worktrees }
-      return removePlace(place, parts, options)
+      const root = config.worktrees.directory ?? join(supervisor.prepareDeps.paths.home, 'worktrees')
+      const deps = { store, clock, log, root, env: supervisor.prepareDeps.env, settings: config.worktrees }
+      return removePlace(place, deps, options)
     },
-    propose: openPullRequestProposer(floor.prepareParts.env),
+    propose: openPullRequestProposer(supervisor.prepareDeps.env),
     batch: async lane => {
       const [first] = await store.merges.list({ lane, states: ['queued', 'waiting'] })
       return first ? (await configFor(first.project)).merge.batch : 1
     },
   })
   return new Completion({
-    ...{ floor, merges, settingsOf, wake, nudge, ended, finishRebase, commit: commitWork },
+    ...{ supervisor, merges, settingsOf, wake, nudge, ended, finishRebase, commit: commitWork },
     verify: (work, round, signal) => verifyWork(work, { round, signal }, verifying),
     atOnce: Math.max(1, Math.floor(availableParallelism() / 2)),
   })
 
   async function settingsOf(session: SessionRow): Promise<CompletionSettings> {
-    const { gates, merge } = await configForSession(session, floor.prepareParts)
+    const { gates, merge } = await configForSession(session, supervisor.prepareDeps)
     const { mode, strategy, review } = merge
     return { rounds: gates.rounds, merge: { mode, strategy, review: review === 'required' } }
   }
 
   /** What its agent and its run were started with: a run has what other agents need, too. */
   function envOf({ session, task }: FinishedWork): Record<string, string> {
-    const ofRun = task.run_id === null ? undefined : floor.kept.of(task.run_id)
-    const own = floor.kept.of(session.id)
+    const ofRun = task.run_id === null ? undefined : supervisor.kept.of(task.run_id)
+    const own = supervisor.kept.of(session.id)
     return ofRun || own ? { ...ofRun, ...own } : agentEnv
   }
 
@@ -99,7 +99,7 @@ export function openCompletion(
     })
     const ending = new AbortController()
     again.set(work.task.id, ending)
-    const signal = AbortSignal.any([ending.signal, floor.closing])
+    const signal = AbortSignal.any([ending.signal, supervisor.closing])
     const result = await verifyWork({ ...work, place }, { round, signal }, verifying).finally(() =>
       again.delete(work.task.id),
     )
@@ -109,7 +109,7 @@ export function openCompletion(
   }
 
   function configFor(project: string) {
-    return configForSession({ project, options: { project, task: '' } }, floor.prepareParts)
+    return configForSession({ project, options: { project, task: '' } }, supervisor.prepareDeps)
   }
 
   async function configOfPlace(place: Worktree) {
@@ -144,7 +144,7 @@ async function commitWork({ place, task }: FinishedWork): Promise<{ head: string
 }
 
 export interface VerifyWorkDeps {
-  floor: SupervisorContext
+  supervisor: SupervisorContext
   guard: ProcessGuard
   judgeDiff: JudgeDiff
   ask: Proposals['ask']
@@ -159,13 +159,13 @@ const SHUT_MS = 60_000
 async function verifyWork(
   work: FinishedWork,
   { round, signal }: { round: number; signal: AbortSignal },
-  { floor, guard, judgeDiff, ask, envOf }: VerifyWorkDeps,
+  { supervisor, guard, judgeDiff, ask, envOf }: VerifyWorkDeps,
 ): Promise<VerificationResult | { later: number }> {
-  const { store, clock } = floor.parts
+  const { store, clock } = supervisor.deps
   const { task, session } = work
   const place = work.place && { ...work.place, base: await baseOf(work.place) }
-  const { places } = floor.prepareParts
-  const loaded = await loadConfigFor(session, floor.prepareParts)
+  const { paths } = supervisor.prepareDeps
+  const loaded = await loadConfigFor(session, supervisor.prepareDeps)
   const { config } = loaded
   const chosen = chosenAgent(session)
   const env = envOf(work)
@@ -192,8 +192,8 @@ async function verifyWork(
     {
       store,
       clock,
-      log: floor.log,
-      places,
+      log: supervisor.log,
+      paths,
       env,
       guard,
       judgeDiff,
@@ -239,17 +239,17 @@ async function stateOf(directory: string): Promise<string | undefined> {
 /** The settings in force for the work of a session: those of the shell it was started from, as its project may tighten them. */
 async function configForSession(
   { project, options }: Pick<SessionRow, 'project' | 'options'>,
-  parts: Pick<PrepareDeps, 'places' | 'env'>,
+  deps: Pick<PrepareDeps, 'paths' | 'env'>,
 ): Promise<Config> {
-  return (await loadConfigFor({ project, options }, parts)).config
+  return (await loadConfigFor({ project, options }, deps)).config
 }
 
 /** The same, with where each of them came from. */
 async function loadConfigFor(
   { project, options }: Pick<SessionRow, 'project' | 'options'>,
-  parts: Pick<PrepareDeps, 'places' | 'env'>,
+  deps: Pick<PrepareDeps, 'paths' | 'env'>,
 ): Promise<LoadedConfig> {
-  const { places, env } = settingsOfCaller(options, parts)
-  const trusted = trustedFile(await trustStatus(places, project))
-  return loadConfig({ places, env, project, trusted })
+  const { paths, env } = settingsOfCaller(options, deps)
+  const trusted = trustedFile(await trustStatus(paths, project))
+  return loadConfig({ paths, env, project, trusted })
 }

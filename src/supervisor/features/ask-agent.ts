@@ -66,32 +66,32 @@ const DEADLINE_MS = 15 * 60_000
 export async function askAgent<T>(
   { task_id, ...request }: AgentRequest,
   question: AgentQuestion<T>,
-  { parts, signal }: { parts: AskAgentDeps; signal: AbortSignal },
+  { deps, signal }: { deps: AskAgentDeps; signal: AbortSignal },
 ): Promise<AgentReply<T>> {
-  const ready = await parts.prepare({ ...request, task: question.prompt })
+  const ready = await deps.prepare({ ...request, task: question.prompt })
   // What is asked to read and could do anything unasked is no reader.
   if (ready.manifest.hold === 'observed') refuseUngatedAgent(ready)
-  const admission = await parts.admits(ready.account)
+  const admission = await deps.admits(ready.account)
   if (!admission.open) throw accountLimited(admission.why === 'limit' ? admission.until : undefined)
   const id = shortId('q')
   const spender = { id, project: request.project, task_id: task_id ?? null }
-  await parts.refuseSpent(spender, ready)
+  await deps.refuseSpent(spender, ready)
   const deadline = AbortSignal.timeout(DEADLINE_MS)
   const over = AbortSignal.any([signal, deadline])
   const meter = { started: Date.now(), turns: 0, tokens: 0, cost_usd: 0, model: null as string | null }
   over.throwIfAborted()
   const marker = secretId(16)
-  parts.markers.note(marker)
-  await using _noted = { [Symbol.asyncDispose]: async () => parts.markers.forget(marker) }
+  deps.markers.note(marker)
+  await using _noted = { [Symbol.asyncDispose]: async () => deps.markers.forget(marker) }
   await using session = await ready.driver.open({
     ...ready.open,
-    ...{ id, marker, prompt: question.prompt, asks: readOnlyAsks(ready.policy, parts.classify) },
+    ...{ id, marker, prompt: question.prompt, asks: readOnlyAsks(ready.policy, deps.classify) },
     ...{ tools: READING_TOOLS, ownTools: [], strictMcp: true, hooksOff: true, maxTurns: MAX_TURNS },
   })
   const leave = () => void session[Symbol.asyncDispose]()
   over.addEventListener('abort', leave, { once: true })
   try {
-    const limited = (limit: Limit) => parts.limited(ready.account, limit)
+    const limited = (limit: Limit) => deps.limited(ready.account, limit)
     const value = await converse(session, question, { meter, limited, manifest: ready.manifest })
     return { value, model: meter.model, cost_usd: meter.cost_usd }
   } catch (error) {
@@ -101,7 +101,7 @@ export async function askAgent<T>(
   } finally {
     over.removeEventListener('abort', leave)
     const { turns, tokens, cost_usd, started } = meter
-    await parts.spent(spender, { turns, tokens, cost_usd, wall_minutes: (Date.now() - started) / 60_000 })
+    await deps.spent(spender, { turns, tokens, cost_usd, wall_minutes: (Date.now() - started) / 60_000 })
   }
 }
 

@@ -35,14 +35,14 @@ export interface FeatureDeps {
 type NewFeatureRequest = CreateFeature & { found: FeatureRow | undefined }
 
 /** The row of a feature that begins, at the first phase that is not done yet: files that are there already count. */
-export async function newFeature(wanted: NewFeatureRequest, parts: FeatureDeps): Promise<FeatureRow> {
+export async function newFeature(wanted: NewFeatureRequest, deps: FeatureDeps): Promise<FeatureRow> {
   const { project, name, from, ai, until, env, attach: _, found: __, ...options } = wanted
   await refuseBegun(wanted)
-  if (!ai) return withoutAgent(wanted, options, parts)
+  if (!ai) return withoutAgent(wanted, options, deps)
   const phase = await firstPhase({ project, name }, from)
-  const row = await insertFeature({ project, name, phase, source: from ?? null, options, until }, parts)
-  const onDisk = await parts.keepsEnvironment({ project, ...options })
-  parts.kept.keep(row.id, { ...env, ...brainKeysIn(options.settings ?? {}) }, { onDisk })
+  const row = await insertFeature({ project, name, phase, source: from ?? null, options, until }, deps)
+  const onDisk = await deps.keepsEnvironment({ project, ...options })
+  deps.kept.keep(row.id, { ...env, ...brainKeysIn(options.settings ?? {}) }, { onDisk })
   return row
 }
 
@@ -59,11 +59,11 @@ export async function refuseBegun({ project, name, from, ai, found }: NewFeature
 }
 
 /** Where a feature that nobody is at stands: what a person has written themselves meanwhile need not be written by an agent. */
-export async function skipWrittenPhases(row: FeatureRow, parts: FeatureDeps): Promise<FeatureRow> {
+export async function skipWrittenPhases(row: FeatureRow, deps: FeatureDeps): Promise<FeatureRow> {
   const phase = await firstPhase(row, row.source ?? undefined)
   const isFurther = ORDER.indexOf(phase) > ORDER.indexOf(row.phase)
   if (row.session_id !== null || !isFurther) return row
-  return moveFeature(row, { phase, problem: null }, parts)
+  return moveFeature(row, { phase, problem: null }, deps)
 }
 
 const ORDER: readonly FeaturePhase[] = FeaturePhase.options
@@ -78,18 +78,18 @@ async function firstPhase(home: FeatureLocation, from: string | undefined): Prom
 async function withoutAgent(
   { project, name, from, until, found }: NewFeatureRequest,
   options: FeatureRow['options'],
-  parts: FeatureDeps,
+  deps: FeatureDeps,
 ): Promise<FeatureRow> {
   if (from !== undefined) await writeDocument({ project, name }, 'plan', from)
-  const row = found ?? (await insertFeature({ project, name, phase: 'tasks', source: null, options, until }, parts))
+  const row = found ?? (await insertFeature({ project, name, phase: 'tasks', source: null, options, until }, deps))
   try {
-    await commitTasks(row, { ...parts, drafted: false })
+    await commitTasks(row, { ...deps, drafted: false })
   } catch (error) {
-    if (!found) await parts.store.transaction(tx => parts.store.features.remove(row.id, tx))
+    if (!found) await deps.store.transaction(tx => deps.store.features.remove(row.id, tx))
     throw error
   }
-  if (row.session_id !== null) await parts.stop(row.session_id, 'its feature has tasks now')
-  return moveFeature(row, { phase: 'ready', session_id: null, draft: [], problem: null }, parts)
+  if (row.session_id !== null) await deps.stop(row.session_id, 'its feature has tasks now')
+  return moveFeature(row, { phase: 'ready', session_id: null, draft: [], problem: null }, deps)
 }
 
 type NewFeatureColumns = Pick<FeatureRow, 'project' | 'name' | 'phase' | 'source' | 'options' | 'until'>
@@ -142,24 +142,24 @@ export interface CollectDeps {
  * Takes over what the session of a phase has come to, and gives the row from now on. A file is written once: where there is
  * one, it is the person's and stays. Tasks become real all together. Doing it twice, after a crash, comes to the same.
  */
-export async function collectPhase(row: FeatureRow, session: string, parts: CollectDeps): Promise<Partial<FeatureRow>> {
+export async function collectPhase(row: FeatureRow, session: string, deps: CollectDeps): Promise<Partial<FeatureRow>> {
   const free = { session_id: null, problem: null }
   switch (row.phase) {
     case 'interview':
     case 'spec': {
-      const written = await documentOf(row, session, 'spec', parts)
+      const written = await documentOf(row, session, 'spec', deps)
       if (written) return { ...free, phase: 'plan' }
       // It has what it was to find out, and did not write it down: that is done from what was said.
       if (row.phase === 'interview') return { ...free, phase: 'spec' }
-      return { ...free, problem: await withoutDocument(row, session, 'spec', parts) }
+      return { ...free, problem: await withoutDocument(row, session, 'spec', deps) }
     }
     case 'plan': {
-      const written = await documentOf(row, session, 'plan', parts)
+      const written = await documentOf(row, session, 'plan', deps)
       if (written) return { ...free, phase: 'tasks' }
-      return { ...free, problem: await withoutDocument(row, session, 'plan', parts) }
+      return { ...free, problem: await withoutDocument(row, session, 'plan', deps) }
     }
     case 'tasks':
-      await commitTasks(row, { ...parts, drafted: true })
+      await commitTasks(row, { ...deps, drafted: true })
       return { ...free, phase: 'ready' }
     case 'ready':
       return free
@@ -185,8 +185,8 @@ async function isDone({ id }: FeatureRow, store: Store, tx: Tx): Promise<boolean
   return (await store.features.get(id, tx))?.phase === 'ready'
 }
 
-async function documentOf(row: FeatureRow, session: string, kind: DocumentKind, parts: CollectDeps) {
-  const text = documentIn(await lastWords(session, parts), kind)
+async function documentOf(row: FeatureRow, session: string, kind: DocumentKind, deps: CollectDeps) {
+  const text = documentIn(await lastWords(session, deps), kind)
   if (text === undefined) return (await readDocument(row, kind)) !== undefined
   if (text.length > MAX_DOCUMENT)
     throw new AppError('feature_file', { path: `the ${kind} of ${session}`, problem: 'it is too long' })
@@ -202,8 +202,8 @@ async function lastWords(session: string, { store }: CollectDeps): Promise<strin
 }
 
 /** Why a phase came to nothing: what its agent said instead, and that the person may write the file as well. */
-async function withoutDocument(row: FeatureRow, session: string, kind: DocumentKind, parts: CollectDeps) {
-  const said = cleanLine(await lastWords(session, parts))
+async function withoutDocument(row: FeatureRow, session: string, kind: DocumentKind, deps: CollectDeps) {
+  const said = cleanLine(await lastWords(session, deps))
     .slice(0, LONGEST)
     .toWellFormed()
   const instead = said === '' ? 'it said nothing' : `it said: ${said}`

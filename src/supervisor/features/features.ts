@@ -42,17 +42,17 @@ function goesOn({ state, ended_as, resumes_at }: SessionRow): boolean {
  * next begins, as far as the person said. All of it is rows and files: a restart goes on where it was.
  */
 export class FeatureManager {
-  readonly #parts: FeatureDeps
+  readonly #deps: FeatureDeps
   readonly #looking = new Map<string, Promise<void>>()
   #closed = false
 
-  constructor(parts: FeatureDeps) {
-    this.#parts = parts
+  constructor(deps: FeatureDeps) {
+    this.#deps = deps
   }
 
   /** Makes a feature and begins with its first phase; one that is there, and not ready, goes on. */
   async create(request: CreateFeature): Promise<FeatureRow> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     const project = await checkProject(request.project)
     const { name, ai } = request
     const found = await store.features.named(project, name)
@@ -62,31 +62,31 @@ export class FeatureManager {
       await refuseBegun(wanted)
       return this.goOn(found, request)
     }
-    const row = await newFeature(wanted, this.#parts)
-    if (isPhaseWanted(row)) await beginPhase(row, { ...this.#parts, attach: request.attach })
+    const row = await newFeature(wanted, this.#deps)
+    if (isPhaseWanted(row)) await beginPhase(row, { ...this.#deps, attach: request.attach })
     return this.#row(row.id)
   }
 
   /** Goes on with a feature: with the session that is at it, or with the phase that comes next. */
   async goOn({ id }: FeatureRow, { until, env, attach }: ContinueFeature): Promise<FeatureRow> {
-    const { store, kept } = this.#parts
+    const { store, kept } = this.#deps
     await store.features.update(id, { until })
     await this.look(id)
-    const row = await this.#row(id).then(found => skipWrittenPhases(found, this.#parts))
+    const row = await this.#row(id).then(found => skipWrittenPhases(found, this.#deps))
     if (!isPhaseWanted(row)) return row
-    const onDisk = await this.#parts.keepsEnvironment({ project: row.project, ...row.options })
+    const onDisk = await this.#deps.keepsEnvironment({ project: row.project, ...row.options })
     kept.keep(id, { ...kept.of(id), ...env }, { onDisk })
     const session = row.session_id === null ? undefined : await store.sessions.get(row.session_id)
     if (session && goesOn(session)) return row
     await store.features.update(id, { problem: null })
     try {
-      if (!session) await beginPhase(row, { ...this.#parts, attach })
-      else await this.#parts.resume(session, env)
+      if (!session) await beginPhase(row, { ...this.#deps, attach })
+      else await this.#deps.resume(session, env)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       if (RESUMED_ELSEWHERE.has(error.code)) return this.#row(id)
       if (!session || !HOPELESS.has(error.code)) throw error
-      await beginPhase(row, { ...this.#parts, attach })
+      await beginPhase(row, { ...this.#deps, attach })
     }
     return this.#row(id)
   }
@@ -105,12 +105,12 @@ export class FeatureManager {
   }
 
   async lookAtAll(): Promise<void> {
-    for (const { id } of await this.#parts.store.features.list({ open: true })) await this.look(id)
+    for (const { id } of await this.#deps.store.features.list({ open: true })) await this.look(id)
   }
 
   /** Follows what becomes of sessions, and looks at the features that they belong to. */
   async follow(after: number, signal: AbortSignal): Promise<void> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     for await (const { kind, subject } of store.follow(after, { signal, alone: true })) {
       if (kind !== 'session.ended') continue
       const feature = (await store.sessions.get(subject))?.options.feature
@@ -120,11 +120,11 @@ export class FeatureManager {
 
   /** Ends what is at it and forgets it; files and tasks only where that is said. */
   async remove(row: FeatureRow, { files, tasks }: { files: boolean; tasks: boolean }): Promise<void> {
-    const { store, kept } = this.#parts
+    const { store, kept } = this.#deps
     const { id, project, name, session_id } = row
-    if (session_id !== null) await this.#parts.stop(session_id, 'its feature was deleted')
+    if (session_id !== null) await this.#deps.stop(session_id, 'its feature was deleted')
     await store.transaction(async tx => {
-      if (tasks) await removeFeatureTasks({ project, name }, { ...this.#parts, tx })
+      if (tasks) await removeFeatureTasks({ project, name }, { ...this.#deps, tx })
       await store.features.remove(id, tx)
       await tx.append([{ actor: 'human', subject: id, kind: 'feature.deleted', body: { project, name } }])
     })
@@ -138,24 +138,24 @@ export class FeatureManager {
   }
 
   async #advance(id: string): Promise<void> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     const row = await store.features.get(id)
     const session = row?.session_id == null ? undefined : await store.sessions.get(row.session_id)
     if (!row || row.phase === 'ready' || session?.state !== 'ended') return
     if (session.ended_as === 'error' || session.ended_as === 'stopped') {
       const problem = `Its session ${session.id} ${session.ended_as === 'error' ? 'failed' : 'was stopped'}: ${session.status_reason ?? 'no reason was told'}`
-      if (row.problem !== problem) await moveFeature(row, { problem }, this.#parts)
+      if (row.problem !== problem) await moveFeature(row, { problem }, this.#deps)
       return
     }
     if (session.ended_as !== 'completed') return // it goes on: at its time, or with an answer
-    const moved = await moveFeature(row, await collectPhase(row, session.id, this.#parts), this.#parts)
-    if (moved.phase === 'ready') return this.#parts.kept.forget(id)
-    if (moved.problem === null && isPhaseWanted(moved)) await beginPhase(moved, this.#parts)
+    const moved = await moveFeature(row, await collectPhase(row, session.id, this.#deps), this.#deps)
+    if (moved.phase === 'ready') return this.#deps.kept.forget(id)
+    if (moved.problem === null && isPhaseWanted(moved)) await beginPhase(moved, this.#deps)
   }
 
   /** What could not be done is kept with the feature: whoever looks sees it, and what to do. */
   async #halt(id: string, error: unknown): Promise<void> {
-    const { store, log } = this.#parts
+    const { store, log } = this.#deps
     if (error instanceof AppError && RESUMED_ELSEWHERE.has(error.code)) return
     log.warn({ feature: id, error }, 'the feature could not go on')
     const row = await store.features.get(id).catch(() => undefined) // the store itself may be what fails
@@ -164,11 +164,11 @@ export class FeatureManager {
     // Its session has given what it had: the next try is a new one.
     const over = error instanceof AppError && error.code === 'no_plan' ? { session_id: null } : {}
     if (row.problem === problem) return // whoever looks again, and often, need not be told again
-    await moveFeature(row, { problem, ...over }, this.#parts).catch(() => undefined)
+    await moveFeature(row, { problem, ...over }, this.#deps).catch(() => undefined)
   }
 
   async #row(id: string): Promise<FeatureRow> {
-    const row = await this.#parts.store.features.get(id)
+    const row = await this.#deps.store.features.get(id)
     if (!row) throw new AppError('feature_unknown', { name: id, project: 'the store' })
     return row
   }

@@ -19,9 +19,9 @@ const TITLES: Record<WorkPhase, string> = {
 /** Starts the session of the phase that a feature is at. That it is at it is written together with its row. */
 export async function beginPhase(
   row: FeatureRow,
-  { attach, ...parts }: FeatureDeps & { attach?: boolean | undefined },
+  { attach, ...deps }: FeatureDeps & { attach?: boolean | undefined },
 ): Promise<void> {
-  const { store, tasks, kept, agentEnv, clock } = parts
+  const { store, tasks, kept, agentEnv, clock } = deps
   const { id, project, name, phase, options } = row
   if (phase === 'ready') return
   const prompt = phasePrompt(phase, await readMaterial(row, store))
@@ -41,7 +41,7 @@ export async function beginPhase(
     await store.features.update(id, { session_id: started.id, problem: null, updated_at: clock.now() }, tx)
     return tasks.submit({ session_id: started.id, project, title, text: prompt, type: 'feature' }, tx)
   }
-  await parts.start(request, { feature: { id, name, phase }, text: title, take })
+  await deps.start(request, { feature: { id, name, phase }, text: title, take })
 }
 
 /** All that the agent of a phase is told, as it is now: files may have been edited since they were written. */

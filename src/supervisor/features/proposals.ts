@@ -16,7 +16,7 @@ export interface Proposals {
 }
 
 export interface ProposalsDeps {
-  floor: SupervisorContext
+  supervisor: SupervisorContext
   gates: AccountGates
   /** Throws where nothing may start now. */
   refuseWhenFull(): void
@@ -24,11 +24,11 @@ export interface ProposalsDeps {
 }
 
 /** Opens them over what sessions are started with: the same settings, trust, policy, accounts and budgets hold. */
-export function openProposals({ floor, gates, refuseWhenFull, gatesChanged }: ProposalsDeps): Proposals {
-  const { store, clock, policy } = floor.parts
-  const parts: AskAgentDeps = {
-    prepare: request => prepareSession(request, floor),
-    markers: new WarmMarkers(floor.prepareParts.places.run),
+export function openProposals({ supervisor, gates, refuseWhenFull, gatesChanged }: ProposalsDeps): Proposals {
+  const { store, clock, policy } = supervisor.deps
+  const deps: AskAgentDeps = {
+    prepare: request => prepareSession(request, supervisor),
+    markers: new WarmMarkers(supervisor.prepareDeps.paths.run),
     classify: async question => policy.classify(question),
     admits: account => gates.admits(account),
     async limited(account, limit) {
@@ -36,7 +36,7 @@ export function openProposals({ floor, gates, refuseWhenFull, gatesChanged }: Pr
       await gatesChanged()
     },
     async refuseSpent(of, { budgets }: PreparedSession) {
-      const use = findOverrun(await readSpendingTotals(of, floor.parts), budgets)
+      const use = findOverrun(await readSpendingTotals(of, supervisor.deps), budgets)
       if (!use) return
       const remedy = `Raise it with: pcc config set budgets.${use.scope}.${use.measure} ${Math.ceil(use.limit * 2)}`
       throw new AppError('budget_spent', { reason: `Nothing may be asked: ${budgetWords(use)} is spent`, remedy })
@@ -46,19 +46,19 @@ export function openProposals({ floor, gates, refuseWhenFull, gatesChanged }: Pr
     },
   }
   const until = (signal: AbortSignal) => {
-    refuseWhenClosed(floor)
+    refuseWhenClosed(supervisor)
     refuseWhenFull()
-    return AbortSignal.any([signal, floor.closing])
+    return AbortSignal.any([signal, supervisor.closing])
   }
   // Imported on use: few daemons ever need it.
   return {
     async tasks(request, signal) {
       const { proposeTasks } = await import('./propose-tasks.ts')
-      return proposeTasks(request, { ...parts, store, clock }, until(signal))
+      return proposeTasks(request, { ...deps, store, clock }, until(signal))
     },
     async ask(request, question, signal) {
       const { askAgent } = await import('./ask-agent.ts')
-      return askAgent(request, question, { parts, signal: until(signal) })
+      return askAgent(request, question, { deps, signal: until(signal) })
     },
   }
 }

@@ -22,26 +22,26 @@ const MOST_SHOWN = 200
 /** What an agent makes of what a person describes: tasks that could be stored as they are. Nothing is stored. */
 export async function proposeTasks(
   { text, feature, parent: parentRef, after: afterRefs = [], ...request }: ProposeTasks,
-  parts: ProposeDeps,
+  deps: ProposeDeps,
   signal: AbortSignal,
 ): Promise<Proposal> {
-  const { store } = parts
+  const { store } = deps
   const project = await checkProject(request.project)
   const parent = parentRef === undefined ? undefined : await findTask(parentRef, store)
   const after = await Promise.all(afterRefs.map(async ref => (await findTask(ref, store)).id))
   const place = { feature, parent: parent?.id, after }
   // What the person got wrong is said before an agent is paid for it.
-  await tryImport(placed([{ title: 'a task' }], place), { project, copy: false }, parts)
+  await tryImport(placed([{ title: 'a task' }], place), { project, copy: false }, deps)
   const open = (await store.tasks.list({ project, states: OPEN_STATES })).slice(-MOST_SHOWN)
   const prompt = proposalPrompt({ text: cleanText(text), feature, parent, open })
   const read = async (reply: string) => {
     const found = repliedTasks(reply)
     if ('problem' in found) return found
     const tasks = placed(found.tasks, place)
-    const problem = await problemOf(tasks, project, parts)
+    const problem = await problemOf(tasks, project, deps)
     return problem === undefined ? { value: { tasks, remarks: found.remarks } } : { problem }
   }
-  const { value, model, cost_usd } = await askAgent({ ...request, project }, { prompt, read }, { parts, signal })
+  const { value, model, cost_usd } = await askAgent({ ...request, project }, { prompt, read }, { deps, signal })
   return { project, ...value, model, cost_usd }
 }
 
@@ -73,10 +73,10 @@ function placed(
 }
 
 /** What keeps them from being stored, if anything does. */
-async function problemOf(tasks: ImportedTask[], project: string, parts: ProposeDeps): Promise<string | undefined> {
+async function problemOf(tasks: ImportedTask[], project: string, deps: ProposeDeps): Promise<string | undefined> {
   const numbered = tasks.map((task, index) => ({ ...task, line: index + 1 }))
   try {
-    await tryImport(numbered, { project, copy: false }, parts)
+    await tryImport(numbered, { project, copy: false }, deps)
     return undefined
   } catch (error) {
     if (!(error instanceof AppError) || error.http >= 500) throw error

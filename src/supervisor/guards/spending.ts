@@ -41,16 +41,16 @@ export interface BookedSpending {
 /** Books what the session has spent since the last time, in the transaction of what is stored anyway. */
 export async function bookSpent(
   run: LiveSession,
-  parts: SessionDeps,
+  deps: SessionDeps,
   tx: Tx,
   { all = false } = {},
 ): Promise<BookedSpending | undefined> {
-  const now = parts.clock.now()
+  const now = deps.clock.now()
   run.meter.passes(now, run.session !== undefined && run.row.state !== 'asking')
   const taken = run.meter.take({ all })
   if (!taken) return undefined
   try {
-    const { before, after } = await bookSpending(run.row, taken.amounts, { ...parts, tx })
+    const { before, after } = await bookSpending(run.row, taken.amounts, { ...deps, tx })
     const told = findBudgetWarnings(before, after, run.budgets).map(use =>
       eventOf(run, 'budget.warned', { ...use, key: budgetKey(use.scope, run.row, now) }, 'daemon'),
     )
@@ -63,16 +63,16 @@ export async function bookSpent(
 }
 
 /** Books the time that passes while nothing happens, and looks whether that was all there is. */
-export async function bookNow({ run, parts }: SessionContext): Promise<void> {
+export async function bookNow({ run, deps }: SessionContext): Promise<void> {
   if (run.row.state === 'ended' || run.session === undefined) return
   let booked: BookedSpending | undefined
   try {
-    booked = await parts.store.transaction(tx => bookSpent(run, parts, tx))
+    booked = await deps.store.transaction(tx => bookSpent(run, deps, tx))
   } catch (error) {
     booked?.undo()
     throw error
   }
-  if (booked) await stopWhenSpent(booked, run, parts)
+  if (booked) await stopWhenSpent(booked, run, deps)
 }
 
 /** Stops the session where what was booked has reached a bound, and nobody has raised that meanwhile. */
@@ -92,22 +92,22 @@ export async function stopWhenSpent(
 }
 
 /** Before an agent is opened, or a task begun: the ending of a session that may spend nothing more. */
-export async function endingIfSpent(run: LiveSession, parts: SessionDeps): Promise<LiveSessionEnding | undefined> {
-  const use = findOverrun(await readSpendingTotals(run.row, parts), run.budgets)
-  return use && halted(run, budgetTrip(use, run, parts.clock.now()))
+export async function endingIfSpent(run: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding | undefined> {
+  const use = findOverrun(await readSpendingTotals(run.row, deps), run.budgets)
+  return use && halted(run, budgetTrip(use, run, deps.clock.now()))
 }
 
 /** Before the next task is begun: others may have spent what was left of the day or the project. */
-export async function stopWhenSpentBeforeNext({ run, parts }: SessionContext): Promise<void> {
-  const totals = await readSpendingTotals({ ...run.row, task_id: null }, parts)
-  await stopWhenSpent({ totals }, run, parts)
+export async function stopWhenSpentBeforeNext({ run, deps }: SessionContext): Promise<void> {
+  const totals = await readSpendingTotals({ ...run.row, task_id: null }, deps)
+  await stopWhenSpent({ totals }, run, deps)
 }
 
 /** A person makes it go on: they are told what stands in the way, and nothing has happened. */
-export async function refuseSpent(row: SessionRow, budgets: Budgets, parts: SessionDeps): Promise<void> {
-  const use = findOverrun(await readSpendingTotals(row, parts), budgets)
+export async function refuseSpent(row: SessionRow, budgets: Budgets, deps: SessionDeps): Promise<void> {
+  const use = findOverrun(await readSpendingTotals(row, deps), budgets)
   if (!use) return
-  const { reason, next } = budgetTrip(use, { id: row.id, consent: { autoResume: false } }, parts.clock.now())
+  const { reason, next } = budgetTrip(use, { id: row.id, consent: { autoResume: false } }, deps.clock.now())
   throw new AppError('budget_spent', { reason, remedy: next })
 }
 

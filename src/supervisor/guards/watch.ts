@@ -61,10 +61,10 @@ export class GuardWatch {
   }
 
   /** Watches one until it is disposed of. */
-  watch(desk: SessionContext): Disposable {
-    this.#watched.set(desk.run, { ...desk, gone: Promise.withResolvers(), last: undefined, marked: [], looks: 0 })
+  watch(context: SessionContext): Disposable {
+    this.#watched.set(context.run, { ...context, gone: Promise.withResolvers(), last: undefined, marked: [], looks: 0 })
     if (!this.#timer) this.#arm(CALM_MS)
-    return { [Symbol.dispose]: () => this.#leave(desk.run) }
+    return { [Symbol.dispose]: () => this.#leave(context.run) }
   }
 
   /** Looks now. */
@@ -160,8 +160,8 @@ export interface MemoryLook {
 }
 
 /** Takes an agent back under its cap: softly first, then the tool that grows, then all of it. */
-async function applyMemoryCap(desk: WatchedContext, { bytes, tree, all, agent, now }: MemoryLook): Promise<void> {
-  const { run } = desk
+async function applyMemoryCap(context: WatchedContext, { bytes, tree, all, agent, now }: MemoryLook): Promise<void> {
+  const { run } = context
   const { memory, settings } = run.guards
   const hog =
     bytes > settings.maxMemoryBytes ? findHog(tree, { agent, all, capBytes: settings.maxMemoryBytes }) : undefined
@@ -169,17 +169,17 @@ async function applyMemoryCap(desk: WatchedContext, { bytes, tree, all, agent, n
   if (step === undefined || run.over) return
   const reason = `The agent uses ${inGb(bytes)} of memory with all that it started, ${inGb(settings.maxMemoryBytes)} are allowed (agents.max_memory_mb)${mostOf(hog)}`
   const event = eventOf(run, 'guard.tripped', { guard: 'memory', did: MEMORY_ACTIONS[step], reason }, 'daemon')
-  await record(run, desk.parts, { events: [event], patch: {} })
+  await record(run, context.deps, { events: [event], patch: {} })
   const next = `See what needs so much, or raise the cap: pcc config set agents.max_memory_mb ${Math.ceil((settings.maxMemoryBytes * 2) / 1_048_576)}; then: pcc resume ${run.id}`
   tripGuard(run, { guard: 'memory', reason, next })
-  await takeMemoryStep(step, desk, hog)
+  await takeMemoryStep(step, context, hog)
 }
 
-async function takeMemoryStep(step: MemoryStep, desk: WatchedContext, hog: Hog | undefined): Promise<void> {
+async function takeMemoryStep(step: MemoryStep, context: WatchedContext, hog: Hog | undefined): Promise<void> {
   if (step === 'kill_hog' && hog) kill(hog.group)
   // One that cannot be interrupted (a person has its terminal) is ended with the next step.
-  if (step === 'interrupt') await desk.run.session?.interrupt().catch(() => undefined)
-  if (step === 'end') endInBackground(desk)
+  if (step === 'interrupt') await context.run.session?.interrupt().catch(() => undefined)
+  if (step === 'end') endInBackground(context)
 }
 
 /** Gone in this instant: the next look says so. */
@@ -218,10 +218,10 @@ const SOON_MS = 1_000
  * person is asked.
  */
 async function applyStallGuard(
-  desk: WatchedContext,
+  context: WatchedContext,
   { stopped, now }: { stopped: boolean; now: number },
 ): Promise<void> {
-  const { run, parts } = desk
+  const { run, deps } = context
   const { activity, settings } = run.guards
   const waits = run.row.state === 'asking' || run.row.state === 'queued' || run.session?.takenOver === true
   if (waits) activity.seen(now)
@@ -230,15 +230,15 @@ async function applyStallGuard(
   if (!activity.isHung(now, { waits, stopped, sees, stallMs: settings.stallMs })) return
   const silentMs = now - activity.aliveAt
   activity.seen(now) // once is enough
-  const isFirst = !(await stalledBefore(desk, now))
+  const isFirst = !(await stalledBefore(context, now))
   const reason = `The agent hangs: no sign of life for ${Math.round(silentMs / 60_000)} minutes${doing(stopped, activity.toolsInFlight)}`
   const event = eventOf(run, 'guard.tripped', { guard: 'stall', did: 'interrupted', reason }, 'daemon')
-  await record(run, parts, { events: [event], patch: {} })
+  await record(run, deps, { events: [event], patch: {} })
   const next = isFirst
     ? 'It is tried once more by itself'
     : `It hung before; look at it with: pcc logs ${run.id}, and go on with: pcc resume ${run.id}`
-  tripGuard(run, { guard: 'stall', reason, next, resumesAt: isFirst ? parts.clock.now() + SOON_MS : undefined })
-  endInBackground(desk)
+  tripGuard(run, { guard: 'stall', reason, next, resumesAt: isFirst ? deps.clock.now() + SOON_MS : undefined })
+  endInBackground(context)
 }
 
 function doing(stopped: boolean, tools: number): string {
@@ -247,9 +247,9 @@ function doing(stopped: boolean, tools: number): string {
 }
 
 /** Since a person last made it go on. */
-async function stalledBefore({ run, parts }: SessionContext, now: number): Promise<boolean> {
+async function stalledBefore({ run, deps }: SessionContext, now: number): Promise<boolean> {
   const kinds: StoredEvent['kind'][] = ['guard.tripped', 'session.resumed']
-  const events = await parts.store.events({ subject: run.id, kinds, tail: LOOKED_BACK })
+  const events = await deps.store.events({ subject: run.id, kinds, tail: LOOKED_BACK })
   const resumed = events.findLastIndex(({ kind, actor }) => kind === 'session.resumed' && actor === 'human')
   return events
     .slice(resumed + 1)
@@ -259,21 +259,21 @@ async function stalledBefore({ run, parts }: SessionContext, now: number): Promi
 const LOOKED_BACK = 50
 
 /** Lets the guards hear an event, and does what they make of it. */
-export async function applyGuards(event: SessionEvent, desk: SessionContext): Promise<void> {
-  const { run, parts } = desk
-  const now = parts.clock.now()
+export async function applyGuards(event: SessionEvent, context: SessionContext): Promise<void> {
+  const { run, deps } = context
+  const now = deps.clock.now()
   run.guards.activity.heard(event, now)
-  for (const found of run.guards.breakers.heard(event, now)) await applyFinding(found, desk)
+  for (const found of run.guards.breakers.heard(event, now)) await applyFinding(found, context)
 }
 
-async function applyFinding(found: BreakerFinding, { run, parts }: SessionContext): Promise<void> {
+async function applyFinding(found: BreakerFinding, { run, deps }: SessionContext): Promise<void> {
   if (run.pausing !== undefined || run.stopping !== undefined) return
   const { guard, reason } = found
   const did = 'did' in found ? found.did : 'paused'
   // A command may have changed what no call tells of: it is looked at before anything is stopped.
   if (guard === 'progress' && (await hasChanged(run))) return run.guards.breakers.changed()
   const event = eventOf(run, 'guard.tripped', { guard, did, reason }, 'daemon')
-  await record(run, parts, { events: [event], patch: {} })
+  await record(run, deps, { events: [event], patch: {} })
   if (did === 'paused') tripGuard(run, breakerTrip(guard, reason, run))
 }
 

@@ -31,31 +31,31 @@ export interface AccountsDeps {
 
 /** What the sessions of one account share: its allowance. A limit met by one holds back all of them. */
 export class Accounts implements AccountLimits {
-  readonly #parts: AccountsDeps
+  readonly #deps: AccountsDeps
   /** As last told or read. */
   readonly #windows = new Map<string, QuotaWindow[]>()
   /** Opened by a person before their time, and nobody has had an answer yet. */
   readonly #tried = new Set<string>()
 
-  constructor(parts: AccountsDeps) {
-    this.#parts = parts
+  constructor(deps: AccountsDeps) {
+    this.#deps = deps
   }
 
   /** A session of this account begins. */
   met(account: string, agent: { agent: string; env: Record<string, string> }, tx: Tx): Promise<void> {
-    return this.#parts.quota.met(account, agent, tx)
+    return this.#deps.quota.met(account, agent, tx)
   }
 
   /** Whether a session of this account may call the model now. */
   admits({ row }: Pick<LiveSession, 'row'>): Promise<AccountAdmission> {
-    return row.account === null ? Promise.resolve({ open: true }) : this.#parts.gates.admits(row.account)
+    return row.account === null ? Promise.resolve({ open: true }) : this.#deps.gates.admits(row.account)
   }
 
   /** A limit was met: the account is shut, as a row, and everybody on it stops at the next step. */
   async shut(run: LiveSession, limit: Limit): Promise<AccountGate | undefined> {
     const { account } = run.row
     if (account === null) return undefined
-    const closing = this.#parts.gates.close(account, limit)
+    const closing = this.#deps.gates.close(account, limit)
     // Not after it is written: what is about to call must be stopped before. Whoever looked at the gate meanwhile is next.
     this.#holdBackOthers(run)
     const gate = await closing
@@ -66,14 +66,14 @@ export class Accounts implements AccountLimits {
   }
 
   #holdBackOthers(run: LiveSession): void {
-    for (const other of this.#parts.live()) {
+    for (const other of this.#deps.live()) {
       if (other !== run && other.row.account === run.row.account) pauseForGate(other)
     }
   }
 
   /** A person holds a gate, or lets it go: what is at work behind one that is shut stops at its next step, too. */
   async lookAtAll(): Promise<void> {
-    for (const run of this.#parts.live()) {
+    for (const run of this.#deps.live()) {
       if (!(await this.admits(run)).open) pauseForGate(run)
     }
   }
@@ -84,13 +84,13 @@ export class Accounts implements AccountLimits {
     run.answered = true
     const { account } = run.row
     if (!isFirst || account === null) return
-    await this.#parts.gates.reopen(account)
-    if (this.#tried.delete(account)) this.#parts.changed()
+    await this.#deps.gates.reopen(account)
+    if (this.#tried.delete(account)) this.#deps.changed()
   }
 
   /** A person wants an account, or all of them, tried before their time. Told are those for which that changed something. */
   async tryNow(account: string): Promise<TriedAccount[]> {
-    const trials = await reopenForTrial(account, this.#parts)
+    const trials = await reopenForTrial(account, this.#deps)
     for (const trial of trials) {
       this.#windows.delete(trial.account)
       if (trial.wasClosed) this.#tried.add(trial.account)
@@ -102,7 +102,7 @@ export class Accounts implements AccountLimits {
   /** The vendor told how full its windows are. Above critical, `quota.on_critical = "pause"` shuts the account. */
   async told(event: Extract<SessionEvent, { kind: 'limit' }>, run: LiveSession): Promise<void> {
     const { account } = run.row
-    const { quota, clock } = this.#parts
+    const { quota, clock } = this.#deps
     const windows = windowsIn(event, clock.now())
     if (account === null || windows.length === 0) return
     try {
@@ -118,14 +118,14 @@ export class Accounts implements AccountLimits {
       await this.shut(run, { source: 'event', message, ...(resetsAt !== undefined && { resetsAt }) })
       pauseForGate(run)
     }
-    this.#parts.changed()
+    this.#deps.changed()
   }
 
   /** How near the wall the account is, by what is known of it. */
   async level({ row, quota }: LiveSession): Promise<{ level: QuotaLevel; easesAt: number | undefined }> {
     if (row.account === null) return { level: 'unknown', easesAt: undefined }
-    const now = this.#parts.clock.now()
-    const windows = await this.#parts.quota.windows(row.account)
+    const now = this.#deps.clock.now()
+    const windows = await this.#deps.quota.windows(row.account)
     this.#windows.set(row.account, windows)
     return { level: levelOf(windows, quota.thresholds, now), easesAt: easesAt(windows, quota.thresholds, now) }
   }
@@ -134,12 +134,12 @@ export class Accounts implements AccountLimits {
   allowed({ row, quota }: LiveSession, max: number): number {
     if (row.account !== null && this.#tried.has(row.account)) return Math.min(max, 1 + this.#leaving(row.account))
     const windows = (row.account !== null && this.#windows.get(row.account)) || []
-    return startsAllowed(levelOf(windows, quota.thresholds, this.#parts.clock.now()), max)
+    return startsAllowed(levelOf(windows, quota.thresholds, this.#deps.clock.now()), max)
   }
 
   /** Those of the account that have a place still, but will not call the model again before they have left it. */
   #leaving(account: string): number {
-    const runs = [...this.#parts.live()].filter(({ row }) => row.account === account)
+    const runs = [...this.#deps.live()].filter(({ row }) => row.account === account)
     return runs.filter(({ row, pausing }) => pausing === 'gate' && row.state !== 'queued' && row.state !== 'ended')
       .length
   }
@@ -149,7 +149,7 @@ export class Accounts implements AccountLimits {
    * the hours a person agreed to. Null where only a person makes it go on.
    */
   async resumesAt(run: LiveSession, gate: AccountGate): Promise<number | null> {
-    return nextAllowedTime(await staggerResumes(this.#parts.store, gate, run.row), run.consent)
+    return nextAllowedTime(await staggerResumes(this.#deps.store, gate, run.row), run.consent)
   }
 }
 
@@ -170,11 +170,11 @@ interface TrialDeps {
  * sessions times from now on: one at once, the others so much later that a refusal closes the account again before they
  * knock.
  */
-async function reopenForTrial(account: string, parts: TrialDeps): Promise<AccountTrial[]> {
-  const known = account === EVERY_ACCOUNT ? (await parts.store.quota.accounts()).map(each => each.account) : [account]
-  return parts.store.transaction(async tx => {
+async function reopenForTrial(account: string, deps: TrialDeps): Promise<AccountTrial[]> {
+  const known = account === EVERY_ACCOUNT ? (await deps.store.quota.accounts()).map(each => each.account) : [account]
+  return deps.store.transaction(async tx => {
     const trials: AccountTrial[] = []
-    for (const each of known) trials.push(await tryOne(each, parts, tx))
+    for (const each of known) trials.push(await tryOne(each, deps, tx))
     return trials
   })
 }

@@ -10,14 +10,14 @@ export interface AlarmDeps {
 
 /** Looks when it is poked and when something is due, one look at a time. What it looks for stands in rows. */
 export class Alarm {
-  readonly #parts: AlarmDeps
+  readonly #deps: AlarmDeps
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
   #again = false
   #closed = false
 
-  constructor(parts: AlarmDeps) {
-    this.#parts = parts
+  constructor(deps: AlarmDeps) {
+    this.#deps = deps
   }
 
   get closed(): boolean {
@@ -48,9 +48,9 @@ export class Alarm {
     while (this.#again && !this.#closed) {
       this.#again = false
       try {
-        this.#arm(await this.#parts.look())
+        this.#arm(await this.#deps.look())
       } catch (error) {
-        this.#parts.failed(error)
+        this.#deps.failed(error)
         this.#arm(LONGEST_SLEEP_MS)
       }
     }

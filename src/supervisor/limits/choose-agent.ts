@@ -125,17 +125,20 @@ interface AgentLook {
   row: SessionRow
   env: Record<string, string>
   order: AgentChoice[]
-  floor: SupervisorContext
+  supervisor: SupervisorContext
 }
 
 /** What is known of every agent of the order for this session: each is prepared as if it were to begin, and refused as it would be then. */
-export async function readAgentFacts({ row, env, order, floor }: AgentLook): Promise<AgentCandidate[]> {
+export async function readAgentFacts({ row, env, order, supervisor }: AgentLook): Promise<AgentCandidate[]> {
   const looked: AgentCandidate[] = []
-  for (const choice of order) looked.push(await readAgent(choice, { row, env, floor }))
+  for (const choice of order) looked.push(await readAgent(choice, { row, env, supervisor }))
   return looked
 }
 
-async function readAgent(choice: AgentChoice, { row, env, floor }: Omit<AgentLook, 'order'>): Promise<AgentCandidate> {
+async function readAgent(
+  choice: AgentChoice,
+  { row, env, supervisor }: Omit<AgentLook, 'order'>,
+): Promise<AgentCandidate> {
   const { name } = choice
   const { options, agent, account } = row
   const handed = options.handed
@@ -145,11 +148,11 @@ async function readAgent(choice: AgentChoice, { row, env, floor }: Omit<AgentLoo
   const talks = typeof rests?.vendor_id === 'string' && findManifest(choice).resume !== 'none'
   const known = { name, choice, leftAt, talks, account: name === agent ? (account ?? undefined) : undefined }
   if (handed?.broken.includes(name)) return { ...known, opensAt: undefined, refused: 'it could not begin here' }
-  if (name === agent) return { ...known, opensAt: opening(await floor.parts.accounts.admits({ row })) }
+  if (name === agent) return { ...known, opensAt: opening(await supervisor.deps.accounts.admits({ row })) }
   try {
     const { model: _, agent: __, resume: ___, ...rest } = options
-    const ready = await prepareSession({ ...rest, chosen: choice, project: row.project, env }, floor)
-    const admission = await floor.parts.accounts.admits({ row: { ...row, account: ready.account } })
+    const ready = await prepareSession({ ...rest, chosen: choice, project: row.project, env }, supervisor)
+    const admission = await supervisor.deps.accounts.admits({ row: { ...row, account: ready.account } })
     const refused = ready.heldEnough ? undefined : `${ready.manifest.name} is not held enough to work alone`
     return { ...known, account: ready.account, opensAt: opening(admission), refused }
   } catch (error) {
@@ -168,7 +171,7 @@ function opening(admission: AccountAdmission): number | undefined {
 const LOOK_AGAIN_MS = 15_000
 
 interface FailoverWatchDeps {
-  floor(): SupervisorContext
+  supervisor(): SupervisorContext
   clock: Clock
   log: Log
 }
@@ -178,16 +181,16 @@ interface FailoverWatchDeps {
  * agent may. Such a session stops after the tool in flight; what follows is decided with its ending. Without failover it does nothing.
  */
 export class FailoverWatch extends Alarm {
-  readonly #parts: FailoverWatchDeps
+  readonly #deps: FailoverWatchDeps
 
-  constructor(parts: FailoverWatchDeps) {
-    const failed = (error: unknown) => parts.log.error({ error }, 'could not look whose turn it is')
+  constructor(deps: FailoverWatchDeps) {
+    const failed = (error: unknown) => deps.log.error({ error }, 'could not look whose turn it is')
     super({ look: () => this.#look(), failed })
-    this.#parts = parts
+    this.#deps = deps
   }
 
   async #look(): Promise<number | undefined> {
-    const concerned = this.#parts.floor().live.runs().filter(isConcerned)
+    const concerned = this.#deps.supervisor().live.runs().filter(isConcerned)
     for (const run of concerned) if (await this.#changes(run)) pauseForGate(run)
     return concerned.length > 0 ? LOOK_AGAIN_MS : undefined
   }
@@ -198,11 +201,11 @@ export class FailoverWatch extends Alarm {
     const { order, on, thresholdMs, costUsd } = failover
     const standing = standingNow(run)
     const changedAt = row.options.handed?.at
-    const now = this.#parts.clock.now()
+    const now = this.#deps.clock.now()
     if (standing.why === 'works' && changedAt !== undefined && now - changedAt < thresholdMs) return false
-    const floor = this.#parts.floor()
-    const env = floor.kept.of(row.id) ?? run.open.env
-    const agents = await readAgentFacts({ row, env, order, floor })
+    const supervisor = this.#deps.supervisor()
+    const env = supervisor.kept.of(row.id) ?? run.open.env
+    const agents = await readAgentFacts({ row, env, order, supervisor })
     const choice = chooseNext({ now, order: agents, current: row.agent, standing, changedAt, thresholdMs, on, costUsd })
     return 'go' in choice
   }

@@ -27,17 +27,17 @@ export async function endingWithFailover(
   ending: LiveSessionEnding,
   run: LiveSession,
   ready: PreparedSession,
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
 ): Promise<LiveSessionEnding> {
   const { failover } = ready
   if (failover.order.length < 2) return ending
   const { row } = run
-  const admission = await floor.parts.accounts.admits({ row })
+  const admission = await supervisor.deps.accounts.admits({ row })
   const standing = standingAtEnd(ending, run, admission, failover.costUsd)
   if (!standing) return ending
-  const env = floor.kept.of(row.id) ?? run.open.env
-  const { choice, agents } = await chooseFor({ row, env, standing, failover }, floor)
-  const now = floor.parts.clock.now()
+  const env = supervisor.kept.of(row.id) ?? run.open.env
+  const { choice, agents } = await chooseFor({ row, env, standing, failover }, supervisor)
+  const now = supervisor.deps.clock.now()
   if (!('go' in choice)) return sooner(ending, choice.lookAt, now)
   const at = nextAllowedTime(choice.at, run.consent)
   const change = at === null ? undefined : changeFor(row, { choice, agents, now, problem: problemIn(ending) })
@@ -53,16 +53,16 @@ export async function endingWithFailover(
 export async function reconsider(
   row: SessionRow,
   env: Record<string, string>,
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
 ): Promise<SessionRow> {
-  const admission = await floor.parts.accounts.admits({ row })
+  const admission = await supervisor.deps.accounts.admits({ row })
   const standing = standingWhileWaiting(row, admission)
   if (!standing || (standing.why === 'works' && !row.options.handed)) return row
-  const { failover, consent } = await prepareResumed(row, env, floor)
+  const { failover, consent } = await prepareResumed(row, env, supervisor)
   if (failover.order.length < 2) return row
-  const { store, clock } = floor.parts
+  const { store, clock } = supervisor.deps
   const now = clock.now()
-  const { choice, agents } = await chooseFor({ row, env, standing, failover }, floor)
+  const { choice, agents } = await chooseFor({ row, env, standing, failover }, supervisor)
   if (!('go' in choice) || nextAllowedTime(now, consent) !== now) return row
   const change = changeFor(row, { choice, agents, now })
   if (!change) return row
@@ -82,10 +82,10 @@ interface FailoverQuestion {
   failover: FailoverSettings
 }
 
-async function chooseFor({ row, env, standing, failover }: FailoverQuestion, floor: SupervisorContext) {
+async function chooseFor({ row, env, standing, failover }: FailoverQuestion, supervisor: SupervisorContext) {
   const { order, on, thresholdMs, costUsd } = failover
-  const agents = await readAgentFacts({ row, env, order, floor })
-  const now = floor.parts.clock.now()
+  const agents = await readAgentFacts({ row, env, order, supervisor })
+  const now = supervisor.deps.clock.now()
   const changedAt = row.options.handed?.at
   const choice = chooseNext({ now, order: agents, current: row.agent, standing, changedAt, thresholdMs, on, costUsd })
   return { choice, agents }

@@ -36,16 +36,16 @@ export interface WakerDeps {
  * row that waits it does nothing at all.
  */
 export class Waker extends Alarm {
-  readonly #parts: WakerDeps
+  readonly #deps: WakerDeps
 
-  constructor(parts: WakerDeps) {
-    const failed = (error: unknown) => parts.log.error({ error }, 'could not look for sessions that wait')
+  constructor(deps: WakerDeps) {
+    const failed = (error: unknown) => deps.log.error({ error }, 'could not look for sessions that wait')
     super({ look: () => this.#look(), failed })
-    this.#parts = parts
+    this.#deps = deps
   }
 
   async #look(): Promise<number | undefined> {
-    const now = this.#parts.clock.now()
+    const now = this.#deps.clock.now()
     const due = (await this.#waiting()).filter(row => isDue(row, now))
     if (!(await this.#wakeAll(due, now))) return undefined
     // Read once more: one that could not go on has another time now. One that is still due is looked at again.
@@ -55,7 +55,7 @@ export class Waker extends Alarm {
 
   /** False where it was closed meanwhile. */
   async #wakeAll(due: readonly SessionRow[], now: number): Promise<boolean> {
-    const { log, wake, hold } = this.#parts
+    const { log, wake, hold } = this.#deps
     using _held = due.length > 1 ? hold() : undefined
     for (const row of due) {
       if (this.closed) return false
@@ -67,7 +67,7 @@ export class Waker extends Alarm {
   }
 
   async #waiting(): Promise<SessionRow[]> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     const held = new Set((await store.gates.list()).filter(gate => gate.held).map(({ account }) => account))
     const isHeld = ({ account, held_at }: SessionRow) =>
       held_at !== null || held.has(EVERY_ACCOUNT) || (account !== null && held.has(account))
@@ -91,22 +91,22 @@ export interface WakeOptions {
 export async function wakeSession(
   row: SessionRow,
   { env, mayStart, resume }: WakeOptions,
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
 ): Promise<void> {
-  const isTaken = () => floor.live.get(row.id) !== undefined
+  const isTaken = () => supervisor.live.get(row.id) !== undefined
   // It stays due, and is looked at again in seconds: nothing is written to a disk that is full.
   if (isTaken() || mayStart?.() !== undefined) return
   try {
     // Imported on use: most sessions have one agent.
     const { reconsider } = await import('./failover.ts')
-    const now = await reconsider(row, env, floor)
-    if (await reschedule(now, env, floor)) return
+    const now = await reconsider(row, env, supervisor)
+    if (await reschedule(now, env, supervisor)) return
     if (isTaken()) return // a person was quicker; nobody else who waits waits for that
     await resume(whyNow(row))
   } catch (error) {
     if (error instanceof AppError && error.code === 'daemon_stopping') return
-    floor.log.warn({ session: row.id, error }, 'could not go on by itself')
-    await recordWakeFailure(row, error, floor.parts)
+    supervisor.log.warn({ session: row.id, error }, 'could not go on by itself')
+    await recordWakeFailure(row, error, supervisor.deps)
   }
 }
 
@@ -131,15 +131,15 @@ const LOOK_AGAIN_MS = 10 * 60_000
 export async function reschedule(
   row: SessionRow,
   env: Record<string, string>,
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
 ): Promise<boolean> {
-  const { accounts, clock, store } = floor.parts
+  const { accounts, clock, store } = supervisor.deps
   const admission = await accounts.admits({ row })
   const now = clock.now()
   const opensAt = admission.open ? now : await staggerResumes(store, admission.gate, row)
   const at = !admission.open && admission.why === 'held' ? now + LOOK_AGAIN_MS : opensAt
   // A try after a failure is nothing that anybody has to agree to.
-  const resumes_at = row.retries === 0 ? await consentedTime(row, env, { floor, at }) : at
+  const resumes_at = row.retries === 0 ? await consentedTime(row, env, { supervisor, at }) : at
   if (resumes_at === now) return false
   const next = `go on with: pcc resume ${row.id}${await terminalNote(row)}`
   const told = resumes_at === null && { status_reason: `${row.status_reason}; ${next}` }
@@ -158,9 +158,9 @@ export async function reschedule(
 async function consentedTime(
   row: SessionRow,
   env: Record<string, string>,
-  { floor, at }: { floor: SupervisorContext; at: number },
+  { supervisor, at }: { supervisor: SupervisorContext; at: number },
 ): Promise<number | null> {
-  const { consent } = await prepareResumed(row, env, floor)
+  const { consent } = await prepareResumed(row, env, supervisor)
   return nextAllowedTime(at, consent)
 }
 
@@ -168,14 +168,14 @@ async function consentedTime(
  * A session whose time has come could not be started (its project is gone, its login is another one): it is not tried again
  * and again, and a person hears of it. One that a person stopped or took up in the same moment is theirs.
  */
-export async function recordWakeFailure(row: SessionRow, error: unknown, parts: SessionDeps): Promise<void> {
-  const { store } = parts
+export async function recordWakeFailure(row: SessionRow, error: unknown, deps: SessionDeps): Promise<void> {
+  const { store } = deps
   const message = `could not go on by itself: ${messageOf(error)}`
   const reason = `${message}\nGo on with: pcc resume ${row.id}${await terminalNote(row)}`
   await store.transaction(async tx => {
     if (!(await isStillWaiting(row, store, tx))) return
     await store.sessions.update(row.id, { resumes_at: null, ended_as: 'paused', status_reason: reason }, tx)
-    await openEscalations(parts).record(errorRow({ kind: 'other', message }, row, message), tx)
+    await openEscalations(deps).record(errorRow({ kind: 'other', message }, row, message), tx)
     await tx.append([{ actor: 'daemon', subject: row.id, kind: 'session.ended', body: { status: 'paused', reason } }])
   })
 }

@@ -33,36 +33,36 @@ export interface RunManagerDeps extends BeginDeps {
 /** Makes as many steps of a run as can be made now. A time comes back where it has to be looked at again by the clock alone. */
 export async function advanceRun(
   id: string,
-  parts: RunManagerDeps,
+  deps: RunManagerDeps,
   { closing, mayEnd }: { closing: AbortSignal; mayEnd(): boolean },
 ): Promise<number | undefined> {
-  const { store } = parts
+  const { store } = deps
   for (;;) {
     const run = await store.runs.get(id)
     if (!run || closing.aborted) return undefined
-    const settings = await parts.settingsOf(run)
-    const before = await closeAttempts(run, settings, parts)
+    const settings = await deps.settingsOf(run)
+    const before = await closeAttempts(run, settings, deps)
     // One that is over has sessions that outlive it: a question that is answered later still ends its attempt.
     if (run.state === 'ended') return undefined
     const { left, spent } = await budgetLeft(run, await store.runs.attempts({ run: id }), store)
     const facts = { ...before, spent: spent ?? before.spent }
     const step = nextStep(facts)
     if (step.do === 'end' && !mayEnd()) return undefined // it is looked at again when its sessions are over
-    if (step.do === 'end' && step.reason === spent) await stopOpenAttempts(run, settings, parts)
-    if (step.do === 'end') return void (await endRun(run, step, parts))
+    if (step.do === 'end' && step.reason === spent) await stopOpenAttempts(run, settings, deps)
+    if (step.do === 'end') return void (await endRun(run, step, deps))
     const total = Object.values(facts.counts).reduce((sum, count) => sum + count, 0)
-    const env = parts.kept.of(id) ?? parts.agentEnv
+    const env = deps.kept.of(id) ?? deps.agentEnv
     const options = { ...settings, env, total, budget: left }
     if (step.do === 'wait') {
-      await noteReason(run, waitReason(facts, settings) ?? parts.heldBack.next(id)?.why ?? null, parts)
-      return void (await warmNextProcess(run, { ...options, facts }, parts))
+      await noteReason(run, waitReason(facts, settings) ?? deps.heldBack.next(id)?.why ?? null, deps)
+      return void (await warmNextProcess(run, { ...options, facts }, deps))
     }
-    const begun = await beginNext(run, options, parts)
+    const begun = await beginNext(run, options, deps)
     if (begun === 'no') return undefined
-    await noteReason(run, begun === 'yes' ? null : begun.why, parts)
+    await noteReason(run, begun === 'yes' ? null : begun.why, deps)
     if (begun === 'yes') continue
     if (!('heldBack' in begun)) return begun.notBefore
-    parts.log.warn({ run: id, task: begun.heldBack, why: begun.why }, 'a task got no place yet')
+    deps.log.warn({ run: id, task: begun.heldBack, why: begun.why }, 'a task got no place yet')
   }
 }
 
@@ -102,13 +102,13 @@ export async function endRun(
 }
 
 /** What stands still for want of money would do so for ever: the run is over, and its tasks are free again. */
-async function stopOpenAttempts(run: RunRow, settings: RunSettings, parts: RunManagerDeps): Promise<void> {
-  for (const { session_id } of await openAttempts(run.id, parts.store)) {
-    await parts
+async function stopOpenAttempts(run: RunRow, settings: RunSettings, deps: RunManagerDeps): Promise<void> {
+  for (const { session_id } of await openAttempts(run.id, deps.store)) {
+    await deps
       .stop(session_id, 'its run was stopped')
-      .catch(error => parts.log.warn({ run: run.id, session: session_id, error }, 'not stopped'))
+      .catch(error => deps.log.warn({ run: run.id, session: session_id, error }, 'not stopped'))
   }
-  await closeAttempts(run, settings, parts)
+  await closeAttempts(run, settings, deps)
 }
 
 /** What a run asks for a process that waits for its next task. */

@@ -58,13 +58,13 @@ export type BeginResult =
   | { notBefore?: number; why: string }
 
 /** Begins the next attempt of a run: a fresh session for the next ready task, in a worktree of its own where there is git. */
-export async function beginNext(run: RunRow, options: BeginOptions, parts: BeginDeps): Promise<BeginResult> {
-  const { store, ground, heldBack } = parts
+export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginDeps): Promise<BeginResult> {
+  const { store, ground, heldBack } = deps
   const choice = await chooseTask(run, { ...options, not: heldBack.of(run.id) }, store)
   if (!('task' in choice)) return heldBack.next(run.id) ?? (choice.why === undefined ? 'no' : { why: choice.why })
   const { task } = choice
   const [ofTask, ofRun] = [await store.runs.attempts({ task: task.id }), await store.runs.attempts({ run: run.id })]
-  const early = retryTime(task, ofTask, { retryMs: options.retryMs, now: parts.clock.now() })
+  const early = retryTime(task, ofTask, { retryMs: options.retryMs, now: deps.clock.now() })
   if (early) return early
   const { strategy, names } = options
   const history = (ofRun.length > 0 ? ofRun : ofTask).map(each => ({ ...each, troubled: each.rounds > 1 }))
@@ -73,11 +73,11 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
   // The names of models are those of the run's own agent.
   const chosen = agent === undefined ? chooseModel(strategy, history, known) : { model: undefined }
   // Made for the number that the claim will have: git must not be waited for in a transaction.
-  const found = await makeWorktree(task, run, parts)
+  const found = await makeWorktree(task, run, deps)
   if ('heldBack' in found) return found
   const place = 'why' in found ? undefined : found
   const request = requestFor(run, task, {
-    prompt: await parts.brief(task, { attempts: ofTask, run: run.id, place }),
+    prompt: await deps.brief(task, { attempts: ofTask, run: run.id, place }),
     model: chosen.model,
     agent,
     env: options.env,
@@ -87,10 +87,10 @@ export async function beginNext(run: RunRow, options: BeginOptions, parts: Begin
     run: { id: run.id, iteration: run.iterations + 1, total: options.limit ?? options.total },
     ...('why' in found ? { inPlace: { ...found, ...(await readFirstBegan(run, ofTask, store)) } } : { place: found }),
     text: task.description,
-    take: claimFor(task, { run, model: chosen.model }, parts),
+    take: claimFor(task, { run, model: chosen.model }, deps),
   }
   try {
-    await parts.start(request, bound)
+    await deps.start(request, bound)
     return 'yes'
   } catch (error) {
     if (place) await ground.leave(place, { project: run.project, settings: run.options })

@@ -34,12 +34,12 @@ const SET_BACK_MS = 60_000
 
 /** Begins runs at their times. The times are rows: one that passed while no daemon was there comes as soon as one is. */
 export class Calendar {
-  readonly #parts: CalendarDeps
+  readonly #deps: CalendarDeps
   readonly #alarm: Alarm
 
-  constructor(parts: CalendarDeps) {
-    this.#parts = parts
-    const failed = (error: unknown) => parts.log.error({ error }, 'could not look for runs to begin')
+  constructor(deps: CalendarDeps) {
+    this.#deps = deps
+    const failed = (error: unknown) => deps.log.error({ error }, 'could not look for runs to begin')
     this.#alarm = new Alarm({ look: () => this.#look(), failed })
   }
 
@@ -55,10 +55,10 @@ export class Calendar {
 
   /** Refused where the same is scheduled already. */
   async set({ when, env, project: path, target, settings, ...rest }: SetSchedule): Promise<ScheduleRow> {
-    const { store, clock, kept } = this.#parts
+    const { store, clock, kept } = this.#deps
     const project = await checkProject(path)
     const options = { ...rest, ...(settings && { settings: settingsToKeep(settings) }) }
-    const onDisk = await this.#parts.keepsEnvironment({ project, options: { ...rest, ...(settings && { settings }) } })
+    const onDisk = await this.#deps.keepsEnvironment({ project, options: { ...rest, ...(settings && { settings }) } })
     const now = clock.now()
     const row: ScheduleRow = {
       ...{ id: shortId('c'), project, target, options, state: 'waiting', created_at: now },
@@ -79,7 +79,7 @@ export class Calendar {
 
   /** A person does not want it any more. */
   async cancel(id: string): Promise<ScheduleRow> {
-    const { store, kept } = this.#parts
+    const { store, kept } = this.#deps
     const row = await store.transaction(async tx => {
       const found = await store.schedules.get(id, tx)
       if (!found) throw new AppError('schedule_unknown', { ref: id })
@@ -94,7 +94,7 @@ export class Calendar {
   }
 
   async #look(): Promise<number | undefined> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.#deps
     for (const row of await store.schedules.list({ waiting: true })) {
       if (this.#alarm.closed) return undefined
       await this.#believe(row)
@@ -107,7 +107,7 @@ export class Calendar {
 
   /** One that last began in the future was written by a clock that was ahead: its next time is reckoned anew. */
   async #believe(row: ScheduleRow): Promise<void> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.#deps
     const now = clock.now()
     if (row.pattern === null || (row.last_fired_at ?? 0) <= now + SET_BACK_MS) return
     const patch = { due_at: nextScheduledTime(row.pattern, row.zone, now) ?? null, last_fired_at: now }
@@ -115,7 +115,7 @@ export class Calendar {
   }
 
   async #due(row: ScheduleRow): Promise<void> {
-    const { log, kept, agentEnv } = this.#parts
+    const { log, kept, agentEnv } = this.#deps
     const { project, target, options } = row
     const request = { ...options, project, target, env: kept.of(row.id) ?? agentEnv }
     try {
@@ -124,7 +124,7 @@ export class Calendar {
         await this.#hold(row, tooFull)
         return
       }
-      const run = await this.#parts.start(request, (run, tx) => this.#fire(row, run, tx))
+      const run = await this.#deps.start(request, (run, tx) => this.#fire(row, run, tx))
       log.info({ schedule: row.id, run: run.id }, 'a scheduled run begins')
       if (row.pattern === null) kept.forget(row.id)
     } catch (error) {
@@ -138,20 +138,20 @@ export class Calendar {
 
   /** It stays due; whoever looks sees for what. */
   async #hold(row: ScheduleRow, reason: string): Promise<void> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     if (reason !== row.reason) await store.transaction(tx => store.schedules.move(row, { reason }, tx))
   }
 
   async #tooFull({ quota_below }: ScheduleRow, request: StartRun): Promise<string | undefined> {
     if (quota_below === null) return undefined
-    const full = await this.#parts.fullness(request)
+    const full = await this.#deps.fullness(request)
     if (full === undefined || full * 100 < quota_below) return undefined
     return `waits for the quota: ${Math.round(full * 100)} % used, to begin below ${quota_below} %`
   }
 
   /** In the transaction that makes the run: there is a run for this time, or the time is still to come. */
   async #fire(row: ScheduleRow, run: RunRow, tx: Tx): Promise<void> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.#deps
     const next_at = this.#next(row)
     const patch = { last_run_id: run.id, last_fired_at: clock.now(), fired: row.fired + 1, reason: null }
     if (!(await store.schedules.move(row, { ...patch, ...standing(next_at) }, tx)))
@@ -162,7 +162,7 @@ export class Calendar {
 
   /** Its time has passed without a run. */
   async #skip(row: ScheduleRow, why: string): Promise<void> {
-    const { store, kept } = this.#parts
+    const { store, kept } = this.#deps
     const next_at = this.#next(row)
     const reason = `no run began: ${why}`
     await store.transaction(async tx => {
@@ -175,7 +175,7 @@ export class Calendar {
 
   /** After its own time too: a clock that was set back since must not bring the same time again. */
   #next({ pattern, zone, due_at }: ScheduleRow): number | null {
-    const now = this.#parts.clock.now()
+    const now = this.#deps.clock.now()
     return pattern === null ? null : (nextScheduledTime(pattern, zone, Math.max(now, due_at ?? now)) ?? null)
   }
 }

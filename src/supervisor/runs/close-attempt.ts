@@ -19,8 +19,8 @@ export interface FactsDeps extends Omit<CloseDeps, 'settings'> {
 }
 
 /** Closes the attempts that are over, and says how the run stands then. */
-export async function closeAttempts(run: RunRow, settings: RunSettings, parts: FactsDeps): Promise<RunFacts> {
-  const { store, tasks } = parts
+export async function closeAttempts(run: RunRow, settings: RunSettings, deps: FactsDeps): Promise<RunFacts> {
+  const { store, tasks } = deps
   const standing = { works: 0, lands: 0, waits: 0 }
   let limited: string | undefined
   let inPlace: string | undefined
@@ -33,7 +33,7 @@ export async function closeAttempts(run: RunRow, settings: RunSettings, parts: F
       limited = `the account is limited, and ${session.id} was not to go on by itself: pcc resume ${session.id}`
     if (stands === 'works' || stands === 'lands') inPlace ??= session?.options.in_place
     if (stands !== 'over') standing[stands] += 1
-    else if (session) await closeAttempt(run, { attempt, session }, { ...parts, settings })
+    else if (session) await closeAttempt(run, { attempt, session }, { ...deps, settings })
   }
   const { stopping, gave_up } = (await store.runs.get(run.id)) ?? run
   return {
@@ -78,15 +78,15 @@ export const SETTLED_BY_PERSON = 'a person has said what becomes of its task'
 export async function closeAttempt(
   run: RunRow,
   { attempt, session }: { attempt: AttemptRow; session: SessionRow },
-  parts: CloseDeps,
+  deps: CloseDeps,
 ): Promise<void> {
-  const { store, clock } = parts
+  const { store, clock } = deps
   const { sigils, failure } = await readLastTurn(session.id, store)
   const { columns, knowledge } = await attemptStory({ attempt, session }, store)
   const { title = '', feature = null } = (await store.tasks.get(attempt.task_id)) ?? {}
   // Before the row is closed: after an accident in between they are written once more, which changes nothing.
   const keeping = { project: session.project, task: { id: attempt.task_id, feature }, now: clock.now() }
-  keepNotes(knowledge, { ...keeping, lockFile: parts.notesLock, log: parts.log })
+  keepNotes(knowledge, { ...keeping, lockFile: deps.notesLock, log: deps.log })
   await store.transaction(async tx => {
     const now = await store.sessions.get(session.id, tx)
     const task = await store.tasks.get(attempt.task_id, tx)
@@ -109,14 +109,14 @@ export async function closeAttempt(
       tx,
     )
     if (!closed) return
-    if (outcome === 'interrupted') await giveTaskBack(attempt, parts, tx)
+    if (outcome === 'interrupted') await giveTaskBack(attempt, deps, tx)
     // A person who stops the session of a run does not want the next one to begin.
     const isTaken = session.status_reason === SETTLED_BY_PERSON
     if (session.ended_as === 'stopped' && !isTaken) await store.runs.update(run.id, { stopping: true }, tx)
     if (outcome === 'failed' && sigils?.gave_up !== undefined) {
       await store.runs.update(run.id, { gave_up: sigils.gave_up || session.status_reason }, tx)
     }
-    if (outcome === 'failed') await failWhenTriedOut({ run, attempt }, parts, tx)
+    if (outcome === 'failed') await failWhenTriedOut({ run, attempt }, deps, tx)
   })
 }
 

@@ -35,11 +35,11 @@ const RETRY_FACTORS = [12, 60, 180]
 /** The settings in force for a run: those of the shell that started it, as the project may tighten them. */
 export async function runSettings(
   { project, options }: Pick<RunRow, 'project' | 'options'>,
-  parts: PrepareDeps,
+  deps: PrepareDeps,
 ): Promise<RunSettings> {
-  const { places, env } = settingsOfCaller(options, parts)
-  const trusted = trustedFile(await trustStatus(places, project))
-  const loaded = await loadConfig({ places, env, project, trusted })
+  const { paths, env } = settingsOfCaller(options, deps)
+  const trusted = trustedFile(await trustStatus(paths, project))
+  const loaded = await loadConfig({ paths, env, project, trusted })
   const { execution, sessions } = loaded.config
   const agent = agentFor({ ...options, project }, loaded)
   const names = namesFor(agent, loaded)

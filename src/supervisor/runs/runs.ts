@@ -14,16 +14,16 @@ import { planRun } from './plan-run.ts'
 
 /** Runs that drain a target, a fresh session per task. They are rows: a restart goes on with those that are open. */
 export class RunManager {
-  readonly #parts: RunManagerDeps
+  readonly #deps: RunManagerDeps
   readonly #looks: CoalescingQueue
   /** Those whose sessions are being stopped. */
   readonly #clearing = new Set<string>()
 
-  constructor(parts: RunManagerDeps) {
-    this.#parts = parts
+  constructor(deps: RunManagerDeps) {
+    this.#deps = deps
     this.#looks = new CoalescingQueue({
-      clock: parts.clock,
-      work: (id, closing) => advanceRun(id, parts, { closing, mayEnd: () => !this.#clearing.has(id) }),
+      clock: deps.clock,
+      work: (id, closing) => advanceRun(id, deps, { closing, mayEnd: () => !this.#clearing.has(id) }),
       failed: (id, error) => this.#failed(id, error),
     })
   }
@@ -33,9 +33,9 @@ export class RunManager {
     { env, project: path, target, settings, ...rest }: StartRun,
     also?: (run: RunRow, tx: Tx) => Promise<void>,
   ): Promise<RunRow> {
-    const { store, clock, kept } = this.#parts
+    const { store, clock, kept } = this.#deps
     const project = await checkProject(path)
-    const { keepEnvironment, verify, parallel } = await this.#parts.settingsOf({
+    const { keepEnvironment, verify, parallel } = await this.#deps.settingsOf({
       project,
       options: { ...rest, settings },
     })
@@ -62,8 +62,8 @@ export class RunManager {
   /** What a run would work through; nothing is started. */
   async plan({ env: _, project: path, target, ...options }: StartRun): Promise<RunPlan> {
     const project = await checkProject(path)
-    const settings = await this.#parts.settingsOf({ project, options })
-    return planRun({ project, target, options }, settings, this.#parts)
+    const settings = await this.#deps.settingsOf({ project, options })
+    return planRun({ project, target, options }, settings, this.#deps)
   }
 
   /** Something about a run, its tasks or its sessions has changed. */
@@ -79,7 +79,7 @@ export class RunManager {
 
   /** Follows what happens to sessions and tasks, and looks at the runs that it may concern. */
   async follow(after: number, signal: AbortSignal): Promise<void> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     for await (const { kind, subject } of store.follow(after, { signal, alone: true })) {
       const run = kind === 'session.ended' ? (await store.sessions.get(subject))?.options.run : undefined
       if (run) this.look(run.id)
@@ -90,11 +90,11 @@ export class RunManager {
   }
 
   async #lookAtLate(): Promise<void> {
-    for (const id of await this.#parts.store.runs.withOpenAttempts()) this.look(id)
+    for (const id of await this.#deps.store.runs.withOpenAttempts()) this.look(id)
   }
 
   async #lookAtOpen(): Promise<void> {
-    for (const { id } of await this.#parts.store.runs.list({ open: true })) this.look(id)
+    for (const { id } of await this.#deps.store.runs.list({ open: true })) this.look(id)
   }
 
   /** `after current`: no new task begins. `now`: its sessions are stopped too, and their tasks given back. */
@@ -103,10 +103,10 @@ export class RunManager {
     if (how === 'now') this.#clearing.add(id)
     try {
       await this.#change(id, { stopping: true, state: 'running' })
-      await this.#parts.warmth.drop(id)
-      if (how === 'now') await this.#each(id, session => this.#parts.stop(session, 'its run was stopped'))
+      await this.#deps.warmth.drop(id)
+      if (how === 'now') await this.#each(id, session => this.#deps.stop(session, 'its run was stopped'))
       // Had it been paused, what its sessions called done was left as it was, and the run waits for that.
-      else await this.#parts.landAgain()
+      else await this.#deps.landAgain()
     } finally {
       this.#clearing.delete(id)
       this.look(id)
@@ -118,9 +118,9 @@ export class RunManager {
     for (const { run_id, session_id } of tasks) {
       if (run_id === null || session_id === null) continue
       await this.#looks.done(run_id)
-      await this.#parts
+      await this.#deps
         .stop(session_id, SETTLED_BY_PERSON)
-        .catch(error => this.#parts.log.warn({ run: run_id, session: session_id, error }, 'not stopped'))
+        .catch(error => this.#deps.log.warn({ run: run_id, session: session_id, error }, 'not stopped'))
       this.look(run_id)
     }
   }
@@ -128,16 +128,16 @@ export class RunManager {
   /** No new task begins, and its sessions stop after the tool in flight. */
   async pause(id: string): Promise<void> {
     await this.#change(id, { state: 'paused' })
-    await this.#parts.warmth.drop(id)
-    await this.#each(id, session => this.#parts.pause(session))
+    await this.#deps.warmth.drop(id)
+    await this.#each(id, session => this.#deps.pause(session))
   }
 
   async resume(id: string): Promise<void> {
     // Its sessions first: while one of them is on its way a look would take it for one that waits, and begin another beside it.
-    await this.#each(id, session => this.#parts.resume(session))
+    await this.#each(id, session => this.#deps.resume(session))
     await this.#change(id, { state: 'running', stopping: false, reason: null })
     // What its sessions called done before that was left as it was.
-    await this.#parts.landAgain()
+    await this.#deps.landAgain()
     this.look(id)
   }
 
@@ -146,10 +146,10 @@ export class RunManager {
    * person says so. Their sessions that have no process are paused with them; the others are the caller's.
    */
   async pauseAll(why: string): Promise<void> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     for (const { id, state } of await store.runs.list({ open: true })) {
       if (state === 'running') await store.runs.update(id, { state: 'paused', reason: why })
-      for (const { session_id } of await openAttempts(id, store)) await this.#parts.pauseWaiting(session_id)
+      for (const { session_id } of await openAttempts(id, store)) await this.#deps.pauseWaiting(session_id)
     }
   }
 
@@ -159,7 +159,7 @@ export class RunManager {
 
   /** What a person says of a run that has ended meanwhile must not bring it back. */
   async #change(id: string, patch: Partial<RunRow>): Promise<void> {
-    const { runs, transaction } = this.#parts.store
+    const { runs, transaction } = this.#deps.store
     await transaction(async tx => {
       const run = await runs.get(id, tx)
       if (run?.state === 'ended') throw new AppError('run_over', { id, outcome: run.outcome ?? 'ended' })
@@ -170,26 +170,24 @@ export class RunManager {
   /** A session that is just being started is no session yet that could be steered: the look that starts it is waited for. */
   async #each(id: string, work: (session: string) => Promise<void>): Promise<void> {
     await this.#looks.done(id)
-    for (const { session_id } of await openAttempts(id, this.#parts.store)) {
-      await work(session_id).catch(error =>
-        this.#parts.log.warn({ run: id, session: session_id, error }, 'not steered'),
-      )
+    for (const { session_id } of await openAttempts(id, this.#deps.store)) {
+      await work(session_id).catch(error => this.#deps.log.warn({ run: id, session: session_id, error }, 'not steered'))
     }
   }
 
   async #failed(id: string, error: unknown): Promise<void> {
-    this.#parts.log.error({ run: id, error }, 'the run could not go on')
+    this.#deps.log.error({ run: id, error }, 'the run could not go on')
     await this.#couldNotGoOn(id, error).catch(() => undefined) // the store itself may be what fails
   }
 
   /** What passes by itself is waited for; anything else would stand in the way of the next task for ever. */
   async #couldNotGoOn(id: string, error: unknown): Promise<void> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     const [run, open] = [await store.runs.get(id), await openAttempts(id, store)]
     if (!run || run.state === 'ended') return
     const reason = messageOf(error)
     const passes = !(error instanceof AppError) || PASSING_CODES.has(error.code)
-    if (!passes && open.length === 0) await endRun(run, { outcome: 'failure', reason }, this.#parts)
+    if (!passes && open.length === 0) await endRun(run, { outcome: 'failure', reason }, this.#deps)
     else await store.runs.update(id, { reason })
   }
 }
@@ -207,14 +205,14 @@ export interface CoalescingQueueDeps {
 
 /** Looks at things by their id: at each once at a time, and once more when somebody asked meanwhile. */
 class CoalescingQueue {
-  readonly #parts: CoalescingQueueDeps
+  readonly #deps: CoalescingQueueDeps
   readonly #looking = new Map<string, Promise<void>>()
   readonly #again = new Set<string>()
   readonly #timers = new Map<string, NodeJS.Timeout>()
   readonly #closing = new AbortController()
 
-  constructor(parts: CoalescingQueueDeps) {
-    this.#parts = parts
+  constructor(deps: CoalescingQueueDeps) {
+    this.#deps = deps
   }
 
   look(id: string): void {
@@ -243,9 +241,9 @@ class CoalescingQueue {
   async #lookWhileAsked(id: string): Promise<void> {
     while (this.#again.delete(id) && !this.#closing.signal.aborted) {
       try {
-        this.#lookAt(id, await this.#parts.work(id, this.#closing.signal))
+        this.#lookAt(id, await this.#deps.work(id, this.#closing.signal))
       } catch (error) {
-        await this.#parts.failed(id, error)
+        await this.#deps.failed(id, error)
         return
       }
     }
@@ -256,7 +254,7 @@ class CoalescingQueue {
     clearTimeout(this.#timers.get(id))
     this.#timers.delete(id)
     if (at === undefined || this.#closing.signal.aborted) return
-    const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, at - this.#parts.clock.now()))
+    const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, at - this.#deps.clock.now()))
     this.#timers.set(id, setTimeout(() => this.look(id), waitMs).unref())
   }
 }

@@ -138,7 +138,7 @@ interface AdmitOptions {
   ready: PreparedSession
   admission: AdmissionQueue
   max: number
-  parts: SessionDeps
+  deps: SessionDeps
 }
 
 /**
@@ -147,26 +147,26 @@ interface AdmitOptions {
  */
 export async function admit(
   run: LiveSession,
-  { admission, max, ready, parts }: AdmitOptions,
+  { admission, max, ready, deps }: AdmitOptions,
 ): Promise<Disposable | undefined> {
-  const open = () => ({ ...run.open, asks: asksFor(run, parts) })
+  const open = () => ({ ...run.open, asks: asksFor(run, deps) })
   let current = ready
   const bringUpToDate = async () => {
-    current = await refreshPreparation(run, current, parts)
+    current = await refreshPreparation(run, current, deps)
   }
   let waited: Promise<void> | undefined
   let warming: Promise<void> | undefined
-  await parts.accounts.level(run) // known from here on, so that `allowed` need not wait for it
+  await deps.accounts.level(run) // known from here on, so that `allowed` need not wait for it
   if (isCalledOff(run)) return undefined // nobody stands in a line that they have left already
   const leave = await admission.enter({
     id: run.id,
     max,
     priority: run.row.priority,
     account: run.row.account,
-    allowed: () => parts.accounts.allowed(run, max),
+    allowed: () => deps.accounts.allowed(run, max),
     turn: turnOf(run),
     waits: what => {
-      waited = noteWaiting(run, parts, WAIT_NOTES[what](max)).finally(run.placed.resolve)
+      waited = noteWaiting(run, deps, WAIT_NOTES[what](max)).finally(run.placed.resolve)
     },
     next: () => {
       run.log.info({}, 'next in line, its agent is started ahead of time')
@@ -183,7 +183,7 @@ export async function admit(
     if (waited) {
       await warming
       run.renew = bringUpToDate
-      await record(run, parts, { events: [], patch: { state: 'starting', status_reason: null } })
+      await record(run, deps, { events: [], patch: { state: 'starting', status_reason: null } })
     }
     return { [Symbol.dispose]: leave }
   }
@@ -231,11 +231,11 @@ const WAIT_NOTES = {
 
 async function noteWaiting(
   run: LiveSession,
-  parts: SessionDeps,
+  deps: SessionDeps,
   { reason, text }: { reason: string; text: string },
 ): Promise<void> {
   const event = { actor: 'daemon', subject: run.id, kind: 'session.noted', body: { text } } as const
-  await record(run, parts, { events: [event], patch: { state: 'queued', status_reason: reason } })
+  await record(run, deps, { events: [event], patch: { state: 'queued', status_reason: reason } })
 }
 
 /**
@@ -245,9 +245,9 @@ async function noteWaiting(
 async function refreshPreparation(
   run: LiveSession,
   before: PreparedSession,
-  parts: SessionDeps,
+  deps: SessionDeps,
 ): Promise<PreparedSession> {
-  const cool = () => run.driver.cool({ ...run.open, asks: asksFor(run, parts) })
+  const cool = () => run.driver.cool({ ...run.open, asks: asksFor(run, deps) })
   const now = await before.again().catch(async error => {
     await cool()
     throw error
@@ -260,6 +260,6 @@ async function refreshPreparation(
   run.guard = run.guards.before(now.guard)
   const news = now.notes.filter(text => !before.notes.includes(text))
   const noted = (text: string) => ({ actor: 'daemon', subject: run.id, kind: 'session.noted' as const, body: { text } })
-  if (news.length > 0) await record(run, parts, { events: news.map(noted), patch: {} })
+  if (news.length > 0) await record(run, deps, { events: news.map(noted), patch: {} })
   return now
 }

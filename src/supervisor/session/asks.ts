@@ -36,14 +36,14 @@ import { keepAnswerForLater, storedReasons, targetOf } from './tool-call.ts'
 import { callTool } from './tools.ts'
 
 /** What the agent's driver awaits before the agent may act. */
-export function asksFor(run: LiveSession, parts: SessionDeps): Asks {
+export function asksFor(run: LiveSession, deps: SessionDeps): Asks {
   return {
-    permission: (request, signal) => onPermission(request, signal, { run, parts }),
+    permission: (request, signal) => onPermission(request, signal, { run, deps }),
     question: (question, signal) =>
       run.row.options.feature?.phase === 'interview'
-        ? askInInterview(question, signal, { run, parts })
-        : onQuestion(question, signal, { run, parts }),
-    tool: (name, input) => callTool(name, input, { run, parts }),
+        ? askInInterview(question, signal, { run, deps })
+        : onQuestion(question, signal, { run, deps }),
+    tool: (name, input) => callTool(name, input, { run, deps }),
   }
 }
 
@@ -54,19 +54,19 @@ export function asksFor(run: LiveSession, parts: SessionDeps): Asks {
 export async function onPermission(
   request: Request,
   signal: AbortSignal,
-  desk: SessionContext,
+  context: SessionContext,
 ): Promise<Verdict | Park> {
-  const { run } = desk
-  await waitUntilCallStored(request, desk)
+  const { run } = context
+  await waitUntilCallStored(request, context)
   const since = performance.now()
   const refused = await run.guard(request)
-  const judgement: Judgement = refused ? { decision: refused } : await judgeRequest(request, signal, desk)
+  const judgement: Judgement = refused ? { decision: refused } : await judgeRequest(request, signal, context)
   const { answer } = run
   const given = answerToPermission(request, judgement, run)
-  const { verdict, settle } = given ? { verdict: given } : await settleDecision({ request, judgement, signal }, desk)
+  const { verdict, settle } = given ? { verdict: given } : await settleDecision({ request, judgement, signal }, context)
   if ('park' in verdict) return verdict
   try {
-    await storeVerdict({ request, judgement, signal }, { verdict, settle, since }, desk)
+    await storeVerdict({ request, judgement, signal }, { verdict, settle, since }, context)
   } catch (error) {
     if (given && answer) keepAnswerForLater(run, answer)
     throw error
@@ -93,11 +93,11 @@ interface VerdictResult extends PersonVerdict {
 async function storeVerdict(
   { request, judgement, signal }: JudgedRequest,
   { verdict, settle, since }: VerdictResult,
-  { run, parts }: SessionContext,
+  { run, deps }: SessionContext,
 ) {
   const { assessment, decision } = judgement
   crashPoint('tool.before-verdict')
-  await record(run, parts, {
+  await record(run, deps, {
     events: [
       eventOf(
         run,
@@ -122,7 +122,7 @@ async function storeVerdict(
     patch: {
       ...countVerdict(run, verdict),
       ...(wasParkedOn(request, run) ? { parked: null } : {}),
-      ...askingPatch(run, parts),
+      ...askingPatch(run, deps),
     },
     escalation: refusalRow({ request, judgement, verdict, signal }, run),
     settle,
@@ -132,11 +132,11 @@ async function storeVerdict(
 /** A decision of the policy as it is; what it leaves open goes to a person. */
 async function settleDecision(
   { request, judgement, signal }: JudgedRequest,
-  desk: SessionContext,
+  context: SessionContext,
 ): Promise<PersonVerdict> {
   const { assessment, decision } = judgement
   if (decision.verdict !== 'ask' || !assessment) return { verdict: plainVerdict(decision) }
-  return askPermission({ request, judgement: { ...judgement, assessment }, signal }, desk)
+  return askPermission({ request, judgement: { ...judgement, assessment }, signal }, context)
 }
 
 /** An `ask` that cannot be brought to anybody is a refusal. */
@@ -172,15 +172,15 @@ interface PersonVerdict {
  * which it is answered from elsewhere; when nobody touches a key it waits without an agent. With nobody attached it is
  * refused, or waits where the person chose that.
  */
-async function askPermission(unsure: UnsureRequest, desk: SessionContext): Promise<PersonVerdict> {
+async function askPermission(unsure: UnsureRequest, context: SessionContext): Promise<PersonVerdict> {
   const { request, judgement } = unsure
-  const { run, parts } = desk
+  const { run, deps } = context
   const { decision, assessment, suggestion } = judgement
   // The agent is about to go: it can put off one call at a time, and asks for the next of the same turn after that.
   if (run.parking.size > 0) return { verdict: refusalFor('later', decision, assessment) }
   const askId = shortId('a')
-  const { reply, number } = parts.terminals.isAttached(run.id)
-    ? await askAtTerminal(askId, unsure, desk)
+  const { reply, number } = deps.terminals.isAttached(run.id)
+    ? await askAtTerminal(askId, unsure, context)
     : { reply: NOBODY, number: undefined }
   const park = () => ({ verdict: parkPermission({ request, decision, assessment, suggestion, askId }, run) })
   if ('unanswered' in reply) {
@@ -199,7 +199,7 @@ const NOBODY: TerminalReply = { unanswered: 'nobody' }
 async function askAtTerminal(
   askId: string,
   { request, judgement, signal }: UnsureRequest,
-  { run, parts }: SessionContext,
+  { run, deps }: SessionContext,
 ) {
   const { decision, assessment, suggestion } = judgement
   const { risk, reason } = decision
@@ -214,24 +214,24 @@ async function askAtTerminal(
   }
   const ask: OpenAsk = { kind: 'permission', ...asked }
   // Open before it is told of: whoever reads the event can answer it.
-  const reply = parts.terminals.ask(run.id, ask, terminalWait({ signal, parks: isParkable(request) }, { run, parts }))
-  const number = await record(run, parts, {
+  const reply = deps.terminals.ask(run.id, ask, terminalWait({ signal, parks: isParkable(request) }, { run, deps }))
+  const number = await record(run, deps, {
     events: [
       eventOf(run, 'permission.asked', { ...asked, call_id: request.callId, ...agentFields(request) }, 'daemon'),
     ],
-    patch: askingPatch(run, parts),
+    patch: askingPatch(run, deps),
     escalation: {
       ...permissionRow({ request, assessment, reason, risk }, run),
       ...(suggestion && { context: { suggestion } }),
       // Nobody chose that it waits however long: then it is refused, as it always was, and the work goes on.
       ...(run.policy.unattendedHigh === 'deny' && {
-        deadline: parts.clock.now() + PATIENCE_MS,
+        deadline: deps.clock.now() + PATIENCE_MS,
         on_deadline: 'deny' as const,
       }),
       state: 'open',
     },
   })
-  if (number !== undefined) parts.terminals.number(run.id, askId, number)
+  if (number !== undefined) deps.terminals.number(run.id, askId, number)
   return { reply: await reply, number }
 }
 
@@ -267,7 +267,7 @@ const NOBODY_HERE =
  * their list, and the agent goes on.
  */
 export async function askOverSocket(input: unknown, call: ToolContext): Promise<ToolReply> {
-  const { run, parts } = call
+  const { run, deps } = call
   const { data } = toolInput('ask_human', input)
   if (!data) return { ok: false, text: 'Not done: the question could not be read.' }
   if (!mayCall('ask_human', MOST_QUESTIONS, call))
@@ -278,14 +278,14 @@ export async function askOverSocket(input: unknown, call: ToolContext): Promise<
   const options = (data.options ?? []).map(label => ({ label, description: '' }))
   const item = { question: data.question, header: '', multiSelect: false, options }
   const question: Question = { callId: shortId('ask'), questions: [item] }
-  if (!parts.terminals.isAttached(run.id)) {
+  if (!deps.terminals.isAttached(run.id)) {
     const escalation = questionRow(question, 'nobody is attached to answer; the agent goes on', run)
-    await record(run, parts, { events: [], patch: {}, escalation })
+    await record(run, deps, { events: [], patch: {}, escalation })
     return { ok: false, text: NOBODY_HERE }
   }
   // As of a subagent: such a call is answered or given back, and never parks the session.
   const asked = { ...question, agentId: 'tools' }
-  const answer = await asksFor(run, parts).question(asked, AbortSignal.timeout(DEADLINE_MS))
+  const answer = await asksFor(run, deps).question(asked, AbortSignal.timeout(DEADLINE_MS))
   if ('answers' in answer) return { ok: true, text: [answer.answers[data.question] ?? ''].flat().join(', ') }
   return { ok: false, text: 'declined' in answer ? answer.declined : NOBODY_HERE }
 }

@@ -9,27 +9,27 @@ import type { LiveSession, LiveSessionEnding, SessionContext, SessionDeps } from
 import { limited, paused, stopped } from './endings.ts'
 
 /** A session whose account is shut waits for that, without a process and without a place in the line. It took no task. */
-export async function endingIfShut(run: LiveSession, parts: SessionDeps): Promise<LiveSessionEnding | undefined> {
-  const admission = await parts.accounts.admits(run)
-  return admission.open ? undefined : { ...(await waitAtGate(admission, { run, parts })), task: undefined }
+export async function endingIfShut(run: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding | undefined> {
+  const admission = await deps.accounts.admits(run)
+  return admission.open ? undefined : { ...(await waitAtGate(admission, { run, deps })), task: undefined }
 }
 
 /**
  * Before the agent is opened: nothing starts on an account that is shut, and the session takes the task it will work on. An
  * ending comes back where it may not begin.
  */
-export async function beginTask(run: LiveSession, parts: SessionDeps): Promise<LiveSessionEnding | undefined> {
+export async function beginTask(run: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding | undefined> {
   if (run.stopping !== undefined) return { ...stopped(run.stopping), task: undefined }
   if (run.pausing === 'person') return { ...paused('person', run), task: undefined }
   // What shut the account before may be over. Forgotten before the gate is looked at: what shuts it from here on counts.
   if (run.pausing === 'gate') run.pausing = undefined
-  const shut = await endingIfShut(run, parts)
+  const shut = await endingIfShut(run, deps)
   if (shut) return shut
-  const spent = await endingIfSpent(run, parts)
+  const spent = await endingIfSpent(run, deps)
   if (spent) return { ...spent, task: undefined }
-  const { store, tasks } = parts
+  const { store, tasks } = deps
   const task = await store.transaction(async tx => {
-    const claimed = (await tasks.claimNext(run.id, tx)) ?? (await taskHeldAlready(run, parts, tx))
+    const claimed = (await tasks.claimNext(run.id, tx)) ?? (await taskHeldAlready(run, deps, tx))
     if (claimed) await store.sessions.update(run.id, { task_id: claimed.id }, tx)
     crashPoint('claim.before-commit')
     return claimed
@@ -39,7 +39,7 @@ export async function beginTask(run: LiveSession, parts: SessionDeps): Promise<L
     run.row = { ...run.row, task_id: task.id }
     run.attempt = task.attempt
   }
-  return endingBetweenTurns({ run, parts })
+  return endingBetweenTurns({ run, deps })
 }
 
 /** A run has claimed its task together with its row. */
@@ -53,12 +53,12 @@ function taskHeldAlready({ row }: LiveSession, { store }: SessionDeps, tx: Tx): 
  */
 export function endingBetweenTurns({
   run,
-  parts,
+  deps,
 }: SessionContext): LiveSessionEnding | Promise<LiveSessionEnding> | undefined {
   if (run.stopping !== undefined) return stopped(run.stopping)
   if (run.pausing === 'person') return paused('person', run)
   if (run.tripped) return halted(run, run.tripped)
-  if (run.pausing === 'gate') return parts.accounts.admits(run).then(admission => waitAtGate(admission, { run, parts }))
+  if (run.pausing === 'gate') return deps.accounts.admits(run).then(admission => waitAtGate(admission, { run, deps }))
   return undefined
 }
 
@@ -75,9 +75,9 @@ interface GateWait extends SessionContext {
 /** The ending of a session whose account is shut: it waits, and goes on by itself where a person agreed to that. */
 export async function waitAtGate(
   admission: AccountAdmission,
-  { run, parts, limit, text }: GateWait,
+  { run, deps, limit, text }: GateWait,
 ): Promise<LiveSessionEnding> {
-  const now = parts.clock.now()
+  const now = deps.clock.now()
   if (admission.open) return limited('the limit is over', { resumesAt: now + SOON_MS, limit, text }, run)
   const { gate } = admission
   if (admission.why === 'held') {
@@ -86,14 +86,14 @@ export async function waitAtGate(
     const message = `held by ${gate.held_by ?? 'a person'}; let it go with: pcc quota release`
     return { ...limited(message, { resumesAt, limit, text }, run), held: true }
   }
-  const resumesAt = await parts.accounts.resumesAt(run, gate)
+  const resumesAt = await deps.accounts.resumesAt(run, gate)
   return limited(limit?.message ?? gate.reason ?? 'the account is limited', { resumesAt, limit, text }, run)
 }
 
 /** The ending of a session that has more to do, on an account whose allowance is nearly used up. */
-export async function waitForQuota(text: string, { run, parts }: SessionContext): Promise<LiveSessionEnding> {
-  const { easesAt } = await parts.accounts.level(run)
-  const resumesAt = easesAt === undefined ? parts.clock.now() + LOOK_AGAIN_MS : easesAt + SOON_MS
+export async function waitForQuota(text: string, { run, deps }: SessionContext): Promise<LiveSessionEnding> {
+  const { easesAt } = await deps.accounts.level(run)
+  const resumesAt = easesAt === undefined ? deps.clock.now() + LOOK_AGAIN_MS : easesAt + SOON_MS
   return limited('the allowance is nearly used up, so no new task is begun', { resumesAt, text }, run)
 }
 

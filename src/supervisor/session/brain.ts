@@ -61,7 +61,7 @@ export async function opinionOn(
   { tool, input }: Request,
   assessment: Assessment,
   signal: AbortSignal,
-  { run, parts }: SessionContext,
+  { run, deps }: SessionContext,
 ): Promise<PermissionAdvice> {
   const ruled = judgePermission(assessment)
   const byRules = { ...ruled, by: 'rules', reasoning: ruled.reason }
@@ -70,7 +70,7 @@ export async function opinionOn(
   if (isKnown || assessment.risk !== 'MEDIUM' || brain.name === 'rules') return byRules
   const found = assessment.reasons.map(({ code, risk, text }) => ({ code, risk, text }))
   const asked = { tool, input, risk: assessment.risk, reasons: found.map(({ text }) => text), found }
-  const opinion = await brain.evaluatePermission(asked, await brainContext(run, parts), signal)
+  const opinion = await brain.evaluatePermission(asked, await brainContext(run, deps), signal)
   if (opinion.value === undefined) return byRules
   const { value: approve, confidence, by, reasoning } = opinion
   return { approve, confidence, by, reasoning, reason: `${by}: ${reasoning}` }
@@ -92,12 +92,12 @@ export interface MachineAnswer {
 export async function answerByMachine(
   questions: QuestionItem[],
   signal: AbortSignal,
-  desk: SessionContext,
+  context: SessionContext,
 ): Promise<MachineAnswer> {
   try {
-    return await formAnswer(questions, signal, desk)
+    return await formAnswer(questions, signal, context)
   } catch (error) {
-    desk.run.log.warn({ error }, 'no opinion could be formed')
+    context.run.log.warn({ error }, 'no opinion could be formed')
     return { reasoning: 'no opinion could be formed', confidence: 0 }
   }
 }
@@ -105,29 +105,29 @@ export async function answerByMachine(
 async function formAnswer(
   questions: QuestionItem[],
   signal: AbortSignal,
-  { run, parts }: SessionContext,
+  { run, deps }: SessionContext,
 ): Promise<MachineAnswer> {
   const { brain, threshold, autoAnswer, memory: settings } = run.mind
-  const memory = openAnswerMemory(parts.store, { ...settings, clock: parts.clock })
+  const memory = openAnswerMemory(deps.store, { ...settings, clock: deps.clock })
   const asked = { project: run.row.project, questions }
   const found = await memory.find(asked)
   const earlier = found && (found.lasting || !isGrave(questions, found)) ? found : undefined
   if (autoAnswer && earlier && earlier.confidence >= threshold) return answered(questions, earlier, 'memory')
-  const context = { ...(await brainContext(run, parts)), similar: await memory.similar(asked) }
+  const context = { ...(await brainContext(run, deps)), similar: await memory.similar(asked) }
   const opinion = await brain.answerQuestion(questions, context, signal)
   if (autoAnswer && opinion.value && opinion.confidence >= threshold) {
     return answered(questions, opinion, `brain:${opinion.by}`)
   }
   const best = earlier ?? opinion
-  if (best.value === undefined && brain.name !== 'rules') await sayWhyNot(best, { run, parts })
+  if (best.value === undefined && brain.name !== 'rules') await sayWhyNot(best, { run, deps })
   return { suggestion: suggestionOf(best), reasoning: best.reasoning, confidence: best.confidence }
 }
 
 /** Who set a model up wants to know why it did not answer: a key that is wrong, a server that is down. */
-async function sayWhyNot({ reasoning }: Opinion<AnswerValue>, { run, parts }: SessionContext): Promise<void> {
+async function sayWhyNot({ reasoning }: Opinion<AnswerValue>, { run, deps }: SessionContext): Promise<void> {
   run.log.warn({ reasoning }, 'no brain could answer')
   const text = `No brain could answer the question: ${reasoning}`
-  await record(run, parts, { events: [eventOf(run, 'session.noted', { text }, 'daemon')], patch: {} })
+  await record(run, deps, { events: [eventOf(run, 'session.noted', { text }, 'daemon')], patch: {} })
 }
 
 /** A yes to something destructive or irreversible was for that day, unless the person said that it counts always. */
@@ -158,18 +158,18 @@ export interface ProseReply {
  * What is said to an agent that ended its turn with a question instead of acting: what a person said to the same before,
  * else what the rules for such endings know, else what a brain is confident of.
  */
-export async function replyToProse(question: ProseQuestion, desk: SessionContext): Promise<ProseReply> {
-  const { run, parts } = desk
+export async function replyToProse(question: ProseQuestion, context: SessionContext): Promise<ProseReply> {
+  const { run, deps } = context
   const { autoAnswer, threshold } = run.mind
   const item = itemOf(question)
-  const { answer, suggestion } = await answerByMachine([item], AbortSignal.timeout(DEADLINE_MS), desk)
+  const { answer, suggestion } = await answerByMachine([item], AbortSignal.timeout(DEADLINE_MS), context)
   if (!autoAnswer || run.proseAnswers >= MOST_ANSWERS) return { suggestion }
   if (answer && 'answers' in answer) {
     const text = [answer.answers[item.question] ?? []].flat().join(', ')
     // A bare yes says less than what the rules have for such an ending; a person's word and a model's stand as they are.
     if (text !== '' && answer.by !== 'brain:rules') return { text }
   }
-  const byRules = answerInProse(question, await brainContext(run, parts))
+  const byRules = answerInProse(question, await brainContext(run, deps))
   return byRules.value !== undefined && byRules.confidence >= threshold ? { text: byRules.value } : { suggestion }
 }
 

@@ -28,10 +28,10 @@ interface CheckpointOptions {
  */
 export async function saveCheckpoint(
   run: LiveSession,
-  parts: SessionDeps,
+  deps: SessionDeps,
   { reason, parked = run.row.parked, task }: CheckpointOptions,
 ): Promise<void> {
-  run.checkpointedAt = parts.clock.now()
+  run.checkpointedAt = deps.clock.now()
   try {
     // Imported on use: memory that a daemon without sessions need not hold.
     const [{ gather }, { read }, { save }] = await Promise.all([
@@ -39,22 +39,22 @@ export async function saveCheckpoint(
       import('../../agents/checkpoints/read.ts'),
       import('../../agents/checkpoints/save.ts'),
     ])
-    const previous = (await read(parts.checkpoints, run.id)).good?.checkpoint
+    const previous = (await read(deps.checkpoints, run.id)).good?.checkpoint
     // What becomes of the task at work is written with the ending, after this.
-    const tasks = (await parts.tasks.list(run.id)).map(one =>
+    const tasks = (await deps.tasks.list(run.id)).map(one =>
       one.id === run.row.task_id && one.state === 'running' && task ? { ...one, state: task.to } : one,
     )
-    const now = parts.clock.now()
+    const now = deps.clock.now()
     const checkpoint = await gather({
-      store: parts.store,
+      store: deps.store,
       session: { ...run.row, parked },
       tasks,
       reason,
       now,
       previous,
-      summarize: summarizerFor(run, parts, reason),
+      summarize: summarizerFor(run, deps, reason),
     })
-    const id = await save(parts.checkpoints, checkpoint, { hidden: run.secrets })
+    const id = await save(deps.checkpoints, checkpoint, { hidden: run.secrets })
     run.log.info({ checkpoint: id, reason }, 'checkpoint written')
   } catch (error) {
     run.log.warn({ problem: messageOf(error), reason }, 'no checkpoint could be written')
@@ -62,11 +62,11 @@ export async function saveCheckpoint(
 }
 
 /** Writes one when the last is old enough. Asked with every event, so that a session that does nothing costs nothing. */
-export async function saveCheckpointWhenDue(run: LiveSession, parts: SessionDeps): Promise<void> {
-  const sinceMs = parts.clock.now() - run.checkpointedAt
+export async function saveCheckpointWhenDue(run: LiveSession, deps: SessionDeps): Promise<void> {
+  const sinceMs = deps.clock.now() - run.checkpointedAt
   // One from the future was written before the clock was set back: how old it is nobody knows.
   if (sinceMs >= 0 && sinceMs < run.checkpointEveryMs) return
-  await saveCheckpoint(run, parts, { reason: 'interval' })
+  await saveCheckpoint(run, deps, { reason: 'interval' })
 }
 
 /** A summary takes a model's time: not while a person waits for the daemon to leave. */
@@ -76,11 +76,11 @@ const SUMMARY_MS = 20_000
  * A model's summary, where the session has a model to ask. Not at a limit: the model may live on the very account that is
  * shut; and not when everything is being stopped.
  */
-function summarizerFor(run: LiveSession, parts: SessionDeps, reason: CheckpointReason): Summarize | undefined {
+function summarizerFor(run: LiveSession, deps: SessionDeps, reason: CheckpointReason): Summarize | undefined {
   const { brain } = run.mind
   if (brain.name === 'rules' || reason === 'limit' || reason === 'shutdown') return undefined
   return async material => {
-    const context = await brainContext(run, parts)
+    const context = await brainContext(run, deps)
     return (await brain.summarize(material, context, AbortSignal.timeout(SUMMARY_MS))).value
   }
 }
@@ -111,19 +111,19 @@ export interface RestoredSession {
  */
 export async function restore(
   { row, driver, env, manifest, from }: RestoreRequest,
-  parts: SessionDeps,
+  deps: SessionDeps,
 ): Promise<RestoredSession> {
   const [{ read }, { changedSince }, { restorationPrompt }] = await Promise.all([
     import('../../agents/checkpoints/read.ts'),
     import('../../agents/checkpoints/changed-files.ts'),
     import('../../agents/checkpoints/restoration-prompt.ts'),
   ])
-  const { good, bad } = await read(parts.checkpoints, row.id, from)
+  const { good, bad } = await read(deps.checkpoints, row.id, from)
   if (from !== undefined && !good) {
     const problem = bad[0] ? ` ${bad[0].id}: ${bad[0].problem}.` : ''
     throw new AppError('checkpoint_unknown', { id: row.id, checkpoint: from, problem })
   }
-  const [task] = await parts.tasks.queue(row.id)
+  const [task] = await deps.tasks.queue(row.id)
   // Who names a checkpoint wants to go on from there, and the conversation holds what came after it too.
   const isIntact = from === undefined && (await hasConversation({ row, driver, env, manifest }))
   const resume =
@@ -133,12 +133,12 @@ export async function restore(
     ...(row.vendor_id !== null && !isIntact && from === undefined ? [lostText(manifest)] : []),
   ]
   // A task that has not begun needs no restoring in a conversation that remembers everything else.
-  const isFresh = task !== undefined && (task.state === 'ready' || (await isTaskUnheard(task.id, row.id, parts.store)))
+  const isFresh = task !== undefined && (task.state === 'ready' || (await isTaskUnheard(task.id, row.id, deps.store)))
   const how = { resume, notes, task_id: task?.id }
   if (isFresh && (resume || !good)) return { prompt: task.description, ...how }
-  const handed = await handOverIntro(row, parts)
+  const handed = await handOverIntro(row, deps)
   if (!good) return { prompt: `${handed}${resume ? GO_ON : (task?.description ?? row.task)}`, ...how }
-  const seen = (row.options.handed && (await checkpointWhenLeft(row, parts))) ?? good.checkpoint
+  const seen = (row.options.handed && (await checkpointWhenLeft(row, deps))) ?? good.checkpoint
   const changed = await changedSince(seen)
   const mode = resume ? 'essentials' : 'full'
   const told = `${handed}${restorationPrompt(good.checkpoint, { changed, mode, handed: handed !== '' })}`

@@ -170,12 +170,12 @@ export interface SessionDeps {
 /** One session and everything that is done with it. */
 export interface SessionContext {
   run: LiveSession
-  parts: SessionDeps
+  deps: SessionDeps
 }
 
 /** Looks at the processes of agents (guards/watch/watch.ts). */
 export interface AgentWatch {
-  watch(desk: SessionContext): Disposable
+  watch(context: SessionContext): Disposable
 }
 
 /** What the sessions of one account share (waits/accounts.ts). */

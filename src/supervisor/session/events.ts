@@ -145,7 +145,7 @@ interface AskedCall {
  */
 export async function waitUntilCallStored(
   call: AskedCall,
-  { run, parts }: { run: LiveSession; parts: SessionDeps },
+  { run, deps }: { run: LiveSession; deps: SessionDeps },
 ): Promise<void> {
   if (run.calls.has(call.callId)) return
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -159,7 +159,7 @@ export async function waitUntilCallStored(
   await promise
   clearInterval(timer)
   run.callWaiters.delete(call.callId)
-  await record(run, parts, onToolRequest(call, run))
+  await record(run, deps, onToolRequest(call, run))
 }
 
 /** The stream is a few milliseconds behind at most; a call that is not in it must not wait long. */

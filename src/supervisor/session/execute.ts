@@ -19,35 +19,35 @@ import { claimedFailure } from './task-tools.ts'
 const FORGIVEN_MS = 10 * 60_000
 
 /** What is known of the session beside the event. The queue and the quota are looked at where a task ended. */
-export async function readContext(analysis: Analysis, { run, parts }: SessionContext): Promise<LoopContext> {
+export async function readContext(analysis: Analysis, { run, deps }: SessionContext): Promise<LoopContext> {
   const { stopping, pausing, compaction, retryMs, row } = run
   const known = {
     stopping,
     pausing,
     compaction,
-    retries: parts.clock.now() - run.begunAt < FORGIVEN_MS ? row.retries : 0,
+    retries: deps.clock.now() - run.begunAt < FORGIVEN_MS ? row.retries : 0,
     retryMs,
     reply: undefined,
     hasNext: false,
     critical: false,
   }
   if (analysis.type !== 'task_complete' || compaction === 'running') return known
-  const queue = await parts.tasks.queue(run.id)
-  const open = await countOthersOpen(queue, { run, parts })
+  const queue = await deps.tasks.queue(run.id)
+  const open = await countOthersOpen(queue, { run, deps })
   const said = reasonForGivingUp({ text: analysis.text, task: row.task_id, open, log: run.log })
-  const gaveUp = said ?? (await claimedFailure({ run, parts }))
+  const gaveUp = said ?? (await claimedFailure({ run, deps }))
   if (gaveUp !== undefined) return { ...known, gaveUp }
   if (analysis.question) {
-    const { text, suggestion } = await replyToProse(analysis.question, { run, parts })
+    const { text, suggestion } = await replyToProse(analysis.question, { run, deps })
     return { ...known, reply: text, suggestion }
   }
   // What is to land is looked at before anything else begins in the same place.
   if (needsCompletion(row)) return known
   const hasNext = queue.some(task => task.id !== row.task_id && canRun(task, row.task_id))
   if (!hasNext) return known
-  const admission = await parts.accounts.admits(run)
-  await stopWhenSpentBeforeNext({ run, parts })
-  const { level } = await parts.accounts.level(run)
+  const admission = await deps.accounts.admits(run)
+  await stopWhenSpentBeforeNext({ run, deps })
+  const { level } = await deps.accounts.level(run)
   return {
     ...known,
     hasNext,
@@ -59,12 +59,12 @@ export async function readContext(analysis: Analysis, { run, parts }: SessionCon
 /** Tasks that are not done beside the one at hand: of its own queue, or of all that its run works through. */
 async function countOthersOpen(
   queue: readonly { id: string }[],
-  { run: { row }, parts }: SessionContext,
+  { run: { row }, deps }: SessionContext,
 ): Promise<number> {
   const place = row.options.run
-  const of = place && (await parts.store.runs.get(place.id))
+  const of = place && (await deps.store.runs.get(place.id))
   if (!of) return queue.filter(({ id }) => id !== row.task_id).length
-  const { done = 0, cancelled = 0, ...open } = await parts.tasks.counts(scopeOf(of))
+  const { done = 0, cancelled = 0, ...open } = await deps.tasks.counts(scopeOf(of))
   return Object.values(open).reduce((sum, count) => sum + count, 0) - 1
 }
 
@@ -77,32 +77,32 @@ function canRun({ state, after }: { state: string; after: string[] }, done: stri
 export async function execute(
   action: Action,
   session: Session | undefined,
-  desk: SessionContext,
+  context: SessionContext,
 ): Promise<LiveSessionEnding | undefined> {
-  const { run, parts } = desk
+  const { run, deps } = context
   switch (action.do) {
     case 'go_on':
       return undefined
     case 'open_gate':
-      await parts.accounts.answered(run)
+      await deps.accounts.answered(run)
       return undefined
     case 'next_task':
-      return session ? startNextTask(action.text, session, desk) : completed(action.text, run)
+      return session ? startNextTask(action.text, session, context) : completed(action.text, run)
     case 'say':
-      return answerInWords(action.text, session, desk)
+      return answerInWords(action.text, session, context)
     case 'ask_in_words':
       return parkProseQuestion(action.question, run, action.suggestion)
     case 'session_complete':
       return completed(action.text, run)
     case 'wait_for_quota':
-      return waitForQuota(action.text, desk)
+      return waitForQuota(action.text, context)
     case 'checkpoint_and_wait':
-      return waitForLimit(action, desk)
+      return waitForLimit(action, context)
     case 'wait_for_gate':
-      return waitAtGate(await parts.accounts.admits(run), { ...desk, text: action.text })
+      return waitAtGate(await deps.accounts.admits(run), { ...context, text: action.text })
     case 'retry':
       return retried(action.failure, {
-        at: parts.clock.now() + action.afterMs,
+        at: deps.clock.now() + action.afterMs,
         attempt: action.attempt,
         of: run.retryMs.length,
       })
@@ -111,23 +111,23 @@ export async function execute(
       return run.row.options.run ? failed(action.failure, run) : escalated(action.failure, run)
     case 'compact':
     case 'continue':
-      return shorten(action.do, session, desk)
+      return shorten(action.do, session, context)
     case 'pause':
-      if (action.limit) await parts.accounts.shut(run, action.limit)
+      if (action.limit) await deps.accounts.shut(run, action.limit)
       return paused(action.why, run, action)
     case 'halt':
-      if (action.limit) await parts.accounts.shut(run, action.limit)
+      if (action.limit) await deps.accounts.shut(run, action.limit)
       return run.tripped ? halted(run, run.tripped, action) : paused('interrupted', run, action)
     case 'park':
       return parked(action, run)
     case 'fail':
       return isForgotten(action.failure, run)
-        ? restarted(action.failure, parts.clock.now())
+        ? restarted(action.failure, deps.clock.now())
         : failed(action.failure, run)
     case 'give_up':
       return gaveUp(action, run)
     case 'stop':
-      if (action.limit) await parts.accounts.shut(run, action.limit)
+      if (action.limit) await deps.accounts.shut(run, action.limit)
       return stopped(action.reason, action.text)
     default:
       return unreachable(action)
@@ -143,17 +143,17 @@ function isForgotten({ kind }: Failure, { row }: LiveSession): boolean {
 async function answerInWords(
   text: string,
   session: Session | undefined,
-  desk: SessionContext,
+  context: SessionContext,
 ): Promise<LiveSessionEnding | undefined> {
-  const { run, parts } = desk
+  const { run, deps } = context
   run.proseAnswers += 1
-  await record(run, parts, {
+  await record(run, deps, {
     events: [
       eventOf(run, 'session.noted', { text: `It asked at the end of its turn and was told: ${text}` }, 'daemon'),
     ],
     patch: { questions_auto: run.row.questions_auto + 1 },
   })
-  const heldUp = endingBetweenTurns(desk)
+  const heldUp = endingBetweenTurns(context)
   if (heldUp) return heldUp
   await session?.prompt(text)
   return undefined
@@ -161,22 +161,22 @@ async function answerInWords(
 
 async function waitForLimit(
   { limit }: Extract<Action, { do: 'checkpoint_and_wait' }>,
-  desk: SessionContext,
+  context: SessionContext,
 ): Promise<LiveSessionEnding> {
   crashPoint('limit.before-gate')
-  await desk.parts.accounts.shut(desk.run, limit)
+  await context.deps.accounts.shut(context.run, limit)
   crashPoint('limit.after-gate')
-  return waitAtGate(await desk.parts.accounts.admits(desk.run), { ...desk, limit })
+  return waitAtGate(await context.deps.accounts.admits(context.run), { ...context, limit })
 }
 
 /** Claude Code's own way to shorten a conversation; when it is done, the work goes on. */
 async function shorten(
   what: 'compact' | 'continue',
   session: Session | undefined,
-  desk: SessionContext,
+  context: SessionContext,
 ): Promise<LiveSessionEnding | undefined> {
-  const { run } = desk
-  const heldUp = endingBetweenTurns(desk)
+  const { run } = context
+  const heldUp = endingBetweenTurns(context)
   if (heldUp) return heldUp
   run.compaction = what === 'compact' ? 'running' : 'done'
   run.log.info({ what }, 'the conversation is too long for the model')
@@ -188,9 +188,9 @@ async function shorten(
 export async function startNextTask(
   text: string,
   session: Session,
-  { run, parts }: SessionContext,
+  { run, deps }: SessionContext,
 ): Promise<LiveSessionEnding | undefined> {
-  const { store, tasks } = parts
+  const { store, tasks } = deps
   const { task, patch } = await store.transaction(async tx => {
     await refuseStale(run, tx)
     if (run.row.task_id !== null)
@@ -216,7 +216,7 @@ export async function startNextTask(
   run.compaction = undefined
   run.proseAnswers = 0
   run.log.info({ task: task.id }, 'next task')
-  const heldUp = endingBetweenTurns({ run, parts })
+  const heldUp = endingBetweenTurns({ run, deps })
   if (heldUp) return heldUp
   await session.prompt(task.description)
   return undefined

@@ -23,7 +23,7 @@ export interface Judgement {
 export async function judgeRequest(
   request: Request,
   signal: AbortSignal,
-  { run, parts }: { run: LiveSession; parts: SessionDeps },
+  { run, deps }: { run: LiveSession; deps: SessionDeps },
 ): Promise<Judgement> {
   const { policy } = run
   let suggestion: Suggestion | undefined
@@ -32,7 +32,7 @@ export async function judgeRequest(
     const { tool, input, cwd } = request
     // Ours by who runs the server, never by its name: a project's own may be called the same.
     const ownServers = request.own ? [OWN_SERVER] : []
-    const assessment = await parts.policy.classify({
+    const assessment = await deps.policy.classify({
       ...{ tool, input, cwd, project, home, worktree, safeDirectories, ownServers },
     })
     const decision = await decide(
@@ -43,13 +43,13 @@ export async function judgeRequest(
         rules: [...(await policy.rules()), ...rulesFromAllowedTools(policy.allowedTools, request, assessment)],
         autoApproveLow: policy.autoApproveLow,
         threshold: policy.threshold,
-        precedent: asked => openPrecedents(parts.store, parts.clock, run.mind.memory).find(project, tool, asked),
+        precedent: asked => openPrecedents(deps.store, deps.clock, run.mind.memory).find(project, tool, asked),
         opinion: async (asked, until) => {
-          const advice = await opinionOn(request, asked, until, { run, parts })
+          const advice = await opinionOn(request, asked, until, { run, deps })
           suggestion = suggested(advice)
           return advice
         },
-        attached: parts.terminals.isAttached(run.id),
+        attached: deps.terminals.isAttached(run.id),
         unattendedHigh: policy.unattendedHigh,
       },
       signal,

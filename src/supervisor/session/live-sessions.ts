@@ -25,7 +25,7 @@ export interface LaunchedSession {
 }
 
 export interface LiveSessionsDeps {
-  parts: SessionDeps
+  deps: SessionDeps
   admission: AdmissionQueue
   kept: KeptEnvironments
   log: Log
@@ -62,7 +62,7 @@ export class LiveSessions {
 
   /** Runs a session in the background. It counts as live before this returns. */
   launch(row: SessionRow, ready: PreparedSession, start: SessionLaunch): Pick<LaunchedSession, 'run' | 'saved'> {
-    const now = this.#of.parts.clock.now()
+    const now = this.#of.deps.clock.now()
     const run = createLiveSession(row, ready, { ...start, log: this.#of.log.child({ session: row.id }), now })
     const saved = start.claim?.() ?? Promise.resolve(undefined)
     const done = saved.then(
@@ -101,20 +101,20 @@ export class LiveSessions {
   }
 
   async #runToEnd(run: LiveSession, ready: PreparedSession): Promise<void> {
-    const { parts, admission, kept, log, closing, settled, launched, handOver } = this.#of
+    const { deps, admission, kept, log, closing, settled, launched, handOver } = this.#of
     const forget = log.hide(ready.secrets)
     run.log.info({ agent: ready.driver.agent, project: run.row.project }, 'session started')
     try {
       keepEnvironment(run, kept, ready)
-      const shut = await endingIfShut(run, parts)
-      using place = shut ? undefined : await admit(run, { admission, max: ready.maxConcurrent, ready, parts })
+      const shut = await endingIfShut(run, deps)
+      using place = shut ? undefined : await admit(run, { admission, max: ready.maxConcurrent, ready, deps })
       const waits = shut && !isCalledOff(run) ? shut : endingOfWithdrawn(run)
       launched()
-      const met = cutOffEnding(place ? await runTask(run, parts) : waits, run, parts.clock.now())
+      const met = cutOffEnding(place ? await runTask(run, deps) : waits, run, deps.clock.now())
       const { checkpoint: reason, parked, task } = met
-      if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, parts, { reason, parked, task })
+      if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, deps, { reason, parked, task })
       const ending = await handOver(met, run, ready)
-      await settleWithRetries(run, parts, { ending, signal: closing })
+      await settleWithRetries(run, deps, { ending, signal: closing })
       // As it was written down: an answer that is still on its way keeps a session that failed from being over.
       if (isOver(run.row.ended_as) && !mayComeBack(run)) kept.forget(run.id)
     } catch (error) {
@@ -124,7 +124,7 @@ export class LiveSessions {
       run.placed.resolve()
       run.opened.resolve()
       // One that never came to open its agent leaves the process that waited for it.
-      await run.driver.cool({ ...run.open, asks: asksFor(run, parts) }).catch(() => undefined)
+      await run.driver.cool({ ...run.open, asks: asksFor(run, deps) }).catch(() => undefined)
       forget()
       settled(run.row)
     }

@@ -33,35 +33,35 @@ const SUBAGENT_UNANSWERED = 'nobody is attached to answer; decide by yourself an
 export async function onQuestion(
   question: Question,
   signal: AbortSignal,
-  desk: SessionContext,
+  context: SessionContext,
 ): Promise<Answer | Park> {
-  const { run, parts } = desk
+  const { run, deps } = context
   const given = run.answer
   if (given && 'answer' in given && isFor(given, question)) {
     run.answer = undefined
     run.taken = run.row.parked && 'questions' in run.row.parked ? run.row.parked : undefined
     try {
-      return await deliver(question, given.answer, desk)
+      return await deliver(question, given.answer, context)
     } catch (error) {
       keepAnswerForLater(run, given)
       throw error
     }
   }
   const since = performance.now()
-  const machine = await answerByMachine(question.questions, signal, desk)
-  if (machine.answer) return deliver(question, machine.answer, { ...desk, machine, since })
+  const machine = await answerByMachine(question.questions, signal, context)
+  if (machine.answer) return deliver(question, machine.answer, { ...context, machine, since })
   const { suggestion } = machine
   const askId = shortId('q')
-  if (question.agentId !== undefined && !parts.terminals.isAttached(run.id)) {
-    return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
+  if (question.agentId !== undefined && !deps.terminals.isAttached(run.id)) {
+    return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, context)
   }
-  if (!parts.terminals.isAttached(run.id) || (run.parking.size > 0 && question.agentId === undefined)) {
-    return park(question, { ...desk, askId, suggestion, reason: NOBODY_TO_ASK })
+  if (!deps.terminals.isAttached(run.id) || (run.parking.size > 0 && question.agentId === undefined)) {
+    return park(question, { ...context, askId, suggestion, reason: NOBODY_TO_ASK })
   }
-  const reply = parts.terminals.ask(
+  const reply = deps.terminals.ask(
     run.id,
     { kind: 'question', ask_id: askId, questions: question.questions, suggestion },
-    terminalWait({ signal, parks: question.agentId === undefined }, desk),
+    terminalWait({ signal, parks: question.agentId === undefined }, context),
   )
   const asked = {
     ask_id: askId,
@@ -70,33 +70,34 @@ export async function onQuestion(
     ...agentFields(question),
     suggestion,
   }
-  const number = await record(run, parts, {
+  const number = await record(run, deps, {
     events: [eventOf(run, 'question.asked', asked)],
-    patch: askingPatch(run, parts),
+    patch: askingPatch(run, deps),
     escalation: rowForQuestion(question, AT_A_TERMINAL, { run, suggestion }),
   })
-  if (number !== undefined) parts.terminals.number(run.id, askId, number)
-  return deliverReply(question, await reply, { ...desk, askId, suggestion, number })
+  if (number !== undefined) deps.terminals.number(run.id, askId, number)
+  return deliverReply(question, await reply, { ...context, askId, suggestion, number })
 }
 
 function deliverReply(
   question: Question,
   reply: TerminalReply,
-  desk: SessionContext & Asked,
+  context: SessionContext & Asked,
 ): Promise<Answer | Park> | Park {
   if ('answered' in reply) {
     const { answers, reason, by, always, settled } = reply.answered
     const declined = { declined: reason ?? 'the person at the terminal does not want to answer; decide yourself', by }
-    const number = settled ? undefined : desk.number
-    return deliverFirst(question, answers ? { answers, by } : declined, { ...desk, always, number })
+    const number = settled ? undefined : context.number
+    return deliverFirst(question, answers ? { answers, by } : declined, { ...context, always, number })
   }
   if (reply.unanswered !== 'withdrawn' && question.agentId === undefined) {
-    return park(question, { ...desk, reason: reply.unanswered === 'silence' ? NOBODY_ANSWERED : NOBODY_TO_ASK })
+    return park(question, { ...context, reason: reply.unanswered === 'silence' ? NOBODY_ANSWERED : NOBODY_TO_ASK })
   }
-  if (reply.unanswered !== 'withdrawn') return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, desk)
+  if (reply.unanswered !== 'withdrawn')
+    return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, context)
   // Its row is withdrawn with the end that comes now.
   const declined = 'the session was stopped before anybody answered'
-  return deliver(question, { declined, by: 'nobody' }, { ...desk, number: undefined })
+  return deliver(question, { declined, by: 'nobody' }, { ...context, number: undefined })
 }
 
 /** A model that was resumed may ask the same once more under a new id: the answer to it is here already. */
@@ -106,16 +107,16 @@ function isFor(given: Extract<GivenAnswer, { answer: Answer }>, question: Questi
 
 /** Where the same was answered at another terminal a moment before, that answer counts. */
 async function deliverFirst(question: Question, answer: Answer, delivery: Delivery): Promise<Answer> {
-  const { run, parts, number } = delivery
+  const { run, deps, number } = delivery
   try {
     return await deliver(question, answer, delivery)
   } catch (error) {
     const isLate = error instanceof AppError && error.code === 'escalation_answered'
-    const first = isLate && number !== undefined ? await parts.store.escalations.get(number) : undefined
+    const first = isLate && number !== undefined ? await deps.store.escalations.get(number) : undefined
     if (!first) throw error
     const { answer: said, answer_reason: reason, answered_by: by } = first
     const heard = { answer: said ?? undefined, reason: reason ?? undefined, by: by ?? 'human' }
-    return deliver(question, answersByQuestion(question.questions, heard), { run, parts })
+    return deliver(question, answersByQuestion(question.questions, heard), { run, deps })
   }
 }
 
@@ -134,7 +135,7 @@ interface Delivery extends SessionContext {
 async function deliver(
   question: Question,
   answer: Answer,
-  { run, parts, machine, since, number, always, escalation }: Delivery,
+  { run, deps, machine, since, number, always, escalation }: Delivery,
 ): Promise<Answer> {
   const body = {
     call_id: question.callId,
@@ -150,9 +151,9 @@ async function deliver(
   const more = auto ? { questions_auto: questions_auto + 1 } : { questions_human: questions_human + 1 }
   const counted = 'answers' in answer ? more : {}
   crashPoint('question.before-answer')
-  await record(run, parts, {
+  await record(run, deps, {
     events: [eventOf(run, 'question.answered', body, auto || answer.by === 'nobody' ? 'daemon' : 'human')],
-    patch: { ...counted, parked: null, ...askingPatch(run, parts) },
+    patch: { ...counted, parked: null, ...askingPatch(run, deps) },
     ...(number !== undefined && { settle: { number, said: saidTo(question, answer, always) } }),
     escalation,
   })
@@ -171,12 +172,15 @@ function saidTo({ questions }: Question, answer: Answer, always: EscalationAnswe
  * Remembered until the turn ends, which it does at once; `settle` writes it into the row. An agent can put off one call at a
  * time: a second question beside it is listed too, and is answered when it is asked again.
  */
-function park(question: Question, { askId, suggestion, reason, ...desk }: SessionContext & Asked & { reason: string }) {
+function park(
+  question: Question,
+  { askId, suggestion, reason, ...context }: SessionContext & Asked & { reason: string },
+) {
   const { callId, questions } = question
-  const { run, parts } = desk
+  const { run, deps } = context
   if (run.parking.size > 0) {
     const escalation = rowForQuestion(question, reason, { run, suggestion })
-    return deliver(question, { declined: ASK_AGAIN, by: 'nobody' }, { run, parts, escalation })
+    return deliver(question, { declined: ASK_AGAIN, by: 'nobody' }, { run, deps, escalation })
   }
   crashPoint('question.before-park')
   run.parking.set(callId, {
@@ -184,7 +188,7 @@ function park(question: Question, { askId, suggestion, reason, ...desk }: Sessio
     reason,
     escalation: rowForQuestion(question, reason, { run, suggestion }),
   })
-  run.log.info({ parts: question.questions.length }, 'question parked')
+  run.log.info({ deps: question.questions.length }, 'question parked')
   return { park: true, reason } satisfies Park
 }
 
@@ -206,13 +210,13 @@ const WRITE_NOW =
 export async function askInInterview(
   question: Question,
   signal: AbortSignal,
-  desk: SessionContext,
+  context: SessionContext,
 ): Promise<Answer | Park> {
-  const { run, parts } = desk
-  const before = await parts.store.events({ subject: run.id, kinds: ['question.answered'] })
+  const { run, deps } = context
+  const before = await deps.store.events({ subject: run.id, kinds: ['question.answered'] })
   const isOver = before.some(({ kind, body }) => kind === 'question.answered' && isEnough(Object.values(body.answers)))
   if (isOver) return { declined: WRITE_NOW, by: 'human' }
-  const answer = await onQuestion(question, signal, desk)
+  const answer = await onQuestion(question, signal, context)
   const isDone = 'answers' in answer && isEnough(Object.values(answer.answers))
   return isDone ? { declined: WRITE_NOW, by: answer.by } : answer
 }

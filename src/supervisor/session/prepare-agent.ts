@@ -89,7 +89,7 @@ interface SandboxSubject {
   project: string
   place: Worktree | undefined
   /** The daemon's own: nothing of them is shown. */
-  places: AppPaths
+  paths: AppPaths
 }
 
 /**
@@ -98,14 +98,14 @@ interface SandboxSubject {
  */
 export async function planSandbox(
   { agents }: Config,
-  { manifest, project, place, places }: SandboxSubject,
+  { manifest, project, place, paths }: SandboxSubject,
 ): Promise<SandboxPlan> {
   const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
   if (manifest.hold === 'every-call') return { asked: undefined, stands: false }
   const made = await findNeededSandbox(manifest, mode)
   const git = mode === 'off' ? undefined : await gitOf(project, place)
   // A worktree's dependencies may be links into the project.
-  const asked = { mode, network, read: place ? [...read, project] : read, write, hidden: ownFolders(places), git }
+  const asked = { mode, network, read: place ? [...read, project] : read, write, hidden: ownFolders(paths), git }
   // Looked at once: who is let in because a sandbox stands is not started without it, whatever a second look would say.
   return made ? { asked: { ...asked, mode: 'required', made }, stands: true } : { asked, stands: false }
 }

@@ -41,7 +41,7 @@ import {
 } from './settings.ts'
 
 export interface PrepareDeps {
-  places: AppPaths
+  paths: AppPaths
   /** The daemon's own environment: its PCC_* settings count where a caller says none. */
   env: Record<string, string | undefined>
   policy: Policy
@@ -109,17 +109,17 @@ export type PrepareRequest = StartSession & {
 const RETRY_FACTORS = [1, 6, 24]
 
 /** Reads the settings for this project and cuts the caller's environment down to what the agent may see. */
-export async function prepare(request: PrepareRequest, parts: PrepareDeps): Promise<PreparedSession> {
+export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promise<PreparedSession> {
   const { project, place } = request
-  const { places, env: variables } = settingsOfCaller(request, parts)
-  const trust = await trustStatus(places, project)
-  const loaded = await loadConfig({ places, env: variables, project, trusted: trustedFile(trust) })
+  const { paths, env: variables } = settingsOfCaller(request, deps)
+  const trust = await trustStatus(paths, project)
+  const loaded = await loadConfig({ paths, env: variables, project, trusted: trustedFile(trust) })
   const { config } = loaded
   const { sources, strictMcp, hooksOff, note } = settingSourcesFor(
-    place ? await trustStatusIn(places, { project, directory: place.directory, top: place.top }) : trust,
+    place ? await trustStatusIn(paths, { project, directory: place.directory, top: place.top }) : trust,
     config.agents.setting_sources,
   )
-  const loadRules = () => parts.policy.loadRules({ places: parts.places, project, trusted: trustedFile(trust) })
+  const loadRules = () => deps.policy.loadRules({ paths: deps.paths, project, trusted: trustedFile(trust) })
   const rules = await loadRules()
   const agent = request.chosen ?? agentFor(request, loaded)
   const manifest = findManifest(agent)
@@ -127,13 +127,13 @@ export async function prepare(request: PrepareRequest, parts: PrepareDeps): Prom
     ...environmentFor(agent.kind, request.env, config.agents.env),
     ...runVariables(request.run),
   }
-  const brainEnv = brainEnvironment({ daemon: parts.env, session: request.env, patterns: config.agents.env })
+  const brainEnv = brainEnvironment({ daemon: deps.env, session: request.env, patterns: config.agents.env })
   const budgets = budgetsIn(config, request)
   const failover = failoverSettings(loaded, project)
   const second = secondAgent(agent, loaded, project)
   await checkProgram(loaded, { agent, manifest, env })
-  const sandbox = await planSandbox(config, { manifest, project, place, places: parts.places })
-  const driver = await parts.driverFor({
+  const sandbox = await planSandbox(config, { manifest, project, place, paths: deps.paths })
+  const driver = await deps.driverFor({
     agent,
     executable: config.agents.path,
     appendPrompt: config.agents.append_prompt,
@@ -160,7 +160,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareDeps): Prom
     },
     policy: {
       project: place?.directory ?? project,
-      home: env['HOME'] ?? parts.places.home,
+      home: env['HOME'] ?? deps.paths.home,
       worktree: place && (await worktreeFence(place, project)),
       safeDirectories: config.permissions.safe_directories,
       blocked: config.permissions.blocked_commands,
@@ -172,14 +172,14 @@ export async function prepare(request: PrepareRequest, parts: PrepareDeps): Prom
     },
     mind: brainForPhase(
       request,
-      sessionBrainFor(request, config, await parts.brainsFor(withBrainFlags(config, request), brainEnv)),
+      sessionBrainFor(request, config, await deps.brainsFor(withBrainFlags(config, request), brainEnv)),
     ),
     heldEnough: canRunUnattended({
       ...{ agent, manifest, sandboxed: sandbox.stands },
       ...{ allowed: config.agents.unattended, custom: config.agents.custom },
     }),
-    guard: call => judgeSkill(call, { places, project, place, settingSources: sources }),
-    again: () => prepare({ ...request, chosen: agent }, parts),
+    guard: call => judgeSkill(call, { paths, project, place, settingSources: sources }),
+    again: () => prepare({ ...request, chosen: agent }, deps),
     account: accountOf(agent, env),
     formerAccounts: formerAccounts(agent, env),
     maxConcurrent: config.sessions.max_concurrent,
@@ -198,7 +198,7 @@ export async function prepare(request: PrepareRequest, parts: PrepareDeps): Prom
       onCritical: config.quota.on_critical,
     },
     budgets,
-    budgetsNow: () => readBudgets({ project, options: request }, parts),
+    budgetsNow: () => readBudgets({ project, options: request }, deps),
     guards: guardSettings(config),
     failover,
     othersEnv: failoverEnvironment(

@@ -21,16 +21,16 @@ export interface RecoveryCounts {
  * time at which it goes on, which is now; its task begins a new attempt, so that whoever held the old one can report nothing
  * any more. Nothing is started here: the times stand in the rows, and the waker goes by them.
  */
-export async function recover(stuck: ReadonlySet<string>, floor: SupervisorContext): Promise<RecoveryCounts> {
-  const { store, clock } = floor.parts
+export async function recover(stuck: ReadonlySet<string>, supervisor: SupervisorContext): Promise<RecoveryCounts> {
+  const { store, clock } = supervisor.deps
   const rows = (await store.sessions.list()).filter(
-    row => row.state !== 'ended' && ![null, floor.bootId].includes(row.owner),
+    row => row.state !== 'ended' && ![null, supervisor.bootId].includes(row.owner),
   )
   const now = clock.now()
   const counted = { goesOn: 0, waits: 0 }
   for (const [place, row] of rows.sort(byTurn).entries()) {
     const problem = stuck.has(row.id) ? STUCK : row.recoveries >= MOST_RECOVERIES ? TOO_OFTEN : undefined
-    const goesOn = await recoverSession(row, { problem, at: now + place }, floor)
+    const goesOn = await recoverSession(row, { problem, at: now + place }, supervisor)
     counted[goesOn ? 'goesOn' : 'waits'] += 1
   }
   return counted
@@ -54,9 +54,9 @@ interface Recovery {
 async function recoverSession(
   row: SessionRow,
   { problem, at }: Recovery,
-  { parts }: SupervisorContext,
+  { deps }: SupervisorContext,
 ): Promise<boolean> {
-  const { store } = parts
+  const { store } = deps
   const [last] = await store.events({ subject: row.id, tail: 1 })
   const end = recoveryEnd(row, problem && `${problem}${await terminalNote(row)}`)
   const resumes_at = end.goesOn ? at : null
@@ -77,13 +77,13 @@ async function recoverSession(
       },
       tx,
     )
-    await releaseTask(row, { reason: end.reason, resumes_at, tx }, parts)
+    await releaseTask(row, { reason: end.reason, resumes_at, tx }, deps)
     crashPoint('recover.before-commit')
     if (end.status === 'waiting_input') return
     // What was asked at a terminal is asked again when the session goes on.
-    await openEscalations(parts).withdraw(row.id, 'the daemon ended while it was asked', tx)
+    await openEscalations(deps).withdraw(row.id, 'the daemon ended while it was asked', tx)
     if (problem !== undefined && end.status === 'paused') {
-      await openEscalations(parts).record(errorRow({ kind: 'other', message: problem }, row, end.reason), tx)
+      await openEscalations(deps).record(errorRow({ kind: 'other', message: problem }, row, end.reason), tx)
     }
   })
   crashPoint('recover.after-commit')
@@ -123,7 +123,7 @@ interface ReleasedTask {
 async function releaseTask(
   { id }: SessionRow,
   { reason, resumes_at, tx }: ReleasedTask,
-  { store, tasks }: SupervisorContext['parts'],
+  { store, tasks }: SupervisorContext['deps'],
 ) {
   const task = await store.tasks.atWork(id, tx)
   if (task?.state !== 'running') return

@@ -34,25 +34,31 @@ export interface ResumeParkedOptions {
 export async function resumeParked(
   row: SessionRow,
   { said, settled, env }: ResumeParkedOptions,
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
 ): Promise<AnsweredEscalation | undefined> {
   const { parked, vendor_id: vendorId } = row
   if (!parked || vendorId === null) throw new AppError('ask_unknown', { id: row.id, ask: parked?.ask_id ?? '' })
-  const { store, clock } = floor.parts
-  const ready = await prepareResumed(row, env, floor)
-  if (!floor.parts.terminals.isAttached(row.id)) refuseUngatedAgent(ready)
-  const lost = await restoreIfLost({ row, driver: ready.driver, env: ready.open.env, manifest: ready.manifest }, floor)
-  await waitUntilFree(row.id, parked, floor)
-  await refuseWithSurvivors(row.id, floor)
-  refuseWhenClosed(floor)
+  const { store, clock } = supervisor.deps
+  const ready = await prepareResumed(row, env, supervisor)
+  if (!supervisor.deps.terminals.isAttached(row.id)) refuseUngatedAgent(ready)
+  const lost = await restoreIfLost(
+    { row, driver: ready.driver, env: ready.open.env, manifest: ready.manifest },
+    supervisor,
+  )
+  await waitUntilFree(row.id, parked, supervisor)
+  await refuseWithSurvivors(row.id, supervisor)
+  refuseWhenClosed(supervisor)
   // From here to `launch` nothing is awaited before the session counts as live. What happened to the row while this was
   // prepared (another answer, a stop) is seen by `claimParked`.
   const resume = lost ? undefined : { vendorId, fork: false }
-  using _held = floor.conversations.take(resume, floor.live.runs())
-  const patch = { ...resumedRow(floor, ready.account), ...(lost && { parked: { ...parked, taken: true as const } }) }
+  using _held = supervisor.conversations.take(resume, supervisor.live.runs())
+  const patch = {
+    ...resumedRow(supervisor, ready.account),
+    ...(lost && { parked: { ...parked, taken: true as const } }),
+  }
   const { events = [], ...start } = startWith({ parked: patch.parked ?? parked, said, lost }, row.id)
   const claim = () => claimParked({ store, clock }, { id: row.id, parked, said: settled ? undefined : said, patch })
-  const answered = await floor.live.launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
+  const answered = await supervisor.live.launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
   crashPoint('answer.after-settle')
   await store.append(events)
   return answered
@@ -77,8 +83,11 @@ function startWith({ parked, said, lost }: ParkedStart, session: string): Sessio
 }
 
 /** An agent's record of a conversation may be gone, or damaged: then nothing waits in it. */
-async function restoreIfLost(what: RestoreRequest, floor: SupervisorContext): Promise<RestoredSession | undefined> {
-  return (await hasConversation(what)) ? undefined : restore(what, floor.parts)
+async function restoreIfLost(
+  what: RestoreRequest,
+  supervisor: SupervisorContext,
+): Promise<RestoredSession | undefined> {
+  return (await hasConversation(what)) ? undefined : restore(what, supervisor.deps)
 }
 
 /** The row of a session that this daemon takes up. */
@@ -97,11 +106,7 @@ export function resumedRow({ bootId }: SupervisorContext, account: string): Part
 }
 
 /** Resolves when the session is not live: its agent has left, or whoever wanted to take it up did not get it. */
-async function waitUntilFree(
-  id: string,
-  { ask_id, number }: Parked,
-  { live, parts }: SupervisorContext,
-): Promise<void> {
+async function waitUntilFree(id: string, { ask_id, number }: Parked, { live, deps }: SupervisorContext): Promise<void> {
   for (let held = live.get(id); held; held = live.get(id)) {
     const taken =
       held.run.row.state !== 'ended' &&
@@ -110,7 +115,7 @@ async function waitUntilFree(
         () => false,
       ))
     if (taken) {
-      const escalation = number === undefined ? undefined : await parts.store.escalations.get(number)
+      const escalation = number === undefined ? undefined : await deps.store.escalations.get(number)
       throw escalation ? lateAnswerError(escalation) : new AppError('ask_unknown', { id, ask: ask_id })
     }
     await held.done
@@ -130,14 +135,14 @@ interface ParkedClaim {
  * two answers, or of an answer and a stop, one wins.
  */
 export async function claimParked(
-  parts: { store: Store; clock: Clock },
+  deps: { store: Store; clock: Clock },
   { id, parked, said, patch }: ParkedClaim,
 ): Promise<AnsweredEscalation | undefined> {
-  const { store } = parts
+  const { store } = deps
   return store.transaction(async tx => {
     crashPoint('answer.before-settle')
     // First, because it tells who was quicker.
-    const settled = said && parked.number ? await openEscalations(parts).settle(parked.number, said, tx) : undefined
+    const settled = said && parked.number ? await openEscalations(deps).settle(parked.number, said, tx) : undefined
     const row = await store.sessions.get(id, tx)
     if (row?.state !== 'ended' || row.parked?.ask_id !== parked.ask_id) {
       throw new AppError('ask_unknown', { id, ask: parked.ask_id })

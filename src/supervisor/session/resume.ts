@@ -31,38 +31,38 @@ export interface SessionResume {
 export async function resumeSession(
   row: SessionRow,
   resume: SessionResume,
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
 ): Promise<SessionRow> {
-  const { store } = floor.parts
-  await floor.live.get(row.id)?.done
-  if (!floor.live.get(row.id)) await refuseWithSurvivors(row.id, floor)
+  const { store } = supervisor.deps
+  await supervisor.live.get(row.id)?.done
+  if (!supervisor.live.get(row.id)) await refuseWithSurvivors(row.id, supervisor)
   const current = withBudget((await store.sessions.get(row.id)) ?? row, resume.budget)
-  const answer = await readKeptAnswer(current, floor)
+  const answer = await readKeptAnswer(current, supervisor)
   if (answer) {
-    await resumeParked(current, { said: answer, settled: true, env: resume.env }, floor)
+    await resumeParked(current, { said: answer, settled: true, env: resume.env }, supervisor)
     return (await store.sessions.get(row.id)) ?? current
   }
   if (current.parked && current.ended_as === 'waiting_input') throw waitsForAnswer(current)
-  const ready = await prepareResumed(current, resume.env, floor)
-  if (!floor.parts.terminals.isAttached(row.id)) refuseUngatedAgent(ready)
-  if (resume.actor === 'human') await refuseSpent(current, ready.budgets, floor.parts)
-  await retryFailedTask(current, floor)
-  await refuseWithoutTasks(current, floor)
+  const ready = await prepareResumed(current, resume.env, supervisor)
+  if (!supervisor.deps.terminals.isAttached(row.id)) refuseUngatedAgent(ready)
+  if (resume.actor === 'human') await refuseSpent(current, ready.budgets, supervisor.deps)
+  await retryFailedTask(current, supervisor)
+  await refuseWithoutTasks(current, supervisor)
   const restored = await restore(
     { row: current, driver: ready.driver, env: ready.open.env, manifest: ready.manifest, from: resume.from },
-    floor.parts,
+    supervisor.deps,
   )
-  refuseWhenClosed(floor)
-  using _held = floor.conversations.take(restored.resume, floor.live.runs())
-  if (floor.live.get(row.id)) throw new AppError('session_running', { id: row.id })
+  refuseWhenClosed(supervisor)
+  using _held = supervisor.conversations.take(restored.resume, supervisor.live.runs())
+  if (supervisor.live.get(row.id)) throw new AppError('session_running', { id: row.id })
   const { task_id } = restored
   const given = { ...(task_id && { task_id }), ...(resume.budget && { options: current.options }) }
   // What it started in its terminal carries the marker that it has.
   const own = (await isAliveInTerminal(current)) && current.marker !== null ? { marker: current.marker } : {}
-  const patch = { ...resumedRow(floor, ready.account), parked: null, held_at: null, ...given, ...own }
+  const patch = { ...resumedRow(supervisor, ready.account), parked: null, held_at: null, ...given, ...own }
   crashPoint('resume.before-claim')
-  const claim = () => claimResume(current, { patch, resume, notes: restored.notes }, floor)
-  const { run, saved } = floor.live.launch({ ...current, ...patch }, ready, {
+  const claim = () => claimResume(current, { patch, resume, notes: restored.notes }, supervisor)
+  const { run, saved } = supervisor.live.launch({ ...current, ...patch }, ready, {
     prompt: promptOf(restored, current),
     resume: restored.resume,
     claim,
@@ -96,9 +96,9 @@ interface ResumeClaim {
 async function claimResume(
   row: SessionRow,
   { patch, resume, notes }: ResumeClaim,
-  { parts }: SupervisorContext,
+  { deps }: SupervisorContext,
 ): Promise<undefined> {
-  const { store } = parts
+  const { store } = deps
   await store.transaction(async tx => {
     const now = await store.sessions.get(row.id, tx)
     if (!now || now.state !== row.state || now.ended_at !== row.ended_at || now.owner !== row.owner) {
@@ -106,7 +106,7 @@ async function claimResume(
     }
     await store.sessions.update(row.id, patch, tx)
     // Whoever makes it go on has answered what it could not go on from.
-    await openEscalations(parts).withdraw(row.id, 'the session goes on', tx)
+    await openEscalations(deps).withdraw(row.id, 'the session goes on', tx)
     const { actor, reason } = resume
     await tx.append([
       { actor, subject: row.id, kind: 'session.resumed', body: { reason } },
@@ -116,9 +116,9 @@ async function claimResume(
 }
 
 /** The answer that a person gave before the session could be brought back to its agent. */
-async function readKeptAnswer(row: SessionRow, { parts }: SupervisorContext): Promise<EscalationAnswer | undefined> {
+async function readKeptAnswer(row: SessionRow, { deps }: SupervisorContext): Promise<EscalationAnswer | undefined> {
   const number = row.parked?.number
-  const decision = number === undefined ? undefined : await parts.store.escalations.get(number)
+  const decision = number === undefined ? undefined : await deps.store.escalations.get(number)
   return decision && isSettled(decision) ? saidIn(decision) : undefined
 }
 
@@ -135,15 +135,12 @@ function waitsForAnswer({ id, parked }: SessionRow): AppError {
   return new AppError('session_waits_for_answer', { id, number: parked?.number ?? '<number>' })
 }
 
-async function refuseWithoutTasks(
-  { id, ended_as }: SessionRow,
-  { parts: { tasks } }: SupervisorContext,
-): Promise<void> {
+async function refuseWithoutTasks({ id, ended_as }: SessionRow, { deps: { tasks } }: SupervisorContext): Promise<void> {
   if (ended_as === 'completed' && (await tasks.queue(id)).length === 0) throw new AppError('session_complete', { id })
 }
 
 /** A task that failed is tried once more when a person makes its session go on. */
-async function retryFailedTask(row: SessionRow, { parts: { store, tasks } }: SupervisorContext): Promise<void> {
+async function retryFailedTask(row: SessionRow, { deps: { store, tasks } }: SupervisorContext): Promise<void> {
   await store.transaction(async tx => {
     const task = row.task_id === null ? undefined : await store.tasks.get(row.task_id, tx)
     if (task?.state === 'failed') await tasks.transition(task.id, { to: 'ready', actor: 'human' }, tx)

@@ -20,31 +20,31 @@ import { settle } from './settle.ts'
  * stored (learn), what it means is found out (think), what follows is picked (decide) and done (execute), until an action
  * is an ending. It never throws; the agent's process is gone when it returns, even where the ending was told before.
  */
-export async function runTask(run: LiveSession, parts: SessionDeps): Promise<LiveSessionEnding> {
+export async function runTask(run: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding> {
   try {
     await run.renew?.()
-    const shut = await beginTask(run, parts)
+    const shut = await beginTask(run, deps)
     if (shut) return shut
-    await parts.starts.free()
+    await deps.starts.free()
     crashPoint('open.before-agent')
     await using session = await run.driver.open({
       ...run.open,
-      asks: asksFor(run, parts),
+      asks: asksFor(run, deps),
       mayBegin: () => mayBegin(run),
     })
     run.session = session
     run.opened.resolve()
     crashPoint('open.after-agent')
     run.log.info({ resumed: run.open.resume !== undefined }, 'agent opened')
-    using _watched = parts.watch.watch({ run, parts })
-    const ending = await followAgent(session, { run, parts })
-    if (mayLeaveByItself(session, run, ending)) await settle(run, parts, ending)
+    using _watched = deps.watch.watch({ run, deps })
+    const ending = await followAgent(session, { run, deps })
+    if (mayLeaveByItself(session, run, ending)) await settle(run, deps, ending)
     return ending
   } catch (error) {
     run.log.error({ error }, 'session failed')
     // The store could not write: that is no failure of the session, and passes.
     if (run.tripped?.guard === 'disk') return halted(run, run.tripped)
-    return endingAfter(failureOf(error), { run, parts })
+    return endingAfter(failureOf(error), { run, deps })
   } finally {
     run.over = true
     run.withstood = run.session?.withstood ?? false
@@ -58,42 +58,42 @@ function mayBegin({ stopping, pausing }: LiveSession): boolean {
   return stopping === undefined && pausing === undefined
 }
 
-async function followAgent(session: Session, desk: SessionContext): Promise<LiveSessionEnding> {
-  const { run } = desk
+async function followAgent(session: Session, context: SessionContext): Promise<LiveSessionEnding> {
+  const { run } = context
   // Asked to stop or to wait while the agent was still starting: there was nothing to interrupt then.
   if (!mayBegin(run)) await session[Symbol.asyncDispose]()
   for await (const event of session.events) {
     run.hearing = true
-    const ending = await handleEvent(event, session, desk)
+    const ending = await handleEvent(event, session, context)
     run.hearing = false
     if (ending) return ending
   }
-  return endingAfter({ kind: 'agent_crashed', message: 'the agent ended without a word' }, desk)
+  return endingAfter({ kind: 'agent_crashed', message: 'the agent ended without a word' }, context)
 }
 
 async function handleEvent(
   event: SessionEvent,
   session: Session,
-  desk: SessionContext,
+  context: SessionContext,
 ): Promise<LiveSessionEnding | undefined> {
-  await learn(event, session, desk)
-  const ending = await react(think(event), session, desk)
+  await learn(event, session, context)
+  const ending = await react(think(event), session, context)
   // From here on nothing can be added to the conversation any more.
-  if (ending) desk.run.over = true
+  if (ending) context.run.over = true
   return ending
 }
 
 async function react(
   analysis: Analysis,
   session: Session | undefined,
-  desk: SessionContext,
+  context: SessionContext,
 ): Promise<LiveSessionEnding | undefined> {
-  return execute(decide(analysis, await readContext(analysis, desk)), session, desk)
+  return execute(decide(analysis, await readContext(analysis, context)), session, context)
 }
 
 /** A failure outside of any turn: the agent could not be opened, or the store failed under it. */
-async function endingAfter(failure: Failure, desk: SessionContext): Promise<LiveSessionEnding> {
-  const ending = await react(thinkOfFailure(failure), undefined, desk)
+async function endingAfter(failure: Failure, context: SessionContext): Promise<LiveSessionEnding> {
+  const ending = await react(thinkOfFailure(failure), undefined, context)
   return ending ?? { as: 'error', reason: failure.message, failure: failure.kind }
 }
 
@@ -113,25 +113,25 @@ function failureOf(error: unknown): Failure {
 }
 
 /** Stores what happened, and keeps what the next decisions need to know of it. */
-async function learn(event: SessionEvent, session: Session, { run, parts }: SessionContext): Promise<void> {
+async function learn(event: SessionEvent, session: Session, { run, deps }: SessionContext): Promise<void> {
   run.log.debug({ kind: event.kind }, 'agent event')
   if (WENT_ON.has(event.kind)) run.taken = undefined
   if (event.kind === 'retry') run.trying = true
   else if (event.kind !== 'limit') run.trying = false
   if (event.kind === 'started') crashPoint('started.before-record')
   countUsage(event, run)
-  await record(run, parts, stepForEvent(event, run))
-  if (WENT_ON.has(event.kind)) await noteHeard(run, parts)
+  await record(run, deps, stepForEvent(event, run))
+  if (WENT_ON.has(event.kind)) await noteHeard(run, deps)
   if (event.kind === 'started') {
-    await record(run, parts, await readProcess(session))
+    await record(run, deps, await readProcess(session))
     crashPoint('started.after-record')
   }
-  if (event.kind === 'limit') await parts.accounts.told(event, run)
+  if (event.kind === 'limit') await deps.accounts.told(event, run)
   if (event.kind === 'turn_ended') {
     carryTurns(run)
     crashPoint('turn.before-decision')
-  } else await saveCheckpointWhenDue(run, parts)
-  await applyGuards(event, { run, parts })
+  } else await saveCheckpointWhenDue(run, deps)
+  await applyGuards(event, { run, deps })
 }
 
 /** Reading from the cache is left out, as `pcc quota` does: with every answer it is the whole conversation once more. */
@@ -147,7 +147,7 @@ function countUsage(event: SessionEvent, { meter, before }: LiveSession): void {
 const WENT_ON = new Set<SessionEvent['kind']>(['text', 'thinking', 'tool_request', 'plan'])
 
 /** The model speaks: it has heard what was told to it in words, and it is not this session that ends daemons. */
-async function noteHeard(run: LiveSession, parts: SessionDeps): Promise<void> {
+async function noteHeard(run: LiveSession, deps: SessionDeps): Promise<void> {
   const { options, recoveries, parked } = run.row
   const isTold = parked?.taken && !run.answer
   const patch = {
@@ -155,7 +155,7 @@ async function noteHeard(run: LiveSession, parts: SessionDeps): Promise<void> {
     ...(isTold && { parked: null }),
     ...(options.landing?.told !== undefined && { options: { ...options, landing: withoutReport(options.landing) } }),
   }
-  if (Object.keys(patch).length > 0) await record(run, parts, { events: [], patch })
+  if (Object.keys(patch).length > 0) await record(run, deps, { events: [], patch })
 }
 
 /** It has heard why its work came back. */

@@ -11,7 +11,7 @@ import { environmentFor } from '../../domain/vendors.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 
 interface SettingsSource {
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string | undefined>
 }
 
@@ -23,12 +23,12 @@ export function settingsOfCaller(
   { config, settings }: Pick<StartSession, 'config' | 'settings'>,
   own: SettingsSource,
 ): SettingsSource {
-  const { places, env } = own
+  const { paths, env } = own
   if (config && !isAbsolute(config)) {
     throw new AppError('bad_request', { route: 'POST /sessions', problem: `config: ${config} is not an absolute path` })
   }
   return {
-    places: config === undefined ? places : { ...places, configFile: config ?? join(places.home, 'config.toml') },
+    paths: config === undefined ? paths : { ...paths, configFile: config ?? join(paths.home, 'config.toml') },
     env: settings === undefined ? env : { HOME: env['HOME'], ...settings },
   }
 }
@@ -101,7 +101,7 @@ export function hasMoneyBound(budgets: Budgets): boolean {
 }
 
 export interface BudgetSource {
-  places: AppPaths
+  paths: AppPaths
   env: Record<string, string | undefined>
 }
 
@@ -110,11 +110,11 @@ export async function readBudgets(
   { project, options }: { project?: string; options?: Pick<StartSession, 'budget' | 'config' | 'settings'> },
   own: BudgetSource,
 ): Promise<Budgets> {
-  const { places, env } = settingsOfCaller(options ?? {}, own)
-  const trust = project === undefined ? undefined : await trustStatus(places, project).catch(() => undefined)
+  const { paths, env } = settingsOfCaller(options ?? {}, own)
+  const trust = project === undefined ? undefined : await trustStatus(paths, project).catch(() => undefined)
   // A project that is gone has no file of its own any more.
   const of = trust && { project, trusted: trustedFile(trust) }
-  const { config } = await loadConfig({ places, env, ...of })
+  const { config } = await loadConfig({ paths, env, ...of })
   return budgetsIn(config, options)
 }
 

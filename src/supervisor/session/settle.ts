@@ -14,21 +14,21 @@ import { record } from './record.ts'
  * Applies an ending: the row and everything that belongs to the end, in one transaction. While the agent is still there its
  * marker stays in the row, for a sweep after an accident; the ending is then applied once more when it is gone.
  */
-export async function settle(run: LiveSession, parts: SessionDeps, ending: LiveSessionEnding): Promise<void> {
+export async function settle(run: LiveSession, deps: SessionDeps, ending: LiveSessionEnding): Promise<void> {
   const gone = run.session === undefined && !run.withstood
   if (run.row.state === 'ended') {
-    if (gone) await parts.store.sessions.update(run.id, NO_PROCESS)
+    if (gone) await deps.store.sessions.update(run.id, NO_PROCESS)
     return
   }
-  const final = keepUndelivered(run, ending, parts.clock.now())
+  const final = keepUndelivered(run, ending, deps.clock.now())
   crashPoint('settle.before-commit')
-  await record(run, parts, {
+  await record(run, deps, {
     events: [...(final.events ?? []), eventOf(run, 'session.ended', endedBody(final), 'daemon')],
     patch: {
       state: 'ended',
       ended_as: final.as,
       status_reason: final.reason === '' ? null : final.reason,
-      ended_at: parts.clock.now(),
+      ended_at: deps.clock.now(),
       resumes_at: final.resumesAt ?? null,
       parked: final.parked ?? null,
       retries: final.retries ?? 0,
@@ -105,13 +105,13 @@ interface RetryOptions {
  */
 export async function settleWithRetries(
   run: LiveSession,
-  parts: SessionDeps,
+  deps: SessionDeps,
   { ending, signal }: RetryOptions,
 ): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     const waitMs = WAITS_MS[tries] ?? LONGEST_MS
     try {
-      return await settle(run, parts, ending)
+      return await settle(run, deps, ending)
     } catch (error) {
       const code = error instanceof AppError ? error.code : undefined
       const isLast = tries >= WAITS_MS.length && code !== 'store_unusable'

@@ -40,15 +40,15 @@ export interface BoundTask {
 /** Makes the session's row with the first task of its queue, and starts its agent in the background. */
 export async function startSession(
   request: StartSession,
-  floor: SupervisorContext,
+  supervisor: SupervisorContext,
   bound?: BoundTask,
 ): Promise<SessionRow> {
-  refuseWhenClosed(floor)
+  refuseWhenClosed(supervisor)
   const tasks = firstTasks(request)
   const project = await checkProject(request.project)
-  const own = bound || !request.worktree ? undefined : await makeOwnWorktree({ ...request, project, tasks }, floor)
+  const own = bound || !request.worktree ? undefined : await makeOwnWorktree({ ...request, project, tasks }, supervisor)
   try {
-    return await startIn({ ...request, project, tasks, bound, place: bound?.place ?? own?.place }, floor)
+    return await startIn({ ...request, project, tasks, bound, place: bound?.place ?? own?.place }, supervisor)
   } catch (error) {
     await own?.leave()
     throw error
@@ -57,25 +57,25 @@ export async function startSession(
 
 type CheckedRequest = StartSession & { tasks: FirstTask[]; bound: BoundTask | undefined; place: Worktree | undefined }
 
-async function startIn(request: CheckedRequest, floor: SupervisorContext): Promise<SessionRow> {
+async function startIn(request: CheckedRequest, supervisor: SupervisorContext): Promise<SessionRow> {
   const { project, bound } = request
   const vendorId = request.resume?.vendor_id
   const [ready] = await Promise.all([
-    prepareSession({ ...request, project, ...worktreeOptions(request) }, floor),
-    waitUntilLeft(vendorId, floor),
+    prepareSession({ ...request, project, ...worktreeOptions(request) }, supervisor),
+    waitUntilLeft(vendorId, supervisor),
   ])
   if (bound || !request.attach) refuseUngatedAgent(ready)
   checkConversationId(request, ready.driver)
   await checkRecordingPath(request.record)
-  refuseWhenClosed(floor)
-  refuseWhenQueueFull(floor.live.runs(), ready)
+  refuseWhenClosed(supervisor)
+  refuseWhenQueueFull(supervisor.live.runs(), ready)
   const resume = request.resume && { vendorId: request.resume.vendor_id, fork: request.resume.fork }
-  using _held = floor.conversations.take(resume, floor.live.runs())
-  const row = await floor.parts.store.transaction(tx => insert(request, ready, { ...floor, tx }))
+  using _held = supervisor.conversations.take(resume, supervisor.live.runs())
+  const row = await supervisor.deps.store.transaction(tx => insert(request, ready, { ...supervisor, tx }))
   crashPoint('submit.after-commit')
-  if (bound?.run) await floor.warm.taken(bound.run.id, ready.driver)
-  if (request.attach) floor.parts.terminals.expect(row.id)
-  const { run } = floor.live.launch(row, ready, { prompt: request.task, resume })
+  if (bound?.run) await supervisor.warm.taken(bound.run.id, ready.driver)
+  if (request.attach) supervisor.deps.terminals.expect(row.id)
+  const { run } = supervisor.live.launch(row, ready, { prompt: request.task, resume })
   await run.placed.promise
   return run.row
 }
@@ -83,9 +83,9 @@ async function startIn(request: CheckedRequest, floor: SupervisorContext): Promi
 async function insert(
   request: CheckedRequest,
   ready: PreparedSession,
-  { parts, bootId, live, warm, tx }: SupervisorContext & { tx: Tx },
+  { deps, bootId, live, warm, tx }: SupervisorContext & { tx: Tx },
 ) {
-  const { store, clock, accounts } = parts
+  const { store, clock, accounts } = deps
   const { brain, threshold } = ready.mind
   const { env: _, project, task: prompt, tasks, bound, place, ...options } = request
   const task = bound?.text ?? prompt
@@ -122,7 +122,7 @@ async function insert(
   await tx.append(firstEvents(row, request, notes))
   const { id: task_id } = bound
     ? await bound.take(row, tx)
-    : await submitFirstTasks(row, tasks, { parts, tx, id: place?.task })
+    : await submitFirstTasks(row, tasks, { deps, tx, id: place?.task })
   // The agent is opened with this one, so it is taken first, whatever is added while the session waits for its place.
   await store.sessions.update(row.id, { task_id }, tx)
   await accounts.met(ready.account, { agent: ready.agent.kind, env: ready.open.env }, tx)
@@ -187,13 +187,13 @@ async function waitUntilLeft(vendorId: string | undefined, { live }: SupervisorC
 /** A worktree for a session that a person starts in one: made before its task has a row, under the id that it will have. */
 async function makeOwnWorktree(
   request: StartSession & { tasks: FirstTask[] },
-  { ground, parts }: SupervisorContext,
+  { ground, deps }: SupervisorContext,
 ): Promise<{ place: Worktree; leave(): Promise<void> }> {
   const { project, tasks, resume } = request
   if (tasks.length > 1)
     throw worktreeRefused(`one task lands from a worktree, and ${tasks.length} were given; see pcc run`)
   if (resume) throw worktreeRefused('a conversation that is resumed goes on where it began')
-  const task = await freeTaskId(parts.store.tasks)
+  const task = await freeTaskId(deps.store.tasks)
   const made = await ground.make({ project, task, attempt: 1 }, request)
   if ('why' in made) {
     const remedy = 'Leave --worktree out: it then works in the project itself.'
@@ -202,7 +202,7 @@ async function makeOwnWorktree(
   return { place: made, leave: () => ground.leave(made, { project, settings: request }) }
 }
 
-async function freeTaskId({ get }: SupervisorContext['parts']['store']['tasks']): Promise<string> {
+async function freeTaskId({ get }: SupervisorContext['deps']['store']['tasks']): Promise<string> {
   for (;;) {
     const id = shortId('t')
     if (!(await get(id))) return id
@@ -214,7 +214,7 @@ function worktreeRefused(problem: string): AppError {
 }
 
 interface SubmitContext {
-  parts: SessionDeps
+  deps: SessionDeps
   tx: Tx
   /** That of the first, where its worktree was made before. */
   id?: string | undefined
@@ -238,14 +238,14 @@ function firstTasks({ task, tasks }: StartSession): FirstTask[] {
 async function submitFirstTasks(
   row: SessionRow,
   tasks: FirstTask[],
-  { parts, tx, id: own }: SubmitContext,
+  { deps, tx, id: own }: SubmitContext,
 ): Promise<Task> {
   const [first, ...others] = tasks
   if (!first) throw new AppError('task_empty', {})
   const ids = new Map<string, string>()
   const submit = async ({ text, priority, id, after }: FirstTask, as?: string) => {
     const blockers = after.flatMap(name => ids.get(name) ?? [])
-    const task = await parts.tasks.submit(
+    const task = await deps.tasks.submit(
       { session_id: row.id, project: row.project, text, priority, after: blockers, id: as },
       tx,
     )

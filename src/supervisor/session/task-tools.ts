@@ -10,13 +10,13 @@ import { type LiveSession, refuseStale, type SessionContext, type SessionDeps } 
 /** Who calls a tool: one live session, and what it works with. */
 export interface ToolContext {
   run: LiveSession
-  parts: SessionDeps
+  deps: SessionDeps
 }
 
 /** The task that the session works on. Throws where it holds none: then it has nothing to say of one. */
-export async function ownTask({ run, parts }: ToolContext, tx?: Tx): Promise<Task> {
+export async function ownTask({ run, deps }: ToolContext, tx?: Tx): Promise<Task> {
   const { task_id } = run.row
-  const task = task_id === null ? undefined : await parts.store.tasks.get(task_id, tx)
+  const task = task_id === null ? undefined : await deps.store.tasks.get(task_id, tx)
   const isOurs = task && (run.attempt === undefined || task.attempt === run.attempt)
   if (!task || !isOurs) throw new AppError('task_not_there', { ref: task_id ?? 'of this session' })
   return task
@@ -42,13 +42,13 @@ interface OutcomeClaim {
 
 /** Takes down what the agent says of its own task. It counts when its turn ends, as a sigil of its last words would. */
 export async function claim({ claim, text }: OutcomeClaim, call: ToolContext): Promise<ToolReply> {
-  const { run, parts } = call
+  const { run, deps } = call
   if (!mayCall('claim', MOST_CLAIMS, call))
     return {
       ok: false,
       text: `Not done: you have said ${MOST_CLAIMS} times how it ended. End your turn now with your report.`,
     }
-  await parts.store.transaction(async tx => {
+  await deps.store.transaction(async tx => {
     await refuseStale(run, tx)
     const { id, title, attempt } = await ownTask(call, tx)
     const body = { task_id: id, title, attempt, claim, text }
@@ -64,13 +64,13 @@ export async function noteInLog(text: string, call: ToolContext): Promise<ToolRe
     return { ok: false, text: `Not done: ${MOST_NOTES} lines are the most; put the rest into your report.` }
   const task = await ownTask(call)
   const body = { task_id: task.id, title: task.title, text }
-  await call.parts.store.append([{ actor: 'agent', subject: eventSubject(task), kind: 'task.noted', body }])
+  await call.deps.store.append([{ actor: 'agent', subject: eventSubject(task), kind: 'task.noted', body }])
   return { ok: true, text: 'Noted.' }
 }
 
 /** Why the agent has said, by its tool, that the attempt at work failed; undefined where it did not, or took it back. */
-export async function claimedFailure({ run, parts }: SessionContext): Promise<string | undefined> {
-  const [last] = await parts.store.events({ subject: run.id, kinds: ['task.claimed'], tail: 1 })
+export async function claimedFailure({ run, deps }: SessionContext): Promise<string | undefined> {
+  const [last] = await deps.store.events({ subject: run.id, kinds: ['task.claimed'], tail: 1 })
   if (last?.kind !== 'task.claimed') return undefined
   const { task_id, attempt, claim, text } = last.body
   const isNow = task_id === run.row.task_id && (run.attempt === undefined || attempt === run.attempt)
@@ -95,8 +95,8 @@ interface NewTask {
 
 /** Adds a task beside the one at work: to the same feature for a run, to the session's own queue without one. */
 export async function addTask({ description, ...task }: NewTask, call: ToolContext): Promise<ToolReply> {
-  const { run, parts } = call
-  const { store, tasks } = parts
+  const { run, deps } = call
+  const { store, tasks } = deps
   const { project } = run.row
   return store.transaction(async tx => {
     await refuseStale(run, tx)
@@ -132,8 +132,8 @@ export async function addTask({ description, ...task }: NewTask, call: ToolConte
 
 /** Makes a task of the same plan come after another one of the project. */
 export async function addDependency(edge: { task: string; after: string }, call: ToolContext): Promise<ToolReply> {
-  const { run, parts } = call
-  const { store, tasks } = parts
+  const { run, deps } = call
+  const { store, tasks } = deps
   return store.transaction(async tx => {
     await refuseStale(run, tx)
     const own = await ownTask(call, tx)
@@ -148,9 +148,9 @@ export async function addDependency(edge: { task: string; after: string }, call:
   })
 }
 
-function addedBy({ run, parts }: ToolContext, tx: Tx): Promise<Task[]> {
+function addedBy({ run, deps }: ToolContext, tx: Tx): Promise<Task[]> {
   const { project } = run.row
-  return parts.store.tasks.list({ project, label: bySession(run.id), limit: MOST_OF_SESSION + 1 }, tx)
+  return deps.store.tasks.list({ project, label: bySession(run.id), limit: MOST_OF_SESSION + 1 }, tx)
 }
 
 /** One that the session has added may be named by its title: who adds several at once knows no ids yet. */
@@ -195,11 +195,11 @@ export function draftDependency(edge: { task: string; after: string }, call: Too
 }
 
 async function changeDraft(
-  { run, parts }: ToolContext,
+  { run, deps }: ToolContext,
   work: (draft: ImportedTask[]) => DraftResult,
   words: (drafted: Exclude<DraftResult, { refused: string }>) => string,
 ): Promise<ToolReply> {
-  const { store } = parts
+  const { store } = deps
   const { feature } = run.row.options
   return store.transaction(async tx => {
     await refuseStale(run, tx)

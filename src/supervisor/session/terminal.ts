@@ -12,13 +12,13 @@ import { record } from './record.ts'
  */
 export function terminalWait(
   { signal, parks }: { signal: AbortSignal; parks: boolean },
-  { run, parts }: SessionContext,
+  { run, deps }: SessionContext,
 ): TerminalWait {
   const graceMs = run.mind.deadlines.grace_seconds * 1000
   if (parks) return { signal, graceMs }
   const unheard = () => {
     const events = [eventOf(run, 'session.noted', { text: UNHEARD, unheard: true }, 'daemon')]
-    record(run, parts, { events, patch: {} }).catch(error => run.log.warn({ error }, 'could not note a silence'))
+    record(run, deps, { events, patch: {} }).catch(error => run.log.warn({ error }, 'could not note a silence'))
   }
   return { signal, graceMs, unheard }
 }
@@ -26,13 +26,13 @@ export function terminalWait(
 const UNHEARD = 'Nobody at the terminal has answered yet; it can be answered from elsewhere too: pcc pending'
 
 /** `asking` while anything is open at a terminal, `running` again when nothing is. */
-export function askingPatch(run: LiveSession, parts: SessionDeps): Partial<SessionRow> {
-  const state = parts.terminals.open(run.id).length > 0 ? 'asking' : 'running'
+export function askingPatch(run: LiveSession, deps: SessionDeps): Partial<SessionRow> {
+  const state = deps.terminals.open(run.id).length > 0 ? 'asking' : 'running'
   return run.row.state === state ? {} : { state }
 }
 
 /** A person takes the terminal of an agent, or gives it back; done twice it changes nothing. */
-export async function handOverTerminal({ run, parts }: SessionContext, how: 'takeover' | 'handback'): Promise<void> {
+export async function handOverTerminal({ run, deps }: SessionContext, how: 'takeover' | 'handback'): Promise<void> {
   const { session } = run
   if (!session?.takeover || !session.handback) {
     throw new AppError('not_in_terminal', { id: run.id, problem: 'its agent does not run in a terminal' })
@@ -42,7 +42,7 @@ export async function handOverTerminal({ run, parts }: SessionContext, how: 'tak
   const body = { text: HAND_OVER_NOTES[how](run.id) }
   // The one is told before it is so, and the other once it is: it may be refused.
   if (how === 'handback') await session.handback()
-  await record(run, parts, { events: [{ actor: 'human', subject: run.id, kind: 'session.noted', body }], patch: {} })
+  await record(run, deps, { events: [{ actor: 'human', subject: run.id, kind: 'session.noted', body }], patch: {} })
   if (how === 'takeover') await session.takeover()
 }
 

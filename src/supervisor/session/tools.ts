@@ -92,10 +92,10 @@ const NOTE_REPLIES = {
 async function keepNote(given: { title: string; tags: string[]; body: string }, call: ToolContext): Promise<ToolReply> {
   if (!mayCall('record_note', MOST_NOTES, call))
     return { ok: false, text: `Not done: ${MOST_NOTES} notes are the most; put the rest into your report.` }
-  const { run, parts } = call
+  const { run, deps } = call
   const task = await ownTask(call)
   const note = { ...given, task: task.id, ...(task.feature !== null && { feature: task.feature }) }
-  const { notesLock: lockFile, clock } = parts
+  const { notesLock: lockFile, clock } = deps
   const recorded = recordNote(note, { project: run.row.project, by: 'agent', lockFile, now: clock.now() })
   if (recorded.did === 'refused') return { ok: false, text: `Not done: ${recorded.why}.` }
   return { ok: true, text: `${NOTE_REPLIES[recorded.did]}: ${recorded.file}` }
@@ -105,8 +105,8 @@ async function keepNote(given: { title: string; tags: string[]; body: string }, 
 const MOST_FOUND = 10
 
 /** Looks for words in the tasks, the notes and the journal of the session's own project. */
-async function searchAll(query: string, { run, parts }: ToolContext): Promise<ToolReply> {
-  const { store } = parts
+async function searchAll(query: string, { run, deps }: ToolContext): Promise<ToolReply> {
+  const { store } = deps
   const { project } = run.row
   const tasks = await store.tasks.list({ project, text: query, limit: MOST_FOUND })
   const notes = searchNotes(readNotes(project).notes, query).slice(0, MOST_FOUND)

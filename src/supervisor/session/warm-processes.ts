@@ -46,13 +46,13 @@ const LOOK_MS = 5_000
  * finds out, and ends one that does not.
  */
 export class WarmProcesses {
-  readonly #parts: WarmProcessesDeps
+  readonly #deps: WarmProcessesDeps
   readonly #warm = new Map<string, WaitingProcess>()
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
-  constructor(parts: WarmProcessesDeps) {
-    this.#parts = parts
+  constructor(deps: WarmProcessesDeps) {
+    this.#deps = deps
   }
 
   /** Whether the process for this attempt is there or on its way, or was given up. */
@@ -70,7 +70,7 @@ export class WarmProcesses {
       await this.#start(warm, { session, request })
     } catch (error) {
       // The cold start meets the same, and tells it to whom it concerns.
-      this.#parts.log.debug({ run: id, error }, 'not started ahead of time')
+      this.#deps.log.debug({ run: id, error }, 'not started ahead of time')
     }
   }
 
@@ -84,7 +84,7 @@ export class WarmProcesses {
   async taken(run: string, driver: Driver): Promise<void> {
     const warm = this.#remove(run)
     if (warm?.open && warm.driver !== driver) await warm.driver?.cool(warm.open)
-    if (warm) this.#parts.markers.forget(warm.marker)
+    if (warm) this.#deps.markers.forget(warm.marker)
   }
 
   /** Nobody needs the process any more. Resolves when it is gone. */
@@ -104,7 +104,7 @@ export class WarmProcesses {
   }
 
   async #start(warm: WaitingProcess, { session, request }: ExpectedSession): Promise<void> {
-    const { live, prepare, markers, log, isCrowded, availableMemory } = this.#parts
+    const { live, prepare, markers, log, isCrowded, availableMemory } = this.#deps
     const current = live(session)
     // Its own start must not be slowed down, and one that waits for a place or a limit may do so for long.
     await current?.opened.promise
@@ -121,10 +121,10 @@ export class WarmProcesses {
 
   /** They are kept in the map, so that none is started again for the same attempt. */
   #look(): void {
-    if (this.#parts.availableMemory() >= TIGHT_BYTES) return
+    if (this.#deps.availableMemory() >= TIGHT_BYTES) return
     for (const [run, warm] of this.#warm) {
       if (!warm.open) continue
-      this.#parts.log.info({ run }, 'memory is short: the next agent is not kept warm')
+      this.#deps.log.info({ run }, 'memory is short: the next agent is not kept warm')
       void this.#end(warm)
     }
   }
@@ -135,7 +135,7 @@ export class WarmProcesses {
     delete warm.open
     if (!driver || !open) return
     await driver.cool(open)
-    this.#parts.markers.forget(warm.marker)
+    this.#deps.markers.forget(warm.marker)
   }
 
   #remove(run: string): WaitingProcess | undefined {

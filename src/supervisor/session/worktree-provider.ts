@@ -41,19 +41,19 @@ export interface WorktreeProvider {
   leave(place: Worktree, of: { project: string; settings: Pick<StartSession, 'config' | 'settings'> }): Promise<void>
 }
 
-export interface WorktreeProviderDeps extends Pick<PrepareDeps, 'places' | 'env'> {
+export interface WorktreeProviderDeps extends Pick<PrepareDeps, 'paths' | 'env'> {
   store: Store
   clock: Clock
   log: Log
 }
 
 /** Worktrees for tasks, under the settings of their project and of whoever asks. */
-export function openWorktreeProvider(parts: WorktreeProviderDeps): WorktreeProvider {
-  const { store, log } = parts
+export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvider {
+  const { store, log } = deps
   return {
     async make(wanted, settings) {
       const { makePlace } = await import('../../workspace/worktrees/make-worktree.ts')
-      const { target, ...own } = await worktreeDeps(wanted.project, settings, parts)
+      const { target, ...own } = await worktreeDeps(wanted.project, settings, deps)
       const made = await makePlace({ ...wanted, target }, own)
       if (!('why' in made)) return made
       // Where worktrees are only switched off, git has what was committed.
@@ -61,7 +61,7 @@ export function openWorktreeProvider(parts: WorktreeProviderDeps): WorktreeProvi
       return { why: made.why, copy, began: await nameHeldTree(wanted.project) }
     },
     async look({ project, task }, settings) {
-      const own = await worktreeDeps(project, settings, parts)
+      const own = await worktreeDeps(project, settings, deps)
       if (own.settings.mode === 'off') return { why: 'worktrees.mode is off' }
       const { lookAt } = await import('../../workspace/worktrees/repository.ts')
       const look = await lookAt({ project, task, target: own.target })
@@ -72,7 +72,7 @@ export function openWorktreeProvider(parts: WorktreeProviderDeps): WorktreeProvi
       try {
         if (await isTaskOpen(place, store)) return
         const { removePlace } = await import('../../workspace/worktrees/remove-worktree.ts')
-        await removePlace(place, await worktreeDeps(project, settings, parts))
+        await removePlace(place, await worktreeDeps(project, settings, deps))
       } catch (error) {
         log.warn(
           { task: place.task, worktree: place.top, error },
@@ -83,9 +83,9 @@ export function openWorktreeProvider(parts: WorktreeProviderDeps): WorktreeProvi
   }
 }
 
-async function copyProject(wanted: WorktreeRequest, parts: WorktreeDeps): Promise<string> {
+async function copyProject(wanted: WorktreeRequest, deps: WorktreeDeps): Promise<string> {
   const { snapshotCopy } = await import('../../workspace/worktrees/snapshot.ts')
-  const snapshot = await snapshotCopy(wanted, parts)
+  const snapshot = await snapshotCopy(wanted, deps)
   return snapshot.kind === 'copied'
     ? `What it held before lies in ${snapshot.path}.`
     : `No copy of what it held before was made: ${snapshot.why}.`
@@ -112,12 +112,12 @@ const WANTED_STATES: ReadonlySet<TaskState> = new Set(['ready', 'blocked', 'wait
 async function worktreeDeps(
   project: string,
   options: Parameters<WorktreeProvider['make']>[1],
-  parts: WorktreeProviderDeps,
+  deps: WorktreeProviderDeps,
 ): Promise<WorktreeDeps & { target: string | undefined }> {
-  const { places, env } = settingsOfCaller(options, parts)
-  const trusted = trustedFile(await trustStatus(places, project))
-  const { worktrees, merge } = (await loadConfig({ places, env, project, trusted })).config
-  const root = worktrees.directory ?? join(parts.places.home, 'worktrees')
-  const { store, clock, log } = parts
-  return { store, clock, log, root, env: parts.env, settings: worktrees, target: merge.target }
+  const { paths, env } = settingsOfCaller(options, deps)
+  const trusted = trustedFile(await trustStatus(paths, project))
+  const { worktrees, merge } = (await loadConfig({ paths, env, project, trusted })).config
+  const root = worktrees.directory ?? join(deps.paths.home, 'worktrees')
+  const { store, clock, log } = deps
+  return { store, clock, log, root, env: deps.env, settings: worktrees, target: merge.target }
 }

@@ -9,7 +9,7 @@ import { type FileProblem, tasksWrongError } from './task-text.ts'
 export async function importTasks(
   tasks: readonly ImportedTask[],
   { project, copy }: { project: string; copy: boolean },
-  parts: TasksTxDeps,
+  deps: TasksTxDeps,
 ): Promise<Task[]> {
   refuseDuplicates(tasks)
   const ordered = orderTasks(tasks)
@@ -18,8 +18,8 @@ export async function importTasks(
       { line: ordered.line, problem: `tasks wait for one another: ${ordered.circle.join(' → ')}` },
     ])
   }
-  await refuseUnknown(tasks, parts)
-  const taken = await findTakenIds(tasks, parts)
+  await refuseUnknown(tasks, deps)
+  const taken = await findTakenIds(tasks, deps)
   if (taken.size > 0 && !copy) throw new AppError('task_taken', { ids: shown([...taken]) })
   const ids = new Map<string, string>()
   const realOf = (name: string) => ids.get(name) ?? name
@@ -42,7 +42,7 @@ export async function importTasks(
         asItWas: true,
         actor: 'human',
       },
-      parts,
+      deps,
     )
     if (id !== undefined) ids.set(id, task.id)
     added.push(task)
@@ -96,11 +96,11 @@ function shown(ids: string[]): string {
 export async function tryImport(
   tasks: readonly ImportedTask[],
   where: { project: string; copy: boolean },
-  parts: TasksDeps,
+  deps: TasksDeps,
 ): Promise<Task[]> {
   let added: Task[] = []
-  const undone = parts.store.transaction(async tx => {
-    added = await importTasks(tasks, where, { ...parts, tx })
+  const undone = deps.store.transaction(async tx => {
+    added = await importTasks(tasks, where, { ...deps, tx })
     throw new Undo()
   })
   await undone.catch(error => (error instanceof Undo ? undefined : Promise.reject(error)))
@@ -153,11 +153,11 @@ interface OrderPoint {
 function orderPoints(tasks: readonly ImportedTask[]): { all: OrderPoint[] } {
   const begins = tasks.map((task): OrderPoint => ({ task, at: 'begin', waitsFor: [] }))
   const ends = begins.map((begin): OrderPoint => ({ task: begin.task, at: 'end', waitsFor: [begin] }))
-  const places = new Map(tasks.flatMap(({ id }, index) => (id === undefined ? [] : [[id, index] as const])))
+  const paths = new Map(tasks.flatMap(({ id }, index) => (id === undefined ? [] : [[id, index] as const])))
   for (const [index, { after = [], parent }] of tasks.entries()) {
     const [begin, end] = [begins[index], ends[index]]
-    const above = parent === undefined ? undefined : places.get(parent)
-    for (const place of after.map(name => places.get(name))) {
+    const above = parent === undefined ? undefined : paths.get(parent)
+    for (const place of after.map(name => paths.get(name))) {
       const blocker = place === undefined ? undefined : ends[place]
       if (blocker) begin?.waitsFor.push(blocker)
     }

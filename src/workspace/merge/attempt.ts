@@ -16,42 +16,38 @@ import { keepVerified, restoreWork } from './restore-work.ts'
  * Tries merges together: each one's work is put onto that of the one before it, so that the last worktree holds the combination,
  * and that is verified once. One that does not go together with those before it waits for its turn alone.
  */
-export async function tryBatch(queued: readonly Merge[], tip: string, parts: MergeDeps): Promise<BatchResult> {
+export async function tryBatch(queued: readonly Merge[], tip: string, deps: MergeDeps): Promise<BatchResult> {
   const chain: PreparedMerge[] = []
   for (const each of queued) {
     const onto = chain.at(-1)?.result ?? tip
-    const prepared = await prepareMerge(each, { onto, tip }, parts)
+    const prepared = await prepareMerge(each, { onto, tip }, deps)
     if (prepared.kind === 'ready') chain.push(prepared)
-    else if (prepared.kind === 'broken') await giveUp(prepared.merge, prepared.why, parts)
+    else if (prepared.kind === 'broken') await giveUp(prepared.merge, prepared.why, deps)
     else if (prepared.kind === 'conflict' && chain.length === 0) {
-      await handOverConflict(prepared.merge, prepared.conflict, parts)
+      await handOverConflict(prepared.merge, prepared.conflict, deps)
       return { kind: 'settled' }
-    } else if (prepared.kind === 'conflict') await returnToQueue(prepared.merge, prepared.place, parts)
+    } else if (prepared.kind === 'conflict') await returnToQueue(prepared.merge, prepared.place, deps)
   }
-  const { rows, result } = await verifyBatchAgain(chain, parts)
+  const { rows, result } = await verifyBatchAgain(chain, deps)
   crashPoint('merge.after-verify')
   const [first] = rows
   if (!first) return { kind: 'settled' }
   if (result === undefined || result.status === 'passed') {
-    return first.merge.as_pull_request ? proposePullRequest(first, parts) : land(rows, tip, parts)
+    return first.merge.as_pull_request ? proposePullRequest(first, deps) : land(rows, tip, deps)
   }
   if (rows.length === 1) {
-    await sendBack(first.merge, result, parts)
+    await sendBack(first.merge, result, deps)
     return { kind: 'settled' }
   }
   const all = rows.map(({ merge }) => merge)
-  await requeue(all, 'it is tried again with fewer others: together they do not pass', parts)
+  await requeue(all, 'it is tried again with fewer others: together they do not pass', deps)
   return { kind: 'red', count: rows.length }
 }
 
-async function returnToQueue(merge: Merge, place: PreparedMerge['place'], parts: MergeDeps): Promise<void> {
+async function returnToQueue(merge: Merge, place: PreparedMerge['place'], deps: MergeDeps): Promise<void> {
   const why = await restoreWork(merge, place)
-  if (why !== undefined) return giveUp(merge, why, parts)
-  await changeMerge(
-    merge,
-    { state: 'queued', reason: 'it conflicts with one before it, and waits for that one' },
-    parts,
-  )
+  if (why !== undefined) return giveUp(merge, why, deps)
+  await changeMerge(merge, { state: 'queued', reason: 'it conflicts with one before it, and waits for that one' }, deps)
 }
 
 /** A merge whose work lies on the commit that it is to follow. */
@@ -72,9 +68,9 @@ export type MergePreparation =
 async function prepareMerge(
   queued: Merge,
   { onto, tip }: { onto: string; tip: string },
-  parts: MergeDeps,
+  deps: MergeDeps,
 ): Promise<MergePreparation> {
-  const place = await usableWorktreeOfMerge(queued, parts)
+  const place = await usableWorktreeOfMerge(queued, deps)
   const { head } = queued
   if (!place || head === null) {
     const why = `the worktree of ${queued.branch} is gone; bring it back with: pcc worktree restore ${queued.task_id}`
@@ -82,13 +78,13 @@ async function prepareMerge(
   }
   const common = await askGitLine(queued.repository, ['merge-base', onto, head])
   const base = queued.base ?? (await findBase(queued.repository, { head, place, common }))
-  const merge = await changeMerge(queued, { state: 'rebasing', base, result: null, reason: null }, parts)
+  const merge = await changeMerge(queued, { state: 'rebasing', base, result: null, reason: null }, deps)
   if (!merge) return { kind: 'lost' }
   crashPoint('merge.after-intent')
   const why = await restoreWork(merge, place, queued.result)
   if (why !== undefined) return { kind: 'broken', merge, why }
   await noteBases(place.top, [tip, onto])
-  const title = await readTitle(merge, parts)
+  const title = await readTitle(merge, deps)
   const who = await committerEnv(merge.repository)
   const brought = await replayOnto({
     merge: { ...merge, head, base },
@@ -144,11 +140,11 @@ export interface ReverifiedBatch {
 }
 
 /** Runs the gates on what lies in the last worktree of a chain; only where the tree is another one than they have seen. */
-async function verifyBatchAgain(chain: readonly PreparedMerge[], parts: MergeDeps): Promise<ReverifiedBatch> {
+async function verifyBatchAgain(chain: readonly PreparedMerge[], deps: MergeDeps): Promise<ReverifiedBatch> {
   const batch = chain.length > 1 ? (chain[0]?.merge.id ?? null) : null
   const rows: PreparedMerge[] = []
   for (const each of chain) {
-    const merge = await changeMerge(each.merge, { state: 'verifying', result: each.result, batch }, parts)
+    const merge = await changeMerge(each.merge, { state: 'verifying', result: each.result, batch }, deps)
     if (!merge) throw new AppError('merge_moved', { id: each.merge.id })
     rows.push({ ...each, merge })
   }
@@ -156,7 +152,7 @@ async function verifyBatchAgain(chain: readonly PreparedMerge[], parts: MergeDep
   if (!last) return { rows, result: undefined }
   const { repository, head } = last.merge
   if (head !== null && (await isSameTree(repository, head, last.result))) return { rows, result: undefined }
-  const result = await parts.verifyAgain(last.merge, last.place, last.result)
+  const result = await deps.verifyAgain(last.merge, last.place, last.result)
   return { rows, result: result.status === 'passed' && result.commit !== last.result ? asOtherCommit(result) : result }
 }
 
@@ -178,38 +174,38 @@ function asOtherCommit(result: VerificationResult): VerificationResult {
 export type BatchResult = { kind: 'landed' | 'red'; count: number } | { kind: 'settled' | 'again' } | { kind: 'waits' }
 
 /** Moves the target to work that is verified on top of it. The intent is written first, and git alone says whether it happened. */
-async function land(rows: readonly PreparedMerge[], tip: string, parts: MergeDeps): Promise<BatchResult> {
+async function land(rows: readonly PreparedMerge[], tip: string, deps: MergeDeps): Promise<BatchResult> {
   const last = rows.at(-1)
   if (!last) return { kind: 'again' }
   const { repository, target } = last.merge
   const move = { repository, target, from: tip, to: last.result, message: reflogMessage(rows) }
-  const intent = await writeIntent(rows, parts)
+  const intent = await writeIntent(rows, deps)
   if (intent.kind === 'stale') {
-    await abortStale(intent.merge, 'a newer attempt at the task has begun, or the task is over', parts)
-    await requeue(mergesExcept(rows, intent.merge), 'one that it was tried with has gone', parts)
+    await abortStale(intent.merge, 'a newer attempt at the task has begun, or the task is over', deps)
+    await requeue(mergesExcept(rows, intent.merge), 'one that it was tried with has gone', deps)
     return { kind: 'again' }
   }
   crashPoint('merge.before-ref')
   const moved = await moveTarget(move)
   crashPoint('merge.after-ref')
   if (moved.kind === 'moved') {
-    await finish(intent.rows, parts)
+    await finish(intent.rows, deps)
     return { kind: 'landed', count: rows.length }
   }
-  if (moved.kind === 'blocked') return holdUpAll(intent.rows, moved.why, parts)
-  await requeue(mergesOf(intent.rows), `${target} has moved meanwhile`, parts)
+  if (moved.kind === 'blocked') return holdUpAll(intent.rows, moved.why, deps)
+  await requeue(mergesOf(intent.rows), `${target} has moved meanwhile`, deps)
   return { kind: 'again' }
 }
 
 type LandingIntent = { kind: 'written'; rows: PreparedMerge[] } | { kind: 'stale'; merge: Merge }
 
 /** Whether each attempt still counts is asked in the very transaction that says they land. */
-function writeIntent(rows: readonly PreparedMerge[], parts: MergeDeps): Promise<LandingIntent> {
-  return parts.store.transaction(async (tx): Promise<LandingIntent> => {
-    for (const { merge } of rows) if (await parts.isStale(merge, tx)) return { kind: 'stale', merge }
+function writeIntent(rows: readonly PreparedMerge[], deps: MergeDeps): Promise<LandingIntent> {
+  return deps.store.transaction(async (tx): Promise<LandingIntent> => {
+    for (const { merge } of rows) if (await deps.isStale(merge, tx)) return { kind: 'stale', merge }
     const written: PreparedMerge[] = []
     for (const row of rows) {
-      const merge = await changeMergeIn(row.merge, { state: 'landing' }, parts, tx)
+      const merge = await changeMergeIn(row.merge, { state: 'landing' }, deps, tx)
       if (!merge) throw new AppError('merge_moved', { id: row.merge.id })
       written.push({ ...row, merge })
     }
@@ -217,8 +213,8 @@ function writeIntent(rows: readonly PreparedMerge[], parts: MergeDeps): Promise<
   })
 }
 
-async function holdUpAll(rows: readonly PreparedMerge[], why: string, parts: MergeDeps): Promise<BatchResult> {
-  for (const { merge } of rows) await holdUp(merge, why, parts)
+async function holdUpAll(rows: readonly PreparedMerge[], why: string, deps: MergeDeps): Promise<BatchResult> {
+  for (const { merge } of rows) await holdUp(merge, why, deps)
   return { kind: 'waits' }
 }
 
@@ -235,20 +231,20 @@ function reflogMessage(rows: readonly PreparedMerge[]): string {
 }
 
 /** Opens a pull request in place of moving the target; worktree and branch stay, for what its readers may ask for. */
-async function proposePullRequest(row: PreparedMerge, parts: MergeDeps): Promise<BatchResult> {
-  const intent = await writeIntent([row], parts)
-  if (intent.kind === 'stale') await abortStale(intent.merge, 'a newer attempt at the task has begun', parts)
+async function proposePullRequest(row: PreparedMerge, deps: MergeDeps): Promise<BatchResult> {
+  const intent = await writeIntent([row], deps)
+  if (intent.kind === 'stale') await abortStale(intent.merge, 'a newer attempt at the task has begun', deps)
   const merge = intent.kind === 'written' ? intent.rows[0]?.merge : undefined
   if (!merge) return { kind: 'settled' }
-  const proposed = (await parts.propose?.(merge, row.place, await readTitle(merge, parts))) ?? NO_PROPOSER
+  const proposed = (await deps.propose?.(merge, row.place, await readTitle(merge, deps))) ?? NO_PROPOSER
   if (!proposed.ok) {
-    await giveUp(merge, `no pull request: ${proposed.why}`, parts)
+    await giveUp(merge, `no pull request: ${proposed.why}`, deps)
     return { kind: 'settled' }
   }
-  await parts.store.transaction(async tx => {
-    const now = await changeMergeIn(merge, { state: 'proposed', reason: proposed.url }, parts, tx)
+  await deps.store.transaction(async tx => {
+    const now = await changeMergeIn(merge, { state: 'proposed', reason: proposed.url }, deps, tx)
     if (!now) throw new AppError('merge_moved', { id: merge.id })
-    await parts.landed(now, tx)
+    await deps.landed(now, tx)
   })
   return { kind: 'settled' }
 }

@@ -132,11 +132,11 @@ type MergePatch = Partial<Omit<Merge, 'id'>>
 export function changeMerge(
   merge: Merge,
   patch: MergePatch,
-  parts: Pick<MergeDeps, 'store' | 'clock'>,
+  deps: Pick<MergeDeps, 'store' | 'clock'>,
   also?: (changed: Merge, tx: Tx) => Promise<void>,
 ): Promise<Merge | undefined> {
-  return parts.store.transaction(async tx => {
-    const changed = await changeMergeIn(merge, patch, parts, tx)
+  return deps.store.transaction(async tx => {
+    const changed = await changeMergeIn(merge, patch, deps, tx)
     if (changed) await also?.(changed, tx)
     return changed
   })
@@ -173,8 +173,8 @@ export async function placeOfMerge(
 /** The same where git may be called in it: what the agent did to its file `.git` must not lead us into another repository. */
 export async function usableWorktreeOfMerge(
   merge: Merge,
-  parts: Pick<MergeDeps, 'store'>,
+  deps: Pick<MergeDeps, 'store'>,
 ): Promise<Worktree | undefined> {
-  const place = await placeOfMerge(merge, parts)
+  const place = await placeOfMerge(merge, deps)
   return place && (await repairGitLink({ top: place.top, repository: merge.repository })) ? place : undefined
 }

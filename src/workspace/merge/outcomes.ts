@@ -10,67 +10,67 @@ import { appendHeldUp, changeMerge, changeMergeIn, type MergeDeps, placeOfMerge 
 const MAX_CONFLICT_ROUNDS = 5
 
 /** Something that is in the target: all of them at once, then what is left of them goes. */
-export async function finish(landed: readonly { merge: Merge; result: string }[], parts: MergeDeps): Promise<void> {
+export async function finish(landed: readonly { merge: Merge; result: string }[], deps: MergeDeps): Promise<void> {
   crashPoint('merge.before-commit')
-  const merged = await parts.store.transaction(async tx => {
+  const merged = await deps.store.transaction(async tx => {
     const done: Merge[] = []
     for (const { merge, result } of landed) {
-      const now = await changeMergeIn(merge, { state: 'merged', result, reason: null }, parts, tx)
+      const now = await changeMergeIn(merge, { state: 'merged', result, reason: null }, deps, tx)
       if (!now) continue
       const { task_id: task, target } = now
       const body = { task, target, commit: result }
       await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])
-      await parts.landed(now, tx)
+      await deps.landed(now, tx)
       done.push(now)
     }
     return done
   })
   crashPoint('merge.after-commit')
-  for (const merge of merged) await cleanUp(merge, parts)
+  for (const merge of merged) await cleanUp(merge, deps)
 }
 
 /** A stale attempt: whatever it has done stays where it is. */
-export async function abortStale(merge: Merge, why: string, parts: MergeDeps): Promise<void> {
-  await changeMerge(merge, { state: 'aborted', reason: why }, parts)
+export async function abortStale(merge: Merge, why: string, deps: MergeDeps): Promise<void> {
+  await changeMerge(merge, { state: 'aborted', reason: why }, deps)
 }
 
 /** It goes on by itself when something outside has changed; told once for each reason. */
-export async function holdUp(merge: Merge, reason: string, parts: MergeDeps): Promise<void> {
+export async function holdUp(merge: Merge, reason: string, deps: MergeDeps): Promise<void> {
   if (merge.state === 'waiting' && merge.reason === reason) return
-  await changeMerge(merge, { state: 'waiting', reason }, parts, (now, tx) => appendHeldUp(now, reason, tx))
+  await changeMerge(merge, { state: 'waiting', reason }, deps, (now, tx) => appendHeldUp(now, reason, tx))
 }
 
 /** All of them wait for their turn again. */
-export async function requeue(merges: readonly Merge[], reason: string, parts: MergeDeps): Promise<void> {
-  for (const merge of merges) await changeMerge(merge, { state: 'queued', batch: null, reason }, parts)
+export async function requeue(merges: readonly Merge[], reason: string, deps: MergeDeps): Promise<void> {
+  for (const merge of merges) await changeMerge(merge, { state: 'queued', batch: null, reason }, deps)
 }
 
 /** A person has to look. */
-export async function giveUp(merge: Merge, why: string, parts: MergeDeps): Promise<void> {
-  parts.log.warn({ merge: merge.id, task: merge.task_id, why }, 'merge given up')
-  await changeMerge(merge, { state: 'failed', reason: why }, parts, (now, tx) => parts.gaveUp(now, why, tx))
+export async function giveUp(merge: Merge, why: string, deps: MergeDeps): Promise<void> {
+  deps.log.warn({ merge: merge.id, task: merge.task_id, why }, 'merge given up')
+  await changeMerge(merge, { state: 'failed', reason: why }, deps, (now, tx) => deps.gaveUp(now, why, tx))
 }
 
 /** What passed before does not on the target of now. */
-export async function sendBack(merge: Merge, result: VerificationResult, parts: MergeDeps): Promise<void> {
-  if (result.status === 'broken') return giveUp(merge, `the gates could not run: ${firstProblem(result)}`, parts)
+export async function sendBack(merge: Merge, result: VerificationResult, deps: MergeDeps): Promise<void> {
+  if (result.status === 'broken') return giveUp(merge, `the gates could not run: ${firstProblem(result)}`, deps)
   const reason = `on top of ${merge.target} the gates fail: ${firstProblem(result)}`
-  await changeMerge(merge, { state: 'failed', reason }, parts, (now, tx) => parts.sentBack(now, result, tx))
+  await changeMerge(merge, { state: 'failed', reason }, deps, (now, tx) => deps.sentBack(now, result, tx))
 }
 
 /** Its own conversation gets the conflict, which stands in the worktree; after so many a person does. */
-export async function handOverConflict(merge: Merge, conflict: Conflict, parts: MergeDeps): Promise<void> {
+export async function handOverConflict(merge: Merge, conflict: Conflict, deps: MergeDeps): Promise<void> {
   const files = conflict.files.map(({ path }) => path).join(', ')
   const rounds = merge.rounds + 1
   if (rounds > MAX_CONFLICT_ROUNDS) {
     return giveUp(
       merge,
       `after ${MAX_CONFLICT_ROUNDS} rounds it still conflicts with ${merge.target} in ${files}`,
-      parts,
+      deps,
     )
   }
   const patch = { state: 'conflicted', reason: `conflicts with ${merge.target} in ${files}`, rounds } as const
-  await changeMerge(merge, patch, parts, (now, tx) => parts.conflicted(now, conflict, tx))
+  await changeMerge(merge, patch, deps, (now, tx) => deps.conflicted(now, conflict, tx))
 }
 
 function firstProblem({ next_steps, findings }: VerificationResult): string {
@@ -78,19 +78,19 @@ function firstProblem({ next_steps, findings }: VerificationResult): string {
 }
 
 /** Removes worktree and branch of a merge that landed. What cannot go now stays until the next start looks at it again. */
-export async function cleanUp(merge: Merge, parts: MergeDeps): Promise<void> {
+export async function cleanUp(merge: Merge, deps: MergeDeps): Promise<void> {
   try {
-    const place = await placeOfMerge(merge, parts)
+    const place = await placeOfMerge(merge, deps)
     crashPoint('merge.before-remove')
     const landed = merge.head ?? undefined
-    const removal = place && (await parts.removePlace(place, { landed }))
+    const removal = place && (await deps.removePlace(place, { landed }))
     crashPoint('merge.after-remove')
     if (removal?.kind === 'kept') return
     if (removal?.kind !== 'removed') await dropBranch(merge) // it went with the worktree
-    await changeMerge(merge, { cleaned_at: parts.clock.now() }, parts)
+    await changeMerge(merge, { cleaned_at: deps.clock.now() }, deps)
   } catch (error) {
     // The work is in the target and the task is done: what is left lying about is no failure of theirs.
-    parts.log.warn({ merge: merge.id, task: merge.task_id, problem: messageOf(error) }, 'merged work left behind')
+    deps.log.warn({ merge: merge.id, task: merge.task_id, problem: messageOf(error) }, 'merged work left behind')
   }
 }
 

@@ -33,9 +33,9 @@ export interface EnqueueRequest {
 export async function enqueueMerge(
   place: Worktree,
   wanted: EnqueueRequest,
-  parts: QueueDeps & { tx: Tx },
+  deps: QueueDeps & { tx: Tx },
 ): Promise<Merge> {
-  const { store, clock, tx } = parts
+  const { store, clock, tx } = deps
   const { task: task_id, attempt } = place
   const worktree = await store.worktrees.get({ task: task_id, attempt }, tx)
   if (!worktree) throw new AppError('merge_no_worktree', { task: task_id, attempt })
@@ -47,9 +47,9 @@ export async function enqueueMerge(
     const isAtWork = MERGES_AT_WORK.some(each => each === open.state)
     if (isAtWork || (open.head === head && open.state !== 'conflicted')) return open
     const patch = { state, head, strategy, base: null, result: null, reason: null } as const
-    return (await changeMergeIn(open, patch, parts, tx)) ?? open
+    return (await changeMergeIn(open, patch, deps, tx)) ?? open
   }
-  if (open) await changeMergeIn(open, { state: 'aborted', reason: `attempt ${attempt} took its place` }, parts, tx)
+  if (open) await changeMergeIn(open, { state: 'aborted', reason: `attempt ${attempt} took its place` }, deps, tx)
   return store.merges.insert(
     {
       ...{ task_id, attempt, project, repository, branch, target, strategy, state, head },
@@ -70,17 +70,17 @@ const LATEST_MS = 60_000
  * Brings forward what waits in one queue until nothing can go on; one caller at a time for each. Where together they do not pass,
  * fewer are tried, half of them each time, until the one is found that is at fault: it goes back alone, the others land.
  */
-export async function advanceMerges(lane: MergeQueueKey, parts: MergeDeps): Promise<{ lookAgainAt?: number }> {
-  let size = parts.batch
+export async function advanceMerges(lane: MergeQueueKey, deps: MergeDeps): Promise<{ lookAgainAt?: number }> {
+  let size = deps.batch
   let suspects = 0
-  while (!parts.signal?.aborted) {
-    const { ready, tip } = await collectReady(lane, size, parts)
-    if (ready.length === 0 || tip === null) return whenToLookAgain(await listWaiting(lane, parts), parts)
-    if (await isStillBlocked(ready[0], tip, parts)) return whenToLookAgain(await listWaiting(lane, parts), parts)
-    const tried = await tryBatchSafely(nextBatch(ready, size), tip, parts)
-    if (tried.kind === 'waits') return whenToLookAgain(await listWaiting(lane, parts), parts)
+  while (!deps.signal?.aborted) {
+    const { ready, tip } = await collectReady(lane, size, deps)
+    if (ready.length === 0 || tip === null) return whenToLookAgain(await listWaiting(lane, deps), deps)
+    if (await isStillBlocked(ready[0], tip, deps)) return whenToLookAgain(await listWaiting(lane, deps), deps)
+    const tried = await tryBatchSafely(nextBatch(ready, size), tip, deps)
+    if (tried.kind === 'waits') return whenToLookAgain(await listWaiting(lane, deps), deps)
     suspects = tried.kind === 'red' ? tried.count : tried.kind === 'landed' ? suspects - tried.count : 0
-    size = suspects > 0 ? Math.ceil(Math.min(size, suspects) / 2) : parts.batch
+    size = suspects > 0 ? Math.ceil(Math.min(size, suspects) / 2) : deps.batch
   }
   return {}
 }
@@ -98,20 +98,20 @@ function nextBatch(ready: readonly Merge[], size: number): Merge[] {
 async function collectReady(
   lane: MergeQueueKey,
   most: number,
-  parts: MergeDeps,
+  deps: MergeDeps,
 ): Promise<{ ready: Merge[]; tip: string | null }> {
   const ready: Merge[] = []
   let tip: string | null = null
-  for (const merge of await listWaiting(lane, parts)) {
+  for (const merge of await listWaiting(lane, deps)) {
     if (ready.length >= most) break
-    const isStale = await parts.store.transaction(tx => parts.isStale(merge, tx))
+    const isStale = await deps.store.transaction(tx => deps.isStale(merge, tx))
     const facts = await readMergeFacts(merge, isStale)
     const step = nextMergeStep(merge, facts)
     tip ??= facts.target
-    if (step.kind === 'finish') await finish([{ merge, result: step.result }], parts)
-    else if (step.kind === 'refuse') await abortStale(merge, step.why, parts)
-    else if (step.kind === 'give_up') await giveUp(merge, step.why, parts)
-    else if (step.kind === 'wait') await holdUp(merge, step.why, parts)
+    if (step.kind === 'finish') await finish([{ merge, result: step.result }], deps)
+    else if (step.kind === 'refuse') await abortStale(merge, step.why, deps)
+    else if (step.kind === 'give_up') await giveUp(merge, step.why, deps)
+    else if (step.kind === 'wait') await holdUp(merge, step.why, deps)
     else if (step.kind === 'attempt') ready.push(merge)
   }
   return { ready, tip }
@@ -122,11 +122,11 @@ function listWaiting(lane: MergeQueueKey, { store }: MergeDeps): Promise<Merge[]
 }
 
 /** Whether what held the first one up still does: looked at alone, so that waiting costs one look at the checkout each time. */
-async function isStillBlocked(first: Merge | undefined, tip: string, parts: MergeDeps): Promise<boolean> {
+async function isStillBlocked(first: Merge | undefined, tip: string, deps: MergeDeps): Promise<boolean> {
   if (first?.state !== 'waiting' || first.result === null) return false
   const { repository, target, result } = first
   const why = await whyTargetBlocked({ repository, target, from: tip, to: result })
-  if (why !== undefined) await holdUp(first, why, parts)
+  if (why !== undefined) await holdUp(first, why, deps)
   return why !== undefined
 }
 
@@ -134,17 +134,17 @@ async function isStillBlocked(first: Merge | undefined, tip: string, parts: Merg
  * A failure that nobody foresaw leaves the rows in the queue and says so; what it left in the worktrees is put right at the next
  * try. So does somebody who has taken one of them away.
  */
-async function tryBatchSafely(rows: readonly Merge[], tip: string, parts: MergeDeps): Promise<BatchResult> {
+async function tryBatchSafely(rows: readonly Merge[], tip: string, deps: MergeDeps): Promise<BatchResult> {
   try {
-    return await tryBatch(rows, tip, parts)
+    return await tryBatch(rows, tip, deps)
   } catch (error) {
     const isMoved = error instanceof AppError && error.code === 'merge_moved'
     const state = isMoved ? 'queued' : 'waiting'
     const reason = isMoved ? 'one that it was tried with has gone' : `it failed: ${messageOf(error)}`
-    parts.log.error({ merges: rows.map(({ id }) => id), problem: messageOf(error) }, 'merge failed')
+    deps.log.error({ merges: rows.map(({ id }) => id), problem: messageOf(error) }, 'merge failed')
     for (const { id } of rows) {
-      const now = await parts.store.merges.get(id)
-      if (now && MERGES_AT_WORK.some(each => each === now.state)) await changeMerge(now, { state, reason }, parts)
+      const now = await deps.store.merges.get(id)
+      if (now && MERGES_AT_WORK.some(each => each === now.state)) await changeMerge(now, { state, reason }, deps)
     }
     return { kind: isMoved ? 'again' : 'waits' }
   }
@@ -161,22 +161,22 @@ function whenToLookAgain(rows: readonly Merge[], { clock }: MergeDeps): { lookAg
  * After a death: what was under way is finished where git says that it happened, and goes back into the queue where it did not;
  * checkouts that somebody died in are mended. Called once, before anything of the queues goes on.
  */
-export async function recoverMerges(parts: MergeDeps): Promise<void> {
-  for (const lane of await parts.store.merges.lanes()) {
+export async function recoverMerges(deps: MergeDeps): Promise<void> {
+  for (const lane of await deps.store.merges.lanes()) {
     const checkouts = (await findCheckouts(lane.repository, lane.target)) ?? []
     for (const checkout of checkouts) await repairCheckout(checkout)
   }
-  for (const merge of await parts.store.merges.list({ states: MERGES_AT_WORK })) await recoverMerge(merge, parts)
-  for (const merge of await parts.store.merges.toClean()) await cleanUp(merge, parts)
+  for (const merge of await deps.store.merges.list({ states: MERGES_AT_WORK })) await recoverMerge(merge, deps)
+  for (const merge of await deps.store.merges.toClean()) await cleanUp(merge, deps)
 }
 
-async function recoverMerge(merge: Merge, parts: MergeDeps): Promise<void> {
+async function recoverMerge(merge: Merge, deps: MergeDeps): Promise<void> {
   // Whether it is stale is asked when its turn comes: what has happened has happened.
   const step = nextMergeStep(merge, await readMergeFacts(merge, false))
-  if (step.kind === 'finish') return finish([{ merge, result: step.result }], parts)
-  const place = await usableWorktreeOfMerge(merge, parts)
+  if (step.kind === 'finish') return finish([{ merge, result: step.result }], deps)
+  const place = await usableWorktreeOfMerge(merge, deps)
   const why = place && (await restoreAfterDeath(merge, place))
-  if (why !== undefined) return giveUp(merge, why, parts)
+  if (why !== undefined) return giveUp(merge, why, deps)
   const reason = 'the daemon ended while it was being merged'
-  await changeMerge(merge, { state: 'queued', batch: null, result: null, reason }, parts)
+  await changeMerge(merge, { state: 'queued', batch: null, result: null, reason }, deps)
 }

@@ -38,23 +38,23 @@ export interface CommandGateDeps {
 const KEPT_MS = 14 * 86_400_000
 
 /** Runs the command of a gate, unless it was green on the same tree before: green is an exit with 0 in time and nothing else. */
-export async function commandGate(gate: CommandGate, parts: CommandGateDeps): Promise<GateCheck> {
+export async function commandGate(gate: CommandGate, deps: CommandGateDeps): Promise<GateCheck> {
   const began = performance.now()
-  const { store } = parts
+  const { store } = deps
   const key = gate.tree === null || !store ? undefined : resultKey({ ...gate, tree: gate.tree, purpose: 'gate' })
   const known = key !== undefined && gate.cache ? await store?.gateResults.get(key) : undefined
-  if (known && known.exit === 0 && known.created_at > parts.clock.now() - KEPT_MS) {
+  if (known && known.exit === 0 && known.created_at > deps.clock.now() - KEPT_MS) {
     const { command, exit, output, tests } = known
     const duration_ms = Math.round(performance.now() - began)
     return gateCheck({ ...namedGate(gate), status: 'passed', command, exit, duration_ms, output, tests, cached: true })
   }
-  const ran = await runGateCommand(gate, parts.runner)
-  const after = (await parts.keeper?.(gate.gate)) ?? { findings: [], made: [], isLost: false }
+  const ran = await runGateCommand(gate, deps.runner)
+  const after = (await deps.keeper?.(gate.gate)) ?? { findings: [], made: [], isLost: false }
   const findings = [...findingsOf(gate, ran), ...findingsOfDisturbance(gate, after)]
   const status = after.isLost ? 'broken' : statusOf(ran, findings)
   // Red is never kept, nor what is only green at times, nor what did not leave the tree alone.
   if (key !== undefined && gate.tree !== null && status === 'passed' && ran.exit === 0 && after.findings.length === 0) {
-    const created_at = parts.clock.now()
+    const created_at = deps.clock.now()
     await store?.gateResults.prune(created_at - KEPT_MS)
     const { output, tests, durationMs: duration_ms } = ran
     await store?.gateResults.put({

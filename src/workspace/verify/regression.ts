@@ -160,7 +160,7 @@ export interface BaseRequest {
   base: Profile['base']
 }
 
-type BaseTestsDeps = Pick<VerifyDeps, 'store' | 'clock' | 'places'> & { runner: CommandRunner }
+type BaseTestsDeps = Pick<VerifyDeps, 'store' | 'clock' | 'paths'> & { runner: CommandRunner }
 
 /**
  * How the tests stand at the base. A result that is known will do, green or not: it is a list to compare with and lets nothing
@@ -182,7 +182,7 @@ export async function runBaseTests(
     if (known) return { exit: known.exit, tests: known.tests, cached: true, durationMs: 0 }
     if (base === 'known') return undefined
   }
-  await using checkout = await openBaseCheckout(work, parts.places.run, run.signal)
+  await using checkout = await openBaseCheckout(work, parts.paths.run, run.signal)
   if (!checkout) return undefined
   const ran = await runGateCommand({ ...run, directory: checkout.directory }, parts.runner)
   if (ran.end !== 'exited' || ran.exit === null) return undefined

@@ -38,7 +38,7 @@ export interface VerifyDeps {
   store: Pick<Store, 'transaction' | 'evidence' | 'gateResults'>
   clock: Clock
   log: Log
-  places: Pick<AppPaths, 'run'>
+  paths: Pick<AppPaths, 'run'>
   /** Of which commands see a few. */
   env: Record<string, string | undefined>
   /** Kept by whoever verifies often: finding out what the machine allows takes some milliseconds. */

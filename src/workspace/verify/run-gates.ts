@@ -21,7 +21,7 @@ import { findIgnoredSources } from './worktree-checks.ts'
 
 export interface GateRunContext {
   request: VerifyRequest
-  parts: VerifyDeps
+  deps: VerifyDeps
   subject: VerifiedTree
   /** What git ignores there. */
   ignored: readonly string[]
@@ -39,11 +39,11 @@ export async function runAllGates(looking: GateRunContext): Promise<GateCheck[]>
   const top = place?.top ?? subject.folder?.top
   const diff =
     base !== undefined && head !== null && top !== undefined
-      ? { directory: top, base, head, settings: gates.diff, judge: looking.parts.judgeDiff, signal }
+      ? { directory: top, base, head, settings: gates.diff, judge: looking.deps.judgeDiff, signal }
       : undefined
   const ignored = place ? await findIgnoredSources(place.top, place.base, looking.ignored) : []
   const checks: GateCheck[] = [planGate(request), withFindings(await diffGate(diff), ignored)]
-  const runner = runnerOf(looking.parts)
+  const runner = runnerOf(looking.deps)
   for (const name of PROFILES[gates.profile].commands) {
     signal.throwIfAborted()
     checks.push(await runCommandGate(name, looking, runner))
@@ -63,18 +63,18 @@ async function runCommandGate(gate: GateCommand, looking: GateRunContext, runner
   if (!run)
     return gateCheck({ gate, kind: 'command', status: 'skipped', output: `No command: gates.${gate} is not set.` })
   const { place, directory, gates } = looking.request
-  const { store, clock } = looking.parts
+  const { store, clock } = looking.deps
   const { tree, folder } = looking.subject
   const inside = relative(place?.top ?? folder?.top ?? directory, directory)
   const cache = PROFILES[gates.profile].cache
   return commandGate({ ...run, tree, inside, cache }, { store, clock, runner, keeper: looking.watch?.after })
 }
 
-function commandRunFor(gate: GateCommand, { request, parts }: GateRunContext) {
+function commandRunFor(gate: GateCommand, { request, deps }: GateRunContext) {
   const command = request.gates.commands[gate]
   if (command === undefined) return undefined
   const { directory, signal, gates } = request
-  const env = commandEnvironment(parts.env, gates.env)
+  const env = commandEnvironment(deps.env, gates.env)
   return { gate, command, directory, env, timeoutMs: gates.timeoutMs, signal }
 }
 
@@ -92,7 +92,7 @@ async function withBase(
   // Green as a whole, with nothing to compare one by one: the base would tell nothing.
   const isAll = tests.tests === null && tests.status === 'passed'
   const wanted = { run, base: isAll ? 'known' : PROFILES[gates.profile].base } as const
-  const base = work && (await runBaseTests({ work, ...wanted }, { ...looking.parts, runner }))
+  const base = work && (await runBaseTests({ work, ...wanted }, { ...looking.deps, runner }))
   const both = regressionGate(tests, base, gates.knownFailures)
   return [...checks.map(check => (check === tests ? both.tests : check)), both.regression]
 }
@@ -108,15 +108,15 @@ function workStart({
 
 /** The acceptance criteria, with what a second agent says of them where one is to be asked. */
 async function withOpinions(checks: readonly GateCheck[], looking: GateRunContext): Promise<GateCheck[]> {
-  const { request, parts } = looking
+  const { request, deps } = looking
   const texts = parseCriteria(request.task.acceptance)
   const known = judgeCriteria(texts, checks, [])
   const rest = [...checks]
   const isWanted = wantsVerifier(request, isProvenBy(checks) && known.every(({ status }) => status !== 'unproven'))
-  const verifier = isWanted ? await askVerifier('verifier', parts.judge, { looking, checks, texts }) : undefined
+  const verifier = isWanted ? await askVerifier('verifier', deps.judge, { looking, checks, texts }) : undefined
   if (verifier) rest.push(verifier.seen)
-  const second = await askVerifier('second-opinion', parts.secondOpinion, { looking, checks: rest, texts })
-  if (second && parts.secondOpinion) rest.push(second.seen)
+  const second = await askVerifier('second-opinion', deps.secondOpinion, { looking, checks: rest, texts })
+  if (second && deps.secondOpinion) rest.push(second.seen)
   return [...rest, acceptanceGate(judgeCriteria(texts, checks, verifier?.opinions ?? []))]
 }
 
@@ -149,8 +149,8 @@ async function askVerifier(
   return verifierGate({ gate, request, subject, criteria: texts, checks: checks.map(asRow) }, judge, watch?.after)
 }
 
-function runnerOf({ guard = openGuard(), isolation, places }: VerifyDeps): CommandRunner {
-  return { guard, isolation, markers: commandMarkers(places.run) }
+function runnerOf({ guard = openGuard(), isolation, paths }: VerifyDeps): CommandRunner {
+  return { guard, isolation, markers: commandMarkers(paths.run) }
 }
 
 /** Whether the agent left something of its own plan open, or a part of the task is not done. */

@@ -10,7 +10,7 @@ import { checkSharedRepository, cleanWorktree, listIgnored } from './worktree-ch
  * Finds out whether a task is done: names what its agent left, lets the gates of the profile look at exactly that, and writes
  * down what they saw. An abort is thrown as the signal's reason and leaves no rows: nothing was found out.
  */
-export async function verify(request: VerifyRequest, parts: VerifyDeps): Promise<VerificationResult> {
+export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<VerificationResult> {
   request.signal.throwIfAborted()
   if (request.place) await restoreAfterInterruption(request.place)
   const named = await nameVerifiedTree(request)
@@ -19,20 +19,20 @@ export async function verify(request: VerifyRequest, parts: VerifyDeps): Promise
     const { status, finding } = named
     return recordChecks([gateCheck({ gate: 'tree', kind: 'diff', status, findings: [finding] })], NO_TREE, {
       request,
-      parts,
+      deps,
     })
   }
   const { subject } = named
   const ignored = request.place ? await listIgnored(request.place.top) : []
   const moved = await sharedChecks(subject, request)
-  if (moved?.status === 'broken') return recordChecks([moved], subject, { request, parts })
-  const ground = await cleanWorktree(request, { head: subject.commit, env: parts.env, ignored })
-  if (ground.some(({ status }) => status === 'broken')) return recordChecks(ground, subject, { request, parts })
+  if (moved?.status === 'broken') return recordChecks([moved], subject, { request, deps })
+  const ground = await cleanWorktree(request, { head: subject.commit, env: deps.env, ignored })
+  if (ground.some(({ status }) => status === 'broken')) return recordChecks(ground, subject, { request, deps })
   const watch = await watchTree(subject, request.place)
-  const asRow = (check: GateCheck) => evidenceRow(check, subject, { request, parts })
-  const checks = await runAllGates({ request, parts, subject, ignored, watch, asRow })
+  const asRow = (check: GateCheck) => evidenceRow(check, subject, { request, deps })
+  const checks = await runAllGates({ request, deps, subject, ignored, watch, asRow })
   await watch?.end()
-  return recordChecks([...(moved ? [moved] : []), ...ground, ...checks], subject, { request, parts })
+  return recordChecks([...(moved ? [moved] : []), ...ground, ...checks], subject, { request, deps })
 }
 
 /** What a person has to look at before anything can be believed, unless they let it pass by its name. */
@@ -46,15 +46,15 @@ const NO_TREE: VerifiedTree = { commit: null, tree: null, folder: undefined }
 
 interface VerifyContext {
   request: VerifyRequest
-  parts: VerifyDeps
+  deps: VerifyDeps
 }
 
 function evidenceRow(
   check: GateCheck,
   { tree }: VerifiedTree,
-  { request: { task, round }, parts }: VerifyContext,
+  { request: { task, round }, deps }: VerifyContext,
 ): NewEvidence {
-  return { ...check, task_id: task.id, attempt: task.attempt, round, tree, created_at: parts.clock.now() }
+  return { ...check, task_id: task.id, attempt: task.attempt, round, tree, created_at: deps.clock.now() }
 }
 
 async function recordChecks(
@@ -62,13 +62,13 @@ async function recordChecks(
   subject: VerifiedTree,
   of: VerifyContext,
 ): Promise<VerificationResult> {
-  const { request, parts } = of
+  const { request, deps } = of
   const checks = seen.map(check => evidenceRow(check, subject, of))
   const round = { task_id: request.task.id, attempt: request.task.attempt, round: request.round }
   crashPoint('verify.before-row')
-  await parts.store.transaction(tx => parts.store.evidence.put(round, checks, tx))
+  await deps.store.transaction(tx => deps.store.evidence.put(round, checks, tx))
   const result = resultOf(checks, subject)
-  parts.log.info({ ...round, status: result.status, gates: checks.map(gateAndStatus) }, 'a task was verified')
+  deps.log.info({ ...round, status: result.status, gates: checks.map(gateAndStatus) }, 'a task was verified')
   return result
 }
 

@@ -39,27 +39,27 @@ export interface NoWorktree {
  * says `live` when it is done, so that whoever starts after a death knows what to look for; asked again for the same attempt,
  * it gives the same. Throws `place_refused` where a person has to do something first.
  */
-export async function makePlace(wanted: NewWorktreeRequest, parts: WorktreeDeps): Promise<Worktree | NoWorktree> {
-  if (parts.settings.mode === 'off') return { kind: 'in_place', why: 'worktrees.mode is off' }
-  const mine = await settleEarlierRows(wanted, parts)
+export async function makePlace(wanted: NewWorktreeRequest, deps: WorktreeDeps): Promise<Worktree | NoWorktree> {
+  if (deps.settings.mode === 'off') return { kind: 'in_place', why: 'worktrees.mode is off' }
+  const mine = await settleEarlierRows(wanted, deps)
   if (mine) return mine
   const look = await lookAt(wanted)
   if (look.kind === 'in_place') return look
   if (look.kind === 'refused') throw worktreeError(wanted, look)
-  const row = rowFor(wanted, look.repository, parts)
-  await checkWorktreeLocation(row, look.repository, parts)
-  await parts.store.worktrees.put(row)
+  const row = rowFor(wanted, look.repository, deps)
+  await checkWorktreeLocation(row, look.repository, deps)
+  await deps.store.worktrees.put(row)
   crashPoint('place.before-add')
-  const reason = await addWorktree(row, look.repository, parts)
+  const reason = await addWorktree(row, look.repository, deps)
   crashPoint('place.after-add')
-  const setup = await setUpWorktree(row, parts)
-  await parts.store.worktrees.update(row, { state: 'live', reason, setup })
+  const setup = await setUpWorktree(row, deps)
+  await deps.store.worktrees.update(row, { state: 'live', reason, setup })
   return worktreeOfRow(row)
 }
 
 /** What there is of the task already: this attempt's own is gone on with, an older one's is put away first. */
-async function settleEarlierRows(wanted: NewWorktreeRequest, parts: WorktreeDeps): Promise<Worktree | undefined> {
-  const rows = await parts.store.worktrees.list({ task: wanted.task })
+async function settleEarlierRows(wanted: NewWorktreeRequest, deps: WorktreeDeps): Promise<Worktree | undefined> {
+  const rows = await deps.store.worktrees.list({ task: wanted.task })
   const there = rows.filter(({ state }) => state === 'making' || state === 'live')
   const newer = there.find(({ attempt }) => attempt > wanted.attempt)
   if (newer) {
@@ -69,35 +69,35 @@ async function settleEarlierRows(wanted: NewWorktreeRequest, parts: WorktreeDeps
   const mine = rows.find(({ attempt }) => attempt === wanted.attempt)
   if (mine?.state === 'live' && (await repairGitLink(mine))) return worktreeOfRow(mine)
   for (const row of there) {
-    const removal = await removePlace(worktreeOfRow(row), parts)
+    const removal = await removePlace(worktreeOfRow(row), deps)
     if (removal.kind !== 'kept') continue
     const remedy = `See it with: pcc worktree show ${wanted.task}. It is in ${row.top}`
     throw worktreeError(wanted, { why: `that of attempt ${row.attempt} cannot be put away: ${removal.why}`, remedy })
   }
   // Its directory was deleted, or it was archived: what it had done so far comes back.
-  const now = mine && (await parts.store.worktrees.get(mine))
-  return now?.state === 'archived' ? restoreWorktree(now, parts) : undefined
+  const now = mine && (await deps.store.worktrees.get(mine))
+  return now?.state === 'archived' ? restoreWorktree(now, deps) : undefined
 }
 
 function rowFor(
   { project, task, attempt }: NewWorktreeRequest,
   repository: Repository,
-  parts: WorktreeDeps,
+  deps: WorktreeDeps,
 ): WorktreeRow {
-  const top = join(parts.root, projectFolderName(project), task)
+  const top = join(deps.root, projectFolderName(project), task)
   return {
     ...{ task, attempt, project, top, target: repository.target, base: repository.base },
     repository: repository.common,
     directory: join(top, repository.inside),
     branch: `pcc/${task}`,
     state: 'making',
-    ...{ reason: null, archive: null, setup: null, created_at: parts.clock.now(), ended_at: null },
+    ...{ reason: null, archive: null, setup: null, created_at: deps.clock.now(), ended_at: null },
   }
 }
 
 /** Sees that a worktree can stand where it is to stand, or refuses with what to do. Nothing that lies there is deleted. */
-async function checkWorktreeLocation(row: WorktreeRow, repository: Repository, parts: WorktreeDeps): Promise<void> {
-  const [root, top] = [await realpathOfNew(parts.root), await realpathOfNew(repository.top)]
+async function checkWorktreeLocation(row: WorktreeRow, repository: Repository, deps: WorktreeDeps): Promise<void> {
+  const [root, top] = [await realpathOfNew(deps.root), await realpathOfNew(repository.top)]
   if (isInside(top, root)) {
     const remedy = 'Start from the project that it belongs to.'
     throw worktreeError(row, { why: 'that directory is the worktree of a task itself', remedy })
@@ -122,23 +122,23 @@ async function checkWorktreeLocation(row: WorktreeRow, repository: Repository, p
     const { remedy } = explainGitError(`${messageOf(thrown)} Permission denied`)
     throw worktreeError(row, { why: messageOf(thrown), remedy })
   }
-  await clearDirectory(row, parts)
+  await clearDirectory(row, deps)
 }
 
 /** A directory of which no row is known: a worktree of ours is archived, anything else is put aside. */
-async function clearDirectory(row: WorktreeRow, parts: WorktreeDeps): Promise<void> {
+async function clearDirectory(row: WorktreeRow, deps: WorktreeDeps): Promise<void> {
   const stats = await lstat(row.top).catch(() => undefined)
   if (!stats || (stats.isDirectory() && (await readdir(row.top)).length === 0)) return
   if (await isOwnWorktree(row)) {
     const removal = await removeWorktreeDirectory(row, {})
-    parts.log.warn({ task: row.task, top: row.top, ...removal }, 'a worktree without a row was in the way')
+    deps.log.warn({ task: row.task, top: row.top, ...removal }, 'a worktree without a row was in the way')
     if (removal.kind !== 'kept') return
     const remedy = `Look into it, then remove it: git worktree remove ${row.top}`
     throw worktreeError(row, { why: `${row.top} is there already, and ${removal.why}`, remedy })
   }
-  const aside = `${row.top}.aside-${parts.clock.now()}`
+  const aside = `${row.top}.aside-${deps.clock.now()}`
   await rename(row.top, aside)
-  parts.log.warn({ task: row.task, aside }, 'what lay where a worktree is made was put aside')
+  deps.log.warn({ task: row.task, aside }, 'what lay where a worktree is made was put aside')
 }
 
 function isInside(path: string, folder: string): boolean {
@@ -220,7 +220,7 @@ async function exclude(repository: string): Promise<void> {
  * Brings an archived worktree back as it was: what was checked out then, with everything that was not committed lying there
  * uncommitted again. Its ref stays until it is too old.
  */
-export async function restoreWorktree(row: WorktreeRow, parts: WorktreeDeps): Promise<Worktree> {
+export async function restoreWorktree(row: WorktreeRow, deps: WorktreeDeps): Promise<Worktree> {
   const { archive } = row
   const at = existsSync(row.project) ? row.project : row.repository
   const head = archive && (await headOfArchive(archive, at))
@@ -228,9 +228,9 @@ export async function restoreWorktree(row: WorktreeRow, parts: WorktreeDeps): Pr
     const remedy = `See what is left with: git for-each-ref refs/pcc/archive/${row.task}`
     throw worktreeError(row, { why: 'what was archived of it is gone', remedy })
   }
-  await makeRoom(row, parts)
+  await makeRoom(row, deps)
   await keepBranch(row, archive, at)
-  await parts.store.worktrees.update(row, { state: 'making', ended_at: null })
+  await deps.store.worktrees.update(row, { state: 'making', ended_at: null })
   await mkdir(dirname(row.top), { recursive: true, mode: 0o700 })
   const add = ['worktree', 'add', '-f', '-q', '--no-track', '-B', row.branch, row.top, archive]
   const added = await retryWhileBusy(() => git(at, add, { timeoutMs: 10 * 60_000 }))
@@ -238,20 +238,20 @@ export async function restoreWorktree(row: WorktreeRow, parts: WorktreeDeps): Pr
   const reset = added.ok ? await git(row.top, ['reset', '-q', head]) : added
   if (!reset.ok) {
     await undoAddWorktree(row, false)
-    await parts.store.worktrees.update(row, { state: 'archived', reason: gitErrorLine(reset.stderr) })
+    await deps.store.worktrees.update(row, { state: 'archived', reason: gitErrorLine(reset.stderr) })
     throw worktreeError(row, explainGitError(reset.stderr))
   }
   await writeTaskFile(row)
   await noteSharedFiles(row, []) // what it was put onto since is not known any more
-  await parts.store.worktrees.update(row, { state: 'live', reason: `restored from ${archive}` })
+  await deps.store.worktrees.update(row, { state: 'live', reason: `restored from ${archive}` })
   return worktreeOfRow(row)
 }
 
 /** All attempts at a task have the same directory: what lies there is put away, or it stays and this is refused. */
-async function makeRoom(row: WorktreeRow, parts: WorktreeDeps): Promise<void> {
-  const rows = await parts.store.worktrees.list({ task: row.task })
+async function makeRoom(row: WorktreeRow, deps: WorktreeDeps): Promise<void> {
+  const rows = await deps.store.worktrees.list({ task: row.task })
   for (const other of rows.filter(({ state }) => state === 'making' || state === 'live')) {
-    const removal = await removePlace(worktreeOfRow(other), parts)
+    const removal = await removePlace(worktreeOfRow(other), deps)
     if (removal.kind !== 'kept') continue
     const remedy = `See it with: pcc worktree show ${row.task}. It is in ${other.top}`
     throw worktreeError(row, { why: `that of attempt ${other.attempt} cannot be put away: ${removal.why}`, remedy })

@@ -16,18 +16,18 @@ import { forgetNote, readGateMadeFiles } from './worktree-note.ts'
  */
 export async function removePlace(
   place: Worktree,
-  parts: WorktreeDeps,
+  deps: WorktreeDeps,
   options: RemoveOptions = {},
 ): Promise<WorktreeRemoval> {
-  const row = await parts.store.worktrees.get(place)
+  const row = await deps.store.worktrees.get(place)
   if (!row || row.state === 'removed' || row.state === 'archived') return { kind: 'removed' }
-  const save = (patch: Partial<WorktreeRow>) => parts.store.worktrees.update(row, patch)
+  const save = (patch: Partial<WorktreeRow>) => deps.store.worktrees.update(row, patch)
   const removal =
     row.state === 'making'
       ? await undoUnfinished(row)
       : await removeWorktreeDirectory(row, options, archive => save({ archive }))
-  await save({ ...rowAfterRemoval(removal), ...(removal.kind === 'kept' ? {} : { ended_at: parts.clock.now() }) })
-  parts.log.info({ task: row.task, attempt: row.attempt, ...removal }, 'worktree removal')
+  await save({ ...rowAfterRemoval(removal), ...(removal.kind === 'kept' ? {} : { ended_at: deps.clock.now() }) })
+  deps.log.info({ task: row.task, attempt: row.attempt, ...removal }, 'worktree removal')
   return removal
 }
 

@@ -112,7 +112,7 @@ const PATIENCE_MS = 10 * 60_000
 export async function addWorktree(
   row: WorktreeRow,
   repository: Repository,
-  parts: WorktreeDeps,
+  deps: WorktreeDeps,
 ): Promise<string | null> {
   const { branch } = repository
   // Somebody's branch of the same name, or that of an earlier attempt: what it holds is kept, then it begins anew.
@@ -128,7 +128,7 @@ export async function addWorktree(
   if (added.ok) return existsSync(join(row.top, '.gitmodules')) ? SUBMODULES : null
   await undoAddWorktree(row, branch !== undefined)
   const meaning = explainGitError(added.stderr)
-  await parts.store.worktrees.update(row, { state: 'removed', reason: meaning.why, ended_at: parts.clock.now() })
+  await deps.store.worktrees.update(row, { state: 'removed', reason: meaning.why, ended_at: deps.clock.now() })
   throw worktreeError(row, meaning)
 }
 

@@ -24,8 +24,8 @@ export interface Worktrees {
 }
 
 /** Opens the worktrees of this installation. Who asks for one whose task is being worked on is refused. */
-export function openWorktrees(parts: WorktreeDeps): Worktrees {
-  const { worktrees, tasks } = parts.store
+export function openWorktrees(deps: WorktreeDeps): Worktrees {
+  const { worktrees, tasks } = deps.store
   const show = async (ref: string) => {
     const rows = await worktrees.list({ task: ref })
     if (rows.length > 0) return rows
@@ -54,10 +54,10 @@ export function openWorktrees(parts: WorktreeDeps): Worktrees {
       const live = rows.find(({ state }) => state === 'live')
       return live ? forecastRemoval(live) : null
     },
-    remove: async task => removePlace(worktreeOfRow(await idle(task, isThere)), parts),
-    archive: async task => removePlace(worktreeOfRow(await idle(task, isThere)), parts, { archive: true }),
-    restore: async task => restoreWorktree(await idle(task, ({ state }) => state === 'archived'), parts),
-    prune: filter => pruneWorktrees(parts, filter),
+    remove: async task => removePlace(worktreeOfRow(await idle(task, isThere)), deps),
+    archive: async task => removePlace(worktreeOfRow(await idle(task, isThere)), deps, { archive: true }),
+    restore: async task => restoreWorktree(await idle(task, ({ state }) => state === 'archived'), deps),
+    prune: filter => pruneWorktrees(deps, filter),
   }
 }
 
@@ -68,13 +68,13 @@ export interface PrunedWorktree {
 
 /** Removes every worktree whose task is over and that holds nothing of its own. What holds something stays, and says what. */
 async function pruneWorktrees(
-  parts: WorktreeDeps,
+  deps: WorktreeDeps,
   of: { project?: string | undefined } = {},
 ): Promise<PrunedWorktree[]> {
-  const rows = await overRows(parts.store, of)
+  const rows = await overRows(deps.store, of)
   const pruned: PrunedWorktree[] = []
   for (const worktree of rows) {
-    pruned.push({ worktree, removal: await removePlace(worktreeOfRow(worktree), parts, { onlyClean: true }) })
+    pruned.push({ worktree, removal: await removePlace(worktreeOfRow(worktree), deps, { onlyClean: true }) })
   }
   return pruned
 }
@@ -85,18 +85,18 @@ const DAY_MS = 24 * 60 * 60_000
  * What is older than it is kept: a worktree whose task is over is archived, and later what was archived goes too. Nothing that
  * a task may still go on with is touched, however old it is. Gives how many.
  */
-export async function removeOld(parts: WorktreeDeps, days: number, signal: AbortSignal): Promise<number> {
-  const before = parts.clock.now() - days * DAY_MS
+export async function removeOld(deps: WorktreeDeps, days: number, signal: AbortSignal): Promise<number> {
+  const before = deps.clock.now() - days * DAY_MS
   let count = 0
-  for (const row of await overRows(parts.store)) {
+  for (const row of await overRows(deps.store)) {
     if (signal.aborted) return count
     const isReachable = existsSync(row.top) || isDirectoryDeleted(row)
-    if (!isReachable || (await overSince(row, parts.store)) >= before) continue
-    if ((await removePlace(worktreeOfRow(row), parts)).kind !== 'kept') count += 1
+    if (!isReachable || (await overSince(row, deps.store)) >= before) continue
+    if ((await removePlace(worktreeOfRow(row), deps)).kind !== 'kept') count += 1
   }
-  for (const row of await parts.store.worktrees.list({ states: ['archived'] })) {
+  for (const row of await deps.store.worktrees.list({ states: ['archived'] })) {
     if (signal.aborted) return count
-    if ((row.ended_at ?? row.created_at) < before && (await dropArchive(row, parts, days))) count += 1
+    if ((row.ended_at ?? row.created_at) < before && (await dropArchive(row, deps, days))) count += 1
   }
   return count
 }
@@ -116,14 +116,14 @@ async function overSince({ task, created_at }: WorktreeRow, { tasks }: Store): P
   return (await tasks.get(task))?.ended_at ?? created_at
 }
 
-async function dropArchive(row: WorktreeRow, parts: WorktreeDeps, days: number): Promise<boolean> {
+async function dropArchive(row: WorktreeRow, deps: WorktreeDeps, days: number): Promise<boolean> {
   if (row.archive !== null && existsSync(row.repository)) {
     const { ok } = await git(row.repository, ['update-ref', '-d', row.archive])
     if (!ok) return false
   }
   const reason = `what was archived of it was older than ${days} days`
-  await parts.store.worktrees.update(row, { state: 'removed', archive: null, reason })
-  parts.log.info({ task: row.task, attempt: row.attempt, ref: row.archive }, 'an old archive of a worktree removed')
+  await deps.store.worktrees.update(row, { state: 'removed', archive: null, reason })
+  deps.log.info({ task: row.task, attempt: row.attempt, ref: row.archive }, 'an old archive of a worktree removed')
   return true
 }
 
@@ -131,13 +131,13 @@ async function dropArchive(row: WorktreeRow, parts: WorktreeDeps, days: number):
  * After a death, from what git and the disk say: what was being made is taken back (nobody had it yet), and a row whose
  * directory is gone gets the end that its branch or its archive tells of. Everything else is as it was.
  */
-export async function recoverWorktrees(parts: WorktreeDeps): Promise<number> {
-  const rows = await parts.store.worktrees.list({ states: ['making', 'live'] })
+export async function recoverWorktrees(deps: WorktreeDeps): Promise<number> {
+  const rows = await deps.store.worktrees.list({ states: ['making', 'live'] })
   const broken = rows.filter(row => row.state === 'making' || isDirectoryDeleted(row))
   for (const row of broken) {
     // One that cannot be mended must not keep a daemon from starting.
-    await removePlace(worktreeOfRow(row), parts).catch(error =>
-      parts.log.warn({ task: row.task, top: row.top, error }, 'a worktree could not be recovered'),
+    await removePlace(worktreeOfRow(row), deps).catch(error =>
+      deps.log.warn({ task: row.task, top: row.top, error }, 'a worktree could not be recovered'),
     )
   }
   return broken.length

@@ -57,7 +57,7 @@ export function partsTest(
   adapter: Adapter,
   point: ContractPoint,
   title: string,
-  { parts, run }: { parts: readonly string[]; run: (t: TestContext, held: (part: string) => void) => Promise<void> },
+  { deps, run }: { deps: readonly string[]; run: (t: TestContext, held: (part: string) => void) => Promise<void> },
 ): void {
   test(title, async t => {
     const seen: string[] = []
@@ -65,7 +65,7 @@ export function partsTest(
       seen.push(part)
       note({ agent: nameOf(adapter.manifest), point: `${point} (${part})`, held: 'asserted' })
     })
-    assert.deepEqual(seen, parts)
+    assert.deepEqual(seen, deps)
   })
 }
 

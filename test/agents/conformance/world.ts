@@ -44,15 +44,15 @@ export class World {
   readonly model: Model
   readonly driver: Driver
   readonly #t: Ending
-  readonly #parts: Parts
+  readonly #deps: Parts
 
-  private constructor(t: Ending, parts: Parts) {
+  private constructor(t: Ending, deps: Parts) {
     this.#t = t
-    this.home = parts.home
-    this.cwd = parts.cwd
-    this.model = parts.model
-    this.driver = parts.driver
-    this.#parts = parts
+    this.home = deps.home
+    this.cwd = deps.cwd
+    this.model = deps.model
+    this.driver = deps.driver
+    this.#deps = deps
   }
 
   static async open(t: Ending, adapter: Adapter, scripts: Script[], options: WorldOptions = {}): Promise<World> {
@@ -70,7 +70,7 @@ export class World {
 
   /** The same world in another test: what is opened there is closed when that test ends. */
   within(t: Ending): World {
-    return new World(t, this.#parts)
+    return new World(t, this.#deps)
   }
 
   /** What `open` is given, with a marker by which the test finds the agent's processes. */
@@ -78,11 +78,11 @@ export class World {
     return {
       id: 's-000001',
       cwd: this.cwd,
-      env: this.#parts.env,
+      env: this.#deps.env,
       asks: allowing(),
       settingSources: ['user', 'project', 'local'],
       isolation: 'auto',
-      ...this.#parts.given,
+      ...this.#deps.given,
       ...more,
       marker: more.marker ?? secretId(12),
     }

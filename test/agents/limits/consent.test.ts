@@ -38,10 +38,10 @@ test('the hours are those of the stated wall clock, whatever its clocks do', () 
 })
 
 test('sessions.auto_resume and sessions.resume_hours are the consent, and hours that mean nothing are refused', async t => {
-  const { places, env } = writeConfigFiles(t)
+  const { paths, env } = writeConfigFiles(t)
   const next = async (settings: string) => {
-    writeText(places.configFile, settings)
-    const { sessions } = (await loadConfig({ places, env })).config
+    writeText(paths.configFile, settings)
+    const { sessions } = (await loadConfig({ paths, env })).config
     return nextAllowedTime(1000, { autoResume: sessions.auto_resume, hours: sessions.resume_hours, zone: 'UTC' })
   }
   assert.equal(await next(''), 1000)

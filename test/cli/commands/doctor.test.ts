@@ -21,7 +21,7 @@ function withAgent(t: TestContext, { loggedIn = true } = {}) {
   writeFileSync(agent, `#!/bin/sh\ncase $1 in --version) echo '9.9 (Claude Code)' ;; *) echo '${status}' ;; esac\n`)
   chmodSync(agent, 0o755)
   pcc.env['PCC_AGENTS_PATH'] = agent
-  return { pcc, places: appPathsFor({ env: pcc.env }) }
+  return { pcc, paths: appPathsFor({ env: pcc.env }) }
 }
 
 async function doctor(pcc: Pcc, ...flags: string[]): Promise<Report & { code: number | null }> {
@@ -71,13 +71,13 @@ test('with everything in order all is well, with and without a daemon, and the e
 })
 
 test('a damaged store is refused, copied aside and rebuilt; a second repair finds nothing to do', async t => {
-  const { pcc, places } = withAgent(t)
-  mkdirSync(places.data, { recursive: true })
-  await damagedStore(places.database)
+  const { pcc, paths } = withAgent(t)
+  mkdirSync(paths.data, { recursive: true })
+  await damagedStore(paths.database)
   const start = await pcc.run(['list'])
   assert.equal(start.code, 1)
   assert.match(start.stderr, /is damaged: .*a copy is kept in .*damaged.*\n.*pcc doctor --repair/)
-  assert.equal(readdirSync(join(places.data, 'damaged')).length, 1)
+  assert.equal(readdirSync(join(paths.data, 'damaged')).length, 1)
 
   const found = await doctor(pcc)
   assert.equal(found.code, 1)
@@ -87,21 +87,21 @@ test('a damaged store is refused, copied aside and rebuilt; a second repair find
   assert.ok((repaired.rebuilt?.rows['events'] ?? 0) > 20)
   assert.ok(readFileSync(repaired.rebuilt?.kept ?? '').length > 0)
   assert.equal((await doctor(pcc, '--repair')).rebuilt, null)
-  assert.equal(readdirSync(join(places.data, 'damaged')).length, 1, 'the same file is copied once')
+  assert.equal(readdirSync(join(paths.data, 'damaged')).length, 1, 'the same file is copied once')
 })
 
 test('whatever is not well is named with what to do about it, and one failure hides no other', async t => {
-  const { pcc, places } = withAgent(t, { loggedIn: false })
-  for (const dir of [places.data, places.run, places.logs]) mkdirSync(dir, { recursive: true, mode: 0o700 })
-  writeFileSync(places.configFile, '[sessions]\nmax_concurrent = "five"\n')
-  writeFileSync(places.tokenFile, 'x'.repeat(40), { mode: 0o644 })
+  const { pcc, paths } = withAgent(t, { loggedIn: false })
+  for (const dir of [paths.data, paths.run, paths.logs]) mkdirSync(dir, { recursive: true, mode: 0o700 })
+  writeFileSync(paths.configFile, '[sessions]\nmax_concurrent = "five"\n')
+  writeFileSync(paths.tokenFile, 'x'.repeat(40), { mode: 0o644 })
   const nowS = Math.floor(Date.now() / 1000)
-  writeFileSync(join(places.run, 'gave-up.json'), `{"at":${nowS - 60},"deaths":10,"code":137,"why":"died"}\n`)
-  writeFileSync(join(places.run, 'clock-doubted'), String(Date.now()))
+  writeFileSync(join(paths.run, 'gave-up.json'), `{"at":${nowS - 60},"deaths":10,"code":137,"why":"died"}\n`)
+  writeFileSync(join(paths.run, 'clock-doubted'), String(Date.now()))
   const stall = { at: new Date().toISOString(), what: 'the event loop stood still', stack: ['busy file:1'] }
-  writeFileSync(join(places.logs, 'stall-1.json'), JSON.stringify(stall))
+  writeFileSync(join(paths.logs, 'stall-1.json'), JSON.stringify(stall))
   {
-    await using store = await openStore({ file: places.database })
+    await using store = await openStore({ file: paths.database })
     await store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: '' } }])
   }
   const report = await doctor(pcc)
@@ -117,7 +117,7 @@ test('whatever is not well is named with what to do about it, and one failure hi
   assert.match(of(report, 'store', 'ok'), /is sound/)
 
   // A year back: everything that was written lies in the future.
-  const db = new (await import('node:sqlite')).DatabaseSync(places.database)
+  const db = new (await import('node:sqlite')).DatabaseSync(paths.database)
   db.exec(`insert into events (time, actor, schema_version, subject, kind, body)
     values (${Date.now() + 31_536_000_000}, 'daemon', 1, 'daemon', 'daemon.stopped', '{}')`)
   db.close()

@@ -25,9 +25,9 @@ interface Answer {
 
 function parts(t: TestContext) {
   const home = tempDir(t)
-  const places = appPathsFor({ env: { HOME: home } })
-  const policyFor = (project: string) => loadProjectPolicy({ places, env: {}, project })
-  return { project: '/proj', home: '/home/u', policyFor, places }
+  const paths = appPathsFor({ env: { HOME: home } })
+  const policyFor = (project: string) => loadProjectPolicy({ paths, env: {}, project })
+  return { project: '/proj', home: '/home/u', policyFor, paths }
 }
 
 async function answers(t: TestContext, input: Iterable<Buffer | string>): Promise<Answer[]> {
@@ -157,7 +157,7 @@ test('nothing more is read while nobody takes the answers', async t => {
       resolve()
     },
   })
-  const { places: _, ...rest } = parts(t)
+  const { paths: _, ...rest } = parts(t)
   const done = runBatch({ ...rest, input: input(), output })
   await first
   await new Promise(setImmediate)

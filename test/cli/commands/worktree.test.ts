@@ -11,13 +11,13 @@ import { pccFor } from '../pcc.ts'
 
 test('a person sees worktrees, puts them away, brings them back, and prune leaves what holds work', async t => {
   const pcc = pccFor(t)
-  const places = appPathsFor({ env: pcc.env })
-  mkdirSync(dirname(places.database), { recursive: true })
+  const paths = appPathsFor({ env: pcc.env })
+  mkdirSync(dirname(paths.database), { recursive: true })
   const project = gitProject(t)
-  const world = await openWorktreeFixture(t, { project, root: join(places.home, 'worktrees') })
+  const world = await openWorktreeFixture(t, { project, root: join(paths.home, 'worktrees') })
   {
-    await using store = await openStore({ file: places.database })
-    Object.assign(world.parts, { store, clock: systemClock })
+    await using store = await openStore({ file: paths.database })
+    Object.assign(world.deps, { store, clock: systemClock })
     await world.make({ task: 't-aaaaaa' })
     const place = await world.make({ task: 't-bbbbbb' })
     write(place.top, { 'precious.txt': 'p\n' })

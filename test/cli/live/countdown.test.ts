@@ -11,7 +11,7 @@ function onScreen(t: TestContext, { ticks }: { ticks: boolean }) {
   const printed: string[] = []
   const prompts: (string | undefined)[] = []
   const shown = { resumes_at: (NOON + 2 * MINUTE) as number | null, looks: 0 }
-  const parts = {
+  const deps = {
     screen: {
       ticks,
       print: (lines: string[]) => void printed.push(...lines),
@@ -23,7 +23,7 @@ function onScreen(t: TestContext, { ticks }: { ticks: boolean }) {
       return session({ status: 'rate_limited', resumes_at: shown.resumes_at, ended_at: NOON })
     },
   }
-  const clock = openCountdown(parts)
+  const clock = openCountdown(deps)
   t.after(() => clock[Symbol.dispose]())
   return { clock, printed, prompts, shown, tick: (ms: number) => t.mock.timers.tick(ms) }
 }

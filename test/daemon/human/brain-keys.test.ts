@@ -38,11 +38,11 @@ test('a brain has its key again after kill -9 of the daemon: it answers the next
   }
   const { id } = await world.start('ask twice', { config: null, settings })
   await viewWhen(world.daemon, id, ({ status, ended_at }) => status === 'waiting_input' && ended_at !== null)
-  const kept = join(world.daemon.places.run, 'secrets', `${id}.json`)
+  const kept = join(world.daemon.paths.run, 'secrets', `${id}.json`)
   assert.equal(statSync(kept).mode & 0o777, 0o600)
   world.daemon.child.kill('SIGKILL')
   await world.daemon.ended
-  assert.ok(!readFileSync(world.daemon.places.database).includes(KEY), 'it is in no row')
+  assert.ok(!readFileSync(world.daemon.paths.database).includes(KEY), 'it is in no row')
 
   const next = await startDaemon(t, { home: world.daemon.home })
   const answered = await next.call('POST', '/escalations/1/answer', { body: { answer: 'red', env: world.env } })

@@ -71,7 +71,7 @@ test('what nobody answers until its deadline is settled as the settings of its s
     'human.on_deadline.question = "take_suggestion": the suggestion is the answer, and nothing is remembered of it',
     async () => {
       assert.match(await lastWords('suggested'), /You said: .*blue/)
-      await using store = await openStore({ file: daemon.places.database })
+      await using store = await openStore({ file: daemon.paths.database })
       assert.deepEqual(await store.answers.list(), [])
       const answered = await store.escalations.get(row('suggested').number)
       assert.equal(answered?.answered_by, 'deadline')
@@ -134,7 +134,7 @@ async function pastDeadlines(t: TestContext, world: AgentSessions, held: Record<
   world.daemon.child.kill('SIGTERM')
   await world.daemon.ended
   {
-    await using store = await openStore({ file: world.daemon.places.database })
+    await using store = await openStore({ file: world.daemon.paths.database })
     for (const [name, { row }] of Object.entries(held)) {
       if (row.deadline === null) continue
       // Asked just now: how long nobody answered is told, and a busy machine may have taken minutes to come here.

@@ -30,7 +30,7 @@ async function approvedAndKilled(t: TestContext, env: Record<string, string> = {
 async function killedAfterAnswers(world: AgentSessions, ids: string[], more: Record<string, Partial<SessionRow>> = {}) {
   world.daemon.child.kill('SIGKILL')
   await world.daemon.ended
-  await using store = await openStore({ file: world.daemon.places.database })
+  await using store = await openStore({ file: world.daemon.paths.database })
   for (const id of ids) {
     const parked = (await store.sessions.get(id))?.parked
     assert.ok(parked)

@@ -41,7 +41,7 @@ test('what a person answered once is remembered', async t => {
   })
 
   await t.test('memory.answers_ttl_days: an older answer does not count', async () => {
-    await using store = await openStore({ file: world.daemon.places.database })
+    await using store = await openStore({ file: world.daemon.paths.database })
     const answered_at = Date.now() - 10 * DAY_MS
     await store.transaction(tx => tx.db.updateTable('answers').set({ answered_at }).execute())
     assert.equal(await nextTime(world, { PCC_MEMORY_ANSWERS_TTL_DAYS: '11' }), 'completed')

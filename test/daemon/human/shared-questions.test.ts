@@ -80,7 +80,7 @@ test('of a daemon that dies between the answer and the sessions, the next one br
   world.daemon.child.kill('SIGKILL')
   await world.daemon.ended
   {
-    await using store = await openStore({ file: world.daemon.places.database })
+    await using store = await openStore({ file: world.daemon.paths.database })
     const [id = ''] = ids
     const waiting = (await store.sessions.get(id))?.parked
     assert.ok(waiting)

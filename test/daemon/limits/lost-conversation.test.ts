@@ -61,7 +61,7 @@ function transcriptOf({ env }: AgentSessions, { vendor_id }: SessionView): strin
 }
 
 function newestCheckpoint({ daemon }: AgentSessions, { id }: SessionView): string {
-  const dir = join(daemon.places.data, 'checkpoints', id)
+  const dir = join(daemon.paths.data, 'checkpoints', id)
   const files = readdirSync(dir).sort()
   assert.equal(files.length, 2, 'one for the question, one for the limit')
   return join(dir, files.at(-1) ?? '')

@@ -34,7 +34,7 @@ test('sessions.auto_resume says whether a session goes on by itself after a limi
 test('sessions.keep_environment keeps what the agent was started with in a private file until the session is over', async t => {
   const reset = Date.now() + 50_000
   const world = await agentSessions(t, limitedUntil(reset), { auth: 'oauth' })
-  const dir = join(world.daemon.places.run, 'secrets')
+  const dir = join(world.daemon.paths.run, 'secrets')
   const kept = (id: string) => join(dir, `${id}.json`)
   const a = await world.start('Please do part one')
   const b = await world.start('Please do part two', { settings: { PCC_SESSIONS_KEEP_ENVIRONMENT: 'false' } })
@@ -44,10 +44,10 @@ test('sessions.keep_environment keeps what the agent was started with in a priva
   assert.equal(statSync(dir).mode & 0o777, 0o700)
   const secret = 'fake-oauth-token'
   assert.ok(readFileSync(kept(a.id), 'utf8').includes(secret))
-  const elsewhere = readdirSync(world.daemon.places.home, { recursive: true, withFileTypes: true })
+  const elsewhere = readdirSync(world.daemon.paths.home, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile() && entry.parentPath !== dir)
     .map(entry => join(entry.parentPath, entry.name))
-  assert.ok(elsewhere.includes(world.daemon.places.database))
+  assert.ok(elsewhere.includes(world.daemon.paths.database))
   assert.deepEqual(
     elsewhere.filter(file => readFileSync(file).includes(secret)),
     [],
@@ -65,7 +65,7 @@ test('after a restart only what was kept goes on by itself; the rest waits for a
   const a = await world.start('Please do part one')
   const b = await world.start('Please do part two', { settings: { PCC_SESSIONS_KEEP_ENVIRONMENT: 'false' } })
   for (const { id } of [a, b]) await viewWhen(world.daemon, id, ({ status }) => status === 'rate_limited')
-  const stray = join(world.daemon.places.run, 'secrets', 's-000000.json')
+  const stray = join(world.daemon.paths.run, 'secrets', 's-000000.json')
   writeFileSync(stray, '{}')
   world.daemon.child.kill('SIGKILL')
   await world.daemon.ended

@@ -100,7 +100,7 @@ test('whatever a session of a shut account waits for, it makes no call; what a p
   // On a fast machine it was done before the limit was met.
   await viewWhen(daemon, late.id, view => isLimited(view) || isComplete(view))
   assert.ok(Date.now() < opens, 'all of this happened while the account was shut')
-  await using store = await openStore({ file: daemon.places.database })
+  await using store = await openStore({ file: daemon.paths.database })
   for (const { id } of [kept, resumed, started]) {
     const row = await store.sessions.get(id)
     assert.deepEqual([row?.agent_pid, row?.marker], [null, null], 'no process waits with it')

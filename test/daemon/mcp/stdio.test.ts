@@ -40,7 +40,7 @@ test('the tools of a session are served over standard input and output, by a cap
   const forged = body.capability.replace(session.id, 's-ffffff')
   assert.equal((await asAgent('/agent/tools', forged)).status, 401)
 
-  const env = { ...bareEnv(daemon.home), PCC_HOME: daemon.places.home, PCC_TOOLS: body.capability }
+  const env = { ...bareEnv(daemon.home), PCC_HOME: daemon.paths.home, PCC_TOOLS: body.capability }
   const transport = new StdioClientTransport({ command: process.execPath, args: [BIN, 'mcp'], env, stderr: 'pipe' })
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(transport)

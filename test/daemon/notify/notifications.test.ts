@@ -45,7 +45,7 @@ test('an unknown question is told, a press on Telegram answers it, and the end i
 
   world.daemon.child.kill('SIGTERM')
   assert.equal(await world.daemon.ended, 0, 'an open poll does not hold the daemon up')
-  assert.doesNotMatch(readFileSync(join(world.daemon.places.logs, 'daemon.log'), 'utf8'), /secret-of-the-bot/)
+  assert.doesNotMatch(readFileSync(join(world.daemon.paths.logs, 'daemon.log'), 'utf8'), /secret-of-the-bot/)
 })
 
 test('where no channel is set up nothing is loaded to tell people', async t => {
@@ -55,9 +55,9 @@ test('where no channel is set up nothing is loaded to tell people', async t => {
   const daemon = await startDaemon(t, { home })
   daemon.child.kill('SIGTERM')
   assert.equal(await daemon.ended, 0)
-  const log = readFileSync(join(daemon.places.logs, 'daemon.log'), 'utf8')
+  const log = readFileSync(join(daemon.paths.logs, 'daemon.log'), 'utf8')
   assert.doesNotMatch(log, /people are told/)
-  assert.ok(existsSync(daemon.places.database))
+  assert.ok(existsSync(daemon.paths.database))
 })
 
 test('a server that refuses or hangs delays neither start nor stop', async t => {

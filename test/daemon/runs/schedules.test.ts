@@ -16,14 +16,14 @@ test('a schedule whose time came while the daemon was dead fires once with the n
   first.child.kill('SIGKILL')
   await first.ended
   {
-    await using store = await openStore({ file: first.places.database })
+    await using store = await openStore({ file: first.paths.database })
     const row = (await store.schedules.get(set.body.id)) ?? assert.fail('it is gone')
     assert.equal(row.state, 'waiting')
     assert.ok(await store.transaction(tx => store.schedules.move(row, { due_at: Date.now() - 3_600_000 }, tx)))
   }
   for (const life of [1, 2]) {
     const daemon = await startDaemon(t, { home })
-    await using store = await openStore({ file: daemon.places.database })
+    await using store = await openStore({ file: daemon.paths.database })
     for await (const { kind } of store.follow(0)) if (kind === 'run.ended') break
     const runs = await store.runs.list()
     assert.deepEqual(

@@ -30,7 +30,7 @@ async function digging(t: TestContext, tasks: string[]) {
   const world = await agentSessions(t, SCENARIO)
   const { daemon, project, env } = world
   const gate = gateIn(t, project)
-  const markers = new WarmMarkers(daemon.places.run)
+  const markers = new WarmMarkers(daemon.paths.run)
   const add = (title: string) => daemon.call('POST', '/tasks', { body: { project, title } })
   for (const title of tasks) await add(title)
   return {
@@ -56,7 +56,7 @@ async function digging(t: TestContext, tasks: string[]) {
     async agentAt(text: string) {
       const { prompt } = await world.simulator.waitForRequest(request => request.first_prompt.includes(text))
       assert.ok(prompt)
-      return until(async () => agentPid(daemon.places.database, text))
+      return until(async () => agentPid(daemon.paths.database, text))
     },
   }
 }
@@ -142,7 +142,7 @@ test('a daemon that stops, or is killed, leaves no process that waited', async t
 
 test('a daemon ends at its start what an earlier one had started for a session without a row', async t => {
   const home = tempDir(t)
-  const { places, child, ended } = await startDaemon(t, { home })
+  const { paths, child, ended } = await startDaemon(t, { home })
   child.kill('SIGKILL')
   await ended
   const marker = 'left-by-an-earlier-daemon'
@@ -150,7 +150,7 @@ test('a daemon ends at its start what an earlier one had started for a session w
   const left = spawn('sleep', ['600'], { env: { ...bareEnv(home), [name]: value }, stdio: 'ignore' })
   const gone = once(left, 'exit')
   t.after(() => left.kill('SIGKILL'))
-  const markers = new WarmMarkers(places.run)
+  const markers = new WarmMarkers(paths.run)
   markers.note(marker)
   await startDaemon(t, { home })
   await gone

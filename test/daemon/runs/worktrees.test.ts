@@ -63,7 +63,7 @@ test('a task of a run works in a worktree of its own, on a branch of its own, un
   mkdirSync(join(project, '.claude'))
   const settings = join(project, '.claude/settings.json')
   writeFileSync(settings, JSON.stringify(hook('true')))
-  await grantTrust(daemon.places, await trustStatus(daemon.places, project))
+  await grantTrust(daemon.paths, await trustStatus(daemon.paths, project))
   // What another agent committed: the checkout of the person still has what they agreed to.
   const evil = join(project, 'hook-ran.txt')
   writeFileSync(settings, JSON.stringify(hook(`touch ${evil}`)))
@@ -75,7 +75,7 @@ test('a task of a run works in a worktree of its own, on a branch of its own, un
   assert.equal(outcome, 'complete')
   const [attempt] = attempts
   assert.equal(attempt?.place?.branch, `pcc/${task}`)
-  assert.ok(attempt.place.top.startsWith(join(daemon.places.home, 'worktrees')))
+  assert.ok(attempt.place.top.startsWith(join(daemon.paths.home, 'worktrees')))
   const session = (await daemon.call<SessionView>('GET', `/sessions/${attempt.session_id}`)).body
   assert.deepEqual([session.project, session.place?.branch], [project, `pcc/${task}`])
   assert.equal(existsSync(evil), false, 'a hook that nobody agreed to')

@@ -21,4 +21,4 @@ Supervisor.prototype.close = async () => {
   throw new Error('it cannot leave')
 }
 
-process.exit(await runDaemon({ places: appPathsFor({ env: process.env }), env: process.env }))
+process.exit(await runDaemon({ paths: appPathsFor({ env: process.env }), env: process.env }))

@@ -83,7 +83,7 @@ test('after the yes the skill may be used, still without its shell lines', async
   const world = await agentSessions(t, USES_SKILL, { shared })
   put(world, 'sub/notes.txt', 'notes')
   put(world, 'sub/.claude/skills/evil/SKILL.md', EVIL(world))
-  await grantTrust(world.daemon.places, await trustStatus(world.daemon.places, world.project))
+  await grantTrust(world.daemon.paths, await trustStatus(world.daemon.paths, world.project))
   const { id } = await world.start('Please use the skill')
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.ok(has(world, 'hook-ran.txt'), 'what was agreed to runs')
@@ -97,7 +97,7 @@ test('a session that waits in line starts with what is trusted when it gets its 
   await world.simulator.waitForRequest(({ prompt }) => prompt.includes('long'))
   const next = await world.start('Do the next one')
   await viewWhen(world.daemon, next.id, ({ reason }) => reason !== null)
-  await warmProcess(world.daemon.places.database, next.id)
+  await warmProcess(world.daemon.paths.database, next.id)
   const hook = [{ hooks: [{ type: 'command', command: `touch ${world.project}/hook-ran.txt` }] }]
   put(world, '.claude/settings.json', JSON.stringify({ hooks: { UserPromptSubmit: hook, PreToolUse: hook } }))
   await world.daemon.call('POST', `/sessions/${long.id}/stop`)
@@ -106,7 +106,7 @@ test('a session that waits in line starts with what is trusted when it gets its 
   assert.deepEqual(ran(world), [])
   const notes = bodiesOf(await world.log(next.id), 'session.noted').map(({ text }) => text)
   assert.match(notes.join('\n'), /Project settings not loaded: \.claude\/settings\.json has hooks/)
-  const log = readFileSync(join(world.daemon.places.logs, 'daemon.log'), 'utf8')
+  const log = readFileSync(join(world.daemon.paths.logs, 'daemon.log'), 'utf8')
   assert.match(log, new RegExp(`session ${next.id}: starts cold`), 'the process that was started before does not fit')
 })
 

@@ -30,11 +30,11 @@ async function sleeper(t: TestContext, { cwd = '/', env = {}, orphan = false }) 
 }
 
 test('what a dead daemon left is ended by marker, by recorded tree and by directory, counted, and nobody else is touched', async t => {
-  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
-  const worktree = join(places.home, 'worktrees', 'one')
+  const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
+  const worktree = join(paths.home, 'worktrees', 'one')
   const project = tempDir(t, 'pcc-project-')
   mkdirSync(worktree, { recursive: true })
-  await using store = await openStore({ file: join(places.home, 'db') })
+  await using store = await openStore({ file: join(paths.home, 'db') })
   const insert = (id: string, marker: string, more: object) =>
     store.sessions.insert({ id, name: id, project, task: 't', agent: 'claude', owner: 'boot-gone', marker, ...more })
 
@@ -55,7 +55,7 @@ test('what a dead daemon left is ended by marker, by recorded tree and by direct
   const running = await sleeper(t, { env: { [name]: 'ours' } })
   await insert('s-running', 'ours', { owner: 'boot-now' })
 
-  const world = { store, bootId: 'boot-now', log: silentLog, places }
+  const world = { store, bootId: 'boot-now', log: silentLog, paths }
   const { swept, stuck } = await sweepLeftovers(world)
   assert.deepEqual(swept, { marker: 1, tree: 1, directory: 1, left: 0 })
   assert.deepEqual([...stuck], [])
@@ -68,8 +68,8 @@ test('what a dead daemon left is ended by marker, by recorded tree and by direct
 })
 
 test('a session of which a process withstands is told of, and alone keeps what it is found by', async t => {
-  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
-  await using store = await openStore({ file: join(places.home, 'db') })
+  const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
+  await using store = await openStore({ file: join(paths.home, 'db') })
   for (const how of ['marker', 'tree'] as const) {
     const value = secretId()
     const left = await undying(t, value)
@@ -79,28 +79,28 @@ test('a session of which a process withstands is told of, and alone keeps what i
     const found = how === 'marker' ? { marker: value } : { marker: 'another', ...recorded }
     await store.sessions.insert({ id: held, name: held, ...row, ...found })
     await store.sessions.insert({ id: other, name: other, ...row, marker: 'none' })
-    const { swept, stuck } = await sweepLeftovers({ store, bootId: 'boot-now', log: silentLog, places })
+    const { swept, stuck } = await sweepLeftovers({ store, bootId: 'boot-now', log: silentLog, paths })
     assert.deepEqual([[...stuck], swept.left], [[held], 1])
     const marked = (await store.sessions.list()).flatMap(({ id, marker }) => (marker === null ? [] : [id]))
     assert.deepEqual(marked, [held], 'the next look finds it by this')
     left.yield()
     t.mock.restoreAll()
-    const again = await sweepLeftovers({ store, bootId: 'boot-now', log: silentLog, places })
+    const again = await sweepLeftovers({ store, bootId: 'boot-now', log: silentLog, paths })
     assert.deepEqual([[...again.stuck], again.swept.left], [[], 0])
     assert.equal((await store.sessions.get(held))?.marker, null)
   }
 })
 
 test('a gate’s command that a dead daemon left is ended, and its checkout of the base is gone', async t => {
-  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
-  await using store = await openStore({ file: join(places.home, 'db') })
+  const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
+  await using store = await openStore({ file: join(paths.home, 'db') })
   const value = secretId()
   const command = await sleeper(t, { env: { [sessionMarker(value).name]: value }, orphan: true })
-  const markers = commandMarkers(places.run)
+  const markers = commandMarkers(paths.run)
   markers.note(value)
-  const base = join(places.run, 'bases', 'base-1')
+  const base = join(paths.run, 'bases', 'base-1')
   mkdirSync(base, { recursive: true })
-  const { swept } = await sweepLeftovers({ store, bootId: 'boot-now', log: silentLog, places })
+  const { swept } = await sweepLeftovers({ store, bootId: 'boot-now', log: silentLog, paths })
   assert.equal(swept.marker, 1)
   assert.equal(await isAlive(command), false)
   assert.deepEqual(markers.all(), [])

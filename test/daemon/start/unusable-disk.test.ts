@@ -68,8 +68,8 @@ test('on a full disk the daemon says that and leaves, at the lock and at the sto
     assert.equal(await ended, 1)
   }
   await refused(/lock\.db/)
-  const places = appPathsFor({ env: { PCC_HOME: join(home, 'pcc') } })
-  const lock = await takeLock(places, 'boot-1')
+  const paths = appPathsFor({ env: { PCC_HOME: join(home, 'pcc') } })
+  const lock = await takeLock(paths, 'boot-1')
   lock.release()
   await refused(/perpetualcc\.db/)
   rmSync(full)

@@ -38,7 +38,7 @@ test('sessions.max_concurrent: the next session waits, its agent is started mean
     `Session ${long.id} (${long.name}) works in this directory too: they may get in each other's way.`,
     'Waits for a free place: 1 at once (sessions.max_concurrent).',
   ])
-  const log = readFileSync(join(world.daemon.places.logs, 'daemon.log'), 'utf8')
+  const log = readFileSync(join(world.daemon.paths.logs, 'daemon.log'), 'utf8')
   assert.match(log, new RegExp(`session ${next.id}: takes a warm process`))
   assert.match(log, new RegExp(`session ${long.id}: starts cold`))
 })
@@ -49,7 +49,7 @@ test('a session that is stopped while it waits never starts, its warm process en
   const next = await world.start('Do the next one')
   const last = await world.start('Do the last one')
   await viewWhen(world.daemon, next.id, ({ reason }) => reason !== null)
-  const marker = await warmProcess(world.daemon.places.database, next.id)
+  const marker = await warmProcess(world.daemon.paths.database, next.id)
   const stopped = await world.daemon.call<{ status: string }>('POST', `/sessions/${next.id}/stop`)
   assert.equal(stopped.body.status, 'stopped')
   await viewWhen(world.daemon, last.id, ({ status }) => status === 'completed')

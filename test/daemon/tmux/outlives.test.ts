@@ -26,7 +26,7 @@ test('an agent in tmux outlives its daemon, gets nothing through meanwhile, and 
   const stream = await daemon.stream(`/events?session=${id}`)
   const isSleeping = (event: StoredEvent) => event.kind === 'permission.decided' && event.body.tool === 'Bash'
   await stream.until(isSleeping)
-  const seat = join(daemon.places.run, 'tmux', id)
+  const seat = join(daemon.paths.run, 'tmux', id)
   const file = join(seat, 'seat.json')
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), away_ms: 100 }))
   const pane = world.tmux('list-panes', '-a', '-F', '#{session_name} #{pane_pid}')

@@ -33,7 +33,7 @@ test('a person who takes the terminal is asked there and types there; calls are 
   assert.deepEqual([taken.status, taken.body.taken_over], [200, true])
   // Its own dialog waits for the person: nothing that is asked of pcc presses a key in it.
   await stream.until(({ kind }) => kind === 'tool.finished')
-  await waitsForPerson(join(daemon.places.run, 'tmux', id))
+  await waitsForPerson(join(daemon.paths.run, 'tmux', id))
   const said = await daemon.call('POST', `/sessions/${id}/prompt`, { body: { text: 'Go on' } })
   assert.deepEqual([said.status, said.body.error.code], [409, 'terminal_taken'])
   const early = await daemon.call('POST', `/sessions/${id}/handback`)

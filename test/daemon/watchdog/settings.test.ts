@@ -26,8 +26,8 @@ test('daemon.watchdog_seconds and data.min_free_mb: a daemon refuses new work on
   daemon.child.kill('SIGUSR2')
   await daemon.ended
   assert.equal(daemon.child.signalCode, 'SIGABRT')
-  const [file] = globSync('stall-*.json', { cwd: daemon.places.logs })
-  const page = JSON.parse(readFileSync(join(daemon.places.logs, file ?? ''), 'utf8'))
+  const [file] = globSync('stall-*.json', { cwd: daemon.paths.logs })
+  const page = JSON.parse(readFileSync(join(daemon.paths.logs, file ?? ''), 'utf8'))
   assert.match(page.what, /stood still for 5 s/)
   assert.match(page.stack[0], /standStill/)
   assert.match(page.log.join('\n'), /daemon started/)

@@ -9,7 +9,7 @@ export interface ConfigFiles {
   home: string
   project: string
   env: Record<string, string>
-  places: AppPaths
+  paths: AppPaths
 }
 
 export function writeConfigFiles(t: TestContext, texts: { user?: string; project?: string } = {}): ConfigFiles {
@@ -17,10 +17,10 @@ export function writeConfigFiles(t: TestContext, texts: { user?: string; project
   const project = join(home, 'code', 'shop')
   mkdirSync(project, { recursive: true })
   const env = { HOME: home }
-  const places = appPathsFor({ env })
-  if (texts.user !== undefined) writeText(places.configFile, texts.user)
+  const paths = appPathsFor({ env })
+  if (texts.user !== undefined) writeText(paths.configFile, texts.user)
   if (texts.project !== undefined) writeText(join(project, '.perpetualcc.toml'), texts.project)
-  return { home, project, env, places }
+  return { home, project, env, paths }
 }
 
 export function writeText(path: string, text: string): void {

@@ -9,10 +9,10 @@ import { writeConfigFiles } from './config-files.ts'
 
 test('data.directory moves the database, the socket and the logs, below --data-dir and PCC_DATA_DIRECTORY', async t => {
   const { env, home } = writeConfigFiles(t, { user: '[data]\ndirectory = "~/elsewhere"\n' })
-  const places = await resolvePlaces({ env })
-  assert.equal(places.database, join(home, 'elsewhere', 'perpetualcc.db'))
-  assert.equal(places.run, join(home, 'elsewhere', 'run'))
-  assert.equal(places.logs, join(home, 'elsewhere', 'logs'))
+  const paths = await resolvePlaces({ env })
+  assert.equal(paths.database, join(home, 'elsewhere', 'perpetualcc.db'))
+  assert.equal(paths.run, join(home, 'elsewhere', 'run'))
+  assert.equal(paths.logs, join(home, 'elsewhere', 'logs'))
   assert.equal((await resolvePlaces({ env, dataDir: '/flag' })).data, '/flag')
   assert.equal((await resolvePlaces({ env: { ...env, PCC_DATA_DIRECTORY: '/env' } })).data, '/env')
   const { env: bare } = writeConfigFiles(t)
@@ -20,16 +20,16 @@ test('data.directory moves the database, the socket and the logs, below --data-d
 })
 
 test('the hint says default only where the file cannot move the data directory', async t => {
-  const hint = (user?: string) => dataDirectoryHint(writeConfigFiles(t, user === undefined ? {} : { user }).places, {})
+  const hint = (user?: string) => dataDirectoryHint(writeConfigFiles(t, user === undefined ? {} : { user }).paths, {})
   assert.equal(hint(), 'default')
   assert.equal(hint('[permissions]\nsafe_directories = ["src/"]\n'), 'default')
   assert.equal(hint('[data]\ndirectory = "/x"\n'), 'look')
   assert.equal(hint('[data]\n"\\u0064irectory" = "/x"\n'), 'look')
-  const { home, places } = writeConfigFiles(t)
-  const named = (configFile: string) => dataDirectoryHint({ ...places, configFile }, {})
+  const { home, paths } = writeConfigFiles(t)
+  const named = (configFile: string) => dataDirectoryHint({ ...paths, configFile }, {})
   assert.equal(named(home), 'look', 'what cannot be read is for the loader to refuse')
   assert.equal(named(join(home, 'nope.toml')), 'look', 'and so is one that was named and is not there')
-  assert.equal(dataDirectoryHint(places, { PCC_HOME: 'here' }), 'look', 'or a home that depends on where one stands')
+  assert.equal(dataDirectoryHint(paths, { PCC_HOME: 'here' }), 'look', 'or a home that depends on where one stands')
 })
 
 test('the hint costs neither zod nor a TOML parser', t => {

@@ -21,40 +21,40 @@ type = "none"
 `
 
 test('setting a key keeps every comment, the order and all other values', async t => {
-  const { places, env } = writeConfigFiles(t, { user: MINE })
-  setSetting(places, 'sessions.max_concurrent', '3')
-  setSetting(places, 'sessions.auto_resume', 'false')
-  setSetting(places, 'brain.gemini.api_key', 'env:GEMINI_API_KEY')
+  const { paths, env } = writeConfigFiles(t, { user: MINE })
+  setSetting(paths, 'sessions.max_concurrent', '3')
+  setSetting(paths, 'sessions.auto_resume', 'false')
+  setSetting(paths, 'brain.gemini.api_key', 'env:GEMINI_API_KEY')
   assert.equal(
-    readFileSync(places.configFile, 'utf8'),
+    readFileSync(paths.configFile, 'utf8'),
     MINE.replace('= 2 ', '= 3 ').replace('small\n', 'small\nauto_resume = false\n') +
       '\n[brain.gemini]\napi_key = "env:GEMINI_API_KEY"\n',
   )
-  const { config } = await loadConfig({ places, env })
+  const { config } = await loadConfig({ paths, env })
   assert.deepEqual([config.sessions.max_concurrent, config.sessions.auto_resume], [3, false])
 })
 
 test('the first set makes the file, readable by its owner only', t => {
-  const { places } = writeConfigFiles(t)
-  setSetting(places, 'logs.level', 'debug')
-  assert.equal(readFileSync(places.configFile, 'utf8'), '[logs]\nlevel = "debug"\n')
-  assert.equal(statSync(places.configFile).mode & 0o777, 0o600)
+  const { paths } = writeConfigFiles(t)
+  setSetting(paths, 'logs.level', 'debug')
+  assert.equal(readFileSync(paths.configFile, 'utf8'), '[logs]\nlevel = "debug"\n')
+  assert.equal(statSync(paths.configFile).mode & 0o777, 0o600)
 })
 
 test('a wrong value changes nothing', t => {
-  const { places } = writeConfigFiles(t, { user: MINE })
-  assert.throws(() => setSetting(places, 'sessions.max_concurrent', '0'), { code: 'setting_invalid' })
-  assert.equal(readFileSync(places.configFile, 'utf8'), MINE)
+  const { paths } = writeConfigFiles(t, { user: MINE })
+  assert.throws(() => setSetting(paths, 'sessions.max_concurrent', '0'), { code: 'setting_invalid' })
+  assert.equal(readFileSync(paths.configFile, 'utf8'), MINE)
 })
 
 test('a wrong file is refused with its line and not touched', t => {
   const broken = '[sessions]\nmax_concurrent = "two"\n'
-  const { places } = writeConfigFiles(t, { user: broken })
+  const { paths } = writeConfigFiles(t, { user: broken })
   assert.throws(
-    () => setSetting(places, 'logs.keep', '3'),
+    () => setSetting(paths, 'logs.keep', '3'),
     (thrown: AppError) => thrown.code === 'config_invalid' && thrown.message.includes(':2: sessions.max_concurrent'),
   )
-  assert.equal(readFileSync(places.configFile, 'utf8'), broken)
+  assert.equal(readFileSync(paths.configFile, 'utf8'), broken)
 })
 
 test('a wrong file is not repaired by the way: neither its syntax nor the very key that is set', t => {
@@ -62,56 +62,56 @@ test('a wrong file is not repaired by the way: neither its syntax nor the very k
     ['logs.keep = 0\n', ':1: logs.keep: expected a whole number'],
     ['[logs\n', ':1: TOML: '],
   ] as const) {
-    const { places } = writeConfigFiles(t, { user })
+    const { paths } = writeConfigFiles(t, { user })
     assert.throws(
-      () => setSetting(places, 'logs.keep', '3'),
+      () => setSetting(paths, 'logs.keep', '3'),
       (thrown: AppError) => thrown.code === 'config_invalid' && thrown.message.includes(words),
     )
-    assert.equal(readFileSync(places.configFile, 'utf8'), user)
+    assert.equal(readFileSync(paths.configFile, 'utf8'), user)
   }
 })
 
 test('a config file that is a link stays a link, and what it leads to is changed', t => {
-  const { places, home } = writeConfigFiles(t)
+  const { paths, home } = writeConfigFiles(t)
   const dotfile = join(home, 'dotfiles', 'pcc.toml')
   writeText(dotfile, '# dot\n')
-  writeText(join(places.home, 'x'), '')
-  symlinkSync(dotfile, places.configFile)
-  setSetting(places, 'logs.keep', '3')
-  assert.ok(lstatSync(places.configFile).isSymbolicLink())
+  writeText(join(paths.home, 'x'), '')
+  symlinkSync(dotfile, paths.configFile)
+  setSetting(paths, 'logs.keep', '3')
+  assert.ok(lstatSync(paths.configFile).isSymbolicLink())
   assert.equal(readFileSync(dotfile, 'utf8'), '# dot\n\n[logs]\nkeep = 3\n')
   assert.deepEqual(readdirSync(join(home, 'dotfiles')), ['pcc.toml'])
 })
 
 test('a path is stored from where it was typed', t => {
-  const { places } = writeConfigFiles(t)
-  assert.equal(setSetting(places, 'agents.path', 'bin/claude'), join(process.cwd(), 'bin/claude'))
-  assert.equal(setSetting(places, 'agents.path', '~/bin/claude'), '~/bin/claude')
+  const { paths } = writeConfigFiles(t)
+  assert.equal(setSetting(paths, 'agents.path', 'bin/claude'), join(process.cwd(), 'bin/claude'))
+  assert.equal(setSetting(paths, 'agents.path', '~/bin/claude'), '~/bin/claude')
 })
 
 test('resetting a key takes only it out and keeps the old file', t => {
-  const { places } = writeConfigFiles(t, { user: MINE })
-  const backup = resetSetting(places, 'sessions.max_concurrent', { now: () => 0 })
-  assert.equal(backup, `${places.configFile}.1970-01-01T00-00-00.bak`)
+  const { paths } = writeConfigFiles(t, { user: MINE })
+  const backup = resetSetting(paths, 'sessions.max_concurrent', { now: () => 0 })
+  assert.equal(backup, `${paths.configFile}.1970-01-01T00-00-00.bak`)
   assert.equal(readFileSync(backup, 'utf8'), MINE)
   assert.equal(statSync(backup).mode & 0o777, 0o600)
-  assert.equal(readFileSync(places.configFile, 'utf8'), MINE.replace(/max_concurrent.*\n/, ''))
-  assert.equal(resetSetting(places, 'sessions.max_concurrent'), undefined)
+  assert.equal(readFileSync(paths.configFile, 'utf8'), MINE.replace(/max_concurrent.*\n/, ''))
+  assert.equal(resetSetting(paths, 'sessions.max_concurrent'), undefined)
 })
 
 test('resetting everything works on a broken file too, and never overwrites an older backup', t => {
-  const { places } = writeConfigFiles(t, { user: 'broken = = =' })
+  const { paths } = writeConfigFiles(t, { user: 'broken = = =' })
   const clock = { now: () => 0 }
-  const first = resetSettings(places, clock)
-  const second = resetSettings(places, clock)
+  const first = resetSettings(paths, clock)
+  const second = resetSettings(paths, clock)
   assert.equal(readFileSync(first ?? '', 'utf8'), 'broken = = =')
   assert.equal(readFileSync(second ?? '', 'utf8'), '')
-  assert.equal(readFileSync(places.configFile, 'utf8'), '')
-  assert.equal(resetSettings(writeConfigFiles(t).places), undefined)
+  assert.equal(readFileSync(paths.configFile, 'utf8'), '')
+  assert.equal(resetSettings(writeConfigFiles(t).paths), undefined)
 })
 
 test('processes that set different keys at once lose none of them', async t => {
-  const { places, env } = writeConfigFiles(t, { user: MINE })
+  const { paths, env } = writeConfigFiles(t, { user: MINE })
   const module = new URL('../../../src/domain/config/edit.ts', import.meta.url).href
   const changes = {
     'logs.keep': '7',
@@ -122,14 +122,14 @@ test('processes that set different keys at once lose none of them', async t => {
     'notifications.sound': 'false',
   }
   const children = Object.entries(changes).map(([key, value]) => {
-    const code = `const { setSetting } = await import(${JSON.stringify(module)}); setSetting(${JSON.stringify(places)}, ${JSON.stringify(key)}, ${JSON.stringify(value)})`
+    const code = `const { setSetting } = await import(${JSON.stringify(module)}); setSetting(${JSON.stringify(paths)}, ${JSON.stringify(key)}, ${JSON.stringify(value)})`
     return once(spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'inherit' }), 'exit')
   })
   assert.deepEqual(
     await Promise.all(children),
     children.map(() => [0, null]),
   )
-  const { config } = await loadConfig({ places, env })
+  const { config } = await loadConfig({ paths, env })
   assert.deepEqual(
     [
       config.logs.keep,

@@ -18,33 +18,33 @@ const refusal =
   }
 
 test('without any file the defaults hold, and the data lies under PCC_HOME', async t => {
-  const { places, env } = writeConfigFiles(t)
-  const { config, origin, untrusted } = await loadConfig({ places, env })
+  const { paths, env } = writeConfigFiles(t)
+  const { config, origin, untrusted } = await loadConfig({ paths, env })
   assert.equal(config.sessions.max_concurrent, 5)
-  assert.equal(config.data.directory, join(places.home, 'data'))
+  assert.equal(config.data.directory, join(paths.home, 'data'))
   assert.equal(origin('sessions.max_concurrent'), 'default')
   assert.deepEqual(untrusted, [])
 })
 
 test('each layer stands above the one before it: default, user file, project file, environment, flag', async t => {
   const key = 'sessions.max_concurrent'
-  const { places, env, project } = writeConfigFiles(t, {
+  const { paths, env, project } = writeConfigFiles(t, {
     user: '\n[sessions]\nmax_concurrent = 4\n',
     project: 'sessions.max_concurrent = 3\n',
   })
   const bare = writeConfigFiles(t)
   const layers = [
-    await loadConfig({ places: bare.places, env }),
-    await loadConfig({ places, env }),
-    await loadConfig({ places, env, project }),
-    await loadConfig({ places, env: { ...env, PCC_SESSIONS_MAX_CONCURRENT: '20' }, project }),
-    await loadConfig({ places, env: { ...env, PCC_SESSIONS_MAX_CONCURRENT: '20' }, project, flags: { [key]: 21 } }),
+    await loadConfig({ paths: bare.paths, env }),
+    await loadConfig({ paths, env }),
+    await loadConfig({ paths, env, project }),
+    await loadConfig({ paths, env: { ...env, PCC_SESSIONS_MAX_CONCURRENT: '20' }, project }),
+    await loadConfig({ paths, env: { ...env, PCC_SESSIONS_MAX_CONCURRENT: '20' }, project, flags: { [key]: 21 } }),
   ]
   assert.deepEqual(
     layers.map(({ config, origin }) => [config.sessions.max_concurrent, origin(key)]),
     [
       [5, 'default'],
-      [4, `${places.configFile}:3`],
+      [4, `${paths.configFile}:3`],
       [3, `${join(project, '.perpetualcc.toml')}:1`],
       [20, 'PCC_SESSIONS_MAX_CONCURRENT'],
       [21, 'flag'],
@@ -53,9 +53,9 @@ test('each layer stands above the one before it: default, user file, project fil
 })
 
 test('the environment gives lists by commas or as TOML, and an empty variable sets nothing', async t => {
-  const { places, env } = writeConfigFiles(t)
+  const { paths, env } = writeConfigFiles(t)
   const { config } = await loadConfig({
-    places,
+    paths,
     env: {
       ...env,
       PCC_PERMISSIONS_SAFE_DIRECTORIES: 'src/, cmd/',
@@ -73,8 +73,8 @@ test('the environment gives lists by commas or as TOML, and an empty variable se
 })
 
 test('a wrong or mistyped variable is refused by its name', async t => {
-  const { places, env } = writeConfigFiles(t)
-  const load = (more: Record<string, string>) => loadConfig({ places, env: { ...env, ...more } })
+  const { paths, env } = writeConfigFiles(t)
+  const load = (more: Record<string, string>) => loadConfig({ paths, env: { ...env, ...more } })
   await assert.rejects(
     load({ PCC_SESSIONS_MAX_CONCURRENT: 'many' }),
     refusal('setting_invalid', 'PCC_SESSIONS_MAX_CONCURRENT', 'a whole number, 1 or more', '"many"'),
@@ -83,7 +83,7 @@ test('a wrong or mistyped variable is refused by its name', async t => {
     load({ PCC_SESSIONS_MAX_CONCURENT: '3' }),
     refusal('setting_invalid', 'PCC_SESSIONS_MAX_CONCURENT', 'did you mean "sessions.max_concurrent"?'),
   )
-  await load({ PCC_SESSION_MARK: 'x', PCC_HOME: places.home, PCC_CONFIG: '' })
+  await load({ PCC_SESSION_MARK: 'x', PCC_HOME: paths.home, PCC_CONFIG: '' })
 })
 
 const wrong: [string, string, RegExp][] = [
@@ -133,20 +133,20 @@ const wrong: [string, string, RegExp][] = [
 ]
 for (const [what, text, words] of wrong) {
   test(`${what} is refused by file, line, key and expectation, and the file stays as it is`, async t => {
-    const { places, env } = writeConfigFiles(t, { user: text })
-    await assert.rejects(loadConfig({ places, env }), refusal('config_invalid', places.configFile, words))
-    assert.equal(readFileSync(places.configFile, 'utf8'), text)
+    const { paths, env } = writeConfigFiles(t, { user: text })
+    await assert.rejects(loadConfig({ paths, env }), refusal('config_invalid', paths.configFile, words))
+    assert.equal(readFileSync(paths.configFile, 'utf8'), text)
   })
 }
 
 test('the first wrong line is the one that is told', async t => {
-  const { places, env } = writeConfigFiles(t, { user: '[logs]\nkeep = 0\n[brain]\ntype = 1\n' })
-  await assert.rejects(loadConfig({ places, env }), refusal('config_invalid', ':2: logs.keep'))
+  const { paths, env } = writeConfigFiles(t, { user: '[logs]\nkeep = 0\n[brain]\ntype = 1\n' })
+  await assert.rejects(loadConfig({ paths, env }), refusal('config_invalid', ':2: logs.keep'))
 })
 
 test('a refused secret is never repeated', async t => {
-  const { places, env } = writeConfigFiles(t, { user: '[brain.gemini]\napi_key = ["AIza-very-secret"]\n' })
-  await assert.rejects(loadConfig({ places, env }), thrown => {
+  const { paths, env } = writeConfigFiles(t, { user: '[brain.gemini]\napi_key = ["AIza-very-secret"]\n' })
+  await assert.rejects(loadConfig({ paths, env }), thrown => {
     assert.ok(thrown instanceof AppError)
     assert.match(thrown.message, /:2: brain\.gemini\.api_key: expected text, found a list/)
     assert.doesNotMatch(thrown.message, /very-secret/)
@@ -165,41 +165,41 @@ test('a file for a newer program is refused with its own code, a known version i
 })
 
 test('a file that cannot be read as text is refused, and so is one that was named and does not exist', async t => {
-  const { places, env, home } = writeConfigFiles(t)
-  writeText(places.configFile, '')
-  writeFileSync(places.configFile, Buffer.from([0xff, 0xfe, 0x00]))
-  await assert.rejects(loadConfig({ places, env }), refusal('config_unreadable', 'not text in UTF-8'))
+  const { paths, env, home } = writeConfigFiles(t)
+  writeText(paths.configFile, '')
+  writeFileSync(paths.configFile, Buffer.from([0xff, 0xfe, 0x00]))
+  await assert.rejects(loadConfig({ paths, env }), refusal('config_unreadable', 'not text in UTF-8'))
   const folder = appPathsFor({ env, configFile: join(home, 'folder') })
   mkdirSync(folder.configFile)
-  await assert.rejects(loadConfig({ places: folder, env }), refusal('config_unreadable', 'EISDIR'))
+  await assert.rejects(loadConfig({ paths: folder, env }), refusal('config_unreadable', 'EISDIR'))
   const named = appPathsFor({ env, configFile: join(home, 'nowhere.toml') })
   await assert.rejects(
-    loadConfig({ places: named, env }),
+    loadConfig({ paths: named, env }),
     refusal('config_unreadable', 'nowhere.toml', 'does not exist'),
   )
 })
 
 test('a file with a byte order mark and Windows line ends is read, with the right lines', async t => {
-  const { places, env } = writeConfigFiles(t, { user: '\uFEFF[sessions]\r\n# c\r\nmax_concurrent = 2\r\n' })
-  const { config, origin } = await loadConfig({ places, env })
+  const { paths, env } = writeConfigFiles(t, { user: '\uFEFF[sessions]\r\n# c\r\nmax_concurrent = 2\r\n' })
+  const { config, origin } = await loadConfig({ paths, env })
   assert.equal(config.sessions.max_concurrent, 2)
-  assert.equal(origin('sessions.max_concurrent'), `${places.configFile}:3`)
+  assert.equal(origin('sessions.max_concurrent'), `${paths.configFile}:3`)
 })
 
 test('paths in a file start at the file, and ~ is the home directory', async t => {
-  const { places, env, home } = writeConfigFiles(t, {
+  const { paths, env, home } = writeConfigFiles(t, {
     user: '[data]\ndirectory = "~/d"\n[agents]\npath = "bin/claude"\n',
   })
-  const { config } = await loadConfig({ places, env })
+  const { config } = await loadConfig({ paths, env })
   assert.equal(config.data.directory, join(home, 'd'))
-  assert.equal(config.agents.path, join(places.home, 'bin/claude'))
+  assert.equal(config.agents.path, join(paths.home, 'bin/claude'))
 })
 
 test('the project file is the nearest one upwards, and nothing above home is looked at', async t => {
-  const { places, env, project, home } = writeConfigFiles(t)
+  const { paths, env, project, home } = writeConfigFiles(t)
   const deep = join(project, 'packages', 'api')
   mkdirSync(deep, { recursive: true })
-  const nearest = async () => (await loadConfig({ places, env, project: deep })).projectFile
+  const nearest = async () => (await loadConfig({ paths, env, project: deep })).projectFile
   assert.equal(await nearest(), undefined)
   writeText(join(home, '.perpetualcc.toml'), '')
   assert.equal(await nearest(), join(home, '.perpetualcc.toml'))
@@ -210,7 +210,7 @@ test('the project file is the nearest one upwards, and nothing above home is loo
 
   const inner = { ...env, HOME: project }
   const outside = await loadConfig({
-    places: appPathsFor({ env: inner }),
+    paths: appPathsFor({ env: inner }),
     env: inner,
     project: join(project, 'packages'),
   })
@@ -218,11 +218,11 @@ test('the project file is the nearest one upwards, and nothing above home is loo
 })
 
 test('a project file that may not be read is refused, not passed over', async t => {
-  const { places, env, project } = writeConfigFiles(t, { project: '' })
+  const { paths, env, project } = writeConfigFiles(t, { project: '' })
   if (process.getuid?.() !== 0) chmodSync(join(project, '.perpetualcc.toml'), 0)
   else {
     rmSync(join(project, '.perpetualcc.toml'))
     mkdirSync(join(project, '.perpetualcc.toml'))
   }
-  await assert.rejects(loadConfig({ places, env, project }), refusal('config_unreadable', '.perpetualcc.toml'))
+  await assert.rejects(loadConfig({ paths, env, project }), refusal('config_unreadable', '.perpetualcc.toml'))
 })

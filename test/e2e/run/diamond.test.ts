@@ -41,7 +41,7 @@ test('a diamond is worked through on a board: one task is told something, one fa
     ['open the house', 'paint the walls', 'lay the floor'],
   ])
   execFileSync('mkfifo', [join(project, 'gate')])
-  const floor = ids.get('lay the floor') ?? ''
+  const supervisor = ids.get('lay the floor') ?? ''
   const board = onTerminal(t, pcc, ['run', project])
   const [, run = ''] = await board.see(/Run (r-\w+): the whole project +● running/)
   await board.see(/4 left/)
@@ -58,10 +58,10 @@ test('a diamond is worked through on a board: one task is told something, one fa
   writeFileSync(join(project, 'gate'), 'open')
   await board.see(/✓ t-\w+ dig the ground done \(unverified\) in/)
   await board.see(/paint the walls.*\n.*waits for you: pcc respond 1/)
-  await board.see(new RegExp(`✓ ${floor} lay the floor done`))
+  await board.see(new RegExp(`✓ ${supervisor} lay the floor done`))
   const { stdout: during } = await pcc.run(['status', run])
   assert.match(during, /State: ● running\nTasks: 2 done \(unverified\), 1 waiting, 1 left\nAttempts: 4\n/)
-  assert.match(during, new RegExp(`✗ ${floor} lay the floor failed after .*\n✓ ${floor} lay the floor done`))
+  assert.match(during, new RegExp(`✗ ${supervisor} lay the floor failed after .*\n✓ ${supervisor} lay the floor done`))
   const answered = await pcc.run(['respond', '1', 'blue'])
   assert.equal(answered.code, 0, answered.stderr)
   await board.see(/✓ Run r-\w+ of the whole project: complete, every task is done\n +4 done \(unverified\); 5 attempts/)

@@ -25,11 +25,11 @@ async function loadedBy(t: TestContext, files: Record<string, string>) {
   const user = join(home, '.claude/settings.json')
   mkdirSync(dirname(user), { recursive: true })
   writeFileSync(user, filled(hook('user')))
-  const places = appPathsFor({ env: { HOME: home } })
+  const paths = appPathsFor({ env: { HOME: home } })
 
   const run = async (): Promise<Loaded> => {
     await using simulator = await openSimulator({ text: SCENARIO })
-    const status = await trustStatus(places, project)
+    const status = await trustStatus(paths, project)
     const { sources, strictMcp } = settingSourcesFor(status, ['user', 'project', 'local'])
     const servers: string[] = []
     const conversation = query({
@@ -50,7 +50,7 @@ async function loadedBy(t: TestContext, files: Record<string, string>) {
     return { hooks, servers, memory: JSON.stringify(simulator.requests).includes('WORDS-OF-MEMORY') }
   }
   const untrusted = await run()
-  await grantTrust(places, await trustStatus(places, project))
+  await grantTrust(paths, await trustStatus(paths, project))
   return { untrusted, trusted: await run() }
 }
 

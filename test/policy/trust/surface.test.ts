@@ -170,20 +170,20 @@ test('two sets of files differ by content, by name and by order alone not', () =
 })
 
 test('an agreement is kept and taken back for one project, beside those of others', t => {
-  const places = appPathsFor({ env: { HOME: tempDir(t) } })
-  mkdirSync(places.home, { recursive: true })
+  const paths = appPathsFor({ env: { HOME: tempDir(t) } })
+  mkdirSync(paths.home, { recursive: true })
   const agreement = { hash: 'h', since: 5, files: { a: '1' } }
-  assert.equal(agreementFor(places, '/a'), undefined)
-  assert.equal(keepAgreement(places, '/a', undefined), false)
-  assert.equal(keepAgreement(places, '/a', agreement), false)
-  assert.equal(keepAgreement(places, '/b', agreement), false)
-  assert.equal(keepAgreement(places, '/a', { ...agreement, since: 6 }), true)
-  assert.deepEqual(agreementFor(places, '/a'), { ...agreement, since: 6 })
-  assert.equal(agreementFor(places, 'toString'), undefined)
-  assert.equal(keepAgreement(places, '/a', undefined), true)
-  assert.deepEqual([agreementFor(places, '/a'), agreementFor(places, '/b')], [undefined, agreement])
-  writeFileSync(places.trustFile, '{"version":2,"projects":{}}')
-  assert.throws(() => agreementFor(places, '/b'), { code: 'trust_file_invalid', message: /version/ })
+  assert.equal(agreementFor(paths, '/a'), undefined)
+  assert.equal(keepAgreement(paths, '/a', undefined), false)
+  assert.equal(keepAgreement(paths, '/a', agreement), false)
+  assert.equal(keepAgreement(paths, '/b', agreement), false)
+  assert.equal(keepAgreement(paths, '/a', { ...agreement, since: 6 }), true)
+  assert.deepEqual(agreementFor(paths, '/a'), { ...agreement, since: 6 })
+  assert.equal(agreementFor(paths, 'toString'), undefined)
+  assert.equal(keepAgreement(paths, '/a', undefined), true)
+  assert.deepEqual([agreementFor(paths, '/a'), agreementFor(paths, '/b')], [undefined, agreement])
+  writeFileSync(paths.trustFile, '{"version":2,"projects":{}}')
+  assert.throws(() => agreementFor(paths, '/b'), { code: 'trust_file_invalid', message: /version/ })
 })
 
 test('scripts are found by the words of a text, inside the place that is vouched for', async t => {
@@ -233,12 +233,12 @@ test('scripts are found by the words of a text, inside the place that is vouched
 test('a skill or a subagent of the project waits for a yes, others do not', async t => {
   const project = folder(t, { '.claude/skills/s/SKILL.md': '---\nhooks: {}\n---\n' })
   execFileSync('git', ['init', '-q'], { cwd: project, env: { PATH: process.env['PATH'] ?? '', HOME: project } })
-  const places = appPathsFor({ env: { HOME: tempDir(t) } })
+  const paths = appPathsFor({ env: { HOME: tempDir(t) } })
   const verdict = async (
     tool: string,
     input: Record<string, unknown> = {},
     settingSources: ('user' | 'project' | 'local')[] = ['project'],
-  ) => (await judgeSkill({ tool, input }, { places, project, settingSources }))?.reason
+  ) => (await judgeSkill({ tool, input }, { paths, project, settingSources }))?.reason
   assert.match(
     (await verdict('Skill')) ?? '',
     /^\.claude\/skills\/s\/SKILL\.md can run code .* go on without skills\. .* pcc trust \//,
@@ -258,11 +258,11 @@ test('a skill or a subagent of the project waits for a yes, others do not', asyn
   assert.match((await verdict('Task', { subagent_type: 'x' })) ?? '', /and 2 more/)
   assert.equal(await verdict('Task', {}), undefined, 'the standard subagent is no file')
   assert.match((await verdict('Skill')) ?? '', /and 3 more/)
-  const denied = await judgeSkill({ tool: 'Skill', input: {} }, { places, project, settingSources: ['project'] })
+  const denied = await judgeSkill({ tool: 'Skill', input: {} }, { paths, project, settingSources: ['project'] })
   assert.deepEqual(
     { ...denied, reason: '' },
     { verdict: 'deny', risk: 'HIGH', reason: '', confidence: 1, by: 'policy' },
   )
-  await grantTrust(places, await trustStatus(places, project))
+  await grantTrust(paths, await trustStatus(paths, project))
   assert.equal(await verdict('Skill'), undefined)
 })

@@ -19,9 +19,9 @@ const hooks = (command: string) =>
 
 /** A project that somebody has agreed to, or not, and a worktree of it. */
 function worlds(t: TestContext, files: Record<string, string>) {
-  const places = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
+  const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
   const project = realpathSync(gitProject(t, { 'README.md': '# sample\n', ...files }))
-  const top = join(places.home, 'worktrees', 'sample', 't-000001')
+  const top = join(paths.home, 'worktrees', 'sample', 't-000001')
   const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env: bareEnv(project), stdio: 'pipe' })
   git('worktree', 'add', '-q', '-b', 'pcc/t-000001', top)
   const put = (path: string, text: string, where = top) => {
@@ -29,19 +29,19 @@ function worlds(t: TestContext, files: Record<string, string>) {
     writeFileSync(join(where, path), text)
   }
   const status = (inside = '') =>
-    trustStatusIn(places, { project: join(project, inside), directory: join(top, inside), top })
+    trustStatusIn(paths, { project: join(project, inside), directory: join(top, inside), top })
   return {
-    places,
+    paths,
     project,
     top,
     put,
     status,
-    agree: async () => grantTrust(places, await trustStatus(places, project)),
+    agree: async () => grantTrust(paths, await trustStatus(paths, project)),
   }
 }
 
 test('a worktree holds what the person agreed to for the project, and nothing that an agent has made of it since', async t => {
-  const { put, status, agree, places, project, top } = worlds(t, { [SETTINGS]: hooks('npm run lint') })
+  const { put, status, agree, paths, project, top } = worlds(t, { [SETTINGS]: hooks('npm run lint') })
   assert.equal((await status()).state, 'untrusted')
   await agree()
   assert.equal((await status()).state, 'trusted')
@@ -50,16 +50,16 @@ test('a worktree holds what the person agreed to for the project, and nothing th
   const changed = await status()
   assert.deepEqual([changed.state, changed.changed, changed.project], ['changed', [SETTINGS], project])
   assert.deepEqual(settingSourcesFor(changed, ['user', 'project', 'local']).sources, ['user', 'local'])
-  assert.equal((await trustStatus(places, project)).state, 'trusted', 'the project itself is as it was')
+  assert.equal((await trustStatus(paths, project)).state, 'trusted', 'the project itself is as it was')
 })
 
 test('a file that nobody has agreed to waits although the project brings nothing', async t => {
-  const { put, status, places, project, top } = worlds(t, {})
+  const { put, status, paths, project, top } = worlds(t, {})
   assert.equal((await status()).state, 'nothing-to-trust')
   put('.mcp.json', JSON.stringify({ mcpServers: { evil: { command: 'evil' } } }))
   assert.equal((await status()).state, 'untrusted')
   const call = { tool: 'Skill', input: { skill: 'evil' } }
-  const around = { places, project, place: { directory: top, top }, settingSources: ['project' as const] }
+  const around = { paths, project, place: { directory: top, top }, settingSources: ['project' as const] }
   assert.equal(await judgeSkill(call, around), undefined, 'of skills there is nothing')
   put('.claude/skills/evil/SKILL.md', '---\nname: evil\ndescription: x\nallowed-tools: Bash(*)\n---\nHelp.\n')
   assert.equal((await judgeSkill(call, around))?.verdict, 'deny')
@@ -80,8 +80,8 @@ test('what only the project has is not missed in a worktree: a file that is dele
 })
 
 test('of a project that is one folder of its repository the same folder of the worktree is looked at', async t => {
-  const { put, places, project, status } = worlds(t, { [`api/${SETTINGS}`]: hooks('make'), 'web/README.md': '#\n' })
-  await grantTrust(places, await trustStatus(places, join(project, 'api')))
+  const { put, paths, project, status } = worlds(t, { [`api/${SETTINGS}`]: hooks('make'), 'web/README.md': '#\n' })
+  await grantTrust(paths, await trustStatus(paths, join(project, 'api')))
   assert.equal((await status('api')).state, 'trusted')
   put(`api/${SETTINGS}`, hooks('touch evil'))
   assert.deepEqual((await status('api')).changed, [SETTINGS])

@@ -112,18 +112,18 @@ test("rules of a project are found in it or above, and the person's own are not 
   const root = tempDir(t)
   const deep = join(root, 'a/b/c')
   mkdirSync(deep, { recursive: true })
-  const places = { home: join(root, '.perpetualcc') }
-  assert.equal(await findProjectRules(places, deep), undefined)
-  mkdirSync(places.home)
-  writeFileSync(userRulesFile(places), '')
-  assert.equal(userRulesFile(places), projectRulesFile(root))
-  assert.equal(await findProjectRules(places, deep), undefined, 'it is the file of the person')
+  const paths = { home: join(root, '.perpetualcc') }
+  assert.equal(await findProjectRules(paths, deep), undefined)
+  mkdirSync(paths.home)
+  writeFileSync(userRulesFile(paths), '')
+  assert.equal(userRulesFile(paths), projectRulesFile(root))
+  assert.equal(await findProjectRules(paths, deep), undefined, 'it is the file of the person')
   assert.equal(await findProjectRules({ home: '/none' }, deep), join(root, '.perpetualcc/rules.toml'))
   mkdirSync(join(root, 'a/.perpetualcc'))
   writeFileSync(join(root, 'a/.perpetualcc/rules.toml'), '')
-  assert.equal(await findProjectRules(places, deep), join(root, 'a/.perpetualcc/rules.toml'))
+  assert.equal(await findProjectRules(paths, deep), join(root, 'a/.perpetualcc/rules.toml'))
   writeFileSync(join(root, 'a/b/.perpetualcc'), 'a file and no folder')
-  assert.equal(await findProjectRules(places, deep), join(root, 'a/.perpetualcc/rules.toml'))
+  assert.equal(await findProjectRules(paths, deep), join(root, 'a/.perpetualcc/rules.toml'))
 })
 
 test('a file that is asked for by name must be there, others may be missing', async t => {
@@ -133,9 +133,9 @@ test('a file that is asked for by name must be there, others may be missing', as
   assert.equal(readRules(join(home, 'none/none.toml')), '')
   assert.throws(() => readRules(missing, { mustExist: true }), { code: 'rules_invalid' })
   const rules = openRules()
-  const { problem } = await rules.load({ places: { home }, userFile: missing })
+  const { problem } = await rules.load({ paths: { home }, userFile: missing })
   assert.equal(problem?.code, 'rules_invalid')
-  assert.equal((await rules.load({ places: { home } })).problem, undefined)
+  assert.equal((await rules.load({ paths: { home } })).problem, undefined)
 })
 
 test('a file of 256 KiB is read, a larger one is not', t => {
@@ -149,7 +149,7 @@ test('a file that was emptied has no last good rules to fall back on', async t =
   const home = tempDir(t)
   const file = join(home, 'rules.toml')
   const rules = openRules()
-  const load = () => rules.load({ places: { home } })
+  const load = () => rules.load({ paths: { home } })
   writeFileSync(file, one('A'))
   const first = await load()
   assert.equal((await load()).written[0], first.written[0], 'what did not change is not read anew')
@@ -166,7 +166,7 @@ test("trust may be said outright, and opens a project's allow rules", async t =>
   writeFileSync(projectRulesFile(project), '[[rules]]\neffect = "allow"\ntool = "A"\n')
   const rules = openRules()
   const counted = async (trusted?: boolean) => {
-    const { rules: inForce, waiting } = await rules.load({ places: { home }, project, trusted })
+    const { rules: inForce, waiting } = await rules.load({ paths: { home }, project, trusted })
     return [inForce.length, waiting.length]
   }
   assert.deepEqual(await counted(true), [1, 0])

@@ -42,8 +42,8 @@ test('a step that is refused is not tried again at once and for ever, but after 
   }
   const passed = { status: 'passed', isProven: true, commit: null, tree: null } as const
   // Only what a task that works in the project itself comes to.
-  const parts = {
-    floor: { parts: { store, clock, tasks: { ...tasks, transition } }, log: silentLog },
+  const deps = {
+    supervisor: { deps: { store, clock, tasks: { ...tasks, transition } }, log: silentLog },
     merges: {},
     settingsOf: async () => ({ rounds: 3, merge: { mode: 'off', strategy: 'rebase', review: false } }),
     finishRebase: async () => ({ kind: 'whole' }),
@@ -55,11 +55,11 @@ test('a step that is refused is not tried again at once and for ever, but after 
   } as unknown as CompletionDeps
   const turn = async () => ({ [Symbol.dispose]: () => undefined })
   const { signal } = new AbortController()
-  assert.deepEqual(await driveTask(id, { parts, signal, turn }), { over: true, lookAgainAt: NOW + 60_000 })
+  assert.deepEqual(await driveTask(id, { deps, signal, turn }), { over: true, lookAgainAt: NOW + 60_000 })
   assert.equal(looks, 1, 'and gates did not run twice for it')
   assert.equal((await store.tasks.get(id))?.state, 'verifying')
   isRefused = false
-  assert.deepEqual(await driveTask(id, { parts, signal, turn }), { over: true })
+  assert.deepEqual(await driveTask(id, { deps, signal, turn }), { over: true })
   assert.equal((await store.tasks.get(id))?.state, 'done')
 })
 
@@ -69,7 +69,7 @@ const no = (reason: string) => ({ verdict: 'deny', reason, by: 'ann' }) as const
 interface Asked {
   work: FinishedWork
   /** Asks a person, as landing does, and says what they answer. */
-  ask(asking: (floor: SupervisorContext, tx: Tx) => Promise<unknown>, answer?: EscalationAnswer): Promise<void>
+  ask(asking: (supervisor: SupervisorContext, tx: Tx) => Promise<unknown>, answer?: EscalationAnswer): Promise<void>
   /** What is known of the work, or of another like it, while its merge of this number waits for a review. */
   facts(other?: Partial<FinishedWork['task']>, merge?: number): Promise<KnownCompletionFacts>
 }
@@ -79,13 +79,13 @@ async function verified(t: TestContext): Promise<Asked> {
   const store = await openStore({ file: join(tempDir(t), 'db') })
   t.after(() => store.close())
   let now = 0
-  const parts = sessionDepsOn(store, { clock: { now: () => ++now } })
+  const deps = sessionDepsOn(store, { clock: { now: () => ++now } })
   const session = await store.sessions.insert({ ...aLiveSession().row, state: 'ended', ended_as: 'completed' })
   const id = await store.transaction(async tx => {
-    const task = await parts.tasks.submit({ session_id: session.id, project: '/p', text: 'do it' }, tx)
-    await parts.tasks.claimNext(session.id, tx)
-    await parts.tasks.transition(task.id, { to: 'verifying' }, tx)
-    await parts.tasks.transition(task.id, { to: 'merging' }, tx)
+    const task = await deps.tasks.submit({ session_id: session.id, project: '/p', text: 'do it' }, tx)
+    await deps.tasks.claimNext(session.id, tx)
+    await deps.tasks.transition(task.id, { to: 'verifying' }, tx)
+    await deps.tasks.transition(task.id, { to: 'merging' }, tx)
     return task.id
   })
   const work = await findWork(id, store)
@@ -94,9 +94,9 @@ async function verified(t: TestContext): Promise<Asked> {
   return {
     work,
     async ask(asking, answer) {
-      await store.transaction(async tx => void (await asking({ parts } as SupervisorContext, tx)))
+      await store.transaction(async tx => void (await asking({ deps } as SupervisorContext, tx)))
       const [row] = await store.escalations.list({ session: session.id, states: ['open'] })
-      if (row && answer) await store.transaction(tx => openEscalations(parts).settle(row.number, answer, tx))
+      if (row && answer) await store.transaction(tx => openEscalations(deps).settle(row.number, answer, tx))
     },
     facts(other = {}, number = 1) {
       const open = async () => ({ id: number, state: 'review' }) as Merge
@@ -109,24 +109,24 @@ async function verified(t: TestContext): Promise<Asked> {
 
 test('a review counts for the attempt and the merge that it was about, and for no other', async t => {
   const { work, ask, facts } = await verified(t)
-  await ask((floor, tx) => askReview(work, 1, floor, tx), YES)
+  await ask((supervisor, tx) => askReview(work, 1, supervisor, tx), YES)
   assert.equal((await facts()).reviewed, 'approved')
   assert.equal((await facts({ attempt: 2 })).reviewed, undefined, 'an approval of an older attempt')
   assert.equal((await facts({}, 2)).reviewed, undefined, 'an approval of an earlier merge')
   assert.equal((await facts({ id: 't-ffffff' })).reviewed, undefined, 'an approval of another task')
   assert.equal((await facts({ state: 'verifying' })).reviewed, undefined, 'an approval of what is verified anew')
 
-  await ask((floor, tx) => askReview(work, 1, floor, tx), no('not like this'))
+  await ask((supervisor, tx) => askReview(work, 1, supervisor, tx), no('not like this'))
   const { reviewed, comments } = await facts()
   assert.deepEqual([reviewed, comments], ['returned', 'not like this'], 'the last word counts')
 })
 
 test('a task whose old attempt was given up is not given up again in its new one, nor for what its session could not do', async t => {
   const { work, ask, facts } = await verified(t)
-  const trouble = (floor: SupervisorContext, tx: Tx) =>
-    askPerson({ ...work, task: { ...work.task, state: 'verifying' } }, 'why', floor, tx)
-  const failed = (floor: SupervisorContext, tx: Tx) =>
-    openEscalations(floor.parts).record(errorRow({ kind: 'network', message: 'gone' }, work.session, 'gone'), tx)
+  const trouble = (supervisor: SupervisorContext, tx: Tx) =>
+    askPerson({ ...work, task: { ...work.task, state: 'verifying' } }, 'why', supervisor, tx)
+  const failed = (supervisor: SupervisorContext, tx: Tx) =>
+    openEscalations(supervisor.deps).record(errorRow({ kind: 'network', message: 'gone' }, work.session, 'gone'), tx)
   await ask(failed, no('leave it'))
   assert.equal((await facts()).givenUp, undefined)
   await ask(trouble, no('not wanted'))
@@ -140,8 +140,10 @@ test('a task whose old attempt was given up is not given up again in its new one
 test('a task waits for a person as long as what was asked of this attempt is open', async t => {
   const { work, ask, facts } = await verified(t)
   assert.equal((await facts()).waits, undefined)
-  await ask((floor, tx) => askPerson({ ...work, task: { ...work.task, state: 'verifying' } }, 'why', floor, tx))
+  await ask((supervisor, tx) =>
+    askPerson({ ...work, task: { ...work.task, state: 'verifying' } }, 'why', supervisor, tx),
+  )
   assert.deepEqual([(await facts()).waits, (await facts({ attempt: 2 })).waits], ['trouble', undefined])
-  await ask((floor, tx) => askReview(work, 1, floor, tx))
+  await ask((supervisor, tx) => askReview(work, 1, supervisor, tx))
   assert.deepEqual([(await facts()).waits, (await facts({ attempt: 2 })).waits], ['review', undefined])
 })

@@ -11,7 +11,7 @@ const SESSION = 's-000001'
 /** What becomes of verified work of attempt 1 in its queue while its task is at another attempt, or in another state. */
 async function queuedWork(t: TestContext, { attempt = 1, state = 'merging' }: { attempt?: number; state?: TaskState }) {
   const world = await openMergeFixture(t)
-  const { store, clock, log } = world.parts
+  const { store, clock, log } = world.deps
   const tasks = openTasks({ store, clock })
   const { project } = world
   await store.sessions.insert({ id: SESSION, name: 'one', project, task: 'do it', agent: 'none' })
@@ -30,14 +30,14 @@ async function queuedWork(t: TestContext, { attempt = 1, state = 'merging' }: { 
     if (state !== 'verifying') await tasks.transition(id, { to: state }, tx)
   })
   // Only what work that lands without another look comes to.
-  const floor = { parts: { store, clock, tasks }, log } as unknown as SupervisorContext
+  const supervisor = { deps: { store, clock, tasks }, log } as unknown as SupervisorContext
   const never = () => assert.fail('nothing is verified again, and nobody is asked')
-  const desk = openTaskMerges({
-    ...{ floor, settingsOf: never, verifyAgain: never, interrupt: never },
+  const context = openTaskMerges({
+    ...{ supervisor, settingsOf: never, verifyAgain: never, interrupt: never },
     removePlace: removed => world.remove(removed),
     batch: async () => 1,
   })
-  await desk.advance(world.lane, new AbortController().signal)
+  await context.advance(world.lane, new AbortController().signal)
   return { world, task: await store.tasks.get(id), merge: await world.row(id) }
 }
 

@@ -23,40 +23,42 @@ const SINCE: [string, Partial<SessionRow>][] = [
 const NOW = 1_000
 
 /** What is done to a session that waits, by whoever has read its row. */
-const WRITERS: [string, (row: SessionRow, floor: SupervisorContext) => Promise<unknown>][] = [
-  ['stop', (row, { parts }) => stopWaitingSession(row, parts.store, NOW)],
-  ['pause', (row, { parts }) => pauseWaitingSession(row, parts.store, NOW)],
-  ['a start that failed', (row, { parts }) => recordWakeFailure(row, new Error('no project'), parts)],
-  ['a limit that lasts longer', (row, floor) => reschedule(row, {}, floor)],
+const WRITERS: [string, (row: SessionRow, supervisorContext: SupervisorContext) => Promise<unknown>][] = [
+  ['stop', (row, { deps }) => stopWaitingSession(row, deps.store, NOW)],
+  ['pause', (row, { deps }) => pauseWaitingSession(row, deps.store, NOW)],
+  ['a start that failed', (row, { deps }) => recordWakeFailure(row, new Error('no project'), deps)],
+  ['a limit that lasts longer', (row, supervisorContext) => reschedule(row, {}, supervisorContext)],
 ]
 
 /** A session that waits for its time at an account that is shut for longer. */
-async function waiting(t: TestContext): Promise<{ floor: SupervisorContext; store: Store; row: SessionRow }> {
+async function waiting(
+  t: TestContext,
+): Promise<{ supervisorContext: SupervisorContext; store: Store; row: SessionRow }> {
   const store = await openStore({ file: join(tempDir(t), 'db') })
   t.after(() => store.close())
-  const parts = sessionDepsOn(store, { clock: { now: () => NOW } })
+  const deps = sessionDepsOn(store, { clock: { now: () => NOW } })
   const ended = { state: 'ended', ended_as: 'rate_limited', ended_at: 100, resumes_at: 900, retries: 1 } as const
   const { id } = await store.sessions.insert({ ...aLiveSession().row, account: 'a-1', marker: null })
   await store.sessions.update(id, { ...ended, status_reason: 'limited' })
-  await parts.accounts.shut(aLiveSession({ account: 'a-1' }), { source: 'result', message: 'full', resetsAt: 9_000 })
+  await deps.accounts.shut(aLiveSession({ account: 'a-1' }), { source: 'result', message: 'full', resetsAt: 9_000 })
   const row = await store.sessions.get(id)
   assert.ok(row)
-  return { floor: { parts } as SupervisorContext, store, row }
+  return { supervisorContext: { deps } as SupervisorContext, store, row }
 }
 
 for (const [what, write] of WRITERS) {
   test(`${what} changes a session that waits, and none that has changed since its row was read`, async t => {
-    const { floor, store, row } = await waiting(t)
+    const { supervisorContext, store, row } = await waiting(t)
     for (const [since, patch] of SINCE) {
       await store.sessions.update(row.id, patch)
       const before = [await store.sessions.get(row.id), await store.events({ subject: row.id })]
-      await write(row, floor)
+      await write(row, supervisorContext)
       const after = [await store.sessions.get(row.id), await store.events({ subject: row.id })]
       assert.deepEqual(after, before, since)
       const { state, ended_as, ended_at, resumes_at, status_reason, owner } = row
       await store.sessions.update(row.id, { state, ended_as, ended_at, resumes_at, status_reason, owner })
     }
-    await write(row, floor)
+    await write(row, supervisorContext)
     assert.notDeepEqual(await store.sessions.get(row.id), row)
   })
 }

@@ -19,8 +19,8 @@ async function failed(t: TestContext) {
   const dir = tempDir(t)
   const store = await openStore({ file: join(dir, 'db') })
   t.after(() => store.close())
-  const parts = sessionDepsOn(store)
-  const task = await store.transaction(tx => parts.tasks.submit({ session_id: null, project: dir, text: 'do it' }, tx))
+  const deps = sessionDepsOn(store)
+  const task = await store.transaction(tx => deps.tasks.submit({ session_id: null, project: dir, text: 'do it' }, tx))
   await keepRun(store, 'r-1', dir)
   await keepAttempt(store, { task: task.id, outcome: null })
   const [attempt] = await store.runs.attempts({ run: 'r-1' })
@@ -32,7 +32,7 @@ async function failed(t: TestContext) {
   const session = await store.sessions.get(id)
   assert.ok(session)
   const settings = { maxRetries: 2, retryMs: [] }
-  const closing = { ...parts, log: silentLog, notesLock: join(dir, 'notes.lock'), settings }
+  const closing = { ...deps, log: silentLog, notesLock: join(dir, 'notes.lock'), settings }
   return {
     change: (patch: Partial<SessionRow>) => store.sessions.update(id, patch),
     async close(): Promise<unknown> {

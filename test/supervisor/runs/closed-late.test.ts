@@ -37,8 +37,8 @@ async function stoppedInTheMiddle(t: TestContext) {
     const [attempt] = await store.runs.attempts({ session: 's-000001' })
     const session = await store.sessions.get('s-000001')
     assert.ok(attempt && session)
-    const parts = { store, tasks, clock, log: silentLog, notesLock: join(tempDir(t), 'lock') }
-    await closeAttempt(RUN, { attempt, session }, { ...parts, settings: { maxRetries: 3, retryMs: [] } })
+    const deps = { store, tasks, clock, log: silentLog, notesLock: join(tempDir(t), 'lock') }
+    await closeAttempt(RUN, { attempt, session }, { ...deps, settings: { maxRetries: 3, retryMs: [] } })
     return { task: await get(), attempts: await store.runs.attempts({ task: task.id }) }
   }
   return { store, tasks, task, begin, close }

@@ -52,7 +52,7 @@ export async function openLives(
   const store = await openStore({ file: `${home}/db` })
   const time = { ahead: 0 }
   const clock = { now: () => Date.now() + time.ahead }
-  const places = appPathsFor({ env: { PCC_HOME: home } })
+  const paths = appPathsFor({ env: { PCC_HOME: home } })
   const policy = openLazyPolicy()
   let boots = 0
   let current: Life | undefined
@@ -72,14 +72,14 @@ export async function openLives(
       const quota = openQuota({ store: mine, clock, settings: async () => nestValues(defaultValues()).quota })
       const terminals = new AttachedTerminals()
       const supervisor = new Supervisor({
-        ...{ store: mine, terminals, policy, clock, places, quota, gates, bootId, log: silentLog, agentEnv: {} },
+        ...{ store: mine, terminals, policy, clock, paths, quota, gates, bootId, log: silentLog, agentEnv: {} },
         env: { ...env, HOME: home },
         brainsFor: async () => [],
         driverFor: async () => agent.driver,
       })
       const over = new AbortController()
       const world: DaemonContext = {
-        ...{ places, version: '0', agentEnv: {}, bootId, startedAt: 0, token: TOKEN, log: silentLog, store: mine },
+        ...{ paths, version: '0', agentEnv: {}, bootId, startedAt: 0, token: TOKEN, log: silentLog, store: mine },
         ...{
           terminals,
           supervisor,

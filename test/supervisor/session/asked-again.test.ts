@@ -16,12 +16,12 @@ test('the answer to a parked question also reaches a model that asks the same un
   const run = aLiveSession({}, { answer: { callId: 'old', questions, answer } })
   const { id, name, project, task, agent } = run.row
   await store.sessions.insert({ id, name, project, task, agent, owner: 'boot-1' })
-  const desk = { run, parts: sessionDepsOn(store) }
+  const context = { run, deps: sessionDepsOn(store) }
   const ask = (callId: string, question: string) =>
     onQuestion(
       { callId, questions: [{ ...questions[0], question, header: '', multiSelect: false, options: [] }] },
       new AbortController().signal,
-      desk,
+      context,
     )
   assert.ok('park' in (await ask('other', 'Which shape?')), 'another question is not answered by it')
   run.parking.clear() // of one turn only one can be put off
@@ -34,20 +34,20 @@ test('what is asked in a turn that has put a call off is not asked at a terminal
   const run = aLiveSession()
   const { id, name, project, task, agent } = run.row
   await store.sessions.insert({ id, name, project, task, agent, owner: 'boot-1' })
-  const parts = sessionDepsOn(store)
+  const deps = sessionDepsOn(store)
   const { signal } = new AbortController()
   const ask = (callId: string, question: string) =>
     onQuestion({ callId, questions: [{ question, header: '', multiSelect: false, options: [] }] }, signal, {
       run,
-      parts,
+      deps,
     })
   assert.ok('park' in (await ask('first', 'Which colour?')))
-  using _here = { [Symbol.dispose]: parts.terminals.attach(id) }
+  using _here = { [Symbol.dispose]: deps.terminals.attach(id) }
   const second = await ask('second', 'Which shape?')
   assert.ok('declined' in second && /ask it again/.test(second.declined), JSON.stringify(second))
   const request = { callId: 'third', tool: 'Bash', input: { command: 'rm -rf build' }, cwd: project }
   run.calls.set('third', { tool: 'Bash', target: '' })
-  const third = await onPermission(request, signal, { run, parts })
+  const third = await onPermission(request, signal, { run, deps })
   assert.ok(
     'verdict' in third && third.verdict === 'deny' && /try this one again/.test(third.reason),
     JSON.stringify(third),

@@ -21,7 +21,7 @@ for (const [what, ends] of [
     const meets = isHeld ? 'finds its account shut' : 'stands in the line for its place'
     test(`${what} comes through before a session ${meets}`, async t => {
       await using store = await openStore({ file: join(tempDir(t), 'db') })
-      const parts = sessionDepsOn(store)
+      const deps = sessionDepsOn(store)
       const {
         driver,
         open,
@@ -60,7 +60,7 @@ for (const [what, ends] of [
       const kept = new KeptEnvironments(tempDir(t))
       const closing = new AbortController().signal
       const live = new LiveSessions({
-        ...{ parts, admission, kept, log: silentLog, closing, settled: () => {}, launched: () => {} },
+        ...{ deps, admission, kept, log: silentLog, closing, settled: () => {}, launched: () => {} },
         handOver: async ending => ending,
       })
       const row = await store.sessions.insert({ ...first, state: 'starting', account: 'a' })

@@ -13,7 +13,7 @@ import { sessionDepsOn } from './session-deps.ts'
 async function afterFirst(t: TestContext, asked: Partial<LiveSession>) {
   const store = await openStore({ file: `${tempDir(t)}/db` })
   t.after(() => store.close())
-  const parts = sessionDepsOn(store)
+  const deps = sessionDepsOn(store)
   const options = { project: '/p', task: 'first' }
   await store.sessions.insert({
     id: 's-000001',
@@ -25,10 +25,10 @@ async function afterFirst(t: TestContext, asked: Partial<LiveSession>) {
     options,
   })
   const [first, second] = await store.transaction(async tx => {
-    const submit = (text: string) => parts.tasks.submit({ session_id: 's-000001', project: '/p', text }, tx)
+    const submit = (text: string) => deps.tasks.submit({ session_id: 's-000001', project: '/p', text }, tx)
     return [await submit('first'), await submit('second')]
   })
-  await store.transaction(tx => parts.tasks.claimNext('s-000001', tx))
+  await store.transaction(tx => deps.tasks.claimNext('s-000001', tx))
   const run = aLiveSession({ task_id: first.id }, asked)
   const prompts: string[] = []
   const session: Session = {
@@ -40,7 +40,7 @@ async function afterFirst(t: TestContext, asked: Partial<LiveSession>) {
     interrupt: async () => {},
     [Symbol.asyncDispose]: async () => {},
   }
-  const ending = await startNextTask('done', session, { run, parts })
+  const ending = await startNextTask('done', session, { run, deps })
   const states = [(await store.tasks.get(first.id))?.state, run.row.task_id === second.id]
   return { ending, prompts, states }
 }

@@ -35,7 +35,7 @@ function asked(t: TestContext, more: Partial<LiveSession>) {
   t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] })
   const run = aLiveSession({ state: 'ended' }, more)
   let judged = false
-  void waitUntilCallStored(CALL, { run, parts: {} as SessionDeps }).then(() => {
+  void waitUntilCallStored(CALL, { run, deps: {} as SessionDeps }).then(() => {
     judged = true
   })
   const isJudged = () => new Promise<boolean>(resolve => setImmediate(() => resolve(judged)))

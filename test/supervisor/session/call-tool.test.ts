@@ -14,16 +14,16 @@ import { sessionDepsOn } from './session-deps.ts'
 async function atWork(t: TestContext) {
   const store = await openStore({ file: join(tempDir(t), 'store.db') })
   t.after(() => store.close())
-  const parts = sessionDepsOn(store)
+  const deps = sessionDepsOn(store)
   const run = { id: 'r-1', iteration: 1, total: 1 }
   const row = await store.sessions.insert({ id: 's-000001', name: 'one', project: '/p', task: 't', agent: 'none' })
   const submit = (text: string, more: { project?: string; feature?: string } = {}) =>
-    store.transaction(tx => parts.tasks.submit({ session_id: null, project: '/p', text, ...more }, tx))
+    store.transaction(tx => deps.tasks.submit({ session_id: null, project: '/p', text, ...more }, tx))
   const own = await submit('own', { feature: 'paint' })
   const session = aLiveSession({ ...row, task_id: own.id, options: { ...row.options, run } }, { attempt: own.attempt })
   session.open = { ...session.open, ownTools: AGENT_TOOL_NAMES }
-  const call = (name: AgentToolName, input: unknown = {}) => callTool(name, input, { run: session, parts })
-  return { store, parts, session, own, submit, call }
+  const call = (name: AgentToolName, input: unknown = {}) => callTool(name, input, { run: session, deps })
+  return { store, deps, session, own, submit, call }
 }
 
 test('an agent adds tasks to the feature that it works on, and orders them', async t => {
@@ -83,8 +83,8 @@ test('what is not well formed, not its own or not given to it is refused in word
 })
 
 test('what an agent says of its task counts for the attempt that it holds, the last word of it', async t => {
-  const { store, parts, session, own, call } = await atWork(t)
-  const failure = () => claimedFailure({ run: session, parts })
+  const { store, deps, session, own, call } = await atWork(t)
+  const failure = () => claimedFailure({ run: session, deps })
   assert.equal(await failure(), undefined)
   assert.match((await call('failed', { reason: 'no brush' })).text, /End your turn/)
   assert.equal(await failure(), 'no brush')
@@ -108,12 +108,12 @@ test('a log has its lines, and its most; what is secret is in none of them', asy
 })
 
 test('what can be said without end has a most: that a task ended, and questions that nobody answers', async t => {
-  const { parts, session, call } = await atWork(t)
+  const { deps, session, call } = await atWork(t)
   session.toolCalls.set('claim', 99)
   assert.equal((await call('done')).ok, true)
   assert.match((await call('failed', { reason: 'x' })).text, /^Not done: you have said 100 times/)
   session.toolCalls.set('ask_human', 50)
-  const asked = await askOverSocket({ question: 'Which?' }, { run: session, parts })
+  const asked = await askOverSocket({ question: 'Which?' }, { run: session, deps })
   assert.match(asked.text, /^Not done: 50 questions are the most/)
 })
 
@@ -126,9 +126,9 @@ test('a search finds tasks of the own project only', async t => {
 })
 
 test('a note is kept with the project and found again; there is a most of them', async t => {
-  const { parts, session, call } = await atWork(t)
+  const { deps, session, call } = await atWork(t)
   const project = tempDir(t)
-  parts.notesLock = join(project, 'lock')
+  deps.notesLock = join(project, 'lock')
   session.row = { ...session.row, project }
   const kept = await call('record_note', { title: 'Paint dries slowly', tags: ['paint'], body: 'Wait a day.' })
   assert.match(kept.text, /^Written down: \.perpetualcc\/knowledge\/.*\.md$/)

@@ -51,8 +51,8 @@ test('an agent of a session that is over, or that is wanted to end, does not cou
 
 test('a session that cannot go on by itself says that its agent still runs', async t => {
   const { store, row } = await left(t)
-  const parts = { store, clock: systemClock } as unknown as SessionDeps
-  await recordWakeFailure(await row(), notLoggedIn({ kind: 'claude', name: 'Claude Code' }), parts)
+  const deps = { store, clock: systemClock } as unknown as SessionDeps
+  await recordWakeFailure(await row(), notLoggedIn({ kind: 'claude', name: 'Claude Code' }), deps)
   assert.match((await row()).status_reason ?? '', /still runs in its terminal.*pcc stop s-000001 ends it/)
 })
 

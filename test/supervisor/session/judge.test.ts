@@ -21,11 +21,11 @@ async function judged(
   using classifier = openClassifier()
   await using store = await openStore({ file: join(tempDir(t), 'a.db') })
   const policy = { classify: classifier.classify, loadRules, ...change.policy }
-  const parts = sessionDepsOn(store, { policy })
+  const deps = sessionDepsOn(store, { policy })
   const request = { callId: 'c', tool: 'Bash', input: { command }, cwd: '/p' }
   const { decision } = await judgeRequest(request, AbortSignal.timeout(5_000), {
     run: aLiveSession({}, change.run),
-    parts,
+    deps,
   })
   return decision
 }

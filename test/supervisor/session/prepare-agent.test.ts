@@ -55,11 +55,11 @@ agents.sandbox_read = ["~/.shown"]
 agents.sandbox_write = ["~/.cache/thing"]
 `
 
-const places = appPathsFor({ env: { HOME: '/home/me' }, dataDir: '/srv/pcc' })
+const paths = appPathsFor({ env: { HOME: '/home/me' }, dataDir: '/srv/pcc' })
 const HIDDEN = ['/home/me/.perpetualcc', '/srv/pcc', '/srv/pcc/run', '/srv/pcc/logs']
 
 test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_write reach the sandbox', async t => {
-  const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, places }
+  const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, paths }
   const { asked: standard } = await planSandbox((await loadConfig(writeConfigFiles(t))).config, where)
   const made = await findBubblewrap()
   assert.deepEqual(standard, {
@@ -83,7 +83,7 @@ test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_wri
 
 test('a sandbox that is required is there, or nothing is started', async t => {
   const { config } = await loadConfig(writeConfigFiles(t, { user: 'agents.sandbox = "required"\n' }))
-  const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, places }
+  const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, paths }
   if ('program' in (await findBubblewrap())) assert.equal((await planSandbox(config, where)).stands, true)
   else await assert.rejects(planSandbox(config, where), { code: 'sandbox_missing' })
   const held = await planSandbox(config, { ...where, manifest: claudeManifest })
@@ -97,13 +97,13 @@ test('of a worktree the repository is found from the project, whatever the workt
   execFileSync('git', ['worktree', 'add', '-q', '-b', 'pcc/t', top], { cwd: project, env, stdio: 'pipe' })
   const { config } = await loadConfig(writeConfigFiles(t))
   const place = { directory: top, top, task: 't-1', attempt: 1, branch: 'pcc/t', target: 'main', base: 'x' }
-  const { asked } = await planSandbox(config, { manifest: geminiManifest, project, place, places })
+  const { asked } = await planSandbox(config, { manifest: geminiManifest, project, place, paths })
   const common = join(project, '.git')
   assert.deepEqual(asked?.git, { top, own: join(common, 'worktrees/tree'), common })
   assert.deepEqual(asked?.read, [project])
   execFileSync('sh', ['-c', `printf 'gitdir: ${tempDir(t)}\n' > .git`], { cwd: top })
   assert.deepEqual(
-    (await planSandbox(config, { manifest: geminiManifest, project, place, places })).asked?.git,
+    (await planSandbox(config, { manifest: geminiManifest, project, place, paths })).asked?.git,
     undefined,
   )
 })
@@ -113,7 +113,7 @@ test('the folder of a socket that lies elsewhere is hidden too', async t => {
   const long = appPathsFor({ env: { HOME: '/home/me' }, dataDir: `/srv/${'x'.repeat(120)}` })
   const { asked } = await planSandbox(config, {
     ...{ manifest: geminiManifest, project: tempDir(t), place: undefined },
-    places: long,
+    paths: long,
   })
   assert.ok(asked?.hidden.includes(dirname(long.socket)))
   assert.ok(!dirname(long.socket).startsWith('/srv'))

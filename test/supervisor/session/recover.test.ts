@@ -22,7 +22,7 @@ const ANSWERED: Parked = { ask_id: 'a-1', call_id: 'c-1', questions: [], reason:
 
 /** Of a floor, what taking sessions away needs. */
 function floorOn(store: Store): SupervisorContext {
-  return { parts: sessionDepsOn(store), bootId: BOOT, log: silentLog } as SupervisorContext
+  return { deps: sessionDepsOn(store), bootId: BOOT, log: silentLog } as SupervisorContext
 }
 
 /** A session with one task at work, as a daemon that died left it. */

@@ -10,28 +10,26 @@ import { sessionDepsOn } from './session-deps.ts'
 test('a conversation that has not heard of its next task is given the words of it, and one that has is told to go on', async t => {
   const dir = tempDir(t)
   await using store = await openStore({ file: join(dir, 'store.db') })
-  const parts = sessionDepsOn(store, { checkpoints: join(dir, 'checkpoints') })
+  const deps = sessionDepsOn(store, { checkpoints: join(dir, 'checkpoints') })
   const session = 's-000001'
   const inserted = { id: session, name: 'one', project: '/p', task: 'first', agent: 'none' }
   const row = { ...(await store.sessions.insert(inserted)), vendor_id: 'v-1' }
   const { driver } = aLiveSession()
   const prompt = async () =>
-    (await restore({ row, driver, env: {}, manifest: { name: 'none', resume: 'resume' } }, parts)).prompt
+    (await restore({ row, driver, env: {}, manifest: { name: 'none', resume: 'resume' } }, deps)).prompt
   const heard = (text: string) =>
     store.transaction(tx => tx.append([{ actor: 'agent', subject: session, kind: 'agent.said', body: { text } }]))
-  const claimNext = () => store.transaction(tx => parts.tasks.claimNext(session, tx))
+  const claimNext = () => store.transaction(tx => deps.tasks.claimNext(session, tx))
   await store.transaction(async tx => {
     for (const text of ['the first task', 'the second task'])
-      await parts.tasks.submit({ session_id: session, project: '/p', text }, tx)
+      await deps.tasks.submit({ session_id: session, project: '/p', text }, tx)
   })
 
   const first = await claimNext()
   assert.ok(first)
   assert.match(await prompt(), /^The work was interrupted/, 'a conversation begins with its first task')
   await heard('I have done it')
-  await store.transaction(tx =>
-    parts.tasks.transition(first.id, { to: 'done', result: '', attempt: first.attempt }, tx),
-  )
+  await store.transaction(tx => deps.tasks.transition(first.id, { to: 'done', result: '', attempt: first.attempt }, tx))
   await claimNext()
   assert.equal(await prompt(), 'the second task', 'its daemon died before it was said')
   await heard('I begin with the second')

@@ -66,7 +66,7 @@ export async function scriptedWorld(
 ): Promise<ScriptedWorld> {
   const home = tempDir(t)
   const project = tempDir(t, 'pcc-project-')
-  const places = appPathsFor({ env: { PCC_HOME: home } })
+  const paths = appPathsFor({ env: { PCC_HOME: home } })
   const disk: ScriptedWorld['disk'] = { reason: undefined }
   const memory = { available: 8 * 1024 ** 3 }
   const store = await openStore({ file: `${home}/db`, onFailure: () => disk.failed?.() })
@@ -80,7 +80,7 @@ export async function scriptedWorld(
   const configs: Config[] = []
   const environments: Record<string, string | undefined>[] = []
   const supervisor = new Supervisor({
-    ...{ store, terminals, policy, clock, places, quota, gates, bootId: 'boot-1', log: silentLog, agentEnv: {} },
+    ...{ store, terminals, policy, clock, paths, quota, gates, bootId: 'boot-1', log: silentLog, agentEnv: {} },
     env: settings,
     brainsFor: async (config, env) => {
       configs.push(config)
@@ -92,7 +92,7 @@ export async function scriptedWorld(
     availableMemory: () => memory.available,
   })
   const app = buildServer({
-    ...{ places, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },
+    ...{ paths, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },
     ...{
       store,
       terminals,
@@ -135,7 +135,7 @@ export async function scriptedWorld(
       view,
       configs,
       environments,
-      runDir: places.run,
+      runDir: paths.run,
     },
     pass(ms) {
       time.ahead += ms

@@ -53,7 +53,7 @@ function failing(store: Store, times: number, failure = new Error('disk full')):
 async function settleSoon(
   t: TestContext,
   run: LiveSession,
-  parts: SessionDeps,
+  deps: SessionDeps,
 ): Promise<{ waits: number[]; error?: unknown }> {
   const waits: number[] = []
   const slept = t.mock.method(timers, 'setTimeout', async (ms: number) => {
@@ -62,7 +62,7 @@ async function settleSoon(
   syncBuiltinESMExports()
   const ending = { as: 'completed', reason: 'done' } as const
   try {
-    await settleWithRetries(run, parts, { ending, signal: new AbortController().signal })
+    await settleWithRetries(run, deps, { ending, signal: new AbortController().signal })
     return { waits }
   } catch (error) {
     return { waits, error }

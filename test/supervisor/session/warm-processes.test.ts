@@ -10,7 +10,7 @@ import { tempDir } from '../../support/world.ts'
 const GB = 1024 ** 3
 
 /** A driver that only remembers, and one run whose first session is open or not. */
-function parts(t: TestContext, { isOpen = true } = {}) {
+function deps(t: TestContext, { isOpen = true } = {}) {
   const waiting = new Set<string>()
   const driver = {
     warm: async ({ marker = '' }: OpenSession) => void waiting.add(marker),
@@ -34,24 +34,24 @@ function parts(t: TestContext, { isOpen = true } = {}) {
 }
 
 test('nothing is started before the agent of the current task is open, nor beside one that is not', async t => {
-  const { warm, waiting, opened, expect } = parts(t)
+  const { warm, waiting, opened, expect } = deps(t)
   const expected = expect()
   assert.deepEqual([waiting.size, warm.markerFor('r-1')], [0, undefined])
   opened.resolve()
   await expected
   assert.deepEqual([...waiting], [warm.markerFor('r-1')])
-  const shut = parts(t, { isOpen: false })
+  const shut = deps(t, { isOpen: false })
   shut.opened.resolve()
   await shut.expect()
   assert.equal(shut.waiting.size, 0)
-  const gone = parts(t)
+  const gone = deps(t)
   await gone.expect('s-9')
   assert.equal(gone.waiting.size, 0)
 })
 
 test('nothing is started while others wait for a place, or with less than a gigabyte of memory', async t => {
   for (const state of [{ crowded: true }, { available: GB - 1 }]) {
-    const { waiting, machine, opened, expect } = parts(t)
+    const { waiting, machine, opened, expect } = deps(t)
     Object.assign(machine, state)
     opened.resolve()
     await expect()
@@ -61,7 +61,7 @@ test('nothing is started while others wait for a place, or with less than a giga
 
 test('when memory becomes short, what waits is ended, and not started again for the same attempt', async t => {
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const { warm, waiting, machine, markers, opened, expect } = parts(t)
+  const { warm, waiting, machine, markers, opened, expect } = deps(t)
   opened.resolve()
   await expect()
   machine.available = GB / 2 - 1
@@ -73,7 +73,7 @@ test('when memory becomes short, what waits is ended, and not started again for 
 })
 
 test('one that is called off while it is prepared is not started', async t => {
-  const { warm, waiting, markers, opened, expect } = parts(t)
+  const { warm, waiting, markers, opened, expect } = deps(t)
   const expected = expect()
   await warm.drop('r-1')
   opened.resolve()
@@ -82,7 +82,7 @@ test('one that is called off while it is prepared is not started', async t => {
 })
 
 test('a process of another driver than the session will have is ended before the session begins', async t => {
-  const { warm, waiting, driver, markers, opened, expect } = parts(t)
+  const { warm, waiting, driver, markers, opened, expect } = deps(t)
   opened.resolve()
   await expect()
   await warm.taken('r-1', { ...driver })

@@ -100,7 +100,7 @@ test('queued again, the same work stays one merge; that of a newer attempt takes
   const newer = await world.work('t-000001', { 'newer.txt': 'x\n' }, { attempt: 2 })
   const second = await world.enqueue(newer)
   assert.deepEqual(
-    (await world.parts.store.merges.list()).map(({ id, state, attempt }) => [id, state, attempt]),
+    (await world.deps.store.merges.list()).map(({ id, state, attempt }) => [id, state, attempt]),
     [
       [first.id, 'aborted', 1],
       [second.id, 'queued', 2],

@@ -17,7 +17,7 @@ const worktrees = {
   ...{ store, clock: systemClock, log, root: join(home, 'worktrees'), env: process.env },
   settings: nestValues(defaultValues()).worktrees,
 }
-const parts: MergeDeps = {
+const deps: MergeDeps = {
   ...{ store, clock: systemClock, log, batch: Number(batch) },
   removePlace: (place, options) => removePlace(place, worktrees, options),
   verifyAgain: async (_, __, commit) => verificationOf('passed', commit),
@@ -27,8 +27,8 @@ const parts: MergeDeps = {
   gaveUp: async ({ task_id }, why) => note({ task: task_id, why }, 'given up'),
   isStale: async () => false,
 }
-await recoverMerges(parts)
-for (const lane of await store.merges.lanes()) await advanceMerges(lane, parts)
+await recoverMerges(deps)
+for (const lane of await store.merges.lanes()) await advanceMerges(lane, deps)
 
 function note(fields: Record<string, unknown>, message: string): void {
   appendFileSync(join(home, 'notes'), `${message} ${JSON.stringify(fields)}\n`)

@@ -40,7 +40,7 @@ export function roundOf(number: number, chance: number): Round {
 /** One repository and store for all rounds; each queues two tasks, lets whoever drives them die, and sees them land. */
 export async function openKillFixture(t: TestContext) {
   const world = await openMergeFixture(t, { files: { 'a.txt': 'a\n', 'dir/b.txt': 'b\n' } })
-  const home = dirname(world.parts.root)
+  const home = dirname(world.deps.root)
   let count = 0
   let deaths = 0
   const works = new Map<string, string[]>()
@@ -116,7 +116,7 @@ function killFamily(pid: number, who: 'driver' | 'machine'): void {
 async function checkRound(world: MergeFixture, tasks: readonly string[], works: ReadonlyMap<string, string[]>) {
   assert.equal(world.git('status', '--porcelain'), '', 'the main checkout is clean')
   assert.ok(!existsSync(join(world.project, '.git', 'index.lock')))
-  const landed = (await world.parts.store.events({ kinds: ['merge.landed'] })).map(
+  const landed = (await world.deps.store.events({ kinds: ['merge.landed'] })).map(
     ({ body }) => 'task' in body && body.task,
   )
   for (const task of tasks) {

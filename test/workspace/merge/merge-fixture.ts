@@ -43,13 +43,13 @@ export async function openMergeFixture(
   t: TestContext,
   options: { batch?: number; files?: Record<string, string> } = {},
 ) {
-  const places = await openWorktreeFixture(t, { files: options.files ?? { 'a.txt': 'one\ntwo\nthree\n' } })
-  return mergeFixtureOn(places, options.batch ?? 1)
+  const paths = await openWorktreeFixture(t, { files: options.files ?? { 'a.txt': 'one\ntwo\nthree\n' } })
+  return mergeFixtureOn(paths, options.batch ?? 1)
 }
 
-export function mergeFixtureOn(places: WorktreeFixture, batch: number): MergeFixture {
-  const { project, parts, git, gitIn } = places
-  const { store } = parts
+export function mergeFixtureOn(paths: WorktreeFixture, batch: number): MergeFixture {
+  const { project, deps, git, gitIn } = paths
+  const { store } = deps
   const told: MergeNotice[] = []
   const stale = new Set<string>()
   let verdict: (commit: string, place: Worktree) => VerificationResult['status'] = () => 'passed'
@@ -59,10 +59,10 @@ export function mergeFixtureOn(places: WorktreeFixture, batch: number): MergeFix
   }
   const merges: MergeDeps = {
     store,
-    clock: parts.clock,
-    log: parts.log,
+    clock: deps.clock,
+    log: deps.log,
     batch,
-    removePlace: (place, more) => places.remove(place, more),
+    removePlace: (place, more) => paths.remove(place, more),
     verifyAgain: async ({ task_id: task }, place, commit) => {
       await tell({ kind: 'verified', task, commit })
       return verificationOf(verdict(commit, place), commit)
@@ -75,10 +75,10 @@ export function mergeFixtureOn(places: WorktreeFixture, batch: number): MergeFix
   }
   const lane = { repository: join(project, '.git'), target: 'main' }
   return {
-    ...places,
+    ...paths,
     ...{ merges, told, stale, lane },
     work: async (task, files, { attempt = 1, target } = {}) => {
-      const place = await places.make({ task, attempt, ...(target && { target }) })
+      const place = await paths.make({ task, attempt, ...(target && { target }) })
       for (const [path, text] of Object.entries(files)) {
         if (text === null) rmSync(join(place.top, path))
         else write(place.top, { [path]: text })
@@ -96,7 +96,7 @@ export function mergeFixtureOn(places: WorktreeFixture, batch: number): MergeFix
       const head = gitIn(place.top, 'rev-parse', 'HEAD').trim()
       const strategy: MergeStrategy = 'rebase'
       const wanted = { strategy, head, ...more }
-      return store.transaction(tx => enqueueMerge(place, wanted, { store, clock: parts.clock, tx }))
+      return store.transaction(tx => enqueueMerge(place, wanted, { store, clock: deps.clock, tx }))
     },
     advance: () => advanceMerges(lane, merges),
     gates: next => {

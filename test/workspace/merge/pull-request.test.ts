@@ -54,7 +54,7 @@ test('done again after a crash it finds the pull request that is there', async t
   for (let time = 0; time < 2; time += 1) {
     const { id } = await world.enqueue(place, { asPullRequest: true })
     await world.advance()
-    assert.equal((await world.parts.store.merges.get(id))?.state, 'proposed')
+    assert.equal((await world.deps.store.merges.get(id))?.state, 'proposed')
   }
   assert.equal(called().split('create').length - 1, 1)
 })

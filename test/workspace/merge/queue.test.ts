@@ -66,7 +66,7 @@ test('the first form of work that landed in another one is forgotten by age, whe
   await world.advance()
   assert.equal(kept().length, 1)
   const forget = (now: number, days: number) =>
-    forgetOldWork({ store: world.parts.store, clock: { now: () => now } }, days, new AbortController().signal)
+    forgetOldWork({ store: world.deps.store, clock: { now: () => now } }, days, new AbortController().signal)
   assert.equal(await forget(Date.now(), 14), 0)
   const later = Date.now() + 15 * 24 * 60 * 60_000
   const waiting = await world.work('t-000002', { 'other.txt': 'x\n' })

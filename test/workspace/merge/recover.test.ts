@@ -9,7 +9,7 @@ import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
 /** The row says so, whatever git says. */
 async function left(world: MergeFixture, patch: Partial<Merge>): Promise<void> {
-  const { store } = world.parts
+  const { store } = world.deps
   const row = await world.row('t-000001')
   await store.transaction(tx => store.merges.move(row, patch, tx))
 }
@@ -86,13 +86,13 @@ test('what an older attempt left of its merge does not touch the worktree of the
   await left(world, { state: 'merged', result: world.tip('main') })
   await recoverMerges(world.merges)
   assert.deepEqual(look(), before, 'nor removed with what the older attempt left')
-  assert.equal((await world.parts.store.worktrees.get(newer))?.state, 'live')
-  assert.notEqual((await world.parts.store.merges.get(first.id))?.cleaned_at, null)
+  assert.equal((await world.deps.store.worktrees.get(newer))?.state, 'live')
+  assert.notEqual((await world.deps.store.merges.get(first.id))?.cleaned_at, null)
 })
 
 test('work of a newer attempt gets a merge of its own, and that of the older one is called off', async t => {
   const world = await openMergeFixture(t)
-  const { store } = world.parts
+  const { store } = world.deps
   const first = await world.enqueue(await world.work('t-000001', { 'new.txt': 'first\n' }))
   const newer = await world.work('t-000001', { 'new.txt': 'second\n' }, { attempt: 2 })
   const second = await world.enqueue(newer)

@@ -13,7 +13,7 @@ async function held(world: MergeFixture): Promise<string> {
   await world.enqueue(await world.work('t-000001', { 'new.txt': 'new\n', 'a.txt': 'changed\n' }))
   const { lookAgainAt } = await world.advance()
   assert.equal(world.tip('main'), before, 'the target did not move')
-  assert.ok(lookAgainAt !== undefined && lookAgainAt > world.parts.clock.now(), 'it is looked at again')
+  assert.ok(lookAgainAt !== undefined && lookAgainAt > world.deps.clock.now(), 'it is looked at again')
   const { state, reason } = await world.row('t-000001')
   assert.equal(state, 'waiting')
   return reason ?? ''
@@ -31,9 +31,9 @@ test('a checkout with changes is not touched: the merge waits, says which files,
   write(world.project, { 'a.txt': 'in the middle of something\n' })
   assert.match(await held(world), /has changes that are not committed: a\.txt\. Commit or stash them/)
   assert.equal(readFileSync(join(world.project, 'a.txt'), 'utf8'), 'in the middle of something\n')
-  const events = await world.parts.store.events({ kinds: ['merge.held_up'] })
+  const events = await world.deps.store.events({ kinds: ['merge.held_up'] })
   await world.advance()
-  assert.deepEqual(await world.parts.store.events({ kinds: ['merge.held_up'] }), events, 'it is told once')
+  assert.deepEqual(await world.deps.store.events({ kinds: ['merge.held_up'] }), events, 'it is told once')
   world.git('checkout', '-q', '--', 'a.txt')
   await landsNow(world)
 })
@@ -190,14 +190,14 @@ test('hooks and signatures of the repository never run', async t => {
     write(world.project, { [`.git/hooks/${hook}`]: `#!/bin/sh\necho ${hook} >>${proof}\n` })
     chmodSync(file, 0o755)
   }
-  const places = []
+  const paths = []
   for (const task of ['t-000001', 't-000002', 't-000003'])
-    places.push(await world.work(task, { [`${task}.txt`]: 'new\n' }))
+    paths.push(await world.work(task, { [`${task}.txt`]: 'new\n' }))
   world.git('config', 'commit.gpgSign', 'true')
   world.git('config', 'gpg.program', join(world.project, '.git', 'hooks', 'pre-commit'))
   rmSync(proof, { force: true })
   const strategies = ['rebase', 'merge', 'squash'] as const
-  for (const [index, place] of places.entries()) await world.enqueue(place, { strategy: strategies[index] ?? 'rebase' })
+  for (const [index, place] of paths.entries()) await world.enqueue(place, { strategy: strategies[index] ?? 'rebase' })
   await world.advance()
   assert.equal(world.told.filter(({ kind }) => kind === 'landed').length, 3)
   assert.ok(!existsSync(proof), existsSync(proof) ? readFileSync(proof, 'utf8') : '')

@@ -16,7 +16,7 @@ const COMMANDS = { test: 'node --test' }
 
 test('every test of node --test stands in the evidence', async t => {
   const work = await openVerifyFixture(t, { 'a.test.mjs': HEAD + passes('opens') + passes('closes') })
-  const { checks } = await verify(work.request({}, { commands: COMMANDS }), work.parts())
+  const { checks } = await verify(work.request({}, { commands: COMMANDS }), work.deps())
   assert.deepEqual(checks.find(({ gate }) => gate === 'test')?.tests, [
     { name: 'opens', status: 'passed' },
     { name: 'closes', status: 'passed' },
@@ -27,7 +27,7 @@ test('a test that fails and passes alone is flaky: it counts as passed, is told,
   const work = await openVerifyFixture(t)
   const mark = join(dirname(work.place.top), 'mark')
   work.write('a.test.mjs', HEAD + passes('opens') + flaky('closes late', mark))
-  const { status, isProven, checks } = await verify(work.request({}, { commands: COMMANDS }), work.parts())
+  const { status, isProven, checks } = await verify(work.request({}, { commands: COMMANDS }), work.deps())
   const row = checks.find(({ gate }) => gate === 'test')
   assert.deepEqual([status, isProven, row?.status, row?.exit], ['passed', true, 'flaky', 1])
   assert.deepEqual(row?.findings, [
@@ -37,7 +37,7 @@ test('a test that fails and passes alone is flaky: it counts as passed, is told,
     row?.tests?.map(each => each.status),
     ['passed', 'flaky'],
   )
-  const again = await verify(work.request({ round: 2 }, { commands: COMMANDS }), work.parts())
+  const again = await verify(work.request({ round: 2 }, { commands: COMMANDS }), work.deps())
   assert.equal(again.checks.find(({ gate }) => gate === 'test')?.cached, false)
 })
 
@@ -45,7 +45,7 @@ test('a test that fails alone too has failed, beside one that is flaky', async t
   const work = await openVerifyFixture(t)
   const mark = join(dirname(work.place.top), 'mark')
   work.write('a.test.mjs', HEAD + fails('opens') + flaky('closes late', mark))
-  const { status, checks } = await verify(work.request({}, { commands: COMMANDS }), work.parts())
+  const { status, checks } = await verify(work.request({}, { commands: COMMANDS }), work.deps())
   assert.equal(status, 'failed')
   assert.deepEqual(checks.find(({ gate }) => gate === 'test')?.tests, [
     { name: 'opens', status: 'failed' },
@@ -56,7 +56,7 @@ test('a test that fails alone too has failed, beside one that is flaky', async t
 test('a test that passed where the work began must pass', async t => {
   const work = await openVerifyFixture(t, { 'a.test.mjs': HEAD + passes('opens') + passes('closes') })
   work.write('a.test.mjs', HEAD + passes('opens') + fails('closes'))
-  const { status, findings } = await verify(work.request({}, { commands: COMMANDS }), work.parts())
+  const { status, findings } = await verify(work.request({}, { commands: COMMANDS }), work.deps())
   assert.equal(status, 'failed')
   const text = 'This test passed before the work and fails now: closes'
   assert.deepEqual(
@@ -67,7 +67,7 @@ test('a test that passed where the work began must pass', async t => {
 
 test('a test that failed where the work began stands in the way: the work may have been to mend it', async t => {
   const work = await openVerifyFixture(t, { 'a.test.mjs': HEAD + fails('old trouble') })
-  const { status, checks, next_steps } = await verify(work.request({}, { commands: COMMANDS }), work.parts())
+  const { status, checks, next_steps } = await verify(work.request({}, { commands: COMMANDS }), work.deps())
   assert.equal(status, 'failed')
   assert.equal(checks.find(({ gate }) => gate === 'test')?.status, 'failed')
   assert.match(next_steps.join('\n'), /old trouble \(it failed before the work began, too\)/)
@@ -77,7 +77,7 @@ test('gates.known_failures lets a test that failed where the work began pass, an
   const work = await openVerifyFixture(t, { 'a.test.mjs': HEAD + fails('old trouble') })
   work.write('b.test.mjs', HEAD + passes('new thing'))
   const allowed = { commands: COMMANDS, knownFailures: 'allow' } as const
-  const { status, checks } = await verify(work.request({}, allowed), work.parts())
+  const { status, checks } = await verify(work.request({}, allowed), work.deps())
   assert.equal(status, 'passed')
   const row = checks.find(({ gate }) => gate === 'test')
   assert.deepEqual([row?.status, row?.exit], ['passed', 1])
@@ -91,7 +91,7 @@ test('one that fails beside old trouble is not excused by it', async t => {
   const work = await openVerifyFixture(t, { 'a.test.mjs': HEAD + fails('old trouble') })
   work.write('b.test.mjs', HEAD + fails('new trouble'))
   const allowed = { commands: COMMANDS, knownFailures: 'allow' } as const
-  const { status } = await verify(work.request({}, allowed), work.parts())
+  const { status } = await verify(work.request({}, allowed), work.deps())
   assert.equal(status, 'failed')
 })
 
@@ -101,14 +101,14 @@ test('a test that is gone stands in the way, and one with another name is only t
   const diff = { maxChangedLines: 0, forbiddenPaths: [], allow }
   const gone = await openVerifyFixture(t, files)
   gone.write('a.test.mjs', HEAD + passes('opens'))
-  const one = await verify(gone.request({}, { commands: COMMANDS, diff }), gone.parts())
+  const one = await verify(gone.request({}, { commands: COMMANDS, diff }), gone.deps())
   assert.deepEqual(
     one.findings.filter(({ code }) => code === 'regression.gone').map(({ weight }) => weight),
     ['block'],
   )
   const renamed = await openVerifyFixture(t, files)
   renamed.write('a.test.mjs', HEAD + passes('opens') + passes('shuts'))
-  const two = await verify(renamed.request({}, { commands: COMMANDS, diff }), renamed.parts())
+  const two = await verify(renamed.request({}, { commands: COMMANDS, diff }), renamed.deps())
   assert.deepEqual(
     two.findings.filter(({ code }) => code === 'regression.gone').map(({ weight }) => weight),
     ['note'],
@@ -126,11 +126,11 @@ test('the base is run once, in a checkout of its own that is gone afterwards, wi
   })
   work.write('node_modules/thing/index.js', '')
   work.write('b.txt', 'b\n')
-  const first = await verify(work.request({}, { commands: { test: run } }), work.parts())
+  const first = await verify(work.request({}, { commands: { test: run } }), work.deps())
   const regression = first.checks.find(({ kind }) => kind === 'regression')
   assert.deepEqual([first.status, regression?.status, regression?.cached], ['passed', 'passed', false])
   work.write('b.txt', 'c\n')
-  const second = await verify(work.request({ round: 2 }, { commands: { test: run } }), work.parts())
+  const second = await verify(work.request({ round: 2 }, { commands: { test: run } }), work.deps())
   assert.equal(second.checks.find(({ kind }) => kind === 'regression')?.cached, true)
   const home = join(dirname(work.place.top), 'home')
   const { readFileSync } = await import('node:fs')
@@ -142,10 +142,10 @@ test('the base is run once, in a checkout of its own that is gone afterwards, wi
 
 test('a tree that was verified is known when it becomes a base', async t => {
   const work = await openVerifyFixture(t, { 'a.test.mjs': HEAD + passes('opens') })
-  const first = await verify(work.request({}, { commands: COMMANDS }), work.parts())
+  const first = await verify(work.request({}, { commands: COMMANDS }), work.deps())
   const place = { ...work.place, base: first.commit ?? '' }
   work.write('b.txt', 'b\n')
-  const second = await verify(work.request({ place, round: 2 }, { commands: COMMANDS }), work.parts())
+  const second = await verify(work.request({ place, round: 2 }, { commands: COMMANDS }), work.deps())
   assert.equal(second.checks.find(({ kind }) => kind === 'regression')?.cached, true)
 })
 
@@ -153,13 +153,13 @@ test('the quick profile compares only with a base that is known', async t => {
   const work = await openVerifyFixture(t, { 'a.test.mjs': HEAD + passes('opens') })
   work.write('b.txt', 'b\n')
   const quick = { commands: COMMANDS, profile: 'quick' as const }
-  const { checks } = await verify(work.request({}, quick), work.parts())
+  const { checks } = await verify(work.request({}, quick), work.deps())
   assert.equal(checks.find(({ kind }) => kind === 'regression')?.status, 'skipped')
 })
 
 test('a command that tells no single tests is compared as a whole, and the evidence says so', async t => {
   const work = await openVerifyFixture(t)
-  const { checks } = await verify(work.request({}, { commands: { test: 'echo fine' } }), work.parts())
+  const { checks } = await verify(work.request({}, { commands: { test: 'echo fine' } }), work.deps())
   assert.equal(checks.find(({ gate }) => gate === 'test')?.tests, null)
   assert.match(checks.find(({ kind }) => kind === 'regression')?.output ?? '', /^Whole command only/)
 })

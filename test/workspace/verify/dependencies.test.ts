@@ -29,7 +29,7 @@ async function world(t: TestContext, setup?: string) {
 
 function look(of: { made: WorktreeFixture; place: Worktree; round: number; setup: string | undefined }) {
   const { made, place, round, setup } = of
-  const { store, clock, log, env } = made.parts
+  const { store, clock, log, env } = made.deps
   return verify(
     {
       ...{ place, directory: place.directory, plan: [], openChildren: 0, round, signal: new AbortController().signal },
@@ -40,7 +40,7 @@ function look(of: { made: WorktreeFixture; place: Worktree; round: number; setup
         ...{ knownFailures: 'block', diff: { maxChangedLines: 0, forbiddenPaths: [], allow: [] } },
       },
     },
-    { store, clock, log, env, guard, isolation: 'marker', places: { run: join(made.project, '..', 'run') } },
+    { store, clock, log, env, guard, isolation: 'marker', paths: { run: join(made.project, '..', 'run') } },
   )
 }
 

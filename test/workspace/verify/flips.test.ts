@@ -13,7 +13,7 @@ function gates(changed: Partial<Values>) {
 test('gates.build, gates.typecheck, gates.lint and gates.test are run in this order', async t => {
   const work = await openVerifyFixture(t)
   const commands = { 'gates.test': 'true', 'gates.lint': 'true', 'gates.typecheck': 'true', 'gates.build': 'true' }
-  const { checks } = await verify(work.request({ gates: gates(commands) }), work.parts())
+  const { checks } = await verify(work.request({ gates: gates(commands) }), work.deps())
   const ran = checks.filter(({ kind }) => kind === 'command').map(({ gate }) => gate)
   assert.deepEqual(ran, ['build', 'typecheck', 'lint', 'test'])
 })
@@ -22,7 +22,7 @@ test('gates.profile says which of them are run', async t => {
   const work = await openVerifyFixture(t)
   const commands = { 'gates.test': 'true', 'gates.lint': 'true', 'gates.typecheck': 'true', 'gates.build': 'true' }
   const quick = gates({ ...commands, 'gates.profile': 'quick' })
-  const { checks } = await verify(work.request({ gates: quick }), work.parts())
+  const { checks } = await verify(work.request({ gates: quick }), work.deps())
   const ran = checks.filter(({ kind }) => kind === 'command').map(({ gate }) => gate)
   assert.deepEqual(ran, ['typecheck', 'test'])
 })
@@ -31,7 +31,7 @@ test('gates.timeout_seconds ends a command', async t => {
   const work = await openVerifyFixture(t)
   work.write('b.txt', 'b\n')
   const short = gates({ 'gates.test': 'sleep 600', 'gates.timeout_seconds': 1 })
-  const { findings } = await verify(work.request({ gates: short }), work.parts())
+  const { findings } = await verify(work.request({ gates: short }), work.deps())
   assert.deepEqual(
     findings.map(({ code }) => code),
     ['test.timed_out'],
@@ -43,7 +43,7 @@ test('gates.env lets a variable through', async t => {
   const env = { PATH: process.env['PATH'], SHOP: 'open' }
   const seen = async (named: string[]) => {
     const settings = gates({ 'gates.test': 'echo "[$SHOP]"', 'gates.env': named })
-    const { checks } = await verify(work.request({ gates: settings }), work.parts({ env }))
+    const { checks } = await verify(work.request({ gates: settings }), work.deps({ env }))
     return checks.find(({ gate }) => gate === 'test')?.output
   }
   assert.equal(await seen([]), '[]\n')

@@ -9,11 +9,11 @@ import { openVerifyFixture, type VerifyFixture } from './worktree-fixture.ts'
 async function isCached(
   work: VerifyFixture,
   command: string,
-  more: Parameters<VerifyFixture['parts']>[0] = {},
+  more: Parameters<VerifyFixture['deps']>[0] = {},
   profile = 'standard',
 ) {
   const gates = { commands: { test: command }, profile: profile as 'standard' }
-  const { checks } = await verify(work.request({}, gates), work.parts(more))
+  const { checks } = await verify(work.request({}, gates), work.deps(more))
   return checks.find(({ gate }) => gate === 'test')?.cached
 }
 
@@ -72,7 +72,7 @@ test('what changed the tree is not kept as green', async t => {
   const work = await openVerifyFixture(t)
   const gates = { commands: { build: 'echo x >a.txt' } }
   for (const round of [1, 2]) {
-    const { checks } = await verify(work.request({ round }, gates), work.parts())
+    const { checks } = await verify(work.request({ round }, gates), work.deps())
     assert.equal(checks.find(({ gate }) => gate === 'build')?.cached, false)
   }
 })

@@ -17,7 +17,7 @@ for (const mark of ['--assume-unchanged', '--skip-worktree']) {
     work.git('update-index', mark, 'check.sh')
     work.write('check.sh', 'exit 0\n')
     work.write('b.txt', 'b\n')
-    const result = await verify(work.request({}, { commands: { test: 'sh check.sh' } }), work.parts())
+    const result = await verify(work.request({}, { commands: { test: 'sh check.sh' } }), work.deps())
     assert.equal(work.git('show', `${result.commit}:check.sh`), 'exit 0', 'what the gates saw is what is merged')
   })
 }
@@ -28,7 +28,7 @@ test('another object in the place of what the work began with hides nothing', as
   work.write('test/a.test.ts', WEAK)
   work.git('commit', '-qam', 'weaker')
   work.git('replace', '-f', before, work.git('rev-parse', 'HEAD:test/a.test.ts'))
-  const result = await verify(work.request({}, { commands: { test: 'true' } }), work.parts())
+  const result = await verify(work.request({}, { commands: { test: 'true' } }), work.deps())
   assert.equal(result.status, 'failed')
 })
 
@@ -40,7 +40,7 @@ test('a worktree that git is told to look for elsewhere is not looked at', async
   work.git('config', 'extensions.worktreeConfig', 'true')
   work.git('config', '--worktree', 'core.worktree', other)
   work.write('check.sh', 'exit 0\n')
-  const result = await verify(work.request({}, { commands: { test: 'sh check.sh' } }), work.parts())
+  const result = await verify(work.request({}, { commands: { test: 'sh check.sh' } }), work.deps())
   assert.notEqual(result.status, 'passed')
 })
 
@@ -50,30 +50,30 @@ test('a repository within the work, of which a commit holds nothing, stands in i
   work.git('init', '-q', 'lib')
   work.git('-C', 'lib', 'add', '-A')
   work.git('-C', 'lib', 'commit', '-qm', 'x')
-  const result = await verify(work.request({}, { commands: { test: 'cat lib/index.js' } }), work.parts())
+  const result = await verify(work.request({}, { commands: { test: 'cat lib/index.js' } }), work.deps())
   assert.equal(result.status, 'failed', JSON.stringify(result.findings))
 })
 
 test('a link out of the tree stands in the way of being done; one within it does not', async t => {
   const work = await openVerifyFixture(t)
   symlinkSync('a.txt', join(work.place.top, 'same'))
-  const parts = work.parts()
-  assert.equal((await verify(work.request({}, { commands: { test: 'true' } }), parts)).status, 'passed')
+  const deps = work.deps()
+  assert.equal((await verify(work.request({}, { commands: { test: 'true' } }), deps)).status, 'passed')
   mkdirSync(join(work.place.top, 'deep'))
   symlinkSync('../../elsewhere', join(work.place.top, 'deep', 'out'))
-  assert.equal((await verify(work.request({ round: 2 }, { commands: { test: 'true' } }), parts)).status, 'failed')
+  assert.equal((await verify(work.request({ round: 2 }, { commands: { test: 'true' } }), deps)).status, 'failed')
 })
 
 test('work without any change proves nothing', async t => {
   const work = await openVerifyFixture(t)
-  const result = await verify(work.request({}, { commands: { test: 'true' } }), work.parts())
+  const result = await verify(work.request({}, { commands: { test: 'true' } }), work.deps())
   assert.deepEqual([result.status, result.isProven], ['passed', false])
 })
 
 test('work without any change is proven by an agent that has read it', async t => {
   const work = await openVerifyFixture(t)
   const judge = async () => ({ status: 'passed' as const, criteria: [], remarks: '', model: null, cost_usd: 0 })
-  const result = await verify(work.request({}, { verifier: 'on', commands: { test: 'true' } }), work.parts({ judge }))
+  const result = await verify(work.request({}, { verifier: 'on', commands: { test: 'true' } }), work.deps({ judge }))
   assert.deepEqual([result.status, result.isProven], ['passed', true])
 })
 
@@ -81,7 +81,7 @@ test('a file that is hidden and taken away is gone from the commit too', async t
   const work = await openVerifyFixture(t, { 'gone.txt': 'x\n', 'a.txt': 'a\n' })
   work.git('update-index', '--skip-worktree', 'gone.txt')
   rmSync(join(work.place.top, 'gone.txt'))
-  const result = await verify(work.request({}, { commands: { test: 'true' } }), work.parts())
+  const result = await verify(work.request({}, { commands: { test: 'true' } }), work.deps())
   assert.equal(work.git('ls-tree', '-r', '--name-only', `${result.commit}`), 'a.txt')
 })
 
@@ -92,7 +92,7 @@ test('in a project without a worktree the change is looked at too, from what it 
   const began = await nameWorkTree(folder)
   work.write('test/a.test.ts', WEAK)
   const request = work.request({ place: undefined, began }, { commands: { test: 'true' } })
-  const result = await verify(request, work.parts())
+  const result = await verify(request, work.deps())
   assert.equal(result.status, 'failed')
   assert.ok(result.findings.some(({ code }) => code.startsWith('test.')))
   assert.match(work.git('status', '--porcelain'), /M test\/a\.test\.ts/, 'the project is left as it is')
@@ -103,11 +103,11 @@ test('a source file that the work had git ignore stands in its way; what was ign
   work.write('old.js', 'x\n')
   work.write('b.txt', 'b\n')
   const request = work.request({}, { commands: { test: 'cat old.js' } })
-  assert.equal((await verify(request, work.parts())).status, 'passed')
+  assert.equal((await verify(request, work.deps())).status, 'passed')
   work.write('.gitignore', 'old.js\nbuild/\nsrc/late.js\n')
   work.write('build/made.js', 'x\n')
   work.write('src/late.js', 'x\n')
-  const result = await verify({ ...request, round: 2 }, work.parts())
+  const result = await verify({ ...request, round: 2 }, work.deps())
   const blocking = result.findings.filter(({ weight }) => weight === 'block')
   assert.deepEqual(
     blocking.map(({ code, file }) => [code, file]),
@@ -125,7 +125,7 @@ test('in a project without a worktree, tests that passed when the work began mus
   work.write('two.mjs', 'export const two = 3\n')
   const commands = { test: `${process.execPath} --test --test-reporter=tap` }
   const before = work.git('worktree', 'list')
-  const result = await verify(work.request({ place: undefined, began }, { commands }), work.parts())
+  const result = await verify(work.request({ place: undefined, began }, { commands }), work.deps())
   const regression = result.checks.find(({ kind }) => kind === 'regression')
   assert.deepEqual(
     [regression?.status, regression?.findings.map(({ code }) => code)],

@@ -31,7 +31,7 @@ test('a second agent is asked for what no command proves, and gets task, criteri
   work.write('a.txt', 'changed\n')
   const { given, judge } = judging(opinion())
   const task = { ...TASK, acceptance: 'It is beautiful' }
-  const result = await verify(work.request({ task }, { commands: { test: 'true' } }), work.parts({ judge }))
+  const result = await verify(work.request({ task }, { commands: { test: 'true' } }), work.deps({ judge }))
   assert.equal(given[0]?.base, work.place.base)
   assert.equal(given[0]?.head, result.commit)
   assert.match(given[0]?.diff ?? '', /\+changed/)
@@ -45,17 +45,17 @@ test('it is not asked where commands prove everything, nor where something faile
   work.write('b.txt', 'b\n')
   const { given, judge } = judging(opinion())
   const task = { ...TASK, acceptance: 'All tests pass' }
-  await verify(work.request({ task }, { commands: { test: 'true' } }), work.parts({ judge }))
-  await verify(work.request({ round: 2 }, { commands: { test: 'false' }, verifier: 'on' }), work.parts({ judge }))
+  await verify(work.request({ task }, { commands: { test: 'true' } }), work.deps({ judge }))
+  await verify(work.request({ round: 2 }, { commands: { test: 'false' }, verifier: 'on' }), work.deps({ judge }))
   assert.equal(given.length, 0)
 })
 
 test('gates.verifier asks it always, or never', async t => {
   const work = await openVerifyFixture(t)
   const { given, judge } = judging(opinion())
-  await verify(work.request({}, { verifier: 'off' }), work.parts({ judge }))
+  await verify(work.request({}, { verifier: 'off' }), work.deps({ judge }))
   assert.equal(given.length, 0)
-  await verify(work.request({}, { commands: { test: 'true' }, verifier: 'on' }), work.parts({ judge }))
+  await verify(work.request({}, { commands: { test: 'true' }, verifier: 'on' }), work.deps({ judge }))
   assert.equal(given.length, 1)
 })
 
@@ -64,7 +64,7 @@ test('a criterion that it finds unmet keeps the task from being done, with its r
   const criteria = [{ criterion: 'It is beautiful', met: false, reason: 'The door hangs.' }]
   const { judge } = judging(opinion({ status: 'failed', criteria }))
   const task = { ...TASK, acceptance: '- [ ] It is beautiful' }
-  const result = await verify(work.request({ task }), work.parts({ judge }))
+  const result = await verify(work.request({ task }), work.deps({ judge }))
   assert.equal(result.status, 'failed')
   assert.ok(result.next_steps.some(step => step.includes('It is beautiful') && step.includes('The door hangs.')))
   assert.ok(result.findings.some(({ code }) => code === 'acceptance.unmet'))
@@ -75,7 +75,7 @@ test('its yes is a proof', async t => {
   const criteria = [{ criterion: 'it is beautiful', met: true, reason: 'The door is straight.' }]
   const { judge } = judging(opinion({ criteria }))
   const task = { ...TASK, acceptance: 'It is beautiful.' }
-  const result = await verify(work.request({ task }), work.parts({ judge }))
+  const result = await verify(work.request({ task }), work.deps({ judge }))
   assert.deepEqual([result.status, result.isProven], ['passed', true])
   assert.ok(result.findings.some(({ code, text }) => code === 'acceptance.met' && text.includes('straight')))
 })
@@ -84,7 +84,7 @@ test('one that passes the whole and leaves a criterion unmet has not passed it',
   const work = await openVerifyFixture(t)
   const criteria = [{ criterion: 'It is beautiful', met: false, reason: 'No.' }]
   const { judge } = judging(opinion({ criteria }))
-  const result = await verify(work.request({ task: { ...TASK, acceptance: 'It is beautiful' } }), work.parts({ judge }))
+  const result = await verify(work.request({ task: { ...TASK, acceptance: 'It is beautiful' } }), work.deps({ judge }))
   assert.equal(result.status, 'failed')
 })
 
@@ -94,7 +94,7 @@ test('the word of one that wrote into the tree does not count, and what it wrote
     writeFileSync(join(work.place.top, 'a.txt'), 'made to fit\n')
     return opinion()
   }
-  const result = await verify(work.request(), work.parts({ judge }))
+  const result = await verify(work.request(), work.deps({ judge }))
   assert.equal(result.status, 'broken')
   assert.equal(work.git('status', '--porcelain'), '')
 })
@@ -102,7 +102,7 @@ test('the word of one that wrote into the tree does not count, and what it wrote
 test('one that fails to answer is nobody’s success', async t => {
   const work = await openVerifyFixture(t)
   const judge = () => Promise.reject(new Error('no answer came'))
-  const result = await verify(work.request(), work.parts({ judge }))
+  const result = await verify(work.request(), work.deps({ judge }))
   assert.equal(result.status, 'broken')
   assert.ok(result.findings.some(({ text }) => text.includes('no answer came')))
 })

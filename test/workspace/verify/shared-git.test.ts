@@ -159,7 +159,7 @@ const ROWS: Row[] = [
   {
     what: 'the worktree is led to another repository',
     tamper: ({ world, place, shared }) => {
-      const other = join(world.parts.root, 'other.git')
+      const other = join(world.deps.root, 'other.git')
       world.gitIn(world.project, 'clone', '-q', '--bare', shared, other)
       writeFileSync(join(shared, 'worktrees', place.task, 'commondir'), `${other}\n`)
     },
@@ -246,7 +246,7 @@ test('a checkout that was sparse when it was made stays so', async t => {
 
 /** As landing has it looked at: from where the work left its target. */
 async function look({ world, place, base }: At, command: string, allow: string[] = []): Promise<VerificationResult> {
-  const { store, clock, log, env } = world.parts
+  const { store, clock, log, env } = world.deps
   const common = (await git(place.top, ['merge-base', `refs/heads/${place.target}`, 'HEAD'])).stdout.trim()
   return verify(
     {
@@ -258,6 +258,6 @@ async function look({ world, place, base }: At, command: string, allow: string[]
         ...{ knownFailures: 'block', diff: { maxChangedLines: 0, forbiddenPaths: [], allow } },
       },
     },
-    { store, clock, log, env, guard, isolation: 'marker', places: { run: join(world.project, '..', 'run') } },
+    { store, clock, log, env, guard, isolation: 'marker', paths: { run: join(world.project, '..', 'run') } },
   )
 }

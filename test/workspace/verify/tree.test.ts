@@ -10,7 +10,7 @@ import { openVerifyFixture } from './worktree-fixture.ts'
 test('a check that changes files has them put back, is told so and has not passed', async t => {
   const work = await openVerifyFixture(t, { 'a.txt': 'a\n', 'b.txt': 'b\n' })
   const commands = { lint: 'echo mended >a.txt; rm b.txt' }
-  const result = await verify(work.request({}, { commands }), work.parts())
+  const result = await verify(work.request({}, { commands }), work.deps())
   assert.equal(result.status, 'failed')
   assert.equal(readFileSync(join(work.place.top, 'a.txt'), 'utf8'), 'a\n')
   assert.equal(work.git('status', '--porcelain'), '')
@@ -24,7 +24,7 @@ test('a check that changes files has them put back, is told so and has not passe
 test('a build may write files of the repository; they are put back all the same', async t => {
   const work = await openVerifyFixture(t)
   work.write('c.txt', 'c\n')
-  const result = await verify(work.request({}, { commands: { build: 'echo built >a.txt' } }), work.parts())
+  const result = await verify(work.request({}, { commands: { build: 'echo built >a.txt' } }), work.deps())
   assert.equal(result.status, 'passed')
   assert.deepEqual(
     result.findings.map(({ code, weight }) => [code, weight]),
@@ -39,7 +39,7 @@ test('gates.allow lets a check that changes files pass', async t => {
     commands: { lint: 'echo mended >a.txt' },
     diff: { maxChangedLines: 0, forbiddenPaths: [], allow: ['gate.changed_files'] },
   }
-  const result = await verify(work.request({}, gates), work.parts())
+  const result = await verify(work.request({}, gates), work.deps())
   assert.equal(result.status, 'passed')
 })
 
@@ -47,25 +47,25 @@ test('what a command makes is neither deleted nor committed, then or in the next
   const work = await openVerifyFixture(t)
   work.write('c.txt', 'c\n')
   const request = work.request({}, { commands: { test: 'test -e report.txt || echo r >report.txt' } })
-  const first = await verify(request, work.parts())
+  const first = await verify(request, work.deps())
   assert.deepEqual(
     first.findings.map(({ code }) => code),
     ['gate.made_files'],
   )
   work.write('own.txt', 'the agent went on\n')
-  const second = await verify({ ...request, round: 2 }, work.parts())
+  const second = await verify({ ...request, round: 2 }, work.deps())
   assert.ok(existsSync(join(work.place.top, 'report.txt')))
   assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt', 'c.txt', 'own.txt'])
   assert.notEqual(second.tree, first.tree)
   work.write('report.txt', 'now it belongs to the work\n')
-  await verify({ ...request, round: 3 }, work.parts())
+  await verify({ ...request, round: 3 }, work.deps())
   assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt', 'c.txt', 'own.txt', 'report.txt'])
 })
 
 test('a command that commits or leaves the branch has both put back', async t => {
   const work = await openVerifyFixture(t)
   const commit = 'git -c user.name=x -c user.email=x@x commit -q --allow-empty -m sneaky && git checkout -q --detach'
-  const result = await verify(work.request({}, { commands: { test: commit } }), work.parts())
+  const result = await verify(work.request({}, { commands: { test: commit } }), work.deps())
   assert.equal(result.status, 'failed')
   assert.ok(result.findings.some(({ code }) => code === 'gate.moved_branch'))
   assert.equal(work.git('rev-parse', 'HEAD'), result.commit)
@@ -74,7 +74,7 @@ test('a command that commits or leaves the branch has both put back', async t =>
 
 test('a command that deletes .git of the worktree has it put back', async t => {
   const work = await openVerifyFixture(t)
-  const result = await verify(work.request({}, { commands: { build: 'rm -rf .git', test: 'cat a.txt' } }), work.parts())
+  const result = await verify(work.request({}, { commands: { build: 'rm -rf .git', test: 'cat a.txt' } }), work.deps())
   assert.equal(result.status, 'passed')
   assert.equal(work.git('status', '--porcelain'), '')
 })
@@ -82,7 +82,7 @@ test('a command that deletes .git of the worktree has it put back', async t => {
 test('a repository that a command destroyed is nobody’s success', async t => {
   const work = await openVerifyFixture(t)
   const destroy = 'rm -rf "$(git rev-parse --absolute-git-dir)"'
-  const result = await verify(work.request({}, { commands: { build: destroy } }), work.parts())
+  const result = await verify(work.request({}, { commands: { build: destroy } }), work.deps())
   assert.equal(result.status, 'broken')
   assert.ok(result.findings.some(({ code }) => code === 'gate.git_gone'))
 })
@@ -94,7 +94,7 @@ test('what an interrupted check changed is put back before anything is committed
   writeFileSync(note, JSON.stringify({ looking: work.git('rev-parse', 'HEAD'), files: [] }))
   work.write('a.txt', 'half\n')
   work.write('made.txt', 'x\n')
-  const result = await verify(work.request({}, { commands: { test: 'cat a.txt' } }), work.parts())
+  const result = await verify(work.request({}, { commands: { test: 'cat a.txt' } }), work.deps())
   assert.equal(result.checks.find(({ gate }) => gate === 'test')?.output, 'a\n')
   assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt'])
 })
@@ -102,7 +102,7 @@ test('what an interrupted check changed is put back before anything is committed
 test('the note is there while a command runs, and closed after the last one', async t => {
   const work = await openVerifyFixture(t)
   const note = noteFileOf(work.place.top)
-  const result = await verify(work.request({}, { commands: { test: `cat '${note}'` } }), work.parts())
+  const result = await verify(work.request({}, { commands: { test: `cat '${note}'` } }), work.deps())
   const during = result.checks.find(({ gate }) => gate === 'test')?.output ?? ''
   assert.equal(JSON.parse(during).looking, result.commit)
   assert.equal(JSON.parse(readFileSync(note, 'utf8')).looking, null)
@@ -115,7 +115,7 @@ test('an abort leaves no rows and no process, and the tree as it was', async t =
     { signal: abort.signal },
     { commands: { test: 'echo x >a.txt; touch begun; sleep 600' } },
   )
-  const running = verify(request, work.parts())
+  const running = verify(request, work.deps())
   const begun = join(work.place.top, 'begun')
   while (!existsSync(begun)) await wait(5)
   abort.abort(new Error('stop'))
@@ -133,7 +133,7 @@ test('conflicts that nobody resolved go back to the agent', async t => {
   work.git('commit', '-qam', 'theirs')
   work.git('checkout', '-q', 'pcc/t-1')
   assert.throws(() => work.git('merge', 'other'))
-  const result = await verify(work.request(), work.parts())
+  const result = await verify(work.request(), work.deps())
   assert.equal(result.status, 'failed')
   assert.match(result.next_steps[0] ?? '', /conflicts nobody has resolved: a\.txt/)
 })
@@ -144,7 +144,7 @@ test('an agent that went off its branch with its work is put back onto it', asyn
   work.write('b.txt', 'b\n')
   work.git('add', '-A')
   work.git('commit', '-qm', 'elsewhere')
-  const result = await verify(work.request(), work.parts())
+  const result = await verify(work.request(), work.deps())
   assert.equal(result.status, 'passed')
   assert.equal(result.commit, work.git('rev-parse', 'refs/heads/pcc/t-1'))
   assert.equal(work.git('show', 'pcc/t-1:b.txt'), 'b')
@@ -155,7 +155,7 @@ test('our note about the task is taken out again where an agent has committed it
   work.write('.perpetualcc/task.json', '{}')
   work.git('add', '-f', '.perpetualcc/task.json')
   work.git('commit', '-qm', 'all of it')
-  await verify(work.request(), work.parts())
+  await verify(work.request(), work.deps())
   assert.deepEqual(work.git('ls-tree', '-r', '--name-only', 'HEAD').split('\n'), ['a.txt'])
   assert.ok(existsSync(join(work.place.top, '.perpetualcc/task.json')))
 })
@@ -166,7 +166,7 @@ test('in a project itself nothing is committed or put back, and the tree has a n
   const before = work.git('rev-parse', 'HEAD')
   const result = await verify(
     work.request({ place: undefined }, { commands: { test: 'echo x >a.txt; cat b.txt' } }),
-    work.parts(),
+    work.deps(),
   )
   assert.equal(result.commit, null)
   assert.match(result.tree ?? '', /^[0-9a-f]{40}$/)
@@ -179,6 +179,6 @@ test('in a project itself nothing is committed or put back, and the tree has a n
 test('without git the commands run, and nothing has a name', async t => {
   const work = await openVerifyFixture(t)
   rmSync(join(work.place.top, '.git'))
-  const result = await verify(work.request({ place: undefined }, { commands: { test: 'cat a.txt' } }), work.parts())
+  const result = await verify(work.request({ place: undefined }, { commands: { test: 'cat a.txt' } }), work.deps())
   assert.deepEqual([result.status, result.tree], ['passed', null])
 })

@@ -8,7 +8,7 @@ test('what an agent left uncommitted is committed on its branch, and the gates l
   work.write('new/b.txt', 'b\n')
   work.write('a.txt', 'changed\n')
   work.write('.perpetualcc/task.json', '{}')
-  const result = await verify(work.request({}, { commands: { test: 'cat new/b.txt' } }), work.parts())
+  const result = await verify(work.request({}, { commands: { test: 'cat new/b.txt' } }), work.deps())
   assert.equal(result.status, 'passed')
   assert.ok(result.isProven)
   assert.equal(result.commit, work.git('rev-parse', 'pcc/t-1'))
@@ -23,7 +23,7 @@ test('what an agent left uncommitted is committed on its branch, and the gates l
 test('a command that fails is told with its exit code and what it printed, and the rest runs all the same', async t => {
   const work = await openVerifyFixture(t)
   const commands = { build: 'echo broken things; exit 2', test: 'echo fine' }
-  const result = await verify(work.request({}, { commands }), work.parts())
+  const result = await verify(work.request({}, { commands }), work.deps())
   assert.equal(result.status, 'failed')
   assert.deepEqual(
     result.checks.filter(({ exit }) => exit !== null).map(({ gate, status }) => [gate, status]),
@@ -41,7 +41,7 @@ test('an open item of the agent’s plan keeps the task from being done', async 
     { text: 'Write it', state: 'done' as const },
     { text: 'Test it', state: 'pending' as const },
   ]
-  const result = await verify(work.request({ plan, openChildren: 2 }), work.parts())
+  const result = await verify(work.request({ plan, openChildren: 2 }), work.deps())
   assert.equal(result.status, 'failed')
   assert.deepEqual(result.next_steps, [
     'Your plan still has an item that is pending: Test it',
@@ -51,6 +51,6 @@ test('an open item of the agent’s plan keeps the task from being done', async 
 
 test('without any command nothing is proven', async t => {
   const work = await openVerifyFixture(t)
-  const result = await verify(work.request(), work.parts())
+  const result = await verify(work.request(), work.deps())
   assert.deepEqual([result.status, result.isProven], ['passed', false])
 })

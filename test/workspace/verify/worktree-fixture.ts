@@ -20,7 +20,7 @@ export interface VerifyFixture {
   git(...args: string[]): string
   write(path: string, text: string): void
   request(more?: Partial<VerifyRequest>, gates?: Partial<GateSettings>): VerifyRequest
-  parts(more?: Partial<VerifyDeps>): VerifyDeps
+  deps(more?: Partial<VerifyDeps>): VerifyDeps
 }
 
 /** A repository with these files, and a worktree of it in which an attempt works. */
@@ -73,8 +73,8 @@ export async function openVerifyFixture(
       },
       ...more,
     }),
-    parts: more => ({
-      ...{ store, clock: systemClock, log: silentLog, places: { run: join(root, 'run') }, env, guard },
+    deps: more => ({
+      ...{ store, clock: systemClock, log: silentLog, paths: { run: join(root, 'run') }, env, guard },
       isolation: 'marker',
       ...more,
     }),

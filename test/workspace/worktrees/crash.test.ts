@@ -91,7 +91,7 @@ async function killedWorld(t: TestContext) {
   const project = gitProject(t)
   const home = tempDir(t)
   const [file, root] = [join(home, 'store.db'), join(home, 'worktrees')]
-  const withParts = async <T>(run: (parts: Parameters<typeof makePlace>[1]) => Promise<T>): Promise<T> => {
+  const withParts = async <T>(run: (deps: Parameters<typeof makePlace>[1]) => Promise<T>): Promise<T> => {
     await using store = await openStore({ file })
     const settings = nestValues(defaultValues()).worktrees
     return await run({ store, clock: { now: () => Date.now() }, log: silentLog, root, env: {}, settings })
@@ -106,12 +106,12 @@ async function killedWorld(t: TestContext) {
     worktrees: () => git('worktree', 'list').trim().split('\n').length,
     recover: () => withParts(recoverWorktrees),
     removeAll: () =>
-      withParts(async parts => {
-        for (const row of await parts.store.worktrees.list({ states: ['live'] })) await removePlace(row, parts)
+      withParts(async deps => {
+        for (const row of await deps.store.worktrees.list({ states: ['live'] })) await removePlace(row, deps)
       }),
     make: () =>
-      withParts(async parts => {
-        const place = await makePlace({ project, task: 't-000001', attempt: 1 }, parts)
+      withParts(async deps => {
+        const place = await makePlace({ project, task: 't-000001', attempt: 1 }, deps)
         if ('kind' in place) throw new Error(place.why)
         return place as WorktreeRow
       }),

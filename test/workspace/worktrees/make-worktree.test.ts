@@ -14,7 +14,7 @@ test('an attempt gets a worktree on a branch of its own, from the tip of what is
   )
   assert.equal(world.gitIn(place.top, 'branch', '--show-current').trim(), 'pcc/t-000001')
   assert.equal(readFileSync(join(place.top, 'README.md'), 'utf8'), '# sample\n')
-  assert.equal((await world.parts.store.worktrees.get(place))?.state, 'live')
+  assert.equal((await world.deps.store.worktrees.get(place))?.state, 'live')
   assert.deepEqual(await world.make(), place, 'asked again, it is the same')
 })
 
@@ -57,7 +57,7 @@ test('a worktree that could not be added in the moment in which another git remo
   })
   const place = await world.make()
   assert.equal(world.gitIn(place.top, 'branch', '--show-current').trim(), 'pcc/t-000001')
-  assert.equal((await world.parts.store.worktrees.get(place))?.state, 'live')
+  assert.equal((await world.deps.store.worktrees.get(place))?.state, 'live')
 })
 
 test('a lock that another git holds too long is no refusal: the place is busy, nothing is left of it, and later it is made', async t => {

@@ -52,7 +52,7 @@ test('a repository that makes .perpetualcc a link, or has a task.json itself, do
   const first = await openWorktreeFixture(t, { project: linked })
   const place = await first.make()
   assert.equal(existsSync(join(outside, 'task.json')), false)
-  assert.match((await first.parts.store.worktrees.get(place))?.setup ?? '', /is no directory/)
+  assert.match((await first.deps.store.worktrees.get(place))?.setup ?? '', /is no directory/)
   const second = await openWorktreeFixture(t, { files: { '.perpetualcc/task.json': '{"theirs":true}\n' } })
   const theirs = await second.make()
   assert.equal(readFileSync(join(theirs.top, '.perpetualcc/task.json'), 'utf8'), '{"theirs":true}\n')
@@ -77,7 +77,7 @@ test('dependency directories are copies: what an agent writes there does not rea
     'a package of the project is the worktree’s',
   )
   assert.match(
-    (await world.parts.store.worktrees.get(place))?.setup ?? '',
+    (await world.deps.store.worktrees.get(place))?.setup ?? '',
     /^node_modules copied( on write)? \(2 files\)$/,
   )
 })

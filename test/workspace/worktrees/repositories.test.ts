@@ -21,12 +21,12 @@ const refusedWith = (why: RegExp, remedy: RegExp) => (thrown: unknown) => {
 test('a project without git, or without a commit, is worked in itself, and that is said', async t => {
   const bare = await openWorktreeFixture(t, { project: tempDir(t) })
   const inPlace = { kind: 'in_place', why: 'it is in no git repository' }
-  assert.deepEqual(await makePlace({ project: bare.project, ...WANTED }, bare.parts), inPlace)
+  assert.deepEqual(await makePlace({ project: bare.project, ...WANTED }, bare.deps), inPlace)
   const empty = tempDir(t)
   plainGit(empty, empty, ['init', '-q'])
   const fresh = await openWorktreeFixture(t, { project: empty })
   const none = { kind: 'in_place', why: 'its repository has no commit yet' }
-  assert.deepEqual(await makePlace({ project: empty, ...WANTED }, fresh.parts), none)
+  assert.deepEqual(await makePlace({ project: empty, ...WANTED }, fresh.deps), none)
 })
 
 test('a detached HEAD is refused with what to do, and works once a target is named', async t => {
@@ -60,7 +60,7 @@ test('a project that is a folder of its repository has the same folder of the wo
   assert.equal(world.gitIn(place.top, 'status', '--porcelain'), '', 'our own note is not seen')
   const fresh = join(top, 'packages', 'two')
   mkdirSync(fresh)
-  const other = await makePlace({ project: fresh, task: 't-000002', attempt: 1 }, world.parts)
+  const other = await makePlace({ project: fresh, task: 't-000002', attempt: 1 }, world.deps)
   assert.ok(!('kind' in other) && existsSync(other.directory), 'a folder that was never committed is there, empty')
 })
 
@@ -84,18 +84,18 @@ test('a dirty main checkout is left alone, and its changes are said to be missin
   const place = await world.make()
   assert.equal(readFileSync(join(place.top, 'README.md'), 'utf8'), '# sample\n')
   assert.equal(readFileSync(join(world.project, 'README.md'), 'utf8'), 'changed\n')
-  const [row] = await openWorktrees(world.parts).show('t-000001')
+  const [row] = await openWorktrees(world.deps).show('t-000001')
   assert.ok(row && place)
-  assert.equal((await openWorktrees(world.parts).forecast([row]))?.project_is_dirty, true)
+  assert.equal((await openWorktrees(world.deps).forecast([row]))?.project_is_dirty, true)
 })
 
 test('what would become of a worktree is told beforehand, and nothing is changed by that', async t => {
   const world = await openWorktreeFixture(t)
   const place = await world.make()
   const forecast = async () => {
-    const [row] = await openWorktrees(world.parts).show('t-000001')
+    const [row] = await openWorktrees(world.deps).show('t-000001')
     assert.equal(row?.state, 'live')
-    const told = await openWorktrees(world.parts).forecast([row])
+    const told = await openWorktrees(world.deps).forecast([row])
     return [told?.kind, told?.why]
   }
   assert.deepEqual(await forecast(), ['removed', null])
@@ -127,7 +127,7 @@ test('a branch "pcc" stands in the way of ours, and that is said', async t => {
   const world = await openWorktreeFixture(t)
   world.git('branch', 'pcc')
   await assert.rejects(world.make(), refusedWith(/pcc/, /git branch -m pcc/))
-  assert.equal((await world.parts.store.worktrees.get(WANTED))?.state, 'removed')
+  assert.equal((await world.deps.store.worktrees.get(WANTED))?.state, 'removed')
   assert.equal(world.git('worktree', 'list').trim().split('\n').length, 1)
 })
 
@@ -147,7 +147,7 @@ test('worktrees inside of the project are refused unless git ignores them, and n
   await assert.rejects(inner.make(), refusedWith(/inside of the project/, /worktrees\.directory/))
   write(project, { '.git/info/exclude': '.trees\n' })
   const place = await inner.make()
-  const within = makePlace({ project: place.directory, task: 't-000002', attempt: 1 }, inner.parts)
+  const within = makePlace({ project: place.directory, task: 't-000002', attempt: 1 }, inner.deps)
   await assert.rejects(within, refusedWith(/worktree of a task itself/, /the project that it belongs to/))
 })
 
@@ -158,7 +158,7 @@ test('submodules stay empty and say so; one that is filled keeps the worktree fr
   world.git('commit', '-qm', 'with a submodule')
   const place = await world.make()
   assert.equal(existsSync(join(place.top, 'lib', 'lib.txt')), false)
-  assert.match((await world.parts.store.worktrees.get(place))?.reason ?? '', /submodules are empty/)
+  assert.match((await world.deps.store.worktrees.get(place))?.reason ?? '', /submodules are empty/)
   world.gitIn(place.top, 'submodule', '--quiet', 'update', '--init')
   write(place.top, { 'lib/lib.txt': 'changed\n' })
   const kept = await world.remove(place)
@@ -212,7 +212,7 @@ test('git that runs out of room half way leaves nothing behind', async t => {
   })
   assert.equal(world.git('branch', '--list', 'pcc/*'), '')
   assert.equal(world.git('worktree', 'list').trim().split('\n').length, 1)
-  const row = await world.parts.store.worktrees.get(WANTED)
+  const row = await world.deps.store.worktrees.get(WANTED)
   assert.equal(row?.state, 'removed')
   assert.equal(existsSync(row?.top ?? ''), false)
   assert.equal((await world.make()).branch, 'pcc/t-000001', 'with room again it works')
@@ -224,7 +224,7 @@ test('what lies where the worktree is to be made is put aside, never deleted', a
   await world.remove(place)
   write(place.top, { 'somebody.txt': 'mine\n' })
   await world.make({ attempt: 2 })
-  const aside = `${place.top}.aside-${world.parts.clock.now()}`
+  const aside = `${place.top}.aside-${world.deps.clock.now()}`
   assert.equal(readFileSync(join(aside, 'somebody.txt'), 'utf8'), 'mine\n')
 })
 

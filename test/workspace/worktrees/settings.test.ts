@@ -14,18 +14,18 @@ import { openWorktreeFixture, write } from './worktree-fixture.ts'
 const DAY = 24 * 60 * 60_000
 
 test('worktrees.mode: "off" lets a task work in the project itself', async t => {
-  const { project, parts } = await openWorktreeFixture(t, { settings: { mode: 'off' } })
-  const place = await makePlace({ project, task: 't-000001', attempt: 1 }, parts)
+  const { project, deps } = await openWorktreeFixture(t, { settings: { mode: 'off' } })
+  const place = await makePlace({ project, task: 't-000001', attempt: 1 }, deps)
   assert.deepEqual(place, { kind: 'in_place', why: 'worktrees.mode is off' })
 })
 
 test('worktrees.directory: worktrees lie where it says, or else in the home of pcc', async t => {
-  const { parts } = await openWorktreeFixture(t)
+  const { deps } = await openWorktreeFixture(t)
   const home = tempDir(t)
-  const places = appPathsFor({ env: { PCC_HOME: home } })
+  const paths = appPathsFor({ env: { PCC_HOME: home } })
   const rootWith = async (config: string) => {
     write(home, { 'config.toml': config })
-    return (await readWorktreeDeps({ places, env: {}, store: parts.store, log: silentLog })).root
+    return (await readWorktreeDeps({ paths, env: {}, store: deps.store, log: silentLog })).root
   }
   assert.equal(await rootWith(''), join(home, 'worktrees'))
   assert.equal(await rootWith('worktrees.directory = "/somewhere/else"\n'), '/somewhere/else')
@@ -34,19 +34,19 @@ test('worktrees.directory: worktrees lie where it says, or else in the home of p
 test('worktrees.setup: the command makes a worktree ready, and what became of it is noted', async t => {
   const setup = 'echo "$PWD|$CI|$ANTHROPIC_API_KEY|" > ready; echo out of luck; test -n "$FINE"'
   const world = await openWorktreeFixture(t, { settings: { setup } })
-  world.parts.env['ANTHROPIC_API_KEY'] = 'sk-ant-fake-0000'
+  world.deps.env['ANTHROPIC_API_KEY'] = 'sk-ant-fake-0000'
   const place = await world.make()
   assert.equal(readFileSync(join(place.directory, 'ready'), 'utf8'), `${place.directory}|1||\n`)
-  const noted = (await world.parts.store.worktrees.get(place))?.setup ?? ''
+  const noted = (await world.deps.store.worktrees.get(place))?.setup ?? ''
   assert.match(noted, /failed with exit code 1 after [\d.]+ s\nout of luck$/)
-  assert.equal((await world.parts.store.worktrees.get(place))?.state, 'live', 'the work begins all the same')
+  assert.equal((await world.deps.store.worktrees.get(place))?.state, 'live', 'the work begins all the same')
 })
 
 test('worktrees.setup_seconds: a command that takes longer is ended with all it started', async t => {
   const setup = 'sleep 300 & wait'
   const world = await openWorktreeFixture(t, { settings: { setup, setup_seconds: 1 } })
   const place = await world.make()
-  assert.match((await world.parts.store.worktrees.get(place))?.setup ?? '', /took too long and was ended after 1/)
+  assert.match((await world.deps.store.worktrees.get(place))?.setup ?? '', /took too long and was ended after 1/)
   assert.deepEqual(await findProcessesIn(place.directory), [])
 })
 
@@ -59,7 +59,7 @@ test('worktrees.link: the named directories are copied, without it those that ar
     [existsSync(join(usual.top, 'node_modules/x/index.js')), existsSync(join(usual.top, 'deps'))],
     [true, false],
   )
-  world.parts.settings.link = ['deps']
+  world.deps.settings.link = ['deps']
   const named = await world.make({ task: 't-000002' })
   assert.deepEqual(
     [existsSync(join(named.top, 'node_modules')), existsSync(join(named.top, 'deps/y.txt'))],
@@ -68,23 +68,23 @@ test('worktrees.link: the named directories are copied, without it those that ar
 })
 
 test('worktrees.keep_days: a worktree whose task is over is archived when it is old, and later its archive goes', async t => {
-  const { parts, ...world } = await openWorktreeFixture(t)
+  const { deps, ...world } = await openWorktreeFixture(t)
   const home = tempDir(t)
-  const places = appPathsFor({ env: { PCC_HOME: home } })
-  mkdirSync(places.data, { recursive: true })
+  const paths = appPathsFor({ env: { PCC_HOME: home } })
+  mkdirSync(paths.data, { recursive: true })
   const place = await world.make()
   write(place.top, { 'left.txt': 'left\n' })
   const round = (days: number, now: number) => {
     write(home, { 'config.toml': `worktrees.keep_days = ${days}\n` })
     const clock = { now: () => now }
     const signal = new AbortController().signal
-    return pruneWorktrees({ places, env: {}, store: parts.store, log: silentLog, clock, signal })
+    return pruneWorktrees({ paths, env: {}, store: deps.store, log: silentLog, clock, signal })
   }
-  const made = parts.clock.now()
+  const made = deps.clock.now()
   assert.equal(await round(20, made + 10 * DAY), 0)
   assert.equal(existsSync(place.top), true)
   assert.equal(await round(5, made + 10 * DAY), 1)
-  const row = await parts.store.worktrees.get(place)
+  const row = await deps.store.worktrees.get(place)
   assert.equal(row?.state, 'archived')
   assert.equal(await round(5, made + 14 * DAY), 0)
   assert.equal(world.git('show', `${row?.archive}:left.txt`), 'left\n')

@@ -13,7 +13,7 @@ import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
 export interface WorktreeFixture {
   project: string
-  parts: WorktreeDeps
+  deps: WorktreeDeps
   /** Moves the clock. */
   pass(ms: number): void
   git(...args: string[]): string
@@ -39,7 +39,7 @@ export async function openWorktreeFixture(
   const store = await openStore({ file: join(home, 'store.db') })
   t.after(() => store.close())
   let now = 1_700_000_000_000
-  const parts: WorktreeDeps = {
+  const deps: WorktreeDeps = {
     store,
     clock: { now: () => now },
     log: silentLog,
@@ -50,18 +50,18 @@ export async function openWorktreeFixture(
   const gitIn = (directory: string, ...args: string[]) => plainGit(directory, home, args)
   return {
     project,
-    parts,
+    deps,
     pass: ms => {
       now += ms
     },
     git: (...args) => gitIn(project, ...args),
     gitIn,
     make: async wanted => {
-      const place = await makePlace({ project, task: 't-000001', attempt: 1, ...wanted }, parts)
+      const place = await makePlace({ project, task: 't-000001', attempt: 1, ...wanted }, deps)
       if ('kind' in place) throw new Error(`in place: ${place.why}`)
       return place
     },
-    remove: (place, remove) => removePlace(place, parts, remove),
+    remove: (place, remove) => removePlace(place, deps, remove),
   }
 }
 

@@ -17,7 +17,7 @@ import { type InboxContents, partsOf } from './state.ts'
 
 /** The inbox on this terminal, until the person leaves it. What was on the screen before is there again then. */
 export async function runInbox(context: CommandContext): Promise<void> {
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   const ink = await loadInk()
   const [{ createElement }, { InboxView }] = await Promise.all([import('react'), import('./view.ts')])
   const over = new AbortController()
@@ -53,12 +53,12 @@ interface Answered {
 /** Sends an answer; the first and the last line of what `pcc respond` would say tell what became of it. */
 async function deliver(
   client: DaemonConnection,
-  { places, env }: CommandContext,
+  { paths, env }: CommandContext,
   { row, reply }: { row: EscalationView; reply: AskReply },
 ): Promise<string> {
   const wasOpen = row.state === 'open'
   // A parked session goes on in the environment of this shell, as it would from `pcc attach`.
-  const own = wasOpen ? { env: await resumeEnvironment({ places, env, project: row.project }) } : {}
+  const own = wasOpen ? { env: await resumeEnvironment({ paths, env, project: row.project }) } : {}
   const body = { ...asTyped(reply, partsOf(row)), ...own }
   const answered = await client.request<Answered>('POST', `/escalations/${row.number}/answer`, body)
   const lines = answeredLines({ ...answered, wasOpen }, Number.POSITIVE_INFINITY)

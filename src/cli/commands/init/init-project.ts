@@ -97,7 +97,7 @@ async function takeTasks({ file, tasks }: WantedTasks, { project, dryRun, contex
   const counted = { file, count: tasks.length - (aboveAll(tasks) ? 1 : 0) }
   if (dryRun) return { ...counted, added: [], known: 0, above: null }
   return showProgress('Taking the tasks', context, async () => {
-    const client = await openClient(context.places, context)
+    const client = await openClient(context.paths, context)
     return { ...counted, ...(await importNew(tasks, project, client)) }
   })
 }

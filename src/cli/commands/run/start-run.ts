@@ -39,7 +39,7 @@ export interface RunFlags extends WhenFlags {
 /** The body of `pcc run`: a new run, watched here or left in the background. Returns the exit code. */
 export async function startRun(typed: string, flags: RunFlags, context: CommandContext): Promise<number> {
   const { json, quiet, out, terminal } = context
-  const client = await openClient(context.places, context)
+  const client = await openClient(context.paths, context)
   const named = await resolveTarget(typed, { project: flags.project, client })
   const request = await requestOf(named, flags, context)
   if (flags.dryRun) {
@@ -65,8 +65,8 @@ async function requestOf(
   flags: RunFlags,
   context: CommandContext,
 ): Promise<StartRun> {
-  const caller = { places: context.places, env: context.env, project, agent: flags.agent }
-  const { config, settings } = callerSettings(context.places, context.env)
+  const caller = { paths: context.paths, env: context.env, project, agent: flags.agent }
+  const { config, settings } = callerSettings(context.paths, context.env)
   return {
     project,
     target,

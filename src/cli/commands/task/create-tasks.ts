@@ -49,15 +49,15 @@ export async function createTasks(
   if (!json) for (const task of added) out(`Added ${taskLine({ ...task, verification: null })}`)
 }
 
-async function requestOf(text: string, options: CreateOptions, { places, env }: CommandContext): Promise<object> {
+async function requestOf(text: string, options: CreateOptions, { paths, env }: CommandContext): Promise<object> {
   const project = resolve(options.project ?? '.')
   const { feature, parent, after, agent, model } = options
   return {
     ...{
       project,
       text,
-      env: await sessionEnvironment({ places, env, project, agent }),
-      ...callerSettings(places, env),
+      env: await sessionEnvironment({ paths, env, project, agent }),
+      ...callerSettings(paths, env),
     },
     ...(feature !== undefined && { feature }),
     ...(parent !== undefined && { parent }),

@@ -112,24 +112,22 @@ const LETTERS = 30
 /** A picture that every browser shows: a column for each step, a box for each task, a line from each to what comes after it. */
 export function drawSvg(tasks: readonly TaskView[]): string {
   const layers = layersOf(tasks)
-  const places = new Map<string, { x: number; y: number }>()
+  const paths = new Map<string, { x: number; y: number }>()
   for (const [column, layer] of layers.entries()) {
     for (const [row, { id }] of layer.entries()) {
-      places.set(id, { x: MARGIN + column * (WIDTH + GAP_X), y: MARGIN + row * (HEIGHT + GAP_Y) })
+      paths.set(id, { x: MARGIN + column * (WIDTH + GAP_X), y: MARGIN + row * (HEIGHT + GAP_Y) })
     }
   }
   const rows = layers.reduce((most, layer) => Math.max(most, layer.length), 0)
   const width = 2 * MARGIN + Math.max(layers.length, 1) * (WIDTH + GAP_X) - GAP_X
   const height = 2 * MARGIN + Math.max(rows, 1) * (HEIGHT + GAP_Y) - GAP_Y
-  const lines = tasks.flatMap(({ id, after }) =>
-    after.flatMap(before => lineBetween(places.get(before), places.get(id))),
-  )
+  const lines = tasks.flatMap(({ id, after }) => after.flatMap(before => lineBetween(paths.get(before), paths.get(id))))
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif">`,
     '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#666"/></marker></defs>',
     '<rect width="100%" height="100%" fill="white"/>',
     ...lines,
-    ...tasks.flatMap(task => boxOf(task, places.get(task.id))),
+    ...tasks.flatMap(task => boxOf(task, paths.get(task.id))),
     '</svg>',
   ].join('\n')
 }

@@ -15,8 +15,8 @@ const SHORT = {
 }
 
 test('the short variables set what they are short for, and are named as the origin', async t => {
-  const { places, env } = writeConfigFiles(t)
-  const { values, origin } = await loadConfig({ places, env: { ...env, ...SHORT } })
+  const { paths, env } = writeConfigFiles(t)
+  const { values, origin } = await loadConfig({ paths, env: { ...env, ...SHORT } })
   assert.equal(values['execution.limit'], 7)
   assert.equal(values['execution.model'], 'opus')
   assert.equal(values['execution.model_strategy'], 'escalate')
@@ -25,33 +25,33 @@ test('the short variables set what they are short for, and are named as the orig
 })
 
 test('the variable made of the key stands above the short one, whichever comes first', async t => {
-  const { places, env } = writeConfigFiles(t)
+  const { paths, env } = writeConfigFiles(t)
   for (const both of [
     { PCC_MODEL: 'haiku', PCC_EXECUTION_MODEL: 'opus' },
     { PCC_EXECUTION_MODEL: 'opus', PCC_MODEL: 'haiku' },
   ]) {
-    const { values, origin } = await loadConfig({ places, env: { ...env, ...both } })
+    const { values, origin } = await loadConfig({ paths, env: { ...env, ...both } })
     assert.deepEqual([values['execution.model'], origin('execution.model')], ['opus', 'PCC_EXECUTION_MODEL'])
   }
 })
 
 test('a wrong value in a short variable is refused by its name; an empty one sets nothing', async t => {
-  const { places, env } = writeConfigFiles(t)
-  const load = (more: Record<string, string>) => loadConfig({ places, env: { ...env, ...more } })
+  const { paths, env } = writeConfigFiles(t)
+  const load = (more: Record<string, string>) => loadConfig({ paths, env: { ...env, ...more } })
   await assert.rejects(load({ PCC_LIMIT: 'many' }), /PCC_LIMIT/)
   await assert.rejects(load({ PCC_MODEL_STRATEGY: 'cheapest' }), /expected "fixed", "cost-optimized"/)
   assert.equal((await load({ PCC_LIMIT: '' })).values['execution.limit'], 0)
 })
 
 test('what an agent is told of its run is no setting', async t => {
-  const { places, env } = writeConfigFiles(t)
-  const told = await loadConfig({ places, env: { ...env, PCC_ITERATION: '3', PCC_TOTAL: '12' } })
-  assert.deepEqual(told.values, (await loadConfig({ places, env })).values)
+  const { paths, env } = writeConfigFiles(t)
+  const told = await loadConfig({ paths, env: { ...env, PCC_ITERATION: '3', PCC_TOTAL: '12' } })
+  assert.deepEqual(told.values, (await loadConfig({ paths, env })).values)
 })
 
 test('short variables travel with a session and are kept with it', t => {
-  const { places } = writeConfigFiles(t)
-  assert.deepEqual(callerSettings(places, { ...SHORT, PCC_HOME: '/h' }).settings, SHORT)
+  const { paths } = writeConfigFiles(t)
+  assert.deepEqual(callerSettings(paths, { ...SHORT, PCC_HOME: '/h' }).settings, SHORT)
   assert.deepEqual(settingsToKeep({ ...SHORT, PCC_HOME: '/h' }), SHORT)
   const all = SETTING_KEYS.flatMap(key => settingOf(key).variable ?? [])
   assert.deepEqual(all.toSorted(), Object.keys(SHORT).toSorted())

@@ -9,10 +9,10 @@ import { removePlace } from '../../../../src/workspace/worktrees/remove-worktree
 const [what, file = '', root = '', project = ''] = process.argv.slice(2)
 const store = await openStore({ file })
 const settings = nestValues(defaultValues()).worktrees
-const parts = { store, clock: systemClock, log: silentLog, root, env: {}, settings }
-if (what === 'make') await makePlace({ project, task: 't-000001', attempt: 1 }, parts)
+const deps = { store, clock: systemClock, log: silentLog, root, env: {}, settings }
+if (what === 'make') await makePlace({ project, task: 't-000001', attempt: 1 }, deps)
 else {
   const [row] = await store.worktrees.list({ states: ['live'] })
-  if (row) await removePlace(row, parts)
+  if (row) await removePlace(row, deps)
 }
 await store.close()
