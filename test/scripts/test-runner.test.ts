@@ -95,7 +95,7 @@ test('words choose files by folder, by name and by a part of the path; flags go 
 
 test('pure files of a folder share a process and a line; one that fails is told in full', async t => {
   const { code, output } = await run(t, { 'policy/words/a.test.ts': GREEN, 'policy/words/b.test.ts': GREEN })
-  assert.match(output, /^✓ test\/policy\/words\/ 2 in .*\n2 of 2 tests passed/)
+  assert.match(output, /^✓ test\/policy\/ 2 in .*\n2 of 2 tests passed/)
   assert.equal(code, 0)
   const failing = await run(t, { 'policy/words/a.test.ts': GREEN, 'policy/words/b.test.ts': RED })
   assert.match(failing.output, /✖ is red[\s\S]*the reason[\s\S]*policy\/words\/b\.test\.ts/)
@@ -135,7 +135,7 @@ test('a file that leaves a shared process in the middle, cannot be loaded or fai
     [`${folders[at]}/slow.test.ts`, slow],
   ])
   const { code, output } = await run(t, Object.fromEntries(files))
-  assert.match(output, /✖ test\/policy\/words\/ ended before its tests were over \(exit 0\)/)
+  assert.match(output, /✖ test\/policy\/ ended before its tests were over \(exit 0\)/)
   assert.match(output, /nowhere\.ts[\s\S]*✖ test\/tasks\/\n/)
   assert.match(output, /too late[\s\S]*✖ test\/human\/\n/)
   assert.doesNotMatch(output, /✓/)
