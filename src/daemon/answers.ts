@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../base/errors.ts'
+import { Alarm } from '../base/keyed-worker.ts'
 import type { AnswerAsk, OpenAsk } from '../domain/api.ts'
 import type { AnswerEscalation, AnsweredEscalation, Escalation, EscalationAnswer } from '../domain/escalation.ts'
 import type { QuestionItem } from '../domain/session.ts'
@@ -231,25 +231,22 @@ function answerTo(ask: OpenAsk, { verdict, answer, reason, by, always }: Escalat
   }
 }
 
-/** A row may be made with a nearer deadline, the clock may be set, the machine may have slept: it is looked this often. */
-const LONGEST_SLEEP_MS = 15_000
-const SHORTEST_SLEEP_MS = 100
+/** A row may be made with a nearer deadline meanwhile: the worker looks at least this often. */
+const LOOK_MS = 15_000
 
-/** Settles what nobody has answered by its deadline, until the daemon stops. The times stand in the rows. */
-export async function enforceDeadlines(daemon: DaemonContext, now: () => number = Date.now): Promise<void> {
-  const { stopping, store, log } = daemon
-  while (!stopping.aborted) {
-    let waitMs = LONGEST_SLEEP_MS
-    try {
+/** Settles what nobody has answered by its deadline, until it is closed. The times stand in the rows. */
+export function enforceDeadlines(daemon: DaemonContext, now: () => number = Date.now): Alarm {
+  const { store, log } = daemon
+  const alarm = new Alarm({
+    async look() {
       const { rows, next } = await store.escalations.due(now())
       for (const row of rows) await settleLate(row, now(), daemon)
-      if (next !== undefined) waitMs = next - now()
-    } catch (error) {
-      log.error({ error }, 'could not look for deadlines')
-    }
-    const sleepMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, waitMs))
-    await sleep(sleepMs, undefined, { signal: stopping, ref: false }).catch(() => undefined) // the daemon stops
-  }
+      return next === undefined ? LOOK_MS : next - now()
+    },
+    failed: error => log.error({ error }, 'could not look for deadlines'),
+  })
+  void alarm.poke()
+  return alarm
 }
 
 /** What cannot be settled so waits for a person: the deadline goes, so that it is not tried again and again. */

@@ -4,7 +4,7 @@ import { ownZone } from '../domain/schedule.ts'
 import { setUpOf } from '../human/notify/channel-setup.ts'
 import type { NotifySettings } from '../human/notify/notice.ts'
 import { trustedFile, trustStatus } from '../policy/trust/trust.ts'
-import { Alarm } from '../supervisor/limits/alarm.ts'
+import { Alarm } from '../base/keyed-worker.ts'
 import { gatherReport } from '../supervisor/report/gather.ts'
 import { nextScheduledTime, parseSince } from '../tasks/schedules.ts'
 import { answerEscalation } from './answers.ts'
@@ -119,7 +119,7 @@ export function announceReports(
     return LOOK_MS
   }
   const alarm = new Alarm({ look, failed: error => log.error({ error }, 'the report could not be made') })
-  alarm.poke()
+  void alarm.poke()
   return alarm
 }
 

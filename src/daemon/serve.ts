@@ -177,9 +177,9 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
     await aborted(stopping.signal)
     await systemd.stopping()
   }
-  await reports.close()
+  await Promise.all([reports.close(), deadlines.close()])
   await drain(daemon, { app, settle: () => settled.abort() })
-  await Promise.all([delivered, deadlines, told, running, landing, planned])
+  await Promise.all([delivered, told, running, landing, planned])
   rmSync(paths.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()

@@ -61,10 +61,10 @@ export class Supervisor {
     const { store, clock, log, gates } = options
     this.#returns = new FailoverWatch({ supervisor: () => this.#supervisor, clock, log })
     const opened = openContext(options, {
-      launched: () => this.#returns.poke(),
+      launched: () => void this.#returns.poke(),
       closing: this.#closing.signal,
       settled: row => {
-        if (row.resumes_at !== null) this.#waker.poke()
+        if (row.resumes_at !== null) void this.#waker.poke()
         if (row.ended_as === 'completed' && row.task_id !== null && needsCompletion(row)) this.landing.look(row.task_id)
       },
     })
@@ -84,7 +84,7 @@ export class Supervisor {
     this.landing = openCompletion(this.#supervisor, {
       ask: this.proposals.ask,
       agentEnv: options.agentEnv,
-      wake: () => this.#waker.poke(),
+      wake: () => void this.#waker.poke(),
       ended: run => this.runs.look(run),
       nudge: session => this.nudge(session),
     })
@@ -154,7 +154,7 @@ export class Supervisor {
 
   /** Takes up what an earlier life of the daemon left waiting for a time. */
   wakeWaiting(): void {
-    this.#waker.poke()
+    void this.#waker.poke()
     void this.calendar.look()
   }
 
@@ -216,8 +216,8 @@ export class Supervisor {
   async gatesChanged(): Promise<void> {
     await this.#accounts.lookAtAll()
     this.#admission.look()
-    this.#returns.poke()
-    this.#waker.poke()
+    void this.#returns.poke()
+    void this.#waker.poke()
     await this.landing.lookAgain()
   }
 

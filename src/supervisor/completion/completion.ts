@@ -1,13 +1,14 @@
 import { AppError, messageOf } from '../../base/errors.ts'
+import { KeyedWorker } from '../../base/keyed-worker.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { refuseWithSurvivors } from '../context.ts'
 import { driveTask, inOneTransaction } from './drive.ts'
-import { type CompletionDeps, MergeQueues } from './merge-queues.ts'
+import { type CompletionDeps, type MergeTarget, openMergeQueues } from './merge-queues.ts'
 import { askPerson, endSessionAs, TROUBLE_TOOL } from './moves.ts'
 import { COMPLETION_STATES, type FinishedWork, findCompletingTask, findWork, isCompleting } from './work.ts'
 
-const LONGEST_SLEEP_MS = 15_000
-const SHORTEST_SLEEP_MS = 100
+/** What could not be verified for now is tried again after this. */
+const RETRY_MS = 15_000
 
 /**
  * What happens between an agent's "done" and its task being done: verified, sent back, merged, or brought before a person. All of
@@ -15,38 +16,30 @@ const SHORTEST_SLEEP_MS = 100
  */
 export class Completion {
   readonly #deps: CompletionDeps
-  readonly #turns: Slots
-  readonly #lanes: MergeQueues
-  readonly #looking = new Map<string, { done: Promise<void>; ending: AbortController }>()
-  readonly #again = new Set<string>()
-  readonly #timers = new Map<string, NodeJS.Timeout>()
-  readonly #closing = new AbortController()
+  readonly #slots: Slots
+  readonly #queues: KeyedWorker<MergeTarget>
+  readonly #worker: KeyedWorker
 
   constructor(deps: CompletionDeps) {
     this.#deps = deps
-    this.#turns = new Slots(deps.atOnce)
-    this.#lanes = new MergeQueues(deps, this.#closing.signal)
+    this.#slots = new Slots(deps.atOnce)
+    this.#queues = openMergeQueues(deps)
+    this.#worker = new KeyedWorker({
+      work: (task, signal) => this.#complete(task, signal),
+      failed: (task, error) => this.#couldNot(task, error).catch(() => RETRY_MS), // the store itself may be what fails
+    })
   }
 
   /** Something about a task, its session or its merge has changed. */
   look(task: string): void {
-    if (this.#closing.signal.aborted) return
-    this.#again.add(task)
-    if (this.#looking.has(task)) return
-    const ending = new AbortController()
-    const done = this.#lookWhileAsked(task, AbortSignal.any([ending.signal, this.#closing.signal])).finally(() => {
-      this.#looking.delete(task)
-      // Asked for after the last look and before this: nobody else would see it.
-      if (this.#again.has(task)) this.look(task)
-    })
-    this.#looking.set(task, { done, ending })
+    void this.#worker.wake(task)
   }
 
   /** What an earlier life of the daemon left, or what may go on by now. */
   async lookAtAll(): Promise<void> {
     await this.#deps.merges.recover()
     await this.lookAgain()
-    for (const lane of await this.#deps.merges.lanes()) this.#lanes.look(lane)
+    for (const queue of await this.#deps.merges.lanes()) void this.#queues.wake(queue)
   }
 
   /** All that is to land: an account is open again, a run goes on. */
@@ -81,10 +74,11 @@ export class Completion {
     const { store, tasks } = supervisor.deps
     const task = await findCompletingTask(session, store)
     if (!task) return
-    await this.#end(task.id)
+    merges.interrupt(task.id)
+    await this.#worker.end(task.id)
     // Its target is being moved this moment: it is in there, or not, when that is over.
     const open = await merges.open(task.id)
-    if (open?.state === 'landing') await this.#lanes.done(open)
+    if (open?.state === 'landing') await this.#queues.idle(open)
     await inOneTransaction(this.#deps, async tx => {
       const work = await findWork(task.id, store, tx)
       if (!work || work.session.id !== session) return
@@ -99,9 +93,7 @@ export class Completion {
 
   /** Nothing new begins; what runs is ended and goes on with the next daemon. */
   async close(): Promise<void> {
-    this.#closing.abort()
-    for (const timer of this.#timers.values()) clearTimeout(timer)
-    await Promise.all([...[...this.#looking.values()].map(({ done }) => done), this.#lanes.close()])
+    await Promise.all([this.#worker.close(), this.#queues.close()])
   }
 
   async #heard({ kind, subject, body }: StoredEvent): Promise<void> {
@@ -121,10 +113,10 @@ export class Completion {
     const { store } = this.#deps.supervisor.deps
     const task = await store.tasks.get(id)
     if (task && isCompleting(task)) return
-    this.#looking.get(id)?.ending.abort()
+    this.#worker.abort(id)
     this.#deps.merges.interrupt(id)
     const merge = await this.#deps.merges.open(id)
-    if (merge) this.#lanes.look(merge)
+    if (merge) void this.#queues.wake(merge)
     // A run that is over has attempts that outlive it.
     for (const run of new Set((await store.runs.attempts({ task: id })).map(({ run_id }) => run_id)))
       this.#deps.ended(run)
@@ -135,21 +127,16 @@ export class Completion {
     })
   }
 
-  async #lookWhileAsked(id: string, signal: AbortSignal): Promise<void> {
-    while (this.#again.delete(id) && !signal.aborted) {
-      try {
-        await this.#agentIsGone(id)
-        const driven = await driveTask(id, { deps: this.#deps, signal, turn: wait => this.#turns.take(wait) })
-        this.#lookAt(id, driven.over ? driven.lookAgainAt : undefined)
-        const merge = driven.over ? undefined : await this.#deps.merges.open(id)
-        if (merge) this.#lanes.look(merge)
-      } catch (error) {
-        if (signal.aborted) return
-        this.#deps.supervisor.log.error({ task: id, error }, 'its work could not be looked at')
-        await this.#couldNot(id, error).catch(() => this.#lookAt(id, 0)) // the store itself may be what fails
-        return
-      }
+  /** Verifies and merges a task as far as that goes now. */
+  async #complete(id: string, signal: AbortSignal): Promise<number | undefined> {
+    await this.#agentIsGone(id)
+    const driven = await driveTask(id, { deps: this.#deps, signal, turn: wait => this.#slots.take(wait) })
+    if (driven.over) {
+      return driven.lookAgainAt === undefined ? undefined : driven.lookAgainAt - this.#deps.supervisor.deps.clock.now()
     }
+    const merge = await this.#deps.merges.open(id)
+    if (merge) void this.#queues.wake(merge)
+    return undefined
   }
 
   /** Whoever wrote the work must not be able to write any more when it is looked at. */
@@ -162,39 +149,22 @@ export class Completion {
   }
 
   /** What passes by itself is tried again; anything else a person has to know. */
-  async #couldNot(id: string, error: unknown): Promise<void> {
+  async #couldNot(id: string, error: unknown): Promise<number | undefined> {
     const { supervisor } = this.#deps
+    supervisor.log.error({ task: id, error }, 'its work could not be looked at')
     const code = error instanceof AppError ? error.code : undefined
-    if (code !== undefined && PASSING_CODES.has(code)) return this.#lookAt(id, 0)
+    if (code !== undefined && PASSING_CODES.has(code)) return RETRY_MS
     const work = await findWork(id, supervisor.deps.store)
-    if (!work || (await this.#isAsked(work))) return
+    if (!work || (await this.#isAsked(work))) return undefined
     const why = `It could not be verified: ${messageOf(error)}`
     await inOneTransaction(this.#deps, tx => askPerson(work, why, supervisor, tx))
+    return undefined
   }
 
   /** Every look fails as the one before it while the cause lasts: a person hears of it once. */
   async #isAsked({ session }: FinishedWork): Promise<boolean> {
     const open = await this.#deps.supervisor.deps.store.escalations.list({ session: session.id, states: ['open'] })
     return open.some(({ tool }) => tool === TROUBLE_TOOL)
-  }
-
-  /** The clock may be set, and the machine may sleep: it is looked at now and then whatever the time says. */
-  #lookAt(id: string, at: number | undefined): void {
-    clearTimeout(this.#timers.get(id))
-    this.#timers.delete(id)
-    if (at === undefined || this.#closing.signal.aborted) return
-    const untilMs = at === 0 ? LONGEST_SLEEP_MS : at - this.#deps.supervisor.deps.clock.now()
-    const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, untilMs))
-    this.#timers.set(id, setTimeout(() => this.look(id), waitMs).unref())
-  }
-
-  /** Ends what is being done for a task, and waits for it. */
-  async #end(id: string): Promise<void> {
-    const looking = this.#looking.get(id)
-    this.#again.delete(id)
-    looking?.ending.abort()
-    this.#deps.merges.interrupt(id)
-    await looking?.done
   }
 }
 

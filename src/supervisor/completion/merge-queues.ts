@@ -1,4 +1,5 @@
 import { AppError, messageOf } from '../../base/errors.ts'
+import { KeyedWorker } from '../../base/keyed-worker.ts'
 import { isProvenBy, type VerificationResult } from '../../domain/evidence.ts'
 import type { Conflict, Merge, MergeStrategy } from '../../domain/merge.ts'
 import { hasChangedNothing, type Worktree } from '../../domain/worktree.ts'
@@ -20,7 +21,7 @@ export interface CompletionSettings {
 }
 
 /** The queue of a repository and a branch of it. */
-type MergeTarget = Pick<Merge, 'repository' | 'target'>
+export type MergeTarget = Pick<Merge, 'repository' | 'target'>
 
 /** How work stands in the queue: which commit of it, and whether a person has to look first. */
 export interface EnqueueOptions {
@@ -79,80 +80,27 @@ export interface CompletionDeps {
   atOnce: number
 }
 
-/** What could not go on, or was left to the clock, is looked at after so long at the latest. */
-const LONGEST_SLEEP_MS = 15_000
-const SHORTEST_SLEEP_MS = 100
+/** A queue that could not go on is tried again after this. */
+const RETRY_MS = 15_000
 
 /** The queues of targets: in each, one thing happens at a time. */
-export class MergeQueues {
-  readonly #deps: CompletionDeps
-  readonly #closing: AbortSignal
-  readonly #looking = new Map<string, Promise<void>>()
-  readonly #again = new Map<string, MergeTarget>()
-  readonly #timers = new Map<string, NodeJS.Timeout>()
-
-  constructor(deps: CompletionDeps, closing: AbortSignal) {
-    this.#deps = deps
-    this.#closing = closing
-  }
-
-  /** Something in a queue has changed. */
-  look({ repository, target }: MergeTarget): void {
-    if (this.#closing.aborted) return
-    const key = keyOf({ repository, target })
-    this.#again.set(key, { repository, target })
-    if (this.#looking.has(key)) return
-    const done = this.#lookWhileAsked(key).finally(() => {
-      this.#looking.delete(key)
-      const again = this.#again.get(key)
-      if (again) this.look(again)
-    })
-    this.#looking.set(key, done)
-  }
-
-  /** Resolves when what is under way in a queue is over. */
-  async done(lane: MergeTarget): Promise<void> {
-    await this.#looking.get(keyOf(lane))
-  }
-
-  /** Resolves when nothing is under way any more. */
-  async close(): Promise<void> {
-    for (const timer of this.#timers.values()) clearTimeout(timer)
-    await Promise.all(this.#looking.values())
-  }
-
-  async #lookWhileAsked(key: string): Promise<void> {
-    for (let lane = this.#taken(key); lane && !this.#closing.aborted; lane = this.#taken(key)) {
-      try {
-        const { lookAgainAt } = await this.#deps.merges.advance(lane, this.#closing)
-        this.#lookAt(key, lane, lookAgainAt)
-      } catch (error) {
-        if (this.#closing.aborted) return
-        this.#deps.supervisor.log.error({ ...lane, problem: messageOf(error), error }, 'the queue could not go on')
-        this.#lookAt(key, lane, this.#deps.supervisor.deps.clock.now() + LONGEST_SLEEP_MS)
-      }
-      this.#deps.wake()
-    }
-  }
-
-  #taken(key: string): MergeTarget | undefined {
-    const lane = this.#again.get(key)
-    this.#again.delete(key)
-    return lane
-  }
-
-  #lookAt(key: string, lane: MergeTarget, at: number | undefined): void {
-    clearTimeout(this.#timers.get(key))
-    this.#timers.delete(key)
-    if (at === undefined || this.#closing.aborted) return
-    const untilMs = at - this.#deps.supervisor.deps.clock.now()
-    const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, untilMs))
-    this.#timers.set(key, setTimeout(() => this.look(lane), waitMs).unref())
-  }
-}
-
-function keyOf({ repository, target }: MergeTarget): string {
-  return JSON.stringify([repository, target])
+export function openMergeQueues({ merges, supervisor, wake }: CompletionDeps): KeyedWorker<MergeTarget> {
+  const { clock } = supervisor.deps
+  return new KeyedWorker<MergeTarget>(
+    {
+      async work(queue, signal) {
+        const { lookAgainAt } = await merges.advance(queue, signal)
+        wake()
+        return lookAgainAt === undefined ? undefined : lookAgainAt - clock.now()
+      },
+      failed({ repository, target }, error) {
+        supervisor.log.error({ repository, target, problem: messageOf(error), error }, 'the queue could not go on')
+        wake()
+        return RETRY_MS
+      },
+    },
+    ({ repository, target }) => JSON.stringify([repository, target]),
+  )
 }
 
 export interface TaskMergesDeps {

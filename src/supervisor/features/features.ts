@@ -1,4 +1,5 @@
 import { AppError, messageOf } from '../../base/errors.ts'
+import { KeyedWorker } from '../../base/keyed-worker.ts'
 import type { CreateFeature, FeatureUntil } from '../../domain/feature.ts'
 import type { FeaturePhase } from '../../domain/feature-phase.ts'
 import type { FeatureRow, SessionRow } from '../../store/tables.ts'
@@ -43,11 +44,14 @@ function goesOn({ state, ended_as, resumes_at }: SessionRow): boolean {
  */
 export class FeatureManager {
   readonly #deps: FeatureDeps
-  readonly #looking = new Map<string, Promise<void>>()
-  #closed = false
+  readonly #worker: KeyedWorker
 
   constructor(deps: FeatureDeps) {
     this.#deps = deps
+    this.#worker = new KeyedWorker({
+      work: async id => void (await this.#advance(id)),
+      failed: async (id, error) => void (await this.#halt(id, error)),
+    })
   }
 
   /** Makes a feature and begins with its first phase; one that is there, and not ready, goes on. */
@@ -93,15 +97,7 @@ export class FeatureManager {
 
   /** Takes over what its session has come to, if that is over. Resolves when nothing is left to be done now. Never throws. */
   look(id: string): Promise<void> {
-    const before = this.#looking.get(id) ?? Promise.resolve()
-    const done = before
-      .then(() => (this.#closed ? undefined : this.#advance(id)))
-      .catch(error => this.#halt(id, error))
-      .finally(() => {
-        if (this.#looking.get(id) === done) this.#looking.delete(id)
-      })
-    this.#looking.set(id, done)
-    return done
+    return this.#worker.wake(id)
   }
 
   async lookAtAll(): Promise<void> {
@@ -132,9 +128,8 @@ export class FeatureManager {
     if (files) await removeDocuments(row)
   }
 
-  async close(): Promise<void> {
-    this.#closed = true
-    await Promise.all(this.#looking.values())
+  close(): Promise<void> {
+    return this.#worker.close()
   }
 
   async #advance(id: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { AccountAdmission } from '../../agents/limits/account-gates.ts'
 import { findManifest } from '../../agents/manifests/manifests.ts'
 import type { Clock } from '../../base/clock.ts'
+import { Alarm } from '../../base/keyed-worker.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { AgentChoice, HandOverCause } from '../../domain/agent-choice.ts'
@@ -8,7 +9,6 @@ import type { SessionRow } from '../../store/tables.ts'
 import { prepareSession, type SupervisorContext } from '../context.ts'
 import type { LiveSession } from '../session/context.ts'
 import { pauseForGate } from '../session/stop-agent.ts'
-import { Alarm } from './alarm.ts'
 
 /** What is known of one agent of the order. */
 export interface AgentFacts {

@@ -1,5 +1,6 @@
 import { nextAllowedTime } from '../../agents/limits/resume-times.ts'
 import type { Clock } from '../../base/clock.ts'
+import { Alarm } from '../../base/keyed-worker.ts'
 import { crashPoint } from '../../base/crash-point.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
@@ -14,7 +15,6 @@ import { INTERRUPTED } from '../session/recover.ts'
 import { CUT_OFF, isStillWaiting } from '../session/settle.ts'
 import { terminalNote } from '../session/terminal.ts'
 import { staggerResumes } from './accounts.ts'
-import { Alarm } from './alarm.ts'
 
 /** What could not go on is tried again after so long. */
 const STILL_DUE_MS = 15_000

@@ -10,7 +10,7 @@ import type { RunRow, ScheduleRow } from '../../store/tables.ts'
 import { nextScheduledTime, parseScheduleTimes } from '../../tasks/schedules.ts'
 import { formatSchedule } from '../../tasks/view.ts'
 import { checkProject } from '../context.ts'
-import { Alarm } from '../limits/alarm.ts'
+import { Alarm } from '../../base/keyed-worker.ts'
 import type { KeptEnvironments } from '../session/kept-environments.ts'
 import { PASSING_CODES, targetName } from './next-step.ts'
 
@@ -45,8 +45,7 @@ export class Calendar {
 
   /** Resolves when what is due has begun. */
   look(): Promise<void> {
-    this.#alarm.poke()
-    return this.#alarm.looked()
+    return this.#alarm.poke()
   }
 
   close(): Promise<void> {

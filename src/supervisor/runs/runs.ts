@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
+import { KeyedWorker } from '../../base/keyed-worker.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/layers.ts'
 import type { RunPlan, StartRun } from '../../domain/run.ts'
 import type { Task } from '../../domain/task.ts'
@@ -15,15 +15,17 @@ import { planRun } from './plan-run.ts'
 /** Runs that drain a target, a fresh session per task. They are rows: a restart goes on with those that are open. */
 export class RunManager {
   readonly #deps: RunManagerDeps
-  readonly #looks: CoalescingQueue
+  readonly #worker: KeyedWorker
   /** Those whose sessions are being stopped. */
   readonly #clearing = new Set<string>()
 
   constructor(deps: RunManagerDeps) {
     this.#deps = deps
-    this.#looks = new CoalescingQueue({
-      clock: deps.clock,
-      work: (id, closing) => advanceRun(id, deps, { closing, mayEnd: () => !this.#clearing.has(id) }),
+    this.#worker = new KeyedWorker({
+      work: async (id, closing) => {
+        const at = await advanceRun(id, deps, { closing, mayEnd: () => !this.#clearing.has(id) })
+        return at === undefined ? undefined : at - deps.clock.now()
+      },
       failed: (id, error) => this.#failed(id, error),
     })
   }
@@ -68,7 +70,7 @@ export class RunManager {
 
   /** Something about a run, its tasks or its sessions has changed. */
   look(id: string): void {
-    this.#looks.look(id)
+    void this.#worker.wake(id)
   }
 
   /** What an earlier life of the daemon left: runs that are open, and attempts that outlived theirs. */
@@ -117,7 +119,7 @@ export class RunManager {
   async taken(tasks: readonly Pick<Task, 'run_id' | 'session_id'>[]): Promise<void> {
     for (const { run_id, session_id } of tasks) {
       if (run_id === null || session_id === null) continue
-      await this.#looks.done(run_id)
+      await this.#worker.idle(run_id)
       await this.#deps
         .stop(session_id, SETTLED_BY_PERSON)
         .catch(error => this.#deps.log.warn({ run: run_id, session: session_id, error }, 'not stopped'))
@@ -154,7 +156,7 @@ export class RunManager {
   }
 
   close(): Promise<void> {
-    return this.#looks.close()
+    return this.#worker.close()
   }
 
   /** What a person says of a run that has ended meanwhile must not bring it back. */
@@ -169,13 +171,13 @@ export class RunManager {
 
   /** A session that is just being started is no session yet that could be steered: the look that starts it is waited for. */
   async #each(id: string, work: (session: string) => Promise<void>): Promise<void> {
-    await this.#looks.done(id)
+    await this.#worker.idle(id)
     for (const { session_id } of await openAttempts(id, this.#deps.store)) {
       await work(session_id).catch(error => this.#deps.log.warn({ run: id, session: session_id, error }, 'not steered'))
     }
   }
 
-  async #failed(id: string, error: unknown): Promise<void> {
+  async #failed(id: string, error: unknown): Promise<undefined> {
     this.#deps.log.error({ run: id, error }, 'the run could not go on')
     await this.#couldNotGoOn(id, error).catch(() => undefined) // the store itself may be what fails
   }
@@ -189,72 +191,5 @@ export class RunManager {
     const passes = !(error instanceof AppError) || PASSING_CODES.has(error.code)
     if (!passes && open.length === 0) await endRun(run, { outcome: 'failure', reason }, this.#deps)
     else await store.runs.update(id, { reason })
-  }
-}
-
-const LONGEST_SLEEP_MS = 15_000
-const SHORTEST_SLEEP_MS = 100
-
-export interface CoalescingQueueDeps {
-  clock: Clock
-  /** Makes what steps can be made; a time comes back where it has to be looked at again by the clock alone. */
-  work(id: string, closing: AbortSignal): Promise<number | undefined>
-  /** It could not be done. Never throws. */
-  failed(id: string, error: unknown): Promise<void>
-}
-
-/** Looks at things by their id: at each once at a time, and once more when somebody asked meanwhile. */
-class CoalescingQueue {
-  readonly #deps: CoalescingQueueDeps
-  readonly #looking = new Map<string, Promise<void>>()
-  readonly #again = new Set<string>()
-  readonly #timers = new Map<string, NodeJS.Timeout>()
-  readonly #closing = new AbortController()
-
-  constructor(deps: CoalescingQueueDeps) {
-    this.#deps = deps
-  }
-
-  look(id: string): void {
-    if (this.#closing.signal.aborted) return
-    this.#again.add(id)
-    if (this.#looking.has(id)) return
-    const done = this.#lookWhileAsked(id).finally(() => {
-      this.#looking.delete(id)
-      // Asked for after the last look and before this: nobody else would see it.
-      if (this.#again.has(id)) this.look(id)
-    })
-    this.#looking.set(id, done)
-  }
-
-  /** Resolves when the look that is under way is over. */
-  async done(id: string): Promise<void> {
-    await this.#looking.get(id)
-  }
-
-  async close(): Promise<void> {
-    this.#closing.abort()
-    for (const timer of this.#timers.values()) clearTimeout(timer)
-    await Promise.all(this.#looking.values())
-  }
-
-  async #lookWhileAsked(id: string): Promise<void> {
-    while (this.#again.delete(id) && !this.#closing.signal.aborted) {
-      try {
-        this.#lookAt(id, await this.#deps.work(id, this.#closing.signal))
-      } catch (error) {
-        await this.#deps.failed(id, error)
-        return
-      }
-    }
-  }
-
-  /** The clock may be set, and the machine may sleep: it is looked at now and then whatever the time says. */
-  #lookAt(id: string, at: number | undefined): void {
-    clearTimeout(this.#timers.get(id))
-    this.#timers.delete(id)
-    if (at === undefined || this.#closing.signal.aborted) return
-    const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, at - this.#deps.clock.now()))
-    this.#timers.set(id, setTimeout(() => this.look(id), waitMs).unref())
   }
 }

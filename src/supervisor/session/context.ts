@@ -25,7 +25,7 @@ import type { SpendingMeter } from '../../tasks/budgets.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import type { Move } from '../../tasks/transition.ts'
 import type { SessionGuards } from '../guards/session-guards.ts'
-import type { StartBarrier } from '../limits/alarm.ts'
+import type { StartBarrier } from '../limits/start-barrier.ts'
 import type { FailoverSettings } from './settings.ts'
 import type { GivenAnswer } from './tool-call.ts'
 

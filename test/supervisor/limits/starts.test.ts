@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { StartBarrier } from '../../../src/supervisor/limits/alarm.ts'
+import { StartBarrier } from '../../../src/supervisor/limits/start-barrier.ts'
 import { Waker } from '../../../src/supervisor/limits/waker.ts'
 import { tempDir } from '../../support/world.ts'
 

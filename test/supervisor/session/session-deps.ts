@@ -8,7 +8,7 @@ import { loadRules } from '../../../src/policy/verdict/load-rules.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { GuardWatch } from '../../../src/supervisor/guards/watch.ts'
 import { Accounts } from '../../../src/supervisor/limits/accounts.ts'
-import { StartBarrier } from '../../../src/supervisor/limits/alarm.ts'
+import { StartBarrier } from '../../../src/supervisor/limits/start-barrier.ts'
 import type { LiveSession, SessionDeps } from '../../../src/supervisor/session/context.ts'
 import { openTasks } from '../../../src/tasks/tasks.ts'
 
