@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { AppPaths } from '../base/app-paths.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import { isAlive, startTimeOf } from '../base/process/process-table.ts'
-import { capPages, explainSqlite } from '../store/sqlite-errors.ts'
+import { explainSqlite } from '../store/sqlite-errors.ts'
 
 export interface Holder {
   pid: number
@@ -107,7 +107,6 @@ function openLockFile(file: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(file, { timeout: WAIT_MS })
-    capPages(db)
     db.exec(
       'create table if not exists holder (one integer primary key check (one = 1), pid integer not null, start_time text not null, boot_id text not null)',
     )

@@ -8,7 +8,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { AppError } from '../base/errors.ts'
-import { capPages, explainSqlite } from './sqlite-errors.ts'
+import { explainSqlite } from './sqlite-errors.ts'
 
 /** Statements kept compiled. Our queries come in a few dozen shapes; the bound is there for lists of varying length. */
 const STATEMENTS_KEPT = 200
@@ -104,7 +104,6 @@ export class SqliteConnection {
 
   /** Plain `begin` takes the write lock at the first write, too late to wait for it: a read before would make it fail. */
   #begin(): void {
-    capPages(this.#raw)
     this.run('begin immediate')
     this.#began = true
   }

@@ -1,6 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { AppError, messageOf } from '../base/errors.ts'
-import { fullDisk } from '../base/full-disk.ts'
 
 /** SQLite's primary result codes that we branch on: https://www.sqlite.org/rescode.html */
 export const SQLITE_BUSY = 5
@@ -44,14 +42,4 @@ function sqliteProblem(thrown: Error): string | undefined {
 
 function fileProblem(thrown: Error): string | undefined {
   return 'syscall' in thrown ? messageOf(thrown) : undefined
-}
-
-/** As many pages as there can be. */
-const NO_CAP = 4_294_967_294
-
-/** Lets a database grow no further while its disk is to be taken for full: SQLite then fails as it does on a disk that is. */
-export function capPages(raw: DatabaseSync): void {
-  const isFull = fullDisk()
-  // A cap below the size that it has is the size that it has.
-  if (isFull !== undefined) raw.exec(`pragma max_page_count = ${isFull ? 1 : NO_CAP}`)
 }

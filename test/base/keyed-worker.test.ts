@@ -54,7 +54,10 @@ test('work that is aborted may be woken again at once, and ended work stays ende
   worker.abort('a')
   void worker.wake('a')
   await new Promise(setImmediate)
-  assert.deepEqual(signals.map(({ aborted }) => aborted), [true, false])
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    [true, false],
+  )
   void worker.wake('a')
   await worker.end('a')
   await new Promise(setImmediate)

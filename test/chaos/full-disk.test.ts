@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openStore } from '../../src/store/open.ts'
+import '../support/full-disk.ts'
 import { tempDir } from '../support/world.ts'
 
 test('a store that is told to take its disk for full refuses what needs room, keeps what it has, and goes on afterwards', async t => {

@@ -84,15 +84,18 @@ test('a patch that does not fit exactly once, changes nothing or cannot be run i
 
 test('a mistake stands in the copy of the source as long as it is planted; where one patch does not fit none is applied', () => {
   using copy = copySource(['src/base'])
-  const file = 'src/base/full-disk.ts'
+  const file = 'src/base/crash-point.ts'
   const text = () => readFileSync(join(copy.root, file), 'utf8')
   const before = text()
   const plantOf = (...patches: Patch[]): Plant => ({ ...A_PLANT, patches })
-  const first = { file, symbol: 'fullDisk', find: 'existsSync(file)', put: '!existsSync(file)' }
+  const first = { file, symbol: 'crashPoint', find: 'if (!FROM_SOURCE) return', put: 'if (FROM_SOURCE) return' }
   const second = { file, symbol: 'FROM_SOURCE', find: "'.ts'", put: "'.js'" }
   {
     using _planted = copy.plant(plantOf(first, second))
-    assert.equal(text(), before.replace('existsSync(file)', '!existsSync(file)').replace("'.ts'", "'.js'"))
+    assert.equal(
+      text(),
+      before.replace('if (!FROM_SOURCE) return', 'if (FROM_SOURCE) return').replace("'.ts'", "'.js'"),
+    )
   }
   assert.equal(text(), before)
   assert.throws(() => copy.plant(plantOf(first, { ...second, find: 'nowhere' })), /stands there 0 times/)

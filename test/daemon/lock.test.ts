@@ -7,6 +7,7 @@ import { appPathsFor } from '../../src/base/app-paths.ts'
 import { AppError } from '../../src/base/errors.ts'
 import { startTimeOf } from '../../src/base/process/process-table.ts'
 import { readLockHolder, takeLock } from '../../src/daemon/lock.ts'
+import '../support/full-disk.ts'
 import { tempDir } from '../support/world.ts'
 import { launch, startDaemon } from './daemon-process.ts'
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type AppPaths, appPathsFor } from '../../../src/base/app-paths.ts'
 import { openSimulator, type Simulator } from '../../../src/simulator/open.ts'
+import { fullDiskEnv } from '../../../test/support/full-disk.ts'
 import { agentEnv, bareEnv } from '../../../test/support/world.ts'
 import type { RoundPlan } from '../plan/plan-round.ts'
 import { scenarioOf, taskText, tokenOf, WORK_SCRIPT, workCommand } from '../plan/scenario.ts'
@@ -63,7 +64,7 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
     ...bareEnv(home),
     PCC_HOME: join(home, 'pcc'),
     PCC_CRASH_LOG: passedFile,
-    PCC_FULL_WHILE: fullFile,
+    ...fullDiskEnv(fullFile),
     NODE_COMPILE_CACHE: join(options.agentHome, 'compile-cache'),
     ...options.clock,
   }

@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { readDiskReport } from '../../../src/daemon/disk.ts'
 import { takeLock } from '../../../src/daemon/lock.ts'
+import { fullDiskEnv } from '../../support/full-disk.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 import { launch, startDaemon } from '../daemon-process.ts'
 
@@ -20,7 +21,7 @@ async function startWithoutRights(t: TestContext, home: string) {
     const { runDaemon } = await import(${JSON.stringify(join(src, 'daemon/main.ts'))})
     const { appPathsFor } = await import(${JSON.stringify(join(src, 'base/app-paths.ts'))})
     if (process.getuid() === 0) { process.setgroups([]); process.setgid(${NOBODY}); process.setuid(${NOBODY}) }
-    process.exitCode = await runDaemon({ places: appPathsFor({ env: process.env }), env: process.env })`
+    process.exitCode = await runDaemon({ paths: appPathsFor({ env: process.env }), env: process.env })`
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     env: { ...bareEnv(home), PCC_HOME: home },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -56,7 +57,7 @@ test('a home that cannot be written to is refused in clear words, whether it is 
 test('on a full disk the daemon says that and leaves, at the lock and at the store; with room it starts', async t => {
   const home = tempDir(t)
   const full = join(home, 'full')
-  const env = { PCC_FULL_WHILE: full }
+  const env = fullDiskEnv(full)
   writeFileSync(full, '')
   const refused = async (file: RegExp) => {
     const { line, ended } = await launch(t, { home, env })
