@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bundle, MINIFIED } from '../scripts/bundle.ts'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -61,7 +62,7 @@ export async function openInstallation(extra: Record<string, string> = {}): Prom
   return {
     dir,
     env,
-    dist: await build(join(dir, 'package')),
+    dist: build(join(dir, 'package')),
     source,
     pcc,
     async [Symbol.asyncDispose]() {
@@ -72,11 +73,14 @@ export async function openInstallation(extra: Record<string, string> = {}): Prom
 }
 
 /** What npm would install: bin and dist without src, because bin/pcc.js prefers src where there is one. */
-async function build(target: string): Promise<string> {
+function build(target: string): string {
   for (const path of ['bin', 'package.json']) cpSync(join(ROOT, path), join(target, path), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(target, 'node_modules'))
-  const tsc = join(ROOT, 'node_modules/.bin/tsc')
-  const env = { PATH: `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin` }
-  await run(tsc, ['-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(target, 'dist')], { env, cwd: ROOT })
+  bundle(join(ROOT, 'node_modules/.bin/esbuild'), {
+    root: ROOT,
+    base: 'src',
+    outDir: join(target, 'dist'),
+    flags: MINIFIED,
+  })
   return join(target, 'bin/pcc.js')
 }

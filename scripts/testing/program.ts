@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   existsSync,
@@ -14,21 +13,12 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { bundle, ENTRIES } from '../bundle.ts'
 
-/** What is started as a process or a thread of its own. */
-const ENTRIES = [
-  'src/cli/main.ts',
-  'src/base/process/forks-child.ts',
-  'src/policy/classify/assess-worker.ts',
-  'src/workspace/verify/diff/judge-worker.ts',
-  'src/daemon/watchdog/watch.ts',
-  'test/daemon/run-daemon.ts',
-]
-/** Packages of many files; the rest stays where it is. */
-const INLINED = ['commander', 'croner', 'fastify', 'kysely', 'smol-toml', 'unbash', 'yaml', 'zod']
-/** What the CommonJS packages among them call for a built-in module. */
-const REQUIRE = `import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);`
+/** The program's own, and a daemon without the command line around it. */
+const STARTED = [...ENTRIES, 'test/daemon/run-daemon.ts']
+const BUNDLER = fileURLToPath(new URL('../bundle.ts', import.meta.url))
 const BESIDE = ['bin/pcc.js', 'package.json', 'package-lock.json']
 const KEPT_MS = 24 * 3_600_000
 
@@ -39,7 +29,7 @@ const KEPT_MS = 24 * 3_600_000
  */
 export function builtProgram(root: string): string | undefined {
   const esbuild = join(root, 'node_modules/.bin/esbuild')
-  if (!existsSync(esbuild) || ENTRIES.some(entry => !existsSync(join(root, entry)))) return undefined
+  if (!existsSync(esbuild) || STARTED.some(entry => !existsSync(join(root, entry)))) return undefined
   const sources = globSync('src/**/*', { cwd: root }).filter(path => statSync(join(root, path)).isFile())
   const files = [...sources, ...BESIDE, 'test/daemon/run-daemon.ts'].sort()
   const texts = new Map(files.map(path => [path, readFileSync(join(root, path))]))
@@ -50,7 +40,7 @@ export function builtProgram(root: string): string | undefined {
   try {
     write(making, texts, place)
     symlinkSync(join(root, 'node_modules'), join(making, 'node_modules'))
-    bundle(esbuild, making)
+    bundleStarted(esbuild, making)
     renameSync(making, place)
   } catch (error) {
     rmSync(making, { recursive: true, force: true })
@@ -60,7 +50,9 @@ export function builtProgram(root: string): string | undefined {
 }
 
 function hashOf(root: string, texts: Map<string, Buffer>): string {
-  const hash = createHash('sha256').update(`${root}\n${readFileSync(import.meta.filename, 'utf8')}`)
+  const hash = createHash('sha256').update(
+    `${root}\n${[import.meta.filename, BUNDLER].map(file => readFileSync(file, 'utf8')).join('')}`,
+  )
   for (const [path, text] of texts) hash.update(`${path}\0${text.length}\0`).update(text)
   return hash.digest('hex').slice(0, 16)
 }
@@ -75,24 +67,11 @@ function write(making: string, texts: Map<string, Buffer>, place: string): void 
   }
 }
 
-interface Package {
-  dependencies: Record<string, string>
-}
-
-function bundle(esbuild: string, making: string): void {
-  const flags = [
-    '--bundle',
-    '--splitting',
-    '--platform=node',
-    '--format=esm',
-    '--target=node24',
-    `--banner:js=${REQUIRE}`,
-  ]
-  const { dependencies } = JSON.parse(readFileSync(join(making, 'package.json'), 'utf8')) as Package
-  const external = Object.keys(dependencies).flatMap(name => (INLINED.includes(name) ? [] : [`--external:${name}`]))
-  const out = ['--outdir=bundled', '--outbase=.', '--sourcemap', '--sources-content=false', '--log-level=warning']
-  execFileSync(esbuild, [...ENTRIES, ...flags, ...out, ...external], { cwd: making, stdio: 'pipe' })
-  for (const entry of ENTRIES) {
+/** Bundles what is started; in the place of each entry stands a line that loads its bundle. */
+function bundleStarted(esbuild: string, making: string): void {
+  const flags = ['--sourcemap', '--sources-content=false']
+  bundle(esbuild, { root: making, entries: STARTED, base: '.', outDir: 'bundled', flags })
+  for (const entry of STARTED) {
     const built = join('bundled', entry.replace(/\.ts$/, '.js'))
     writeFileSync(join(making, entry), `import '${relative(dirname(entry), built)}'\n`)
   }

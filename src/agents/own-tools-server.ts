@@ -5,9 +5,9 @@ import { mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import * as z from 'zod'
 import { secretId } from '../base/ids.ts'
+import { packagePath } from '../base/program.ts'
 import { AgentToolName, type ToolReply } from '../domain/agent-tools.ts'
 import type { OwnTools } from './own-tools.ts'
 
@@ -35,8 +35,7 @@ export async function serveOwnTools(own: OwnTools): Promise<ServedTools> {
   }
 }
 
-/** Works from src and from dist alike. */
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const ROOT = packagePath('.')
 /** The kernel takes 107 bytes for a socket's path. */
 const LONGEST_SOCKET = 100
 const FILE = 'tools.json'

@@ -1,5 +1,5 @@
 import { appPathsFor, dataDirectoryHint } from '../base/app-paths.ts'
-import { programVersion } from '../base/version.ts'
+import { programVersion } from '../base/program.ts'
 import { showList } from './commands/list.ts'
 import { ANSWER_MS, rawRequest } from './connection/raw-request.ts'
 import { terminalOf } from './render/text.ts'

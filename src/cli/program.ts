@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { AppError } from '../base/errors.ts'
-import { programVersion } from '../base/version.ts'
+import { programVersion } from '../base/program.ts'
 import { ExitCode } from './context.ts'
 import { COMMANDS } from './table.ts'
 

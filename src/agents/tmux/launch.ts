@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { packagePath } from '../../base/program.ts'
 import { quoteForShell } from '../../base/words.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import { notLoggedIn } from '../../domain/vendors.ts'
@@ -67,7 +67,7 @@ function quoted(text: string): string {
 }
 
 /** Works from src and from dist alike. */
-const BIN = fileURLToPath(new URL('../../../bin/pcc.js', import.meta.url))
+const BIN = packagePath('bin/pcc.js')
 
 /** Events that decide about a call: whatever goes wrong with their hook, the call does not run. */
 const GATES = ['PreToolUse', 'PermissionRequest', 'ConfigChange'] as const

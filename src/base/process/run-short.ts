@@ -1,4 +1,5 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { entryUrl } from '../program.ts'
 
 /** A program that is over soon, with nothing to say to it but what it reads at its start. */
 export interface ShortCommand {
@@ -201,8 +202,7 @@ function sendRequest(child: ChildProcess, message: ForkRequest): void {
 
 /** In a session of its own: Ctrl+C in the daemon's terminal is not for it. It knows nothing of our environment. */
 function startForkServer(): ChildProcess {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const child = fork(new URL(`./forks-child.${extension}`, import.meta.url), [], {
+  const child = fork(entryUrl('base/process/forks-child'), [], {
     env: {},
     execArgv: ['--max-semi-space-size=1'],
     detached: true,

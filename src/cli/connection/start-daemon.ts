@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
+import { packagePath } from '../../base/program.ts'
 import { readLockHolder } from '../../daemon/lock.ts'
 import { findRestarter, parentFiles, wrapInParent } from '../../daemon/parent-process.ts'
 import { unusableDirectory } from '../../daemon/startup.ts'
@@ -48,7 +48,7 @@ export async function startDaemon(paths: AppPaths, env: Env): Promise<'ready' | 
 }
 
 /** Works from src and from dist alike. */
-const BIN = fileURLToPath(new URL('../../../bin/pcc.js', import.meta.url))
+const BIN = packagePath('bin/pcc.js')
 
 /** Settings that cannot be read are the daemon's to complain about. */
 async function wantsParent(paths: AppPaths, env: Env): Promise<boolean> {

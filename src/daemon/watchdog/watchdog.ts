@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { entryUrl } from '../../base/program.ts'
 
 export interface WatchdogOptions {
   /** For how long the event loop may stand still. */
@@ -30,8 +31,7 @@ export function startWatchdog({ limitMs, logs, live, lost }: WatchdogOptions): D
   beat()
   const timer = setInterval(beat, everyMs).unref()
   const watched: WatchdogData = { memory, limitMs, everyMs, logs, log: join(logs, 'daemon.log') }
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const worker = new Worker(new URL(`./watch.${extension}`, import.meta.url), {
+  const worker = new Worker(entryUrl('daemon/watchdog/watch'), {
     workerData: watched,
     env: {},
     execArgv: [],

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { entryUrl } from '../../base/program.ts'
 import type { Assessment, Reason } from '../../domain/assessment.ts'
 import {
   createFence,
@@ -129,8 +130,7 @@ function openAssessWorker({ deadlineMs = DEADLINE_MS } = {}): AssessWorker {
 
 /** The worker runs from source as `.ts` and from the published package as `.js`, whichever this file is. */
 async function startWorker(): Promise<Worker> {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const worker = new Worker(new URL(`./assess-worker.${extension}`, import.meta.url), {
+  const worker = new Worker(entryUrl('policy/classify/assess-worker'), {
     resourceLimits: { maxOldGenerationSizeMb: 128, stackSizeMb: 4 },
     env: {},
     execArgv: [],

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { entryUrl } from '../../../base/program.ts'
 import type { Finding } from '../../../domain/evidence.ts'
 import type { DiffChange, DiffSettings } from './change.ts'
 
@@ -90,8 +91,7 @@ interface Limits {
 
 /** It runs from source as `.ts` and from the published package as `.js`, whichever this file is. */
 function startWorker(): Worker {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const worker = new Worker(new URL(`./judge-worker.${extension}`, import.meta.url), {
+  const worker = new Worker(entryUrl('workspace/verify/diff/judge-worker'), {
     resourceLimits: { maxOldGenerationSizeMb: 1024, stackSizeMb: 4 },
     env: {},
     execArgv: [],
