@@ -65,7 +65,7 @@ const WIRES: Record<Exclude<ModelKind, 'claude'>, Wire> = {
     }),
     key: { header: 'x-goog-api-key', value: KEY },
     reply: text => ({
-      candidates: [{ content: { role: 'model', deps: [{ text }] }, finishReason: 'STOP', index: 0 }],
+      candidates: [{ content: { role: 'model', parts: [{ text }] }, finishReason: 'STOP', index: 0 }],
       usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
     }),
     refusal: { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 10 } },
