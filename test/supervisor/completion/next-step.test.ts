@@ -59,7 +59,7 @@ test('a merge that waits for a review goes on by a yes and by nothing else', () 
     fc.property(facts, given => {
       const step = nextStep(given).do
       if (given.merge === 'review' && step !== 'nothing' && given.state === 'merging')
-        assert.equal(step, { approved: 'release', returned: 'return', none: 'look_anew' }[given.reviewed ?? 'none'])
+        assert.equal(step, { approved: 'release', returned: 'return', none: 'verify_anew' }[given.reviewed ?? 'none'])
       if (step === 'release') assert.ok(given.reviewed === 'approved' && given.merge === 'review')
       if (step === 'return') assert.ok(given.reviewed === 'returned' && given.merge === 'review')
     }),
