@@ -208,7 +208,7 @@ interface Matching {
   meet(a: string, b: string): boolean
 }
 
-/** Whether two sequences of parts can match the same text. Computed from the ends to the beginnings: each row needs only the one below it. */
+/** Whether two sequences of parts can match the same text. Computed from the ends: each row needs only the one below it. */
 function sequencesMeet(a: readonly string[], b: readonly string[], { isAny, meet }: Matching): boolean {
   let below: boolean[] = []
   for (let i = a.length; i >= 0; i -= 1) {

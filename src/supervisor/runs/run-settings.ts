@@ -29,7 +29,10 @@ export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
   warm: boolean
 }
 
-/** One, five and fifteen minutes with the default `sessions.retry_seconds`; the session itself has then retried for two and a half minutes. */
+/**
+ * One, five and fifteen minutes with the default `sessions.retry_seconds`. The session itself has retried for two and a half minutes
+ * before that.
+ */
 const RETRY_FACTORS = [12, 60, 180]
 
 /** Loads the settings of a run: those of the shell that started it, which the project may tighten. */

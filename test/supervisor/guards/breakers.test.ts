@@ -23,7 +23,7 @@ const done = (call: string, more: Partial<FinishedCall> = {}): FinishedCall => (
 /** At which of these calls the circle is told of and at which it is stopped, counted from 1. */
 function outcome(calls: FinishedCall[], most = MOST) {
   const circle = new RepetitionDetector(most)
-  const verdicts = calls.map(call => circle.done(call).verdict)
+  const verdicts = calls.map(call => circle.record(call).verdict)
   return { told: verdicts.indexOf('tell') + 1, stopped: verdicts.indexOf('stop') + 1 }
 }
 
@@ -124,7 +124,7 @@ function hear(
   let now = 0
   const say = (event: SessionEvent, index: number) => {
     now += 100
-    for (const each of breakers.heard(event, now)) found.push([index, each])
+    for (const each of breakers.observe(event, now)) found.push([index, each])
   }
   for (const [index, { tool, input, output, ok = true, tookMs = 0 }] of calls.entries()) {
     const counts = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
