@@ -145,7 +145,7 @@ async function afterReview(
   await inOneTransaction(deps, async tx => {
     const merge = await merges.open(work.task.id, tx)
     if (step === 'release' && merge) return merges.release(merge, tx)
-    if (merge) await merges.abort(merge, step === 'return' ? 'a person returned it' : 'it is looked at anew', tx)
+    if (merge) await merges.abort(merge, step === 'return' ? 'a person returned it' : 'it is verified anew', tx)
     if (step === 'return') {
       const reason = `returned by a person${facts.comments ? `: ${facts.comments}` : ''}`
       return sendBack(work, { cause: 'review', reason, told: reviewReport(facts.comments) }, supervisor, tx)
@@ -167,7 +167,7 @@ export async function inOneTransaction(deps: CompletionDeps, work: (tx: Tx) => P
   } catch (error) {
     const isMoved = error instanceof AppError && (error.code === 'task_moved' || error.code === 'task_move_refused')
     if (!isMoved) throw error
-    deps.supervisor.log.info({ problem: messageOf(error) }, 'somebody else has said what becomes of it')
+    deps.supervisor.log.info({ problem: messageOf(error) }, 'the task was moved by somebody else meanwhile')
   }
 }
 

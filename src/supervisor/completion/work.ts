@@ -15,8 +15,8 @@ export interface FinishedWork {
 }
 
 /** Whether finished work goes through completion: in a worktree, and in a run. Anywhere else the agent's word counts, unverified. */
-export function needsCompletion({ options: { place, run } }: Pick<SessionRow, 'options'>): boolean {
-  return place !== undefined || run !== undefined
+export function needsCompletion({ options: { place: worktree, run } }: Pick<SessionRow, 'options'>): boolean {
+  return worktree !== undefined || run !== undefined
 }
 
 /** Whether gates run for the work: not where its run was started with `--no-verify`. */
@@ -38,9 +38,9 @@ export async function findWork(id: string, store: Store, tx?: Tx): Promise<Finis
   if (!task || !isCompleting(task) || task.session_id === null) return undefined
   const session = await store.sessions.get(task.session_id, tx)
   if (!session) return undefined
-  const { place, landing = NO_COMPLETION_PROGRESS } = session.options
+  const { place: worktree, landing = NO_COMPLETION_PROGRESS } = session.options
   const run = task.run_id === null ? undefined : await store.runs.get(task.run_id, tx)
-  return { task, session, place, run, note: landing }
+  return { task, session, place: worktree, run, note: landing }
 }
 
 /** The task of a session, while it is completing. */

@@ -102,7 +102,7 @@ export class GuardWatch {
       try {
         if (await checkProcesses(watched, { all, now: this.#clock.now() })) needsFastCheck = true
       } catch (error) {
-        watched.run.log.warn({ error }, 'its processes could not be looked at')
+        watched.run.log.warn({ error }, 'its processes could not be checked')
       }
     }
     if (this.#watched.size > 0) this.#arm(needsFastCheck ? FAST_CHECK_MS : NORMAL_CHECK_MS)

@@ -153,7 +153,7 @@ async function readAgent(
     const { model: _, agent: __, resume: ___, ...rest } = options
     const ready = await prepareSession({ ...rest, chosen: choice, project: row.project, env }, supervisor)
     const admission = await supervisor.deps.accounts.admits({ row: { ...row, account: ready.account } })
-    const refused = ready.heldEnough ? undefined : `${ready.manifest.name} is not held enough to work alone`
+    const refused = ready.heldEnough ? undefined : `${ready.manifest.name} may not run unattended`
     return { ...facts, account: ready.account, opensAt: findOpening(admission), refused }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
@@ -184,7 +184,7 @@ export class FailoverWatch extends Alarm {
   readonly #deps: FailoverWatchDeps
 
   constructor(deps: FailoverWatchDeps) {
-    const failed = (error: unknown) => deps.log.error({ error }, 'could not look whose turn it is')
+    const failed = (error: unknown) => deps.log.error({ error }, 'could not check which tasks change hands')
     super({ look: () => this.#pauseChanging(), failed })
     this.#deps = deps
   }
